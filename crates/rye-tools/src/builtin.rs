@@ -14,21 +14,23 @@ use serde_json::{Value, json};
 
 use crate::fs::{self, Root, Stop};
 
-/// The tool behind a manifest's `builtin: FUNCTION`, over one root; `None` for a function that is not in [`builtins`].
+/// Returns the tool for `builtin: FUNCTION` of a manifest, over one root. Returns `None` if [`builtins`] does
+/// not list the function.
 ///
-/// Its result is always a JSON object: of the function when it worked, `{"error": MESSAGE}` otherwise. Calls run on a thread
-/// of their own, and searches end after 20 seconds or when the call is dropped; so it needs a runtime of tokio with time.
+/// The result of a call is a JSON object: that of the function, or `{"error": MESSAGE}` if it failed. Calls
+/// run on a thread of their own. A search ends after 20 seconds, or when the call is dropped. The tool needs
+/// a tokio runtime with time enabled.
 pub fn builtin(function: &str, root: &Root) -> Option<Arc<dyn Tool>> {
     let (_, _, run) = FUNCTIONS.iter().find(|(name, ..)| *name == function)?;
     Some(Arc::new(Builtin { run: *run, root: root.clone() }))
 }
 
-/// What calling the function a second time would do; `None` for a function that is not in [`builtins`].
+/// Returns the effect of calling the function, or `None` if [`builtins`] does not list the function.
 pub fn effect(function: &str) -> Option<Effect> {
     FUNCTIONS.iter().find(|(name, ..)| *name == function).map(|(_, effect, _)| *effect)
 }
 
-/// The functions that [`builtin`] knows, sorted.
+/// Returns the functions that [`builtin`] accepts, sorted.
 pub fn builtins() -> impl Iterator<Item = &'static str> {
     FUNCTIONS.iter().map(|(name, ..)| *name)
 }
@@ -36,7 +38,7 @@ pub fn builtins() -> impl Iterator<Item = &'static str> {
 type Function = fn(&Root, Value, &Stop) -> Result<Value, Failure>;
 
 const FUNCTIONS: &[(&str, Effect, Function)] = &[
-    // An edit made twice may replace what the first one wrote.
+    // Repeating an edit may replace text that the first one wrote.
     ("file-system/edit", Effect::Once, files::edit),
     ("file-system/glob", Effect::ReadOnly, search::glob),
     ("file-system/grep", Effect::ReadOnly, search::grep),
@@ -45,7 +47,7 @@ const FUNCTIONS: &[(&str, Effect, Function)] = &[
     ("file-system/write", Effect::Idempotent, files::write),
 ];
 
-/// After this, a search gives what it has.
+/// The longest time of a search, which then returns the results so far.
 const MAX_TIME: Duration = Duration::from_secs(20);
 
 struct Builtin {
@@ -56,11 +58,12 @@ struct Builtin {
 #[async_trait]
 impl Tool for Builtin {
     async fn call(&self, _permit: &Permit, arguments: Value) -> ToolOutput {
-        let (run, root) = (self.run, self.root.clone());
+        let run = self.run;
+        let root = self.root.clone();
         let dropped = StopOnDrop(Stop::new());
         let stop = dropped.0.clone();
         let mut task = tokio::task::spawn_blocking(move || {
-            // The call may have been dropped while it waited for its turn.
+            // The call may have been dropped while it waited for a thread.
             if stop.is_stopped() {
                 return Err(Failure::Failed("it was stopped before it began".to_owned()));
             }
@@ -81,7 +84,7 @@ impl Tool for Builtin {
     }
 }
 
-/// Ends the work on the other thread when nobody waits for it any more.
+/// Stops the work on the other thread when the call is dropped.
 struct StopOnDrop(Stop);
 
 impl Drop for StopOnDrop {

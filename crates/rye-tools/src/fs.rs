@@ -1,21 +1,23 @@
-//! Files of one folder, and of no other.
+//! File operations confined to one folder.
 //!
-//! A path is resolved part by part over open folder handles (`openat`), never by handing a string to the system, so a
-//! folder that is swapped for a link between the check and the use is refused and not followed. Links inside the folder
-//! work; a link that leads out, or has an absolute target, does not.
+//! A path is resolved part by part over open folder handles (`openat`) and is never passed to the system as a
+//! whole. If a folder is replaced by a link between the check and the use, the link is refused. Links inside
+//! the folder work, unless they lead out or have an absolute target.
 //!
-//! Some areas are kept whatever the path is spelled like, at any depth, through links and on file systems that ignore
-//! case (SPEC 5.5). Nothing is written below `.ai/config`, `.ai/threads`, `.ai/tools/rye/agent/providers` and `.git`, nor to
-//! `.ai/rye.lock`. Nothing below `.ai/config/keys/signing` is read. A bare repository is neither made nor changed, and no `.ai` is made
-//! below another folder than the root.
+//! Some areas are protected under every spelling, at any depth, through links, and on file systems that
+//! ignore case (SPEC 5.5). Nothing is written below `.ai/config`, `.ai/threads`,
+//! `.ai/tools/rye/agent/providers` and `.git`, nor to `.ai/rye.lock`. Nothing below `.ai/config/keys/signing`
+//! is read. Bare repositories are neither made nor changed, and no `.ai` is made below another folder than
+//! the root.
 //!
-//! Whole trees are walked the same way, by open folders and without following links, in the order of the names' bytes:
-//! what [`glob()`] and [`grep()`] find is what [`read()`] of the same path reads.
+//! Folder trees are walked in the same way: over open folders, without following links, and in the order of
+//! the bytes of the names. Every path that [`glob()`] or [`grep()`] returns can be passed to [`read()`].
 //!
-//! What is not defended against: someone with other access to the machine who moves an open folder elsewhere, or mounts
-//! another file system inside the project.
+//! There is no protection against a person with other access to the machine: one who moves an open folder
+//! elsewhere, or mounts another file system inside the project.
 
 mod edit;
+mod entry_filter;
 mod error;
 mod glob;
 mod grep;
@@ -29,7 +31,6 @@ mod read;
 mod replace;
 mod repository;
 mod root;
-mod sieve;
 mod tree;
 mod view;
 mod walk;

@@ -1,8 +1,8 @@
-//! Gives a thread its tools.
+//! Tools for threads.
 //!
-//! The file tools ([`fs`]) see one folder, the project, and nothing else: no `..`, no absolute path, no link that leads
-//! out, no device, and no key or transcript that is not theirs to change. [`builtin`] hands them out behind
-//! [`rye_thread::Tool`], so that a call takes a permit and its result is a JSON object.
+//! The file tools ([`fs`]) reach one folder, the project, and nothing outside of it. They refuse `..`,
+//! absolute paths, links that lead out, devices, and the keys and transcripts of the project. [`builtin`]
+//! returns them as [`rye_thread::Tool`]: a call takes a permit, and its result is a JSON object.
 //!
 //! ```
 //! use rye_tools::fs::{self, Edit, GrepQuery, Lines, LsQuery, Root, Stop};
@@ -47,5 +47,5 @@ pub use temporary::{TemporaryFolder, temporary_file};
 pub use web::{
     AddressFault, Credential, CredentialError, FETCH, HostPattern, HttpBody, HttpTool,
     HttpToolError, MAX_REDIRECTS, Names, Origin, RuleError, SEND, SystemNames, Web, WebError,
-    WebRules, fetch, reserved,
+    WebRules, fetch, reserved_purpose,
 };

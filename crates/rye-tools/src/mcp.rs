@@ -1,8 +1,8 @@
-//! Tools of MCP servers: which servers there are, what they may offer, and one connection to each.
+//! Tools of MCP servers: the servers, the tools that they may offer, and a connection to each.
 //!
-//! What a server says is not believed. It is called under one name of its own with arguments that a signed wrapper decides,
-//! only while the whole of what it offers is what somebody looked at ([`ToolSet`]), and whatever it asks of its client is
-//! refused.
+//! A server is not trusted. A tool of a server is called under a name of Rye's own, with arguments that a
+//! signed wrapper decides. It is called only while everything that the server offers equals the set that the
+//! operator accepted ([`ToolSet`]). Requests of a server to its client are refused.
 
 #[cfg(feature = "mcp")]
 mod address;

@@ -1,4 +1,5 @@
-//! Tools that are programs: a command line of a manifest, or a script that is its own manifest (SPEC 5.1, 5.2).
+//! Tools that are programs: a command line in a manifest, or a script that is its own manifest (SPEC 5.1,
+//! 5.2).
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -12,33 +13,33 @@ use rye_thread::{OutputSink, Tool, ToolOutput};
 use serde_json::{Map, Value, json};
 
 use crate::process::{
-    Ended, Job, Processes, Script, Template, TemplateError, command_line, failure, limit_of,
+    Exit, Job, Processes, Script, Template, TemplateError, command_line, failure, limit_of,
     with_account,
 };
 use crate::self_starting::foreign;
 
-/// A program with the arguments that a manifest gives it.
+/// A program, with templates for its arguments.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct CommandTool {
     /// The program, by its path or by its name in `PATH`.
     pub program: String,
-    /// Its arguments.
+    /// The templates of its arguments.
     pub arguments: Vec<Template>,
-    /// The folder that it starts in, relative to the project; empty for the project itself.
+    /// The working directory, relative to the project. Empty for the project itself.
     pub folder: String,
-    /// Variables of its environment.
+    /// Environment variables.
     pub environment: BTreeMap<String, Template>,
     /// The names of the arguments that a call may have.
     pub parameters: Vec<String>,
-    /// Whether it may use the network.
+    /// `true` if the program may use the network.
     pub network: bool,
-    /// Seconds after which it is stopped; two minutes when not given.
+    /// The timeout in seconds. The default is 120.
     pub timeout_seconds: Option<u64>,
 }
 
 impl CommandTool {
-    /// The program alone, in the project's folder and without the network.
+    /// Creates a tool for a program without arguments, in the project's folder and without the network.
     #[must_use]
     pub fn new(program: &str) -> Self {
         Self {
@@ -52,16 +53,17 @@ impl CommandTool {
         }
     }
 
-    /// The tool that starts it.
+    /// Returns the tool that starts the program.
     ///
-    /// A call's arguments that have no place in the command line or the environment are given on standard input, with all
-    /// others, as one JSON object; where all have a place, standard input is empty. Standard output is the result.
+    /// If some argument of a call has no place in the command line or the environment, the program gets all
+    /// arguments on standard input, as one JSON object. If all of them have a place, standard input is empty.
+    /// The result is the standard output.
     #[must_use]
     pub fn tool(self, processes: &Arc<Processes>) -> Arc<dyn Tool> {
         Arc::new(Command { processes: Arc::clone(processes), command: self })
     }
 
-    /// Whether some argument would otherwise not reach the program.
+    /// Returns `true` if an argument has no other way to the program than standard input.
     fn reads_arguments(&self) -> bool {
         let templates = || self.arguments.iter().chain(self.environment.values());
         let is_placed = |name: &String| templates().any(|it| it.names().any(|one| one == name));
@@ -92,30 +94,33 @@ impl CommandTool {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ScriptTool {
-    /// The whole text, as it was verified.
+    /// The whole verified text.
     pub text: String,
-    /// Its extension, by which the words that run it are found.
+    /// The file extension, which selects the interpreter.
     pub extension: String,
-    /// Whether it may use the network.
+    /// `true` if the script may use the network.
     pub network: bool,
-    /// Seconds after which it is stopped; two minutes when not given.
+    /// The timeout in seconds. The default is 120.
     pub timeout_seconds: Option<u64>,
 }
 
 impl ScriptTool {
-    /// A script without the network.
+    /// Creates a tool for a script without the network.
     #[must_use]
     pub fn new(text: &str, extension: &str) -> Self {
-        let (text, extension) = (text.to_owned(), extension.to_owned());
+        let text = text.to_owned();
+        let extension = extension.to_owned();
         Self { text, extension, network: false, timeout_seconds: None }
     }
 
-    /// The tool that runs it: a call's arguments are one JSON object on standard input, standard output is the result.
+    /// Returns the tool that runs the script, or `None` if no interpreter is configured for its extension.
     ///
-    /// What runs is `text`, which the interpreter reads from a file that is written for this call: whoever changes the
-    /// script's own file after it was verified changes nothing. `None` when no configuration says what runs it.
+    /// The arguments of a call are one JSON object on standard input. The result is the standard output.
     ///
-    /// `bash` runs a script whose `#!` line names it, where the configuration says `sh`.
+    /// The interpreter reads `text` from a file that is written for the call. A change of the script's own
+    /// file after the verification has no effect.
+    ///
+    /// If the configured interpreter is `sh` and the `#!` line of the script names `bash`, `bash` runs it.
     #[must_use]
     pub fn tool(self, processes: &Arc<Processes>) -> Option<Arc<dyn Tool>> {
         let mut words = processes.runtime(&self.extension)?.to_vec();
@@ -196,11 +201,11 @@ async fn run(processes: &Processes, job: Job, told: &dyn OutputSink) -> ToolOutp
     }
 }
 
-/// Standard output: an object when it is one and came whole, else text.
-fn result(ended: &Ended) -> Value {
+/// Returns the standard output: the object that it holds, if it is complete JSON, or else the text.
+fn result(ended: &Exit) -> Value {
     let text = ended.output.text();
     let result = match serde_json::from_str::<Map<String, Value>>(&text) {
-        Ok(object) if ended.output.omitted() == 0 => foreign(object.into()),
+        Ok(object) if ended.output.omitted_bytes() == 0 => foreign(object.into()),
         _ => text.into(),
     };
     with_account(result, &ended.account)

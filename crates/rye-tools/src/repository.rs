@@ -1,12 +1,12 @@
-//! The rule by which `git` takes a folder for a repository, for the file tools and for the look after a program.
+//! The rule by which `git` recognises a repository, for the file tools and for the check after a program.
 
 /// The file that every repository has.
 pub(crate) const HEAD: &str = "HEAD";
 
-/// The names of which a repository has the first, or the two others.
+/// The other names of a repository: it has the first, or the two others.
 pub(crate) const PARTS: [&str; 3] = ["commondir", "objects", "refs"];
 
-/// What a name in a folder stands for.
+/// The kind of an entry in a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Entry {
     Absent,
@@ -15,8 +15,9 @@ pub(crate) enum Entry {
     Other,
 }
 
-/// Returns `true` if `git` takes a folder for a repository: it has a `HEAD` that is no folder, and `objects` with `refs` or a
-/// `commondir` that says where those are. A `HEAD` that is a link counts, because what it leads to may change.
+/// Returns `true` if `git` takes a folder for a repository: it has a `HEAD` that is not a folder, and either
+/// `objects` and `refs` or a `commondir` that refers to them. A `HEAD` that is a link counts too, because its
+/// target may change.
 pub(crate) fn is_repository<E>(mut entry: impl FnMut(&str) -> Result<Entry, E>) -> Result<bool, E> {
     if entry(HEAD)? != Entry::Other {
         return Ok(false);

@@ -1,15 +1,13 @@
-//! What stands around a program that a tool starts (SPEC 5.6).
+//! The sandbox of programs that tools start (SPEC 5.6).
 //!
-//! Which of the [`Mode`]s a machine can do is found out by doing it: [`Processes::sandbox`](crate::Processes::sandbox)
-//! starts a program in each that tries to get out, and takes the first one that it does not get out of.
+//! The modes that a machine supports are found by a test. [`Processes::sandbox`](crate::Processes::sandbox)
+//! starts a program in each [`Mode`] that attempts to escape, and uses the first mode that holds it.
 //!
-//! Everything that confines a program is done by processes between it and the caller, which come from the launcher (see
-//! [`launch`]). The launcher has one thread, so that it can be split in two. A caller with threads cannot, which is why it starts
-//! the launcher.
+//! Processes between the program and the caller do the confinement. They come from the launcher (see
+//! [`launch`]). The launcher has a single thread, so that it can fork. The caller may have several threads
+//! and cannot, so that it starts the launcher instead.
 
 mod account;
-#[cfg(target_os = "linux")]
-mod aftermath;
 mod bounds;
 #[cfg(target_os = "linux")]
 mod bubblewrap;
@@ -19,7 +17,6 @@ mod confine;
 mod control_group;
 #[cfg(target_os = "linux")]
 mod descendants;
-mod encoded;
 #[cfg(target_os = "linux")]
 mod fault;
 #[cfg(target_os = "linux")]
@@ -40,9 +37,12 @@ mod layout;
 mod mount_table;
 #[cfg(target_os = "linux")]
 mod mounts;
+mod path_encoding;
 mod plan;
 #[cfg(target_os = "linux")]
 mod probe;
+#[cfg(target_os = "linux")]
+mod project_check;
 #[cfg(target_os = "linux")]
 mod quarantine;
 mod report;
@@ -64,7 +64,8 @@ pub(crate) use self::plan::{GRACE, Home, Link, Plan};
 pub(crate) use self::report::Finding;
 pub use self::report::{Mode, Policy, PolicyError, ProbeError, Report};
 
-/// Returns `true` if the system lets this program put each call into a control group of its own, which bounds it exactly.
+/// Returns `true` if the system allows this program to put each call into a control group of its own, which
+/// limits it exactly.
 #[must_use]
 pub fn has_control_groups() -> bool {
     #[cfg(target_os = "linux")]

@@ -1,4 +1,4 @@
-//! Files that start something by themselves when an operator opens their folder.
+//! Files that run programs when an operator opens their folder.
 
 use std::ffi::OsStr;
 
@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use crate::fs::fold;
 use crate::process::{QUARANTINED, UNCHECKED};
 
-/// The member of a tool's result that lists the self-starting files which the call changed, by their paths in the project.
+/// The member of a tool's result that lists the self-starting files which the call changed, as paths in the
+/// project.
 pub const SELF_STARTING: &str = "self_starting";
 
 /// The self-starting files and folders, in any folder of a project.
@@ -19,13 +20,14 @@ const FILES: &[&[&str]] = &[
     &[".vscode", "tasks.json"],
 ];
 
-/// Returns `true` for the path of a self-starting file, given by its parts from the root downward.
+/// Returns `true` for the path of a self-starting file, given by its parts from the root down.
 pub(crate) fn is_self_starting<'a>(parts: impl Iterator<Item = &'a OsStr>) -> bool {
     let folded: Vec<String> = parts.map(fold).collect();
     FILES.iter().any(|file| folded.windows(file.len()).any(|window| window == *file))
 }
 
-/// Returns `true` for a path that leads to self-starting files if it is a link: one of them, or a folder that holds them.
+/// Returns `true` for a path whose target would be self-starting if the path is a link: a self-starting file
+/// or a folder with one.
 #[cfg(target_os = "linux")]
 pub(crate) fn leads_to_self_starting<'a>(parts: impl Iterator<Item = &'a OsStr> + Clone) -> bool {
     let last = parts.clone().last().map(fold).unwrap_or_default();
@@ -36,16 +38,16 @@ pub(crate) fn leads_to_self_starting<'a>(parts: impl Iterator<Item = &'a OsStr> 
 /// The members of a result that only Rye sets.
 const OWN: [&str; 3] = [SELF_STARTING, QUARANTINED, UNCHECKED];
 
-/// The result of a program or a server, which cannot speak for Rye: an object with a member of that name becomes the member `output` of
-/// another one.
+/// Returns the result of a program or server. If it has a member that only Rye sets, it becomes the member
+/// `output` of a new object.
 pub(crate) fn foreign(result: Value) -> Value {
     let speaks = OWN.iter().any(|name| result.get(name).is_some());
     if speaks { json!({ "output": result }) } else { result }
 }
 
-/// Returns the result of a call with the self-starting files that it changed, if there are any.
+/// Returns the result of a call with the list of self-starting files that it changed, if there are any.
 ///
-/// A result that is no object becomes the member `output` of one.
+/// A result that is not an object becomes the member `output` of one.
 pub(crate) fn with_self_starting(result: Value, files: &[String]) -> Value {
     if files.is_empty() {
         return result;

@@ -1,4 +1,4 @@
-//! `bash/bash`: a command line of the model's own.
+//! `bash/bash`: a tool that runs the model's command lines.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,14 +9,14 @@ use rye_thread::{OutputSink, Tool, ToolOutput};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::process::{Ended, Job, Processes, failure, limit_of, with_account};
+use crate::process::{Exit, Job, Processes, failure, limit_of, with_account};
 
-/// The function behind a manifest's `builtin: bash/bash`.
+/// The function name in a manifest's `builtin: bash/bash`.
 pub const BASH: &str = "bash/bash";
 
-/// The tool that runs a command line by `bash`, or by `sh` where there is none.
+/// Returns the tool that runs a command line with `bash`, or with `sh` if there is no `bash`.
 ///
-/// It has no network: a manifest of its own that declares `network: true` can run a shell that does.
+/// The commands have no network. Another manifest that declares `network: true` can run a shell with it.
 #[must_use]
 pub fn bash(processes: &Arc<Processes>) -> Arc<dyn Tool> {
     Arc::new(Bash { processes: Arc::clone(processes) })
@@ -34,7 +34,7 @@ struct Arguments {
     timeout_seconds: Option<u64>,
 }
 
-/// The longest that a model may ask for, in seconds.
+/// The longest timeout that a model may request, in seconds.
 const LONGEST: u64 = 600;
 
 #[async_trait]
@@ -73,13 +73,13 @@ fn shell() -> &'static str {
     if std::path::Path::new("/bin/bash").exists() { "/bin/bash" } else { "/bin/sh" }
 }
 
-fn result(ended: &Ended) -> Value {
+fn result(ended: &Exit) -> Value {
     let mut content = json!({ "exit_code": 0, "stdout": ended.output.text() });
     let stderr = ended.error.text();
     if !stderr.is_empty() {
         content["stderr"] = stderr.into();
     }
-    let omitted = ended.output.omitted();
+    let omitted = ended.output.omitted_bytes();
     if omitted > 0 {
         content["omitted_bytes"] = omitted.into();
     }

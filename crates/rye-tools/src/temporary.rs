@@ -1,8 +1,8 @@
-//! Temporary files and folders, which are removed by the next program of the same user if the one that made them was killed.
+//! Temporary files and folders. If their program was killed, the next program of the same user removes them.
 //!
-//! Each is locked by the program that uses it. One that can be locked by another program is used by none. All have names of
-//! one form: `.rye-`, six letters and digits or two numbers, and `.tmp`. Only what has such a name and belongs to the user is
-//! removed, and folders only in the places of [`TemporaryFolder`].
+//! Each is locked while its program uses it. If another program can lock it, it is unused. The names have one
+//! form: `.rye-`, six letters and digits or two numbers, and `.tmp`. Only entries with such a name that
+//! belong to the user are removed, and folders only in the parents of [`TemporaryFolder`].
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -20,17 +20,18 @@ use cap_std::fs::{Dir, MetadataExt as _, OpenOptions, OpenOptionsExt as _, Permi
 use rustix::fs::{FlockOperation, OFlags, flock, fstat};
 use tempfile::{Builder, NamedTempFile, TempDir};
 
-/// The beginning and the end of the names.
+/// The prefix and the suffix of the names.
 const PREFIX: &str = ".rye-";
 const SUFFIX: &str = ".tmp";
 
 /// The number of random letters and digits in a name.
 const RANDOM: usize = 6;
 
-/// The most attempts to make something that another program takes for left behind, before it is locked.
+/// The largest number of attempts. An attempt fails if another program removes the new entry before it is
+/// locked.
 const ATTEMPTS: usize = 8;
 
-/// A new folder that only this user can enter, and that is removed with this value.
+/// A new folder that only this user can enter. Dropping the value removes it.
 #[derive(Debug)]
 pub struct TemporaryFolder {
     folder: TempDir,
@@ -38,11 +39,11 @@ pub struct TemporaryFolder {
 }
 
 impl TemporaryFolder {
-    /// Makes a folder in another one, after what killed programs left there is removed.
+    /// Makes a folder in `parent`, and first removes those that killed programs left there.
     ///
     /// # Errors
     ///
-    /// When the system refuses.
+    /// The system's error.
     pub fn new_in(parent: &Path) -> io::Result<Self> {
         sweep_path(parent, Left::All);
         attempt(|| {
@@ -63,16 +64,16 @@ impl Drop for TemporaryFolder {
     fn drop(&mut self) {
         let path = self.folder.path();
         let Some((parent, name)) = path.parent().zip(path.file_name()) else { return };
-        // What cannot be removed is left to the next program.
+        // If it cannot be removed, the next program removes it.
         let parent = Dir::open_ambient_dir(parent, ambient_authority());
         let _left = parent.and_then(|parent| remove_folder(&parent, name));
     }
 }
 
-/// Removes a folder with all that is in it. Folders that their owner closed, as programs can do with theirs, are opened first.
+/// Removes a folder with everything in it. Folders that are closed to their owner are opened first.
 ///
-/// Programs make trees of any depth. Each folder below is moved up and emptied there, so that neither the stack nor the number of
-/// open files grows with the depth.
+/// Programs can make trees of any depth. Each inner folder is moved up and emptied there, so that neither the
+/// stack nor the number of open files grows with the depth.
 fn remove_folder(parent: &Dir, name: &OsStr) -> io::Result<()> {
     let top = parent.open_dir_nofollow(name)?;
     let mut moved = 0;
@@ -87,14 +88,14 @@ fn remove_folder(parent: &Dir, name: &OsStr) -> io::Result<()> {
     }
 }
 
-/// The names of so many entries of a folder that they fit into memory.
+/// Returns the names of the first entries of a folder, as many as fit into memory.
 fn some_names(folder: &Dir) -> io::Result<Vec<OsString>> {
     folder.entries()?.take(NAMES_AT_ONCE).map(|entry| Ok(entry?.file_name())).collect()
 }
 
 const NAMES_AT_ONCE: usize = 1_024;
 
-/// Removes a file, or a folder after the folders in it are moved into `top`, where `moved` names them.
+/// Removes a file or folder. Inner folders are first moved into `top`, under names from the counter `moved`.
 fn remove_entry(top: &Dir, name: &OsStr, moved: &mut u64) -> io::Result<()> {
     if !open_if_folder(top, name)? {
         return top.remove_file(name);
@@ -114,7 +115,7 @@ fn remove_entry(top: &Dir, name: &OsStr, moved: &mut u64) -> io::Result<()> {
     }
 }
 
-/// Returns `true` for a folder, after it is opened to its owner.
+/// Returns `true` for a folder, and gives its owner access first.
 fn open_if_folder(parent: &Dir, name: &OsStr) -> io::Result<bool> {
     let found = parent.symlink_metadata(name)?;
     if found.is_dir() && found.permissions().mode() & 0o700 != 0o700 {
@@ -123,7 +124,7 @@ fn open_if_folder(parent: &Dir, name: &OsStr) -> io::Result<bool> {
     Ok(found.is_dir())
 }
 
-/// Moves a folder under a name that nothing has. A program that took a name before only has the next one chosen.
+/// Moves a folder to a free name in `top`. If a program takes the name first, the next one is tried.
 fn move_up(from: &Dir, name: &OsStr, top: &Dir, moved: &mut u64) -> io::Result<()> {
     loop {
         *moved += 1;
@@ -134,11 +135,12 @@ fn move_up(from: &Dir, name: &OsStr, top: &Dir, moved: &mut u64) -> io::Result<(
     }
 }
 
-/// Makes a file of this mode in a folder, after what killed programs left there is removed.
+/// Makes a temporary file with this mode in a folder, and first removes those that killed programs left
+/// there.
 ///
 /// # Errors
 ///
-/// When the system refuses.
+/// The system's error.
 pub fn temporary_file(folder: &Path, mode: u32) -> io::Result<NamedTempFile> {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     sweep_path(folder, Left::Files);
@@ -164,16 +166,16 @@ fn attempt<T>(mut make: impl FnMut() -> io::Result<Option<T>>) -> io::Result<T> 
     Err(io::Error::other("another program removes temporary files as soon as they are made"))
 }
 
-/// Keeps a folder that another process made from being taken for left behind, as long as the value lives.
+/// Locks a folder of another process while the value lives, so that it is not taken for unused.
 #[cfg(target_os = "linux")]
 pub(crate) fn hold(folder: &Path) -> io::Result<File> {
     let lock = open_folder(folder)?;
-    // A system without locks never takes it for left behind.
+    // On a system without locks, it is never taken for unused.
     let _locked = flock(&lock, FlockOperation::NonBlockingLockShared);
     Ok(lock)
 }
 
-/// Opens a plain file, which is made where it is missing, and shares its lock. No link is followed.
+/// Opens a plain file, or makes it, and takes a shared lock. Links are not followed.
 #[cfg(target_os = "linux")]
 pub(crate) fn open_lock(path: &Path) -> io::Result<File> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
@@ -192,7 +194,7 @@ fn open_folder(path: &Path) -> io::Result<File> {
     fs::OpenOptions::new().read(true).custom_flags(flags).open(path)
 }
 
-/// Locks what is in use; `false` where another program has removed it, or is about to.
+/// Locks an entry that is in use. Returns `false` if another program has removed it or is about to.
 pub(crate) fn lock_shared(file: &impl AsFd) -> bool {
     match flock(file, FlockOperation::NonBlockingLockShared) {
         Ok(()) => fstat(file).is_ok_and(|it| it.st_nlink > 0),
@@ -200,7 +202,7 @@ pub(crate) fn lock_shared(file: &impl AsFd) -> bool {
     }
 }
 
-/// The kinds that are removed where they were left behind.
+/// The kinds of unused entries that are removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Left {
     Files,
@@ -208,22 +210,22 @@ enum Left {
 }
 
 fn sweep_path(folder: &Path, left: Left) {
-    // Where the folder cannot be opened, nothing can be made in it either, which is told there.
+    // If the folder cannot be opened, the creation that follows reports the error.
     if let Ok(folder) = Dir::open_ambient_dir(folder, ambient_authority()) {
         sweep_kinds(&folder, left);
     }
 }
 
-/// Removes the files that killed programs of this user left in a folder, once in the life of this program.
+/// Removes the files that killed programs of this user left in a folder, once per process.
 pub(crate) fn sweep_once(folder: &Dir) {
     sweep_kinds(folder, Left::Files);
 }
 
-/// A folder by its numbers and the time at which it was made, and the kinds that were removed there.
+/// The identity of a folder with its creation time, and the kinds of entries that were removed there.
 type Swept = (u64, u64, Option<SystemTime>, Left);
 
 fn sweep_kinds(folder: &Dir, left: Left) {
-    // A folder that is made later may have the number of one that is gone, and not its time as well.
+    // A new folder may have the number of an old one, but not its creation time.
     static SWEPT: Mutex<BTreeSet<Swept>> = Mutex::new(BTreeSet::new());
     let Ok(found) = folder.dir_metadata() else { return };
     let created = found.created().ok().map(cap_std::time::SystemTime::into_std);
@@ -237,13 +239,14 @@ fn sweep(folder: &Dir, left: Left) {
     for entry in folder.entries().into_iter().flatten().flatten() {
         let name = entry.file_name();
         if name.to_str().is_some_and(is_temporary) {
-            // What cannot be removed is left to the next program.
+            // If it cannot be removed, the next program removes it.
             let _left = remove_unused(folder, &name, left);
         }
     }
 }
 
-/// Returns `true` for the names that this program makes: of random letters and digits, or of a process number and a count.
+/// Returns `true` for names of this program: with random letters and digits, or with a process id and a
+/// count.
 fn is_temporary(name: &str) -> bool {
     let inner = name.strip_prefix(PREFIX).and_then(|rest| rest.strip_suffix(SUFFIX));
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -253,7 +256,7 @@ fn is_temporary(name: &str) -> bool {
     })
 }
 
-/// Removes a file or folder of this user's own that no program has locked. Links are neither followed nor removed.
+/// Removes a file or folder of this user that no program has locked. Links are neither followed nor removed.
 fn remove_unused(folder: &Dir, name: &OsStr, left: Left) -> io::Result<()> {
     let own = rustix::process::geteuid().as_raw();
     let found = folder.symlink_metadata(name)?;

@@ -1,38 +1,39 @@
-//! Tools that reach other machines over HTTP (SPEC 5.1, 5.5), and what keeps them from reaching this one.
+//! Tools that reach other machines over HTTP (SPEC 5.1, 5.5), and the rules that protect this machine from
+//! them.
 //!
-//! Everything that is sent goes through [`Web`]: the address of each request, and of each redirect, is held against
-//! [`WebRules`], its host is looked up once, every address found is held against [`reserved`], and the connection is made
-//! to what was looked at. No name is looked up a second time, so that none can change its mind in between.
+//! Every request goes through [`Web`]. The address of each request and redirect is checked against
+//! [`WebRules`]. Its host is resolved once, each resolved address is checked against [`reserved_purpose`], and the
+//! connection uses the checked addresses. No name is resolved twice, so that a second answer cannot differ.
 
 mod address;
+mod allowed_url;
 mod body;
+mod call;
 mod credential;
 mod error;
 mod exchange;
 mod fetch;
-mod hidden;
 mod manifest;
 mod markdown;
 mod names;
-mod place;
-mod read;
-mod rules;
-mod sending;
 #[cfg(feature = "mcp")]
-mod standing;
+mod pinned_client;
+mod read;
+mod redaction;
+mod rules;
 mod template;
 mod text;
 
-pub use self::address::reserved;
+pub use self::address::reserved_purpose;
 pub use self::body::HttpBody;
 #[cfg(feature = "mcp")]
-pub(crate) use self::credential::carried;
+pub(crate) use self::credential::header_value;
 pub use self::credential::{Credential, CredentialError};
 pub use self::error::{AddressFault, WebError};
 pub use self::exchange::{MAX_REDIRECTS, Web};
 pub use self::fetch::{FETCH, fetch};
-#[cfg(feature = "mcp")]
-pub(crate) use self::hidden::Hidden;
 pub use self::manifest::{HttpTool, HttpToolError, SEND};
 pub use self::names::{Names, SystemNames};
+#[cfg(feature = "mcp")]
+pub(crate) use self::redaction::Redactor;
 pub use self::rules::{HostPattern, Origin, RuleError, WebRules};

@@ -1,4 +1,4 @@
-//! Reading, writing, editing and listing.
+//! The tools that read, write, edit and list.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -25,7 +25,7 @@ pub(super) fn read(root: &Root, arguments: Value, _: &Stop) -> Result<Value, Fai
         lines = lines.at_most(limit);
     }
     let text = fs::read(root, &arguments.path, lines)?;
-    let content = if arguments.line_numbers { text.numbered() } else { text.content };
+    let content = if arguments.line_numbers { text.with_line_numbers() } else { text.content };
     let mut result = json!({
         "path": text.path,
         "content": content,
@@ -118,8 +118,8 @@ pub(super) fn ls(root: &Root, arguments: Value, _: &Stop) -> Result<Value, Failu
     let mut result = json!({ "path": listing.path, "count": listing.count });
     result["entries"] = listing.entries.iter().map(entry).collect();
     result["listing"] = listing.listing().into();
-    if listing.omitted() > 0 {
-        result["omitted"] = listing.omitted().into();
+    if listing.omitted_count() > 0 {
+        result["omitted"] = listing.omitted_count().into();
         result["next_skip"] = (listing.first + listing.entries.len()).into();
     }
     put_skipped(&mut result, &listing.skipped);

@@ -1,4 +1,4 @@
-//! Finding files by their paths and by what they say.
+//! The tools that search files by path and by content.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -96,7 +96,7 @@ pub(super) fn view(hidden: bool, ignored: bool) -> View {
     if ignored { view.with_ignored() } else { view }
 }
 
-/// Says what was not looked at, where there was something.
+/// Adds the counts of skipped entries to the result, if there are any.
 pub(super) fn put_skipped(result: &mut Value, skipped: &Skipped) {
     let counts = skipped.counts().into_iter().filter(|(_, count)| *count > 0);
     let counts: Map<String, Value> =
@@ -106,7 +106,7 @@ pub(super) fn put_skipped(result: &mut Value, skipped: &Skipped) {
     }
 }
 
-/// Says that there may be more, and how to get it.
+/// Adds the reason why there may be more results, and the value to continue with.
 fn put_cut(result: &mut Value, cut: Option<Cut>, next: usize) {
     let Some(cut) = cut else { return };
     let text = match cut {

@@ -1,4 +1,4 @@
-//! Replacing exact pieces of a file, all or none.
+//! Edits of a text file: exact texts are replaced, all or none.
 
 mod diff;
 mod places;
@@ -12,45 +12,45 @@ use super::replace::{Meanwhile, Outcome, Target, replace};
 use super::walk::{Parents, Place, prepare, walk};
 use super::{Error, MAX_FILE_BYTES, Root};
 
-/// The most edits that one call makes.
+/// The largest number of edits in a call.
 pub const MAX_EDITS: usize = 100;
 
-/// One piece of text, and what it becomes.
+/// A text to replace, and the new text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Edit {
-    /// The text as it is in the file, white space included.
+    /// The text as it is in the file, including white space.
     pub old: String,
     /// The text that takes its place.
     pub new: String,
-    /// Which of its occurrences are meant.
+    /// The occurrences of `old` to replace.
     pub occurrences: Occurrences,
 }
 
 impl Edit {
-    /// Replaces the one place where `old` occurs.
+    /// Replaces the only occurrence of `old`.
     pub fn new(old: &str, new: &str) -> Self {
         Self { old: old.to_owned(), new: new.to_owned(), occurrences: Occurrences::Only }
     }
 
-    /// Replaces every place where `old` occurs.
+    /// Replaces every occurrence of `old`.
     #[must_use]
     pub fn everywhere(self) -> Self {
         Self { occurrences: Occurrences::All, ..self }
     }
 }
 
-/// Which occurrences of a text are meant.
+/// The occurrences of a text that an edit replaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "one or all by name")]
 pub enum Occurrences {
-    /// The only one; two are an error.
+    /// The only occurrence. Two are an error.
     Only,
-    /// All of them, at least one.
+    /// All occurrences, of which there must be at least one.
     All,
 }
 
-/// What an edit changed.
+/// The result of an edit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Edited {
@@ -58,54 +58,55 @@ pub struct Edited {
     pub path: String,
     /// The size of the file now, in bytes.
     pub bytes: usize,
-    /// How many pieces were replaced.
+    /// The number of texts that were replaced.
     pub replaced: usize,
-    /// The change as a unified difference without file names, cut after 16 KiB; what was cut is said in its last line.
+    /// The change as a unified diff without file names. It is cut after 16 KiB, and its last line then says
+    /// how much is missing.
     pub diff: String,
     /// The self-starting files that were changed, such as `.envrc`.
     pub self_starting: Vec<String>,
 }
 
-/// An edit that does not fit the file.
+/// An edit that cannot be applied to the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EditProblem {
-    /// Which edit, counted from 1.
+    /// The number of the edit, counted from 1.
     pub edit: usize,
-    /// What is wrong with it.
+    /// The reason.
     pub fault: EditFault,
 }
 
-/// What is wrong with an edit.
+/// The reasons why an edit cannot be applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EditFault {
-    /// `old` has no character.
+    /// `old` is empty.
     Empty,
     /// `old` and `new` are equal.
     Same,
-    /// `old` is nowhere in the file.
+    /// `old` is not in the file.
     NotFound {
-        /// The first line of the only place that differs from it in white space alone.
+        /// The first line of the only text that differs from `old` in white space alone.
         near: Option<usize>,
     },
-    /// `old` is in more than one place, and one was meant.
+    /// `old` occurs more than once, and the edit expects one occurrence.
     Ambiguous {
-        /// How many, at most 1,000.
+        /// The number of occurrences, at most 1,000.
         count: usize,
-        /// The lines where the first of them begin, counted from 1.
+        /// The lines where the first occurrences begin, counted from 1.
         lines: Vec<usize>,
     },
-    /// `old` is in more places than one call replaces.
+    /// `old` occurs more often than one call may replace.
     TooMany {
-        /// How many that is.
+        /// The largest allowed number.
         maximum: usize,
     },
-    /// It replaces a part of what another edit replaces.
+    /// The edit replaces a part of the text that another edit replaces.
     Overlaps {
         /// The other edit, counted from 1.
         other: usize,
-        /// The line where they meet, counted from 1.
+        /// The line where they overlap, counted from 1.
         line: usize,
     },
 }
@@ -124,7 +125,7 @@ impl fmt::Display for EditProblem {
                 "`old` is not in the file, but differs in white space alone from what begins in line {line}; copy that exactly"
             ),
             EditFault::Ambiguous { count, lines } => {
-                let (count, more) = places::counted(*count);
+                let (count, more) = places::count_with_prefix(*count);
                 write!(f, "`old` occurs {more}{count} times, at lines {}", numbers(lines, count))?;
                 f.write_str("; add surrounding lines to say which, or `all: true` for all of them")
             }
@@ -138,7 +139,8 @@ impl fmt::Display for EditProblem {
     }
 }
 
-/// `4`, `4 and 9`, `4, 9 and 20`, or `4, 9, 20 and more` when some were left out.
+/// Lists lines as text: `4`, `4 and 9`, `4, 9 and 20`, or `4, 9, 20 and more` if `count` is larger than the
+/// list.
 fn numbers(lines: &[usize], count: usize) -> String {
     let mut words: Vec<String> = lines.iter().map(ToString::to_string).collect();
     if lines.len() < count {
@@ -151,22 +153,22 @@ fn numbers(lines: &[usize], count: usize) -> String {
     }
 }
 
-/// Makes several edits of a text file below the root at once: all of them, or none.
+/// Applies several edits to a text file below the root: all of them, or none.
 ///
-/// Each `old` is looked for in the file as it is, not in what other edits make of it, so their order does not matter. In
-/// a file whose lines all end with CRLF, a line end in `old` and `new` stands for that. What else holds for
-/// [`write`](super::write) holds here too.
+/// Each `old` is searched for in the original file, not in the result of other edits, so their order does not
+/// matter. In a file whose lines all end with CRLF, line ends in `old` and `new` stand for CRLF. Otherwise,
+/// the rules of [`write`](super::write) apply.
 ///
 /// # Errors
 ///
-/// As for [`write`](super::write) and [`read`](super::read); [`Error::Edits`] with every edit that does not fit;
-/// [`Error::Changed`] when the file became another one while it was edited; [`Error::OverLimit`] for more edits than
-/// [`MAX_EDITS`]. None of them changes the file.
+/// The errors of [`write`](super::write) and [`read`](super::read). [`Error::Edits`] lists every edit that
+/// cannot be applied. [`Error::Changed`] if the file was changed during the call. [`Error::OverLimit`] for
+/// more edits than [`MAX_EDITS`]. After an error, the file is unchanged.
 pub fn edit(root: &Root, path: &str, edits: &[Edit]) -> Result<Edited, Error> {
     edit_with(root, path, edits, || {})
 }
 
-/// [`edit`], with something that happens between reading and replacing.
+/// Performs [`edit`], and calls `meanwhile` between reading and replacing.
 fn edit_with(
     root: &Root,
     path: &str,
@@ -219,21 +221,22 @@ fn change(text: &str, edits: &[Edit], path: &str) -> Result<Change, Error> {
     if bytes > MAX_FILE_BYTES {
         return Err(Error::TooLarge { path: path.to_owned(), bytes, maximum: MAX_FILE_BYTES });
     }
-    let (mut changed, mut end) = (String::with_capacity(text.len()), 0);
+    let mut changed = String::with_capacity(text.len());
+    let mut end = 0;
     for place in &places {
         changed.push_str(text.get(end..place.range.start).unwrap_or_default());
         changed.push_str(&place.new);
         end = place.range.end;
     }
     changed.push_str(text.get(end..).unwrap_or_default());
-    Ok(Change { text: changed, replaced: places.len(), diff: diff::unified(text, &places) })
+    Ok(Change { text: changed, replaced: places.len(), diff: diff::unified_diff(text, &places) })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// What somebody else does between reading and replacing.
+    /// Simulates another program that acts between reading and replacing.
     #[track_caller]
     fn check(meanwhile: impl FnOnce(&std::path::Path), left: Option<&str>) {
         let project = tempfile::tempdir().unwrap();
@@ -242,7 +245,7 @@ mod tests {
         let root = Root::open(project.path()).unwrap();
         let edits = [Edit::new("one", "two")];
         let error = edit_with(&root, "a.md", &edits, || meanwhile(&path)).unwrap_err();
-        let expected = "`a.md` was changed by somebody else in the meantime, so nothing was written; read it again";
+        let expected = "`a.md` was changed by another program meanwhile, so nothing was written; read it again";
         assert_eq!(error.to_string(), expected);
         assert_eq!(std::fs::read_to_string(&path).ok().as_deref(), left);
         let n_left = std::fs::read_dir(project.path()).unwrap().count();

@@ -1,39 +1,39 @@
-//! Refusals and failures of file operations.
+//! Errors of file operations.
 
 use std::path::PathBuf;
 use std::{fmt, io};
 
 use super::{Area, EditProblem};
 
-/// Why a file operation was refused or failed; [`Error::is_refusal`] tells the two apart.
+/// The error of a file operation. [`Error::is_refusal`] separates refusals from failures.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The folder that was to become a root cannot be opened.
+    /// The folder for a root cannot be opened.
     #[error("cannot open the project folder `{}`", .path.display())]
     OpenRoot {
         /// The folder as it was given.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// The text is no path below the root.
+    /// The text is not a path below the root.
     #[error("the path `{path}` is refused: {fault}")]
     Malformed {
         /// The path as asked, shortened and with control characters escaped.
         path: String,
-        /// The first thing that is wrong with it.
+        /// The first fault of the path.
         fault: PathFault,
     },
-    /// A link on the way has a target outside of the root, or an absolute one.
+    /// A link in the path has an absolute target, or one outside of the root.
     #[error("the path `{path}` is refused: the link `{link}` leads out of the project")]
     Leaves {
         /// The path as asked.
         path: String,
-        /// The link, by its place below the root.
+        /// The link, as a path below the root.
         link: String,
     },
-    /// The place belongs to an area that tools do not touch.
+    /// The path belongs to an area that is protected from tools.
     #[error("the path `{path}` is refused: {area}")]
     Protected {
         /// The path as asked.
@@ -47,56 +47,56 @@ pub enum Error {
         /// The path as asked.
         path: String,
     },
-    /// More than 40 links on the way.
+    /// The path goes through more than 40 links.
     #[error("the path `{path}` is refused: it goes through more than {maximum} links", maximum = super::walk::MAX_LINKS)]
     TooManyLinks {
         /// The path as asked.
         path: String,
     },
-    /// More than 100 folders on the way, after links are resolved.
+    /// The path goes through more than 100 folders, after links are resolved.
     #[error("the path `{path}` is refused: it goes through more than {maximum} folders", maximum = super::walk::MAX_DEPTH)]
     TooDeep {
         /// The path as asked.
         path: String,
     },
-    /// Nothing is there, or a link points to nothing.
+    /// The path does not exist, or is a link without a target.
     #[error("`{path}` does not exist")]
     NotFound {
         /// The path as asked.
         path: String,
     },
-    /// A new file was wanted.
+    /// The call makes new files only, and this one exists.
     #[error("`{path}` exists and is not replaced")]
     Exists {
         /// The path as asked.
         path: String,
     },
-    /// A file was wanted.
+    /// The path is a folder, and the call needs a file.
     #[error("`{path}` is a folder, not a file")]
     IsFolder {
         /// The path as asked.
         path: String,
     },
-    /// A folder was wanted, here or on the way.
+    /// The call needs a folder, here or as a part of the path.
     #[error("`{path}` is not a folder, or goes through a file")]
     NotFolder {
         /// The path as asked.
         path: String,
     },
-    /// The file's mode lets nobody write, so it is not replaced either.
+    /// The mode of the file allows no writing, so the file is not replaced either.
     #[error("`{path}` is read-only")]
     ReadOnly {
         /// The path as asked.
         path: String,
     },
-    /// More bytes than one call may move.
+    /// The file or content is larger than one call may read or write.
     #[error("`{path}` is too large: {bytes} bytes, at most {maximum} are allowed")]
     TooLarge {
         /// The path as asked.
         path: String,
-        /// The size that was met.
+        /// The size of the file or content.
         bytes: u64,
-        /// The size that is allowed.
+        /// The largest allowed size.
         maximum: u64,
     },
     /// The file is not UTF-8.
@@ -105,66 +105,66 @@ pub enum Error {
         /// The path as asked.
         path: String,
     },
-    /// The first line that was asked for does not exist.
+    /// The first requested line does not exist.
     #[error("`{path}` has {lines} lines, so there is no line {offset}")]
     PastEnd {
         /// The path as asked.
         path: String,
-        /// The line asked for, counted from 1.
+        /// The requested line, counted from 1.
         offset: u64,
-        /// How many lines the file has.
+        /// The number of lines in the file.
         lines: u64,
     },
-    /// The file became another one between being read and being replaced.
+    /// The file was changed between reading and replacing.
     #[error(
-        "`{path}` was changed by somebody else in the meantime, so nothing was written; read it again"
+        "`{path}` was changed by another program meanwhile, so nothing was written; read it again"
     )]
     Changed {
         /// The path as asked.
         path: String,
     },
-    /// Edits that do not fit the file; none of them was made.
-    #[error("nothing was written to `{path}`: {}", listed(.problems))]
+    /// Some edits cannot be applied. None was made.
+    #[error("nothing was written to `{path}`: {}", join_problems(.problems))]
     Edits {
         /// The path as asked.
         path: String,
-        /// What is wrong with each edit that does not fit, in the order of the edits.
+        /// The edits that cannot be applied, in order.
         problems: Vec<EditProblem>,
     },
-    /// A glob or a regular expression that cannot be used.
+    /// A glob or a regular expression is invalid.
     #[error("the {language} `{pattern}` cannot be used: {reason}")]
     Pattern {
         /// `glob` or `regular expression`.
         language: &'static str,
         /// The pattern as asked, shortened and with control characters escaped.
         pattern: String,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
-    /// A number that was asked for is over its limit.
+    /// A requested number is over its limit.
     #[error("{what} is {asked}, at most {maximum} is allowed")]
     OverLimit {
-        /// What was asked for too much of.
+        /// The name of the number.
         what: &'static str,
-        /// How much was asked for.
+        /// The requested value.
         asked: usize,
-        /// How much is allowed.
+        /// The largest allowed value.
         maximum: usize,
     },
-    /// The system refused or failed.
+    /// The system refused the operation, or it failed.
     #[error("cannot {action} `{path}`")]
     Io {
-        /// What was tried: `open`, `read`, `write`, …
+        /// The operation: `open`, `read`, `write`, …
         action: &'static str,
         /// The path as asked.
         path: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }
 
 impl Error {
-    /// Whether confinement said no, rather than the file system.
+    /// Returns `true` if the confinement refused the operation, and `false` if the operation failed.
     pub fn is_refusal(&self) -> bool {
         matches!(
             self,
@@ -178,20 +178,20 @@ impl Error {
     }
 }
 
-/// Refuses a number over its limit.
+/// Returns an error if `asked` is over `maximum`.
 pub(super) fn refuse_over(what: &'static str, asked: usize, maximum: usize) -> Result<(), Error> {
     if asked > maximum { Err(Error::OverLimit { what, asked, maximum }) } else { Ok(()) }
 }
 
-fn listed(problems: &[EditProblem]) -> String {
+fn join_problems(problems: &[EditProblem]) -> String {
     problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
-/// What is wrong with the text of a path, before the file system is asked anything.
+/// The faults in the text of a path. They are found before the file system is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PathFault {
-    /// No character at all.
+    /// The path is empty.
     Empty,
     /// More than 4,096 bytes, or a part of more than 255.
     TooLong,

@@ -1,4 +1,4 @@
-//! Finding files by their paths.
+//! Searching files by their paths.
 
 use std::ops::ControlFlow;
 
@@ -8,74 +8,76 @@ use super::protected::Guard;
 use super::tree::{File, Start};
 use super::{Cut, Error, MAX_VISITED, Root, Skipped, Stop, View};
 
-/// The most paths that one call gives.
+/// The largest number of paths that a call returns.
 pub const MAX_PATHS: usize = 1_000;
 
-/// The most text of paths that one call gives, in bytes.
+/// The largest total size of the paths that a call returns, in bytes.
 const MAX_TEXT: usize = 64 * 1024;
 
-/// Which files are looked for.
+/// The parameters of [`glob`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GlobQuery {
-    /// The glob: relative to `path`, or, without a `/`, over names at any depth.
+    /// The glob, relative to `path`. Without a `/`, it is matched against names at any depth.
     pub pattern: String,
-    /// The folder that is looked through, relative to the root.
+    /// The folder to search, relative to the root.
     pub path: String,
-    /// Which entries are looked at.
+    /// The kinds of entries that are included.
     pub view: View,
-    /// How many paths are passed over, to go on where another search was cut.
+    /// The number of paths to leave out at the start, to continue after a search that was cut.
     pub skip: usize,
 }
 
 impl GlobQuery {
-    /// A glob over the whole root.
+    /// Creates a query over the whole root.
     pub fn new(pattern: &str) -> Self {
-        let (pattern, path) = (pattern.to_owned(), ".".to_owned());
+        let pattern = pattern.to_owned();
+        let path = ".".to_owned();
         Self { pattern, path, view: View::usual(), skip: 0 }
     }
 
-    /// In one folder.
+    /// Searches in one folder.
     #[must_use]
     pub fn below(self, path: &str) -> Self {
         Self { path: path.to_owned(), ..self }
     }
 
-    /// With other entries than the usual ones.
+    /// Includes other entries than the usual ones.
     #[must_use]
     pub fn view(self, view: View) -> Self {
         Self { view, ..self }
     }
 
-    /// Without the first so many paths.
+    /// Leaves out the first `skip` paths.
     #[must_use]
     pub fn skip(self, skip: usize) -> Self {
         Self { skip, ..self }
     }
 }
 
-/// The files that a glob covers.
+/// The files that match a glob.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GlobMatches {
-    /// Their paths, relative to the root, as [`read`](super::read) takes them, in the order of their parts.
+    /// The paths, relative to the root, in the order of their parts. [`read`](super::read) accepts them.
     pub paths: Vec<String>,
-    /// What was met and not looked at, by reason.
+    /// The number of entries that were not looked at, by reason.
     pub skipped: Skipped,
-    /// Why there may be more.
+    /// The reason why there may be more paths.
     pub cut: Option<Cut>,
 }
 
-/// Finds the files below a folder of the root whose paths a glob covers. Links are not followed.
+/// Finds the files below a folder of the root whose paths match a glob. Links are not followed.
 ///
 /// # Errors
 ///
-/// Refused outside of the root and for `.ai/config/keys/signing` (SPEC 5.5); fails for a `path` that is missing or no
-/// folder, and for a glob that is none. What a glob names without a wildcard may be missing: then there are no paths.
+/// Refuses paths outside of the root and below `.ai/config/keys/signing` (SPEC 5.5). Fails if `path` is
+/// missing or not a folder, or if the glob is invalid. If a folder that the glob names without a wildcard is
+/// missing, the result has no paths.
 pub fn glob(root: &Root, query: &GlobQuery, stop: &Stop) -> Result<GlobMatches, Error> {
     let (folder, pattern) = Pattern::with_folder(&query.pattern)?;
     refuse_over("the number of paths to skip", query.skip, MAX_VISITED)?;
-    // What was asked for has to be there, whatever the glob adds to it.
+    // The requested folder must exist, even if the folder in the glob may be missing.
     let asked = Start::open(root, &query.path)?;
     let path = format!("{}/{folder}", query.path);
     let start = if folder.is_empty() { Ok(asked) } else { Start::open(root, &path) };
@@ -96,7 +98,9 @@ fn collect(
     stop: &Stop,
     found: &mut GlobMatches,
 ) -> Result<(), Error> {
-    let (mut n_covered, mut n_bytes, n_shown) = (0, 0, start.shown.len());
+    let mut n_covered = 0;
+    let mut n_bytes = 0;
+    let n_shown = start.shown.len();
     let paths = &mut found.paths;
     let visit = &mut |file: &File<'_>, _: &Guard, _: &mut Skipped| {
         if !file.path.get(n_shown..).is_some_and(|path| pattern.covers(path)) {

@@ -1,4 +1,4 @@
-//! Searching what files say, with the parts of ripgrep.
+//! Searching the content of files, with the libraries of ripgrep.
 
 mod hits;
 mod reader;
@@ -16,59 +16,61 @@ use super::tree::{File, Start};
 use super::walk::{Parents, Place, prepare, walk};
 use super::{Cut, Error, MAX_VISITED, Root, Skipped, Stop, View};
 
-/// The most matching lines, or files, that one call gives.
+/// The largest number of matching lines, or files, that a call returns.
 pub const MAX_MATCHES: usize = 1_000;
 
-/// The most lines of context before and after a matching line.
+/// The largest number of context lines before and after a matching line.
 pub const MAX_CONTEXT: usize = 20;
 
-/// The most globs of one call.
+/// The largest number of globs in a call.
 pub const MAX_GLOBS: usize = 20;
 
-/// The largest file that is searched, in bytes.
+/// The size of the largest file that is searched, in bytes.
 pub const MAX_SEARCHED_FILE_BYTES: u64 = 64 * 1024 * 1024;
 
-/// The most that one call searches, in bytes.
+/// The largest number of bytes that a call searches.
 pub const MAX_SEARCHED_BYTES: u64 = 1024 * 1024 * 1024;
 
-/// The longest pattern, in bytes.
+/// The length of the longest pattern, in bytes.
 const MAX_PATTERN: usize = 1024;
 
-/// The most memory that a compiled pattern takes, and that its lazily built automaton does.
+/// The limits of memory for a compiled pattern and for its lazily built automaton, in bytes.
 const MAX_PROGRAM: usize = 1024 * 1024;
 const MAX_AUTOMATON: usize = 8 * 1024 * 1024;
 
-/// The most memory for lines that are searched: a file with a longer one is given up.
+/// The limit of memory for searched lines, in bytes. A file with a longer line is skipped.
 const MAX_LINES: usize = 4 * 1024 * 1024;
 
-/// What is looked for, and where.
+/// The parameters of [`grep`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GrepQuery {
-    /// What a line has to have in it.
+    /// The pattern that a matching line contains.
     pub pattern: String,
-    /// What `pattern` is.
+    /// The syntax of `pattern`.
     pub syntax: Syntax,
-    /// Whether capitals count.
+    /// The case sensitivity of `pattern`.
     pub case: Case,
-    /// The file or folder that is searched, relative to the root.
+    /// The file or folder to search, relative to the root.
     pub path: String,
-    /// Globs relative to `path`: a file is searched when one of them covers it, or there is none, and no glob with `!` does.
+    /// Globs relative to `path`. A file is searched if no glob with `!` matches it, and if one of the others
+    /// does or there are no others.
     pub globs: Vec<String>,
-    /// Which entries of folders are looked at.
+    /// The kinds of entries that are included.
     pub view: View,
-    /// What is told of the matches.
+    /// The form of the results.
     pub show: Show,
-    /// How many lines before and after each match are shown.
+    /// The number of context lines before and after each match.
     pub context: usize,
-    /// How many matching lines, or files, are passed over, to go on where another search was cut.
+    /// The number of matching lines, or files, to leave out at the start, to continue after a search that was
+    /// cut.
     pub skip: usize,
-    /// How many matching lines, or files, are shown.
+    /// The largest number of matching lines, or files, to return.
     pub limit: usize,
 }
 
 impl GrepQuery {
-    /// A regular expression over the whole root, 100 lines of what it matches, and no context.
+    /// Creates a query for a regular expression over the whole root, with at most 100 lines and no context.
     pub fn new(pattern: &str) -> Self {
         Self {
             pattern: pattern.to_owned(),
@@ -84,105 +86,107 @@ impl GrepQuery {
         }
     }
 
-    /// In one folder or file.
+    /// Searches in one folder or file.
     #[must_use]
     pub fn below(self, path: &str) -> Self {
         Self { path: path.to_owned(), ..self }
     }
 
-    /// In the files that one of these globs covers.
+    /// Searches only the files that the globs select.
     #[must_use]
     pub fn globs(self, globs: &[&str]) -> Self {
         Self { globs: globs.iter().map(|glob| (*glob).to_owned()).collect(), ..self }
     }
 
-    /// With lines around each match.
+    /// Adds context lines around each match.
     #[must_use]
     pub fn context(self, lines: usize) -> Self {
         Self { context: lines, ..self }
     }
 
-    /// With other entries than the usual ones.
+    /// Includes other entries than the usual ones.
     #[must_use]
     pub fn view(self, view: View) -> Self {
         Self { view, ..self }
     }
 }
 
-/// How a pattern is meant.
+/// The syntax of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a choice of two by name")]
 pub enum Syntax {
-    /// A regular expression of the `regex` crate: no look-around, no back-references, and linear time.
+    /// A regular expression of the `regex` crate: without look-around and back-references, in linear time.
     Regex,
-    /// The text itself.
+    /// Literal text.
     Literal,
 }
 
-/// Whether capitals count.
+/// The case sensitivity of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a choice of two by name")]
 pub enum Case {
-    /// `a` is not `A`.
+    /// `a` does not match `A`.
     Sensitive,
-    /// `a` is `A`.
+    /// `a` matches `A`.
     Insensitive,
 }
 
-/// What is told of matches.
+/// The form of the results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Show {
-    /// The lines.
+    /// Matching lines.
     Lines,
-    /// The paths of the files alone.
+    /// Only the paths of the files.
     Files,
 }
 
-/// What was found.
+/// The results of a search.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GrepMatches {
     /// The files with a match, in the order of their paths' parts.
     pub files: Vec<FileMatches>,
-    /// How many matching lines, or files, there are in `files`.
+    /// The number of matching lines, or files, in `files`.
     pub count: usize,
-    /// How many files were searched.
+    /// The number of files that were searched.
     pub searched: u64,
-    /// What was met and not searched, by reason.
+    /// The number of entries that were not searched, by reason.
     pub skipped: Skipped,
-    /// Why there may be more.
+    /// The reason why there may be more matches.
     pub cut: Option<Cut>,
 }
 
-/// What was found in one file.
+/// The matches in one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FileMatches {
-    /// Its path relative to the root, as [`read`](super::read) takes it.
+    /// The path relative to the root. [`read`](super::read) accepts it.
     pub path: String,
-    /// How many of its lines are shown as matches; 0 when files alone were asked for.
+    /// The number of matching lines in `lines`, or 0 for [`Show::Files`].
     pub count: usize,
-    /// The lines: `N:TEXT` for a match, `N-TEXT` for context, and `--` where lines are left out between them. Of a long
-    /// line, what is around the match.
+    /// The lines: `N:TEXT` for a match, `N-TEXT` for context, and `--` where lines are left out between them.
+    /// A long line is cut to the text around the match.
     pub lines: Vec<String>,
 }
 
 /// Searches the files below a folder of the root, or one file, line by line. Links are not followed.
 ///
-/// Files with a NUL byte are not searched. Nothing is read into memory as a whole, and time is in proportion to what is
-/// searched and to the length of the pattern; `stop` ends it earlier.
+/// Files with a NUL byte are skipped. No file is read into memory as a whole. The time is proportional to the
+/// size of the searched text and to the length of the pattern. `stop` ends the search early.
 ///
 /// # Errors
 ///
-/// Refused outside of the root and for private keys (SPEC 5.5); fails for a `path` that is missing, for a pattern or glob
-/// that is none, and with [`Error::OverLimit`]. Files that cannot be searched are counted, not errors.
+/// Refuses paths outside of the root and private keys (SPEC 5.5). Fails if `path` is missing, if a pattern or
+/// a glob is invalid, or with [`Error::OverLimit`]. Files that cannot be searched are counted and are not
+/// errors.
 pub fn grep(root: &Root, query: &GrepQuery, stop: &Stop) -> Result<GrepMatches, Error> {
     refuse_over("`context`", query.context, MAX_CONTEXT)?;
     refuse_over("`limit`", query.limit, MAX_MATCHES)?;
     refuse_over("the number of matches to skip", query.skip, MAX_VISITED)?;
     refuse_over("the number of globs", query.globs.len(), MAX_GLOBS)?;
-    let (matcher, filter) = (matcher(query)?, Filter::new(&query.globs)?);
+    let matcher = matcher(query)?;
+    let filter = Filter::new(&query.globs)?;
     let mut hits = Hits::new(query, matcher, searcher(query), stop);
     let (asked, guard) = prepare(root, &query.path, Access::Read)?;
     let path = asked.text();
@@ -190,7 +194,7 @@ pub fn grep(root: &Root, query: &GrepQuery, stop: &Stop) -> Result<GrepMatches, 
         Place::Missing { .. } => return Err(Error::NotFound { path }),
         Place::File { folder, name, .. } => {
             let file = File { folder: &folder, name: &name, path: &path };
-            // One that may not be read is an error here, as it was named.
+            // Opened once only to check, because an unreadable file is an error if the caller named it.
             drop(file.source(&guard).open()?);
             let mut skipped = Skipped::default();
             let flow = hits.search(&file, &guard, &mut skipped);
@@ -229,7 +233,7 @@ fn search_all(
 fn matcher(query: &GrepQuery) -> Result<RegexMatcher, Error> {
     let refused = |reason: String| Error::Pattern {
         language: "regular expression",
-        pattern: super::path::shown(&query.pattern),
+        pattern: super::path::quote(&query.pattern),
         reason,
     };
     if query.pattern.is_empty() {
@@ -249,7 +253,7 @@ fn matcher(query: &GrepQuery) -> Result<RegexMatcher, Error> {
         .map_err(|error| refused(last_line(&error.to_string())))
 }
 
-/// The part of an error's text that says what is wrong, without the picture above it.
+/// Returns the line of an error's text with the reason, without the illustration above it.
 fn last_line(text: &str) -> String {
     let line = text.lines().last().unwrap_or_default().trim();
     line.strip_prefix("error: ").unwrap_or(line).to_owned()

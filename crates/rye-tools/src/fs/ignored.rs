@@ -1,4 +1,4 @@
-//! Which names the ignore files of a project leave out.
+//! Rules of the ignore files in a project.
 
 use std::path::Path;
 
@@ -9,24 +9,25 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use super::protected::Guard;
 use super::read::Source;
 
-/// The ignore files of one folder, the one that counts more last.
+/// The ignore files of a folder. Later ones take precedence.
 const FILES: [&str; 2] = [".gitignore", ".ignore"];
 
-/// The most of an ignore file that is read, in bytes.
+/// The size of the largest ignore file that is used, in bytes.
 const MAX_BYTES: u64 = 64 * 1024;
 
-/// The rules of the folders from the root to where a walk is.
+/// The rules of the folders from the root to the position of a walk.
 #[derive(Debug, Default)]
 pub(super) struct Rules {
-    /// For each folder that has any: how deep it lies, and its rules.
+    /// The depth and the rules of each folder that has rules.
     folders: Vec<(usize, Vec<Gitignore>)>,
 }
 
 impl Rules {
-    /// Adds the rules of a folder that lies `depth` folders below the root, at `path`. Says how many of its files and lines
-    /// are no rules.
+    /// Adds the rules of the folder at `path`, which lies `depth` folders below the root. Returns the number
+    /// of its invalid files and lines.
     pub(super) fn enter(&mut self, folder: &Dir, depth: usize, path: &Path, guard: &Guard) -> u64 {
-        let (mut rules, mut broken) = (Vec::new(), 0);
+        let mut rules = Vec::new();
+        let mut broken = 0;
         for name in FILES {
             let Some((built, faults)) = read(folder, name, path, guard) else { continue };
             broken += faults;
@@ -38,12 +39,12 @@ impl Rules {
         broken
     }
 
-    /// Forgets the rules of the folders that lie `depth` below the root or deeper.
+    /// Removes the rules of the folders at `depth` below the root and deeper.
     pub(super) fn leave(&mut self, depth: usize) {
         self.folders.retain(|(of, _)| *of < depth);
     }
 
-    /// Whether the nearest rule that names `path`, which is relative to the root, leaves it out.
+    /// Returns `true` if the nearest rule that matches `path`, relative to the root, ignores it.
     pub(super) fn leave_out(&self, path: &Path, is_folder: bool) -> bool {
         let nearest_first = self.folders.iter().rev().flat_map(|(_, rules)| rules.iter().rev());
         for rules in nearest_first {
@@ -57,7 +58,7 @@ impl Rules {
     }
 }
 
-/// Whether the line is one that nobody writes by hand: patterns are read by recursion, which hostile ones would make too deep.
+/// Returns `true` for a line that may make the recursive parser of patterns recurse too deeply.
 fn is_excessive(line: &str) -> bool {
     MAX_LINE < line.len() || MAX_BRACES < line.matches('{').count()
 }
@@ -65,9 +66,9 @@ fn is_excessive(line: &str) -> bool {
 const MAX_LINE: usize = 4 * 1024;
 const MAX_BRACES: usize = 16;
 
-/// The rules of one file, and how many of its lines are none; nothing when there is no such file.
+/// Returns the rules of one file and the number of its invalid lines, or `None` if there is no such file.
 ///
-/// A link is not followed, and what cannot be read as text has no rules, as `git` has it.
+/// As in `git`, a link is not followed, and a file that cannot be read as text has no rules.
 fn read(folder: &Dir, name: &str, path: &Path, guard: &Guard) -> Option<(Gitignore, u64)> {
     folder.symlink_metadata(name).ok()?;
     let source = Source { folder, name: name.as_ref(), guard, path: name };

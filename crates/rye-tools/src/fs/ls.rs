@@ -1,4 +1,4 @@
-//! Listing a folder.
+//! Listing of a folder.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
@@ -6,61 +6,62 @@ use std::io;
 
 use cap_std::fs::{Dir, FileType};
 
+use super::entry_filter::EntryFilter;
 use super::error::refuse_over;
 use super::protected::{Access, Guard};
 use super::read::Source;
-use super::sieve::Sieve;
 use super::tree::entries;
 use super::walk::{Parents, Place, prepare, walk};
 use super::{Error, MAX_VISITED, Root, Skipped, View};
 
-/// The most entries that one call lists.
+/// The largest number of entries that a call lists.
 pub const MAX_ENTRIES: usize = 1_000;
 
-/// Whether the first line of each file is read for the listing.
+/// The choice whether a listing has the first line of each file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a yes or no by name")]
 pub enum FirstLines {
-    /// Names, kinds and sizes alone.
+    /// Only names, kinds and sizes.
     Omit,
-    /// The first line of each text file too, without a heading's `#`.
+    /// Also the first line of each text file, without the `#` of a heading.
     Read,
 }
 
-/// Which folder is listed, and how.
+/// The parameters of [`ls`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LsQuery {
     /// The folder, relative to the root.
     pub path: String,
-    /// Whether to say how files begin.
+    /// The choice whether to read the first lines of files.
     pub first_lines: FirstLines,
-    /// Which entries are shown.
+    /// The kinds of entries that are included.
     pub view: View,
-    /// How many of them are passed over, to go on where another listing was cut.
+    /// The number of entries to leave out at the start, to continue after a listing that was cut.
     pub skip: usize,
 }
 
 impl LsQuery {
-    /// The usual entries of a folder, from the first on.
+    /// Creates a query for the usual entries of a folder.
     pub fn new(path: &str) -> Self {
-        let (first_lines, view) = (FirstLines::Omit, View::usual());
+        let first_lines = FirstLines::Omit;
+        let view = View::usual();
         Self { path: path.to_owned(), first_lines, view, skip: 0 }
     }
 
-    /// With the first line of each text file.
+    /// Adds the first line of each text file.
     #[must_use]
     pub fn first_lines(self) -> Self {
         Self { first_lines: FirstLines::Read, ..self }
     }
 
-    /// With other entries than the usual ones.
+    /// Includes other entries than the usual ones.
     #[must_use]
     pub fn view(self, view: View) -> Self {
         Self { view, ..self }
     }
 
-    /// Without the first so many entries.
+    /// Leaves out the first `skip` entries.
     #[must_use]
     pub fn skip(self, skip: usize) -> Self {
         Self { skip, ..self }
@@ -73,43 +74,45 @@ impl LsQuery {
 pub struct Listing {
     /// The path as asked, `.` for the root.
     pub path: String,
-    /// How many entries the view shows.
+    /// The number of entries in the view.
     pub count: usize,
-    /// Of these, [`MAX_ENTRIES`] by name after those that were to be skipped.
+    /// At most [`MAX_ENTRIES`] of them, after the skipped ones.
     pub entries: Vec<Entry>,
-    /// The number of the first of them, counted from 0.
+    /// The index of the first of `entries`, counted from 0.
     pub first: usize,
-    /// How many entries the view does not show, by reason.
+    /// The number of entries outside of the view, by reason.
     pub skipped: Skipped,
 }
 
 impl Listing {
-    /// How many entries come after the last of `entries`.
-    pub fn omitted(&self) -> usize {
+    /// Returns the number of entries after the last of `entries`.
+    pub fn omitted_count(&self) -> usize {
         self.count - self.first - self.entries.len()
     }
 
-    /// A Markdown bullet for each entry, with its first line where one was read, and one for what was left out.
+    /// Returns a Markdown list of the entries, with their first lines if they were read. A last item counts
+    /// the entries that are left out.
     pub fn listing(&self) -> String {
         let mut bullets: Vec<String> = self.entries.iter().map(Entry::bullet).collect();
-        if self.omitted() > 0 {
-            bullets.push(format!("- … and {} more, not shown", self.omitted()));
+        if self.omitted_count() > 0 {
+            bullets.push(format!("- … and {} more, not shown", self.omitted_count()));
         }
         bullets.join("\n")
     }
 }
 
-/// One name in a folder; links are not followed.
+/// A name in a folder. Links are not followed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Entry {
-    /// The name; what is not UTF-8 in it is replaced.
+    /// The name. Bytes that are not UTF-8 are replaced.
     pub name: String,
-    /// What it names.
+    /// The kind of the entry.
     pub kind: EntryKind,
-    /// The size in bytes, of files alone.
+    /// The size in bytes. `None` if it is not a file.
     pub bytes: Option<u64>,
-    /// The first line without a heading's `#`, at most 200 characters; `None` when not asked for, empty or not text.
+    /// The first line without the `#` of a heading, at most 200 characters. `None` if it was not requested,
+    /// is empty or is not text.
     pub first_line: Option<String>,
 }
 
@@ -123,7 +126,7 @@ impl Entry {
     }
 }
 
-/// What a name in a folder stands for.
+/// The kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EntryKind {
@@ -131,14 +134,14 @@ pub enum EntryKind {
     File,
     /// A folder.
     Folder,
-    /// A symbolic link, wherever it leads.
+    /// A symbolic link, whatever its target is.
     Link,
     /// A device, FIFO or socket.
     Other,
 }
 
 impl EntryKind {
-    /// The word in a tool's result: `file`, `folder`, `link` or `other`.
+    /// Returns the name in a tool's result: `file`, `folder`, `link` or `other`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::File => "file",
@@ -148,10 +151,15 @@ impl EntryKind {
         }
     }
 
-    /// The kind that a folder tells of a name, looked up where the folder does not say; nothing when it is gone.
-    pub(super) fn told(folder: &Dir, name: &OsStr, told: FileType) -> io::Result<Option<Self>> {
-        if told != FileType::unknown() {
-            return Ok(Some(Self::of(told)));
+    /// Returns the kind of `name` from its folder's listing, or from its metadata if the listing has no kind.
+    /// Returns `None` if the entry is gone.
+    pub(super) fn of_entry(
+        folder: &Dir,
+        name: &OsStr,
+        listed: FileType,
+    ) -> io::Result<Option<Self>> {
+        if listed != FileType::unknown() {
+            return Ok(Some(Self::of(listed)));
         }
         match folder.symlink_metadata(name) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -176,9 +184,10 @@ impl EntryKind {
 ///
 /// # Errors
 ///
-/// Refused outside of the root and for `.ai/config/keys/signing` (SPEC 5.5); fails for what is missing or no folder. An
-/// entry that cannot be looked at fails the call: a listing with holes would not say so. [`Error::OverLimit`] for more to
-/// skip than [`MAX_VISITED`].
+/// Refuses paths outside of the root and below `.ai/config/keys/signing` (SPEC 5.5). Fails if the path is
+/// missing or not a folder. Fails if the metadata of an entry cannot be read, because the listing would be
+/// incomplete without a sign of it. [`Error::OverLimit`] if more than [`MAX_VISITED`] entries are to be
+/// skipped.
 pub fn ls(root: &Root, query: &LsQuery) -> Result<Listing, Error> {
     let (asked, guard) = prepare(root, &query.path, Access::Read)?;
     let path = asked.text();
@@ -188,12 +197,14 @@ pub fn ls(root: &Root, query: &LsQuery) -> Result<Listing, Error> {
         Place::File { .. } => return Err(Error::NotFolder { path }),
         Place::Missing { .. } => return Err(Error::NotFound { path }),
     };
-    let (mut sieve, place) = Sieve::new(root, &trail, &guard, query.view);
+    let (mut filter, place) = EntryFilter::new(root, &trail, &guard, query.view);
     let most = query.skip.saturating_add(MAX_ENTRIES);
-    let (count, names) = entries(&folder, most, &mut |name, kind| sieve.admits(&place, name, kind))
-        .map_err(|source| Error::Io { action: "list", path: asked.text(), source })?;
+    let (count, names) =
+        entries(&folder, most, &mut |name, kind| filter.admits(&place, name, kind))
+            .map_err(|source| Error::Io { action: "list", path: asked.text(), source })?;
     let look = Look { folder: &folder, guard: &guard, path: &path, first_lines: query.first_lines };
-    let (first, skipped) = (query.skip.min(count), sieve.skipped);
+    let first = query.skip.min(count);
+    let skipped = filter.skipped;
     let entries = names
         .into_iter()
         .skip(query.skip)
@@ -210,7 +221,7 @@ struct Look<'a> {
 }
 
 impl Look<'_> {
-    /// The entry; one that was removed since it was counted has no size.
+    /// Makes the entry of a name. If the file was removed since it was counted, it has no size.
     fn entry(&self, name: &OsString, kind: EntryKind) -> Result<Entry, Error> {
         let mut entry = Entry {
             name: name.to_string_lossy().into_owned(),
@@ -233,7 +244,7 @@ impl Look<'_> {
         Ok(entry)
     }
 
-    /// A file that may not be read, or is not text, has no first line; its name is listed all the same.
+    /// Returns the first line of a file, or `None` if the file cannot be read or is not text.
     fn first_line(&self, name: &OsString) -> Option<String> {
         if self.first_lines == FirstLines::Omit {
             return None;
@@ -249,7 +260,7 @@ fn heading(bytes: &[u8]) -> Option<String> {
     let line = bytes.split(|byte| *byte == b'\n').next()?;
     let line = match std::str::from_utf8(line) {
         Ok(line) => line,
-        // The last character may have been cut by the size that is read.
+        // The last character may be cut, because only the start of the file is read.
         Err(error) if error.error_len().is_none() => {
             std::str::from_utf8(line.get(..error.valid_up_to())?).ok()?
         }
@@ -266,7 +277,7 @@ fn heading(bytes: &[u8]) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// Control characters made visible, so that a name cannot add a bullet.
+/// Escapes control characters, so that a name cannot add an item to the list.
 fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for c in text.chars() {

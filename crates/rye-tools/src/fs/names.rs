@@ -1,11 +1,11 @@
-//! Names as the file systems of several systems compare them.
+//! Names as different file systems compare them.
 
 use std::ffi::OsStr;
 
-/// Returns the name as the most forgiving file system compares it: no case, no ignorable characters, no trailing dots or
-/// spaces, no stream after a colon.
+/// Returns the name as the least strict file system compares it: without case, ignorable characters, trailing
+/// dots and spaces, and the stream after a colon.
 ///
-/// The ignorable characters include every one that HFS+ drops, as `git` lists them.
+/// The ignorable characters include all that HFS+ ignores, according to the list in `git`.
 pub(crate) fn fold(name: &OsStr) -> String {
     let name = name.to_string_lossy();
     let name = name.split(':').next().unwrap_or_default();
@@ -15,7 +15,8 @@ pub(crate) fn fold(name: &OsStr) -> String {
     folded.trim_end_matches(['.', ' ']).trim_start_matches(' ').to_owned()
 }
 
-/// Returns `true` if a folded name is `name`, or may be the short name that Windows gives it, such as `git~1` for `.git`.
+/// Returns `true` if a folded name is `name`, or may be its short name on Windows, such as `git~1` for
+/// `.git`.
 pub(super) fn stands_for(folded: &str, name: &str) -> bool {
     folded == name || is_short_name(folded, name)
 }

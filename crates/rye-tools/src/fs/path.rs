@@ -1,18 +1,18 @@
-//! A path by its text alone, before any file system is asked.
+//! Syntax checks of paths, without the file system.
 
 use super::walk::MAX_DEPTH;
 use super::{Error, PathFault};
 
-/// A path as a caller asks for it: relative, below the root by its text alone.
+/// A path from a caller. By its text, it is relative and stays below the root.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(super) struct RequestedPath {
     parts: Vec<String>,
 }
 
-impl Asked {
+impl RequestedPath {
     pub(super) fn parse(path: &str) -> Result<Self, Error> {
         match fault(path) {
-            Some(fault) => Err(Error::Malformed { path: shown(path), fault }),
+            Some(fault) => Err(Error::Malformed { path: quote(path), fault }),
             None => Ok(Self { parts: parts_of(path).map(str::to_owned).collect() }),
         }
     }
@@ -21,7 +21,7 @@ impl Asked {
         &self.parts
     }
 
-    /// The path with `/` between its parts, `.` for the root itself.
+    /// Returns the path with `/` between its parts, or `.` for the root itself.
     pub(super) fn text(&self) -> String {
         if self.parts.is_empty() { ".".to_owned() } else { self.parts.join("/") }
     }
@@ -31,7 +31,7 @@ fn parts_of(path: &str) -> impl Iterator<Item = &str> {
     path.split('/').filter(|part| !part.is_empty() && *part != ".")
 }
 
-/// What keeps the text from being a path below the root.
+/// Returns the reason why the text is not a path below the root.
 pub(super) fn fault(path: &str) -> Option<PathFault> {
     let mut parts = path.split('/');
     if path.is_empty() {
@@ -64,22 +64,22 @@ fn has_drive(path: &str) -> bool {
     characters.next().is_some_and(|c| c.is_ascii_alphabetic()) && characters.next() == Some(':')
 }
 
-/// `..`, and what becomes `..` where trailing dots and spaces are dropped.
+/// Returns `true` for `..`, and for a part that becomes `..` without trailing dots and spaces.
 fn climbs(part: &str) -> bool {
     let trimmed = part.trim_matches(' ');
     trimmed.len() > 1 && trimmed.chars().all(|c| matches!(c, '.' | ' '))
 }
 
-/// A path that may go into a message: short, on one line.
-pub(super) fn shown(path: &str) -> String {
-    let mut text: String = path.chars().take(120).flat_map(escaped).collect();
+/// Returns a path for a message: shortened and on one line.
+pub(super) fn quote(path: &str) -> String {
+    let mut text: String = path.chars().take(120).flat_map(escape).collect();
     if path.chars().nth(120).is_some() {
         text.push('…');
     }
     text
 }
 
-fn escaped(c: char) -> Vec<char> {
+fn escape(c: char) -> Vec<char> {
     if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') {
         c.escape_default().collect()
     } else {
@@ -93,7 +93,7 @@ mod tests {
 
     #[track_caller]
     fn check(path: &str, expected: Result<&str, PathFault>) {
-        let actual = match Asked::parse(path) {
+        let actual = match RequestedPath::parse(path) {
             Ok(asked) => Ok(asked.text()),
             Err(Error::Malformed { fault, .. }) => Err(fault),
             Err(other) => panic!("unexpected {other}"),
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn a_message_shows_a_path_on_one_line_and_short() {
-        assert_eq!(shown("a\nb\u{7}"), "a\\nb\\u{7}");
-        assert_eq!(shown(&"x".repeat(121)), format!("{}…", "x".repeat(120)));
+        assert_eq!(quote("a\nb\u{7}"), "a\\nb\\u{7}");
+        assert_eq!(quote(&"x".repeat(121)), format!("{}…", "x".repeat(120)));
     }
 }

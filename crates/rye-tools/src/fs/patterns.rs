@@ -1,32 +1,32 @@
-//! Globs over paths.
+//! Globs for paths.
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use super::Error;
-use super::path::{fault, shown};
+use super::path::{fault, quote};
 
-/// The longest glob, in bytes.
+/// The length of the longest glob, in bytes.
 const MAX_BYTES: usize = 1024;
 
-/// The most groups in braces: together they stand for as many texts as their product.
+/// The largest number of brace groups. A glob stands for the product of the numbers of their alternatives.
 const MAX_GROUPS: usize = 32;
 
-/// A glob over paths: `*` and `?` stand for what has no `/`, `**` for folders, `[ab]` for one of these characters and
-/// `{one,two}` for one of these texts. Without a `/` it is about names, at any depth; with one at its end, about all that is
-/// in a folder.
+/// A glob for paths. `*` and `?` match text without a `/`, `**` matches folders, `[ab]` one of these
+/// characters, and `{one,two}` one of these texts. Without a `/`, it is matched against names at any depth.
+/// With a `/` at its end, it matches everything in a folder.
 pub(super) struct Pattern {
-    // A matcher of one glob panics where it cannot be made, a set says so.
+    // A set, because its constructor returns an error where that of a single matcher panics.
     matcher: GlobSet,
 }
 
 impl Pattern {
-    /// A glob as it was asked for.
+    /// Compiles a glob.
     pub(super) fn new(glob: &str) -> Result<Self, Error> {
         refuse(glob)?;
         if glob.contains('/') { Self::compile(glob, glob) } else { Self::anywhere(glob) }
     }
 
-    /// A glob, and the folder that it has to be looked for in: what it names without a wildcard.
+    /// Compiles a glob, and returns the folder before its first wildcard.
     pub(super) fn with_folder(glob: &str) -> Result<(&str, Self), Error> {
         refuse(glob)?;
         let wild = glob.find(['*', '?', '[', '{', ']', '}']).unwrap_or(glob.len());
@@ -34,7 +34,8 @@ impl Pattern {
             None if glob.contains('/') => Ok(("", Self::compile(glob, glob)?)),
             None => Ok(("", Self::anywhere(glob)?)),
             Some(end) => {
-                let (folder, rest) = (glob.get(..end), glob.get(end + 1..));
+                let folder = glob.get(..end);
+                let rest = glob.get(end + 1..);
                 Ok((folder.unwrap_or_default(), Self::compile(rest.unwrap_or_default(), glob)?))
             }
         }
@@ -54,25 +55,26 @@ impl Pattern {
             .build()
             .and_then(|glob| GlobSetBuilder::new().add(glob).build())
             .map(|matcher| Self { matcher })
-            .map_err(|error| refused(asked, error.kind().to_string()))
+            .map_err(|error| pattern_error(asked, error.kind().to_string()))
     }
 
-    /// Whether it covers a path, which is relative to the folder that the glob is relative to.
+    /// Returns `true` if the glob matches a path that is relative to the same folder.
     pub(super) fn covers(&self, path: &str) -> bool {
         self.matcher.is_match(path)
     }
 }
 
-/// Globs of which one must cover a path, and globs of which none may.
+/// Globs that select paths: one of `wanted` must match, if there are any, and none of `unwanted` may.
 pub(super) struct Filter {
     wanted: Vec<Pattern>,
     unwanted: Vec<Pattern>,
 }
 
 impl Filter {
-    /// A glob that begins with `!` leaves files out.
+    /// Compiles globs. Those with `!` at the start exclude files.
     pub(super) fn new(globs: &[String]) -> Result<Self, Error> {
-        let (mut wanted, mut unwanted) = (Vec::new(), Vec::new());
+        let mut wanted = Vec::new();
+        let mut unwanted = Vec::new();
         for glob in globs {
             match glob.strip_prefix('!') {
                 Some(glob) => unwanted.push(Pattern::new(glob)?),
@@ -92,17 +94,17 @@ impl Filter {
 fn refuse(glob: &str) -> Result<(), Error> {
     match fault(glob) {
         _ if glob.len() > MAX_BYTES => {
-            Err(refused(glob, format!("it has more than {MAX_BYTES} bytes")))
+            Err(pattern_error(glob, format!("it has more than {MAX_BYTES} bytes")))
         }
-        _ if glob.matches('{').count() > MAX_GROUPS => Err(refused(
+        _ if glob.matches('{').count() > MAX_GROUPS => Err(pattern_error(
             glob,
             format!("it has more than {MAX_GROUPS} groups in braces; search several times"),
         )),
-        Some(fault) => Err(refused(glob, fault.to_string())),
+        Some(fault) => Err(pattern_error(glob, fault.to_string())),
         None => Ok(()),
     }
 }
 
-fn refused(glob: &str, reason: String) -> Error {
-    Error::Pattern { language: "glob", pattern: shown(glob), reason }
+fn pattern_error(glob: &str, reason: String) -> Error {
+    Error::Pattern { language: "glob", pattern: quote(glob), reason }
 }

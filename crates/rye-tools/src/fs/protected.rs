@@ -1,4 +1,4 @@
-//! The areas of a project that tools do not touch, by name and by identity.
+//! Areas of a project that are protected from tools, found by name and by identity.
 
 use std::ffi::{OsStr, OsString};
 use std::{fmt, io};
@@ -9,14 +9,14 @@ use cap_std::fs::{Dir, Metadata};
 use super::names::{fold, stands_for};
 use super::repository;
 
-/// What a caller wants to do at a place.
+/// The access that an operation needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
     Read,
     Write,
 }
 
-/// A part of the project that tools may not touch, and the rule for it.
+/// A protected part of the project, with its rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Area {
@@ -44,7 +44,7 @@ pub enum Area {
     Repository,
 }
 
-/// The areas that are known by their names, the most specific first.
+/// The areas that are found by their names, most specific first.
 const NAMED: &[(Area, &[&str])] = &[
     (Area::SigningKeys, &[".ai", "config", "keys", "signing"]),
     (Area::Keys, &[".ai", "config", "keys"]),
@@ -74,14 +74,14 @@ impl fmt::Display for Area {
             Self::Threads => {
                 "`.ai/threads` is the record of what was done, so tools do not write there"
             }
-            Self::Lock => "`.ai/rye.lock` says what somebody accepted, so tools do not write it",
+            Self::Lock => "`.ai/rye.lock` records what the operator accepted, so tools do not write it",
             Self::Providers => {
                 "`.ai/tools/rye/agent/providers` decides to which servers prompts go, so tools do not write there"
             }
             Self::NestedProject => {
                 "`.ai` makes a project of the folder that holds it, with rules of its own, so tools make none below the project's"
             }
-            // The next `git` of the operator runs hooks and settings from there, outside of any sandbox.
+            // The operator's next `git` runs hooks and settings from there, outside of any sandbox.
             Self::Git => "`.git` holds what `git` runs and remembers, so tools do not write there",
             Self::Head => {
                 "with a file `HEAD`, `git` can take the folder for a repository and run what it says, so tools write none"
@@ -96,9 +96,11 @@ impl fmt::Display for Area {
     }
 }
 
-/// The areas closed to one access, by name, by identity and by what an open folder holds.
+/// The areas that are closed to one kind of access. They are found by name, by identity and by the content of
+/// a folder.
 ///
-/// Names catch what does not exist yet; identities catch what is reached under another name.
+/// The names protect areas that do not exist yet. The identities protect areas that are reached under another
+/// name.
 #[derive(Debug)]
 pub(super) struct Guard {
     access: Access,
@@ -106,11 +108,11 @@ pub(super) struct Guard {
     keys: KeyFiles,
 }
 
-/// The private keys, to know them under a second name.
+/// The private keys, which are recognised under a second name too.
 #[derive(Debug)]
 enum KeyFiles {
     Known(Vec<Identity>),
-    /// They are there and cannot be listed, so that every file with a second name may be one.
+    /// The keys exist and cannot be listed. Every file with a second name may be one.
     Unknown,
 }
 
@@ -119,7 +121,7 @@ impl Guard {
         let mut guard = Self { access, identities: Vec::new(), keys: KeyFiles::Known(Vec::new()) };
         for (area, parts) in closed_to(access) {
             let path = parts.join("/");
-            // An area that is missing, or lies outside of the root, has nothing in it that a path could reach.
+            // A missing area, or one outside of the root, holds nothing that a path can reach.
             let Ok(metadata) = root.metadata(&path) else { continue };
             guard.identities.push((area, Identity::of(&metadata)));
             if area == Area::SigningKeys {
@@ -132,7 +134,7 @@ impl Guard {
         guard
     }
 
-    /// The area that the place `names`, given from the root downward, belongs to by its spelling.
+    /// Returns the area that the path with the parts `names`, from the root down, belongs to by its spelling.
     pub(super) fn by_name<'a>(&self, names: impl Iterator<Item = &'a OsStr>) -> Option<Area> {
         let folded: Vec<String> = names.map(fold).collect();
         let is_in = |parts: &[&str]| {
@@ -143,14 +145,14 @@ impl Guard {
         closed_to(self.access).find(|(_, parts)| is_in(parts)).map(|(area, _)| area)
     }
 
-    /// Whether a path that ends in `name` may be a closed area, so that [`Guard::by_name`] has to be asked.
+    /// Returns `true` if a path that ends in `name` may be a closed area and needs [`Guard::by_name`].
     pub(super) fn is_last_of_area(&self, name: &OsStr) -> bool {
         let folded = fold(name);
         closed_to(self.access)
             .any(|(_, parts)| parts.last().is_some_and(|last| stands_for(&folded, last)))
     }
 
-    /// The area of an open folder: a named one under another name, or a repository.
+    /// Returns the area of an open folder: a named one under another name, or a repository.
     pub(super) fn by_folder(&self, folder: &Dir) -> io::Result<Option<Area>> {
         let named = self.by_identity(&folder.dir_metadata()?);
         if named.is_some() || self.access == Access::Read {
@@ -159,18 +161,18 @@ impl Guard {
         Ok(repository::is_repository(folder)?.then_some(Area::Repository))
     }
 
-    /// The area that is this file or folder.
+    /// Returns the area that is this file or folder.
     pub(super) fn by_identity(&self, metadata: &Metadata) -> Option<Area> {
         let identity = Identity::of(metadata);
         self.identities.iter().find(|(_, closed)| *closed == identity).map(|(area, _)| *area)
     }
 
-    /// The area of a file with this name, in whatever folder.
+    /// Returns the area of a file with this name in any folder.
     pub(super) fn by_file_name(&self, name: &OsStr) -> Option<Area> {
         (self.access == Access::Write && repository::is_head(name)).then_some(Area::Head)
     }
 
-    /// The area of names that are to be made within each other, none of them directly in the root.
+    /// Returns the area of new nested folders. None of the names is directly in the root.
     pub(super) fn by_new_names<'a>(
         &self,
         mut names: impl Iterator<Item = &'a OsStr>,
@@ -180,13 +182,13 @@ impl Guard {
         is_closed.then_some(Area::NestedProject)
     }
 
-    /// The area of a name that is to be made in an open folder.
+    /// Returns the area of a new name in an open folder.
     pub(super) fn by_new_name(&self, folder: &Dir, name: &OsStr) -> io::Result<Option<Area>> {
         let is_closed = self.access == Access::Write && repository::would_complete(folder, name)?;
         Ok(is_closed.then_some(Area::RepositoryPart))
     }
 
-    /// The area of an open file that is a second name of a private key.
+    /// Returns the area of an open file that is a second name of a private key.
     pub(super) fn by_file(&self, metadata: &Metadata) -> Option<Area> {
         let may_be_key = match &self.keys {
             KeyFiles::Known(keys) => keys.contains(&Identity::of(metadata)),
@@ -212,7 +214,8 @@ impl Identity {
     }
 }
 
-/// Every file below `folder`. Nothing is opened but folders, so that a key that is not ours to read is known too.
+/// Returns the identities of all files below `folder`. Only folders are opened, so that unreadable keys are
+/// found too.
 fn identities(folder: &Dir, depth: usize) -> io::Result<Vec<Identity>> {
     if depth == super::walk::MAX_DEPTH {
         return Err(io::ErrorKind::InvalidInput.into());

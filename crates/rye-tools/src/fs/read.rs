@@ -9,65 +9,66 @@ use super::root::open_file;
 use super::walk::{Parents, Place, prepare, walk};
 use super::{Error, Root};
 
-/// The largest file that is read at all, in bytes.
+/// The size of the largest file that can be read, in bytes.
 pub const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
 
-/// The most content that one call returns, in bytes.
+/// The largest content that a call returns, in bytes.
 pub const MAX_CONTENT_BYTES: usize = 256 * 1024;
 
-/// Which lines of a file are wanted.
+/// The requested lines of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Lines {
     /// The first line, counted from 1.
     pub offset: u64,
-    /// How many at most; `None` for all that fit.
+    /// The largest number of lines. `None` for all that fit.
     pub limit: Option<u64>,
 }
 
 impl Lines {
-    /// Every line, as far as [`MAX_CONTENT_BYTES`] allows.
+    /// Requests all lines, up to [`MAX_CONTENT_BYTES`].
     pub fn all() -> Self {
         Self::from(1)
     }
 
-    /// The lines from one on, counted from 1; 0 is read as 1.
+    /// Requests the lines from `offset`, counted from 1. 0 is read as 1.
     pub fn from(offset: u64) -> Self {
         Self { offset: offset.max(1), limit: None }
     }
 
-    /// At most so many of them.
+    /// Requests at most `limit` lines.
     #[must_use]
     pub fn at_most(self, limit: u64) -> Self {
         Self { limit: Some(limit), ..self }
     }
 }
 
-/// What was read, and how it relates to the whole file.
+/// The requested text, and its position in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FileText {
     /// The path as asked, with `/` between its parts.
     pub path: String,
-    /// The wanted lines, with their line ends as they are in the file.
+    /// The requested lines with their original line ends.
     pub content: String,
     /// The size of the whole file in bytes.
     pub bytes: u64,
-    /// The number of lines of the whole file; a last line needs no line end.
+    /// The number of lines in the whole file. The last line needs no line end.
     pub lines: u64,
-    /// Whether text after `content` was left out, by the limit or by [`MAX_CONTENT_BYTES`].
+    /// `true` if text after `content` was left out because of the limit or of [`MAX_CONTENT_BYTES`].
     pub truncated: bool,
     /// The first line of `content`, counted from 1.
     pub first_line: u64,
-    /// The line to go on with, when there is one after `content`.
+    /// The line to continue with, if there is one after `content`.
     pub next_line: Option<u64>,
-    /// The line that `content` ends within, because it alone is longer than [`MAX_CONTENT_BYTES`]. Its rest cannot be read.
+    /// The line that `content` ends within, because this line alone is longer than [`MAX_CONTENT_BYTES`]. Its
+    /// rest cannot be read.
     pub cut_line: Option<u64>,
 }
 
 impl FileText {
-    /// The content with each line's number and a tab before it.
-    pub fn numbered(&self) -> String {
+    /// Returns the content with a number and a tab before each line.
+    pub fn with_line_numbers(&self) -> String {
         let lines = self.content.split_inclusive('\n').zip(self.first_line..);
         lines.map(|(line, number)| format!("{number}\t{line}")).collect()
     }
@@ -77,8 +78,9 @@ impl FileText {
 ///
 /// # Errors
 ///
-/// Refused outside of the root, for `.ai/config/keys/signing` and for what is no regular file (SPEC 5.5); fails for folders,
-/// for files over [`MAX_FILE_BYTES`] or that are not UTF-8, and for a first line past the end.
+/// Refuses paths outside of the root, below `.ai/config/keys/signing` and to anything but regular files (SPEC
+/// 5.5). Fails for folders, for files over [`MAX_FILE_BYTES`] or that are not UTF-8, and for a first line
+/// after the end.
 pub fn read(root: &Root, path: &str, lines: Lines) -> Result<FileText, Error> {
     let (asked, guard) = prepare(root, path, Access::Read)?;
     let path = asked.text();
@@ -93,7 +95,7 @@ pub fn read(root: &Root, path: &str, lines: Lines) -> Result<FileText, Error> {
     }
 }
 
-/// A file that was found, not yet opened.
+/// A file that was found and is not open yet.
 pub(super) struct Source<'a> {
     pub(super) folder: &'a Dir,
     pub(super) name: &'a std::ffi::OsStr,
@@ -102,7 +104,7 @@ pub(super) struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// At most `maximum` bytes of the file, once it is known to be a regular one that may be read.
+    /// Opens the file and reads at most `maximum` bytes.
     pub(super) fn bytes(&self, maximum: u64) -> Result<Vec<u8>, Error> {
         let (file, _) = self.open()?;
         let mut bytes = Vec::new();
@@ -110,7 +112,7 @@ impl Source<'_> {
         Ok(bytes)
     }
 
-    /// The open file, which is a regular one that may be read, and what it looked like then.
+    /// Opens the file and returns its metadata. Refuses anything but a regular file that may be read.
     pub(super) fn open(&self) -> Result<(File, Metadata), Error> {
         let file = open_file(self.folder, self.name).map_err(|source| self.io("open", source))?;
         let metadata = file.metadata().map_err(|source| self.io("look at", source))?;
@@ -123,12 +125,12 @@ impl Source<'_> {
         Ok((file, metadata))
     }
 
-    /// The text of the whole file, and what the file looked like before it was read.
+    /// Reads the whole file. Returns its text, and its metadata from before the reading.
     pub(super) fn text(&self) -> Result<(String, Metadata), Error> {
         let (file, metadata) = self.open()?;
         self.refuse_size(metadata.len())?;
         let mut bytes = Vec::new();
-        // A file may grow while it is read, and those of the system have no size at all.
+        // The file may grow meanwhile, and the files of `/proc` report a size of 0.
         file.take(MAX_FILE_BYTES + 1)
             .read_to_end(&mut bytes)
             .map_err(|source| self.io("read", source))?;
@@ -182,7 +184,7 @@ fn length_of<'a>(lines: impl Iterator<Item = &'a str>) -> usize {
     lines.map(str::len).sum()
 }
 
-/// As many whole lines as may be returned; of a single line that is too long, its beginning.
+/// Returns as many whole lines as a call may return, or the start of a single line that is too long.
 fn fitting(text: &str) -> &str {
     if text.len() <= MAX_CONTENT_BYTES {
         return text;

@@ -1,4 +1,4 @@
-//! Putting a new file in the place of an old one, in one step.
+//! Atomic replacement of a file.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read, Write};
@@ -11,52 +11,54 @@ use cap_std::fs::{Dir, File, Metadata, OpenOptions, Permissions};
 use super::root::open_file;
 use crate::temporary;
 
-/// Where a file is to be, below which name of an open folder.
+/// The file to write: a name in an open folder.
 pub(super) struct Target<'a> {
     pub(super) folder: &'a Dir,
     pub(super) name: &'a OsStr,
-    /// What is there now, whose owner and mode are kept.
+    /// The metadata of the existing file, whose owner and mode are kept.
     pub(super) old: Option<&'a Metadata>,
 }
 
-/// Whether what is there may have become something else since it was looked at.
+/// The condition of the replacement, which is checked right before it.
 #[derive(Clone, Copy)]
 pub(super) enum Meanwhile<'a> {
-    /// It is replaced whatever it is.
+    /// The file is replaced whatever it is now.
     Whatever,
-    /// Only what still has this content is replaced.
+    /// The file is replaced only if it still has this content.
     Unchanged(&'a [u8]),
-    /// Nothing may be there, and nothing is replaced.
+    /// The name must be free. Nothing is replaced.
     Absent,
 }
 
-/// Whether the new content is there now.
+/// The result of a replacement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     Replaced,
-    /// Somebody else replaced, changed or removed the old file.
+    /// Another program replaced, changed or removed the old file, or took the name.
     Changed,
 }
 
-/// Writes `content` to a temporary file of the same folder and renames it.
+/// Writes `content` to a temporary file in the same folder and renames it.
 pub(super) fn replace(
     target: &Target<'_>,
     content: &[u8],
     meanwhile: Meanwhile<'_>,
 ) -> io::Result<Outcome> {
-    // Open until it has its name: a thread that removes what killed programs left could lock it otherwise, and remove it.
+    // The file stays open, and with it locked, until it has its name. Otherwise, a thread that removes the
+    // files of killed programs could remove it.
     let (temporary, mut file) = temporary_file(target)?;
     let filled = fill(&mut file, content, target.old);
     let done = filled.and_then(|()| settle(target, &temporary, meanwhile));
     drop(file);
     if !matches!(done, Ok(Outcome::Replaced)) {
-        // The first error is the one to tell; what is left of the temporary file names itself.
+        // The first error is the one to report. A temporary file that stays is recognised by its name.
         let _ = target.folder.remove_file(&temporary);
     }
     done
 }
 
-/// Looks a last time and renames. Threads of this program take turns, so that between them no change is lost.
+/// Checks the condition and renames. Threads of this process take turns, so that no change between them is
+/// lost.
 fn settle(target: &Target<'_>, temporary: &OsStr, meanwhile: Meanwhile<'_>) -> io::Result<Outcome> {
     static TURN: Mutex<()> = Mutex::new(());
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -71,7 +73,7 @@ fn settle(target: &Target<'_>, temporary: &OsStr, meanwhile: Meanwhile<'_>) -> i
     target.folder.rename(temporary, target.folder, target.name).map(|()| Outcome::Replaced)
 }
 
-/// Gives the temporary file its name, and never takes the name from another file.
+/// Gives the temporary file its name without replacing another file.
 fn create(target: &Target<'_>, temporary: &OsStr) -> io::Result<Outcome> {
     match rename_to_free_name(target, temporary) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Outcome::Changed),
@@ -80,12 +82,13 @@ fn create(target: &Target<'_>, temporary: &OsStr) -> io::Result<Outcome> {
     }
 }
 
-/// Renames in one step, where the kernel and the file system can do it without taking the place of a file.
+/// Renames atomically without replacing, if the kernel and the file system support it.
 #[cfg(target_os = "linux")]
 fn rename_to_free_name(target: &Target<'_>, temporary: &OsStr) -> io::Result<()> {
     use rustix::fs::{RenameFlags, renameat_with};
 
-    let (folder, flags) = (target.folder, RenameFlags::NOREPLACE);
+    let folder = target.folder;
+    let flags = RenameFlags::NOREPLACE;
     Ok(renameat_with(folder, temporary, folder, target.name, flags)?)
 }
 
@@ -94,7 +97,7 @@ fn rename_to_free_name(_target: &Target<'_>, _temporary: &OsStr) -> io::Result<(
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Returns `true` for the errors of a kernel or a file system that does not know such a rename.
+/// Returns `true` for errors that mean that the kernel or the file system does not support this rename.
 fn is_unknown(error: &io::Error) -> bool {
     use rustix::io::Errno;
 
@@ -103,7 +106,7 @@ fn is_unknown(error: &io::Error) -> bool {
         || error.raw_os_error().is_some_and(|errno| unknown.contains(&errno))
 }
 
-/// The same by a link, which never takes a name from another file either. Not every file system has links.
+/// Gives the name by a hard link, which never replaces a file either. Not every file system has hard links.
 fn link(target: &Target<'_>, temporary: &OsStr) -> io::Result<Outcome> {
     match target.folder.hard_link(temporary, target.folder, target.name) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Outcome::Changed),
@@ -112,7 +115,8 @@ fn link(target: &Target<'_>, temporary: &OsStr) -> io::Result<Outcome> {
     }
 }
 
-/// Compared by content: two changes within one tick of the clock leave the same times.
+/// Returns `true` if the target still has `content`. The content is compared, because two changes within one
+/// tick of the clock have the same time.
 fn is_unchanged(target: &Target<'_>, content: &[u8]) -> io::Result<bool> {
     let file = match open_file(target.folder, target.name) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
@@ -134,22 +138,23 @@ fn is_unchanged(target: &Target<'_>, content: &[u8]) -> io::Result<bool> {
 fn fill(file: &mut File, content: &[u8], old: Option<&Metadata>) -> io::Result<()> {
     file.write_all(content)?;
     if let Some(old) = old {
-        file.set_permissions(kept(file, old))?;
+        file.set_permissions(keep_owner(file, old))?;
     }
     file.sync_all()
 }
 
-/// Gives the file to the owner and group of the old one where we may, and says which permissions to give it.
+/// Gives the file the owner and group of the old one, if the system allows it, and returns the permissions to
+/// set.
 ///
-/// A program that runs as its owner is not left so with other content. A group that could not be kept must not read
-/// more than everybody.
+/// Set-user-id is dropped, because the content is new. If the group cannot be kept, the new group gets no
+/// more access than others have.
 #[cfg(unix)]
-fn kept(file: &File, old: &Metadata) -> Permissions {
+fn keep_owner(file: &File, old: &Metadata) -> Permissions {
     use cap_std::fs::MetadataExt as _;
     use cap_std::fs::PermissionsExt;
-    let (user, group) =
-        (rustix::fs::Uid::from_raw(old.uid()), rustix::fs::Gid::from_raw(old.gid()));
-    // Only the superuser gives files away; for others, the file is now theirs.
+    let user = rustix::fs::Uid::from_raw(old.uid());
+    let group = rustix::fs::Gid::from_raw(old.gid());
+    // Only the superuser can give files away. For other users, the file becomes their own.
     let _ = rustix::fs::fchown(file, Some(user), None);
     let keeps_group = rustix::fs::fchown(file, None, Some(group)).is_ok();
     let mode = old.mode() & 0o777;
@@ -157,11 +162,11 @@ fn kept(file: &File, old: &Metadata) -> Permissions {
 }
 
 #[cfg(not(unix))]
-fn kept(_file: &File, old: &Metadata) -> Permissions {
+fn keep_owner(_file: &File, old: &Metadata) -> Permissions {
     old.permissions()
 }
 
-/// A new file with a name that nobody has; while it is to replace another, only its owner can open it.
+/// Makes a temporary file with a free name. If it is to replace a file, only its owner can open it.
 fn temporary_file(target: &Target<'_>) -> io::Result<(OsString, File)> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let mut options = OpenOptions::new();
@@ -175,7 +180,7 @@ fn temporary_file(target: &Target<'_>) -> io::Result<(OsString, File)> {
         let name = OsString::from(format!(".rye-{}-{number}.tmp", std::process::id()));
         match target.folder.open_with(&name, &options) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            // Another program that takes it for left behind removes it before it is locked.
+            // Another program may remove the file before it is locked, because it seems to be left behind.
             Ok(file) if !temporary::lock_shared(&file) => {}
             opened => return opened.map(|file| (name, file)),
         }

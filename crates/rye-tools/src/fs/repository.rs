@@ -1,9 +1,10 @@
 //! Bare repositories: folders that `git` takes for a repository without a `.git`.
 //!
-//! `git` runs what the settings of such a folder say, so a tool that could write its four parts one after the other would
-//! start programs outside of any sandbox. All of them need a file `HEAD`, which no tool writes, in whatever folder; that
-//! rule needs no look at other files, so no order of writes and no race gets around it. The other rules keep a `HEAD` that
-//! is there already, such as one that was cloned, from being completed, and repositories from being changed.
+//! `git` runs the settings of such a folder. A tool that could write the four parts of a repository one after
+//! the other would therefore start programs outside of any sandbox. All repositories need a file `HEAD`,
+//! which no tool may write in any folder. This rule depends on no other file, so that no order of writes and
+//! no race evades it. The other rules protect an existing `HEAD`, such as a cloned one, from being completed,
+//! and repositories from being changed.
 
 use std::ffi::OsStr;
 use std::io;
@@ -23,7 +24,8 @@ pub(super) fn is_repository(folder: &Dir) -> io::Result<bool> {
     repository::is_repository(|name| entry(folder, name))
 }
 
-/// Returns `true` if a new `name` in the open folder is what a repository needs beside the `HEAD` that is there.
+/// Returns `true` if a new `name` in the open folder would complete a repository with the `HEAD` that is
+/// there.
 pub(super) fn would_complete(folder: &Dir, name: &OsStr) -> io::Result<bool> {
     let folded = fold(name);
     let is_part = PARTS.iter().any(|part| stands_for(&folded, part));

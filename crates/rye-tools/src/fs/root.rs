@@ -1,4 +1,4 @@
-//! The folder that operations cannot leave.
+//! The folder that confines file operations.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -11,20 +11,20 @@ use cap_std::fs::{Dir, File, OpenOptions};
 
 use super::Error;
 
-/// A folder that file operations cannot leave; cloning it is cheap and means the same folder.
+/// A folder that file operations cannot leave. Clones are cheap and mean the same folder.
 ///
-/// The folder is held open, so renaming it does not move the root elsewhere.
+/// The folder is held open, so that renaming it does not move the root.
 #[derive(Clone)]
 pub struct Root {
     dir: Arc<Dir>,
 }
 
 impl Root {
-    /// Opens a folder by its path on this machine, links in that path followed.
+    /// Opens a folder by its path on this machine. Links in that path are followed.
     ///
     /// # Errors
     ///
-    /// [`Error::OpenRoot`] when it is missing, not a folder, or not ours to read.
+    /// [`Error::OpenRoot`] if the path is missing, is not a folder or cannot be read.
     pub fn open(project: &Path) -> Result<Self, Error> {
         match Dir::open_ambient_dir(project, ambient_authority()) {
             Ok(dir) => Ok(Self { dir: Arc::new(dir) }),
@@ -43,7 +43,8 @@ impl fmt::Debug for Root {
     }
 }
 
-/// Opens a file for reading by its one-part name, neither following a link nor waiting for a FIFO's other end.
+/// Opens a file for reading by its name in `folder`. Neither follows a link nor waits for the other end of a
+/// FIFO.
 pub(super) fn open_file(folder: &Dir, name: &OsStr) -> io::Result<File> {
     folder.open_with(name, OpenOptions::new().read(true).follow(FollowSymlinks::No).nonblock(true))
 }

@@ -1,4 +1,4 @@
-//! Walking a folder and all below it, by open folders and in a fixed order.
+//! Walks through a folder tree over open folders, in a fixed order.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -8,22 +8,22 @@ use std::ops::ControlFlow;
 use cap_fs_ext::DirExt;
 use cap_std::fs::Dir;
 
+use super::entry_filter::{EntryFilter, Position};
 use super::protected::{Access, Guard};
 use super::read::Source;
-use super::sieve::{Place, Sieve};
 use super::walk::{self, MAX_DEPTH, Parents, Trail, prepare, walk};
 use super::{Cut, EntryKind, Error, PathFault, Root, Skipped, Stop, View, path};
 
-/// The most entries of folders that one call looks at.
+/// The largest number of folder entries that a call looks at.
 pub const MAX_VISITED: usize = 200_000;
 
-/// A folder to walk through.
+/// The folder where a walk begins.
 pub(super) struct Start {
     folder: Dir,
     trail: Trail,
     guard: Guard,
     path: String,
-    /// What the paths below it begin with.
+    /// The prefix of the paths below it.
     pub(super) shown: String,
 }
 
@@ -44,8 +44,8 @@ impl Start {
         Self { folder, trail, guard, path, shown }
     }
 
-    /// Visits the files below it in the order of their paths' parts; links are not followed. Says what was not visited, and
-    /// why the walk ended before its end.
+    /// Visits the files below the folder in the order of the parts of their paths. Links are not followed.
+    /// Returns the counts of entries that were not visited, and the reason if the walk ended early.
     pub(super) fn walk(
         self,
         root: &Root,
@@ -53,20 +53,20 @@ impl Start {
         stop: &Stop,
         visit: &mut Visit<'_>,
     ) -> Result<(Skipped, Option<Cut>), Error> {
-        let (sieve, mut place) = Sieve::new(root, &self.trail, &self.guard, view);
-        let mut tree = Tree { sieve, stop, visit, n_met: 0, shown: self.shown };
+        let (filter, mut place) = EntryFilter::new(root, &self.trail, &self.guard, view);
+        let mut tree = Tree { filter, stop, visit, n_met: 0, shown: self.shown };
         match tree.folder(&self.folder, &mut place) {
-            Ok(cut) => Ok((tree.sieve.skipped, cut)),
+            Ok(cut) => Ok((tree.filter.skipped, cut)),
             Err(source) => Err(Error::Io { action: "list", path: self.path, source }),
         }
     }
 }
 
-/// A regular file that a walk came to, not yet opened.
+/// A regular file of a walk, not open yet.
 pub(super) struct File<'a> {
     pub(super) folder: &'a Dir,
     pub(super) name: &'a OsStr,
-    /// The path by which tools reach it.
+    /// The path for tools.
     pub(super) path: &'a str,
 }
 
@@ -76,22 +76,22 @@ impl File<'_> {
     }
 }
 
-/// What is done with each file; it ends the walk with the reason.
+/// A function that is called for each file, and ends the walk by returning a reason.
 pub(super) type Visit<'a> = dyn FnMut(&File<'_>, &Guard, &mut Skipped) -> ControlFlow<Cut> + 'a;
 
 struct Tree<'a, 'v> {
-    sieve: Sieve<'a>,
+    filter: EntryFilter<'a>,
     stop: &'a Stop,
     visit: &'a mut Visit<'v>,
-    /// How many entries of folders were met.
+    /// The number of folder entries so far.
     n_met: usize,
-    /// What the next path begins with: empty, or with `/` at its end.
+    /// The prefix of the next path: empty, or with `/` at its end.
     shown: String,
 }
 
 impl Tree<'_, '_> {
-    /// Visits the files of one open folder, and of those in it; says why when that was not all.
-    fn folder(&mut self, folder: &Dir, place: &mut Place) -> io::Result<Option<Cut>> {
+    /// Visits the files of an open folder and of the folders in it. Returns the reason if it ended early.
+    fn folder(&mut self, folder: &Dir, place: &mut Position) -> io::Result<Option<Cut>> {
         let (count, names) =
             entries(folder, MAX_VISITED.saturating_sub(self.n_met), &mut |_, _| true)?;
         self.n_met = self.n_met.saturating_add(count);
@@ -110,14 +110,14 @@ impl Tree<'_, '_> {
     fn entry(
         &mut self,
         folder: &Dir,
-        place: &mut Place,
+        place: &mut Position,
         name: &OsStr,
         kind: EntryKind,
     ) -> ControlFlow<Cut> {
-        if self.sieve.is_closed(place, name) {
+        if self.filter.is_closed(place, name) {
             return self.skip(|skipped| &mut skipped.protected);
         }
-        if !self.sieve.admits(place, name, kind) {
+        if !self.filter.admits(place, name, kind) {
             return ControlFlow::Continue(());
         }
         let n_before = self.shown.len();
@@ -131,7 +131,7 @@ impl Tree<'_, '_> {
             (None, EntryKind::Folder) => self.below(folder, place, name),
             (None, EntryKind::File) => {
                 let file = File { folder, name, path: &self.shown };
-                (self.visit)(&file, self.sieve.guard, &mut self.sieve.skipped)
+                (self.visit)(&file, self.filter.guard, &mut self.filter.skipped)
             }
             (None, EntryKind::Link) => self.skip(|skipped| &mut skipped.links),
             (None, EntryKind::Other) => self.skip(|skipped| &mut skipped.special),
@@ -140,22 +140,22 @@ impl Tree<'_, '_> {
         flow
     }
 
-    fn below(&mut self, folder: &Dir, place: &mut Place, name: &OsStr) -> ControlFlow<Cut> {
+    fn below(&mut self, folder: &Dir, place: &mut Position, name: &OsStr) -> ControlFlow<Cut> {
         if place.depth() == MAX_DEPTH {
             return self.skip(|skipped| &mut skipped.too_deep);
         }
-        // Between the listing and this, the folder may have become a link, which is not followed either.
+        // Since the listing, a link may have replaced the folder. It is not followed either.
         let Ok(inner) = folder.open_dir_nofollow(name) else {
             return self.skip(|skipped| &mut skipped.unreadable);
         };
-        if self.sieve.closes(&inner) {
+        if self.filter.closes(&inner) {
             return self.skip(|skipped| &mut skipped.protected);
         }
         self.shown.push('/');
         place.push(name);
-        self.sieve.enter(&inner, place);
+        self.filter.enter(&inner, place);
         let cut = self.folder(&inner, place);
-        self.sieve.leave(place);
+        self.filter.leave(place);
         place.pop();
         match cut {
             Ok(None) => ControlFlow::Continue(()),
@@ -165,22 +165,23 @@ impl Tree<'_, '_> {
     }
 
     fn skip(&mut self, reason: impl FnOnce(&mut Skipped) -> &mut u64) -> ControlFlow<Cut> {
-        *reason(&mut self.sieve.skipped) += 1;
+        *reason(&mut self.filter.skipped) += 1;
         ControlFlow::Continue(())
     }
 }
 
-/// Of the entries of a folder that `admits` lets through, the first by name, at most `most`, and how many there are.
+/// Counts the entries of a folder that `admits` accepts, and returns the first `most` of them by name.
 pub(super) fn entries(
     folder: &Dir,
     most: usize,
     admits: &mut dyn FnMut(&OsStr, EntryKind) -> bool,
 ) -> io::Result<(usize, BTreeMap<OsString, EntryKind>)> {
-    let (mut names, mut count) = (BTreeMap::new(), 0);
+    let mut names = BTreeMap::new();
+    let mut count = 0;
     for entry in folder.entries()? {
         let entry = entry?;
         let name = entry.file_name();
-        let Some(kind) = EntryKind::told(folder, &name, entry.file_type()?)? else { continue };
+        let Some(kind) = EntryKind::of_entry(folder, &name, entry.file_type()?)? else { continue };
         if !admits(&name, kind) {
             continue;
         }

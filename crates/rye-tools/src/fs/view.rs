@@ -1,12 +1,12 @@
-//! Which entries of folders are looked at, and what is said of the others.
+//! Choice of the entries that listings and searches include, and counts of the others.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Which entries of folders [`ls`](super::ls), [`glob`](super::glob) and [`grep`](super::grep) look at.
+/// The kinds of entries that [`ls`](super::ls), [`glob`](super::glob) and [`grep`](super::grep) include.
 ///
-/// Usually neither hidden ones, whose names begin with a dot, nor those that `.gitignore` and `.ignore` files of the project
-/// leave out. A folder that is asked for by its path is looked into whatever it is called.
+/// By default, hidden entries, whose names begin with a dot, and entries that `.gitignore` or `.ignore` files
+/// of the project ignore are left out. A folder that a caller names is always included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct View {
     hidden: bool,
@@ -14,18 +14,18 @@ pub struct View {
 }
 
 impl View {
-    /// Neither hidden nor ignored entries.
+    /// Leaves out hidden and ignored entries.
     pub fn usual() -> Self {
         Self::default()
     }
 
-    /// Hidden entries too.
+    /// Includes hidden entries.
     #[must_use]
     pub fn with_hidden(self) -> Self {
         Self { hidden: true, ..self }
     }
 
-    /// Ignored entries too.
+    /// Includes ignored entries.
     #[must_use]
     pub fn with_ignored(self) -> Self {
         Self { ignored: true, ..self }
@@ -40,38 +40,38 @@ impl View {
     }
 }
 
-/// How many entries were met and not looked at, by reason; a folder counts once, with all that is in it.
+/// The numbers of entries that were not looked at, by reason. A folder with everything in it counts once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Skipped {
-    /// Their names begin with a dot.
+    /// Entries whose names begin with a dot.
     pub hidden: u64,
-    /// `.gitignore` or `.ignore` leaves them out.
+    /// Entries that `.gitignore` or `.ignore` ignores.
     pub ignored: u64,
     /// Links, which are not followed.
     pub links: u64,
     /// Devices, FIFOs and sockets.
     pub special: u64,
-    /// Private keys.
+    /// Private keys, which tools may not read.
     pub protected: u64,
-    /// Names that no tool takes: not UTF-8, or with a backslash or a control character.
+    /// Names that no tool accepts: not UTF-8, or with a backslash or a control character.
     pub unnameable: u64,
     /// Folders more than 100 levels down.
     pub too_deep: u64,
-    /// What the system did not let us open or read, or what was removed in the meantime.
+    /// Entries that cannot be opened or read, or that were removed meanwhile.
     pub unreadable: u64,
-    /// Files over the size that is searched.
+    /// Files over the size limit of a search.
     pub too_large: u64,
-    /// Files with a line over the size that is searched.
+    /// Files with a line over the size limit of a search.
     pub long_lines: u64,
     /// Files with a NUL byte.
     pub binary: u64,
-    /// Ignore files that cannot be read, and lines in them that are no rules.
+    /// Ignore files that cannot be read, and invalid lines in them.
     pub bad_rules: u64,
 }
 
 impl Skipped {
-    /// Each reason by its name and with its count, in a fixed order.
+    /// Returns the name and the count of each reason, in a fixed order.
     pub fn counts(&self) -> [(&'static str, u64); 12] {
         [
             ("hidden", self.hidden),
@@ -90,40 +90,40 @@ impl Skipped {
     }
 }
 
-/// Why results end before everything was looked at.
+/// The reason why results are incomplete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Cut {
-    /// As many results as were asked for, or as one call gives, and there are more.
+    /// There are more results than the caller requested or one call returns.
     Results,
-    /// As much text as one call gives, and there is more.
+    /// There is more text than one call returns.
     Text,
-    /// As many entries of folders as one call looks at.
+    /// There are more folder entries than one call looks at.
     Entries,
-    /// As many bytes as one call searches.
+    /// There are more bytes than one call searches.
     Bytes,
-    /// It was stopped, by [`Stop`].
+    /// The caller ended the operation with [`Stop`].
     Stopped,
 }
 
-/// Ends a long operation from outside; clones belong together.
+/// A handle that ends a long operation. Clones share their state.
 #[derive(Clone, Debug, Default)]
 pub struct Stop {
     stopped: Arc<AtomicBool>,
 }
 
 impl Stop {
-    /// One that nobody has pulled yet.
+    /// Creates a handle that is not stopped.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Ends the operation soon; it gives back what it has by then.
+    /// Ends the operation soon. It returns the results so far.
     pub fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it was ended.
+    /// Returns `true` after [`Stop::stop`].
     pub fn is_stopped(&self) -> bool {
         self.stopped.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! From a path to an open folder and a name in it, link by link.
+//! Resolution of a path to an open folder and a name in it, link by link.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -8,25 +8,26 @@ use std::path::{Component, Path};
 use cap_fs_ext::DirExt;
 use cap_std::fs::{Dir, Metadata};
 
-use super::path::Asked;
+use super::path::RequestedPath;
 use super::protected::{Access, Guard};
 use super::{Area, Error, Root};
 use crate::self_starting::is_self_starting;
 
-/// The most links that one path may go through.
+/// The largest number of links in a path.
 pub(super) const MAX_LINKS: usize = 40;
 
-/// The most folders between the root and a place: each of them is held open on the way.
+/// The largest number of folders between the root and a file. Each of them is held open during the
+/// resolution.
 pub(super) const MAX_DEPTH: usize = 100;
 
-/// The open folders from below the root to a place, by real name.
+/// The open folders from below the root to a place, with their real names.
 pub(super) type Trail = Vec<(OsString, Dir)>;
 
-/// Where a path leads after every link is resolved.
+/// The result of a resolution, with all links followed.
 pub(super) enum Place {
     Folder {
         folder: Dir,
-        /// The folder itself is the last of it; empty for the root.
+        /// The folders on the way. The last is the folder itself. Empty for the root.
         trail: Trail,
     },
     File {
@@ -35,7 +36,7 @@ pub(super) enum Place {
         metadata: Metadata,
         self_starting: Vec<String>,
     },
-    /// Nothing is there; the folder that would hold it is.
+    /// The name does not exist in the open folder.
     Missing {
         folder: Dir,
         name: OsString,
@@ -43,17 +44,17 @@ pub(super) enum Place {
     },
 }
 
-/// Whether folders that are missing on the way are made.
+/// The choice whether missing folders of the path are made.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Parents {
     Required,
     Created,
 }
 
-/// Resolves a path part by part, each folder opened without following links and checked against the guard.
+/// Resolves a path part by part. Each folder is opened without following links and checked against the guard.
 pub(super) fn walk(
     root: &Root,
-    asked: &Asked,
+    asked: &RequestedPath,
     guard: &Guard,
     parents: Parents,
 ) -> Result<Place, Error> {
@@ -84,15 +85,15 @@ pub(super) fn walk(
 
 struct Walk<'a> {
     root: &'a Dir,
-    asked: &'a Asked,
+    asked: &'a RequestedPath,
     guard: &'a Guard,
     parents: Parents,
-    /// The folders entered so far, by real name.
+    /// The folders entered so far, with their real names.
     trail: Trail,
     todo: VecDeque<Part>,
-    /// The links followed so far, by their real places.
+    /// The links followed so far, as real paths.
     links: Vec<String>,
-    /// The self-starting files that the path names: links on the way, and the file at its end.
+    /// The self-starting files that the path names: links on the way and the file at the end.
     self_starting: Vec<String>,
 }
 
@@ -101,7 +102,8 @@ struct Part {
     origin: Origin,
 }
 
-/// A missing part is made only when it was asked for by name: a link to nothing is not a place.
+/// The source of a part. Only a part that the caller named is made if it is missing, because a link without a
+/// target is not a place.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Origin {
     Asked,
@@ -114,7 +116,8 @@ impl Walk<'_> {
     }
 
     fn step(&mut self, part: Part) -> Result<Option<Place>, Error> {
-        // Only a link's target has such a part. It climbs over open folders, so a rename cannot fool it.
+        // Only the target of a link has such a part. It goes up over open folders, so that a rename cannot
+        // mislead it.
         if part.name == ".." {
             return if self.trail.pop().is_some() { Ok(None) } else { Err(self.leaves()) };
         }
@@ -128,9 +131,10 @@ impl Walk<'_> {
         }
     }
 
-    /// Refuses `name` here with all parts to come, if a closed area is among them.
+    /// Refuses `name` and the parts after it, if a closed area is among them.
     ///
-    /// It looks ahead, so that a path which ends in a closed area leaves no folder behind.
+    /// The remaining parts are checked in advance, so that a path into a closed area leaves no new folder
+    /// behind.
     fn refuse_by_name(&self, name: &OsStr) -> Result<(), Error> {
         let entered = self.trail.iter().map(|(name, _)| name.as_os_str());
         let ahead = self.todo.iter().map(|part| part.name.as_os_str());
@@ -169,7 +173,7 @@ impl Walk<'_> {
             return Err(Error::NotFound { path: self.asked.text() });
         }
         match self.here().create_dir(&part.name) {
-            // Somebody else may have made it since; what it is now is decided by opening it.
+            // Another program may have made it meanwhile. Opening it decides what it is.
             Err(source) if source.kind() != io::ErrorKind::AlreadyExists => {
                 Err(self.io("make the folders of", source))
             }
@@ -208,7 +212,7 @@ impl Walk<'_> {
         let names: Vec<&OsStr> = names.collect();
         if is_self_starting(names.iter().copied()) {
             let names: Vec<_> = names.iter().map(|name| name.to_string_lossy()).collect();
-            self.self_starting.push(super::path::shown(&names.join("/")));
+            self.self_starting.push(super::path::quote(&names.join("/")));
         }
     }
 
@@ -237,7 +241,7 @@ impl Walk<'_> {
 
     fn place_of(&self, name: &OsStr) -> String {
         let names = self.trail.iter().map(|(name, _)| name.as_os_str()).chain([name]);
-        super::path::shown(&names.map(OsStr::to_string_lossy).collect::<Vec<_>>().join("/"))
+        super::path::quote(&names.map(OsStr::to_string_lossy).collect::<Vec<_>>().join("/"))
     }
 
     fn io(&self, action: &'static str, source: io::Error) -> Error {
@@ -245,7 +249,7 @@ impl Walk<'_> {
     }
 }
 
-/// The parts of a link's target, or nothing when it starts elsewhere than here.
+/// Returns the parts of a link's target, or `None` if the target is absolute.
 fn target_parts(target: &Path) -> Option<Vec<OsString>> {
     let mut parts = Vec::new();
     for component in target.components() {
@@ -259,8 +263,12 @@ fn target_parts(target: &Path) -> Option<Vec<OsString>> {
     Some(parts)
 }
 
-/// The guard and the parsed path of one operation.
-pub(super) fn prepare(root: &Root, path: &str, access: Access) -> Result<(Asked, Guard), Error> {
-    let asked = Asked::parse(path)?;
+/// Parses the path and makes the guard of an operation.
+pub(super) fn prepare(
+    root: &Root,
+    path: &str,
+    access: Access,
+) -> Result<(RequestedPath, Guard), Error> {
+    let asked = RequestedPath::parse(path)?;
     Ok((asked, Guard::new(root.dir(), access)))
 }

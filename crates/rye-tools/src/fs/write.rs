@@ -1,14 +1,14 @@
-//! Replacing a file as a whole.
+//! Writing of whole files.
 
 use super::protected::Access;
 use super::replace::{Meanwhile, Outcome, Target, replace};
 use super::walk::{Parents, Place, prepare, walk};
 use super::{Error, Root};
 
-/// The most content that one call writes, in bytes.
+/// The largest content that a call writes, in bytes.
 pub const MAX_WRITE_BYTES: usize = 4 * 1024 * 1024;
 
-/// What was written.
+/// The result of a write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Written {
@@ -20,15 +20,17 @@ pub struct Written {
     pub self_starting: Vec<String>,
 }
 
-/// Replaces or makes a file below the root as a whole, and makes the folders on the way.
+/// Writes a whole file below the root: replaces it or makes it, with the folders of its path.
 ///
-/// The content goes to a temporary file of the same folder, which is then renamed: a reader sees the old file or the new
-/// one, and a crash leaves one of the two. A file that existed keeps its permissions, and its owner where we may give it away;
-/// it loses set-user-id and access control lists, and its other names keep the old content.
+/// The content goes to a temporary file in the same folder, which is then renamed. A reader sees either the
+/// old or the new file, and a crash leaves one of them. An existing file keeps its permissions, and its owner
+/// if the system allows it. It loses set-user-id and access control lists, and its other names keep the old
+/// content.
 ///
 /// # Errors
 ///
-/// Refused outside of the root, in every [`Area`](super::Area) and for what is no regular file (SPEC 5.5); fails for folders, for read-only files and for more than [`MAX_WRITE_BYTES`].
+/// Refuses paths outside of the root, in every [`Area`](super::Area) and to anything but regular files (SPEC
+/// 5.5). Fails for folders, for read-only files and for more than [`MAX_WRITE_BYTES`].
 pub fn write(root: &Root, path: &str, content: &str) -> Result<Written, Error> {
     let (asked, guard) = prepare(root, path, Access::Write)?;
     let path = asked.text();
@@ -50,14 +52,14 @@ pub fn write(root: &Root, path: &str, content: &str) -> Result<Written, Error> {
     }
 }
 
-/// Makes a file below the root where nothing is, and makes the folders on the way.
+/// Makes a new file below the root, with the folders of its path.
 ///
-/// The whole content appears under the name in one step, which fails if anything has the name by then. Of several callers
-/// that create one path at the same time, one succeeds.
+/// The whole content appears under the name in one step, which fails if the name is taken by then. If several
+/// callers create the same path, one of them succeeds.
 ///
 /// # Errors
 ///
-/// [`Error::Exists`] when there is a file, and otherwise the errors of [`write`](fn@write).
+/// [`Error::Exists`] if the file exists, and otherwise the errors of [`write`](fn@write).
 pub fn create(root: &Root, path: &str, content: &str) -> Result<Written, Error> {
     let (asked, guard) = prepare(root, path, Access::Write)?;
     let path = asked.text();
@@ -80,6 +82,7 @@ fn refuse_large(path: &str, content: &str) -> Result<(), Error> {
         return Ok(());
     }
     let size = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
-    let (bytes, maximum) = (size(content.len()), size(MAX_WRITE_BYTES));
+    let bytes = size(content.len());
+    let maximum = size(MAX_WRITE_BYTES);
     Err(Error::TooLarge { path: path.to_owned(), bytes, maximum })
 }

@@ -1,4 +1,4 @@
-//! A server at an address: one client for it, its headers, and what is wrong when it does not answer.
+//! Connection to a server at an address: the client, the headers, and the errors of HTTP.
 
 use std::collections::{BTreeMap, HashMap};
 use std::error::Error;
@@ -19,17 +19,18 @@ use zeroize::Zeroizing;
 use super::connection::{ConnectError, MESSAGE};
 use super::secrets::Secrets;
 use super::server::{ServerAddress, ServerHeader};
-use crate::web::{Web, carried};
+use crate::web::{Web, header_value};
 
-/// The transport over HTTP.
-pub(super) type Http = StreamableHttpClientTransport<Asking>;
+/// The HTTP transport.
+pub(super) type Http = StreamableHttpClientTransport<LimitedClient>;
 
 type HttpError = StreamableHttpError<reqwest::Error>;
 
-/// How often a connection opens a stream that nobody answers a request on; a server that ends each at once is left alone then.
+/// The largest number of streams for server messages in a connection. A server that ends each of them at once
+/// gets no more.
 const STREAMS: usize = 100;
 
-/// Looks the address up, once, and gives what speaks to it.
+/// Resolves the address once and returns the transport for it.
 pub(super) async fn transport(
     address: &ServerAddress,
     web: Option<&Arc<Web>>,
@@ -43,7 +44,7 @@ pub(super) async fn transport(
         web.ok_or_else(|| ConnectError::Refused("this program reaches no other machine".into()))?;
     let headers = values(&address.headers, variable)?;
     let lent = address.headers.keys().next().map(String::as_str);
-    let standing = web.standing(&address.url, address.private, lent).await;
+    let standing = web.pinned_client(&address.url, address.private, lent).await;
     let (client, url) = standing.map_err(|error| match error.is_refusal() {
         true => ConnectError::Refused(error.sentence()),
         false => ConnectError::Http { problem: error.sentence() },
@@ -51,13 +52,13 @@ pub(super) async fn transport(
     let config = StreamableHttpClientTransportConfig::with_uri(url.as_str())
         .custom_headers(headers)
         .max_sse_event_size(MESSAGE)
-        // What is offered in a new session may be something else, so that a new session is a new connection.
+        // A new session may offer other tools, so that it needs a new connection.
         .reinit_on_expired_session(false);
-    let asking = Asking { client, streams: Arc::default() };
+    let asking = LimitedClient { client, streams: Arc::default() };
     Ok(Http::with_client(asking, config))
 }
 
-/// The headers with the operator's values, which nothing prints.
+/// Returns the headers with the operator's values. No message contains the values.
 fn values(
     headers: &BTreeMap<String, ServerHeader>,
     variable: impl Fn(&str) -> Option<String>,
@@ -68,7 +69,7 @@ fn values(
         let secret = variable(&header.variable).filter(|value| !value.is_empty());
         let secret = secret.ok_or_else(unset)?;
         let text = if header.is_bearer { format!("Bearer {secret}") } else { secret };
-        let value = carried(&Zeroizing::new(text)).ok_or_else(|| {
+        let value = header_value(&Zeroizing::new(text)).ok_or_else(|| {
             ConnectError::Refused(format!(
                 "the variable for header `{name}` has a character that no header may have"
             ))
@@ -79,14 +80,14 @@ fn values(
     Ok(values)
 }
 
-/// The library's own client, held to a number of streams.
+/// The client of the library, with a limit on the number of streams.
 #[derive(Debug, Clone)]
-pub(super) struct Asking {
+pub(super) struct LimitedClient {
     client: reqwest::Client,
     streams: Arc<AtomicUsize>,
 }
 
-impl StreamableHttpClient for Asking {
+impl StreamableHttpClient for LimitedClient {
     type Error = reqwest::Error;
 
     fn post_message(
@@ -145,7 +146,7 @@ impl StreamableHttpClient for Asking {
         most: usize,
     ) -> Result<BoxedSseResponse, HttpError> {
         if self.streams.fetch_add(1, Ordering::Relaxed) >= STREAMS {
-            // Which is the answer after which nobody asks again.
+            // After this answer, the library opens no further stream.
             return Err(StreamableHttpError::ServerDoesNotSupportSse);
         }
         let client = &self.client;
@@ -155,7 +156,7 @@ impl StreamableHttpClient for Asking {
     }
 }
 
-/// The same of a connection that did not begin.
+/// Returns the HTTP problem of a connection that could not be opened, if there is one.
 pub(super) fn beginning(error: &ClientInitializeError, secrets: &Secrets) -> Option<ConnectError> {
     match error {
         ClientInitializeError::TransportError { error, .. } => problem(error, secrets),
@@ -166,7 +167,7 @@ pub(super) fn beginning(error: &ClientInitializeError, secrets: &Secrets) -> Opt
     }
 }
 
-/// What the transport has to say of an error that came of it; none, where it has nothing to do with HTTP.
+/// Returns the HTTP problem behind an error, or `None` if the error does not come from HTTP.
 pub(super) fn problem(error: &(dyn Error + 'static), secrets: &Secrets) -> Option<ConnectError> {
     let mut found = Some(error);
     while let Some(cause) = found.filter(|cause| !cause.is::<HttpError>()) {
@@ -188,7 +189,7 @@ pub(super) fn problem(error: &(dyn Error + 'static), secrets: &Secrets) -> Optio
 const UNKNOWN: &str =
     "it wants to know who asks; name the variable with its credential under `auth`";
 
-/// The whole error in one line, without the address.
+/// Returns the error with its causes on one line, without the address.
 fn sentence(error: &reqwest::Error, secrets: &Secrets) -> String {
     let mut text =
         if error.is_timeout() { "no connection in time" } else { "the connection broke" }

@@ -1,4 +1,4 @@
-//! A transport on which few answers wait for a server to take them.
+//! A transport that limits the number of unread answers.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,28 +9,29 @@ use rmcp::model::{
 use rmcp::transport::Transport;
 use tokio::sync::Notify;
 
-/// As many requests of a server may be without an answer that it took; until then it is not read any further.
+/// The number of requests of a server whose answers may be unread. At this number, the client reads no
+/// further messages.
 const OPEN: usize = 64;
 
-/// Reads a server no further while it leaves too many answers lying.
+/// A transport that stops reading from a server while too many answers to it are unread.
 ///
-/// Whoever asks without reading is then stopped by its own pipe, and a call of ours that waits behind it runs out of time. A
-/// request is answered at once, so that taking one back changes nothing; such notices are not passed on, because each request
-/// that is passed on then gets one answer.
+/// A server that sends requests without reading the answers is then blocked by its own pipe, and a pending
+/// call of the client ends with a timeout. Every request is answered at once, so that its cancellation has no
+/// effect. Such notifications are not passed on, so that each request has exactly one answer.
 #[derive(Debug)]
-pub(super) struct Answering<T> {
+pub(super) struct LimitedTransport<T> {
     inner: T,
     open: Arc<Open>,
 }
 
-/// The requests of the server whose answers were not taken yet.
+/// The requests of the server whose answers are unread.
 #[derive(Debug, Default)]
 struct Open {
     ids: Mutex<Vec<RequestId>>,
     fewer: Notify,
 }
 
-impl<T> Answering<T> {
+impl<T> LimitedTransport<T> {
     pub(super) fn new(inner: T) -> Self {
         Self { inner, open: Arc::default() }
     }
@@ -47,7 +48,7 @@ impl Open {
         }
     }
 
-    /// Whether the id is that of no other open request.
+    /// Records an open request. Returns `false` if another open request has the same id.
     fn begin(&self, id: &RequestId) -> bool {
         let mut ids = self.ids.lock().unwrap_or_else(PoisonError::into_inner);
         let is_new = !ids.contains(id);
@@ -62,7 +63,7 @@ impl Open {
     }
 }
 
-impl<T: Transport<RoleClient>> Transport<RoleClient> for Answering<T> {
+impl<T: Transport<RoleClient>> Transport<RoleClient> for LimitedTransport<T> {
     type Error = T::Error;
 
     fn send(
@@ -74,7 +75,8 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Answering<T> {
             JsonRpcMessage::Error(error) => error.id.clone(),
             _ => None,
         };
-        let (sending, open) = (self.inner.send(message), Arc::clone(&self.open));
+        let sending = self.inner.send(message);
+        let open = Arc::clone(&self.open);
         async move {
             let sent = sending.await;
             if let Some(id) = answered {
@@ -84,7 +86,7 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Answering<T> {
         }
     }
 
-    /// The next message; the end, where a server asks a second time by the id of a request that is open.
+    /// Returns the next message. Diagnosis the connection if a request has the id of an open one.
     async fn receive(&mut self) -> Option<ServerJsonRpcMessage> {
         loop {
             self.open.room().await;
@@ -115,7 +117,7 @@ mod tests {
 
     use super::*;
 
-    /// A server that asks without end, and takes as many answers as there are permits.
+    /// A server that sends requests without end, and reads as many answers as there are permits.
     struct Asks {
         next: u64,
         taken: Arc<Semaphore>,
@@ -146,17 +148,18 @@ mod tests {
         }
     }
 
-    fn asks(line: fn(u64) -> serde_json::Value) -> (Answering<Asks>, Arc<Semaphore>) {
+    fn asks(line: fn(u64) -> serde_json::Value) -> (LimitedTransport<Asks>, Arc<Semaphore>) {
         let taken = Arc::new(Semaphore::new(0));
-        (Answering::new(Asks { next: 0, taken: Arc::clone(&taken), line }), taken)
+        (LimitedTransport::new(Asks { next: 0, taken: Arc::clone(&taken), line }), taken)
     }
 
     fn ping(id: u64) -> serde_json::Value {
         json!({ "jsonrpc": "2.0", "id": id, "method": "ping" })
     }
 
-    /// Reads and answers until nothing more comes by itself; says how many came, and whether it is over.
-    async fn read(transport: &mut Answering<Asks>) -> (usize, bool) {
+    /// Reads and answers until no message is left. Returns the number of messages, and `true` if the
+    /// connection has ended.
+    async fn read(transport: &mut LimitedTransport<Asks>) -> (usize, bool) {
         let mut read = 0;
         loop {
             let message = tokio::select! {

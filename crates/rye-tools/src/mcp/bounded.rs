@@ -1,4 +1,4 @@
-//! A stream of lines, each of which has to end some time.
+//! A stream with a limit on the length of its lines.
 
 use std::io;
 use std::pin::Pin;
@@ -8,24 +8,24 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, ReadBuf};
 
-/// Passes on what it reads until a line is too long; then it fails, and with it the connection, which is better than a call
-/// that waits for an answer which was thrown away.
+/// A reader that fails at a line over the limit. The connection then ends. To skip the line would leave a
+/// call waiting for its answer.
 #[derive(Debug)]
-pub(super) struct Bounded<R> {
+pub(super) struct BoundedLines<R> {
     inner: R,
     most: usize,
     line: usize,
     is_too_long: Arc<AtomicBool>,
 }
 
-impl<R> Bounded<R> {
-    /// Lines of at most so many bytes; the flag says whether one was longer.
+impl<R> BoundedLines<R> {
+    /// Creates a reader for lines of at most `most` bytes. The flag becomes `true` at a longer one.
     pub(super) fn new(inner: R, most: usize) -> (Self, Arc<AtomicBool>) {
         let is_too_long = Arc::new(AtomicBool::new(false));
         (Self { inner, most, line: 0, is_too_long: Arc::clone(&is_too_long) }, is_too_long)
     }
 
-    /// Counts on, and says whether a line is too long.
+    /// Counts the bytes. Returns `true` if a line is too long.
     fn count(&mut self, bytes: &[u8]) -> bool {
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             self.line = self.line.saturating_add(piece.len());
@@ -40,7 +40,7 @@ impl<R> Bounded<R> {
     }
 }
 
-impl<R: AsyncRead + Unpin> AsyncRead for Bounded<R> {
+impl<R: AsyncRead + Unpin> AsyncRead for BoundedLines<R> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -67,7 +67,7 @@ mod tests {
     #[track_caller]
     fn check(text: &str, is_fine: bool) {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let (mut bounded, too_long) = Bounded::new(text.as_bytes(), 4);
+        let (mut bounded, too_long) = BoundedLines::new(text.as_bytes(), 4);
         let mut read = String::new();
         let result = runtime.block_on(bounded.read_to_string(&mut read));
         assert_eq!(

@@ -1,4 +1,4 @@
-//! What a server may ask of us, which is nothing, and what it may tell.
+//! The client's side of the protocol: it refuses requests and receives notifications.
 
 #![expect(
     deprecated,
@@ -18,26 +18,26 @@ use tokio::sync::broadcast;
 
 use super::secrets::Secrets;
 
-/// How many pieces of progress wait for a call that is slow to read them; older ones are lost.
+/// The number of progress notifications that wait for a slow call. Older ones are dropped.
 const WAITING: usize = 64;
 
-/// One piece of progress is this many characters at most.
+/// The length of the longest progress line, in characters.
 const PIECE: usize = 500;
 
-/// Progress of some call, as a line.
+/// A progress line of a call.
 #[derive(Debug, Clone)]
 pub(super) struct Progress {
     pub(super) token: ProgressToken,
     pub(super) line: String,
 }
 
-/// The client's side of a connection: without a model to sample, roots to list or somebody to ask.
+/// A client without a model to sample, without roots and without a person to ask.
 #[derive(Debug)]
 pub(super) struct Client {
     progress: broadcast::Sender<Progress>,
-    /// What the server was sent and must not be told on.
+    /// The values that the server received and that are removed from its texts.
     secrets: Secrets,
-    /// Whether the server said that its tools changed since this was last taken.
+    /// `true` if the server announced a change of its tools since the last [`Client::take_change`].
     is_changed: AtomicBool,
 }
 
@@ -54,7 +54,7 @@ impl Client {
     fn line(&self, told: &ProgressNotificationParam) -> String {
         let of = told.total.map(|total| format!(" of {total}")).unwrap_or_default();
         let message = told.message.as_deref().unwrap_or_default();
-        // Numbers are the server's too, and a secret may be one.
+        // The numbers come from the server too and may contain a secret.
         let line = self.secrets.text(&format!("{}{of} {message}", told.progress));
         let line: String = line.chars().take(PIECE).collect();
         line.trim_end().to_owned() + "\n"
@@ -69,13 +69,13 @@ impl Client {
     }
 }
 
-// To be asked to sample is refused by the library already.
+// The library itself refuses requests for sampling.
 impl ClientHandler for Client {
     async fn list_roots(
         &self,
         _: RequestContext<RoleClient>,
     ) -> Result<ListRootsResult, ErrorData> {
-        Err(refused("roots/list"))
+        Err(unknown_method("roots/list"))
     }
 
     async fn create_elicitation(
@@ -83,7 +83,7 @@ impl ClientHandler for Client {
         _: ElicitRequestParams,
         _: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
-        // Nobody is asked, and a server that asks although nobody said that it may gets an answer that it knows.
+        // A server that asks without the capability gets an answer of the protocol, and no person is asked.
         Ok(ElicitResult::new(ElicitationAction::Decline))
     }
 
@@ -93,7 +93,7 @@ impl ClientHandler for Client {
         _: NotificationContext<RoleClient>,
     ) {
         let line = self.line(&told);
-        // Nobody listens when no call is under way.
+        // There is no receiver if no call is running.
         let _nobody = self.progress.send(Progress { token: told.progress_token, line });
     }
 
@@ -107,7 +107,7 @@ impl ClientHandler for Client {
     }
 }
 
-fn refused(method: &'static str) -> ErrorData {
+fn unknown_method(method: &'static str) -> ErrorData {
     ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None)
 }
 

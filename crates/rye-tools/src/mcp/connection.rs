@@ -1,6 +1,6 @@
-//! One connection to one server: opened, asked for its tools, called.
+//! Connections to single servers: opening, listing of tools, calls.
 
-mod ends;
+mod diagnosis;
 mod error;
 mod listing;
 
@@ -21,48 +21,48 @@ use rmcp::transport::async_rw::AsyncRwTransport;
 use rye_thread::{OutputSink, OutputStream};
 use tokio::sync::broadcast::error::RecvError;
 
-pub(super) use self::ends::QUOTED;
-use self::ends::{Ends, Failed, kept};
+pub(super) use self::diagnosis::QUOTED;
+use self::diagnosis::{Diagnosis, Failed, capture_stderr};
 pub use self::error::ConnectError;
-pub(super) use self::listing::Offered;
-use self::listing::{list, unexpected};
+pub(super) use self::listing::ToolListing;
+use self::listing::{list, unexpected_answer};
 use super::address::Http;
-use super::answers::Answering;
-use super::bounded::Bounded;
+use super::answers::LimitedTransport;
+use super::bounded::BoundedLines;
 use super::client::{Client, Progress};
 use super::secrets::Secrets;
-use crate::process::{Lasting, Pipes};
+use crate::process::{Pipes, ServerProcess};
 
-/// The longest message that a server may send, in bytes.
+/// The size of the longest message of a server, in bytes.
 pub(super) const MESSAGE: usize = 4 * 1024 * 1024;
 
-/// What a server is spoken to over.
+/// The transport of a connection.
 pub(super) enum Wire {
-    /// A program's standard input and output.
-    Pipes(Box<(Lasting, Pipes)>),
+    /// The standard input and output of a program.
+    Pipes(Box<(ServerProcess, Pipes)>),
     /// HTTP.
     Http(Http),
 }
 
-/// A server that was reached and said what it offers.
+/// An open connection, with the tools that the server listed.
 #[derive(Debug)]
 pub(super) struct Connection {
     service: RunningService<RoleClient, Client>,
-    /// Everything that the server listed, as it was last asked.
-    offered: Mutex<Arc<Offered>>,
-    /// Held by whoever asks anew.
+    /// The tools of the last listing.
+    offered: Mutex<Arc<ToolListing>>,
+    /// Held while the tools are listed again.
     relisting: tokio::sync::Mutex<()>,
-    /// Whether it tells of no change for sure, so that it is asked what it offers before each call.
+    /// `true` for a server that may change without notice, so that its tools are listed before each call.
     is_remote: bool,
-    /// Whether the server forgot who asks.
+    /// `true` if the server has forgotten the session.
     has_expired: AtomicBool,
-    ends: Ends,
+    ends: Diagnosis,
 }
 
-/// Says again that the tools changed, where whoever took the notice did not come to ask.
-struct Again<'a>(Option<&'a Client>);
+/// Marks the tools as changed again, if the new listing does not finish.
+struct ChangeGuard<'a>(Option<&'a Client>);
 
-impl Drop for Again<'_> {
+impl Drop for ChangeGuard<'_> {
     fn drop(&mut self) {
         if let Some(client) = self.0 {
             client.put_change_back();
@@ -71,8 +71,8 @@ impl Drop for Again<'_> {
 }
 
 impl Connection {
-    /// Speaks to a server that was reached until it said what it offers: the newer revision of the protocol where it knows it,
-    /// else the older ones.
+    /// Opens the protocol and lists the tools. The newer revision of the protocol is tried first, then the
+    /// older ones.
     pub(super) async fn open(
         wire: Wire,
         limit: Duration,
@@ -80,13 +80,17 @@ impl Connection {
     ) -> Result<Self, ConnectError> {
         let begun = async {
             match wire {
-                Wire::Http(http) => Self::begun(http, Ends { secrets, ..Ends::default() }).await,
+                Wire::Http(http) => {
+                    Self::establish(http, Diagnosis { secrets, ..Diagnosis::default() }).await
+                }
                 Wire::Pipes(started) => {
                     let (program, Pipes { stdin, stdout, stderr }) = *started;
-                    let (stdout, is_too_long) = Bounded::new(stdout, MESSAGE);
-                    let (program, stderr) = (Some(Mutex::new(program)), Some(kept(stderr)));
+                    let (stdout, is_too_long) = BoundedLines::new(stdout, MESSAGE);
+                    let program = Some(Mutex::new(program));
+                    let stderr = Some(capture_stderr(stderr));
                     let transport = AsyncRwTransport::new_client(stdout, stdin);
-                    Self::begun(transport, Ends { program, stderr, is_too_long, secrets }).await
+                    Self::establish(transport, Diagnosis { program, stderr, is_too_long, secrets })
+                        .await
                 }
             }
         };
@@ -94,7 +98,7 @@ impl Connection {
         begun.unwrap_or(Err(ConnectError::Late { seconds: limit.as_secs() }))
     }
 
-    async fn begun<T>(transport: T, ends: Ends) -> Result<Self, ConnectError>
+    async fn establish<T>(transport: T, ends: Diagnosis) -> Result<Self, ConnectError>
     where
         T: Transport<RoleClient> + 'static,
     {
@@ -102,11 +106,11 @@ impl Connection {
             preferred_versions: vec![ProtocolVersion::LATEST],
             legacy_version: Some(ProtocolVersion::LATEST_WITH_INITIALIZE),
         };
-        let transport = Answering::new(transport);
+        let transport = LimitedTransport::new(transport);
         let begun =
             Client::new(ends.secrets.clone()).serve_with_lifecycle(transport, lifecycle).await;
         let service = begun.map_err(|error| ends.begin(&error))?;
-        let offered = list(service.peer()).await.map_err(|error| ends.told(error))?;
+        let offered = list(service.peer()).await.map_err(|error| ends.explain(error))?;
         Ok(Self {
             service,
             offered: Mutex::new(Arc::new(offered)),
@@ -117,32 +121,35 @@ impl Connection {
         })
     }
 
-    /// Whether it can still be called.
+    /// Returns `true` if the connection can still be called.
     pub(super) fn is_open(&self) -> bool {
         !self.service.peer().is_transport_closed()
             && !self.has_expired.load(Ordering::Relaxed)
             && !self.ends.has_ended()
     }
 
-    /// The failure of a request, after which the connection may be of no use.
-    fn failed(&self, failed: Failed) -> ConnectError {
-        let error = self.ends.told(failed);
+    /// Returns the error of a failed request. An expired session closes the connection.
+    fn request_error(&self, failed: Failed) -> ConnectError {
+        let error = self.ends.explain(failed);
         if matches!(error, ConnectError::Expired) {
             self.has_expired.store(true, Ordering::Relaxed);
         }
         error
     }
 
-    /// What it offers; asked for again where it said that this changed.
-    pub(super) async fn offered(&self, limit: Duration) -> Result<Arc<Offered>, ConnectError> {
-        // One at a time, so that nobody goes by what was offered before while somebody asks anew.
+    /// Returns the tools of the server. They are listed again if the server announced a change.
+    pub(super) async fn list_tools(
+        &self,
+        limit: Duration,
+    ) -> Result<Arc<ToolListing>, ConnectError> {
+        // One listing at a time, so that no call uses the old tools while they are listed again.
         let relisting = tokio::time::timeout(limit, self.relisting.lock()).await;
         let _one = relisting.map_err(|_| ConnectError::Late { seconds: limit.as_secs() })?;
         if self.service.service().take_change() {
-            let mut again = Again(Some(self.service.service()));
+            let mut again = ChangeGuard(Some(self.service.service()));
             let listed = tokio::time::timeout(limit, list(self.service.peer())).await;
             let listed = listed.map_err(|_| ConnectError::Late { seconds: limit.as_secs() })?;
-            let offered = Arc::new(listed.map_err(|error| self.failed(error))?);
+            let offered = Arc::new(listed.map_err(|error| self.request_error(error))?);
             *self.offered.lock().unwrap_or_else(PoisonError::into_inner) = offered;
             again.0 = None;
         }
@@ -152,8 +159,8 @@ impl Connection {
         Ok(Arc::clone(&self.offered.lock().unwrap_or_else(PoisonError::into_inner)))
     }
 
-    /// Calls a tool and tells of its progress. When the future is dropped or its time is used up, the server is told that nobody
-    /// waits any more.
+    /// Calls a tool and forwards its progress. If the future is dropped or the time is up, the request is
+    /// cancelled.
     pub(super) async fn call(
         &self,
         params: CallToolRequestParams,
@@ -165,8 +172,8 @@ impl Connection {
         let options = PeerRequestOptions::no_options();
         let peer = self.service.peer();
         let sent = peer.send_cancellable_request(request, options).await;
-        let mut handle = sent.map_err(|error| self.failed(error.into()))?;
-        let mut abandoned = Abandoned { peer, request: Some(handle.id.clone()) };
+        let mut handle = sent.map_err(|error| self.request_error(error.into()))?;
+        let mut abandoned = CancelGuard { peer, request: Some(handle.id.clone()) };
         let time = tokio::time::sleep(limit);
         tokio::pin!(time);
         let mut is_told = true;
@@ -184,32 +191,34 @@ impl Connection {
             }
         };
         abandoned.request = None;
-        match answer.map_err(|error| self.failed(error.into()))? {
+        match answer.map_err(|error| self.request_error(error.into()))? {
             ServerResult::CallToolResult(result) => Ok(result),
             ServerResult::InputRequiredResult(_) => Err(ConnectError::Asks),
-            _ => Err(unexpected()),
+            _ => Err(unexpected_answer()),
         }
     }
 }
 
-/// A request that somebody stopped waiting for, unless it was answered.
-struct Abandoned<'a> {
+/// A guard that cancels a request, unless it was answered.
+struct CancelGuard<'a> {
     peer: &'a Peer<RoleClient>,
     request: Option<RequestId>,
 }
 
-impl Drop for Abandoned<'_> {
+impl Drop for CancelGuard<'_> {
     fn drop(&mut self) {
         let (Some(id), Ok(runtime)) = (self.request.take(), tokio::runtime::Handle::try_current())
         else {
             return;
         };
         let peer = self.peer.clone();
-        let param =
-            CancelledNotificationParam::new(Some(id), Some("nobody waits for it".to_owned()));
+        let param = CancelledNotificationParam::new(
+            Some(id),
+            Some("the caller no longer waits".to_owned()),
+        );
         runtime.spawn(async move {
             let notification = CancelledNotification::new(param);
-            // A server that is gone need not be told.
+            // The server may be gone.
             let _gone = peer.send_notification(notification.into()).await;
         });
     }

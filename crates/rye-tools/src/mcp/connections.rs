@@ -1,4 +1,4 @@
-//! The connections of a thread and of all threads below it: one to each server, opened when a tool is first called.
+//! The connections of a thread tree: one for each server, opened by the first call of a tool.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -9,20 +9,20 @@ use serde_json::Value;
 use tokio::sync::Mutex as AsyncMutex;
 
 use super::address;
-use super::connection::{ConnectError, Connection, Offered, Wire};
+use super::connection::{ConnectError, Connection, ToolListing, Wire};
 use super::secrets::Secrets;
 use super::server::{Reached, Server, ServerProgram};
 use super::tool_set::ToolSet;
 use crate::process::{Job, Processes, limit_of};
 use crate::web::Web;
 
-/// How often a server is started, should it not last.
+/// The number of starts of a server that ends again and again.
 const STARTS: u32 = 3;
 
-/// How long a server has until it said what it offers, when nobody says.
+/// The seconds until a server must have listed its tools, if the configuration has no limit.
 const STARTUP: u64 = 30;
 
-/// Open connections, which end with this value and their servers with them.
+/// A set of open connections. Dropping it ends the connections and the servers.
 #[derive(Debug)]
 pub struct Connections {
     processes: Arc<Processes>,
@@ -30,7 +30,7 @@ pub struct Connections {
     slots: Mutex<BTreeMap<Server, Arc<AsyncMutex<Slot>>>>,
 }
 
-/// One server, as far as it was started.
+/// A server with its connection, if it is open, and the number of its starts.
 #[derive(Debug, Default)]
 struct Slot {
     connection: Option<Arc<Connection>>,
@@ -38,42 +38,44 @@ struct Slot {
 }
 
 impl Connections {
-    /// None yet; servers are started as all programs of the project are.
+    /// Creates an empty set. Servers are started like all programs of the project.
     #[must_use]
     pub fn new(processes: &Arc<Processes>) -> Arc<Self> {
-        let (processes, slots) = (Arc::clone(processes), Mutex::default());
+        let processes = Arc::clone(processes);
+        let slots = Mutex::default();
         Arc::new(Self { processes, web: None, slots })
     }
 
-    /// None yet; servers at addresses are asked by the rules that `web` goes by, too.
+    /// Creates an empty set that can also reach servers at addresses, by the rules of `web`.
     #[must_use]
     pub fn reaching(processes: &Arc<Processes>, web: &Arc<Web>) -> Arc<Self> {
-        let (processes, slots) = (Arc::clone(processes), Mutex::default());
+        let processes = Arc::clone(processes);
+        let slots = Mutex::default();
         Arc::new(Self { processes, web: Some(Arc::clone(web)), slots })
     }
 
-    /// What the server offers now, each tool as it lists it: the server is started, asked and ended.
+    /// Starts the server, lists its tools and ends it. Returns the set to pin and the tools as listed.
     ///
     /// # Errors
     ///
-    /// When it cannot be started, does not speak the protocol, or offers what cannot be pinned.
+    /// If the server cannot be started, does not support the protocol, or offers tools that cannot be pinned.
     pub async fn discover(&self, server: &Server) -> Result<(ToolSet, Vec<Value>), ConnectError> {
         let secrets = self.secrets(server);
-        let offered = async { self.start(server).await?.offered(startup(server)).await };
+        let offered = async { self.start(server).await?.list_tools(startup(server)).await };
         let offered = offered.await.map_err(|error| secrets.error(error))?;
-        let Offered { set, listed } = &*offered;
+        let ToolListing { set, listed } = &*offered;
         if secrets.are_in(listed) {
             return Err(ConnectError::Repeats);
         }
         Ok((set.clone(), listed.clone()))
     }
 
-    /// What the server is sent that nobody else is told.
+    /// Returns the secrets that the server receives.
     pub(super) fn secrets(&self, server: &Server) -> Secrets {
         Secrets::of(server, |name| self.processes.variable(name))
     }
 
-    /// The connection to the server, which is opened where there is none that still stands.
+    /// Returns the connection to the server, and opens it if there is none.
     pub(super) async fn to(&self, server: &Server) -> Result<Arc<Connection>, ConnectError> {
         let slot = {
             let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
@@ -84,7 +86,7 @@ impl Connections {
             return Ok(Arc::clone(connection));
         }
         slot.connection = None;
-        // What somebody else runs is not started here, however often it is asked.
+        // Only starts of programs are counted, because servers at addresses are not started here.
         if matches!(server.reached, Reached::Program(_)) {
             if slot.starts == STARTS {
                 return Err(ConnectError::TooOften { times: STARTS });
@@ -100,7 +102,7 @@ impl Connections {
         let limit = startup(server);
         let wire = match &server.reached {
             Reached::Program(program) => {
-                Wire::Pipes(Box::new(self.processes.lasting(&self.job(program)?).await?))
+                Wire::Pipes(Box::new(self.processes.start_server(&self.job(program)?).await?))
             }
             Reached::Address(address) => {
                 let variable = |name: &str| self.processes.variable(name);

@@ -1,28 +1,28 @@
-//! What a server's result is to a model: text or an object of bounded size, and what was left out of it.
+//! Results of servers, bounded in size, with notes on the content that was left out.
 
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use rye_thread::ToolOutput;
 use serde_json::{Value, json};
 
 use super::secrets::Secrets;
-use crate::process::Captured;
+use crate::process::Capture;
 use crate::self_starting::foreign;
 
-/// How much of each end of a text is kept, in bytes.
+/// The number of bytes that are kept of each end of a text.
 const TEXT: usize = 64 * 1024;
 
-/// The largest structured result that is handed on as it is, in bytes of JSON.
+/// The size of the largest structured result that is returned unchanged, in bytes of JSON.
 const STRUCTURED: usize = 128 * 1024;
 
-/// The most kinds of content that are named one by one.
+/// The largest number of content kinds that are listed.
 const NAMED: usize = 20;
 
-/// The result as a thread has it.
+/// Converts the result of a server.
 ///
-/// Structured content is the result, else the text. A text beside structured content is left out without a word, because it
-/// is the same once more for clients that only read text.
+/// The structured content is the result, or else the text. A text beside structured content is dropped,
+/// because it repeats that content for clients that only read text.
 ///
-/// Secrets are taken out before anything is cut, which could leave half of one.
+/// Secrets are removed before anything is cut, because a cut secret would not be found.
 pub(super) fn output(result: &CallToolResult, secrets: &Secrets) -> ToolOutput {
     let (text, left_out) = read(&result.content, secrets);
     let text = secrets.text(&text);
@@ -49,9 +49,10 @@ fn with(mut content: Value, left_out: Vec<String>) -> Value {
     content
 }
 
-/// The texts, and a word on each piece that is none.
+/// Returns the texts, and a note on each other piece of content.
 fn read(content: &[ContentBlock], secrets: &Secrets) -> (String, Vec<String>) {
-    let (mut texts, mut left_out) = (Vec::new(), Vec::new());
+    let mut texts = Vec::new();
+    let mut left_out = Vec::new();
     for block in content {
         match block {
             ContentBlock::Text(text) => texts.push(text.text.as_str()),
@@ -83,7 +84,7 @@ fn media(what: &str, kind: &str, data: &str) -> String {
 }
 
 fn cut(text: &str) -> String {
-    let mut captured = Captured::new(TEXT);
+    let mut captured = Capture::new(TEXT);
     captured.push(text.as_bytes());
     captured.text()
 }

@@ -1,4 +1,4 @@
-//! What a server at an address was sent and must not be told on, should it repeat it.
+//! Removal of secrets from the texts of the server that received them.
 
 use std::sync::Arc;
 
@@ -9,29 +9,31 @@ use zeroize::Zeroizing;
 use super::connection::{ConnectError, QUOTED};
 use super::server::{Reached, Server, ServerHeader};
 use super::tool_set::ToolSetError;
-use crate::web::Hidden;
+use crate::web::Redactor;
 
-/// Values of headers, by the headers' names: what stands where a variable's name should may be the secret itself.
+/// The redacted values of headers, by the names of the headers. A variable is not named, because a careless
+/// configuration may have the secret in place of its name.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Secrets(Arc<[Hidden]>);
+pub(super) struct Secrets(Arc<[Redactor]>);
 
 impl Secrets {
-    /// Those of the server; a program gets none.
+    /// Collects the secrets of the server. A program has none.
     pub(super) fn of(server: &Server, variable: impl Fn(&str) -> Option<String>) -> Self {
         let Reached::Address(address) = &server.reached else { return Self::default() };
         let secret = |(name, header): (&String, &ServerHeader)| {
             let value = variable(&header.variable).filter(|value| !value.is_empty())?;
-            Some(Hidden::new(name, &Zeroizing::new(value)))
+            Some(Redactor::new(name, &Zeroizing::new(value)))
         };
         Self(address.headers.iter().filter_map(secret).collect())
     }
 
-    /// The text without them; to be asked before anything of it is cut, which could leave half of one.
+    /// Returns the text without secrets. It must be called before the text is cut, because a cut secret would
+    /// not be found.
     pub(super) fn text(&self, text: &str) -> String {
-        self.0.iter().fold(text.to_owned(), |text, secret| secret.taken_from(&text))
+        self.0.iter().fold(text.to_owned(), |text, secret| secret.redact(&text))
     }
 
-    /// The beginning of what a server says, in one line.
+    /// Returns the start of a server's text, on one line and without secrets.
     pub(super) fn short(&self, text: &str) -> String {
         let text = self.text(text);
         let line = text.chars().map(|c| if c.is_control() { ' ' } else { c });
@@ -39,7 +41,7 @@ impl Secrets {
     }
 
     pub(super) fn value(&self, value: Value) -> Value {
-        self.0.iter().fold(value, |value, secret| secret.taken_from_value(value))
+        self.0.iter().fold(value, |value, secret| secret.redact_value(value))
     }
 
     pub(super) fn output(&self, mut output: ToolOutput) -> ToolOutput {
@@ -63,7 +65,7 @@ impl Secrets {
         }
     }
 
-    /// Whether one of them is in what a server lists.
+    /// Returns `true` if the listed tools contain a secret.
     pub(super) fn are_in(&self, listed: &[Value]) -> bool {
         let text = Value::from(listed).to_string();
         self.text(&text) != text

@@ -1,4 +1,4 @@
-//! Which server it is and how it is reached.
+//! Configuration of servers.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -6,31 +6,31 @@ use std::net::IpAddr;
 use reqwest::Url;
 use reqwest::header::HeaderName;
 
-/// A server of the operator's or a project's configuration.
+/// A server in the configuration of the operator or of a project.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub struct Server {
-    /// What configuration calls it; what it calls itself is nobody's business.
+    /// The name in the configuration. The server's own name is not used.
     pub name: String,
-    /// How it is reached.
+    /// The transport.
     pub reached: Reached,
-    /// Seconds until it has to have said what it offers; thirty when not given.
+    /// The seconds until the server must have listed its tools. The default is 30.
     pub startup_seconds: Option<u64>,
-    /// Seconds that a call may take; two minutes when not given.
+    /// The seconds that a call may take. The default is 120.
     pub timeout_seconds: Option<u64>,
 }
 
-/// How a server is reached.
+/// The transport of a server.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Reached {
-    /// Over the standard input and output of a program that is started.
+    /// The standard input and output of a program that Rye starts.
     Program(ServerProgram),
-    /// Over HTTP, at an address where somebody else runs it.
+    /// HTTP to a server that Rye does not start.
     Address(ServerAddress),
 }
 
-/// A program that is started in the project, in the sandbox of all programs.
+/// A program that is started in the project, in the same sandbox as all programs.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub struct ServerProgram {
@@ -38,43 +38,45 @@ pub struct ServerProgram {
     pub command: String,
     /// Its arguments.
     pub arguments: Vec<String>,
-    /// The folder that it starts in, relative to the project; empty for the project itself.
+    /// The working directory, relative to the project. Empty for the project itself.
     pub folder: String,
-    /// Variables of its environment beside those of every program.
+    /// Additional environment variables.
     pub environment: BTreeMap<String, String>,
-    /// Variables that are handed on from the operator's environment; one that is not set keeps the server from starting.
+    /// Variables that are passed from the operator's environment. If one is not set, the server is not
+    /// started.
     pub variables: Vec<String>,
-    /// Whether it may use the network.
+    /// `true` if the program may use the network.
     pub network: bool,
 }
 
-/// An address that is asked over streamable HTTP, by the rules of every tool that reaches the web.
+/// A server over streamable HTTP. The rules for all web requests apply to it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub struct ServerAddress {
-    /// The address, which no redirect leads away from.
+    /// The URL. Redirects are not followed.
     pub url: String,
-    /// Headers of every request by their names, each with a variable's value.
+    /// The headers of every request. Each value comes from a variable.
     pub headers: BTreeMap<String, ServerHeader>,
-    /// Whether it may be on this machine or in a private network.
+    /// `true` if the address may be on this machine or in a private network.
     pub private: bool,
 }
 
-/// Where a header's value comes from; the value itself is in no file.
+/// The source of a header's value. The value itself is in no file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub struct ServerHeader {
-    /// The variable of the operator's environment; one that is not set keeps the server from being asked.
+    /// The variable of the operator's environment. If it is not set, the server is not called.
     pub variable: String,
-    /// Whether `Bearer ` stands before the value.
+    /// `true` if `Bearer ` precedes the value.
     pub is_bearer: bool,
 }
 
 impl Server {
-    /// A server with the usual limits.
+    /// Creates a server with the default limits.
     #[must_use]
     pub fn new(name: &str, reached: impl Into<Reached>) -> Self {
-        let (name, reached) = (name.to_owned(), reached.into());
+        let name = name.to_owned();
+        let reached = reached.into();
         Self { name, reached, startup_seconds: None, timeout_seconds: None }
     }
 }
@@ -92,7 +94,8 @@ impl From<ServerAddress> for Reached {
 }
 
 impl ServerProgram {
-    /// The program alone, in the project's folder and without the network.
+    /// Creates the configuration of a program without arguments, in the project's folder and without the
+    /// network.
     #[must_use]
     pub fn new(command: &str) -> Self {
         Self {
@@ -107,13 +110,13 @@ impl ServerProgram {
 }
 
 impl ServerAddress {
-    /// The address alone, which has to be a public one, without headers.
+    /// Creates the configuration of a public address without headers.
     #[must_use]
     pub fn new(url: &str) -> Self {
         Self { url: url.to_owned(), headers: BTreeMap::new(), private: false }
     }
 
-    /// What keeps it from being asked, each with what to do about it; what its name leads to is not looked up.
+    /// Returns the problems of the configuration, each with advice. The name of the host is not resolved.
     #[must_use]
     pub fn problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
@@ -143,13 +146,13 @@ impl ServerAddress {
 }
 
 impl ServerHeader {
-    /// The variable's value as it is.
+    /// Uses the value of the variable.
     #[must_use]
     pub fn new(variable: &str) -> Self {
         Self { variable: variable.to_owned(), is_bearer: false }
     }
 
-    /// The variable's value behind `Bearer `, as `Authorization` has it.
+    /// Uses the value of the variable after `Bearer `, as in `Authorization`.
     #[must_use]
     pub fn bearer(variable: &str) -> Self {
         Self { variable: variable.to_owned(), is_bearer: true }
@@ -161,7 +164,7 @@ fn is_this_machine(url: &Url) -> bool {
     host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// The headers that make a request what it is, which the protocol sets.
+/// The headers that the HTTP client and the protocol set.
 const OWN: [&str; 9] = [
     "accept",
     "accept-encoding",
@@ -176,7 +179,7 @@ const OWN: [&str; 9] = [
 
 fn header_problem(name: &str) -> Option<String> {
     match HeaderName::from_bytes(name.as_bytes()) {
-        // It may be more than a name, with the value behind it.
+        // The invalid name is not quoted, because it may contain the value too.
         Err(_) => {
             Some("a name in `headers`, or `header` in `auth`, is that of no header".to_owned())
         }
@@ -216,7 +219,8 @@ mod tests {
         check("https://example.org/#a", &[], &[fragment]);
         let own =
             |name: &str| format!("header `{name}` is set by the program itself; leave it out");
-        let (host, session) = (own("host"), own("mcp-session-id"));
+        let host = own("host");
+        let session = own("mcp-session-id");
         check("https://example.org/", &["Host", "Mcp-Session-Id"], &[&host, &session]);
         check(
             "https://example.org/",

@@ -1,4 +1,4 @@
-//! A tool of a server behind a wrapper of our own, which alone says what is called and with what.
+//! Wrappers: tools of a server under a manifest that decides the tool and the fixed arguments.
 
 use std::sync::Arc;
 
@@ -16,25 +16,25 @@ use super::server::Server;
 use super::tool_set::ToolSet;
 use crate::process::limit_of;
 
-/// What a signed manifest makes of one tool of one server.
+/// A tool of a server, as a signed manifest declares it.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Wrapper {
     /// The server.
     pub server: Server,
-    /// Everything that the server may offer; offers it anything else, nothing of it is called.
+    /// Everything that the server may offer. If it offers anything else, none of its tools is called.
     pub pinned: Arc<ToolSet>,
     /// The tool's name on the server.
     pub tool: String,
-    /// Arguments that are always sent, and that no caller changes.
+    /// Arguments that are always sent and that callers cannot change.
     pub fixed: Map<String, Value>,
-    /// The argument that the caller's arguments are sent in; without one, they are sent beside the fixed ones.
+    /// The argument that holds the caller's arguments. If it is `None`, they are sent beside the fixed ones.
     pub nested_in: Option<String>,
-    /// Seconds after which it is given up, in place of what the server's configuration says.
+    /// The timeout in seconds. It replaces that of the server's configuration.
     pub timeout_seconds: Option<u64>,
 }
 
-/// Why a wrapper cannot be a tool.
+/// The reason why a wrapper cannot become a tool.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WrapperError {
@@ -46,7 +46,7 @@ pub enum WrapperError {
         /// The tool.
         tool: String,
     },
-    /// A caller could set what is fixed.
+    /// Callers could set a fixed argument.
     #[error(
         "`{name}` is of `fixed_params` and an argument of callers too; take it out of one of them"
     )]
@@ -57,25 +57,27 @@ pub enum WrapperError {
 }
 
 impl Wrapper {
-    /// The tool with nothing fixed.
+    /// Creates a wrapper without fixed arguments.
     #[must_use]
     pub fn new(server: Server, pinned: Arc<ToolSet>, tool: &str) -> Self {
-        let (fixed, tool) = (Map::new(), tool.to_owned());
+        let fixed = Map::new();
+        let tool = tool.to_owned();
         Self { server, pinned, tool, fixed, nested_in: None, timeout_seconds: None }
     }
 
-    /// The tool over these connections, for callers whose arguments satisfy `schema`.
+    /// Returns the tool over these connections, for arguments that satisfy `schema`.
     ///
     /// # Errors
     ///
-    /// When the server was pinned without such a tool, and when a caller could name an argument that is fixed.
+    /// If the pinned set has no such tool, or if callers could set a fixed argument.
     pub fn tool(
         self,
         schema: &Value,
         connections: &Arc<Connections>,
     ) -> Result<Arc<dyn Tool>, WrapperError> {
         if !self.pinned.has(&self.tool) {
-            let (server, tool) = (self.server.name, self.tool);
+            let server = self.server.name;
+            let tool = self.tool;
             return Err(WrapperError::NoTool { server, tool });
         }
         let named = schema.get("properties").and_then(Value::as_object);
@@ -90,7 +92,8 @@ impl Wrapper {
         Ok(Arc::new(Wrapped { connections: Arc::clone(connections), wrapper: self }))
     }
 
-    /// What is sent; the name of a fixed argument that the caller gave too is an error, whatever the schema allows.
+    /// Returns the arguments to send. A fixed argument that the caller sets too is an error, whatever the
+    /// schema allows.
     fn arguments(&self, given: Map<String, Value>) -> Result<Map<String, Value>, String> {
         let mut sent = self.fixed.clone();
         let given = match &self.nested_in {
@@ -130,28 +133,29 @@ impl Tool for Wrapped {
         let params =
             CallToolRequestParams::new(self.wrapper.tool.clone()).with_arguments(arguments);
         let secrets = self.connections.secrets(&self.wrapper.server);
-        secrets.output(match self.called(params, &secrets, told).await {
+        secrets.output(match self.call_server(params, &secrets, told).await {
             Ok(output) => output,
-            Err(error) => failed(&self.wrapper.server.name, &error),
+            Err(error) => error_output(&self.wrapper.server.name, &error),
         })
     }
 }
 
 impl Wrapped {
-    /// Calls it, and once more where the server forgot the session: what it does not know it did not do.
-    async fn called(
+    /// Calls the tool, and calls it again if the server has forgotten the session, because an unknown session
+    /// means that nothing was done.
+    async fn call_server(
         &self,
         params: CallToolRequestParams,
         secrets: &Secrets,
         told: &dyn OutputSink,
     ) -> Result<ToolOutput, ConnectError> {
-        match self.called_once(params.clone(), secrets, told).await {
-            Err(ConnectError::Expired) => self.called_once(params, secrets, told).await,
+        match self.call_server_once(params.clone(), secrets, told).await {
+            Err(ConnectError::Expired) => self.call_server_once(params, secrets, told).await,
             answered => answered,
         }
     }
 
-    async fn called_once(
+    async fn call_server_once(
         &self,
         params: CallToolRequestParams,
         secrets: &Secrets,
@@ -160,36 +164,37 @@ impl Wrapped {
         let Wrapper { server, pinned, timeout_seconds, .. } = &self.wrapper;
         let connection = self.connections.to(server).await?;
         let limit = limit_of(timeout_seconds.or(server.timeout_seconds));
-        let offered = connection.offered(limit).await?;
+        let offered = connection.list_tools(limit).await?;
         if offered.set != **pinned {
-            // Names are cut where they are told.
+            // The names are cut for the message, so that secrets must be found before.
             if secrets.are_in(&offered.listed) {
                 return Err(ConnectError::Repeats);
             }
-            return Ok(refused(&server.name, pinned, &offered.set));
+            return Ok(refuse_changed(&server.name, pinned, &offered.set));
         }
         Ok(output(&connection.call(params, limit, told).await?, secrets))
     }
 }
 
-/// The most changes that a refusal names.
+/// The largest number of changes in a refusal.
 const NAMED: usize = 20;
 
-/// Says what changed by names alone: the texts are the server's, and meant for a person who decides.
-fn refused(server: &str, pinned: &ToolSet, now: &ToolSet) -> ToolOutput {
+/// Refuses the call and lists the changes by name. The texts of the server are left out, because the model
+/// reads the message.
+fn refuse_changed(server: &str, pinned: &ToolSet, now: &ToolSet) -> ToolOutput {
     let changes = pinned.changes(now);
     let mut named: Vec<String> = changes.iter().take(NAMED).map(ToString::to_string).collect();
     if changes.len() > NAMED {
         named.push(format!("{} more", changes.len() - NAMED));
     }
     let message = format!(
-        "server `{server}` does not offer what was locked, so nothing of it is called; somebody has to look at it with \
+        "server `{server}` does not offer what was locked, so nothing of it is called; the operator has to review it with \
          `rye mcp discover {server}` and accept it with `rye lock --server {server}`"
     );
     ToolOutput::refused(json!({ "error": message, "changes": named }))
 }
 
-fn failed(server: &str, error: &ConnectError) -> ToolOutput {
+fn error_output(server: &str, error: &ConnectError) -> ToolOutput {
     let mut content = json!({ "error": format!("server `{server}`: {error}") });
     if let ConnectError::Begin { stderr, .. } | ConnectError::Gone { stderr, .. } = error
         && !stderr.is_empty()

@@ -1,41 +1,42 @@
-//! What a server offers, as it is pinned: every tool with everything that says what it is.
+//! The pinned form of a server's tools.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde_json::{Map, Value};
 
-/// The members of a tool that are pinned, as the protocol names them.
+/// The pinned members of a tool, with their names in the protocol.
 pub const FIELDS: [&str; 5] =
     ["annotations", "description", "inputSchema", "outputSchema", "title"];
 
-/// Every tool of a server: by name, the [`FIELDS`] that it has, each as canonical JSON.
+/// All tools of a server by name, each with its [`FIELDS`] as canonical JSON.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ToolSet {
     tools: BTreeMap<String, BTreeMap<String, String>>,
 }
 
-/// Why a list of tools is none that can be pinned.
+/// The reason why listed tools cannot be pinned.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ToolSetError {
-    /// Two tools have one name, so that nobody knows which one a call means.
-    #[error("it offers two tools called {}", quoted(.name))]
+    /// Two tools have the same name, so that a call would be ambiguous.
+    #[error("it offers two tools called {}", quote(.name))]
     Twice {
         /// The name.
         name: String,
     },
-    /// What is listed is no tool.
+    /// A listed value is not a tool.
     #[error("it lists something that is no tool with a name")]
     NoTool,
 }
 
 impl ToolSet {
-    /// The set of tools as a server lists them, each a JSON object with a `name`; what is not among the [`FIELDS`] is left out.
+    /// Makes a set from the tools that a server lists, which are JSON objects with a `name`. Members outside
+    /// of [`FIELDS`] are left out.
     ///
     /// # Errors
     ///
-    /// When something has no name, or two have the same.
+    /// If a tool has no name, or two have the same.
     pub fn of(listed: &[Value]) -> Result<Self, ToolSetError> {
         let mut set = Self::default();
         for tool in listed {
@@ -52,29 +53,29 @@ impl ToolSet {
         Ok(set)
     }
 
-    /// Each tool with its fields, sorted.
+    /// Returns the tools with their fields, sorted by name.
     pub fn tools(&self) -> impl Iterator<Item = (&str, &BTreeMap<String, String>)> {
         self.tools.iter().map(|(name, fields)| (name.as_str(), fields))
     }
 
-    /// Takes in a tool as it was written down, in place of one of that name.
+    /// Adds a recorded tool, and replaces one with the same name.
     pub fn insert(&mut self, name: &str, fields: BTreeMap<String, String>) {
         self.tools.insert(name.to_owned(), fields);
     }
 
-    /// Whether a tool has this name.
+    /// Returns `true` if a tool has this name.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
         self.tools.contains_key(name)
     }
 
-    /// A field of a tool, as JSON.
+    /// Returns a field of a tool as JSON.
     #[must_use]
     pub fn field(&self, tool: &str, field: &str) -> Option<Value> {
         serde_json::from_str(self.tools.get(tool)?.get(field)?).ok()
     }
 
-    /// The whole set as one canonical JSON text, which is what a digest is of.
+    /// Returns the whole set as one canonical JSON text, for digests.
     #[must_use]
     pub fn canonical(&self) -> String {
         let fields = |fields: &BTreeMap<String, String>| -> Value {
@@ -89,7 +90,7 @@ impl ToolSet {
         canonical(&Value::from(tools))
     }
 
-    /// What of `now` is not as in this set, sorted by the tool's name; empty when nothing is.
+    /// Returns the differences of `now` from this set, sorted by the names of the tools.
     #[must_use]
     pub fn changes(&self, now: &Self) -> Vec<ToolChange> {
         let gone: Vec<&String> = self.tools.keys().filter(|name| !now.has(name)).collect();
@@ -108,12 +109,12 @@ impl ToolSet {
             });
         }
         changes.extend(new.into_iter().map(|tool| ToolChange::Added { tool: tool.clone() }));
-        changes.extend(self.altered(now));
+        changes.extend(self.field_changes(now));
         changes.sort_by(|a, b| a.tool().cmp(b.tool()));
         changes
     }
 
-    fn altered<'a>(&'a self, now: &'a Self) -> impl Iterator<Item = ToolChange> + 'a {
+    fn field_changes<'a>(&'a self, now: &'a Self) -> impl Iterator<Item = ToolChange> + 'a {
         let both =
             self.tools.iter().filter_map(|(name, was)| Some((name, was, now.tools.get(name)?)));
         both.flat_map(|(name, was, is)| {
@@ -129,43 +130,43 @@ impl ToolSet {
     }
 }
 
-/// One thing of a server that is not as it was pinned.
+/// A difference from the pinned set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ToolChange {
     /// A tool is new.
     Added {
-        /// Its name.
+        /// The name of the tool.
         tool: String,
     },
     /// A tool is gone.
     Removed {
-        /// Its name.
+        /// The name of the tool.
         tool: String,
     },
-    /// A tool has another name, and nothing else about it changed.
+    /// A tool has another name and is otherwise unchanged.
     Renamed {
-        /// Its name before.
+        /// The pinned name.
         tool: String,
-        /// Its name now.
+        /// The name now.
         to: String,
     },
-    /// Something about a tool changed.
+    /// A field of a tool changed.
     #[non_exhaustive]
     Field {
-        /// Its name.
+        /// The name of the tool.
         tool: String,
-        /// Which of the [`FIELDS`].
+        /// The field, one of [`FIELDS`].
         field: String,
-        /// What it was, as canonical JSON.
+        /// The pinned value as canonical JSON.
         before: Option<String>,
-        /// What it is.
+        /// The value now.
         after: Option<String>,
     },
 }
 
 impl ToolChange {
-    /// The tool, by the name that was pinned where there is one.
+    /// Returns the pinned name of the tool, or the new name if the tool is new.
     #[must_use]
     pub fn tool(&self) -> &str {
         match self {
@@ -177,14 +178,14 @@ impl ToolChange {
     }
 }
 
-/// Says which tool and which field, and nothing of what a server wrote but names: a model may read it.
+/// Names the tool and the field. The server's other texts are left out, because a model may read the message.
 impl fmt::Display for ToolChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let tool = quoted(self.tool());
+        let tool = quote(self.tool());
         match self {
             Self::Added { .. } => write!(f, "tool {tool} is new"),
             Self::Removed { .. } => write!(f, "tool {tool} is gone"),
-            Self::Renamed { to, .. } => write!(f, "tool {tool} is called {} now", quoted(to)),
+            Self::Renamed { to, .. } => write!(f, "tool {tool} is called {} now", quote(to)),
             Self::Field { field, before, after, .. } => {
                 let how = match (before, after) {
                     (None, _) => "is new",
@@ -197,8 +198,8 @@ impl fmt::Display for ToolChange {
     }
 }
 
-/// A name of the server's choosing, short and with nothing in it that is not seen.
-fn quoted(name: &str) -> String {
+/// Returns a name from a server in short form, with invisible characters escaped.
+fn quote(name: &str) -> String {
     let is_plain = |c: char| c.is_ascii_graphic() && c != '`';
     let shown: String = name
         .chars()
@@ -209,14 +210,14 @@ fn quoted(name: &str) -> String {
     format!("`{shown}{more}`")
 }
 
-/// JSON with sorted keys and without spaces, so that equal values have equal texts.
+/// Returns JSON with sorted keys and without spaces, so that equal values have equal texts.
 fn canonical(value: &Value) -> String {
-    fn sorted(value: &Value) -> Value {
+    fn sort_keys(value: &Value) -> Value {
         match value {
-            Value::Array(values) => values.iter().map(sorted).collect(),
+            Value::Array(values) => values.iter().map(sort_keys).collect(),
             Value::Object(members) => {
                 let members: BTreeMap<&String, Value> =
-                    members.iter().map(|(key, value)| (key, sorted(value))).collect();
+                    members.iter().map(|(key, value)| (key, sort_keys(value))).collect();
                 members
                     .into_iter()
                     .map(|(key, value)| (key.clone(), value))
@@ -226,7 +227,7 @@ fn canonical(value: &Value) -> String {
             _ => value.clone(),
         }
     }
-    sorted(value).to_string()
+    sort_keys(value).to_string()
 }
 
 #[cfg(test)]

@@ -1,18 +1,18 @@
-//! What a program writes, of which the beginning and the end are kept.
+//! Bounded capture of a program's output.
 
 use std::collections::VecDeque;
 
-/// The beginning and the end of an output, and how much there was of it.
+/// The first and the last bytes of an output, and its total size.
 #[derive(Debug)]
-pub(crate) struct Captured {
+pub(crate) struct Capture {
     head: Vec<u8>,
     tail: VecDeque<u8>,
     most: usize,
     total: u64,
 }
 
-impl Captured {
-    /// Keeps so many bytes of the beginning, and as many of the end.
+impl Capture {
+    /// Keeps at most `most` bytes of the start, and as many of the end.
     pub(crate) fn new(most: usize) -> Self {
         Self { head: Vec::new(), tail: VecDeque::new(), most, total: 0 }
     }
@@ -28,16 +28,16 @@ impl Captured {
         self.tail.extend(rest);
     }
 
-    /// How many bytes were left out between beginning and end.
-    pub(crate) fn omitted(&self) -> u64 {
+    /// Returns the number of bytes left out between the start and the end.
+    pub(crate) fn omitted_bytes(&self) -> u64 {
         let kept = u64::try_from(self.head.len() + self.tail.len()).unwrap_or(u64::MAX);
         self.total.saturating_sub(kept)
     }
 
-    /// Everything that was kept, with a line that says what was left out. What is no UTF-8 is replaced.
+    /// Returns the kept text, with a line for the bytes left out. Bytes that are not UTF-8 are replaced.
     pub(crate) fn text(&self) -> String {
         let tail: Vec<u8> = self.tail.iter().copied().collect();
-        match self.omitted() {
+        match self.omitted_bytes() {
             0 => String::from_utf8_lossy(&[self.head.as_slice(), &tail].concat()).into_owned(),
             n => format!(
                 "{}\n[{n} bytes left out]\n{}",
@@ -47,7 +47,7 @@ impl Captured {
         }
     }
 
-    /// The last lines, at most so many bytes of them.
+    /// Returns the end of the text, at most `most` bytes.
     pub(crate) fn end(&self, most: usize) -> String {
         let text = self.text();
         let text = text.trim_end();
@@ -61,11 +61,11 @@ impl Captured {
 mod tests {
     use proptest::prelude::*;
 
-    use super::Captured;
+    use super::Capture;
 
     #[track_caller]
     fn check(pieces: &[&str], expected: &str) {
-        let mut captured = Captured::new(4);
+        let mut captured = Capture::new(4);
         pieces.iter().for_each(|piece| captured.push(piece.as_bytes()));
         assert_eq!(captured.text(), expected, "{pieces:?}");
     }
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn the_end_is_cut_between_characters() {
-        let mut captured = Captured::new(40);
+        let mut captured = Capture::new(40);
         captured.push("ab é é\n\n".as_bytes());
         assert_eq!(
             (captured.end(4), captured.end(3), captured.end(99)),
@@ -94,13 +94,14 @@ mod tests {
         #[test]
         fn how_it_comes_in_pieces_makes_no_difference(text in "[a-z]{0,40}", cut in 0_usize..40) {
             let cut = cut.min(text.len());
-            let (mut whole, mut pieces) = (Captured::new(7), Captured::new(7));
+            let mut whole = Capture::new(7);
+            let mut pieces = Capture::new(7);
             whole.push(text.as_bytes());
             pieces.push(&text.as_bytes()[..cut]);
             pieces.push(&text.as_bytes()[cut..]);
             prop_assert_eq!(whole.text(), pieces.text());
-            prop_assert_eq!(whole.omitted(), pieces.omitted());
-            prop_assert_eq!(whole.omitted(), text.len().saturating_sub(14) as u64);
+            prop_assert_eq!(whole.omitted_bytes(), pieces.omitted_bytes());
+            prop_assert_eq!(whole.omitted_bytes(), text.len().saturating_sub(14) as u64);
         }
     }
 }

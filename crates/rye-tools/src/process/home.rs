@@ -1,13 +1,13 @@
-//! The home folder as a program sees it: empty, but for what toolchains are made of.
+//! The view of the home folder for programs: empty except for toolchains.
 
 use std::path::{Component, Path, PathBuf};
 
 use super::host::{ProcessHost, Processes};
-use super::places::{IN_HOME, NEEDED, OF_CARGO, OF_MACHINE, RUNTIMES, TOOLCHAINS};
+use super::known_paths::{IN_HOME, NEEDED, OF_CARGO, OF_MACHINE, RUNTIMES, TOOLCHAINS};
 use crate::sandbox::{Home, Link};
 
 impl ProcessHost {
-    /// The home folders in a table of users, such as `/etc/passwd`, but for those that belong to the machine.
+    /// Returns the home folders in a table of users, such as `/etc/passwd`, without those of system services.
     #[must_use]
     pub fn homes_in(table: &str) -> Vec<PathBuf> {
         let homes = table.lines().filter_map(|line| line.split(':').nth(5)).map(PathBuf::from);
@@ -21,21 +21,22 @@ impl ProcessHost {
         homes
     }
 
-    /// Returns the place of keys or passwords that a path below the home folder names or lies in, if it does.
+    /// Returns the place of keys or passwords that contains the given path below the home folder, if there is
+    /// one.
     #[must_use]
     pub fn secret_in_home(&self, path: &Path) -> Option<&'static str> {
         IN_HOME.iter().copied().find(|secret| path.starts_with(secret))
     }
 
-    /// The home folder without links; `None` where it cannot be covered, because every program needs what is in it: it holds
-    /// the machine (`/`), or it is the project or a part of that.
+    /// Returns the home folder without links. Returns `None` if it cannot be covered because programs need
+    /// its content: it contains system folders, as `/` does, or it is in the project.
     fn home_to_cover(home: &Path, project: &Path) -> Option<PathBuf> {
         let home = home.canonicalize().ok()?;
         let holds_machine = NEEDED.iter().any(|place| Path::new(place).starts_with(&home));
         (!holds_machine && !home.starts_with(project)).then_some(home)
     }
 
-    /// The folders of toolchains that the environment names.
+    /// Returns the toolchain folders that the environment names.
     fn of_environment(&self) -> impl Iterator<Item = PathBuf> {
         let value = |name: &str| self.environment.get(name).map(String::as_str);
         let path = std::env::split_paths(value("PATH").unwrap_or_default()).collect::<Vec<_>>();
@@ -51,14 +52,14 @@ impl ProcessHost {
 }
 
 impl Processes {
-    /// Returns `true` if a sandbox covers the home folder here, but for toolchains.
+    /// Returns `true` if a sandbox covers the home folder, except for toolchains.
     #[must_use]
     pub fn covers_home(&self) -> bool {
         self.home().is_some()
     }
 
-    /// The home folders that programs of this project do not see, the operator's first: of it they see toolchains, and of those of
-    /// other users what the environment names.
+    /// Returns the home folders to cover, the operator's first. In it, toolchains stay visible. In those of
+    /// other users, only the paths in the environment stay visible.
     pub(super) fn homes(&self) -> Vec<Home> {
         let own = self.home();
         let is_own = |folder: &PathBuf| own.as_ref().is_some_and(|own| own.folder == *folder);
@@ -68,13 +69,14 @@ impl Processes {
             .filter(|folder| folder.is_dir() && !is_own(folder))
             .collect();
         others.sort();
-        // A folder follows the one that it lies in, if there is one.
+        // In sorted order, a folder comes after the one that contains it.
         others.dedup_by(|inner, outer| inner.starts_with(outer));
         let others = others.into_iter().map(|folder| Home::new(folder, self.host.of_environment()));
         own.clone().into_iter().chain(others).collect()
     }
 
-    /// Root reads what other users closed to all, as long as it works on a project of one of them.
+    /// Returns `true` for root in a project of another user. Root can read files that other users have
+    /// closed.
     fn is_foreign(&self) -> bool {
         use std::os::unix::fs::MetadataExt;
 
@@ -83,7 +85,7 @@ impl Processes {
         own.is_root() && owner.is_ok_and(|owner| owner != own.as_raw())
     }
 
-    /// The home folder as programs of this project see it.
+    /// Returns the operator's home folder with the paths that stay visible.
     fn home(&self) -> Option<Home> {
         let home = self.host.home.as_deref()?;
         let folder = ProcessHost::home_to_cover(home, &self.project)?;
@@ -95,7 +97,7 @@ impl Processes {
 }
 
 impl Home {
-    /// A folder of which only these places are seen, as far as they lie in it.
+    /// Creates the cover of a folder in which only the given paths stay visible.
     fn new(folder: PathBuf, named: impl Iterator<Item = PathBuf>) -> Self {
         let mut home = Self { shown: Vec::new(), links: Vec::new(), folder };
         named.filter(|path| is_plain(path)).for_each(|path| home.show(&path));
@@ -103,7 +105,8 @@ impl Home {
         home
     }
 
-    /// Shows what a path leads to, if it is below the folder and there; by a link, if the path has one.
+    /// Keeps the target of a path visible if it is in the folder and exists. If the path has links, keeps a
+    /// link to it too.
     fn show(&mut self, named: &Path) {
         let Ok(place) = named.canonicalize() else { return };
         let is_inside = |path: &Path| path != self.folder && path.starts_with(&self.folder);
@@ -116,7 +119,7 @@ impl Home {
         }
     }
 
-    /// Leaves out what lies in something else that is shown.
+    /// Removes paths that are inside of other visible paths.
     fn settle(&mut self) {
         self.shown.sort();
         self.shown.dedup();
@@ -128,7 +131,7 @@ impl Home {
         self.links.dedup();
         let is_shown = |path: &Path| all.iter().any(|other| path.starts_with(other));
         self.links.retain(|link| !is_shown(&link.path));
-        // A link in a folder that is a link already leads there without.
+        // A link below another link needs no entry.
         let mut kept: Vec<Link> = Vec::new();
         for link in self.links.drain(..) {
             if !kept.iter().any(|other| link.path.starts_with(&other.path)) {

@@ -1,17 +1,18 @@
-//! What programs are started with, and by whose rules.
+//! The environment and the rules for programs.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use super::places::{IN_HOME, NEEDED, ON_MACHINE};
+use super::known_paths::{IN_HOME, NEEDED, ON_MACHINE};
 use crate::sandbox::{Bounds, Finding, Mode, Policy, ProbeError, Report};
 
-/// The folder of a project in which Rye locks files.
+/// The folder of the project with the files that Rye locks.
 const LOCKED: &str = ".ai/threads";
 
-/// The variables of the caller's environment that programs get, where they are set. Keys of providers are in none of them.
+/// The variables of the caller's environment that programs get, if they are set. None of them holds a key of
+/// a provider.
 pub const ENVIRONMENT: [&str; 18] = [
     "CARGO_HOME",
     "GOPATH",
@@ -33,40 +34,44 @@ pub const ENVIRONMENT: [&str; 18] = [
     "USER",
 ];
 
-/// The mode that works on this machine, and the stronger ones that do not.
+/// The mode that works on this machine, with the stronger modes that do not work.
 pub(super) type Found = (Mode, Vec<Finding>);
 
-/// What the program around this library lends for starting others.
+/// The parts of the calling program that starting programs needs.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ProcessHost {
-    /// A program that calls [`sandbox::launch`](crate::sandbox::launch) first of all; without one there is no sandbox.
+    /// A program that calls [`sandbox::launch`](crate::sandbox::launch) first. Without it, there is no
+    /// sandbox.
     pub launcher: Option<PathBuf>,
-    /// The sandboxes that may be used, should the machine be able to; all when not set.
+    /// The sandbox modes that may be used. By default all.
     pub modes: Vec<Mode>,
-    /// Where bubblewrap may be, in the order in which it is looked for.
+    /// Possible paths of bubblewrap, in the order of the search.
     pub bubblewrap: Vec<PathBuf>,
-    /// What programs find in their environment; of it, only what [`ENVIRONMENT`] lists is handed on.
+    /// The environment of the caller. Programs get the variables in [`ENVIRONMENT`] only.
     pub environment: BTreeMap<String, String>,
-    /// Finds other variables of the operator's environment, by name, for programs whose configuration asks for them.
+    /// A lookup for other variables of the operator's environment, for programs whose configuration names
+    /// them.
     pub variables: Variables,
-    /// Where the folder of each call is made, outside of the project.
+    /// The folder for the temporary folders of calls, outside of the project.
     pub temporary: PathBuf,
-    /// Where the launcher keeps notes for the case that it is killed: outside of projects, in a folder of this user alone.
+    /// The folder for the launcher's notes, in case it is killed. It is outside of projects and only this
+    /// user can enter it.
     pub journal: PathBuf,
-    /// The operator's home folder, which is hidden but for toolchains; in the sandbox `none` nothing is.
+    /// The operator's home folder. It is hidden except for toolchains, in every sandbox but `none`.
     pub home: Option<PathBuf>,
-    /// The home folders of other users, which are hidden where programs have the powers to read them all: for root, in a project
+    /// The home folders of other users. They are hidden if programs could read them: for root, in a project
     /// of another user.
     pub other_homes: Vec<PathBuf>,
-    /// Further files and folders that no program reads, such as keys of the user space.
+    /// Additional files and folders that programs cannot read, such as the keys of the user space.
     pub hidden: Vec<PathBuf>,
-    /// The mode that works here and the stronger ones that do not, once that is known; all copies of this value share it.
+    /// The mode that works here, once it is known. All clones share it.
     pub(super) found: Arc<Mutex<Option<Found>>>,
 }
 
 impl ProcessHost {
-    /// Starts programs from folders below `temporary`, without a sandbox and with an empty environment.
+    /// Creates a host without a sandbox and with an empty environment. `temporary` holds the folders of
+    /// calls.
     #[must_use]
     pub fn new(temporary: &Path) -> Self {
         Self {
@@ -89,7 +94,8 @@ impl ProcessHost {
 }
 
 impl ProcessHost {
-    /// What every program of the project needs that lies in this place, where there is such a thing: hidden, nothing would start.
+    /// Returns a path in `place` that every program of the project needs, if there is one. If `place` were
+    /// hidden, no program would start.
     #[must_use]
     pub fn needs_in(&self, project: &Path, place: &Path) -> Option<PathBuf> {
         let plain = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
@@ -101,26 +107,26 @@ impl ProcessHost {
     }
 }
 
-/// Looks a variable of the operator's environment up, at the moment when it is needed: none is kept.
+/// A lookup of variables in the operator's environment. Values are not kept.
 #[derive(Clone)]
 pub struct Variables(Arc<Lookup>);
 
 type Lookup = dyn Fn(&str) -> Option<String> + Send + Sync;
 
 impl Variables {
-    /// Looks them up by this function.
+    /// Creates a lookup from a function.
     #[must_use]
     pub fn by(found: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
         Self(Arc::new(found))
     }
 
-    /// The variable, where it is set.
+    /// Returns the value of the variable if it is set.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<String> {
         (self.0)(name)
     }
 
-    /// There are none.
+    /// Creates a lookup without variables.
     #[must_use]
     pub fn none() -> Self {
         Self::by(|_| None)
@@ -133,19 +139,20 @@ impl fmt::Debug for Variables {
     }
 }
 
-/// What the operator's configuration says of programs.
+/// The operator's rules for programs.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Rules {
-    /// Whether there has to be a sandbox.
+    /// The policy for the sandbox.
     pub sandbox: Policy,
-    /// Further files and folders that no program reads.
+    /// Additional files and folders that programs cannot read.
     pub hidden: Vec<PathBuf>,
-    /// Files and folders of the home folder that programs see beside those of toolchains, by their paths below it.
+    /// Additional visible files and folders of the home folder, as paths below it. Toolchains are always
+    /// visible.
     pub home_visible: Vec<PathBuf>,
-    /// The most that the processes of one call take together.
+    /// The limits for all processes of a call together.
     pub bounds: Bounds,
-    /// The words that run a script, by its extension; the script's path follows them.
+    /// The commands that run scripts, by file extension. The path of the script follows them.
     pub runtimes: BTreeMap<String, Vec<String>>,
 }
 
@@ -159,52 +166,54 @@ pub struct Processes {
 }
 
 impl Processes {
-    /// For the project, a folder; nothing is started yet.
+    /// Creates the starter of programs for a project folder.
     ///
     /// # Errors
     ///
-    /// When the folder is not there.
+    /// If the folder does not exist.
     pub fn new(host: ProcessHost, rules: Rules, project: &Path) -> std::io::Result<Self> {
         let project = project.canonicalize()?;
         Ok(Self { host, rules, project, tools_lock: OnceLock::new() })
     }
 
-    /// Has the supervisor of each program share the lock of this file, so that a process which resumes the thread can wait until the
-    /// programs of one that was killed have ended. The first call counts.
+    /// Makes the supervisor of each program share the lock of this file. A process that resumes a thread
+    /// waits for it, so that programs of a killed process have ended. Only the first call has an effect.
     pub fn lock_while_running(&self, path: &Path) {
         let _first = self.tools_lock.set(path.to_owned());
     }
 
-    /// The words that run a script of this extension, or `None` when no configuration has any.
+    /// Returns the command for scripts with this extension, or `None` if none is configured.
     #[must_use]
     pub fn runtime(&self, extension: &str) -> Option<&[String]> {
         self.rules.runtimes.get(extension).map(Vec::as_slice)
     }
 
-    /// The variable of the operator's environment, where it is set.
+    /// Returns the variable of the operator's environment if it is set.
     #[cfg(feature = "mcp")]
     pub(crate) fn variable(&self, name: &str) -> Option<String> {
         self.host.variables.find(name)
     }
 
-    /// The sandbox that programs get: tried out at the first call, and known from then on.
+    /// Returns the sandbox for programs. The first call tests the modes, and the result is kept.
     ///
     /// # Errors
     ///
-    /// [`ProbeError`] when it could not be tried out, for instance because the disk is full. It is tried again at the next call.
+    /// [`ProbeError`] if the test was not possible, for instance because the disk is full. The next call
+    /// tests again.
     pub fn sandbox(&self) -> Result<Report, ProbeError> {
         self.find_out()
     }
 
-    /// The most that the processes of one call take together.
+    /// Returns the limits for all processes of a call together.
     #[must_use]
     pub fn bounds(&self) -> Bounds {
         self.rules.bounds
     }
 
-    /// What is hidden, as far as it is there, free of links.
-    pub(super) fn hidden(&self, mode: Mode) -> Vec<PathBuf> {
-        // A program that can read a file can lock it. Landlock cannot hide a folder and let its siblings be made.
+    /// Returns the existing hidden paths, without links.
+    pub(super) fn hidden_paths(&self, mode: Mode) -> Vec<PathBuf> {
+        // A program that can read a file can lock it. Landlock cannot hide a folder and allow new entries
+        // beside it.
         let locked = mode.is_whole().then_some(LOCKED);
         let own = [".ai/config/keys/signing"].into_iter().chain(locked);
         let own = own.filter(|path| self.link_in(path).is_none());
@@ -220,7 +229,7 @@ impl Processes {
         in_home.chain(on_machine).chain(self.host.hidden.iter().cloned())
     }
 
-    /// The first part of a path below the project that is a link.
+    /// Returns the first part of a path below the project that is a link.
     pub(super) fn link_in(&self, path: &str) -> Option<PathBuf> {
         let mut place = self.project.clone();
         path.split('/').find_map(|part| {
@@ -230,12 +239,12 @@ impl Processes {
     }
 }
 
-/// The places that are there, without those that lie in another one.
+/// Returns the existing paths, without those inside of another one.
 fn outermost(all: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = all.filter_map(|path| path.canonicalize().ok()).collect();
     found.sort();
     found.dedup();
-    // A place in a hidden folder is hidden with it, and cannot be covered once that is.
+    // A path in a hidden folder is hidden with it, and cannot be covered any more.
     let inner = |path: &PathBuf| found.iter().any(|other| other != path && path.starts_with(other));
     found.iter().filter(|path| !inner(path)).cloned().collect()
 }

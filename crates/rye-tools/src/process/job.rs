@@ -1,4 +1,4 @@
-//! One program to start, and how it ended.
+//! A program to start, and its result.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -9,61 +9,61 @@ use std::time::Duration;
 use rye_thread::ToolOutput;
 use serde_json::{Value, json};
 
-use super::capture::Captured;
+use super::capture::Capture;
 use crate::sandbox::{Account, Bounds, Changed, Mode, ProbeError};
 use crate::self_starting::SELF_STARTING;
 
-/// How long a program may take when nobody says.
+/// The default time limit.
 const USUAL: Duration = Duration::from_secs(120);
 
-/// The longest that a program may take, whatever its manifest says.
+/// The longest time limit, whatever the manifest has.
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The time that a manifest, or the usual rule, gives.
+/// Returns the time limit of a manifest, or the default.
 pub(crate) fn limit_of(seconds: Option<u64>) -> Duration {
     seconds.map_or(USUAL, Duration::from_secs).min(LONGEST)
 }
 
-/// One program to start.
+/// A program to start.
 #[derive(Debug)]
 pub(crate) struct Job {
     /// The program and its arguments, before the path of a script.
     pub(crate) words: Vec<OsString>,
-    /// The text to run, which is given to the program as a file of its own.
+    /// A script to run. The program gets its path as an argument.
     pub(crate) script: Option<Script>,
-    /// Where it starts, relative to the project; empty for the project itself.
+    /// The working directory, relative to the project. Empty for the project itself.
     pub(crate) cwd: PathBuf,
-    /// Variables beside those that every program gets.
+    /// Additional environment variables.
     pub(crate) environment: BTreeMap<String, String>,
-    /// What it reads; `None` for nothing at all.
+    /// The standard input, or `None` for an empty one.
     pub(crate) input: Option<Vec<u8>>,
     pub(crate) limit: Duration,
     pub(crate) network: bool,
 }
 
-/// A text that was verified, which is what runs: no path of the project is read again.
+/// A verified script. Its text is what runs. The file in the project is not read again.
 #[derive(Debug)]
 pub(crate) struct Script {
     pub(crate) text: String,
     pub(crate) extension: String,
 }
 
-/// A program that ended, or was ended.
+/// A program that has ended, by itself or by force.
 #[derive(Debug)]
-pub(crate) struct Ended {
-    /// Its own code, or 128 and the signal that ended it.
+pub(crate) struct Exit {
+    /// The exit code, or 128 plus the number of the signal that ended it.
     pub(crate) code: i32,
-    /// Whether its time was used up.
+    /// `true` if the time limit was reached.
     pub(crate) is_late: bool,
-    pub(crate) output: Captured,
-    pub(crate) error: Captured,
-    /// What became of the project.
+    pub(crate) output: Capture,
+    pub(crate) error: Capture,
+    /// The supervisor's account of changes in the project.
     pub(crate) account: Account,
-    /// The bounds that it ran in.
+    /// The limits of the program.
     pub(crate) bounds: Bounds,
 }
 
-/// Why a program was not started.
+/// The reason why a program was not started.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StartError {
     #[error(
@@ -76,9 +76,9 @@ pub(crate) enum StartError {
     Sandbox {
         mode: Mode,
         problem: String,
-        /// Whether something was moved in that moment, so that another start may succeed.
+        /// `true` if the project changed during the start, so that another attempt may succeed.
         is_raced: bool,
-        /// What the launcher renamed of what an earlier program had left.
+        /// The launcher's account of the entries that it renamed for an earlier program.
         account: Box<Account>,
     },
     #[error(transparent)]
@@ -98,7 +98,7 @@ impl StartError {
         }
     }
 
-    /// As a result that the model reads; a refusal is told from a failure.
+    /// Converts the error to a tool's result, either a refusal or a failure.
     pub(crate) fn into_output(self) -> ToolOutput {
         let message = self.message();
         match self {
@@ -111,20 +111,21 @@ impl StartError {
     }
 }
 
-/// The member of a tool's result that lists what a program made and Rye renamed: repositories, and folders that `rye` takes orders
-/// from.
+/// The member of a tool's result that lists the entries which a program made and Rye renamed: repositories,
+/// and folders that configure `rye`.
 pub const QUARANTINED: &str = "quarantined";
 
-/// The member of a tool's result that says why the project, or a part of it, was not looked at after a program.
+/// The member of a tool's result with the reason why the project, or a part of it, was not checked after a
+/// program.
 pub const UNCHECKED: &str = "unchecked";
 
-/// The most bytes of one list in a result.
+/// The largest size of a list in a result, in bytes.
 const LISTED: usize = 8 * 1024;
 
-/// A result with what became of the project: files that start by themselves, and what was renamed. A list that is too long ends with
-/// how many more there are.
+/// Adds the account of changes in the project to a result: changed self-starting files, and renamed entries.
+/// A list that is too long ends with the number of the missing ones.
 ///
-/// A result that is no object becomes the member `output` of one, if there is anything to say.
+/// A result that is not an object becomes the member `output` of one, if there is something to add.
 pub(crate) fn with_account(result: Value, account: &Account) -> Value {
     let text = |path: &Path| path.display().to_string();
     let changed = account.changed.first().iter().map(|Changed(path)| json!(text(path)));
@@ -134,8 +135,8 @@ pub(crate) fn with_account(result: Value, account: &Account) -> Value {
     let more_changed = |more: u64| json!(format!("… and {more} more"));
     let more_moved = |more: u64| json!({ "more": more });
     let added = [
-        (SELF_STARTING, listed(changed, account.changed.more(), more_changed)),
-        (QUARANTINED, listed(moved, account.moved.more(), more_moved)),
+        (SELF_STARTING, bounded_list(changed, account.changed.more(), more_changed)),
+        (QUARANTINED, bounded_list(moved, account.moved.more(), more_moved)),
         (UNCHECKED, account.unchecked.as_ref().map(|reason| json!(reason))),
     ];
     let mut result = result;
@@ -149,13 +150,16 @@ pub(crate) fn with_account(result: Value, account: &Account) -> Value {
     result
 }
 
-/// The items that fit into a list, and how many more there are; `None` without any.
-fn listed(
+/// Returns a list of the items that fit, with the number of the others at its end, or `None` if there are
+/// none.
+fn bounded_list(
     items: impl Iterator<Item = Value>,
     more: u64,
     count: impl Fn(u64) -> Value,
 ) -> Option<Value> {
-    let (mut list, mut length, mut more) = (Vec::new(), 0, more);
+    let mut list = Vec::new();
+    let mut length = 0;
+    let mut more = more;
     for item in items {
         length += item.to_string().len();
         match length <= LISTED {
@@ -169,11 +173,11 @@ fn listed(
     (!list.is_empty()).then(|| list.into())
 }
 
-/// The most of an error output that a failure quotes.
+/// The number of bytes that a failure quotes of each output.
 const QUOTED: usize = 4 * 1024;
 
-/// The result of a program that failed: what happened, and the end of what it wrote.
-pub(crate) fn failure(ended: &Ended, limit: Duration) -> Value {
+/// Returns the result of a failed program: the reason, and the end of its outputs.
+pub(crate) fn failure(ended: &Exit, limit: Duration) -> Value {
     let happened = match ended.is_late {
         true => format!("it was stopped after {} s", limit.as_secs()),
         false => format!("it ended with code {}", ended.code),

@@ -1,4 +1,4 @@
-//! The sandbox that works on this machine, found out by a program that tries to get out.
+//! Detection of the sandbox that works on this machine, by a program that attempts to escape.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -11,18 +11,18 @@ use std::time::Duration;
 
 use super::host::{Found, Processes};
 use super::job::{Job, StartError};
-use super::run::{io as failed, last_line};
+use super::run::{io_error, last_line};
 use crate::sandbox::{
     Bounds, Finding, HELD, LAUNCH, Mode, PROBE, Plan, Policy, ProbeError, Report, UNSUPPORTED,
 };
 
-/// The time that one mode has to start a program.
+/// The time limit for a test of a mode.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// More processes and threads than a user has, and fewer than a kernel can number.
+/// More processes and threads than a user has, and fewer than the largest number of the kernel.
 const PROCESSES: u64 = 1 << 20;
 
-/// The words by which bubblewrap says that this machine cannot do what it needs.
+/// The words by which bubblewrap reports that this machine lacks a feature.
 const UNSUPPORTED_WORDS: [&str; 8] = [
     "(ENOSPC)",
     "Function not implemented",
@@ -34,17 +34,17 @@ const UNSUPPORTED_WORDS: [&str; 8] = [
     "Unknown option",
 ];
 
-/// The outcome of trying a mode.
+/// The result of a mode's test.
 enum Trial {
     Works,
-    /// The machine cannot do it, for this reason.
+    /// The machine does not support the mode, for this reason.
     Impossible(String),
-    /// It could not be tried, for this reason, which may be gone the next time.
+    /// The test was not possible, for this reason, which may be temporary.
     Undecided(String),
 }
 
 impl Processes {
-    /// Returns the policy with the mode that works here. Only a mode that was found is kept for the next call.
+    /// Returns the policy with the mode that works here. Only a successful search is kept for the next call.
     pub(super) fn find_out(&self) -> Result<Report, ProbeError> {
         let policy = self.rules.sandbox;
         if policy == Policy::Off {
@@ -58,13 +58,15 @@ impl Processes {
         Ok(Report::new(policy, mode, passed_over))
     }
 
-    /// Tries each mode, strongest first. A mode that could not be tried leads to one that is as strong, and never to a weaker one.
+    /// Tests the modes, strongest first. If a test was not possible, only a mode of the same strength may
+    /// take its place, and never a weaker one.
     ///
-    /// Namespaces come first of the two that are whole. A start in them takes half the time of one in bubblewrap, and root can write
-    /// projects of other users there.
+    /// Of the two whole modes, namespaces come first. They start in half the time of bubblewrap, and root can
+    /// write projects of other users in them.
     fn try_all(&self) -> Result<Found, ProbeError> {
         let modes = [Mode::Namespaces, Mode::Bubblewrap, Mode::Landlock, Mode::None];
-        let (mut passed_over, mut undecided) = (Vec::new(), Vec::new());
+        let mut passed_over = Vec::new();
+        let mut undecided = Vec::new();
         for mode in modes {
             if !mode.is_whole() && !undecided.is_empty() {
                 break;
@@ -95,7 +97,7 @@ impl Processes {
         }
     }
 
-    /// Returns what a mode lacks, as far as that is known without a start.
+    /// Returns the reason why a mode cannot work, if it is known without a test.
     fn obstacle(&self, mode: Mode) -> Option<&'static str> {
         if self.launcher().is_none() {
             return Some(match cfg!(target_os = "linux") {
@@ -110,16 +112,16 @@ impl Processes {
         (mode == Mode::Bubblewrap && !has_bubblewrap()).then_some("it is not installed")
     }
 
-    /// Starts a program in the mode that tries to get out.
+    /// Starts a program in the mode that attempts to escape.
     ///
-    /// It runs in an empty project of its own, within bounds of its own: nothing of the operator's project, and nothing that is hidden,
-    /// takes a mode away.
+    /// It runs in an empty project of its own, within limits of its own. Nothing in the operator's project or
+    /// configuration can make a mode fail.
     fn start_probe(&self, mode: Mode) -> Result<Output, StartError> {
         let launcher = self.launcher().unwrap_or(Path::new("")).as_os_str();
         let scratch = self.scratch()?;
         let outside =
-            scratch.path().canonicalize().map_err(failed("find the folder of the call"))?;
-        let plan = self.probe_plan(mode, &outside).map_err(failed("make a project to try in"))?;
+            scratch.path().canonicalize().map_err(io_error("find the folder of the call"))?;
+        let plan = self.probe_plan(mode, &outside).map_err(io_error("make a project to try in"))?;
         let words = [
             launcher,
             LAUNCH.as_ref(),
@@ -136,7 +138,8 @@ impl Processes {
         self.output(&plan, &words)
     }
 
-    /// A plan for a project in the folder of the call, with a repository to guard and a secret to hide.
+    /// Returns a plan for a project in the folder of the call, with a repository to protect and a secret to
+    /// hide.
     fn probe_plan(&self, mode: Mode, scratch: &Path) -> io::Result<Plan> {
         let project = scratch.join("project");
         fs::create_dir_all(project.join(".git"))?;
@@ -154,27 +157,28 @@ impl Processes {
         let plan = self.plan(mode, scratch, &job, project.clone());
         let bounds = Bounds { processes: PROCESSES, ..Bounds::default() };
         let homes = Vec::new();
-        let (hidden, tools_lock) = (vec![secret], None);
+        let hidden = vec![secret];
+        let tools_lock = None;
         Ok(Plan { project, homes, hidden, journal: None, tools_lock, bounds, ..plan })
     }
 
     fn output(&self, plan: &Plan, words: &[OsString]) -> Result<Output, StartError> {
         let command = self.command(plan, words)?.into_std().stdin(Stdio::piped()).spawn();
-        let mut child = command.map_err(failed("start the launcher"))?;
-        let frame = plan.frame().map_err(failed("describe the program"))?;
+        let mut child = command.map_err(io_error("start the launcher"))?;
+        let frame = plan.frame().map_err(io_error("describe the program"))?;
         let written = child.stdin.take().map_or(Ok(()), |mut stdin| stdin.write_all(&frame));
-        let ended = child.wait_with_output().map_err(failed("wait for the launcher"))?;
+        let ended = child.wait_with_output().map_err(io_error("wait for the launcher"))?;
         match written {
-            // A launcher that ends before it has read all says why on its standard error.
+            // A launcher that ends before it has read its input has the reason on its standard error.
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-                Err(failed("describe the program")(error))
+                Err(io_error("describe the program")(error))
             }
             _ => Ok(ended),
         }
     }
 }
 
-/// Tells a sandbox that does not work here from one that could not be tried.
+/// Distinguishes a mode that does not work here from one whose test was not possible.
 fn trial(mode: Mode, ended: &Output) -> Trial {
     let output = String::from_utf8_lossy(&ended.stdout);
     let error = String::from_utf8_lossy(&ended.stderr);
@@ -203,7 +207,7 @@ mod tests {
 
     use super::*;
 
-    /// The way in which a launcher ends, and the letter of what that says of the mode: works, impossible, undecided.
+    /// Each row has the end of a launcher and the verdict: `w` works, `i` impossible, `u` undecided.
     #[test]
     fn only_a_refusal_says_that_a_mode_does_not_work() {
         const EXIT: i32 = 256;
@@ -225,7 +229,8 @@ mod tests {
             (Mode::Bubblewrap, EXIT, "", busy, 'u'),
             (Mode::Bubblewrap, EXIT, "", "bwrap: Can't mkdir: No space left on device", 'u'),
         ] {
-            let (stdout, stderr) = (output.into(), error.into());
+            let stdout = output.into();
+            let stderr = error.into();
             let ended = Output { status: ExitStatus::from_raw(status), stdout, stderr };
             let found = match trial(mode, &ended) {
                 Trial::Works => 'w',

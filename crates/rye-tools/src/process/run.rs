@@ -1,4 +1,4 @@
-//! Starting a program, with what it gets and in what it is kept.
+//! Start of a program, with its plan and its pipes.
 
 use std::ffi::OsString;
 use std::fs;
@@ -11,51 +11,51 @@ use std::time::Duration;
 use rye_thread::{OutputSink, OutputStream};
 use tokio::process::Command;
 
-use super::capture::Captured;
-use super::ending::{Guard, conversation};
+use super::capture::Capture;
 use super::host::{ENVIRONMENT, Processes};
-use super::job::{Ended, Job, Script, StartError};
-use super::talking::{drain, feed};
+use super::job::{Exit, Job, Script, StartError};
+use super::pipes::{drain, feed};
+use super::termination::{Guard, wait_for_end};
 use crate::TemporaryFolder;
 use crate::sandbox::{Account, GRACE, LAUNCH, Layout, Mode, Plan, SUPERVISE};
 
-/// How much of each end of standard output is kept, and how much of standard error.
+/// The number of bytes that are kept of each end of standard output, and of standard error.
 const OUTPUT: usize = 64 * 1024;
 const ERROR: usize = 16 * 1024;
 
-/// How much of what the launcher said is read when the program was not started.
+/// The number of bytes that are read of the launcher's message if the program was not started.
 pub(super) const SAID: usize = 1024;
 
-/// How often a program is started, should what its sandbox keeps be moved in that moment.
+/// The number of attempts to start a program, if the project changes during the start.
 const STARTS: usize = 10;
 
-/// The largest file that a program writes, in bytes.
+/// The size of the largest file that a program may write, in bytes.
 const FILE_BYTES: u64 = 4 * 1024 * 1024 * 1024;
 
-/// A call whose result is waited for, which the supervisor sees by a file.
+/// A call that waits for its result. The supervisor knows it by a file.
 struct Awaited {
     note: PathBuf,
 }
 
 impl Drop for Awaited {
     fn drop(&mut self) {
-        // Where it stays, the folder of the call is gone at once, and says the same.
+        // If the file stays, the folder of the call is removed soon, which has the same meaning.
         let _gone = std::fs::remove_file(&self.note);
     }
 }
 
 impl Processes {
-    /// Runs one program to its end, and tells of its output while it comes.
+    /// Runs a program to its end and forwards its output.
     ///
-    /// When the future is dropped, the program and what it started are ended.
-    pub(crate) async fn run(&self, job: Job, told: &dyn OutputSink) -> Result<Ended, StartError> {
+    /// If the future is dropped, the program ends, with everything that it started.
+    pub(crate) async fn run(&self, job: Job, told: &dyn OutputSink) -> Result<Exit, StartError> {
         let mode = self.mode()?;
         self.prepare_project(mode)?;
         let scratch = self.scratch()?;
         let plan = self.plan_of(mode, &scratch, &job)?;
         let mut words = job.words;
         if let Some(script) = &job.script {
-            words.push(written(script, &plan.scratch)?.into());
+            words.push(write_script(script, &plan.scratch)?.into());
         }
         let input = self.input(&plan, job.input)?;
         let mut starts = 0;
@@ -68,7 +68,7 @@ impl Processes {
         }
     }
 
-    /// Starts it once, and waits for its end.
+    /// Starts the program once and waits for its end.
     async fn start(
         &self,
         plan: &Plan,
@@ -76,18 +76,20 @@ impl Processes {
         input: Option<Vec<u8>>,
         limit: Duration,
         told: &dyn OutputSink,
-    ) -> Result<Ended, StartError> {
+    ) -> Result<Exit, StartError> {
         let mut command = self.command(plan, words)?;
         command.stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() });
-        let note = plan.awaited();
-        std::fs::write(&note, "").map_err(io("note that the call is awaited"))?;
-        // An earlier start that failed may have left it.
-        let _absent = std::fs::remove_file(plan.ended());
-        let mut child = command.spawn().map_err(io("start the program"))?;
+        let note = plan.awaited_path();
+        std::fs::write(&note, "").map_err(io_error("note that the call is awaited"))?;
+        // The file may be left from an earlier start that failed.
+        let _absent = std::fs::remove_file(plan.ended_path());
+        let mut child = command.spawn().map_err(io_error("start the program"))?;
         let mut guard = Guard::over(&child, self.launcher().is_some());
-        // Dropped before the guard, so that a supervisor that is told to end sees that its account is not read.
+        // Dropped before the guard, so that the supervisor sees that its account is not read when it is told
+        // to end.
         let _awaited = Awaited { note };
-        let (mut output, mut error) = (Captured::new(OUTPUT), Captured::new(ERROR));
+        let mut output = Capture::new(OUTPUT);
+        let mut error = Capture::new(ERROR);
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (stdin, stdout, stderr) = pipes;
         let talk = async {
@@ -98,14 +100,15 @@ impl Processes {
             )
         };
         let (is_late, status) =
-            conversation(&mut child, &guard, talk, limit, &plan.ended()).await?;
+            wait_for_end(&mut child, &guard, talk, limit, &plan.ended_path()).await?;
         guard.is_done = true;
         let account = self.account(plan, &error)?;
         let bounds = self.rules.bounds;
-        Ok(Ended { code: code(status), is_late, output, error, account, bounds })
+        Ok(Exit { code: code(status), is_late, output, error, account, bounds })
     }
 
-    /// Everything that is written to the process that is started: the plan for the launcher, and then what the program reads.
+    /// Returns the whole input of the started process: the plan for the launcher, then the input of the
+    /// program.
     pub(super) fn input(
         &self,
         plan: &Plan,
@@ -114,12 +117,13 @@ impl Processes {
         if self.launcher().is_none() {
             return Ok(input);
         }
-        let frame = plan.frame().map_err(io("describe the program"))?;
+        let frame = plan.frame().map_err(io_error("describe the program"))?;
         Ok(Some([frame, input.unwrap_or_default()].concat()))
     }
 
-    /// The supervisor's account. An error says that the sandbox did not stand, so that the program was not started.
-    fn account(&self, plan: &Plan, error: &Captured) -> Result<Account, StartError> {
+    /// Reads the supervisor's account. An error means that the sandbox failed, so that the program was not
+    /// started.
+    fn account(&self, plan: &Plan, error: &Capture) -> Result<Account, StartError> {
         if self.launcher().is_none() {
             return Ok(Account::default());
         }
@@ -138,7 +142,7 @@ impl Processes {
         }
     }
 
-    /// The sandbox that programs are started in, or the reason why none is started.
+    /// Returns the sandbox for programs, or the reason why none may start.
     pub(super) fn mode(&self) -> Result<Mode, StartError> {
         let report = self.sandbox()?;
         if report.may_start() {
@@ -153,9 +157,9 @@ impl Processes {
         self.host.launcher.as_deref().filter(|_| cfg!(target_os = "linux"))
     }
 
-    /// A new folder that only this user can enter.
+    /// Makes a new folder that only this user can enter.
     pub(super) fn scratch(&self) -> Result<TemporaryFolder, StartError> {
-        let failed = || io("make a folder for the call");
+        let failed = || io_error("make a folder for the call");
         let made = TemporaryFolder::new_in(&self.host.temporary).map_err(failed())?;
         for name in ["tmp", "shm"] {
             let made = fs::DirBuilder::new().mode(0o700).create(made.path().join(name));
@@ -170,7 +174,8 @@ impl Processes {
         scratch: &TemporaryFolder,
         job: &Job,
     ) -> Result<Plan, StartError> {
-        let scratch = scratch.path().canonicalize().map_err(io("find the folder of the call"))?;
+        let scratch =
+            scratch.path().canonicalize().map_err(io_error("find the folder of the call"))?;
         Ok(self.plan(mode, &scratch, job, self.folder(&job.cwd)?))
     }
 
@@ -186,7 +191,7 @@ impl Processes {
             temporary: scratch.join("tmp"),
             scratch: scratch.to_owned(),
             homes: self.homes(),
-            hidden: self.hidden(mode),
+            hidden: self.hidden_paths(mode),
             layout: Layout::default(),
             journal: Some(self.host.journal.clone()),
             tools_lock: self.tools_lock.get().cloned(),
@@ -200,7 +205,7 @@ impl Processes {
         }
     }
 
-    /// The folder that a program starts in, which must be one of the project once all links are followed.
+    /// Returns the working directory of a program. With all links followed, it must be in the project.
     fn folder(&self, cwd: &Path) -> Result<PathBuf, StartError> {
         let refused = |problem| StartError::Folder { path: cwd.display().to_string(), problem };
         let path = self.project.join(cwd);
@@ -211,7 +216,8 @@ impl Processes {
         if path.is_dir() { Ok(path) } else { Err(refused("it is a file")) }
     }
 
-    /// The launcher with the plan, or the program itself where there is none.
+    /// Returns the command that starts the launcher with the program, or the program itself if there is no
+    /// launcher.
     #[expect(clippy::disallowed_methods, reason = "this crate is the one that starts processes")]
     pub(super) fn command(&self, plan: &Plan, words: &[OsString]) -> Result<Command, StartError> {
         let mut all = Vec::new();
@@ -228,7 +234,8 @@ impl Processes {
         let own = &self.host.environment;
         command.envs(ENVIRONMENT.iter().filter_map(|name| Some((*name, own.get(*name)?))));
         command.envs(["TMPDIR", "TMP", "TEMP"].map(|name| (name, &plan.temporary)));
-        // The launcher works by the operator's variables alone, and hands those of the tool on to the program.
+        // The launcher runs with the operator's variables alone, and passes the variables of the tool to the
+        // program.
         if self.launcher().is_none() {
             command.envs(&plan.environment);
         }
@@ -237,32 +244,32 @@ impl Processes {
     }
 }
 
-pub(super) fn io(action: &'static str) -> impl FnOnce(io::Error) -> StartError {
+pub(super) fn io_error(action: &'static str) -> impl FnOnce(io::Error) -> StartError {
     move |source| StartError::Io { action, source }
 }
 
-/// Writes the text to a file that only this user can read, in a folder that only this user can enter, and that the program
-/// cannot change where there is a sandbox.
-fn written(script: &Script, scratch: &Path) -> Result<PathBuf, StartError> {
+/// Writes the script to a file that only this user can read, in a folder that only this user can enter. In a
+/// sandbox, the program cannot change it.
+fn write_script(script: &Script, scratch: &Path) -> Result<PathBuf, StartError> {
     use std::io::Write;
 
     let path = scratch.join("tool").with_extension(&script.extension);
     let mut options = fs::OpenOptions::new();
     let file = options.write(true).create_new(true).mode(0o400).open(&path);
     let written = file.and_then(|mut file| file.write_all(script.text.as_bytes()));
-    written.map_err(io("write the script"))?;
+    written.map_err(io_error("write the script"))?;
     Ok(path)
 }
 
-/// Returns `true` for a problem that a change of the project in that moment explains. bubblewrap mounts by paths, and says only that
-/// one is gone or has become another; its other problems stay.
+/// Returns `true` if a change of the project during the start may explain the problem. bubblewrap mounts
+/// paths, and its message only says that one is missing or has changed. Its other problems are permanent.
 fn may_be_race(problem: &str) -> bool {
     const GONE: [&str; 3] =
         ["No such file or directory", "Not a directory", "Read-only file system"];
     !problem.starts_with("bwrap: ") || GONE.iter().any(|words| problem.ends_with(words))
 }
 
-/// Returns the last line of what the launcher said, which is that of the last attempt.
+/// Returns the last line of the launcher's message, which is that of the last attempt.
 pub(super) fn last_line(said: &str) -> &str {
     let line = said.trim().lines().last().unwrap_or_default();
     line.strip_prefix("rye: ").unwrap_or(line)

@@ -1,62 +1,62 @@
-//! Arguments of a call, placed into the words of a command line; no shell sees them.
+//! Templates: command lines with arguments of a call. No shell is involved.
 
 use serde_json::{Map, Value};
 
-/// A word of a command line, or a value of a variable, with places for arguments of the call.
+/// A word of a command line, or the value of a variable, with placeholders for arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Template {
     pieces: Vec<Placing>,
 }
 
-/// A piece of a [`Template`].
+/// A part of a [`Template`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a further piece would change what a template means")]
 pub enum Placing {
-    /// Text as it is.
+    /// Literal text.
     Text(String),
-    /// An argument that the call must have.
+    /// A required argument.
     Needed(String),
-    /// An argument that the call may leave out, and what stands for it then; without that, nothing does.
+    /// An optional argument with its default. Without a default, it is empty.
     Optional(String, Option<String>),
 }
 
-/// Why arguments do not fit a template.
+/// The reason why arguments do not fit a template.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TemplateError {
-    /// An argument is not there.
+    /// A required argument is missing.
     #[error("the argument `{name}` is missing; the tool's command line needs it")]
     Missing {
-        /// Its name.
+        /// The name of the argument.
         name: String,
     },
-    /// A text would be read as an option of the program.
+    /// The program would read a text as an option.
     #[error("the argument `{name}` begins with `-`, which the program would read as an option")]
     Option {
-        /// Its name.
+        /// The name of the argument.
         name: String,
     },
-    /// A text has a NUL in it, which ends a word.
+    /// A text contains NUL, which ends a word.
     #[error("the argument `{name}` has a NUL character")]
     Nul {
-        /// Its name.
+        /// The name of the argument.
         name: String,
     },
 }
 
 impl Template {
-    /// The pieces, one after the other.
+    /// Creates a template from its parts in order.
     #[must_use]
     pub fn new(pieces: Vec<Placing>) -> Self {
         Self { pieces }
     }
 
-    /// Its pieces, one after the other.
+    /// Returns the parts in order.
     pub(crate) fn pieces(&self) -> &[Placing] {
         &self.pieces
     }
 
-    /// The arguments that it has places for.
+    /// Returns the names of the arguments in the template.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.pieces.iter().filter_map(|piece| match piece {
             Placing::Text(_) => None,
@@ -64,13 +64,13 @@ impl Template {
         })
     }
 
-    /// The text with values for the places.
+    /// Returns the text with the values of the arguments.
     pub(crate) fn text(&self, arguments: &Map<String, Value>) -> Result<String, TemplateError> {
-        self.pieces.iter().map(|piece| placed(piece, arguments)).collect()
+        self.pieces.iter().map(|piece| fill(piece, arguments)).collect()
     }
 
-    /// The words that it comes to: one, except where a place is all of it. Then a list gives a word for each of its
-    /// values, and an argument that is left out gives none.
+    /// Returns the words of the template. It is one word, unless a placeholder is the whole template: then a
+    /// list becomes a word for each value, and a missing optional argument becomes no word.
     fn words(&self, arguments: &Map<String, Value>) -> Result<Vec<Word>, TemplateError> {
         let [Placing::Needed(name) | Placing::Optional(name, _)] = self.pieces.as_slice() else {
             let text = self.text(arguments)?;
@@ -93,21 +93,22 @@ impl Template {
     }
 }
 
-/// A word, and the argument that it begins with.
+/// A word, with the argument at its start.
 struct Word {
     text: String,
     given_by: Option<String>,
 }
 
-/// The words of all templates in a row.
+/// Returns the words of all templates in order.
 ///
-/// A word that a caller's text begins may not begin with `-`, unless `--` stands before it in the templates: nobody turns
-/// a file name into an option.
+/// A word that begins with a caller's text may not start with `-`, unless a template before it is `--`.
+/// Otherwise, a file name could become an option.
 pub(crate) fn command_line(
     templates: &[Template],
     arguments: &Map<String, Value>,
 ) -> Result<Vec<String>, TemplateError> {
-    let (mut line, mut ends_options) = (Vec::new(), false);
+    let mut line = Vec::new();
+    let mut ends_options = false;
     for template in templates {
         for word in template.words(arguments)? {
             match word.given_by {
@@ -122,7 +123,7 @@ pub(crate) fn command_line(
     Ok(line)
 }
 
-fn placed(piece: &Placing, arguments: &Map<String, Value>) -> Result<String, TemplateError> {
+fn fill(piece: &Placing, arguments: &Map<String, Value>) -> Result<String, TemplateError> {
     let given = |name: &str| arguments.get(name).filter(|value| !value.is_null());
     match piece {
         Placing::Text(text) => Ok(text.clone()),
@@ -137,7 +138,7 @@ fn placed(piece: &Placing, arguments: &Map<String, Value>) -> Result<String, Tem
     }
 }
 
-/// Text as it is, all else as compact JSON.
+/// Returns a string as it is, and other values as compact JSON.
 fn plain(name: &str, value: &Value) -> Result<String, TemplateError> {
     let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     if text.contains('\0') {

@@ -1,22 +1,22 @@
-//! The supervisor's account of a program that has ended, which its caller reads.
+//! The account of a program that has ended. The supervisor writes it for the caller.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::encoded;
+use super::path_encoding;
 
-/// The name of the account, in the folder of the call, which programs cannot change where there is a sandbox.
+/// The name of the account in the folder of the call. In a sandbox, programs cannot change this folder.
 const NAME: &str = "account.json";
 
-/// The longest account that is read, in bytes.
+/// The size of the largest account that is read, in bytes.
 const LONGEST: u64 = 64 * 1024 * 1024;
 
-/// The most items of a list that a program can make as long as it likes.
+/// The largest length of lists whose length a program decides.
 const MOST: usize = 100;
 
-/// The first items of a list, and how many more it had.
+/// The first items of a list, and the number of the others.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Excerpt<T> {
     first: Vec<T>,
@@ -34,7 +34,7 @@ impl<T> Excerpt<T> {
         &self.first
     }
 
-    /// How many items are left out.
+    /// Returns the number of items left out.
     pub(crate) fn more(&self) -> u64 {
         self.more
     }
@@ -68,12 +68,12 @@ impl<T> FromIterator<T> for Excerpt<T> {
     }
 }
 
-/// Something that was renamed because a program had made it, by paths in the project.
+/// An entry that was renamed because a program had made it, with paths in the project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Moved {
-    #[serde(with = "encoded::one")]
+    #[serde(with = "path_encoding::one")]
     pub(crate) from: PathBuf,
-    #[serde(with = "encoded::one")]
+    #[serde(with = "path_encoding::one")]
     pub(crate) to: PathBuf,
 }
 
@@ -84,28 +84,29 @@ impl Moved {
     }
 }
 
-/// A file that runs by itself and was changed, by its path in the project.
+/// A changed self-starting file, as a path in the project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(crate) struct Changed(#[serde(with = "encoded::one")] pub(crate) PathBuf);
+pub(crate) struct Changed(#[serde(with = "path_encoding::one")] pub(crate) PathBuf);
 
-/// What happened to a program and to its project.
+/// The account of a program and its project.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Account {
-    /// Whether the sandbox stood, so that the program was started.
+    /// `true` if the sandbox was complete, so that the program was started.
     pub(crate) is_started: bool,
-    /// Whether it did not stand because something was moved in that moment, so that it may stand the next time.
+    /// `true` if the sandbox failed because the project changed during the start. Another attempt may
+    /// succeed.
     pub(crate) is_raced: bool,
-    /// What was renamed.
+    /// The renamed entries.
     pub(crate) moved: Excerpt<Moved>,
-    /// The files that run by themselves and were changed meanwhile.
+    /// The self-starting files that changed.
     pub(crate) changed: Excerpt<Changed>,
-    /// Why the project, or a part of it, was not looked at, if so.
+    /// The reason why the project, or a part of it, was not checked, if there is one.
     pub(crate) unchecked: Option<String>,
 }
 
 impl Account {
-    /// Reads the account from the folder of a call; `None` if there is none.
+    /// Reads the account in the folder of a call. Returns `None` if there is none.
     pub(crate) fn read(scratch: &Path) -> Option<Self> {
         let path = scratch.join(NAME);
         let is_plain = fs::symlink_metadata(&path)
@@ -119,7 +120,7 @@ impl Account {
         use std::os::unix::fs::OpenOptionsExt;
 
         let path = scratch.join(NAME);
-        // Without a sandbox the program may have put something there.
+        // Without a sandbox, the program may have made a file with this name.
         let _absent = fs::remove_file(&path);
         let mut options = fs::OpenOptions::new();
         let mut file = options.write(true).create_new(true).mode(0o600).open(path)?;

@@ -1,50 +1,55 @@
-//! The bounds of one call: memory and processes.
+//! Limits of a call: memory and processes.
 
 use serde::{Deserialize, Serialize};
 
-/// The most that the processes of one call take together.
+/// The limits for all processes of a call together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Bounds {
-    /// Memory, in MiB. One process alone reserves at most twice as much of its own, and 16 times as much address space.
+    /// Memory in MiB. A single process may reserve at most twice as much private memory, and 16 times as much
+    /// address space.
     pub memory_mib: u64,
-    /// Processes and threads at once.
+    /// The number of simultaneous processes and threads.
     pub processes: u64,
 }
 
 impl Default for Bounds {
-    /// 4 GiB, and 1,024 processes and threads.
+    /// Returns 4 GiB, and 1,024 processes and threads.
     fn default() -> Self {
         Self { memory_mib: 4096, processes: 1024 }
     }
 }
 
 impl Bounds {
-    /// Memory in bytes.
+    /// Returns the memory limit in bytes.
     pub(crate) const fn memory(self) -> u64 {
         self.memory_mib.saturating_mul(1024 * 1024)
     }
 
-    /// The private memory that one process may reserve. The launcher sees too late what is taken faster than it looks.
+    /// Returns the limit for the private memory of one process. It stops a process that takes memory faster
+    /// than the launcher can see.
     #[cfg(target_os = "linux")]
     pub(super) const fn data(self) -> u64 {
         self.memory().saturating_mul(2)
     }
 
-    /// The address space of one process. Node.js and the JVM reserve 10 GiB and more of it, and use little.
+    /// Returns the limit for the address space of one process. Node.js and the JVM reserve 10 GiB and more of
+    /// it, and use little.
     #[cfg(target_os = "linux")]
     pub(super) const fn address_space(self) -> u64 {
         self.memory().saturating_mul(16)
     }
 
-    /// The processes that the kernel allows, which is more than the bound: what goes over the bound is ended and told.
+    /// Returns the kernel's limit of processes. It is higher than the limit of the call, so that the launcher
+    /// can report the excess.
     #[cfg(target_os = "linux")]
     pub(super) const fn kernel_processes(self) -> u64 {
         self.processes.saturating_mul(2)
     }
 
-    /// A hint for the result of a program whose runtime got no more memory, or no more processes, from the kernel.
+    /// Returns a hint for the result of a program if its runtime got no more memory or processes from the
+    /// kernel.
     pub(crate) fn hint(self, stderr: &str) -> Option<String> {
         let has = |words: &[&str]| {
             stderr.lines().any(|line| words.iter().any(|word| line.contains(word)))
@@ -59,8 +64,9 @@ impl Bounds {
     }
 }
 
-/// The words by which runtimes tell that the kernel gave them no memory: the C library, C++, Rust, Go, Perl, `git`, the JVM and
-/// Python. Words of programs that have bounds of their own, such as cards and buffers, are none of them.
+/// The words by which runtimes report that the kernel refused memory: the C library, C++, Rust, Go, Perl,
+/// `git`, the JVM and Python. The words of programs with limits of their own, such as graphics cards and
+/// buffers, are not among them.
 const MEMORY: [&str; 9] = [
     "Cannot allocate memory",
     "Could not reserve enough space",
@@ -73,7 +79,7 @@ const MEMORY: [&str; 9] = [
     "insufficient memory for the Java Runtime Environment",
 ];
 
-/// The words by which they tell that they start no more processes.
+/// The words by which runtimes report that no more processes can start.
 const PROCESSES: [&str; 6] = [
     "Cannot fork",
     "can't start new thread",
@@ -91,7 +97,7 @@ pub(super) enum Bound {
 }
 
 impl Bound {
-    /// Names the bound, and the key that raises it.
+    /// Names the limit and the key that raises it.
     pub(super) fn describe(self, bounds: Bounds) -> String {
         let (most, key) = match self {
             Self::Memory => (format!("{} MiB of memory", bounds.memory_mib), "memory_mib"),

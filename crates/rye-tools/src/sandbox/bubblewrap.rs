@@ -1,4 +1,4 @@
-//! The command line of bubblewrap, which makes the namespaces; what it cannot do is done inside by the launcher.
+//! The command line of bubblewrap, which makes the namespaces. The launcher does the rest inside of them.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -8,12 +8,13 @@ use super::Plan;
 use super::fault::Fault;
 use super::mounts::TEMPORARY;
 
-/// The program, and everything that it is told before the command that runs inside, each word ended by a NUL.
+/// Returns the bubblewrap program and its options, each word ended by a NUL.
 ///
-/// The words reach it by a descriptor: a command line has a limit, and every user of the machine can read it.
+/// bubblewrap reads the options from a descriptor, because a command line has a length limit and is visible
+/// to every user of the machine.
 pub(super) fn words(plan: &Plan, launcher: &Path) -> Result<(OsString, Vec<u8>), Fault> {
     let Some(program) = &plan.bubblewrap else {
-        return Err(Fault::new("find bubblewrap", "nobody said where it is"));
+        return Err(Fault::new("find bubblewrap", "its path is not configured"));
     };
     let mut words = Words(Vec::new());
     words.flags(&["--unshare-all", "--die-with-parent"]);
@@ -23,7 +24,7 @@ pub(super) fn words(plan: &Plan, launcher: &Path) -> Result<(OsString, Vec<u8>),
     words.flags(&["--cap-drop", "ALL"]);
     words.bind("--ro-bind", Path::new("/"), Path::new("/"));
     words.flags(&["--dev", "/dev", "--proc", "/proc"]);
-    // The memory for shared files would not be bounded.
+    // An own folder, because the size of files in shared memory would be unlimited.
     words.bind("--bind", &plan.scratch.join("shm"), Path::new("/dev/shm"));
     words.bind("--bind", &plan.temporary, Path::new(TEMPORARY));
     for home in plan.homes_to_cover() {

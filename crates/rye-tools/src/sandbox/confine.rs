@@ -1,4 +1,4 @@
-//! What a process gives up before it becomes the program.
+//! The privileges that a process gives up before it becomes the program.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::MetadataExt;
@@ -17,32 +17,33 @@ use nix::unistd::{Pid, geteuid, setpgid};
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
 
 use super::fault::Fault;
-use super::handover::{Below, Standing};
+use super::handover::{SandboxProcess, SetupReport};
 use super::mounts::TEMPORARY;
 use super::{Mode, Plan, guards, hierarchy, system_calls};
 
 /// The devices that every program may use.
 pub(super) const DEVICES: [&str; 5] = ["full", "null", "random", "urandom", "zero"];
 
-/// The version of Landlock up to which rights are given up; a kernel that knows fewer takes those that it knows.
+/// The newest version of Landlock whose rights are given up. An older kernel uses the rights that it knows.
 const NEWEST: ABI = ABI::V6;
 
 /// Confines this process and replaces it by the program.
-pub(super) fn become_program(mut below: Below, program: &[OsString]) -> Result<u8, Fault> {
+pub(super) fn become_program(mut below: SandboxProcess, program: &[OsString]) -> Result<u8, Fault> {
     prctl::set_pdeathsig(Signal::SIGKILL).map_err(Fault::at("be bound to the launcher"))?;
     confine(&below.plan)?;
     let mut command = command(&below.plan, program)?;
     if below.plan.mode.is_whole() {
-        // Who signals or slows down its own group does not meet the launcher.
+        // A program that signals or slows down its own group must not reach the launcher.
         let own = Pid::from_raw(0);
         setpgid(own, own).map_err(Fault::at("make a group of processes"))?;
     }
-    below.tell(Standing::Stands)?;
+    below.tell(SetupReport::Complete)?;
     let error = command.exec();
     Err(Fault::new(&start_of(&below.plan, command.get_program()), error))
 }
 
-/// What failed where a program does not start: the sandbox belongs to it, which may cover the place of its file.
+/// Returns the action of a failed start for the error. It names the sandbox, which may cover the path of the
+/// program.
 pub(super) fn start_of(plan: &Plan, program: &OsStr) -> String {
     let start = format!("start `{}`", program.display());
     if plan.mode == Mode::None {
@@ -59,7 +60,7 @@ pub(super) fn start_of(plan: &Plan, program: &OsStr) -> String {
     format!("{start} in the sandbox `{}`{covered}", plan.mode)
 }
 
-/// The program, started in its folder.
+/// Returns the command for the program in its working directory.
 #[expect(clippy::disallowed_methods, reason = "this crate is the one that starts processes")]
 pub(super) fn command(plan: &Plan, program: &[OsString]) -> Result<Command, Fault> {
     let (name, arguments) =
@@ -69,9 +70,9 @@ pub(super) fn command(plan: &Plan, program: &[OsString]) -> Result<Command, Faul
     Ok(command)
 }
 
-/// Gives up what the mode says; there is no way back for this process and what it starts.
+/// Gives up the privileges that the mode removes. This is irreversible for the process and its children.
 pub(super) fn confine(plan: &Plan) -> Result<(), Fault> {
-    // The launcher holds signals back, and what it starts would go on doing so.
+    // The launcher blocks signals, and its children would inherit that.
     SigSet::all().thread_unblock().map_err(Fault::at("take signals"))?;
     limit(plan)?;
     if plan.mode == Mode::None {
@@ -86,7 +87,7 @@ pub(super) fn confine(plan: &Plan) -> Result<(), Fault> {
     system_calls::refuse(plan)
 }
 
-/// Bounds what one program takes.
+/// Sets the resource limits of the program.
 fn limit(plan: &Plan) -> Result<(), Fault> {
     let limits = [
         (Resource::RLIMIT_CORE, 0),
@@ -104,7 +105,7 @@ fn limit(plan: &Plan) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Root works on a project of another user by the powers that its files need, and keeps no other.
+/// Drops capabilities. In a project of another user, root keeps those that access to its files needs.
 fn drop_capabilities(plan: &Plan) -> Result<(), Fault> {
     let owner = std::fs::metadata(&plan.project).map(|project| project.uid());
     let is_foreign = owner.is_ok_and(|owner| owner != geteuid().as_raw());
@@ -116,7 +117,7 @@ fn drop_capabilities(plan: &Plan) -> Result<(), Fault> {
     let kept = had.permitted & wanted;
     if had.effective.contains(CapabilitySet::SETPCAP) {
         for one in CapabilitySet::all().iter().filter(|one| !kept.contains(*one)) {
-            // The kernel may know fewer than this program; what it does not know it does not give either.
+            // The kernel may not know all of these capabilities. It does not grant the unknown ones either.
             let _unknown = rustix::thread::remove_capability_from_bounding_set(one);
         }
     }
@@ -137,7 +138,7 @@ fn restrict_files(plan: &Plan) -> Result<(), Fault> {
         .map_err(no("make a Landlock ruleset"))?;
     let status = rules(plan, made)?.restrict_self().map_err(no("enforce a Landlock ruleset"))?;
     match status.ruleset {
-        // Where namespaces confine already, a kernel without Landlock is as good.
+        // In namespaces, which confine too, Landlock is not required.
         RulesetStatus::NotEnforced if is_alone => {
             Err(Fault::lasting("enforce a Landlock ruleset", "this kernel has no Landlock"))
         }
@@ -174,7 +175,7 @@ fn rules(plan: &Plan, set: RulesetCreated) -> Result<RulesetCreated, Fault> {
         rows.push((PathBuf::from("/dev/shm"), all));
     }
     rows.into_iter().try_fold(set, |set, (path, access)| {
-        // What is gone by now is not given.
+        // A path that is gone needs no rule.
         let Ok(handle) = PathFd::new(&path) else { return Ok(set) };
         let access = if path.is_dir() { access } else { access & AccessFs::from_file(NEWEST) };
         set.add_rule(PathBeneath::new(handle, access))

@@ -1,6 +1,7 @@
-//! A control group of one call, where the system lets this user make one.
+//! The control group of a call, if the system allows this user to make one.
 //!
-//! It bounds memory and processes exactly, also what no process has mapped, such as files in memory.
+//! It limits memory and processes exactly, including memory that no process has mapped, such as files in
+//! memory.
 
 use std::fs;
 use std::io;
@@ -8,16 +9,16 @@ use std::path::{Path, PathBuf};
 
 use super::bounds::{Bound, Bounds};
 
-/// The place of the hierarchy of version 2, by which alone a user may be given a part of it.
+/// The path of the version 2 hierarchy. Only in this version can a user get a part of it.
 const HIERARCHY: &str = "/sys/fs/cgroup";
 
-/// The beginning of the names of groups that this program makes; the id of its launcher follows.
+/// The prefix of the names of these groups. The id of the launcher follows.
 const PREFIX: &str = "rye-call-";
 
-/// The processes of a group that are the sandbox's own.
+/// The number of processes in a group that belong to the sandbox itself.
 const OWN: u64 = 8;
 
-/// A group beside that of the launcher, which enters it, so that all that it starts is in it.
+/// A group beside the group of the launcher. The launcher enters it, so that it contains all of its children.
 #[derive(Debug)]
 pub(super) struct ControlGroup {
     folder: PathBuf,
@@ -26,7 +27,8 @@ pub(super) struct ControlGroup {
 }
 
 impl ControlGroup {
-    /// Makes a group with these bounds; `None` where this user may make none, or the system has no such bounds.
+    /// Makes a group with these limits. Returns `None` if this user may not make groups, or the system does
+    /// not support the limits.
     pub(super) fn make(bounds: Bounds) -> Option<Self> {
         let table = fs::read_to_string("/proc/self/cgroup").ok()?;
         Self::beside(&own(Path::new(HIERARCHY), &table)?, bounds)
@@ -41,12 +43,12 @@ impl ControlGroup {
         made.bound(bounds).ok().map(|()| made)
     }
 
-    /// Sets the bounds. A file that is not there is one of a bound that the system does not have here.
+    /// Sets the limits. A missing file means that the system does not support the limit here.
     fn bound(&self, bounds: Bounds) -> io::Result<()> {
         let processes = bounds.processes.saturating_add(OWN);
         self.set("memory.max", bounds.memory())?;
         self.set("pids.max", processes)?;
-        // A system without swap has no such file.
+        // Without swap, this file does not exist.
         match self.set("memory.swap.max", 0) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(()),
@@ -67,7 +69,7 @@ impl ControlGroup {
         Ok(self)
     }
 
-    /// The bound that something in the group went over.
+    /// Returns the limit that was exceeded in the group.
     pub(super) fn exceeded_bound(&self) -> Option<Bound> {
         let count = |file: &str, name: &str| {
             let text = fs::read_to_string(self.folder.join(file)).unwrap_or_default();
@@ -81,7 +83,7 @@ impl ControlGroup {
 }
 
 impl Drop for ControlGroup {
-    /// Leaves the group and removes it. One that still has a process is left to the next call.
+    /// Leaves the group and removes it. A group that still has processes is left for the next call.
     fn drop(&mut self) {
         if self.is_entered {
             let _left = fs::write(self.before.join("cgroup.procs"), std::process::id().to_string());
@@ -98,7 +100,7 @@ fn own(hierarchy: &Path, table: &str) -> Option<PathBuf> {
         .then(|| hierarchy.join(path))
 }
 
-/// Removes groups whose launcher is gone; the system refuses to remove one that has a process.
+/// Removes groups whose launcher is gone. The system refuses to remove a group with processes.
 fn sweep(parent: &Path) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -140,7 +142,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let before = folder.path().join("a.scope");
         fs::create_dir(&before).unwrap();
-        // A folder of its own has none of the files that a group has.
+        // An ordinary folder has none of the files of a group.
         assert!(ControlGroup::beside(&before, BOUNDS).is_none());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "it leaves nothing behind");
     }

@@ -1,4 +1,4 @@
-//! Everything that this process started, directly or not.
+//! The descendants of this process, direct and indirect.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -6,18 +6,18 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-/// For how long it is tried to catch up with what multiplies.
+/// The longest time for stopping processes that multiply.
 const LONGEST: Duration = Duration::from_secs(5);
 
-/// Kills all descendants, until `is_childless` says that none is left; it collects those that ended.
+/// Kills all descendants until `is_childless` returns `true`. `is_childless` collects those that ended.
 ///
-/// Orphans are among them, because this process takes them in: it does not help a process to leave its session or its
-/// group. While there is a child, something may live that a look at the list has missed.
+/// Orphans are included, because this process adopts them. A process cannot evade this by leaving its session
+/// or group. While there is a child, a listing may have missed a process.
 pub(super) fn kill_all(mut is_childless: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !is_childless() && begun.elapsed() < LONGEST {
         let mut stopped = BTreeSet::new();
-        // What is stopped starts nothing more.
+        // A stopped process starts no others.
         loop {
             let new: Vec<i32> = living().into_iter().filter(|pid| !stopped.contains(pid)).collect();
             if new.is_empty() || begun.elapsed() >= LONGEST {
@@ -34,11 +34,11 @@ pub(super) fn kill_all(mut is_childless: impl FnMut() -> bool) {
 }
 
 fn send(pid: i32, signal: Signal) {
-    // One that ended in between is what is wanted.
+    // The process may have ended already.
     let _gone = kill(Pid::from_raw(pid), signal);
 }
 
-/// The descendants that have not ended.
+/// Returns the descendants that have not ended.
 pub(super) fn living() -> Vec<i32> {
     let own = i32::try_from(std::process::id()).unwrap_or(0);
     let mut children: BTreeMap<i32, Vec<i32>> = BTreeMap::new();
@@ -59,7 +59,7 @@ pub(super) fn living() -> Vec<i32> {
     found
 }
 
-/// Id, state and parent of each process.
+/// Returns the id, the state and the parent of each process.
 fn processes() -> impl Iterator<Item = (i32, char, i32)> {
     let listed = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     listed.filter_map(|entry| {
@@ -69,7 +69,7 @@ fn processes() -> impl Iterator<Item = (i32, char, i32)> {
     })
 }
 
-/// Reads what follows the name, which may hold any character, parentheses too.
+/// Reads the fields after the name. The name may contain any character, including parentheses.
 fn state_and_parent(stat: &[u8]) -> Option<(char, i32)> {
     let text = String::from_utf8_lossy(stat);
     let mut fields = text.rsplit_once(')')?.1.split_ascii_whitespace();

@@ -1,4 +1,4 @@
-//! Why a program could not be confined.
+//! The error of the confinement.
 
 use std::fmt;
 use std::fs;
@@ -6,12 +6,12 @@ use std::io;
 
 use nix::libc::{EACCES, EINVAL, ENODEV, ENOSPC, ENOSYS, EOPNOTSUPP, EPERM, EUSERS};
 
-/// The action that failed, and the system's answer.
+/// The action that failed, with the system's error.
 #[derive(Debug)]
 pub(super) struct Fault {
     action: String,
     cause: String,
-    /// `true` if the machine refuses the action each time. Any other fault may be over at the next start.
+    /// `true` if this machine always refuses the action. Any other fault may be gone at the next start.
     pub(super) is_lasting: bool,
 }
 
@@ -20,18 +20,19 @@ impl Fault {
         Self { action: action.to_owned(), cause: cause.to_string(), is_lasting: false }
     }
 
-    /// A fault of a machine that cannot do this at all.
+    /// Creates the fault of an action that this machine does not support.
     pub(super) fn lasting(action: &str, cause: impl fmt::Display) -> Self {
         Self { is_lasting: true, ..Self::new(action, cause) }
     }
 
-    /// Turns the error of an action into a fault that names it.
+    /// Converts the error of an action to a fault.
     pub(super) fn at<E: fmt::Display>(action: &str) -> impl FnOnce(E) -> Self {
         let action = action.to_owned();
         move |cause| Self::new(&action, cause)
     }
 
-    /// Turns the error of a system call into a fault. It is lasting if the kernel does not know the call or does not allow it.
+    /// Converts the error of a system call to a fault. It is lasting if the kernel does not know the call or
+    /// does not allow it.
     pub(super) fn at_call<E: fmt::Display + Into<io::Error>>(
         action: &str,
     ) -> impl FnOnce(E) -> Self {
@@ -50,17 +51,18 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Returns `true` for the errors by which a kernel says that a call is unknown or not allowed, and never that something is used up.
+/// Returns `true` for errors by which a kernel reports that a call is unknown or not allowed, and never for
+/// exhausted resources.
 fn is_refusal(errno: Option<i32>) -> bool {
     match errno {
         Some(EPERM | EACCES | ENOSYS | EINVAL | ENODEV | EOPNOTSUPP | EUSERS) => true,
-        // The kernel says this also of namespaces that are switched off.
+        // The kernel also returns this error if namespaces are switched off.
         Some(ENOSPC) => has_namespaces_off(),
         _ => false,
     }
 }
 
-/// Returns `true` if the machine allows none of some kind of namespaces.
+/// Returns `true` if the machine allows no namespaces of some kind.
 pub(super) fn has_namespaces_off() -> bool {
     ["user", "pid", "ipc", "uts", "net", "mnt"].iter().any(|kind| {
         let most = fs::read_to_string(format!("/proc/sys/user/max_{kind}_namespaces"));

@@ -1,5 +1,5 @@
-//! Read-only mounts over parts of a project, made and checked by open files: no path is resolved twice, so that a folder that
-//! another program swaps meanwhile leads nowhere else.
+//! Read-only mounts over parts of a project. They are made and checked with open files. No path is resolved
+//! twice, so that a folder which another program replaces meanwhile cannot redirect them.
 
 use std::fs::{self, File};
 use std::os::fd::AsRawFd;
@@ -13,7 +13,7 @@ use super::fault::Fault;
 use super::identity::identity;
 use super::layout::{Guarded, Layout};
 
-/// Mounts the layout. Returns the place of a guard that found nothing any more, or something else, if there is one.
+/// Mounts the layout. Returns the path of a guard whose target is gone or has been replaced, if there is one.
 pub(super) fn make(layout: &Layout) -> Result<Option<PathBuf>, Fault> {
     for folder in layout.pinned.iter().chain(&layout.open) {
         if let Some(file) = open(folder)? {
@@ -32,39 +32,39 @@ pub(super) fn make(layout: &Layout) -> Result<Option<PathBuf>, Fault> {
     Ok(None)
 }
 
-/// Mounts one guard. Returns `false` if what it stands for was moved.
+/// Mounts a guard. Returns `false` if its target was moved.
 fn stand(guard: &Guarded) -> Result<bool, Fault> {
-    let Some(file) = opened(guard)? else {
+    let Some(file) = open_target(guard)? else {
         let is_there = fs::symlink_metadata(&guard.path).is_ok();
         return match guard.identity.is_none() && is_there {
             true => Err(Fault::new(&guarding(&guard.path), "it is a link")),
-            // Policy that is gone needs no guard, because nothing is made in its place.
+            // A missing policy file needs no guard, because programs make no new one in its place.
             false => Ok(guard.identity.is_none()),
         };
     };
     let bound = bind(&file, &guard.path);
-    match (opened(guard)?, bound) {
+    match (open_target(guard)?, bound) {
         (Some(top), Ok(())) => close(&top, &guard.path).map(|()| true),
         (None, _) => Ok(false),
         (Some(_), Err(fault)) => Err(fault),
     }
 }
 
-/// The fault of a guard that found nothing any more.
-pub(super) fn moved(path: &Path) -> Fault {
+/// Returns the fault of a guard whose target is gone.
+pub(super) fn moved_fault(path: &Path) -> Fault {
     Fault::new(&guarding(path), "it was moved meanwhile")
 }
 
-/// Fails unless everything that the layout guards is read-only in the files that this process sees: bubblewrap makes its mounts by
-/// paths, which may have led elsewhere in that moment.
+/// Fails unless everything in the layout is read-only for this process. bubblewrap makes its mounts by path,
+/// and a path may have changed in that moment.
 pub(super) fn check(layout: &Layout) -> Result<(), Fault> {
     let pinned = layout.pinned.iter().cloned().map(|path| Guarded { path, identity: None });
     for guard in pinned.chain(layout.guarded.iter().cloned()) {
         let is_there = fs::symlink_metadata(&guard.path).is_ok();
-        match opened(&guard)? {
+        match open_target(&guard)? {
             Some(file) if is_read_only(&file)? => {}
             None if guard.identity.is_none() && !is_there => {}
-            _ => return Err(moved(&guard.path)),
+            _ => return Err(moved_fault(&guard.path)),
         }
     }
     Ok(())
@@ -74,15 +74,15 @@ fn guarding(path: &Path) -> String {
     format!("keep `{}` read-only", path.display())
 }
 
-/// What the guard stands for, unless it is gone or something else is there.
-fn opened(guard: &Guarded) -> Result<Option<File>, Fault> {
+/// Opens the target of the guard. Returns `None` if it is gone or has been replaced.
+fn open_target(guard: &Guarded) -> Result<Option<File>, Fault> {
     let Some(file) = open(&guard.path)? else { return Ok(None) };
     let Some(expected) = &guard.identity else { return Ok(Some(file)) };
     let found = identity(&file, "").map_err(Fault::at(&guarding(&guard.path)))?;
     Ok((found == *expected).then_some(file))
 }
 
-/// Opens the place without following a link anywhere on the way.
+/// Opens a path without following links anywhere in it.
 fn open(path: &Path) -> Result<Option<File>, Fault> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     match openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
@@ -99,7 +99,7 @@ fn bind(file: &File, path: &Path) -> Result<(), Fault> {
         .map_err(Fault::at(&guarding(path)))
 }
 
-/// Makes the mount read-only, with the flags that it has to keep.
+/// Makes the mount read-only, and keeps its other flags.
 fn close(top: &File, path: &Path) -> Result<(), Fault> {
     let had = fstatvfs(top).map_err(Fault::at(&guarding(path)))?.f_flag;
     let kept = [

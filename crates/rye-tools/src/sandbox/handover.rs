@@ -1,5 +1,5 @@
-//! The descriptors by which the supervisor and the process below it talk: upward that the sandbox stands, and downward the plan, if
-//! that process is a program that was started.
+//! The descriptors between the supervisor and the process that makes the sandbox. That process reports that
+//! the sandbox is complete. It gets the plan if it is started as a program.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
@@ -15,8 +15,8 @@ use serde::{Deserialize, Serialize};
 use super::Plan;
 use super::fault::Fault;
 
-/// A file in memory that the next process inherits.
-pub(super) fn inherited(content: &[u8]) -> io::Result<OwnedFd> {
+/// Creates a file in memory that the next process inherits.
+pub(super) fn inheritable_file(content: &[u8]) -> io::Result<OwnedFd> {
     let memory = memfd_create("rye", MemfdFlags::CLOEXEC)?;
     let mut file = File::from(memory);
     file.write_all(content)?;
@@ -25,17 +25,17 @@ pub(super) fn inherited(content: &[u8]) -> io::Result<OwnedFd> {
     Ok(file.into())
 }
 
-/// The word by which a descriptor is named to the next process.
+/// Returns the argument that names a descriptor for the next process.
 pub(super) fn name(descriptor: &impl AsFd) -> OsString {
     descriptor.as_fd().as_raw_fd().to_string().into()
 }
 
-/// The pipe by which the supervisor hears of the sandbox.
+/// The pipe on which the supervisor is told about the sandbox.
 #[derive(Debug)]
 pub(super) struct Channel {
-    /// Where the process that makes the sandbox says that it stands.
+    /// The write end, for the process that makes the sandbox.
     pub(super) standing: OwnedFd,
-    /// Where that is read.
+    /// The read end.
     pub(super) heard: OwnedFd,
 }
 
@@ -49,7 +49,8 @@ impl Channel {
     }
 }
 
-/// What a program inherits that makes the sandbox, and finds by the numbers on its command line.
+/// The descriptors that a started program inherits to make the sandbox. Their numbers are on its command
+/// line.
 #[derive(Debug)]
 pub(super) struct Inherited {
     /// The plan, as a file in memory.
@@ -60,23 +61,23 @@ pub(super) struct Inherited {
 impl Inherited {
     pub(super) fn new(plan: &Plan, standing: OwnedFd) -> Result<Self, Fault> {
         let text = serde_json::to_vec(plan).map_err(Fault::at("write the plan"))?;
-        let plan = inherited(&text).map_err(Fault::at("write the plan"))?;
+        let plan = inheritable_file(&text).map_err(Fault::at("write the plan"))?;
         fcntl_setfd(&standing, FdFlags::empty()).map_err(Fault::at("make a pipe"))?;
         Ok(Self { plan, standing })
     }
 }
 
-/// The word of the process that makes the sandbox.
+/// The report of the process that makes the sandbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Standing {
-    /// It stands, and the program starts.
-    Stands,
-    /// What was to be guarded was moved in that moment, so that no program starts.
+pub(super) enum SetupReport {
+    /// The sandbox is complete, and the program starts.
+    Complete,
+    /// A protected place was moved during the start, so that no program starts.
     Raced,
 }
 
-/// Reads whether the sandbox stood. `None` is said by a process that could not make it.
-pub(super) fn heard(from: OwnedFd) -> Option<Standing> {
+/// Reads the report. Returns `None` if the sandbox could not be made.
+pub(super) fn read_report(from: OwnedFd) -> Option<SetupReport> {
     let mut text = Vec::new();
     let mut byte = [0];
     let mut pipe = File::from(from);
@@ -86,26 +87,28 @@ pub(super) fn heard(from: OwnedFd) -> Option<Standing> {
     serde_json::from_slice(&text).ok()
 }
 
-/// The side of the process that makes the sandbox.
+/// The state of the process that makes the sandbox.
 #[derive(Debug)]
-pub(super) struct Below {
+pub(super) struct SandboxProcess {
     pub(super) plan: Plan,
     standing: File,
 }
 
-impl Below {
-    /// The side of a process that has the plan in its memory.
+impl SandboxProcess {
+    /// Creates the state in a process that has the plan in memory.
     pub(super) fn new(plan: Plan, standing: OwnedFd) -> Self {
         Self { plan, standing: standing.into() }
     }
 
-    /// Takes over what the supervisor opened, by the numbers on the command line, and hands it on to no other program.
+    /// Takes over the descriptors of the supervisor by the numbers on the command line. Other programs do not
+    /// inherit them.
     pub(super) fn take(plan: &OsString, standing: &OsString) -> Result<Self, Fault> {
         let number = |word: &OsString| {
             let number = word.to_str().and_then(|text| text.parse::<i32>().ok());
             number.filter(|number| *number > 2).ok_or_else(|| Fault::new("start", "it is misused"))
         };
-        let (plan, standing) = (number(plan)?, number(standing)?);
+        let plan = number(plan)?;
+        let standing = number(standing)?;
         let path = |number: i32| format!("/proc/self/fd/{number}");
         let text = fs::read(path(plan)).map_err(Fault::at("read the plan"))?;
         let pipe = OpenOptions::new().write(true).open(path(standing));
@@ -117,8 +120,8 @@ impl Below {
         Ok(Self { plan, standing: pipe })
     }
 
-    /// Says whether the sandbox stands.
-    pub(super) fn tell(&mut self, standing: Standing) -> Result<(), Fault> {
+    /// Sends the report.
+    pub(super) fn tell(&mut self, standing: SetupReport) -> Result<(), Fault> {
         let text = serde_json::to_string(&standing);
         let text = text.map_err(Fault::at("answer the launcher"))? + "\n";
         self.standing.write_all(text.as_bytes()).map_err(Fault::at("answer the launcher"))

@@ -1,12 +1,13 @@
-//! A folder with holes, for Landlock, which can give folders and cannot take back what is in them.
+//! Folder trees with exceptions, for Landlock. Landlock grants access to folders and cannot exclude their
+//! parts.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The fewest paths that together are everything below `folder` but `hidden`.
+/// Returns the fewest paths that cover everything below `folder` except for `hidden`.
 ///
-/// On the way to a hidden place each neighbour is given by itself. What comes to be beside it later is not given. Links
-/// are left out, because what they lead to is given by its own path, or is not.
+/// On the way to a hidden path, each of its siblings is listed. Siblings that are made later are not covered.
+/// Links are left out, because access to a target depends on the target's own path.
 pub(super) fn without(folder: &Path, hidden: &[PathBuf]) -> Vec<PathBuf> {
     if hidden.iter().any(|path| folder.starts_with(path)) {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! The identity of a file, which it keeps when it is moved.
+//! Identities of files, which a rename does not change.
 
 use std::os::fd::AsFd;
 
@@ -8,7 +8,8 @@ use rustix::path::Arg;
 
 use super::layout::Identity;
 
-/// The identity of what `name` is in the folder, or of the folder itself for an empty name. A link is not followed.
+/// Returns the identity of `name` in the folder, or of the folder itself if the name is empty. Links are not
+/// followed.
 pub(super) fn identity(folder: impl AsFd, name: impl Arg + Copy) -> Result<Identity> {
     let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::EMPTY_PATH;
     let found = statx(&folder, name, flags, StatxFlags::BASIC_STATS | StatxFlags::BTIME)?;
@@ -24,7 +25,8 @@ pub(super) fn identity(folder: impl AsFd, name: impl Arg + Copy) -> Result<Ident
     Ok(Identity { device, inode: found.stx_ino, born: birth(&found), target })
 }
 
-/// The time when a file was made, where the file system keeps it. Without it, a new file can have the number of one that is gone.
+/// Returns the time of the file's creation, if the file system has it. It distinguishes a new file from a
+/// removed one with the same number.
 fn birth(found: &Statx) -> Option<(i64, u32)> {
     let is_kept = found.stx_mask & StatxFlags::BTIME.bits() != 0;
     is_kept.then_some((found.stx_btime.tv_sec, found.stx_btime.tv_nsec))
@@ -34,7 +36,7 @@ pub(super) fn state(folder: impl AsFd, name: impl Arg) -> Result<Stat> {
     statat(folder, name, AtFlags::SYMLINK_NOFOLLOW | AtFlags::EMPTY_PATH)
 }
 
-/// `None` for what is not there.
+/// Returns `None` if the file does not exist.
 pub(super) fn if_there<T>(result: Result<T>) -> Result<Option<T>> {
     match result {
         Ok(found) => Ok(Some(found)),
@@ -47,7 +49,7 @@ pub(super) fn if_there<T>(result: Result<T>) -> Result<Option<T>> {
 mod tests {
     use super::*;
 
-    /// A file system gives the number of a file that is gone to a new one.
+    /// A file system gives the number of a removed file to a new one.
     #[test]
     fn a_new_file_is_not_taken_for_one_that_is_gone() {
         let folder = tempfile::tempdir_in("/var/tmp").unwrap();

@@ -1,4 +1,4 @@
-//! New namespaces, and the first process in them, which all others of them end with.
+//! New namespaces, and the first process in them. All other processes in them end with it.
 
 use std::ffi::OsString;
 use std::fs;
@@ -12,10 +12,10 @@ use nix::unistd::{Pid, getegid, geteuid};
 use rustix::thread::{CapabilitySet, capabilities};
 
 use super::fault::Fault;
-use super::handover::{Below, Standing};
+use super::handover::{SandboxProcess, SetupReport};
 use super::{Plan, confine, guards, mounts};
 
-/// Enters namespaces for what is started next. This process keeps its own files and its own view of processes.
+/// Enters namespaces for the next process. This process keeps its own view of files and processes.
 pub(super) fn enter(plan: &Plan) -> Result<(), Fault> {
     let mut flags = CloneFlags::CLONE_NEWPID | CloneFlags::CLONE_NEWIPC | CloneFlags::CLONE_NEWUTS;
     if !plan.network {
@@ -24,7 +24,8 @@ pub(super) fn enter(plan: &Plan) -> Result<(), Fault> {
     if is_administrator()? {
         return unshare(flags).map_err(Fault::at_call("make namespaces"));
     }
-    let (user, group) = (geteuid(), getegid());
+    let user = geteuid();
+    let group = getegid();
     unshare(flags | CloneFlags::CLONE_NEWUSER).map_err(Fault::at_call("make user namespaces"))?;
     for (file, text) in [
         ("setgroups", "deny".to_owned()),
@@ -36,24 +37,26 @@ pub(super) fn enter(plan: &Plan) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Whether namespaces can be made without one of users, which would take away files of others in the project.
+/// Returns `true` if namespaces can be made without a user namespace, which would remove access to files of
+/// other users in the project.
 fn is_administrator() -> Result<bool, Fault> {
     let own = capabilities(None).map_err(Fault::at("read capabilities"))?;
     Ok(geteuid().is_root()
         && own.effective.contains(CapabilitySet::SYS_ADMIN | CapabilitySet::SETPCAP))
 }
 
-/// Is the first process: makes the files, confines itself, starts the program, and collects orphans until it ends.
-pub(super) fn init(mut below: Below, program: &[OsString]) -> Result<u8, Fault> {
+/// Runs the first process: mounts the files, confines itself, starts the program, and collects orphans until
+/// the program ends.
+pub(super) fn init(mut below: SandboxProcess, program: &[OsString]) -> Result<u8, Fault> {
     prctl::set_pdeathsig(Signal::SIGKILL).map_err(Fault::at("be bound to the launcher"))?;
     if let Some(place) = mounts::make(&below.plan)? {
-        below.tell(Standing::Raced)?;
-        return Err(guards::moved(&place));
+        below.tell(SetupReport::Raced)?;
+        return Err(guards::moved_fault(&place));
     }
     confine::confine(&below.plan)?;
-    below.tell(Standing::Stands)?;
+    below.tell(SetupReport::Complete)?;
     let mut command = confine::command(&below.plan, program)?;
-    // Who signals or slows down its own group does not meet the launcher.
+    // A program that signals or slows down its own group must not reach the launcher.
     command.process_group(0);
     let start = confine::start_of(&below.plan, command.get_program());
     let child = command.spawn().map_err(Fault::at(&start))?;

@@ -1,7 +1,7 @@
-//! Notes that outlive a supervisor: what a project had before a program started.
+//! Notes about the state of a project before a program. They survive a killed supervisor.
 //!
-//! A note is locked for as long as its supervisor lives. One that is there and not locked belongs to a supervisor that was killed;
-//! the next one in the same project does its work.
+//! A note is locked while its supervisor lives. An unlocked note belongs to a killed supervisor, and the next
+//! supervisor in the same project finishes its work.
 
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -16,49 +16,49 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use super::account::{Excerpt, Moved};
-use super::encoded;
 use super::fault::Fault;
 use super::layout::Identity;
+use super::path_encoding;
 use super::survey::Survey;
 
-/// The longest note that is read, in bytes.
+/// The size of the largest note that is read, in bytes.
 const LONGEST: u64 = 64 * 1024 * 1024;
 
-/// The end of a whole note: a line end, which is not in JSON on one line.
+/// The end of a complete note: a line end, which JSON on one line does not contain.
 const END: &[u8] = b"\n";
 
-/// The most notes of one process number.
+/// The largest number of notes with the same process id.
 const NOTES: usize = 1_000;
 
-/// How long another program may work on the notes.
+/// The longest time that another program may hold the lock of the notes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// One note.
+/// The content of a note.
 #[derive(Debug, Serialize, Deserialize)]
 struct Note {
-    #[serde(with = "encoded::one")]
+    #[serde(with = "path_encoding::one")]
     project: PathBuf,
-    /// What was there, unless all is done.
+    /// The places that existed before the program, or `None` if nothing is left to do.
     known: Option<BTreeSet<Identity>>,
-    /// What was renamed, which no caller has read of yet.
+    /// The renamed entries that no caller has been told of.
     moved: Excerpt<Moved>,
 }
 
-/// The note of a program under way.
+/// The note of a running program.
 #[derive(Debug)]
 pub(super) struct Journal {
     folder: PathBuf,
     project: PathBuf,
     path: PathBuf,
-    /// Locked.
+    /// The open file, which is locked.
     file: File,
-    /// Whether nothing was written yet.
+    /// `true` if nothing has been written.
     is_empty: bool,
 }
 
 impl Journal {
-    /// Begins a note, after the work of supervisors that were killed is done. What was renamed is added to `moved`, also if there is
-    /// an error, and stays in a note until a caller has read of it.
+    /// Begins a note, after the work of killed supervisors is finished. The renamed entries are added to
+    /// `moved`, even if there is an error. They stay in a note until a caller has been told of them.
     pub(super) fn begin(
         folder: &Path,
         project: &Path,
@@ -81,13 +81,15 @@ impl Journal {
 
     /// Makes an empty note and locks it.
     fn create(folder: &Path, project: &Path) -> io::Result<Self> {
-        let (prefix, own) = (prefix(project), std::process::id());
+        let prefix = prefix(project);
+        let own = std::process::id();
         for number in 0..NOTES {
             let path = folder.join(format!("{prefix}{own}-{number}"));
             match options().create_new(true).open(&path) {
                 Ok(file) => {
                     flock(&file, FlockOperation::NonBlockingLockExclusive)?;
-                    let (folder, project) = (folder.to_owned(), project.to_owned());
+                    let folder = folder.to_owned();
+                    let project = project.to_owned();
                     return Ok(Self { folder, project, path, file, is_empty: true });
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
@@ -97,7 +99,7 @@ impl Journal {
         Err(io::ErrorKind::AlreadyExists.into())
     }
 
-    /// Does what supervisors that were killed had still to do in the project. A note that cannot be done keeps none from being read.
+    /// Finishes the work of killed supervisors in the project. If one note fails, the others are still read.
     fn finish_others(&mut self, moved: &mut Excerpt<Moved>) -> Result<(), Fault> {
         let mut problem = Ok(());
         for path in self.paths_of_others()? {
@@ -119,7 +121,8 @@ impl Journal {
         problem
     }
 
-    /// Does what one note asks for. The own note says first what that came to, so that no kill loses it.
+    /// Finishes the work of one note. The result is written to the own note first, so that a kill loses
+    /// nothing.
     fn finish(&mut self, path: &Path, note: Note, moved: &mut Excerpt<Moved>) -> Result<(), Fault> {
         let action = "look at what an earlier program left";
         let after = note.known.as_ref().map(|known| look_after(&self.project, known, path));
@@ -135,13 +138,13 @@ impl Journal {
                 .and_then(|mut new| new.put(&left))
                 .map_err(Fault::at(action))?;
         }
-        // One that ended by itself has taken its own away.
+        // A supervisor that ended by itself has removed its note.
         let _gone = fs::remove_file(path);
         problem.map_or(Ok(()), |problem| Err(Fault::new(action, problem)))
     }
 
-    /// Hands over what each other program of the project found when it started, where its work is not done. One that has no whole
-    /// note yet has started nothing.
+    /// Passes the known places of each other unfinished note of the project to `found`. A program whose note
+    /// is not complete has not started anything.
     pub(super) fn others(&self, mut found: impl FnMut(&BTreeSet<Identity>)) -> Result<(), Fault> {
         for _ in 0..NOTES {
             if self.hand_over(&mut found)? {
@@ -151,7 +154,7 @@ impl Journal {
         Err(Fault::new("read notes", "other programs replace them without end"))
     }
 
-    /// Returns `false` if a note was gone, which may be in another list under a new name.
+    /// Returns `false` if a note was removed meanwhile. It may have been replaced by one with a new name.
     fn hand_over(&self, found: &mut impl FnMut(&BTreeSet<Identity>)) -> Result<bool, Fault> {
         let mut is_whole = true;
         for path in self.paths_of_others()? {
@@ -165,7 +168,7 @@ impl Journal {
         Ok(is_whole)
     }
 
-    /// The paths of the project's other notes. Another project may have the same beginning of names.
+    /// Returns the paths of the project's other notes. Notes of another project may have the same prefix.
     fn paths_of_others(&self) -> Result<Vec<PathBuf>, Fault> {
         let prefix = prefix(&self.project);
         let listed = fs::read_dir(&self.folder);
@@ -177,19 +180,20 @@ impl Journal {
         Ok(paths.filter(|path| *path != self.path).collect())
     }
 
-    /// Notes what is there, and what was renamed that no caller has read of yet: before the program starts, and if the note is left
-    /// for the next program, whose supervisor looks at the project first.
+    /// Writes the known places, and the renamed entries that no caller has been told of. This happens before
+    /// the program starts, and if the note stays for the next supervisor in the project.
     pub(super) fn write(
         &mut self,
         known: &BTreeSet<Identity>,
         moved: &Excerpt<Moved>,
     ) -> Result<(), Fault> {
-        let (project, known) = (self.project.clone(), Some(known.clone()));
+        let project = self.project.clone();
+        let known = Some(known.clone());
         let note = Note { project, known, moved: moved.clone() };
         self.put(&note).map_err(Fault::at(&format!("write `{}`", self.path.display())))
     }
 
-    /// Takes the note away, and leaves another where nobody has read yet of what was renamed.
+    /// Removes the note. If there are renamed entries that no caller has been told of, they get a new note.
     pub(super) fn end(self, unread: &Excerpt<Moved>) -> io::Result<()> {
         if !unread.is_empty() {
             let note = Note { project: self.project.clone(), known: None, moved: unread.clone() };
@@ -198,7 +202,8 @@ impl Journal {
         fs::remove_file(&self.path)
     }
 
-    /// Says something else in the note. A file is written once, so that a kill leaves the old note or the new one, or both.
+    /// Replaces the content of the note. A file is written once, so that a kill leaves the old note, the new
+    /// one, or both.
     fn put(&mut self, note: &Note) -> io::Result<()> {
         if !self.is_empty {
             let mut new = Self::create(&self.folder, &self.project)?;
@@ -212,9 +217,10 @@ impl Journal {
 }
 
 impl Note {
-    /// Reads a note. `None` stands for one that is not whole: its supervisor was killed while it wrote, and had started nothing.
+    /// Reads a note. Returns `None` if it is incomplete: its supervisor was killed while it wrote, and had
+    /// started nothing.
     ///
-    /// A whole note that cannot be read is an error, because its supervisor may have started anything.
+    /// A complete note that cannot be read is an error, because its supervisor may have started a program.
     fn read(file: &mut File, path: &Path) -> Result<Option<Self>, Fault> {
         let mut text = Vec::new();
         let read = file.take(LONGEST.saturating_add(1)).read_to_end(&mut text);
@@ -230,7 +236,7 @@ impl Note {
         })
     }
 
-    /// Returns the text of the note, which ends with what nothing in it can be.
+    /// Returns the text of the note with its end mark.
     fn text(&self) -> io::Result<Vec<u8>> {
         let text = [&serde_json::to_vec(self)?, END].concat();
         match u64::try_from(text.len()).is_ok_and(|length| length <= LONGEST) {
@@ -240,18 +246,19 @@ impl Note {
     }
 }
 
-/// Returns a problem with what to do about it.
+/// Returns a problem with advice.
 fn to_remove(problem: &str, path: &Path) -> String {
     let path = path.display();
     format!("{problem}; look for repositories that you did not make, and remove the note `{path}`")
 }
 
-/// Returns `true` for a file that was removed meanwhile, because its supervisor has ended.
+/// Returns `true` if the file was removed meanwhile, because its supervisor has ended.
 fn is_gone(file: &File) -> bool {
     file.metadata().is_ok_and(|metadata| metadata.nlink() == 0)
 }
 
-/// Locks a file that other programs lock for a moment, or longer where a large project is looked at.
+/// Waits for the lock of a file. Other programs hold it for a moment, or longer while they check a large
+/// project.
 fn wait_for(lock: &File, path: &Path) -> io::Result<()> {
     let begun = Instant::now();
     loop {
@@ -278,7 +285,8 @@ fn options() -> OpenOptions {
     options
 }
 
-/// A folder that belongs to this user alone: another one could make this launcher rename repositories.
+/// Makes the folder, or checks that only this user can write in it. Another user could make this launcher
+/// rename repositories.
 fn make_folder(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     let metadata = fs::symlink_metadata(folder)?;
@@ -289,19 +297,19 @@ fn make_folder(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// The file by which the programs of one project take turns at its notes.
+/// Returns the path of the lock for the notes of a project.
 fn lock_path(folder: &Path, project: &Path) -> PathBuf {
     folder.join(format!("lock-{}", number(project)))
 }
 
-/// The beginning of the names of a project's notes.
+/// Returns the prefix of the names of a project's notes.
 fn prefix(project: &Path) -> String {
     format!("{}-", number(project))
 }
 
-/// The number of a project.
+/// Returns the number of a project.
 fn number(project: &Path) -> String {
-    // FNV-1a: two projects with the same number are told apart by the path in the note.
+    // FNV-1a. If two projects have the same number, the path in the note distinguishes them.
     let bytes = project.as_os_str().as_bytes().iter();
     let number = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
@@ -309,7 +317,7 @@ fn number(project: &Path) -> String {
     format!("{number:016x}")
 }
 
-/// Renames what is new since the known places were found.
+/// Renames the places that are new since the known places were found.
 fn look_after(project: &Path, known: &BTreeSet<Identity>, path: &Path) -> Result<Survey, Fault> {
     let known = present(known, Survey::identities(project)?).ok_or_else(|| {
         let problem = "nothing in the project has the number that it had then";
@@ -318,8 +326,8 @@ fn look_after(project: &Path, known: &BTreeSet<Identity>, path: &Path) -> Result
     Survey::after(project, &known)
 }
 
-/// Returns those of the places that are there which were known before; `None` if there is none of them, because the file system
-/// gives out new numbers. A device may have another number after a restart, and is not compared.
+/// Returns the existing places that were known before. Returns `None` if there are none, because then the
+/// file system has new numbers. The device is not compared, because its number may change at a restart.
 fn present(known: &BTreeSet<Identity>, there: BTreeSet<Identity>) -> Option<BTreeSet<Identity>> {
     let is_same = |old: &Identity, new: &Identity| {
         (old.inode, old.born, &old.target) == (new.inode, new.born, &new.target)
@@ -333,11 +341,12 @@ fn present(known: &BTreeSet<Identity>, there: BTreeSet<Identity>) -> Option<BTre
 mod tests {
     use super::*;
 
-    /// A folder of notes, and a project with one repository.
+    /// A folder for notes, and a project with a repository.
     fn place() -> (tempfile::TempDir, PathBuf, PathBuf) {
         let outer = tempfile::tempdir_in("/var/tmp").unwrap();
         let root = outer.path().canonicalize().unwrap();
-        let (notes, project) = (root.join("notes"), root.join("project"));
+        let notes = root.join("notes");
+        let project = root.join("project");
         fs::create_dir_all(project.join("old/.git")).unwrap();
         (outer, notes, project)
     }
@@ -361,7 +370,7 @@ mod tests {
         let (_outer, notes, project) = place();
         let _note = kill(&notes, &project);
         for _ in 0..3 {
-            // Each of them is killed before it has written anything of its own.
+            // Each of them is killed before it has written a note of its own.
             let (journal, moved) = begin(&notes, &project);
             assert_eq!(moved, ["new/.git"]);
             drop(journal.unwrap());
@@ -372,7 +381,7 @@ mod tests {
         assert!(project.join("old/.git").exists() && !project.join("new/.git").exists());
     }
 
-    /// What is done to the note of a killed supervisor, and whether the next start is refused.
+    /// Changes the note of a killed supervisor, and checks whether the next start is refused.
     #[test]
     fn a_note_that_cannot_be_read_counts_as_one_that_may_have_started_anything() {
         let end = |text: &str, end: &str| [text, end].concat();

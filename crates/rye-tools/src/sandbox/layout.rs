@@ -1,54 +1,56 @@
-//! The parts of a project that programs do not change.
+//! The layout of a project: its parts that programs cannot change.
 
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::encoded;
+use super::path_encoding;
 
-/// The providers of a project, which decide to which servers prompts go. A walk cannot guard them where they are not there yet.
+/// The providers of a project, which decide the servers that receive prompts. A missing folder cannot be
+/// protected by a survey.
 pub(crate) const PROVIDERS: &str = ".ai/tools/rye/agent/providers";
 
-/// The policy of a project, and its record: read-only for programs as whole folders.
+/// The policy and the records of a project. They are read-only for programs.
 pub(crate) const POLICY: [&str; 4] = [".ai/config", ".ai/rye.lock", ".ai/threads", PROVIDERS];
 
-/// The folder that leads to it: nothing is made or replaced directly in it.
+/// The folder that contains them. Its direct entries cannot be made or replaced.
 pub(crate) const PINNED: &str = ".ai";
 
-/// The folders on the way to policy that are not directly in it, in their order: a mount of its own keeps each in its place.
+/// The folders between it and the deeper policy, outermost first. A mount keeps each in its place.
 #[cfg(target_os = "linux")]
 const HELD: [&str; 2] = [".ai/tools/rye", ".ai/tools/rye/agent"];
 
-/// One file or folder, whatever it is called.
+/// The identity of a file or folder, independent of its name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct Identity {
     pub(super) device: u64,
     pub(super) inode: u64,
-    /// When it was made, where the file system keeps that.
+    /// The time of its creation, if the file system has it.
     pub(super) born: Option<(i64, u32)>,
-    /// The target of a link, because a link that is made anew may get the number of the old one.
+    /// The target of a link, because a new link may get the number of the old one.
     pub(super) target: Option<String>,
 }
 
-/// A place that stays as it is.
+/// A path that programs cannot change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Guarded {
-    #[serde(with = "encoded::one")]
+    #[serde(with = "path_encoding::one")]
     pub(super) path: PathBuf,
-    /// What is there, where nothing else will do.
+    /// The expected identity, if the path must still be the same entry.
     pub(super) identity: Option<Identity>,
 }
 
-/// What is made read-only in a project, in the order in which it is mounted.
+/// The read-only parts of a project, in the order of the mounts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Layout {
-    /// Folders in which nothing is made or replaced. A guard over a file alone would be gone once that is replaced.
-    #[serde(with = "encoded::many")]
+    /// Folders whose entries cannot be made or replaced. A mount over a single file would be lost if the file
+    /// is replaced.
+    #[serde(with = "path_encoding::many")]
     pub(super) pinned: Vec<PathBuf>,
-    /// The folders in those that programs may change, and not move.
-    #[serde(with = "encoded::many")]
+    /// Folders in them that programs may change, but not move.
+    #[serde(with = "path_encoding::many")]
     pub(super) open: Vec<PathBuf>,
-    /// Files and whole folders that stay as they are.
+    /// Read-only files and folders.
     pub(super) guarded: Vec<Guarded>,
 }
 
@@ -61,7 +63,7 @@ impl Layout {
 
 #[cfg(target_os = "linux")]
 impl Layout {
-    /// The layout of a project, with the repositories that were found in it as its first guards.
+    /// Returns the layout of a project. The guards of its repositories come first.
     pub(super) fn new(plan: &super::Plan, repositories: Vec<Guarded>) -> Self {
         let project = &plan.project;
         let is_plain = |path: &PathBuf| {

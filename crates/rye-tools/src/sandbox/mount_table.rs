@@ -8,18 +8,18 @@ use std::path::PathBuf;
 use nix::mount::MsFlags;
 use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 
-/// One mount: where it is, and the flags that it must keep, because whoever made them may not have been us.
+/// A mount, with its place and the flags that it must keep, because another process may have made it.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Mounted {
+pub(super) struct Mount {
     number: u64,
     pub(super) place: PathBuf,
     pub(super) flags: MsFlags,
 }
 
-impl Mounted {
-    /// Returns `false` if another mount covers this one, so that no path leads to it any more.
+impl Mount {
+    /// Returns `false` if another mount covers this one, so that no path leads to it.
     ///
-    /// A kernel that numbers no mounts in its answer, before 5.8, counts as one where each can be reached.
+    /// Kernels before 5.8 do not report mount ids. There, every mount counts as reachable.
     pub(super) fn is_reached(&self) -> bool {
         let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
         match statx(CWD, &self.place, flags, StatxFlags::MNT_ID) {
@@ -34,19 +34,19 @@ impl Mounted {
     }
 }
 
-pub(super) fn mounted() -> io::Result<Vec<Mounted>> {
+pub(super) fn list_mounts() -> io::Result<Vec<Mount>> {
     let table = std::fs::read("/proc/self/mountinfo")?;
     Ok(table.split(|byte| *byte == b'\n').filter_map(row).collect())
 }
 
-/// Reads `ID PARENT MAJOR:MINOR ROOT PLACE FLAGS …`.
-fn row(line: &[u8]) -> Option<Mounted> {
+/// Parses `ID PARENT MAJOR:MINOR ROOT PLACE FLAGS …`.
+fn row(line: &[u8]) -> Option<Mount> {
     let mut fields = line.split(|byte| *byte == b' ');
     let number = std::str::from_utf8(fields.next()?).ok()?.parse().ok()?;
     let mut fields = fields.skip(3);
-    let place = PathBuf::from(OsString::from_vec(unescaped(fields.next()?)));
+    let place = PathBuf::from(OsString::from_vec(unescape(fields.next()?)));
     let flags = std::str::from_utf8(fields.next()?).ok()?;
-    Some(Mounted { number, place, flags: flags.split(',').filter_map(flag).collect() })
+    Some(Mount { number, place, flags: flags.split(',').filter_map(flag).collect() })
 }
 
 fn flag(name: &str) -> Option<MsFlags> {
@@ -62,8 +62,8 @@ fn flag(name: &str) -> Option<MsFlags> {
     })
 }
 
-/// Blanks and the like are written as a backslash and three octal digits.
-fn unescaped(text: &[u8]) -> Vec<u8> {
+/// Decodes a path, in which spaces and similar characters are a backslash and three octal digits.
+fn unescape(text: &[u8]) -> Vec<u8> {
     let mut plain = Vec::with_capacity(text.len());
     let mut rest = text;
     while let Some((first, after)) = rest.split_first() {
@@ -94,7 +94,7 @@ mod tests {
             MsFlags::MS_RDONLY | MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_RELATIME;
         assert_eq!(
             row(line),
-            Some(Mounted { number: 28, place: PathBuf::from("/mnt/a b\\c"), flags })
+            Some(Mount { number: 28, place: PathBuf::from("/mnt/a b\\c"), flags })
         );
         assert_eq!(row(b""), None);
         assert_eq!(row(b"28 27 0:25 /"), None);

@@ -1,5 +1,5 @@
-//! The files that a program sees: everything as it is and read-only, keys covered, the project and a folder for temporary
-//! files open.
+//! The mounts of a program: all files read-only, secrets covered, and the project and a temporary folder
+//! writable.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -14,22 +14,22 @@ use nix::sys::statvfs::{FsFlags, statvfs};
 
 use super::confine::DEVICES;
 use super::fault::Fault;
-use super::mount_table::{Mounted, mounted};
+use super::mount_table::{Mount, list_mounts};
 use super::{Home, Plan, guards};
 
-/// Where programs expect a folder for temporary files.
+/// The folder where programs expect to write temporary files.
 pub(super) const TEMPORARY: &str = "/tmp";
 
-/// How many numbers of processes the system keeps for itself in each namespace.
+/// The number of process ids that the kernel reserves in each namespace.
 const RESERVED: u64 = 300;
 
-/// Makes them. Returns the place of a guard that found nothing there any more, if there is one.
+/// Makes the mounts. Returns the path of a guard whose target is gone, if there is one.
 pub(super) fn make(plan: &Plan) -> Result<Option<PathBuf>, Fault> {
     if plan.project.parent().is_none() {
         return Err(Fault::new("keep the rest read-only", "the project is the whole machine"));
     }
     unshare(CloneFlags::CLONE_NEWNS).map_err(Fault::at_call("make a namespace of mounts"))?;
-    // A folder that is entered now would lead to what is covered below, for everybody who sees this process.
+    // The working directory could lead every process that sees this one into a covered folder.
     std::env::set_current_dir("/").map_err(Fault::at("leave the folder"))?;
     let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
     call(None, Path::new("/"), None, private, None)?;
@@ -54,11 +54,11 @@ pub(super) fn make(plan: &Plan) -> Result<Option<PathBuf>, Fault> {
     Ok(None)
 }
 
-/// What is mounted elsewhere, opened while it can still be reached.
+/// The files to mount elsewhere, opened while they can still be reached.
 struct Sources {
-    /// The launcher itself, should it lie among temporary files.
+    /// The launcher, if it is in the temporary folder.
     launcher: Option<(PathBuf, File)>,
-    /// What is shown of the home folder.
+    /// The visible parts of home folders.
     shown: Vec<(PathBuf, File)>,
     project: File,
     scratch: File,
@@ -74,7 +74,7 @@ impl Sources {
         let opened = |path: PathBuf| Ok((path.clone(), handle(&path)?));
         let shown = plan.homes_to_cover().flat_map(|home| home.shown.clone());
         Ok(Self {
-            // What is gone by now is not shown.
+            // A path that is gone is left out.
             shown: shown.filter_map(|path| Some((path.clone(), handle(&path).ok()?))).collect(),
             launcher: launcher.map(opened).transpose()?,
             project: handle(&plan.project)?,
@@ -92,7 +92,7 @@ fn handle(path: &Path) -> Result<File, Fault> {
     opened.map_err(Fault::at(&format!("open `{}`", path.display())))
 }
 
-/// A device that every machine has. One without it has no such sandbox.
+/// Opens a device. A machine without it does not support this sandbox.
 fn device(name: &str) -> Result<File, Fault> {
     let path = Path::new("/dev").join(name);
     match path.exists() {
@@ -112,7 +112,7 @@ fn call(
         .map_err(Fault::at_call(&format!("mount `{}`", target.display())))
 }
 
-/// Mounts what was opened, where it may have been covered in between.
+/// Mounts an open file. Its own path may be covered by now.
 fn place(source: &File, target: &Path) -> Result<(), Fault> {
     let path = PathBuf::from(format!("/proc/self/fd/{}", source.as_raw_fd()));
     if !target.exists() {
@@ -122,7 +122,7 @@ fn place(source: &File, target: &Path) -> Result<(), Fault> {
     call(Some(&path), target, None, MsFlags::MS_BIND | MsFlags::MS_REC, None)
 }
 
-/// Makes something to mount over, which is only needed below a folder for temporary files that is new and empty.
+/// Makes an empty target for a mount. This is only needed below a new temporary folder.
 fn stand_in(target: &Path, is_folder: bool) -> io::Result<()> {
     if is_folder {
         return fs::create_dir_all(target);
@@ -131,15 +131,15 @@ fn stand_in(target: &Path, is_folder: bool) -> io::Result<()> {
     File::create(target).map(drop)
 }
 
-/// Puts the call's own folder where programs expect one that they can write.
+/// Mounts the call's own folder as the usual temporary folder.
 fn temporary(sources: &Sources) -> Result<(), Fault> {
     let usual = Path::new(TEMPORARY);
     if usual.is_dir() { place(&sources.temporary, usual) } else { Ok(()) }
 }
 
-/// Puts an empty folder over a home folder.
+/// Covers a home folder with an empty one.
 fn cover_home(home: &Home) -> Result<(), Fault> {
-    // A home folder among temporary files or shared memory was covered with them.
+    // A home folder in the temporary folder or in shared memory was covered with it.
     fs::create_dir_all(&home.folder)
         .map_err(Fault::at(&format!("make `{}`", home.folder.display())))?;
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
@@ -154,7 +154,7 @@ fn link_in_home(home: &Home) -> Result<(), Fault> {
     })
 }
 
-/// Only devices that give nothing of the machine away.
+/// Mounts a new `/dev` with devices that reveal nothing about the machine.
 fn devices(sources: &Sources) -> Result<(), Fault> {
     let folder = Path::new("/dev");
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NOEXEC;
@@ -173,11 +173,11 @@ fn devices(sources: &Sources) -> Result<(), Fault> {
     call(None, &shared, Some("tmpfs"), flags, Some("mode=1777,size=64m"))
 }
 
-/// The processes of this namespace alone, and no more of them than may be.
+/// Mounts `/proc` for the processes of this namespace, and limits their number.
 fn processes(plan: &Plan) -> Result<(), Fault> {
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
     call(None, Path::new("/proc"), Some("proc"), flags, None)?;
-    // Kernels before 6.14 have one number for the machine, which is not ours to change and is read-only or refused.
+    // Before 6.14, the limit applies to the whole machine and cannot be changed here.
     let file = Path::new("/proc/sys/kernel/pid_max");
     if is_own_limit() {
         let most = plan.bounds.kernel_processes().saturating_add(RESERVED).to_string();
@@ -196,7 +196,7 @@ fn is_own_limit() -> bool {
     (major, minor) >= (6, 14)
 }
 
-/// Puts nothing over what is not to be read.
+/// Covers a hidden path with an empty file or folder.
 fn cover(path: &Path, null: &File) -> Result<(), Fault> {
     let Ok(metadata) = fs::symlink_metadata(path) else { return Ok(()) };
     if !metadata.is_dir() {
@@ -206,14 +206,14 @@ fn cover(path: &Path, null: &File) -> Result<(), Fault> {
     call(None, path, Some("tmpfs"), flags, Some("mode=555,size=4k"))
 }
 
-/// Makes every mount read-only but those that are to be written, and sees that it worked.
+/// Makes every mount read-only except for the writable ones, and checks the result.
 fn read_only(plan: &Plan) -> Result<(), Fault> {
-    let mounts = mounted().map_err(Fault::at("read the list of mounts"))?;
-    let closed = |one: &&Mounted| !is_open(plan, &one.place) && one.is_reached();
-    let closed: Vec<&Mounted> = mounts.iter().filter(closed).collect();
+    let mounts = list_mounts().map_err(Fault::at("read the list of mounts"))?;
+    let closed = |one: &&Mount| !is_open(plan, &one.place) && one.is_reached();
+    let closed: Vec<&Mount> = mounts.iter().filter(closed).collect();
     for one in closed.iter().filter(|one| !one.flags.contains(MsFlags::MS_RDONLY)) {
         let flags = MsFlags::MS_REMOUNT | MsFlags::MS_BIND | MsFlags::MS_RDONLY | one.flags;
-        // Whether it worked is looked at below, for all.
+        // The result is checked below, for all mounts.
         let _told = call(None, &one.place, None, flags, None);
     }
     let writable = closed.into_iter().find(|one| is_writable(one));
@@ -226,8 +226,9 @@ fn read_only(plan: &Plan) -> Result<(), Fault> {
     }
 }
 
-/// The system writes to devices whatever the mount says, so that those do not count.
-fn is_writable(one: &Mounted) -> bool {
+/// Returns `true` if the mount is writable. Devices do not count, because the kernel writes to them on every
+/// mount.
+fn is_writable(one: &Mount) -> bool {
     statvfs(&one.place).is_ok_and(|it| !it.flags().contains(FsFlags::ST_RDONLY))
 }
 

@@ -1,5 +1,5 @@
-//! The launcher's orders for one program. They come to the launcher on its standard input, before the program's own, and not on
-//! its command line, which has a limit and which every user of the machine can read.
+//! The launcher's plan for a program. It is sent on standard input, before the program's own input. A command
+//! line has a length limit and is visible to every user of the machine.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -10,85 +10,87 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Bounds, Layout, Mode, encoded};
+use super::{Bounds, Layout, Mode, path_encoding};
 
-/// How long a program may take to end after it was asked to.
+/// The time between a request to end and the forced end.
 pub(crate) const GRACE: Duration = Duration::from_secs(2);
 
-/// The longest plan that the launcher reads, in bytes.
+/// The size of the largest plan that the launcher reads, in bytes.
 #[cfg(target_os = "linux")]
 const LONGEST: usize = 64 * 1024 * 1024;
 
-/// How one program is confined and ended. Paths are absolute and free of links.
+/// The confinement and the limits of a program. Paths are absolute and without links.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Plan {
     pub(crate) mode: Mode,
-    /// Whether the program may use the network.
+    /// `true` if the program may use the network.
     pub(crate) network: bool,
-    /// What the program may change.
-    #[serde(with = "encoded::one")]
+    /// The project, which the program may change.
+    #[serde(with = "path_encoding::one")]
     pub(crate) project: PathBuf,
-    /// Where the program starts, in the project.
-    #[serde(with = "encoded::one")]
+    /// The working directory, in the project.
+    #[serde(with = "path_encoding::one")]
     pub(crate) cwd: PathBuf,
-    /// What the program finds in its environment beside what the launcher does.
+    /// Environment variables beside those of the launcher.
     pub(crate) environment: BTreeMap<String, String>,
-    /// The folder of this call, outside of the project, which the program may read.
-    #[serde(with = "encoded::one")]
+    /// The folder of the call, outside of the project. The program may read it.
+    #[serde(with = "path_encoding::one")]
     pub(crate) scratch: PathBuf,
-    /// The folder for temporary files, in `scratch`, which the program may change.
-    #[serde(with = "encoded::one")]
+    /// The folder for temporary files, in `scratch`. The program may change it.
+    #[serde(with = "path_encoding::one")]
     pub(crate) temporary: PathBuf,
-    /// The home folders that are covered, the operator's first.
+    /// The home folders to cover, the operator's first.
     pub(crate) homes: Vec<Home>,
-    /// What nobody is to read.
-    #[serde(with = "encoded::many")]
+    /// Files and folders that the program may not read.
+    #[serde(with = "path_encoding::many")]
     pub(crate) hidden: Vec<PathBuf>,
-    /// The parts of the project that stay as they are, which the supervisor fills in right before a start.
+    /// The read-only parts of the project. The supervisor adds them right before a start.
     #[serde(default)]
     pub(crate) layout: Layout,
-    /// The folder of the notes that outlive a supervisor; none for a program that only tries the sandbox out.
-    #[serde(with = "encoded::optional")]
+    /// The folder of the notes that survive a supervisor. `None` for a test of the sandbox.
+    #[serde(with = "path_encoding::optional")]
     pub(crate) journal: Option<PathBuf>,
-    /// The lock that the supervisor shares for as long as anything of the program lives; none for a program of no thread.
-    #[serde(default, with = "encoded::optional")]
+    /// The lock that the supervisor shares while processes of the program live. `None` for a program outside
+    /// of a thread.
+    #[serde(default, with = "path_encoding::optional")]
     pub(crate) tools_lock: Option<PathBuf>,
-    /// Whether the caller reads the supervisor's account once the program has ended.
+    /// `true` if the caller reads the supervisor's account after the end of the program.
     pub(crate) is_awaited: bool,
-    /// Whether the program reads what the caller writes; otherwise its standard input is empty.
+    /// `true` if the program reads the caller's input. Otherwise its standard input is empty.
     pub(crate) reads_input: bool,
     /// The bubblewrap program, for that mode.
-    #[serde(with = "encoded::optional")]
+    #[serde(with = "path_encoding::optional")]
     pub(crate) bubblewrap: Option<PathBuf>,
-    /// After how many milliseconds the launcher ends the program by itself, should its caller not.
+    /// The milliseconds after which the launcher ends the program, if the caller does not.
     pub(crate) deadline_ms: u64,
-    /// How many milliseconds lie between asking a program to end and ending it.
+    /// The milliseconds between a request to end and the forced end.
     pub(crate) grace_ms: u64,
-    /// The most memory and processes of the call.
+    /// The limits of memory and processes.
     pub(crate) bounds: Bounds,
-    /// The most bytes of one file that is written.
+    /// The size of the largest file that may be written, in bytes.
     pub(crate) file_bytes: u64,
 }
 
 impl Plan {
-    /// Returns the file that is there for as long as the caller waits for the result.
-    pub(crate) fn awaited(&self) -> PathBuf {
+    /// Returns the path of the file that exists while the caller waits for the result.
+    pub(crate) fn awaited_path(&self) -> PathBuf {
         self.scratch.join("awaited")
     }
 
-    /// Returns the file that is there once nothing of the program is left, while the launcher looks at the project.
-    pub(crate) fn ended(&self) -> PathBuf {
+    /// Returns the path of the file that exists once all processes of the program have ended, while the
+    /// launcher checks the project.
+    pub(crate) fn ended_path(&self) -> PathBuf {
         self.scratch.join("ended")
     }
 
-    /// The bytes that the launcher reads first: the length of the plan, a line end, and the plan.
+    /// Returns the frame that the launcher reads first: the length of the plan, a line end, and the plan.
     pub(crate) fn frame(&self) -> io::Result<Vec<u8>> {
         let plan = serde_json::to_vec(self)?;
         Ok([format!("{}\n", plan.len()).as_bytes(), &plan].concat())
     }
 
-    /// Reads a frame and not one byte more: what follows is the program's.
+    /// Reads a frame, and not one byte more, because the rest belongs to the program.
     #[cfg(target_os = "linux")]
     pub(crate) fn read(mut from: impl io::Read) -> io::Result<Self> {
         let mut length = 0_usize;
@@ -112,37 +114,37 @@ impl Plan {
     }
 }
 
-/// A home folder, of which a program sees only some places, and the project where that is one of them.
+/// A covered home folder, in which a program sees only some paths, and the project if it is there.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Home {
-    #[serde(with = "encoded::one")]
+    #[serde(with = "path_encoding::one")]
     pub(crate) folder: PathBuf,
-    /// The places that are seen, none of them in another.
-    #[serde(with = "encoded::many")]
+    /// The visible paths. None is inside of another.
+    #[serde(with = "path_encoding::many")]
     pub(crate) shown: Vec<PathBuf>,
     /// Links below the folder.
     pub(crate) links: Vec<Link>,
 }
 
-/// A link, and the place that it leads to.
+/// A link with its target.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Link {
-    #[serde(with = "encoded::one")]
+    #[serde(with = "path_encoding::one")]
     pub(crate) path: PathBuf,
-    #[serde(with = "encoded::one")]
+    #[serde(with = "path_encoding::one")]
     pub(crate) place: PathBuf,
 }
 
 #[cfg(target_os = "linux")]
 impl Plan {
-    /// The home folders, but for those that lie where another folder for temporary files is put anyway.
+    /// Returns the home folders, except for those in the temporary folder, which is covered anyway.
     pub(super) fn homes_to_cover(&self) -> impl Iterator<Item = &Home> {
         self.homes.iter().filter(|home| !home.folder.starts_with(super::mounts::TEMPORARY))
     }
 
-    /// Returns `true` for a place that cannot be seen, because a home folder is covered.
+    /// Returns `true` for a path that is invisible because a home folder is covered.
     pub(super) fn is_covered(&self, place: &Path) -> bool {
         let is_covered = self.homes_to_cover().any(|home| home.covers(place));
         is_covered && !place.starts_with(&self.project)
@@ -151,7 +153,7 @@ impl Plan {
 
 #[cfg(target_os = "linux")]
 impl Home {
-    /// Returns `true` for a place below the folder that is not shown.
+    /// Returns `true` for an invisible path below the folder.
     pub(super) fn covers(&self, place: &Path) -> bool {
         place.starts_with(&self.folder) && !self.shown.iter().any(|shown| place.starts_with(shown))
     }

@@ -1,4 +1,4 @@
-//! A program that tries to get out, by which it is known whether a sandbox holds on this machine.
+//! A program that attempts to escape, as a test of the sandbox on this machine.
 
 use std::ffi::OsString;
 use std::fs;
@@ -13,10 +13,12 @@ use nix::libc::{
 use super::fault::Fault;
 use super::launch::HELD;
 
-/// Tries to get out. Says on standard output that it was held, or what it could do and should not, or could not and should.
+/// Attempts to escape. Reports on standard output that the sandbox held, or lists the actions that should
+/// have failed or succeeded.
 ///
-/// `words` are the folder that it may write, the one that it may not, what it may not read, and, in a whole sandbox, a repository
-/// of its project. An attempt that fails because something is used up says nothing of the sandbox, and is a fault.
+/// `words` are a writable folder, a closed folder, a hidden file and, in a whole sandbox, a repository of the
+/// project. An attempt that fails because a resource is exhausted is a fault, because it proves nothing about
+/// the sandbox.
 pub(super) fn probe(words: &[OsString]) -> Result<u8, Fault> {
     let [open, closed, secret, repositories @ ..] = words else { return Ok(2) };
     let write = |folder: &OsString| fs::write(Path::new(folder).join("probe"), "");
@@ -46,7 +48,7 @@ pub(super) fn probe(words: &[OsString]) -> Result<u8, Fault> {
     Ok(1)
 }
 
-/// An empty file stands in the place of a hidden one.
+/// Treats an empty file as missing, because an empty file covers a hidden one.
 fn refuse_empty(text: &[u8]) -> io::Result<()> {
     if text.is_empty() { Err(io::ErrorKind::NotFound.into()) } else { Ok(()) }
 }
@@ -60,7 +62,7 @@ fn succeeds(action: &str, attempt: io::Result<()>) -> Result<bool, Fault> {
     }
 }
 
-/// Returns `true` for an error that has its cause in what is used up or late, and not in a rule.
+/// Returns `true` for errors of exhausted resources or timeouts, as opposed to a rule.
 fn is_used_up(error: &io::Error) -> bool {
     const ERRORS: [i32; 11] =
         [EAGAIN, EBUSY, EDQUOT, EINTR, EIO, EMFILE, ENFILE, ENOBUFS, ENOMEM, ENOSPC, ETIMEDOUT];

@@ -1,4 +1,4 @@
-//! Renaming what `git` or `rye` would take orders from to names that they do not look for. Nothing is deleted.
+//! Renaming of entries that `git` or `rye` would obey, to names that they ignore. Nothing is deleted.
 
 use std::ffi::{CStr, CString, OsStr};
 use std::fs::{self, OpenOptions, Permissions};
@@ -16,18 +16,20 @@ use rustix::io::Errno;
 
 use super::identity::if_there;
 
-/// How many names are tried. Nobody can take the second and later ones beforehand, because they are random.
+/// The number of names to try. The names after the first are random, so that no program can take them in
+/// advance.
 const NAMES: usize = 8;
 
-/// The most bytes of an old name that a new one begins with.
+/// The longest part of an old name in a new one, in bytes.
 const LONGEST_NAME: usize = 200;
 
-/// The longest file that names a folder, in bytes.
+/// The size of the largest `commondir` file that is read, in bytes.
 const LONGEST: u64 = 64 * 1024;
 
-/// Renames an entry, say `.git` to `.git.quarantined`, and returns its new name; `None` if it is gone.
+/// Renames an entry, for example `.git` to `.git.quarantined`, and returns its new name, or `None` if it is
+/// gone.
 ///
-/// A folder that was closed against writing is opened for this moment.
+/// A read-only folder is made writable for that moment.
 pub(super) fn rename(folder: impl AsFd, name: &CStr) -> Result<Option<CString>, Errno> {
     let before = Mode::from_raw_mode(fstat(&folder)?.st_mode);
     let mut is_opened = false;
@@ -50,19 +52,19 @@ pub(super) fn rename(folder: impl AsFd, name: &CStr) -> Result<Option<CString>, 
     Err(Errno::EXIST)
 }
 
-/// The plain name first, which is the easiest to find.
+/// Returns the new name. The first has no random ending, so that it is easy to find.
 fn new_name(name: &CStr, number: usize) -> Result<CString, Errno> {
     let base = name.to_bytes();
     let base = base.get(..LONGEST_NAME).unwrap_or(base);
     let ending = match number {
         0 => String::new(),
-        // Keyed by random numbers of the system.
+        // The hash is keyed with random numbers of the system.
         _ => format!("-{:016x}", RandomState::new().hash_one(number)),
     };
     CString::new([base, b".quarantined", ending.as_bytes()].concat()).map_err(|_| Errno::INVAL)
 }
 
-/// Opens a folder that its owner closed, and leaves it open to its owner.
+/// Opens a folder that is closed to its owner, and leaves it open to its owner.
 pub(super) fn open_closed(folder: impl AsFd, name: &CStr) -> Result<Option<OwnedFd>, Errno> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let Some(closed) = if_there(openat(folder, name, flags, Mode::empty()))? else {
@@ -75,14 +77,14 @@ pub(super) fn open_closed(folder: impl AsFd, name: &CStr) -> Result<Option<Owned
     openat(CWD, path, flags, Mode::empty()).map(Some)
 }
 
-/// Opens a folder of the project without following a link.
+/// Opens a folder of the project without following links.
 pub(super) fn open_below(project: &Path, path: &Path) -> Result<Option<OwnedFd>, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let place = project.join(path);
     if_there(openat2(CWD, &place, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS))
 }
 
-/// The folder that the `commondir` of a repository names, free of links as far as it is there.
+/// Returns the folder that the `commondir` of a repository names, without links, if it exists.
 pub(super) fn common_folder(repository: &Path) -> Option<PathBuf> {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let flags = i32::try_from(flags.bits()).ok()?;

@@ -1,30 +1,30 @@
-//! Which sandbox there is, and what it does not keep in.
+//! The sandbox on this machine, and its gaps.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// What stands around a program, strongest first.
+/// The modes of the sandbox, strongest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Mode {
-    /// Namespaces made by bubblewrap; Landlock and seccomp inside.
+    /// Namespaces made by bubblewrap, with Landlock and seccomp.
     Bubblewrap,
-    /// The same namespaces made by Rye's own launcher; Landlock and seccomp inside.
+    /// The same namespaces made by Rye's own launcher, with Landlock and seccomp.
     Namespaces,
-    /// Landlock and seccomp alone, for machines that give no namespaces.
+    /// Landlock and seccomp alone, for machines without namespaces.
     Landlock,
-    /// Nothing but a minimal environment and limits of time and output.
+    /// Only a minimal environment, and limits of time and output.
     None,
 }
 
 impl Mode {
-    /// All of them, strongest first.
+    /// All modes, strongest first.
     pub const ALL: [Self; 4] = [Self::Bubblewrap, Self::Namespaces, Self::Landlock, Self::None];
 
-    /// `bubblewrap`, `namespaces`, `landlock` or `none`.
+    /// Returns `bubblewrap`, `namespaces`, `landlock` or `none`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -35,13 +35,14 @@ impl Mode {
         }
     }
 
-    /// Whether it keeps everything that SPEC 5.6 asks for, so that `sandbox: required` is satisfied.
+    /// Returns `true` if the mode confines everything that SPEC 5.6 requires, and so satisfies `sandbox:
+    /// required`.
     #[must_use]
     pub const fn is_whole(self) -> bool {
         matches!(self, Self::Bubblewrap | Self::Namespaces)
     }
 
-    /// What it does not keep in, in words for the operator.
+    /// Returns the gaps of the mode, as sentences for the operator.
     #[must_use]
     pub const fn gaps(self) -> &'static [&'static str] {
         match self {
@@ -68,21 +69,21 @@ impl fmt::Display for Mode {
     }
 }
 
-/// What the operator wants of a sandbox.
+/// The operator's policy for the sandbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 #[non_exhaustive]
 pub enum Policy {
-    /// No sandbox, whatever the machine can do.
+    /// No sandbox, even if the machine supports one.
     Off,
-    /// The strongest that the machine can do, be it none.
+    /// The strongest sandbox that the machine supports, or none.
     #[default]
     Preferred,
-    /// One that [is whole](Mode::is_whole), or nothing is started.
+    /// A [whole](Mode::is_whole) sandbox. Without one, no program is started.
     Required,
 }
 
 impl Policy {
-    /// `off`, `preferred` or `required`.
+    /// Returns `off`, `preferred` or `required`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -109,7 +110,7 @@ impl FromStr for Policy {
     }
 }
 
-/// A text that is no [`Policy`].
+/// A text that is not a [`Policy`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is no wish for a sandbox; write `off`, `preferred` or `required`")]
 #[non_exhaustive]
@@ -117,15 +118,15 @@ pub struct PolicyError {
     text: String,
 }
 
-/// A mode that was tried and is not used, with the reason.
+/// A mode that is not used, with the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Finding {
     pub(crate) mode: Mode,
     pub(crate) reason: String,
 }
 
-/// The sandbox could not be tried out, so that it is not known which mode works here. No program is started, because a weaker mode
-/// than necessary would be no sandbox.
+/// The error of a test that was not possible, so that it is unknown which mode works here. No program is
+/// started, because a weaker mode than necessary would be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the sandbox could not be tried out, so that no program is started: {reasons}; mend that and try again"
@@ -143,7 +144,7 @@ impl ProbeError {
     }
 }
 
-/// Which sandbox programs get on this machine, why no stronger one, and what to do about it.
+/// The sandbox of programs on this machine, with the reasons against stronger ones, and advice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
     policy: Policy,
@@ -156,30 +157,30 @@ impl Report {
         Self { policy, mode, passed_over }
     }
 
-    /// What the operator wants.
+    /// Returns the operator's policy.
     #[must_use]
     pub fn policy(&self) -> Policy {
         self.policy
     }
 
-    /// What programs get, where they are started at all.
+    /// Returns the mode of programs, if any may be started.
     #[must_use]
     pub fn mode(&self) -> Mode {
         self.mode
     }
 
-    /// Whether programs are started at all: `sandbox: required` refuses where the sandbox is not whole.
+    /// Returns `true` if programs may be started. `sandbox: required` allows it only in a whole sandbox.
     #[must_use]
     pub fn may_start(&self) -> bool {
         self.policy != Policy::Required || self.mode.is_whole()
     }
 
-    /// The stronger modes that are not used, strongest first, each with the reason.
+    /// Returns the stronger modes that are not used, strongest first, each with the reason.
     pub fn passed_over(&self) -> impl Iterator<Item = (Mode, &str)> {
         self.passed_over.iter().map(|finding| (finding.mode, finding.reason.as_str()))
     }
 
-    /// What would make it stronger; `None` where it is whole or was switched off.
+    /// Returns advice for a stronger sandbox. Returns `None` if it is whole or switched off.
     #[must_use]
     pub fn advice(&self) -> Option<&'static str> {
         if self.mode.is_whole() || self.policy == Policy::Off {
@@ -194,7 +195,7 @@ impl Report {
 }
 
 impl fmt::Display for Report {
-    /// Several lines: the mode, what it does not keep in, why no stronger one is used, and what to do.
+    /// Writes several lines: the mode, its gaps, the reasons against stronger ones, and advice.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "sandbox: {} (wanted: {})", self.mode, self.policy)?;
         if !self.may_start() {

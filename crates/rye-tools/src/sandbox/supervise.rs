@@ -1,7 +1,7 @@
-//! The process between the caller and the program: whatever happens, nothing of the program outlives it.
+//! The supervisor: the process between the caller and the program. No process of the program outlives it.
 //!
-//! It has one thread, because namespaces are entered by processes that have one, and because only such a process can be split in
-//! two. It waits on a descriptor for signals.
+//! It has a single thread, because only a process with one thread can enter namespaces and fork. It waits for
+//! signals on a descriptor.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -19,41 +19,41 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{Pid, close, dup2_stdin, getppid};
 
 use super::account::Account;
-use super::aftermath::Aftermath;
 use super::control_group::ControlGroup;
 use super::fault::Fault;
-use super::handover::{self, Below, Channel, Inherited, Standing};
+use super::handover::{self, Channel, Inherited, SandboxProcess, SetupReport};
 use super::launch::{self, CONFINE, LAUNCH};
+use super::project_check::ProjectCheck;
 use super::usage::UsageWatch;
 use super::{Layout, Mode, Plan, bubblewrap, confine, descendants, init};
 use crate::temporary;
 
-/// How often it looks whether its caller is still there.
+/// The interval of the checks for the caller.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Reads the plan, runs the program to its end, looks after the project, and leaves an account for the caller.
+/// Reads the plan, runs the program to its end, checks the project, and writes the account for the caller.
 pub(super) fn supervise(program: &[OsString]) -> Result<u8, Fault> {
     close_all_but(None);
     let caller = getppid();
-    let signals = blocked()?;
+    let signals = block_signals()?;
     prctl::set_child_subreaper(true).map_err(Fault::at("take in orphans"))?;
     let input = std::io::stdin().as_fd().try_clone_to_owned();
     let input = input.map_err(Fault::at("read the plan"))?;
     let mut plan = Plan::read(File::from(input)).map_err(Fault::at("read the plan"))?;
-    // The folder of the call is in use, also when the caller is gone.
+    // The lock marks the folder of the call as used, even if the caller is gone.
     let _held = temporary::hold(&plan.scratch).map_err(Fault::at("find the folder of the call"))?;
     let _tools = hold_tools_lock(&plan, caller)?;
     let mut account = Account::default();
-    let done = watched(&mut plan, program, (caller, &signals), &mut account);
+    let done = supervise_program(&mut plan, program, (caller, &signals), &mut account);
     if plan.is_awaited {
-        // A caller that has left its call has taken the folder away.
+        // A caller that has abandoned the call has removed the folder.
         let _left = account.write(&plan.scratch);
     }
     done
 }
 
-/// Shares the lock of the tools of a thread tree. A caller that was killed before may be replaced by a process that waits for this lock
-/// no more, so that nothing is started for it.
+/// Shares the lock for the tools of a thread tree. If the caller was killed before, nothing is started,
+/// because another process may already have stopped waiting for this lock.
 fn hold_tools_lock(plan: &Plan, caller: Pid) -> Result<Option<File>, Fault> {
     let Some(path) = &plan.tools_lock else { return Ok(None) };
     let file = temporary::open_lock(path).map_err(Fault::at("lock the tools of the thread"))?;
@@ -64,13 +64,13 @@ fn hold_tools_lock(plan: &Plan, caller: Pid) -> Result<Option<File>, Fault> {
     }
 }
 
-fn watched(
+fn supervise_program(
     plan: &mut Plan,
     program: &[OsString],
     (caller, signals): (Pid, &SignalFd),
     account: &mut Account,
 ) -> Result<u8, Fault> {
-    let mut aftermath = Aftermath::begin(plan, account)?;
+    let mut aftermath = ProjectCheck::begin(plan, account)?;
     let group = ControlGroup::make(plan.bounds).and_then(|group| group.enter().ok());
     let mut usage = UsageWatch::new(plan.bounds, group);
     let begun = Instant::now();
@@ -95,20 +95,20 @@ fn watched(
     let status = watch.until_end(signals);
     watch.kill_all();
     if plan.is_awaited {
-        // A caller that has left its call has taken the folder away.
-        let _left = std::fs::write(plan.ended(), "");
+        // A caller that has abandoned the call has removed the folder.
+        let _left = std::fs::write(plan.ended_path(), "");
     }
     let is_ended = watch.asked.is_some() || watch.left.is_some() || watch.is_over();
     let is_ended = is_ended || usage.exceeded_bound().is_some();
-    let standing = handover::heard(heard);
-    account.is_started = standing == Some(Standing::Stands);
-    // bubblewrap, which mounts by paths, cannot tell a race from another problem.
+    let standing = handover::read_report(heard);
+    account.is_started = standing == Some(SetupReport::Complete);
+    // bubblewrap mounts by path and cannot distinguish a race from another problem.
     account.is_raced = match standing {
-        Some(Standing::Stands) => false,
-        Some(Standing::Raced) => true,
+        Some(SetupReport::Complete) => false,
+        Some(SetupReport::Raced) => true,
         None => plan.mode == Mode::Bubblewrap && !is_ended,
     };
-    let is_heard = plan.is_awaited && getppid() == caller && plan.awaited().is_file();
+    let is_heard = plan.is_awaited && getppid() == caller && plan.awaited_path().is_file();
     aftermath.end(is_heard, account)?;
     match usage.exceeded_bound() {
         None => Ok(exit_code(status?)),
@@ -116,17 +116,18 @@ fn watched(
     }
 }
 
-/// Looks at the project and starts the process that makes the sandbox. Returns also where it says that the sandbox stands.
+/// Surveys the project and starts the process that makes the sandbox. Returns the process, and the pipe with
+/// its report.
 fn begin(
     plan: &mut Plan,
-    (aftermath, account): (&mut Aftermath, &Account),
+    (aftermath, account): (&mut ProjectCheck, &Account),
     program: &[OsString],
 ) -> Result<(Pid, OwnedFd), Fault> {
     let repositories = aftermath.survey(account)?;
     if plan.mode.is_whole() {
         plan.layout = Layout::new(plan, repositories);
     }
-    // Locks that a program holds on notes would keep others from starting.
+    // A program could lock the notes, and no other could start then.
     plan.hidden.extend(plan.journal.as_ref().and_then(|notes| notes.canonicalize().ok()));
     let channel = Channel::new()?;
     let child = match plan.mode {
@@ -136,19 +137,19 @@ fn begin(
     Ok((child, channel.heard))
 }
 
-/// Closes the descriptors that this process inherited, but for its first three and for one that it keeps.
+/// Closes the inherited descriptors, except for the first three and `kept`.
 fn close_all_but(kept: Option<i32>) {
     let listed = std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
     let numbers: Vec<i32> =
         listed.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
     for number in numbers.into_iter().filter(|number| *number > 2 && Some(*number) != kept) {
-        // The one of the listing itself is closed by now.
+        // The descriptor of the listing is already closed.
         let _gone = close(number);
     }
 }
 
-/// Signals wait to be read; whoever becomes the program takes them again.
-fn blocked() -> Result<SignalFd, Fault> {
+/// Blocks signals and returns a descriptor to read them. The process that becomes the program unblocks them.
+fn block_signals() -> Result<SignalFd, Fault> {
     let mut set = SigSet::empty();
     for signal in
         [Signal::SIGCHLD, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGINT, Signal::SIGUSR1]
@@ -166,7 +167,7 @@ fn start_bubblewrap(plan: &Plan, standing: OwnedFd, program: &[OsString]) -> Res
     let launcher = std::env::current_exe().map_err(Fault::at("find the launcher"))?;
     let inherited = Inherited::new(plan, standing)?;
     let (bubblewrap, words) = bubblewrap::words(plan, &launcher)?;
-    let words = handover::inherited(&words).map_err(Fault::at("tell bubblewrap"))?;
+    let words = handover::inheritable_file(&words).map_err(Fault::at("tell bubblewrap"))?;
     let mut command = Command::new(&bubblewrap);
     command.arg("--args").arg(handover::name(&words)).arg("--");
     command.arg(launcher).args([LAUNCH, CONFINE]);
@@ -179,9 +180,10 @@ fn start_bubblewrap(plan: &Plan, standing: OwnedFd, program: &[OsString]) -> Res
     Ok(Pid::from_raw(i32::try_from(child.id()).unwrap_or(0)))
 }
 
-/// Splits this process in two, which takes a fraction of the time of starting this program again. The new one makes the sandbox.
+/// Forks this process, which is much faster than starting this program again. The new process makes the
+/// sandbox.
 fn split(plan: &Plan, standing: OwnedFd, program: &[OsString]) -> Result<Pid, Fault> {
-    // A lock that another thread holds would stay locked in the new process for ever.
+    // A lock of another thread would stay locked in the new process for ever.
     let threads = std::fs::read_dir("/proc/self/task").map_err(Fault::at("count threads"))?;
     if threads.count() != 1 {
         return Err(Fault::new("start", "the launcher has more than one thread"));
@@ -195,11 +197,12 @@ fn split(plan: &Plan, standing: OwnedFd, program: &[OsString]) -> Result<Pid, Fa
     }
 }
 
-/// Is the new process. It ends here, because what the supervisor holds in memory, its locks and groups, is not for this one to end.
+/// Runs the new process to its end. It exits here, because it must not drop the supervisor's locks and
+/// groups.
 #[expect(clippy::exit, reason = "the values of the supervisor must not be dropped here")]
 fn become_below(plan: &Plan, standing: OwnedFd, program: &[OsString]) -> ! {
     close_all_but(Some(standing.as_raw_fd()));
-    let below = Below::new(plan.clone(), standing);
+    let below = SandboxProcess::new(plan.clone(), standing);
     let done = without_input(plan).and_then(|()| match plan.mode.is_whole() {
         true => init::init(below, program),
         false => confine::become_program(below, program),
@@ -207,7 +210,7 @@ fn become_below(plan: &Plan, standing: OwnedFd, program: &[OsString]) -> ! {
     std::process::exit(launch::code(done).into())
 }
 
-/// Puts nothing in the place of standard input, unless the program reads it.
+/// Closes standard input, unless the program reads it.
 fn without_input(plan: &Plan) -> Result<(), Fault> {
     if plan.reads_input {
         return Ok(());
@@ -216,15 +219,15 @@ fn without_input(plan: &Plan) -> Result<(), Fault> {
     dup2_stdin(null).map_err(Fault::at("close standard input"))
 }
 
-/// A program under way.
+/// A running program.
 struct Watch<'a> {
     plan: &'a Plan,
     caller: Pid,
     child: Pid,
     ended: Option<ExitStatus>,
-    /// When the caller left, and the program to itself.
+    /// The time when the caller gave up the program and left it to end by itself.
     left: Option<Instant>,
-    /// When the program was asked to end.
+    /// The time when the program was asked to end.
     asked: Option<Instant>,
     begun: Instant,
     usage: &'a mut UsageWatch,
@@ -248,7 +251,7 @@ impl Watch<'_> {
                 Err(error) => return Err(Fault::new("wait for the program", error)),
             }
             while let Ok(Some(signal)) = signals.read_signal() {
-                self.heard(i32::try_from(signal.ssi_signo).unwrap_or(0));
+                self.handle_signal(i32::try_from(signal.ssi_signo).unwrap_or(0));
             }
             if self.left.is_some_and(|left| self.is_grace_over(left)) && self.asked.is_none() {
                 self.ask();
@@ -259,7 +262,8 @@ impl Watch<'_> {
         }
     }
 
-    /// Ends the program. Without its first process the kernel ends all others of a namespace, however fast they multiply.
+    /// Ends the program. In a namespace, the kernel ends all processes with the first one, however fast they
+    /// multiply.
     fn kill_all(&mut self) {
         if self.plan.mode.is_whole() && self.ended.is_none() {
             let _gone = kill(self.child, Signal::SIGKILL);
@@ -267,7 +271,7 @@ impl Watch<'_> {
         descendants::kill_all(|| self.reap());
     }
 
-    /// Collects all that ended, orphans that were taken in among them, and says whether no child is left.
+    /// Collects the children that ended, including adopted orphans. Returns `true` if no child is left.
     fn reap(&mut self) -> bool {
         loop {
             match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
@@ -284,7 +288,7 @@ impl Watch<'_> {
         }
     }
 
-    fn heard(&mut self, signal: i32) {
+    fn handle_signal(&mut self, signal: i32) {
         if signal == Signal::SIGHUP as i32 {
             self.kill_all();
         } else if signal == Signal::SIGUSR1 as i32 {
@@ -294,7 +298,8 @@ impl Watch<'_> {
         }
     }
 
-    /// Asks all processes of the program. The first process of a whole sandbox is the sandbox's own, and ends with them.
+    /// Asks all processes of the program to end. The first process of a whole sandbox belongs to the sandbox
+    /// and ends with them.
     fn ask(&mut self) {
         self.asked = Some(Instant::now());
         let own = self.plan.mode.is_whole().then_some(self.child);
@@ -307,7 +312,7 @@ impl Watch<'_> {
     }
 
     fn is_over(&self) -> bool {
-        // A caller that left may end, too; what is left of the program has its time all the same.
+        // A caller that gave up the program may end too. The rest of the program still has its time.
         (getppid() != self.caller && self.left.is_none())
             || self.begun.elapsed() >= Duration::from_millis(self.plan.deadline_ms)
             || self.asked.is_some_and(|asked| self.is_grace_over(asked))
@@ -318,7 +323,7 @@ impl Watch<'_> {
     }
 }
 
-/// The program's own code, or 128 and its signal, as shells have it.
+/// Returns the program's exit code, or 128 plus the number of its signal, as in shells.
 fn exit_code(status: ExitStatus) -> u8 {
     let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX)

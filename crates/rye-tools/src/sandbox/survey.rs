@@ -1,8 +1,9 @@
-//! The places of a project that `git` and `rye` take orders from, and the files that run by themselves, found by one walk that
-//! follows no link.
+//! Survey of a project: the places that `git` and `rye` obey, and the self-starting files. The walk follows
+//! no links.
 //!
-//! The walk before a program starts only looks. The walk after it has ended renames every such place that the first walk did not
-//! find. Both go by open folders, so that a program that swaps folders meanwhile leads them nowhere else.
+//! The walk before a program only records. The walk after the program renames every such place that the first
+//! walk did not find. Both use open folders, so that a program which replaces folders meanwhile cannot
+//! redirect them.
 
 mod stamps;
 
@@ -24,36 +25,37 @@ use super::layout::{Guarded, Identity, PINNED, PROVIDERS};
 use super::quarantine;
 use crate::repository::{self, Entry};
 
-/// The most files and folders of a project in which programs are started.
+/// The largest number of files and folders in a project where programs are started.
 const ENTRIES: u64 = 2_000_000;
 
-/// The most guarded places of a project, each of which takes a mount.
+/// The largest number of protected places in a project. Each of them needs a mount.
 const GUARDED: usize = 1_000;
 
-/// The most folders within each other.
+/// The largest depth of folders.
 const DEPTH: usize = 256;
 
-/// The most problems that are told one by one.
+/// The number of problems that a message lists.
 const TOLD: usize = 3;
 
-/// What one walk found.
+/// The result of a walk.
 #[derive(Debug, Default)]
 pub(super) struct Survey {
-    /// What is to stay as it is: repositories, `.ai` folders below the project's own, folders that cannot be looked into. Links are
-    /// left out.
+    /// The places to protect: repositories, `.ai` folders below the project's own, and folders that cannot be
+    /// read. Links are not included.
     pub(super) guarded: Vec<Guarded>,
-    /// The identity of each.
+    /// The identities of these places, links included.
     pub(super) known: BTreeSet<Identity>,
-    /// The files that run by themselves.
+    /// The self-starting files.
     self_starting: BTreeMap<PathBuf, Stamp>,
-    /// What the second walk renamed.
+    /// The entries that the second walk renamed.
     pub(super) moved: Excerpt<Moved>,
-    /// What could not be looked at.
+    /// The parts that could not be checked.
     problems: Excerpt<String>,
 }
 
 impl Survey {
-    /// Looks at a project. Only policy is left out, which programs do not change.
+    /// Surveys a project before a program. Only the policy folders are left out, because programs cannot
+    /// change them.
     pub(super) fn before(project: &Path) -> Result<Self, Fault> {
         let found = Self::walk(project, None)?;
         match found.problem() {
@@ -62,13 +64,13 @@ impl Survey {
         }
     }
 
-    /// Returns what is there now, as far as it can be seen.
+    /// Returns the identities of the current places, as far as they can be read.
     pub(super) fn identities(project: &Path) -> Result<BTreeSet<Identity>, Fault> {
         Ok(Self::walk(project, None)?.known)
     }
 
-    /// Looks again, and renames each place whose identity is not among the known ones. A part that cannot be looked at is a
-    /// [`Survey::problem`], and the walk goes on.
+    /// Surveys the project after a program, and renames each place whose identity is not known. If a part
+    /// cannot be checked, it becomes a [`Survey::problem`], and the walk continues.
     pub(super) fn after(project: &Path, known: &BTreeSet<Identity>) -> Result<Self, Fault> {
         Self::walk(project, Some(known))
     }
@@ -89,7 +91,7 @@ impl Survey {
         Ok(walk.found)
     }
 
-    /// Leaves out what is not among those.
+    /// Removes the places that are not among `known`.
     pub(super) fn restrict(&mut self, known: &BTreeSet<Identity>) {
         self.known.retain(|identity| known.contains(identity));
         let known = &self.known;
@@ -97,7 +99,7 @@ impl Survey {
         self.guarded.retain(is_known);
     }
 
-    /// What could not be looked at, if there is anything.
+    /// Returns a message about the parts that could not be checked, if there are any.
     pub(super) fn problem(&self) -> Option<String> {
         let first: Vec<&str> =
             self.problems.first().iter().take(TOLD).map(String::as_str).collect();
@@ -112,9 +114,10 @@ impl Survey {
         }
     }
 
-    /// The files that run by themselves and are not as they were.
+    /// Returns the self-starting files that changed, appeared or disappeared.
     pub(super) fn changed_since(&self, before: &Self) -> Vec<PathBuf> {
-        let (old, new) = (&before.self_starting, &self.self_starting);
+        let old = &before.self_starting;
+        let new = &self.self_starting;
         let changed = new.iter().filter(|(path, stamp)| old.get(*path) != Some(stamp));
         let gone = old.keys().filter(|path| !new.contains_key(*path));
         let mut all: Vec<PathBuf> = changed.map(|(path, _)| path).chain(gone).cloned().collect();
@@ -125,7 +128,7 @@ impl Survey {
 
 struct Walk<'a> {
     project: &'a Path,
-    /// What the first walk of two found.
+    /// The result of the first walk, if this is the second.
     known: Option<&'a BTreeSet<Identity>>,
     entries: u64,
     found: Survey,
@@ -148,7 +151,7 @@ impl Walk<'_> {
         let mut folder = Dir::new(folder)?;
         let entries = self.list(&mut folder)?;
         let folder = folder.fd()?;
-        if is_repository(folder, &entries)? && self.bare(folder, path)? {
+        if is_repository(folder, &entries)? && self.visit_bare(folder, path)? {
             return Ok(());
         }
         if depth >= DEPTH {
@@ -195,13 +198,13 @@ impl Walk<'_> {
         if place == Path::new(".ai/threads") || place == Path::new(".ai/config") {
             return Ok(());
         }
-        // The project's own `.ai` is guarded in its parts.
+        // The project's own `.ai` is protected in its parts.
         let is_nested = depth > 0 && place != Path::new(PINNED);
         let counts = is_spelled(folder, name, c".git")?
             || (is_nested && is_spelled(folder, name, c".ai")?)
             || place == Path::new(PROVIDERS);
         if counts {
-            return self.named(folder, name, place, depth);
+            return self.visit_named(folder, name, place, depth);
         }
         let kind = match kind {
             FileType::Unknown => match if_there(state(folder, name))? {
@@ -216,8 +219,8 @@ impl Walk<'_> {
         }
     }
 
-    /// A place that counts by its name.
-    fn named(
+    /// Handles a place that counts by its name.
+    fn visit_named(
         &mut self,
         folder: BorrowedFd<'_>,
         name: &CStr,
@@ -237,8 +240,8 @@ impl Walk<'_> {
         if is_folder { self.descend(folder, &new, &now, depth) } else { Ok(()) }
     }
 
-    /// A folder that is a repository by what is in it. Returns `true` if it is one that was there before.
-    fn bare(&mut self, folder: BorrowedFd<'_>, path: &Path) -> Result<bool, Errno> {
+    /// Handles a folder whose content makes it a repository. Returns `true` if it existed before.
+    fn visit_bare(&mut self, folder: BorrowedFd<'_>, path: &Path) -> Result<bool, Errno> {
         let found = identity(folder, "")?;
         if self.is_known(&found) {
             self.record(path, found);
@@ -283,7 +286,7 @@ impl Walk<'_> {
         depth: usize,
     ) -> Result<(), Errno> {
         let opened = match open(folder, name) {
-            Err(Errno::ACCESS) => self.closed(folder, name, place)?,
+            Err(Errno::ACCESS) => self.open_unreadable(folder, name, place)?,
             opened => if_there(opened)?,
         };
         if let Some(inner) = opened {
@@ -292,9 +295,9 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// A folder that cannot be looked into. One that was there before the program stays as it is, so that nothing is made in it. A
-    /// new one of this user is opened.
-    fn closed(
+    /// Handles a folder that cannot be read. If it existed before the program, it is protected, so that
+    /// nothing can be made in it. A new one of this user is opened.
+    fn open_unreadable(
         &mut self,
         folder: BorrowedFd<'_>,
         name: &CStr,
@@ -305,7 +308,7 @@ impl Walk<'_> {
         let is_own = stat.st_uid == rustix::process::geteuid().as_raw();
         let is_entered = || accessat(folder, name, Access::EXEC_OK, AtFlags::EACCESS).is_ok();
         if !is_own && !is_entered() {
-            // No program of this user gets into it either.
+            // Programs of this user cannot enter it either.
             return Ok(None);
         }
         match self.known {
@@ -318,7 +321,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Folders that a repository's `commondir` names: `git` reads its settings there, and they need no `HEAD`.
+    /// Handles the folders in the `commondir` files of repositories. `git` reads its settings there, and
+    /// these folders need no `HEAD`.
     fn common_folders(&mut self) {
         let mut index = 0;
         while let Some(repository) = self.found.guarded.get(index).cloned() {
@@ -361,7 +365,7 @@ impl Walk<'_> {
     }
 }
 
-/// Opens a folder that can be listed, and whose entries can be looked at.
+/// Opens a folder, if it can be listed and searched.
 fn open(folder: impl std::os::fd::AsFd, name: impl rustix::path::Arg) -> Result<OwnedFd, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let opened = openat(folder, name, flags, Mode::empty())?;
@@ -369,7 +373,7 @@ fn open(folder: impl std::os::fd::AsFd, name: impl rustix::path::Arg) -> Result<
     Ok(opened)
 }
 
-/// Returns `true` if this entry is found by a name, which on some file systems has other spellings.
+/// Returns `true` if this entry is found under `name`, which may have other spellings on some file systems.
 fn is_spelled(folder: BorrowedFd<'_>, entry: &CStr, name: &CStr) -> Result<bool, Errno> {
     if entry == name {
         return Ok(true);
@@ -377,17 +381,20 @@ fn is_spelled(folder: BorrowedFd<'_>, entry: &CStr, name: &CStr) -> Result<bool,
     if !may_be_spelled(entry, name) {
         return Ok(false);
     }
-    let (spelled, found) = (if_there(state(folder, entry))?, if_there(state(folder, name))?);
+    let spelled = if_there(state(folder, entry))?;
+    let found = if_there(state(folder, name))?;
     Ok(spelled.zip(found).is_some_and(|(one, other)| one.st_ino == other.st_ino))
 }
 
-/// Returns `true` unless no file system takes an entry for the name. Some leave letters out that cannot be seen.
+/// Returns `true` if some file system might find the entry under the name. Some file systems ignore invisible
+/// characters.
 fn may_be_spelled(entry: &CStr, name: &CStr) -> bool {
     let entry = entry.to_bytes();
     !entry.is_ascii() || entry.eq_ignore_ascii_case(name.to_bytes())
 }
 
-/// Returns `true` if `git` takes the folder for a repository. Only names that may be spelled so are looked at.
+/// Returns `true` if `git` takes the folder for a repository. Only the entries whose spelling may match are
+/// looked up.
 fn is_repository(folder: BorrowedFd<'_>, entries: &[(CString, FileType)]) -> Result<bool, Errno> {
     repository::is_repository(|name| {
         let name = CString::new(name).map_err(|_| Errno::INVAL)?;

@@ -1,4 +1,4 @@
-//! The system calls that no program gets, by seccomp.
+//! The seccomp filter of programs.
 
 use std::collections::BTreeMap;
 
@@ -10,26 +10,27 @@ use seccompiler::{
 use super::Plan;
 use super::fault::Fault;
 
-/// Answers with an error to the calls by which a confined program could reach the network, other programs or the kernel.
+/// Makes system calls fail by which a confined program could reach the network, other programs or the kernel.
 ///
-/// Everything else is let through: it is a second wall, and the first one is what files and namespaces there are.
+/// All other calls are allowed. The filter is a second barrier, behind the files and namespaces.
 pub(super) fn refuse(plan: &Plan) -> Result<(), Fault> {
-    // One filter, because the kernel tries out each filter on every call when it is installed.
-    let program = [unknown(), chosen(refused(plan))?].concat();
+    // A single filter, because the kernel tests each filter on all calls when it is installed.
+    let program = [unknown_calls(), search_tree(rules(plan))?].concat();
     apply_filter(&program).map_err(of_filter)
 }
 
-/// The most calls that one part of the filter compares one after the other.
+/// The most calls that one part of the filter compares in turn.
 const COMPARED: usize = 8;
 
-/// A filter that halves the rules by the number of the call until few are left to compare, so that few steps lead to an answer.
-fn chosen(mut rules: Rules) -> Result<BpfProgram, Fault> {
+/// Builds a filter that halves the rules by the number of the call until few are left to compare. Few steps lead
+/// to an answer.
+fn search_tree(mut rules: Rules) -> Result<BpfProgram, Fault> {
     use nix::libc::{BPF_JA, BPF_JGE, BPF_JMP, BPF_K};
 
     let middle = rules.keys().nth(rules.len() / 2).copied().filter(|_| rules.len() > COMPARED);
-    let Some(middle) = middle else { return compiled(rules) };
-    let high = chosen(rules.split_off(&middle))?;
-    let low = chosen(rules)?;
+    let Some(middle) = middle else { return compile(rules) };
+    let high = search_tree(rules.split_off(&middle))?;
+    let low = search_tree(rules)?;
     let skipped = u32::try_from(low.len()).expect("because a filter has at most 4,096 steps");
     let beginning = [
         step(LOAD_NUMBER, 0, 0),
@@ -39,20 +40,20 @@ fn chosen(mut rules: Rules) -> Result<BpfProgram, Fault> {
     Ok([beginning.to_vec(), low, high].concat())
 }
 
-/// The number of the call is the first thing that a filter sees.
+/// Loads the number of the call, which is at the start of a filter's input.
 const LOAD_NUMBER: u32 = nix::libc::BPF_LD | nix::libc::BPF_W | nix::libc::BPF_ABS;
 
 fn number(call: i64) -> u32 {
     u32::try_from(call).expect("because calls have small numbers")
 }
 
-/// One step, which skips as many steps as `jf` says if it is a comparison that fails.
+/// Returns one step. A comparison that fails skips `jf` steps.
 fn step(code: u32, jf: u8, k: u32) -> sock_filter {
     let code = u16::try_from(code).expect("because each code has 16 bits");
     sock_filter { code, jt: 0, jf, k }
 }
 
-/// A kernel without seccomp refuses each filter.
+/// Converts the error of a filter to a fault. A kernel without seccomp refuses every filter.
 fn of_filter(error: seccompiler::Error) -> Fault {
     const ACTION: &str = "install a seccomp filter";
     match error {
@@ -65,7 +66,7 @@ fn of_filter(error: seccompiler::Error) -> Fault {
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
-fn compiled(rules: Rules) -> Result<BpfProgram, Fault> {
+fn compile(rules: Rules) -> Result<BpfProgram, Fault> {
     let target: TargetArch = std::env::consts::ARCH
         .try_into()
         .map_err(|error| Fault::lasting("make a seccomp filter", error))?;
@@ -75,8 +76,9 @@ fn compiled(rules: Rules) -> Result<BpfProgram, Fault> {
     compiled.map_err(Fault::at("make a seccomp filter"))
 }
 
-/// The calls that are told to be unknown, so that programs fall back to those that a filter can look into: `clone3` takes its flags
-/// by address, where a filter cannot see them, and `io_uring` opens sockets without a call.
+/// The calls that are reported as unknown, so that programs fall back to calls that a filter can inspect. The
+/// flags of `clone3` are in memory, where a filter cannot read them. `io_uring` opens sockets without a
+/// system call.
 const UNKNOWN: [i64; 4] = [
     nix::libc::SYS_clone3,
     nix::libc::SYS_io_uring_setup,
@@ -84,13 +86,14 @@ const UNKNOWN: [i64; 4] = [
     nix::libc::SYS_io_uring_register,
 ];
 
-/// The first number of the x32 interface, whose calls have numbers of their own and do the same. No machine needs it, and many kernels
-/// do not have it.
+/// The first number of the x32 interface, which has other numbers for the same calls. No machine needs it,
+/// and many kernels lack it.
 #[cfg(target_arch = "x86_64")]
 const X32: u32 = 0x4000_0000;
 
-/// The beginning of the filter, for calls that are told to be unknown. It allows nothing, so that it may come first.
-fn unknown() -> BpfProgram {
+/// Returns the start of the filter, for the calls that are reported as unknown. It allows nothing, so that it
+/// may come first.
+fn unknown_calls() -> BpfProgram {
     use nix::libc::{BPF_JEQ, BPF_JMP, BPF_K, BPF_RET, SECCOMP_RET_ERRNO};
 
     let mut program = vec![step(LOAD_NUMBER, 0, 0)];
@@ -110,7 +113,7 @@ fn unknown() -> BpfProgram {
     program
 }
 
-fn refused(plan: &Plan) -> Rules {
+fn rules(plan: &Plan) -> Rules {
     let mut rules: Rules = ALWAYS.iter().map(|call| (*call, Vec::new())).collect();
     if !plan.mode.is_whole() {
         rules.extend(SHARED.iter().map(|call| (*call, Vec::new())));
@@ -126,7 +129,8 @@ fn refused(plan: &Plan) -> Rules {
     rules
 }
 
-/// Sockets of no family, or of those that reach the network and not the machine's own services.
+/// Returns rules against sockets: against all of them, or against families that reach services of the machine
+/// instead of the network.
 fn sockets(network: bool) -> Vec<SeccompRule> {
     match network {
         false => Vec::new(),
@@ -134,7 +138,7 @@ fn sockets(network: bool) -> Vec<SeccompRule> {
     }
 }
 
-/// A rule that is met by any other family.
+/// Returns a rule that matches every other family.
 fn families(allowed: &[i32]) -> Vec<SeccompRule> {
     let others = allowed.iter().map(|family| {
         condition(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, u64::from(family.unsigned_abs()))
@@ -142,7 +146,7 @@ fn families(allowed: &[i32]) -> Vec<SeccompRule> {
     vec![rule(others.collect())]
 }
 
-/// Rules each of which is met by a `clone` into one sort of new namespace.
+/// Returns rules that match a `clone` into new namespaces, one for each kind.
 fn new_namespaces() -> Vec<SeccompRule> {
     let namespaces = [
         nix::libc::CLONE_NEWUSER,
@@ -160,14 +164,14 @@ fn new_namespaces() -> Vec<SeccompRule> {
     rules.into()
 }
 
-/// A rule that is met by any other value.
+/// Returns a rule that matches every other value.
 fn is_not(argument: u8, value: u64) -> SeccompRule {
     rule(vec![condition(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, value)])
 }
 
-/// Rules that are met by putting input into a terminal as if somebody typed it.
+/// Returns rules that match the injection of input into a terminal.
 fn terminal_input() -> Vec<SeccompRule> {
-    // Compared as 32 bits, as the kernel does.
+    // Compared as 32 bits, as in the kernel.
     [nix::libc::TIOCSTI, nix::libc::TIOCLINUX]
         .map(|request| {
             let request = u64::from(u32::try_from(request).unwrap_or(u32::MAX));
@@ -190,7 +194,8 @@ fn rule(conditions: Vec<SeccompCondition>) -> SeccompRule {
     SeccompRule::new(conditions).expect("because there is a condition")
 }
 
-/// Calls that change another process, and the argument that names it; in whole sandboxes there is none to be changed.
+/// Calls that change another process, with the argument that names it. In a whole sandbox, there is no other
+/// process to change.
 const OF_OTHERS: &[(i64, u8)] = &[
     (nix::libc::SYS_ioprio_set, 1),
     (nix::libc::SYS_migrate_pages, 0),
@@ -199,13 +204,13 @@ const OF_OTHERS: &[(i64, u8)] = &[
     (nix::libc::SYS_setpriority, 1),
 ];
 
-/// Calls that change a whole group of processes, or all of a user: the argument by which they choose, and the choice of one process.
-/// The launcher may be in the group.
+/// Calls that change a group of processes, or all processes of a user: the argument that selects the kind of
+/// target, and the value for a single process. The launcher may be in the group.
 const OF_GROUPS: &[(i64, u8, u64)] =
     &[(nix::libc::SYS_ioprio_set, 0, 1), (nix::libc::SYS_setpriority, 0, 0)];
 
-/// Memory, queues and semaphores that programs share by keys and names, and by ids, which `/proc/sysvipc` lists. They stay when
-/// their programs end, and no limit counts them.
+/// Calls for shared memory, queues and semaphores, which programs find by keys, names or ids. They outlive
+/// their programs, and no limit counts them.
 const SHARED: &[i64] = &[
     nix::libc::SYS_mq_open,
     nix::libc::SYS_mq_unlink,
@@ -222,9 +227,9 @@ const SHARED: &[i64] = &[
     nix::libc::SYS_shmget,
 ];
 
-/// What no tool needs.
+/// Calls that no tool needs.
 const ALWAYS: &[i64] = &[
-    // Other programs: to look into them, or to take what they hold.
+    // Inspection of other programs, and access to their resources.
     nix::libc::SYS_ptrace,
     nix::libc::SYS_process_vm_readv,
     nix::libc::SYS_process_vm_writev,
@@ -232,7 +237,7 @@ const ALWAYS: &[i64] = &[
     nix::libc::SYS_pidfd_getfd,
     nix::libc::SYS_kcmp,
     nix::libc::SYS_perf_event_open,
-    // New namespaces and mounts, which would undo what was made read-only.
+    // New namespaces and mounts, which could undo the read-only mounts.
     nix::libc::SYS_unshare,
     nix::libc::SYS_setns,
     nix::libc::SYS_mount,
@@ -246,14 +251,14 @@ const ALWAYS: &[i64] = &[
     nix::libc::SYS_fsmount,
     nix::libc::SYS_fspick,
     nix::libc::SYS_mount_setattr,
-    // Files by their numbers, past every folder.
+    // Files by their numbers, independent of folders.
     nix::libc::SYS_open_by_handle_at,
     nix::libc::SYS_name_to_handle_at,
-    // Keys that the kernel holds.
+    // Keys in the kernel.
     nix::libc::SYS_add_key,
     nix::libc::SYS_keyctl,
     nix::libc::SYS_request_key,
-    // The machine.
+    // Administration of the machine.
     nix::libc::SYS_acct,
     nix::libc::SYS_bpf,
     nix::libc::SYS_delete_module,
@@ -272,7 +277,7 @@ const ALWAYS: &[i64] = &[
     nix::libc::SYS_swapoff,
     nix::libc::SYS_swapon,
     nix::libc::SYS_syslog,
-    // Memory that nobody counts.
+    // Memory that no limit counts.
     #[cfg(any(target_arch = "aarch64", target_arch = "riscv64", target_arch = "x86_64"))]
     nix::libc::SYS_memfd_secret,
     nix::libc::SYS_userfaultfd,

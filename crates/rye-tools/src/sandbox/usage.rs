@@ -1,4 +1,4 @@
-//! The memory and the processes that a call takes, seen while it runs.
+//! Measurement of the memory and the processes of a running call.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,24 +11,25 @@ use super::bounds::{Bound, Bounds};
 use super::control_group::ControlGroup;
 use super::descendants;
 
-/// The most time between two looks.
+/// The longest time between two measurements.
 const PAUSE: Duration = Duration::from_millis(40);
 
-/// More MiB than processes take in a millisecond.
+/// The MiB per millisecond that processes cannot exceed.
 const FASTEST: u64 = 20;
 
-/// The most memory of files, in KiB, that is taken off the peak of a process which no look saw: its program and libraries.
+/// The KiB of mapped files that are subtracted from the peak of a process that was never measured: its
+/// program and libraries.
 const LIBRARIES: u64 = 64 * 1024;
 
-/// The watch over all that descends from this process.
+/// The measurement of all descendants of this process.
 #[derive(Debug)]
 pub(super) struct UsageWatch {
     bounds: Bounds,
-    /// The group that bounds it already, where there is one.
+    /// The control group that limits the call, if there is one.
     group: Option<ControlGroup>,
     next: Instant,
     exceeded: Option<Bound>,
-    /// The most memory of files that one process had mapped at a look, in KiB.
+    /// The largest measured size of the files that one process has mapped, in KiB.
     mapped: u64,
 }
 
@@ -39,13 +40,14 @@ impl UsageWatch {
         watch
     }
 
-    /// The time between two looks. Nothing takes as much as the bound in that time, so that a look sees what processes have mapped.
+    /// Returns the time between two measurements. It is too short for processes to reach the memory limit
+    /// within it, so that a measurement sees their mapped files.
     pub(super) fn pause(&self) -> Duration {
         let shortest = Duration::from_millis((self.bounds.memory_mib / FASTEST).max(1));
         if self.group.is_some() { PAUSE } else { PAUSE.min(shortest) }
     }
 
-    /// Looks again, unless it has just done so, and returns `true` if a bound was exceeded by now.
+    /// Measures again if it is time to, and returns `true` if a limit has been exceeded.
     pub(super) fn look(&mut self) -> bool {
         if self.exceeded.is_none() && Instant::now() >= self.next {
             self.exceeded = self.find();
@@ -54,7 +56,7 @@ impl UsageWatch {
         self.exceeded.is_some()
     }
 
-    /// The bound that was exceeded, also since the last look.
+    /// Returns the limit that was exceeded, even since the last measurement.
     pub(super) fn exceeded_bound(&self) -> Option<Bound> {
         self.exceeded.or_else(|| match &self.group {
             Some(group) => group.exceeded_bound(),
@@ -75,16 +77,16 @@ impl UsageWatch {
         self.mapped = self.mapped.max(mapped.unwrap_or(0));
         let resident = usages.iter().map(|usage| usage.resident).sum::<u64>();
         let is_over = |kib: u64| kib.saturating_mul(1024) > self.bounds.memory();
-        // Processes that share memory are counted more than once at first, because that is cheaper to know.
+        // The first sum counts shared memory more than once, because it is cheaper to compute.
         let is_exceeded =
             is_over(resident) && is_over(usages.iter().map(Usage::proportional).sum::<u64>());
         (is_exceeded || self.is_peak_over()).then_some(Bound::Memory)
     }
 
-    /// Returns `true` if a process that has ended had more memory than the bound, be it between two looks.
+    /// Returns `true` if a process that has ended had more memory than the limit at any time.
     ///
-    /// The kernel keeps the most of each process, and of each that this one waited for. Mapped files are in that number. So the most
-    /// that a look saw of them is taken off.
+    /// The kernel reports the peak of the children that this process has collected. Mapped files are included
+    /// in it. Therefore their largest measured size is subtracted.
     fn is_peak_over(&self) -> bool {
         let ended = getrusage(UsageWho::RUSAGE_CHILDREN).map(|usage| usage.max_rss());
         let peak = ended.ok().and_then(|kib| u64::try_from(kib).ok()).unwrap_or(0);
@@ -98,9 +100,9 @@ impl UsageWatch {
 struct Usage {
     id: i32,
     threads: u64,
-    /// Its own memory and that of files in memory, in KiB.
+    /// The private memory, and that of files in memory, in KiB.
     resident: u64,
-    /// The memory of other files that it has mapped, in KiB.
+    /// The memory of other mapped files, in KiB.
     mapped: u64,
 }
 
@@ -114,7 +116,8 @@ impl Usage {
         Some(Self { id, threads, resident: resident.into_iter().flatten().sum(), mapped })
     }
 
-    /// Its share of what it has in common with others; all of it, where the process does not let this be seen.
+    /// Returns the memory of the process, with a proportional share of shared memory. If the process does not
+    /// reveal its shares, returns all of it.
     fn proportional(&self) -> u64 {
         let Ok(text) = fs::read_to_string(format!("/proc/{}/smaps_rollup", self.id)) else {
             return self.resident;
@@ -127,14 +130,14 @@ impl Usage {
     }
 }
 
-/// Returns the number after a name at the beginning of a line.
+/// Returns the number after a name at the start of a line.
 fn number(text: &str, name: &str) -> Option<u64> {
     let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
     rest.split_ascii_whitespace().next()?.parse().ok()
 }
 
-/// The descendants of this process, by the lists of children where the system has them: to look at all processes of the
-/// machine takes longer.
+/// Returns the descendants of this process. If the system has lists of children, these are used, because
+/// reading all processes of the machine takes longer.
 fn descendants() -> Vec<i32> {
     if !Path::new("/proc/thread-self/children").exists() {
         return descendants::living();
@@ -149,7 +152,7 @@ fn descendants() -> Vec<i32> {
     found.into_iter().collect()
 }
 
-/// The children of all threads of a process; one that is gone has none.
+/// Returns the children of all threads of a process. A process that is gone has none.
 fn children(id: i32) -> Vec<i32> {
     let threads = fs::read_dir(format!("/proc/{id}/task")).into_iter().flatten().flatten();
     let lists =
@@ -172,7 +175,7 @@ mod tests {
         assert_eq!(found, [Some(3), Some(12), None, None]);
     }
 
-    /// No look saw the process, which had ended before.
+    /// The process has ended before the first measurement.
     #[test]
     #[expect(clippy::disallowed_methods, reason = "a test of processes starts one")]
     fn a_process_that_has_ended_counts_with_the_most_that_it_had() {

@@ -1,23 +1,23 @@
-//! Which addresses are no part of the public internet.
+//! IP addresses outside of the public internet.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// What an address is for when it is not for everybody, or `None` for one of the public internet.
+/// Returns the purpose of an address outside of the public internet, or `None` for a public address.
 ///
-/// These are the special-purpose registries of IANA (RFC 6890), and the places where clouds answer their own machines. Of
-/// IPv6, only what is handed out as global unicast counts as public, and nothing that has an IPv4 address in it: whatever
-/// translates such an address may do so into one of these.
+/// The addresses are those of the special-purpose registries of IANA (RFC 6890), and the metadata addresses
+/// of clouds. In IPv6, only global unicast addresses count as public. An address that contains an IPv4
+/// address never does, because it may be translated to a reserved one.
 ///
 /// ```
-/// use rye_tools::reserved;
+/// use rye_tools::reserved_purpose;
 ///
-/// assert_eq!(reserved("169.254.169.254".parse()?), Some("a link-local address"));
-/// assert_eq!(reserved("::ffff:10.0.0.1".parse()?), Some("an IPv4 address written as IPv6"));
-/// assert_eq!(reserved("93.184.215.14".parse()?), None);
+/// assert_eq!(reserved_purpose("169.254.169.254".parse()?), Some("a link-local address"));
+/// assert_eq!(reserved_purpose("::ffff:10.0.0.1".parse()?), Some("an IPv4 address written as IPv6"));
+/// assert_eq!(reserved_purpose("93.184.215.14".parse()?), None);
 /// # Ok::<(), std::net::AddrParseError>(())
 /// ```
 #[must_use]
-pub fn reserved(address: IpAddr) -> Option<&'static str> {
+pub fn reserved_purpose(address: IpAddr) -> Option<&'static str> {
     match address {
         IpAddr::V4(address) => {
             first(IPV4, u128::from(u32::from(address)), 32, |it| u128::from(u32::from(*it)))
@@ -30,12 +30,12 @@ fn of_v6(address: Ipv6Addr) -> Option<&'static str> {
     let bits = u128::from(address);
     let listed = first(IPV6, bits, 128, |it| u128::from(*it));
     listed.or_else(|| {
-        // ISATAP: the interface's half begins with this, and ends with an IPv4 address.
+        // ISATAP: the interface identifier begins with this value and ends with an IPv4 address.
         let interface = (bits >> 32) & 0xfdff_ffff;
         if interface == 0x5efe {
             return Some("an IPv4 address within IPv6");
         }
-        (bits >> 125 != 1).then_some("an address that nobody was given")
+        (bits >> 125 != 1).then_some("an unassigned address")
     })
 }
 
@@ -56,13 +56,13 @@ const fn v4(a: u8, b: u8, c: u8, d: u8) -> Ipv4Addr {
     Ipv4Addr::new(a, b, c, d)
 }
 
-/// Network, length of its prefix, what it is.
+/// The network, the length of its prefix, and its purpose.
 const IPV4: &[(Ipv4Addr, u32, &str)] = &[
     (v4(0, 0, 0, 0), 8, "an address of this network"),
     (v4(10, 0, 0, 0), 8, "a private address"),
     (v4(100, 64, 0, 0), 10, "an address that a provider shares out"),
     (v4(127, 0, 0, 0), 8, "a loopback address"),
-    // Azure answers its machines here.
+    // Metadata of Azure.
     (v4(168, 63, 129, 16), 32, "an address of cloud metadata"),
     (v4(169, 254, 0, 0), 16, "a link-local address"),
     (v4(172, 16, 0, 0), 12, "a private address"),

@@ -1,21 +1,21 @@
-//! The body of a tool's request, with places for arguments.
+//! The body of a tool's request, with placeholders for arguments.
 
 use serde_json::{Map, Value};
 
 use super::template::{ArgumentFault, name_of, single};
 use crate::process::{Placing, Template};
 
-/// A body with places for arguments.
+/// A body with placeholders for arguments.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::exhaustive_enums, reason = "these are the shapes of JSON")]
 pub enum HttpBody {
-    /// Text. Where a place is all of it, the argument stands there as it is, be it text or not.
+    /// Text. If it is a single placeholder, the argument takes its place unchanged, whatever its type.
     Text(Template),
     /// A number, a boolean or null.
     Plain(Value),
     /// A list.
     List(Vec<HttpBody>),
-    /// Names and values; one whose value is a place that nothing is given for is left out.
+    /// Names and values. A member is left out if its value is a placeholder without an argument.
     Object(Vec<(String, HttpBody)>),
 }
 
@@ -29,7 +29,8 @@ impl HttpBody {
         }
     }
 
-    /// The body with values for the places; none where nothing is given for it.
+    /// Returns the body with the arguments in their places, or `None` if it is a placeholder without an
+    /// argument.
     pub(super) fn value(
         &self,
         arguments: &Map<String, Value>,
@@ -61,7 +62,7 @@ impl HttpBody {
     }
 }
 
-/// The argument as it is.
+/// Returns the argument unchanged.
 fn whole(place: &Placing, arguments: &Map<String, Value>) -> Result<Option<Value>, ArgumentFault> {
     let given = name_of(place).and_then(|name| arguments.get(name));
     match given.filter(|value| !value.is_null()) {
@@ -70,7 +71,7 @@ fn whole(place: &Placing, arguments: &Map<String, Value>) -> Result<Option<Value
     }
 }
 
-/// The argument within other text.
+/// Returns the argument as a part of a text.
 fn within(piece: &Placing, arguments: &Map<String, Value>) -> Result<String, ArgumentFault> {
     let given = name_of(piece).and_then(|name| arguments.get(name));
     match given {

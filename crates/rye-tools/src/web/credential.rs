@@ -1,4 +1,4 @@
-//! Secrets of the operator's that tools of one request name and never see.
+//! Secrets of the operator. Tools of one request name them and never see them.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -11,12 +11,13 @@ use serde_json::Value;
 use zeroize::Zeroizing;
 
 use super::error::{AddressFault, WebError};
-use super::hidden::Hidden;
 use super::manifest::header_name;
-use super::rules::{Origin, parsed, told};
+use super::redaction::Redactor;
+use super::rules::{Origin, parse_host, quote};
 use crate::process::Variables;
 
-/// Which variable of the operator's environment holds a secret, which header carries it, and who gets it.
+/// A secret: the environment variable that holds it, the header that carries it, and the origins that receive
+/// it.
 ///
 /// ```
 /// use rye_tools::Credential;
@@ -37,12 +38,13 @@ pub struct Credential {
 }
 
 impl Credential {
-    /// The secret in `variable`, sent in `header`, after `scheme` and a space where there is one, to `origins` alone.
+    /// Creates a credential. The secret from `variable` is sent in `header` to `origins` only, after `scheme`
+    /// and a space if there is a scheme.
     ///
     /// # Errors
     ///
-    /// When the variable, the header or the scheme has a name that none has, and when an origin is none, is not `https`
-    /// and not on this machine either, or is missing.
+    /// If the variable, the header or the scheme is not a valid name. If there is no origin, or one that is
+    /// invalid, or one without `https` that is not on this machine.
     pub fn new(
         variable: &str,
         header: &str,
@@ -72,7 +74,7 @@ impl Credential {
         })
     }
 
-    /// The variable that holds the secret.
+    /// Returns the name of the variable that holds the secret.
     #[must_use]
     pub fn variable(&self) -> &str {
         &self.variable
@@ -82,7 +84,7 @@ impl Credential {
         &self.header
     }
 
-    /// Whether whoever answers at the address gets it.
+    /// Returns an error if the server at this address may not receive the secret.
     pub(super) fn goes_to(&self, name: &str, url: &Url) -> Result<(), AddressFault> {
         let recipient = Recipient::of(url);
         if self.origins.contains(&recipient) {
@@ -117,13 +119,13 @@ impl FromStr for Recipient {
     type Err = CredentialError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let error = || CredentialError::Origin { text: told(text) };
+        let error = || CredentialError::Origin { text: quote(text) };
         let (is_secure, rest) = match text.split_once("://") {
             Some(("https", rest)) => (true, rest),
             Some(("http", rest)) => (false, rest),
             _ => return Err(error()),
         };
-        let (host, port) = parsed(rest).ok_or_else(error)?;
+        let (host, port) = parse_host(rest).ok_or_else(error)?;
         let origin = Origin::new(&host, port.unwrap_or(if is_secure { 443 } else { 80 }));
         if !is_secure && !is_here(origin.host()) {
             return Err(CredentialError::Open { text: text.to_owned() });
@@ -132,60 +134,60 @@ impl FromStr for Recipient {
     }
 }
 
-/// Whether the text alone says that it is this machine.
+/// Returns `true` if the host is this machine by its text alone.
 fn is_here(host: &str) -> bool {
     host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// Why no secret can be sent so.
+/// The reason why a credential is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CredentialError {
-    /// What is written may be the secret itself, so that it is not repeated.
+    /// The name of the variable is invalid. It is not quoted, because it may be the secret itself.
     #[error("its `env` is not the name of an environment variable; never put a secret here")]
     Variable,
-    /// No header has the name, or it is not one to be set. What is written may have the secret in it.
+    /// The header is invalid, or cannot be set. It is not quoted, because it may contain the secret.
     #[error(
         "its `header` is the name of no header that carries secrets; write the name alone, such as `X-API-Key`"
     )]
     Header,
-    /// It would not be one word.
+    /// The scheme is not a single word.
     #[error("its `scheme` is not one word of visible ASCII, such as `Bearer`")]
     Scheme,
-    /// Nobody would get it.
+    /// There is no origin to receive the secret.
     #[error("it has no `origins`; say who gets it, as in `https://api.example.org`")]
     NoOrigin,
-    /// It names nobody.
+    /// An origin is invalid.
     #[error(
         "`{text}` is no origin; write it like `https://api.example.org` or `https://api.example.org:8443`"
     )]
     Origin {
-        /// What is written.
+        /// The text in the configuration.
         text: String,
     },
-    /// Everybody on the way could read it.
+    /// The secret would be readable on the network.
     #[error("`{text}` would get it in clear text; use `https`, or `http` on this machine alone")]
     Open {
-        /// What is written.
+        /// The text in the configuration.
         text: String,
     },
 }
 
 /// A secret for one request.
-pub(super) struct Lent {
+pub(super) struct RequestSecret {
     name: String,
     credential: Credential,
-    hidden: Hidden,
+    hidden: Redactor,
     value: HeaderValue,
 }
 
-impl fmt::Debug for Lent {
+impl fmt::Debug for RequestSecret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Lent").field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("RequestSecret").field("name", &self.name).finish_non_exhaustive()
     }
 }
 
-impl Lent {
+impl RequestSecret {
     pub(super) fn new(
         name: &str,
         credential: &Credential,
@@ -198,12 +200,13 @@ impl Lent {
             Some(scheme) => format!("{scheme} {}", *secret),
             None => secret.to_string(),
         });
-        let value = carried(&text).ok_or_else(|| WebError::Secret { name: name.to_owned() })?;
-        let hidden = Hidden::new(name, &secret);
+        let value =
+            header_value(&text).ok_or_else(|| WebError::Secret { name: name.to_owned() })?;
+        let hidden = Redactor::new(name, &secret);
         Ok(Self { name: name.to_owned(), credential: credential.clone(), hidden, value })
     }
 
-    /// Whether whoever answers at the address gets it.
+    /// Returns an error if the server at this address may not receive the secret.
     pub(super) fn goes_to(&self, url: &Url) -> Result<(), AddressFault> {
         self.credential.goes_to(&self.name, url)
     }
@@ -212,29 +215,31 @@ impl Lent {
         (self.credential.header.clone(), self.value.clone())
     }
 
-    /// Refuses to send it in clear text to where the name of this machine has come to lead elsewhere.
+    /// Returns an error if the secret would leave this machine in clear text, because a local name resolves
+    /// to another machine.
     pub(super) fn reaches(&self, url: &Url, addresses: &[IpAddr]) -> Result<(), AddressFault> {
         if url.scheme() == "https" || addresses.iter().all(IpAddr::is_loopback) {
             return Ok(());
         }
-        let (name, origin) = (self.name.clone(), Recipient::of(url).to_string());
+        let name = self.name.clone();
+        let origin = Recipient::of(url).to_string();
         Err(AddressFault::Recipient { name, origin })
     }
 
-    /// The text without the secret, should whoever got it repeat it.
-    pub(super) fn taken_from(&self, text: &str) -> String {
-        self.hidden.taken_from(text)
+    /// Redacts the secret in a text, because its receiver may repeat it.
+    pub(super) fn redact(&self, text: &str) -> String {
+        self.hidden.redact(text)
     }
 
-    /// The same for every text in a value.
-    pub(super) fn taken_from_value(&self, value: Value) -> Value {
-        self.hidden.taken_from_value(value)
+    /// Redacts the secret in every text of a value.
+    pub(super) fn redact_value(&self, value: Value) -> Value {
+        self.hidden.redact_value(value)
     }
 }
 
-/// What a header carries, when every character of it is visible ASCII or a space, which no one on the way reads differently. It
-/// is in no log of the connection, and in no table of headers that both ends keep.
-pub(crate) fn carried(text: &str) -> Option<HeaderValue> {
+/// Returns a header value, if every character is visible ASCII or a space, which all servers read in the same
+/// way. It is marked as sensitive, and so is in no log and no compression table.
+pub(crate) fn header_value(text: &str) -> Option<HeaderValue> {
     let is_plain = |char: char| matches!(char, ' '..='~');
     let mut value = HeaderValue::from_str(text).ok().filter(|_| text.chars().all(is_plain))?;
     value.set_sensitive(true);

@@ -1,34 +1,34 @@
-//! Why nothing came of a request.
+//! Errors of web requests.
 
 use std::error::Error;
 use std::net::IpAddr;
 
 use super::rules::Origin;
 
-/// Why an address is refused before anything is sent to it.
+/// The reason why an address is refused before a request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AddressFault {
-    /// It cannot be read.
+    /// The address is invalid.
     #[error("`{text}` is no address: {reason}")]
     Unreadable {
-        /// What was given.
+        /// The given text.
         text: String,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
-    /// Neither `http` nor `https`.
+    /// The scheme is neither `http` nor `https`.
     #[error("`{scheme}:` is not spoken; an address begins with `https://` or `http://`")]
     Scheme {
-        /// What stands before the colon.
+        /// The scheme.
         scheme: String,
     },
-    /// It has a name or a password in it.
+    /// The address contains a name or a password.
     #[error(
         "an address with a name or a password before its host is refused; take out everything up to `@`"
     )]
     Credentials,
-    /// The port is none of the web's.
+    /// The port is not allowed.
     #[error(
         "port {port} of `{host}` is not allowed; the operator allows further ones under `ports` of `config/agent/web.yaml`"
     )]
@@ -38,53 +38,53 @@ pub enum AddressFault {
         /// The port.
         port: u16,
     },
-    /// Some list of allowed hosts does not have it.
+    /// A list of allowed hosts does not contain the host.
     #[error("`{host}` is not among the hosts that `config/agent/web.yaml` allows")]
     Host {
         /// The host.
         host: String,
     },
-    /// The host is this machine or one of a private network.
+    /// The host is this machine or in a private network.
     #[error(
         "`{origin}` is refused: {what}; the operator allows it under `private` of `config/agent/web.yaml`"
     )]
     Private {
         /// The host and the port.
         origin: Origin,
-        /// What it is.
+        /// The reason.
         what: String,
     },
-    /// A secret is for others.
+    /// A secret may not be sent to this origin.
     #[error(
         "the credential `{name}` is not sent to `{origin}`; the operator says under `credentials` of `config/agent/web.yaml` who gets it"
     )]
     Recipient {
         /// The name of the credential.
         name: String,
-        /// Who would have got it.
+        /// The origin of the request.
         origin: String,
     },
-    /// A redirect leads out of `https`.
+    /// A redirect goes from `https` to `http`.
     #[error("a redirect from `https` to `http` is refused")]
     Downgrade,
-    /// A redirect leads away from the host that the manifest names.
+    /// A redirect leaves the host in the manifest.
     #[error("a redirect from `{from}` to `{to}` is refused; the tool's manifest names its host")]
     OtherHost {
-        /// The host that was asked.
+        /// The host of the request.
         from: Origin,
-        /// Where it leads to.
+        /// The host of the redirect.
         to: Origin,
     },
 }
 
-/// Why a request has no answer that can be told.
+/// The reason why a request has no usable answer.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WebError {
-    /// Nothing was sent, by rule.
+    /// A rule refused the request, and nothing was sent.
     #[error(transparent)]
     Refused(#[from] AddressFault),
-    /// The operator named a secret and did not set it.
+    /// The variable of a credential is not set.
     #[error(
         "the credential `{name}` is not set; the operator sets the variable that `config/agent/web.yaml` names for it"
     )]
@@ -92,18 +92,18 @@ pub enum WebError {
         /// The name of the credential.
         name: String,
     },
-    /// A secret cannot stand in a header.
+    /// A secret cannot be the value of a header.
     #[error("the credential `{name}` has a line end or another character that no header has")]
     Secret {
         /// The name of the credential.
         name: String,
     },
-    /// The host's name has no address.
+    /// The name of the host has no address.
     #[error("the host `{host}` cannot be looked up")]
     Unknown {
         /// The host.
         host: String,
-        /// What the system says.
+        /// The system's error.
         source: std::io::Error,
     },
     /// The host cannot be reached, or the connection broke.
@@ -111,49 +111,50 @@ pub enum WebError {
     Broken {
         /// The host.
         host: String,
-        /// What happened.
+        /// The cause.
         source: Box<dyn Error + Send + Sync>,
     },
-    /// It took too long.
+    /// The time limit was reached.
     #[error("it took longer than {seconds} seconds and was given up")]
     Late {
         /// The limit.
         seconds: u64,
     },
-    /// The server sends from one place to the next.
+    /// There were too many redirects.
     #[error("more than {most} redirects; the last one was from `{url}`")]
     Redirects {
         /// The limit.
         most: usize,
-        /// The last address that was asked.
+        /// The last address.
         url: String,
     },
-    /// What came cannot be told.
+    /// The answer is not readable.
     #[error("`{url}` {what}")]
     Unreadable {
-        /// Where it came from.
+        /// The address of the answer.
         url: String,
-        /// What it is.
+        /// The reason.
         what: String,
     },
     /// This machine cannot make secure connections.
     #[error("no secure connection can be made")]
     Insecure {
-        /// Why.
+        /// The cause.
         source: Box<dyn Error + Send + Sync>,
     },
 }
 
 impl WebError {
-    /// Whether it was a rule that said no, and not the world.
+    /// Returns `true` if a rule refused the request, and `false` if the request failed.
     #[must_use]
     pub const fn is_refusal(&self) -> bool {
         matches!(self, Self::Refused(_))
     }
 
-    /// The whole of it in one line, with its causes.
+    /// Returns the error with its causes on one line.
     pub(crate) fn sentence(&self) -> String {
-        let (mut text, mut cause) = (self.to_string(), self.source());
+        let mut text = self.to_string();
+        let mut cause = self.source();
         while let Some(one) = cause {
             let told = one.to_string();
             if !text.ends_with(&told) {
@@ -168,12 +169,13 @@ impl WebError {
         Self::Unreadable { url: url.to_string(), what: what.to_owned() }
     }
 
-    /// Without the address, which may have an argument's text in it that the caller knows anyway.
-    pub(super) fn broken(host: &str, error: reqwest::Error) -> Self {
+    /// Creates the error of a broken connection. The URL is left out, because it may contain the text of an
+    /// argument.
+    pub(super) fn broken_connection(host: &str, error: reqwest::Error) -> Self {
         Self::Broken { host: host.to_owned(), source: error.without_url().into() }
     }
 
-    /// An address of a host that is not for everybody.
+    /// Creates the error for a host with a reserved address.
     pub(super) fn private(origin: &Origin, address: IpAddr, what: &str) -> Self {
         let what = if origin.host() == address.to_string() {
             format!("it is {what}")

@@ -1,4 +1,4 @@
-//! A request and its answer, redirects included.
+//! Requests and their answers, including redirects.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, OnceLock};
@@ -9,27 +9,28 @@ use reqwest::{Client, Method, Response, StatusCode, Url, redirect};
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt as _;
 
-use super::credential::Lent;
+use super::allowed_url::AllowedUrl;
+use super::credential::RequestSecret;
 use super::error::{AddressFault, WebError};
 use super::names::{Names, SystemNames};
-use super::place::Place;
 use super::rules::WebRules;
 use crate::process::Variables;
 
-/// The most redirects that are followed.
+/// The largest number of redirects that are followed.
 pub const MAX_REDIRECTS: usize = 5;
 
-/// Sends the requests of tools, to where its rules allow.
+/// A client for the requests of tools, limited by rules.
 #[derive(Debug)]
 pub struct Web {
     rules: WebRules,
     pub(super) names: Arc<dyn Names>,
     variables: Variables,
-    /// Reading the machine's certificates takes a while, so it is done for the first secure connection.
+    /// The TLS configuration. It is made for the first secure connection, because reading the certificates of
+    /// the machine is slow.
     tls: OnceLock<ClientConfig>,
 }
 
-/// What is sent.
+/// A request to send.
 #[derive(Debug)]
 pub(super) struct Order {
     pub(super) method: Method,
@@ -37,65 +38,66 @@ pub(super) struct Order {
     pub(super) headers: HeaderMap,
     pub(super) body: Option<Vec<u8>>,
     pub(super) follow: Follow,
-    /// A secret that is sent along; with one, a redirect leads to nobody else.
-    pub(super) lent: Option<Arc<Lent>>,
+    /// A secret to send. With a secret, redirects may not leave the origin.
+    pub(super) secret: Option<Arc<RequestSecret>>,
 }
 
-/// Where redirects may lead to.
+/// The allowed targets of redirects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Follow {
-    /// To every host that may be asked.
+    /// All allowed hosts.
     Anywhere,
-    /// To the same host and port, or from its usual port without TLS to the one with it.
+    /// The same host and port, or from port 80 to port 443 of the same host.
     SameHost,
 }
 
-/// What came back; of the body, nothing is read yet.
+/// The answer to a request. Its body has not been read.
 #[derive(Debug)]
 pub(super) struct Answer {
-    /// Who answered in the end.
+    /// The final address, after redirects.
     pub(super) url: Url,
-    /// Who answered with a redirect before.
+    /// The earlier addresses, which answered with redirects.
     pub(super) passed: Vec<Url>,
     pub(super) response: Response,
 }
 
 impl Web {
-    /// By these rules, with the machine's own way of looking up names.
+    /// Creates a client with these rules and the resolver of the system.
     #[must_use]
     pub fn new(rules: WebRules) -> Self {
         let variables = Variables::none();
         Self { rules, names: Arc::new(SystemNames), variables, tls: OnceLock::new() }
     }
 
-    /// Looks up names in another way.
+    /// Uses another resolver.
     #[must_use]
     pub fn with_names(mut self, names: Arc<dyn Names>) -> Self {
         self.names = names;
         self
     }
 
-    /// Finds the secrets that its rules name here; without it, none is set.
+    /// Uses this lookup for the secrets of the rules. Without a lookup, no secret is set.
     #[must_use]
     pub fn with_variables(mut self, variables: Variables) -> Self {
         self.variables = variables;
         self
     }
 
-    /// The secret of this name, for one request.
-    pub(super) fn lend(&self, name: &str) -> Result<Lent, WebError> {
+    /// Returns the secret with this name, for one request.
+    pub(super) fn request_secret(&self, name: &str) -> Result<RequestSecret, WebError> {
         let credential = self.rules.credentials.get(name);
         let credential = credential.ok_or_else(|| WebError::Unset { name: name.to_owned() })?;
-        Lent::new(name, credential, &self.variables)
+        RequestSecret::new(name, credential, &self.variables)
     }
 
-    /// What it goes by.
+    /// Returns the rules.
     #[must_use]
     pub fn rules(&self) -> &WebRules {
         &self.rules
     }
 
-    /// Sends the order, follows redirects of what only reads, and does all of it, with what `read` does, within the time.
+    /// Sends the request, follows the redirects of reading methods, and passes the answer to `read`, all
+    /// within the time limit.
     pub(super) async fn exchange<T>(
         &self,
         order: Order,
@@ -109,9 +111,9 @@ impl Web {
 
     async fn answer(&self, mut order: Order) -> Result<Answer, WebError> {
         let mut passed = Vec::new();
-        let mut place = Place::new(order.url.clone(), &self.rules)?;
-        if let Some(lent) = &order.lent {
-            lent.goes_to(&place.url)?;
+        let mut place = AllowedUrl::new(order.url.clone(), &self.rules)?;
+        if let Some(secret) = &order.secret {
+            secret.goes_to(&place.url)?;
         }
         loop {
             let response = self.ask(&place, &order).await?;
@@ -122,9 +124,9 @@ impl Web {
                 let url = place.url.to_string();
                 return Err(WebError::Redirects { most: MAX_REDIRECTS, url });
             }
-            let next = Place::new(next, &self.rules)?;
+            let next = AllowedUrl::new(next, &self.rules)?;
             follows(order.follow, &place, &next)?;
-            if order.lent.is_some() {
+            if order.secret.is_some() {
                 stays(&place, &next)?;
             }
             order.url = next.url.clone();
@@ -132,29 +134,33 @@ impl Web {
         }
     }
 
-    /// One request, to addresses that were looked at.
-    async fn ask(&self, place: &Place, order: &Order) -> Result<Response, WebError> {
+    /// Sends one request to checked addresses.
+    async fn ask(&self, place: &AllowedUrl, order: &Order) -> Result<Response, WebError> {
         let addresses = place.addresses(self.names.as_ref()).await?;
-        if let Some(lent) = &order.lent {
-            lent.reaches(&place.url, &addresses)?;
+        if let Some(secret) = &order.secret {
+            secret.reaches(&place.url, &addresses)?;
         }
         let client = self.client(place, &addresses)?;
         let mut request = client.request(order.method.clone(), place.url.clone());
         request = request.headers(order.headers.clone());
-        if let Some((name, value)) = order.lent.as_deref().map(Lent::header) {
+        if let Some((name, value)) = order.secret.as_deref().map(RequestSecret::header) {
             request = request.header(name, value);
         }
-        // Nothing here unpacks, so that nothing small becomes large.
+        // Nothing is decompressed here, so that a small answer cannot become large.
         request = request.header(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         if let Some(body) = &order.body {
             request = request.body(body.clone());
         }
         let sent = request.send().await;
-        sent.map_err(|error| WebError::broken(place.origin.host(), error))
+        sent.map_err(|error| WebError::broken_connection(place.origin.host(), error))
     }
 
-    /// A client that knows these addresses and no others: no resolver, no proxy, no redirects, no cookies.
-    pub(super) fn client(&self, place: &Place, addresses: &[IpAddr]) -> Result<Client, WebError> {
+    /// Creates a client for these addresses only: without a resolver, proxy, redirects and cookies.
+    pub(super) fn client(
+        &self,
+        place: &AllowedUrl,
+        addresses: &[IpAddr],
+    ) -> Result<Client, WebError> {
         let host = place.url.host_str().unwrap_or_default();
         let addresses: Vec<SocketAddr> = addresses
             .iter()
@@ -171,10 +177,11 @@ impl Web {
             .connect_timeout(CONNECT_TIMEOUT)
             .user_agent(concat!("rye/", env!("CARGO_PKG_VERSION")))
             .build();
-        built.map_err(|error| WebError::broken(place.origin.host(), error))
+        built.map_err(|error| WebError::broken_connection(place.origin.host(), error))
     }
 
-    /// The machine's own roots for `https`; a plain connection needs none.
+    /// Returns the TLS configuration: with the certificates of the machine for `https`, and without any for
+    /// `http`.
     fn tls(&self, scheme: &str) -> Result<ClientConfig, WebError> {
         if let Some(config) = self.tls.get().filter(|_| scheme == "https") {
             return Ok(config.clone());
@@ -195,7 +202,7 @@ impl Web {
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Where a redirect leads, for what only reads.
+/// Returns the target of a redirect, if the method only reads.
 fn leads_to(method: &Method, response: &Response, from: &Url) -> Result<Option<Url>, WebError> {
     let redirects = [
         StatusCode::MOVED_PERMANENTLY,
@@ -221,8 +228,8 @@ fn leads_to(method: &Method, response: &Response, from: &Url) -> Result<Option<U
     next.map(Some).map_err(|_| WebError::unreadable(from, "redirects to what is no address"))
 }
 
-/// Whether a redirect from one place to the next may be followed.
-fn follows(follow: Follow, from: &Place, to: &Place) -> Result<(), AddressFault> {
+/// Returns an error if a redirect between these places may not be followed.
+fn follows(follow: Follow, from: &AllowedUrl, to: &AllowedUrl) -> Result<(), AddressFault> {
     if (from.url.scheme(), to.url.scheme()) == ("https", "http") {
         return Err(AddressFault::Downgrade);
     }
@@ -230,22 +237,24 @@ fn follows(follow: Follow, from: &Place, to: &Place) -> Result<(), AddressFault>
     let same = from.origin.host() == to.origin.host()
         && (from.origin.port() == to.origin.port() || upgrade);
     if follow == Follow::SameHost && !same {
-        let (from, to) = (from.origin.clone(), to.origin.clone());
+        let from = from.origin.clone();
+        let to = to.origin.clone();
         return Err(AddressFault::OtherHost { from, to });
     }
     Ok(())
 }
 
-/// Whether a redirect stays with whoever got a secret: what is on another port is somebody else.
-fn stays(from: &Place, to: &Place) -> Result<(), AddressFault> {
+/// Returns an error if a redirect leaves the origin that received a secret. Another port is another origin.
+fn stays(from: &AllowedUrl, to: &AllowedUrl) -> Result<(), AddressFault> {
     if from.url.scheme() == to.url.scheme() && from.origin == to.origin {
         return Ok(());
     }
-    let (from, to) = (from.origin.clone(), to.origin.clone());
+    let from = from.origin.clone();
+    let to = to.origin.clone();
     Err(AddressFault::OtherHost { from, to })
 }
 
-/// Every name that is asked for has been looked up before, so that looking one up here would be a hole.
+/// A resolver that always fails, because every host is resolved and checked before its request.
 #[derive(Debug, Clone, Copy)]
 struct NoNames;
 

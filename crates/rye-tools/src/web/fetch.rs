@@ -1,4 +1,4 @@
-//! `web/fetch`: a page of the web, to read.
+//! `web/fetch`: a tool that reads pages of the web.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,19 +11,19 @@ use rye_thread::{Tool, ToolOutput};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::allowed_url;
 use super::error::WebError;
 use super::exchange::{Follow, Order, Web};
 use super::markdown::{Grammar, Page, Style, page, whole};
-use super::place;
-use super::read::{Received, received};
+use super::read::{Received, receive};
 
-/// The function behind a manifest's `builtin: web/fetch`.
+/// The function name in a manifest's `builtin: web/fetch`.
 pub const FETCH: &str = "web/fetch";
 
-/// The tool that reads a page as Markdown, as text or as it is.
+/// Returns the tool that reads a page as Markdown, as text or unchanged.
 ///
-/// It needs a runtime of tokio with time and input and output. A result is an object whatever the server says; one with
-/// `error` in it is a failure.
+/// It needs a tokio runtime with time and I/O enabled. The result is an object for every answer. A failure
+/// has the member `error`.
 #[must_use]
 pub fn fetch(web: &Arc<Web>) -> Arc<dyn Tool> {
     Arc::new(Fetch { web: Arc::clone(web) })
@@ -52,14 +52,14 @@ enum Format {
     Raw,
 }
 
-/// The most that is received of a page.
+/// The largest size of a received page, in bytes.
 const MAX_RECEIVED: usize = 8 * 1024 * 1024;
-/// The most that a result has of it, and what it has when nothing is said.
+/// The largest size of the content in a result, and the default, in bytes.
 const MAX_CONTENT: usize = 256 * 1024;
 const USUAL_CONTENT: usize = 64 * 1024;
-/// How long a page may take to be made into text.
+/// The longest time for the conversion to text.
 const READING: Duration = Duration::from_secs(5);
-/// From looking up the first name to the last byte.
+/// The longest time from the first name lookup to the last byte.
 const LIMIT: Duration = Duration::from_secs(30);
 
 #[async_trait]
@@ -72,29 +72,31 @@ impl Tool for Fetch {
                 return ToolOutput::error(json!({ "error": message }));
             }
         };
-        self.fetched(&arguments).await.unwrap_or_else(|error| failed(&error))
+        self.fetch_page(&arguments).await.unwrap_or_else(|error| error_output(&error))
     }
 }
 
-/// A failure as the model reads it.
-pub(super) fn failed(error: &WebError) -> ToolOutput {
+/// Converts an error to a tool's result.
+pub(super) fn error_output(error: &WebError) -> ToolOutput {
     let content = json!({ "error": error.sentence() });
     if error.is_refusal() { ToolOutput::refused(content) } else { ToolOutput::error(content) }
 }
 
 impl Fetch {
-    async fn fetched(&self, arguments: &Arguments) -> Result<ToolOutput, WebError> {
+    async fn fetch_page(&self, arguments: &Arguments) -> Result<ToolOutput, WebError> {
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_static(ACCEPTED));
-        let url = place::read(&arguments.url)?;
-        let (method, follow) = (Method::GET, Follow::Anywhere);
-        let order = Order { method, url, headers, body: None, follow, lent: None };
-        let read = async |answer| received(answer, MAX_RECEIVED).await;
+        let url = allowed_url::read(&arguments.url)?;
+        let method = Method::GET;
+        let follow = Follow::Anywhere;
+        let order = Order { method, url, headers, body: None, follow, secret: None };
+        let read = async |answer| receive(answer, MAX_RECEIVED).await;
         let received = self.web.exchange(order, LIMIT, read).await?;
-        let (text, format) = (received.text()?, arguments.format);
+        let text = received.text()?;
+        let format = arguments.format;
         let url = received.url.clone();
         let read =
-            tokio::task::spawn_blocking(move || (Told::new(&received, text, format), received));
+            tokio::task::spawn_blocking(move || (PageText::new(&received, text, format), received));
         let (told, received) =
             read.await.map_err(|_| WebError::unreadable(&url, "cannot be made into text"))?;
         let content = told.content(arguments, &received);
@@ -113,14 +115,14 @@ fn with_error(mut content: Value, received: &Received) -> Value {
     content
 }
 
-/// What there is to tell of a page.
-struct Told {
+/// The text of a page.
+struct PageText {
     title: Option<String>,
     text: String,
     is_cut: bool,
 }
 
-impl Told {
+impl PageText {
     fn new(received: &Received, text: String, format: Format) -> Self {
         let style = match format {
             Format::Markdown => Style::Markdown,
@@ -137,7 +139,7 @@ impl Told {
         Self { title, text, is_cut }
     }
 
-    /// The part that was asked for.
+    /// Returns the requested part of the page.
     fn content(&self, arguments: &Arguments, received: &Received) -> Value {
         let most = arguments.max_bytes.unwrap_or(USUAL_CONTENT).clamp(1, MAX_CONTENT);
         let start = whole(&self.text, arguments.offset.unwrap_or(0));
@@ -171,7 +173,7 @@ impl Told {
 const UNREAD: &str = "the rest of the page cannot be made into text; `format: raw` gives all of it";
 const CUT: &str = "the page is longer than 8 MiB; what follows was not received";
 
-/// The end of the character at `at`, so that a part is never empty while there is text.
+/// Returns the end of the character at `at`, so that a part is never empty while there is text.
 fn next(text: &str, at: usize) -> usize {
     text.get(at..).and_then(|rest| rest.chars().next()).map_or(at, |char| at + char.len_utf8())
 }

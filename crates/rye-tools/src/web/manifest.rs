@@ -1,4 +1,4 @@
-//! A tool that is a request: `executor: http` (SPEC 5.1).
+//! Tools that are requests: `executor: http` (SPEC 5.1).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,88 +9,89 @@ use reqwest::header::HeaderName;
 use rye_thread::{Effect, Tool};
 
 use super::body::HttpBody;
+use super::call::Http;
 use super::error::AddressFault;
 use super::exchange::Web;
 use super::fetch::FETCH;
-use super::sending::Http;
 use super::template::Address;
 use crate::process::Template;
 
-/// The power of tools that send more than a question: the function of no manifest, only of grants.
+/// The function that tools need which do more than read. It is in no manifest, only in grants.
 pub const SEND: &str = "web/send";
 
-/// A request with places for the arguments of a call.
+/// A request with placeholders for the arguments of a call.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct HttpTool {
-    /// The method, in capitals.
+    /// The method, in upper case.
     pub method: String,
-    /// The address. Places are in its path and in values of its query, or it is one place as a whole.
+    /// The URL. Placeholders are in its path and in values of its query, or one placeholder is the whole URL.
     pub url: Template,
     /// Header fields.
     pub headers: BTreeMap<String, Template>,
-    /// The body; without one, `POST`, `PUT` and `PATCH` send the arguments that have no place elsewhere as a JSON object.
+    /// The body. Without one, `POST`, `PUT` and `PATCH` send the arguments without a placeholder as a JSON
+    /// object.
     pub body: Option<HttpBody>,
-    /// The name of a secret among the [credentials](crate::WebRules::credentials) that is sent along.
+    /// The name of a secret to send, one of the [credentials](crate::WebRules::credentials).
     pub credential: Option<String>,
     /// The names of the arguments that a call may have.
     pub parameters: Vec<String>,
-    /// Seconds after which it is given up; half a minute when not given.
+    /// The timeout in seconds. The default is 30.
     pub timeout_seconds: Option<u64>,
 }
 
-/// Why a manifest makes no request.
+/// The reason why a manifest is not a valid request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HttpToolError {
-    /// The address cannot be asked.
+    /// The URL is not allowed.
     #[error(transparent)]
     Address(#[from] AddressFault),
-    /// An argument would say what is the manifest's to say.
+    /// An argument could change the scheme, the host or the port.
     #[error(
         "its `url` has a place before the path; the scheme, the host and the port are the manifest's alone, unless the place is the whole `url`"
     )]
     Host,
-    /// An argument would name a parameter.
+    /// An argument could name a parameter.
     #[error(
         "its `url` has a place in the name of a parameter; places in a query stand behind `name=`"
     )]
     Parameter,
-    /// A character that an address does not have.
+    /// The URL has a character that is not allowed.
     #[error("its `url` has white space, a backslash or `#` in it")]
     Strange,
-    /// It leads to another address than it shows.
+    /// The path has `.` or `..`, so that it means another path.
     #[error("its `url` has a part `.` or `..` in its path; write the path that is meant")]
     Dots,
-    /// An argument would say what stands there.
+    /// An argument could complete an encoded character.
     #[error(
         "its `url` has a `%` before a place, so that an argument would say what it stands for; write the character that is meant"
     )]
     Escape,
-    /// It is no method.
+    /// The method is invalid.
     #[error("`{method}` is no method")]
     Method {
-        /// What is written.
+        /// The text in the manifest.
         method: String,
     },
-    /// The name of a header is none, or is not a tool's to set.
+    /// The name of a header is invalid, or tools may not set it.
     #[error("the header `{name}` is not for manifests")]
     Header {
         /// The name.
         name: String,
     },
-    /// A method that has no body.
+    /// The method has no body.
     #[error("`{method}` sends no body; remove `body`")]
     Body {
         /// The method.
         method: String,
     },
-    /// Arguments within a text that might be JSON.
+    /// Arguments are inside of a text, which might be JSON.
     #[error(
         "its `body` is text with places in it, where an argument could write anything; write the body as a mapping"
     )]
     TextBody,
-    /// The operator names no such secret.
+    /// The operator has no such secret.
     #[error(
         "the operator has no credential `{name}` under `credentials` of `config/agent/web.yaml`"
     )]
@@ -98,7 +99,7 @@ pub enum HttpToolError {
         /// The name.
         name: String,
     },
-    /// Two values for one header.
+    /// A header has a value and carries a credential.
     #[error("its `headers` have `{header}`, which carries the credential `{name}`")]
     CredentialHeader {
         /// The header.
@@ -106,7 +107,7 @@ pub enum HttpToolError {
         /// The credential.
         name: String,
     },
-    /// An argument that is sent nowhere.
+    /// An argument would not be sent.
     #[error(
         "its `url`, `headers` and `body` have no place for `{name}`, which its input schema has"
     )]
@@ -117,15 +118,19 @@ pub enum HttpToolError {
 }
 
 impl HttpTool {
-    /// A request without headers and body.
+    /// Creates a request without headers and body.
     #[must_use]
     pub fn new(method: &str, url: Template) -> Self {
-        let (method, headers, parameters) = (method.to_owned(), BTreeMap::new(), Vec::new());
-        let (body, credential, timeout_seconds) = (None, None, None);
+        let method = method.to_owned();
+        let headers = BTreeMap::new();
+        let parameters = Vec::new();
+        let body = None;
+        let credential = None;
+        let timeout_seconds = None;
         Self { method, url, headers, body, credential, parameters, timeout_seconds }
     }
 
-    /// What sending it twice does (RFC 9110, section 9.2).
+    /// Returns the effect of sending it twice (RFC 9110, section 9.2).
     #[must_use]
     pub fn effect(&self) -> Effect {
         match self.method.as_str() {
@@ -135,25 +140,27 @@ impl HttpTool {
         }
     }
 
-    /// The function whose power it has, which its signer has to be allowed to grant: [`FETCH`] or [`SEND`].
+    /// Returns the function that the signer of the manifest must be allowed to grant: [`FETCH`] or [`SEND`].
     #[must_use]
     pub fn function(&self) -> &'static str {
         if self.effect() == Effect::ReadOnly { FETCH } else { SEND }
     }
 
-    /// The tool that sends it.
+    /// Returns the tool that sends the request.
     ///
-    /// A result is an object with `url`, `status` and `body`, which is JSON where the server says so and text otherwise; an
-    /// answer that is no success, and everything that keeps it from being one, has `error`.
+    /// The result is an object with `url`, `status` and `body`. The body is JSON if the server says so, and
+    /// text otherwise. If the status is no success, or there is no answer, the result has `error`.
     ///
     /// # Errors
     ///
-    /// When an argument could change more than what it has a place in, or would be sent nowhere.
+    /// If an argument could change more than its placeholder, or would not be sent.
     pub fn tool(self, web: &Arc<Web>) -> Result<Arc<dyn Tool>, HttpToolError> {
         let Parts { method, address, headers, rest } = self.parts()?;
         self.check_credential(&address, &headers, web)?;
         let limit = Duration::from_secs(self.timeout_seconds.unwrap_or(USUAL).clamp(1, LONGEST));
-        let (body, credential, web) = (self.body, self.credential, Arc::clone(web));
+        let body = self.body;
+        let credential = self.credential;
+        let web = Arc::clone(web);
         Ok(Arc::new(Http { web, method, address, headers, body, credential, rest, limit }))
     }
 
@@ -161,7 +168,7 @@ impl HttpTool {
     ///
     /// # Errors
     ///
-    /// The ones of [`tool`](Self::tool), but for those of credentials.
+    /// The errors of [`tool`](Self::tool), without those of credentials.
     pub fn check(&self) -> Result<(), HttpToolError> {
         self.parts().map(drop)
     }
@@ -177,7 +184,7 @@ impl HttpTool {
         Ok(Parts { method, address, headers, rest })
     }
 
-    /// Whether the operator has the secret, and gives it to whoever is asked.
+    /// Returns an error if the operator does not have the secret, or does not allow it for this address.
     fn check_credential(
         &self,
         address: &Address,
@@ -197,7 +204,7 @@ impl HttpTool {
         }
     }
 
-    /// The arguments that are sent as a body of their own.
+    /// Returns the arguments that are sent as a body of their own.
     fn rest(&self, address: &Address) -> Result<Vec<String>, HttpToolError> {
         let has_body = ["POST", "PUT", "PATCH"].contains(&self.method.as_str());
         match &self.body {
@@ -239,7 +246,7 @@ struct Parts {
 const USUAL: u64 = 30;
 const LONGEST: u64 = 600;
 
-/// A header that is a tool's to set.
+/// Parses the name of a header that tools may set.
 pub(super) fn header_name(name: &str) -> Result<HeaderName, HttpToolError> {
     let error = || HttpToolError::Header { name: name.to_owned() };
     let read: HeaderName = name.parse().map_err(|_| error())?;
@@ -248,7 +255,8 @@ pub(super) fn header_name(name: &str) -> Result<HeaderName, HttpToolError> {
     if connection { Err(error()) } else { Ok(read) }
 }
 
-/// Headers that say how a message is cut and carried, which a server and what stands before it may read differently.
+/// The headers that control the framing and the connection. Servers and proxies may interpret them
+/// differently.
 const CONNECTION: [&str; 11] = [
     "accept-encoding",
     "connection",

@@ -1,7 +1,8 @@
-//! Pages as Markdown, or as text alone.
+//! Conversion of pages to Markdown or plain text.
 //!
-//! The page is read as a row of tags and never as a tree: a tree is walked by calls within calls, and a page that opens
-//! a hundred thousand elements would end the program. Here it takes time and memory in proportion to its length.
+//! The page is processed as a sequence of tags and not as a tree. A tree needs recursion, and a page with a
+//! hundred thousand nested elements would crash the program. The sequence takes time and memory in proportion
+//! to its length.
 
 mod writer;
 
@@ -17,34 +18,33 @@ use reqwest::Url;
 
 use self::writer::{Mark, Writer};
 
-/// What a page becomes.
+/// The format of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Style {
     Markdown,
     Text,
 }
 
-/// How a page is written, which its type alone says, as it does to browsers.
+/// The syntax of a page. Only its media type decides, as in browsers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Grammar {
     Html,
-    /// What is closed where it opens holds nothing, and what every element holds is markup.
+    /// XML: an element that is closed where it opens is empty, and the content of every element is markup.
     Xml,
 }
 
-/// A page to read.
+/// A converted page.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Page {
     pub(super) title: Option<String>,
     pub(super) text: String,
-    /// Whether there would be more of it.
+    /// `true` if there is more text.
     pub(super) is_cut: bool,
 }
 
-/// Reads a page that came from `url`, for as long as it takes but no longer than `limit`; of the text, at most about `most`
-/// bytes are made.
+/// Converts a page from `url` until `limit`, to at most about `most` bytes of text.
 ///
-/// The time is bounded because the tokenizer compares each attribute of a tag with all before it.
+/// The time is limited because the tokenizer compares each attribute of a tag with all earlier ones.
 pub(super) fn page(
     html: &str,
     url: &Url,
@@ -62,8 +62,10 @@ pub(super) fn page(
         in_title: false,
     };
     let tokenizer = Tokenizer::new(Sink(RefCell::new(reader)), TokenizerOpts::default());
-    let (input, start) = (BufferQueue::default(), Instant::now());
-    let (mut rest, mut is_late) = (html, false);
+    let input = BufferQueue::default();
+    let start = Instant::now();
+    let mut rest = html;
+    let mut is_late = false;
     while !rest.is_empty() && !is_late {
         let (piece, after) = rest.split_at(whole(rest, PIECE));
         input.push_back(StrTendril::from(piece));
@@ -79,12 +81,12 @@ pub(super) fn page(
     Page { title, text, is_cut: is_late || is_full }
 }
 
-/// The last place at or before `at` where a character ends.
+/// Returns the last character boundary at or before `at`.
 pub(super) fn whole(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
-/// How much is read before the time is looked at.
+/// The number of bytes between two checks of the time.
 const PIECE: usize = 16 * 1024;
 
 struct Sink(RefCell<Reader>);
@@ -102,7 +104,7 @@ impl TokenSink for Sink {
         TokenSinkResult::Continue
     }
 
-    /// Whether `<![CDATA[` begins text.
+    /// Returns `true` if `<![CDATA[` begins text.
     fn adjusted_current_node_present_but_not_in_html_namespace(&self) -> bool {
         self.0.borrow().grammar == Grammar::Xml
     }
@@ -112,19 +114,19 @@ struct Reader {
     grammar: Grammar,
     base: Url,
     writer: Writer,
-    /// An element whose content nobody reads, and how many of its name are open.
+    /// The element whose content is left out, and the number of open elements with its name.
     left_out: Option<(String, usize)>,
     title: Option<String>,
     in_title: bool,
 }
 
-/// Elements that have no text to read.
+/// The elements without readable text.
 const SILENT: [&str; 10] = [
     "audio", "canvas", "datalist", "iframe", "object", "script", "style", "svg", "template",
     "video",
 ];
 
-/// Elements that begin a line.
+/// The elements that begin a new line.
 const LINES: [&str; 25] = [
     "address",
     "article",
@@ -178,11 +180,11 @@ impl Reader {
             return TokenSinkResult::Continue;
         }
         self.start(tag, name);
-        // In a drawing, what is closed where it opens holds nothing.
+        // In SVG, an element that is closed where it opens is empty.
         if tag.self_closing && self.in_svg() {
             return TokenSinkResult::Continue;
         }
-        // What these hold is no markup.
+        // The content of these elements is not markup.
         match name {
             "script" => TokenSinkResult::RawData(RawKind::ScriptData),
             "style" | "iframe" | "xmp" | "noembed" | "noframes" => {
@@ -194,7 +196,7 @@ impl Reader {
         }
     }
 
-    /// An element of XML, with its end where it has none of its own.
+    /// Handles an element of XML, including the end of one that is closed where it opens.
     fn element(&mut self, tag: &Tag, name: &str) {
         if tag.self_closing && (self.left_out.is_some() || SILENT.contains(&name)) {
             return;
@@ -244,12 +246,12 @@ impl Reader {
         }
     }
 
-    /// Whether it is within a drawing, where a title is markup like the rest.
+    /// Returns `true` inside of SVG, where a title is ordinary markup.
     fn in_svg(&self) -> bool {
         self.left_out.as_ref().is_some_and(|(silent, _)| silent == "svg")
     }
 
-    /// What relative links are relative to.
+    /// Sets the base of relative links.
     fn rebase(&mut self, tag: &Tag) {
         if let Some(url) = attribute(tag, "href").and_then(|href| self.base.join(href).ok()) {
             self.base = url;
@@ -265,7 +267,7 @@ impl Reader {
         self.writer.image(alt, source.as_deref());
     }
 
-    /// A link as it can be asked for, where it is one that can.
+    /// Returns a link as an absolute URL, if its scheme is usable.
     fn link(&self, href: &str) -> Option<String> {
         if href.len() > MAX_LINK || href.starts_with('#') {
             return None;
@@ -273,7 +275,7 @@ impl Reader {
         let url = self.base.join(href.trim()).ok()?;
         let text = url.as_str();
         let asks = ["http", "https", "mailto"].contains(&url.scheme()) && text.len() <= MAX_LINK;
-        // Parentheses would end it.
+        // A parenthesis would end the link.
         asks.then(|| text.replace('(', "%28").replace(')', "%29"))
     }
 }

@@ -1,4 +1,4 @@
-//! How names of hosts become addresses.
+//! Resolution of host names.
 
 use std::fmt;
 use std::io;
@@ -6,14 +6,14 @@ use std::net::IpAddr;
 
 use async_trait::async_trait;
 
-/// Looks names of hosts up.
+/// A resolver of host names.
 #[async_trait]
 pub trait Names: fmt::Debug + Send + Sync {
-    /// Every address of the host, in the order in which they should be tried; an error when there is none.
+    /// Returns all addresses of the host, in the order to try them. A host without an address is an error.
     async fn addresses(&self, host: &str) -> io::Result<Vec<IpAddr>>;
 }
 
-/// As every program of this machine does it.
+/// The resolver of the system.
 #[derive(Debug, Clone, Copy, Default)]
 #[expect(clippy::exhaustive_structs, reason = "there is nothing to set")]
 pub struct SystemNames;

@@ -1,4 +1,4 @@
-//! The body of an answer, no longer than it may be.
+//! Bounded reading of the body of an answer.
 
 use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use reqwest::{StatusCode, Url};
@@ -7,7 +7,7 @@ use super::error::WebError;
 use super::exchange::Answer;
 use super::text::Media;
 
-/// What was received.
+/// A received answer.
 #[derive(Debug)]
 pub(super) struct Received {
     pub(super) url: Url,
@@ -15,14 +15,14 @@ pub(super) struct Received {
     pub(super) status: StatusCode,
     pub(super) media: Media,
     pub(super) bytes: Vec<u8>,
-    /// How the body was packed, though nobody asked for that; then nothing of it was read.
+    /// The compression of the body, which was not requested. The body was not read then.
     packed: Option<String>,
-    /// Whether there was more.
+    /// `true` if there was more.
     pub(super) is_cut: bool,
 }
 
-/// Reads the body up to `most` bytes, and no further.
-pub(super) async fn received(answer: Answer, most: usize) -> Result<Received, WebError> {
+/// Reads at most `most` bytes of the body.
+pub(super) async fn receive(answer: Answer, most: usize) -> Result<Received, WebError> {
     let Answer { url, passed, mut response } = answer;
     let header = |name| {
         let value = response.headers().get(name).and_then(|value| value.to_str().ok());
@@ -30,10 +30,12 @@ pub(super) async fn received(answer: Answer, most: usize) -> Result<Received, We
     };
     let encoding = header(CONTENT_ENCODING);
     let packed = Some(encoding).filter(|how| !["", "identity"].contains(&how.as_str()));
-    let (media, status) = (Media::read(&header(CONTENT_TYPE)), response.status());
-    let (mut bytes, mut is_cut) = (Vec::new(), false);
+    let media = Media::read(&header(CONTENT_TYPE));
+    let status = response.status();
+    let mut bytes = Vec::new();
+    let mut is_cut = false;
     let host = url.host_str().unwrap_or_default().to_owned();
-    let broken = |error| WebError::broken(&host, error);
+    let broken = |error| WebError::broken_connection(&host, error);
     while packed.is_none()
         && let Some(chunk) = response.chunk().await.map_err(broken)?
     {
@@ -48,7 +50,7 @@ pub(super) async fn received(answer: Answer, most: usize) -> Result<Received, We
 }
 
 impl Received {
-    /// The body as text, or what it is instead.
+    /// Returns the body as text, or an error with the reason why it is not text.
     pub(super) fn text(&self) -> Result<String, WebError> {
         let not_text = |what: String| WebError::unreadable(&self.url, &what);
         if let Some(how) = &self.packed {

@@ -1,4 +1,4 @@
-//! What the operator's configuration says of hosts.
+//! The operator's rules for hosts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -8,22 +8,22 @@ use reqwest::Url;
 
 use super::credential::Credential;
 
-/// Which hosts tools may reach. The default is every public host, on the ports 80 and 443.
+/// The hosts that tools may reach. By default, these are all public hosts on the ports 80 and 443.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WebRules {
-    /// Lists of hosts; each of them has to have a host that is reached.
+    /// Lists of allowed hosts. A host must be in each of them.
     pub hosts: Vec<Vec<HostPattern>>,
-    /// Ports that may be reached beside 80 and 443.
+    /// Additional allowed ports.
     pub ports: BTreeSet<u16>,
-    /// Hosts, with their port, that may be on this machine or in a private network.
+    /// Hosts with a port that may be on this machine or in a private network.
     pub private: BTreeSet<Origin>,
-    /// Secrets that tools of one request may name.
+    /// The secrets that tools of one request may name.
     pub credentials: BTreeMap<String, Credential>,
 }
 
 impl WebRules {
-    /// Lets the address's host and port be private.
+    /// Allows the host and port of the URL to be private.
     #[cfg(feature = "mcp")]
     pub(super) fn allow_private(&mut self, url: &Url) {
         if let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) {
@@ -31,7 +31,7 @@ impl WebRules {
         }
     }
 
-    /// Whether every list has the host.
+    /// Returns `true` if every list contains the host.
     pub(super) fn allows(&self, host: &str) -> bool {
         self.hosts.iter().all(|list| list.iter().any(|pattern| pattern.covers(host)))
     }
@@ -46,7 +46,7 @@ pub struct HostPattern {
 }
 
 impl HostPattern {
-    /// Whether it covers the host, written as in an address without its port.
+    /// Returns `true` if the pattern matches the host, written as in a URL without its port.
     #[must_use]
     pub fn covers(&self, host: &str) -> bool {
         let host = plain(host);
@@ -71,11 +71,11 @@ impl FromStr for HostPattern {
             Some(name) => (true, name),
             None => (false, text),
         };
-        let (host, port) = parsed(name).ok_or_else(|| RuleError::Host { text: told(text) })?;
-        // Below an address there is nothing.
+        let (host, port) = parse_host(name).ok_or_else(|| RuleError::Host { text: quote(text) })?;
+        // An IP address has no subdomains.
         let is_address = host.parse::<std::net::IpAddr>().is_ok();
         if port.is_some() || (below && is_address) {
-            return Err(RuleError::Host { text: told(text) });
+            return Err(RuleError::Host { text: quote(text) });
         }
         Ok(Self { below, name: host })
     }
@@ -93,13 +93,13 @@ impl Origin {
         Self { host: plain(host).to_owned(), port }
     }
 
-    /// The host, without brackets.
+    /// Returns the host, without brackets.
     #[must_use]
     pub fn host(&self) -> &str {
         &self.host
     }
 
-    /// The port.
+    /// Returns the port.
     #[must_use]
     pub const fn port(&self) -> u16 {
         self.port
@@ -117,45 +117,45 @@ impl FromStr for Origin {
     type Err = RuleError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let error = || RuleError::Origin { text: told(text) };
-        let (host, port) = parsed(text).ok_or_else(error)?;
+        let error = || RuleError::Origin { text: quote(text) };
+        let (host, port) = parse_host(text).ok_or_else(error)?;
         Ok(Self { host, port: port.ok_or_else(error)? })
     }
 }
 
-/// Why a text names no hosts.
+/// The reason why a rule is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RuleError {
-    /// It should be a host.
+    /// The text is not a host.
     #[error("`{text}` is no host; write `example.org`, `*.example.org` for all below it, or `*`")]
     Host {
-        /// What is written.
+        /// The text in the configuration.
         text: String,
     },
-    /// It should be a host with a port.
+    /// The text is not a host with a port.
     #[error("`{text}` is no host with a port; write it like `localhost:8080`")]
     Origin {
-        /// What is written.
+        /// The text in the configuration.
         text: String,
     },
 }
 
-/// The text as a message has it: without what stands before a host, behind a path, or is no address at all, where a person may
-/// have put a secret.
-pub(super) fn told(text: &str) -> String {
+/// Returns the text for a message, without the parts before `@` and after `?` or `#`, which may contain a
+/// secret.
+pub(super) fn quote(text: &str) -> String {
     let (place, rest) = text.split_at(text.find(['?', '#']).unwrap_or(text.len()));
     let place = place.rsplit_once('@').map_or(place.to_owned(), |(_, host)| format!("…@{host}"));
     if rest.is_empty() { place } else { format!("{place}…") }
 }
 
-/// The host as an address would have it, and the port if one is written.
-pub(super) fn parsed(text: &str) -> Option<(String, Option<u16>)> {
+/// Parses a host in the form of a URL, with its port if there is one.
+pub(super) fn parse_host(text: &str) -> Option<(String, Option<u16>)> {
     let strange = |char: char| !(char.is_alphanumeric() || "-._:[]".contains(char));
     if text.is_empty() || text.contains(strange) {
         return None;
     }
-    // The colons of IPv6 stand within brackets.
+    // The colons of an IPv6 address are in brackets.
     let (host, port) = match text.rsplit_once(':') {
         Some((host, port)) if !port.ends_with(']') => (host, Some(port.parse().ok()?)),
         _ => (text, None),
@@ -164,7 +164,7 @@ pub(super) fn parsed(text: &str) -> Option<(String, Option<u16>)> {
     (url.port().is_none()).then_some((plain(url.host_str()?).to_owned(), port))
 }
 
-/// A host without the brackets of IPv6 and without the dot that ends a full name.
+/// Returns the host without the brackets of IPv6 and without the final dot of a full name.
 pub(super) fn plain(host: &str) -> &str {
     let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
     host.strip_suffix('.').unwrap_or(host)

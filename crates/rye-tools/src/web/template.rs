@@ -1,14 +1,14 @@
-//! The address of a manifest, with places for arguments; whatever they hold, it stays the same address.
+//! URLs of manifests with placeholders. No argument changes the target of the request.
 
 use reqwest::Url;
 use serde_json::{Map, Value};
 
+use super::allowed_url;
 use super::error::AddressFault;
 use super::manifest::HttpToolError;
-use super::place;
 use crate::process::{Placing, Template};
 
-/// Why arguments cannot be sent.
+/// The reason why arguments cannot be sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum ArgumentFault {
     #[error("the argument `{name}` is missing; the tool needs it")]
@@ -34,27 +34,28 @@ pub(super) enum ArgumentFault {
 }
 
 impl ArgumentFault {
-    /// Whether a rule says no, rather than that something is missing.
+    /// Returns `true` if a rule refused the arguments, and `false` if an argument is missing or has the wrong
+    /// type.
     pub(super) const fn is_refusal(&self) -> bool {
         !matches!(self, Self::Missing { .. } | Self::Compound { .. })
     }
 }
 
-/// An address with its places.
+/// A URL with placeholders.
 #[derive(Debug, Clone)]
 pub(super) enum Address {
-    /// The argument is the address.
+    /// The argument is the URL.
     Whole(Placing),
-    /// Arguments have places in parts of it.
+    /// Arguments are in parts of the URL.
     Parts(Parts),
 }
 
 #[derive(Debug, Clone)]
 pub(super) struct Parts {
     path: Vec<Placing>,
-    /// Parameters of the query, each with its name and `=` where it has them.
+    /// The parameters of the query, each with its name and `=`.
     query: Option<Vec<Vec<Placing>>>,
-    /// The address with some text in each place: what may not change with other text.
+    /// The URL with a sample text in each placeholder. Its shape is the same for all arguments.
     sample: Url,
 }
 
@@ -71,11 +72,12 @@ impl Address {
         if path.windows(2).any(begins_escape) {
             return Err(HttpToolError::Escape);
         }
-        if has_dots(&joined(&path, |_| Some("x".to_owned()))) {
+        if has_dots(&join_path(&path, |_| Some("x".to_owned()))) {
             return Err(HttpToolError::Dots);
         }
         let sample = text(&path, query.as_deref(), |_| Ok(Some("x".to_owned())));
-        let sample = place::read(&sample.unwrap_or_default()).map_err(HttpToolError::Address)?;
+        let sample =
+            allowed_url::read(&sample.unwrap_or_default()).map_err(HttpToolError::Address)?;
         if !["http", "https"].contains(&sample.scheme()) {
             let scheme = sample.scheme().to_owned();
             return Err(HttpToolError::Address(AddressFault::Scheme { scheme }));
@@ -86,12 +88,12 @@ impl Address {
         Ok(Self::Parts(Parts { path, query, sample }))
     }
 
-    /// Whether the arguments say which host it is.
+    /// Returns `true` if the arguments decide the host.
     pub(super) const fn is_whole(&self) -> bool {
         matches!(self, Self::Whole(_))
     }
 
-    /// The address with some text in each place; none where the arguments say which host it is.
+    /// Returns the URL with sample texts, or `None` if the arguments decide the host.
     pub(super) const fn sample(&self) -> Option<&Url> {
         match self {
             Self::Whole(_) => None,
@@ -99,7 +101,7 @@ impl Address {
         }
     }
 
-    /// The names of the arguments that have a place.
+    /// Returns the names of the arguments in the URL.
     pub(super) fn names(&self) -> Vec<&str> {
         let pieces: Vec<&Placing> = match self {
             Self::Whole(piece) => vec![piece],
@@ -110,12 +112,12 @@ impl Address {
         pieces.into_iter().filter_map(name_of).collect()
     }
 
-    /// The address for these arguments.
+    /// Returns the URL for these arguments.
     pub(super) fn url(&self, arguments: &Map<String, Value>) -> Result<Url, ArgumentFault> {
         match self {
             Self::Whole(piece) => {
                 let text = single(piece, arguments, "an address")?.unwrap_or_default();
-                Ok(place::read(&text)?)
+                Ok(allowed_url::read(&text)?)
             }
             Self::Parts(parts) => parts.url(arguments),
         }
@@ -128,14 +130,14 @@ impl Parts {
             self.fits_a_path(piece, arguments)?;
         }
         let value = |piece: &Placing| single(piece, arguments, "an address").ok().flatten();
-        if has_dots(&joined(&self.path, value)) {
+        if has_dots(&join_path(&self.path, value)) {
             return Err(ArgumentFault::Joined);
         }
         let text = text(&self.path, self.query.as_deref(), |piece| {
-            Ok(single(piece, arguments, "an address")?.map(|value| encoded(&value)))
+            Ok(single(piece, arguments, "an address")?.map(|value| encode(&value)))
         })?;
-        let url = place::read(&text)?;
-        // What was encoded cannot have changed these; if it ever does, nothing is sent.
+        let url = allowed_url::read(&text)?;
+        // Encoded arguments cannot have changed the shape. If they ever do, nothing is sent.
         if self.shape(&url) { Ok(url) } else { Err(ArgumentFault::Elsewhere) }
     }
 
@@ -155,14 +157,15 @@ impl Parts {
         if has_dots(&value) { Err(ArgumentFault::Dots { name: name() }) } else { Ok(()) }
     }
 
-    /// Whether it has the sample's host, as many parts of a path, and of the sample's parameters, in their order, no others.
+    /// Returns `true` if the URL has the same host as the sample, the same number of path segments, and no
+    /// other parameters, in the same order.
     fn shape(&self, url: &Url) -> bool {
         let parts = |url: &Url| url.path_segments().map(Iterator::count);
         let keys = |url: &Url| -> Vec<String> {
             url.query_pairs().map(|(key, _)| key.into_owned()).collect()
         };
-        let (mut expected, same) =
-            (keys(&self.sample).into_iter(), self.sample.origin() == url.origin());
+        let mut expected = keys(&self.sample).into_iter();
+        let same = self.sample.origin() == url.origin();
         let known = keys(url).into_iter().all(|key| expected.any(|one| one == key));
         same && known
             && parts(&self.sample) == parts(url)
@@ -172,22 +175,23 @@ impl Parts {
     }
 }
 
-/// The text of a path as servers read it that take what is encoded for what it stands for.
-fn joined(pieces: &[Placing], value: impl Fn(&Placing) -> Option<String>) -> String {
+/// Returns the path as a server sees it that decodes encoded characters.
+fn join_path(pieces: &[Placing], value: impl Fn(&Placing) -> Option<String>) -> String {
     let read = |piece: &Placing| match piece {
-        Placing::Text(text) => decoded(text),
+        Placing::Text(text) => decode(text),
         place => value(place).unwrap_or_default(),
     };
     pieces.iter().map(read).collect()
 }
 
-/// A text of the manifest with what decides where a path leads as it is, however often it is encoded.
-fn decoded(text: &str) -> String {
+/// Decodes the characters of a manifest's text that decide the meaning of a path, however often they are
+/// encoded.
+fn decode(text: &str) -> String {
     let mut text = text.to_ascii_lowercase();
     loop {
         let of = |text: String, (encoded, plain): &(&str, &str)| text.replace(encoded, plain);
         let once = ENCODED.iter().fold(text.clone(), of);
-        // Each round makes it shorter, or is the last.
+        // The text gets shorter in each round but the last.
         if once.len() == text.len() {
             return once;
         }
@@ -195,8 +199,9 @@ fn decoded(text: &str) -> String {
     }
 }
 
-/// What decides where a path leads, encoded and as it is, in sequences too long for UTF-8 that old servers read, and what
-/// encodes all that once more; a value has it encoded in any case.
+/// The encoded forms of characters that decide the meaning of a path, including the overlong UTF-8 sequences
+/// that old servers accept, and of `%` itself. In the values of arguments, these characters are always
+/// encoded.
 const ENCODED: [(&str, &str); 10] = [
     ("%c0%ae", "."),
     ("%e0%80%ae", "."),
@@ -210,24 +215,25 @@ const ENCODED: [(&str, &str); 10] = [
     ("%25", "%"),
 ];
 
-/// Whether a part of it leads back. Servers take an encoded slash for one, too, and a backslash, and some leave out what stands
-/// behind a semicolon.
+/// Returns `true` if a segment of the path is `.` or `..`. An encoded slash and a backslash count as
+/// separators, and the part after a semicolon is ignored, because some servers do the same.
 fn has_dots(path: &str) -> bool {
     let name = |part: &str| part.split(';').next().is_some_and(|name| [".", ".."].contains(&name));
     path.split(['/', '\\']).any(name)
 }
 
-/// Whether the text before a place begins what the argument there would end.
+/// Returns `true` if the text before a placeholder begins an encoded character that an argument could
+/// complete.
 fn begins_escape(pair: &[Placing]) -> bool {
     let [Placing::Text(text), Placing::Needed(_) | Placing::Optional(..)] = pair else {
         return false;
     };
-    let text = decoded(text);
+    let text = decode(text);
     let end = text.strip_suffix(|last: char| last.is_ascii_hexdigit()).unwrap_or(&text);
     text.ends_with('%') || end.ends_with('%')
 }
 
-/// Refuses a place before the path, and text that has no place in an address.
+/// Returns an error for a placeholder before the path, and for characters that a URL may not have.
 fn begins_with_host(pieces: &[Placing]) -> Result<(), HttpToolError> {
     let texts = || {
         pieces.iter().filter_map(|piece| match piece {
@@ -249,7 +255,7 @@ fn begins_with_host(pieces: &[Placing]) -> Result<(), HttpToolError> {
     }
 }
 
-/// A parameter with a place has its name from the manifest.
+/// Returns an error if a parameter with a placeholder has no name in the manifest.
 fn is_named(parameter: &[Placing]) -> Result<(), HttpToolError> {
     match parameter {
         [] | [Placing::Text(_)] => Ok(()),
@@ -262,7 +268,7 @@ fn is_named(parameter: &[Placing]) -> Result<(), HttpToolError> {
     }
 }
 
-/// Cuts the texts at a character, into `most` lines at the most.
+/// Splits the texts at a character into at most `most` parts.
 fn split(pieces: &[Placing], at: char, most: Option<usize>) -> Vec<Vec<Placing>> {
     let mut lines = vec![Vec::new()];
     for piece in pieces {
@@ -284,8 +290,8 @@ fn split(pieces: &[Placing], at: char, most: Option<usize>) -> Vec<Vec<Placing>>
     lines
 }
 
-/// The address with what `value` gives for each place. A parameter that is a name and a place that nothing is given for is
-/// left out.
+/// Returns the URL with a value for each placeholder. A parameter is left out if its value is a placeholder
+/// without an argument.
 fn text(
     path: &[Placing],
     query: Option<&[Vec<Placing>]>,
@@ -313,7 +319,7 @@ fn text(
     Ok(text)
 }
 
-/// The name of the argument that has a place here.
+/// Returns the name of the argument in this placeholder.
 pub(super) fn name_of(piece: &Placing) -> Option<&str> {
     match piece {
         Placing::Text(_) => None,
@@ -321,7 +327,7 @@ pub(super) fn name_of(piece: &Placing) -> Option<&str> {
     }
 }
 
-/// The one text for a piece; none for an argument that may be left out and is.
+/// Returns the text of a part, or `None` for an optional argument that is missing.
 pub(super) fn single(
     piece: &Placing,
     arguments: &Map<String, Value>,
@@ -342,8 +348,8 @@ pub(super) fn single(
     }
 }
 
-/// The text with everything encoded that has a meaning in an address.
-pub(super) fn encoded(text: &str) -> String {
+/// Returns the text with all characters encoded that have a meaning in a URL.
+pub(super) fn encode(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {

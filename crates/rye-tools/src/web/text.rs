@@ -1,17 +1,17 @@
-//! What sort of text a body is, and its characters.
+//! Media types and character encodings of bodies.
 
 use encoding_rs::{Encoding, UTF_8};
 
-/// A media type, as far as it matters here; in small letters.
+/// The relevant parts of a media type, in lower case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Media {
-    /// Empty when none was told.
+    /// The type, or an empty text if there was no header.
     essence: String,
     charset: Option<String>,
 }
 
 impl Media {
-    /// Reads a `Content-Type` in small letters.
+    /// Parses a `Content-Type` header in lower case.
     pub(super) fn read(header: &str) -> Self {
         let (essence, parameters) = header.split_once(';').unwrap_or((header, ""));
         let charset = parameters.split(';').find_map(|parameter| {
@@ -30,7 +30,7 @@ impl Media {
         self.essence == "text/html" || self.is_xhtml()
     }
 
-    /// Whether it is a page that is written as XML.
+    /// Returns `true` for a page in XML syntax.
     pub(super) fn is_xhtml(&self) -> bool {
         self.essence == "application/xhtml+xml"
     }
@@ -39,11 +39,11 @@ impl Media {
         self.essence == "application/json" || self.essence.ends_with("+json")
     }
 
-    /// Whether it says that it is text; what says nothing has to look like it.
+    /// Returns `true` for types of text. A missing type counts as text, and then the content is checked.
     pub(super) fn is_text(&self) -> bool {
         let essence = self.essence.as_str();
         let suffix = ["+json", "+xml", "+yaml"].iter().any(|suffix| essence.ends_with(suffix));
-        // A drawing is text to its author alone.
+        // An SVG image is not text for a reader.
         let drawing = essence == "image/svg+xml";
         essence.is_empty()
             || essence.starts_with("text/")
@@ -51,8 +51,8 @@ impl Media {
             || APPLICATIONS.iter().any(|name| essence.strip_prefix("application/") == Some(name))
     }
 
-    /// The characters, or `None` where there is a byte that is in no text. Of what was cut, a last character that is not
-    /// whole is left out.
+    /// Decodes the bytes, or returns `None` if they are not text. If the body was cut, an incomplete last
+    /// character is left out.
     pub(super) fn decode(&self, bytes: &[u8], is_cut: bool) -> Option<String> {
         let (encoding, mark) = Encoding::for_bom(bytes).unwrap_or((self.encoding(bytes), 0));
         let bytes = bytes.get(mark..).unwrap_or_default();
@@ -62,7 +62,7 @@ impl Media {
         (!text.contains('\0')).then_some(text)
     }
 
-    /// What the header says, else what a page says of itself, else UTF-8.
+    /// Returns the encoding in the header, or else the one in the page, or else UTF-8.
     fn encoding(&self, bytes: &[u8]) -> &'static Encoding {
         let told = self.charset.as_deref().map(str::as_bytes).and_then(Encoding::for_label);
         let own = || if self.is_html() { of_page(bytes) } else { None };
@@ -70,7 +70,7 @@ impl Media {
     }
 }
 
-/// Types of `application/` that are text.
+/// The types below `application/` that are text.
 const APPLICATIONS: &[&str] = &[
     "ecmascript",
     "graphql",
@@ -88,7 +88,8 @@ const APPLICATIONS: &[&str] = &[
     "yaml",
 ];
 
-/// What a page says in `<meta charset=…>`, or in the older form with `content`, within the bytes where it has to be.
+/// Returns the encoding in `<meta charset=…>`, or in the older form with `content`, within the bytes where
+/// the standard allows it.
 fn of_page(bytes: &[u8]) -> Option<&'static Encoding> {
     let start = bytes.get(..1024).unwrap_or(bytes).to_ascii_lowercase();
     let start = String::from_utf8_lossy(&start);
@@ -98,7 +99,7 @@ fn of_page(bytes: &[u8]) -> Option<&'static Encoding> {
         let value = value.trim_start().trim_start_matches(['"', '\'']);
         let label = value.split(['"', '\'', ' ', ';', '/']).next()?;
         let encoding = Encoding::for_label(label.as_bytes())?;
-        // Who could read this tag byte by byte does not read it in pairs.
+        // A tag that can be read byte by byte is not in UTF-16.
         let wide = encoding == encoding_rs::UTF_16BE || encoding == encoding_rs::UTF_16LE;
         Some(if wide { UTF_8 } else { encoding })
     })

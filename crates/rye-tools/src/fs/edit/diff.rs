@@ -1,41 +1,43 @@
-//! What an edit changed, for reading.
+//! The changes of an edit as a diff.
 
 use std::ops::Range;
 
-use super::places::Found;
+use super::places::Replacement;
 
-/// The lines shown around a change.
+/// The number of lines shown around a change.
 const CONTEXT: usize = 3;
 
-/// The most that is shown, in bytes.
+/// The size of the longest diff, in bytes.
 const MAX_BYTES: usize = 16 * 1024;
 
-/// The most of one line that is shown, in characters.
+/// The length of the longest line, in characters. Longer lines are cut.
 const MAX_LINE: usize = 500;
 
-/// How far the hunks have come.
+/// The position of the last hunk.
 #[derive(Default)]
 struct At {
     offset: usize,
-    /// The line ends before `offset`.
+    /// The number of line ends before `offset`.
     ends: usize,
-    /// By how many lines the text has grown before it.
+    /// The number of lines that the text has gained before it.
     growth: isize,
 }
 
-/// Whole lines of the text, and what they become.
+/// Whole lines of the text, and their new text.
 struct Block {
     old: Range<usize>,
     new: String,
 }
 
-/// The change as hunks of a unified difference.
+/// Returns the change as hunks of a unified diff.
 ///
-/// The places are known, so nothing has to be compared: that would take longer than the edit, and might show another
-/// change than the one that was made.
-pub(super) fn unified(text: &str, places: &[Found]) -> String {
+/// It is made from the known places and not by a comparison, which would take longer than the edit and might
+/// show another change than the actual one.
+pub(super) fn unified_diff(text: &str, places: &[Replacement]) -> String {
     let blocks = blocks(text, places);
-    let (mut shown, mut left, mut at) = (String::new(), blocks.len(), At::default());
+    let mut shown = String::new();
+    let mut left = blocks.len();
+    let mut at = At::default();
     for hunk in blocks.chunk_by(|one, two| are_near(text, one, two)) {
         let lines = hunk_lines(text, hunk, &mut at);
         if !shown.is_empty()
@@ -63,12 +65,12 @@ fn push(shown: &mut String, lines: &[String]) {
     }
 }
 
-fn blocks(text: &str, places: &[Found]) -> Vec<Block> {
+fn blocks(text: &str, places: &[Replacement]) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
     let mut end = 0;
     for place in places {
         match blocks.last_mut() {
-            // Another place in the last line of the block before.
+            // The place is in the last line of the previous block.
             Some(last) if place.range.start < last.old.end => {
                 last.new.push_str(&text[end..place.range.start]);
                 last.new.push_str(&place.new);
@@ -91,15 +93,17 @@ fn blocks(text: &str, places: &[Found]) -> Vec<Block> {
     blocks
 }
 
-/// Takes lines off the block that did not change.
+/// Removes unchanged lines from both ends of the block.
 fn shrink(text: &str, block: &mut Block) {
     let old = &text[block.old.clone()];
     let same = |(one, two): &(&str, &str)| one == two;
     let pairs = old.split_inclusive('\n').zip(block.new.split_inclusive('\n'));
     let head: usize = pairs.take_while(same).map(|(line, _)| line.len()).sum();
-    let (old, new) = (&old[head..], &block.new[head..]);
+    let old = &old[head..];
+    let new = &block.new[head..];
     let reversed = |text: &str| text.split_inclusive('\n').map(str::len).rev().collect::<Vec<_>>();
-    let (mut tail, mut lengths) = (0, reversed(old).into_iter().zip(reversed(new)));
+    let mut tail = 0;
+    let mut lengths = reversed(old).into_iter().zip(reversed(new));
     while let Some((one, two)) = lengths.next()
         && one == two
         && old[old.len() - tail - one..] == new[new.len() - tail - two..]
@@ -115,7 +119,7 @@ fn are_near(text: &str, one: &Block, two: &Block) -> bool {
         .is_some_and(|gap| gap.split_inclusive('\n').take(2 * CONTEXT + 1).count() <= 2 * CONTEXT)
 }
 
-/// The hunk's lines with their signs, below the line that says where it is.
+/// Returns the lines of a hunk with their signs, after its header line.
 fn hunk_lines(text: &str, hunk: &[Block], so_far: &mut At) -> Vec<String> {
     let (Some(first), Some(last)) = (hunk.first(), hunk.last()) else { return Vec::new() };
     let start =
@@ -124,18 +128,20 @@ fn hunk_lines(text: &str, hunk: &[Block], so_far: &mut At) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut at = start;
     for block in hunk {
-        lines.extend(signed(' ', &text[at..block.old.start]));
-        lines.extend(signed('-', &text[block.old.clone()]));
-        lines.extend(signed('+', &block.new));
+        lines.extend(sign_lines(' ', &text[at..block.old.start]));
+        lines.extend(sign_lines('-', &text[block.old.clone()]));
+        lines.extend(sign_lines('+', &block.new));
         at = block.old.end;
     }
-    lines.extend(signed(' ', &text[at..end]));
+    lines.extend(sign_lines(' ', &text[at..end]));
     let n_of = |sign: [char; 2]| lines.iter().filter(|line| line.starts_with(sign)).count();
-    let (n_old, n_new) = (n_of([' ', '-']), n_of([' ', '+']));
+    let n_old = n_of([' ', '-']);
+    let n_new = n_of([' ', '+']);
     so_far.ends += text[so_far.offset..start].matches('\n').count();
     so_far.offset = start;
-    // A hunk without lines of one side is said to be after the line before it.
-    let (old, new) = (so_far.ends + usize::from(n_old > 0), so_far.ends + usize::from(n_new > 0));
+    // If one side of a hunk has no lines, its position is the line before it.
+    let old = so_far.ends + usize::from(n_old > 0);
+    let new = so_far.ends + usize::from(n_new > 0);
     lines[0] =
         format!("@@ -{old},{n_old} +{},{n_new} @@", new.saturating_add_signed(so_far.growth));
     let signed = |n: usize| isize::try_from(n).unwrap_or(isize::MAX);
@@ -143,7 +149,7 @@ fn hunk_lines(text: &str, hunk: &[Block], so_far: &mut At) -> Vec<String> {
     lines
 }
 
-fn signed(sign: char, text: &str) -> impl Iterator<Item = String> {
+fn sign_lines(sign: char, text: &str) -> impl Iterator<Item = String> {
     text.split_inclusive('\n').map(move |line| {
         let (body, end) = match line.strip_suffix('\n') {
             Some(body) => (body.strip_suffix('\r').unwrap_or(body), ""),
@@ -161,7 +167,7 @@ fn start_of_line(text: &str, at: usize) -> usize {
     text[..at].rfind('\n').map_or(0, |end| end + 1)
 }
 
-/// The end of the line that has `at` in it or begins there, after its line end.
+/// Returns the end of the line that contains `at` or begins there, including its line end.
 fn end_of_line(text: &str, at: usize) -> usize {
     text[at..].find('\n').map_or(text.len(), |end| at + end + 1)
 }

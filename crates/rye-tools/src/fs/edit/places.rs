@@ -1,4 +1,4 @@
-//! Where in a text the edits apply.
+//! Places in a text that edits replace.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -6,35 +6,36 @@ use std::rc::Rc;
 
 use super::{Edit, EditFault, EditProblem, Occurrences};
 
-/// The most places that one call replaces.
+/// The largest number of places that a call replaces.
 pub(super) const MAX_PLACES: usize = 100_000;
 
-/// Occurrences are counted as far as this.
+/// The largest number to which occurrences are counted.
 const MAX_COUNT: usize = 1_000;
 
-/// The most lines that an error lists.
+/// The largest number of lines that an error lists.
 const MAX_LINES: usize = 10;
 
-/// The most comparisons of lines that a hint is worth.
+/// The largest number of line comparisons for a hint.
 const MAX_COMPARISONS: usize = 10_000_000;
 
-/// A piece of the text, and what it becomes.
-pub(super) struct Found {
+/// A part of the text, and its new text.
+pub(super) struct Replacement {
     pub(super) range: Range<usize>,
     pub(super) new: Rc<str>,
-    /// Which edit, counted from 1.
+    /// The number of the edit, counted from 1.
     edit: usize,
 }
 
-/// How a count that may have been cut is told.
-pub(super) fn counted(count: usize) -> (usize, &'static str) {
+/// Returns the count, with the words before it if it may be larger.
+pub(super) fn count_with_prefix(count: usize) -> (usize, &'static str) {
     (count, if count == MAX_COUNT { "at least " } else { "" })
 }
 
-/// The places of all edits in the order of the text, or every edit that does not fit.
-pub(super) fn find(text: &str, edits: &[Edit]) -> Result<Vec<Found>, Vec<EditProblem>> {
+/// Returns the places of all edits in the order of the text, or every edit that cannot be applied.
+pub(super) fn find(text: &str, edits: &[Edit]) -> Result<Vec<Replacement>, Vec<EditProblem>> {
     let crlf = is_crlf(text);
-    let (mut places, mut problems) = (Vec::new(), Vec::new());
+    let mut places = Vec::new();
+    let mut problems = Vec::new();
     for (index, edit) in edits.iter().enumerate() {
         match places_of(text, edit, index + 1, crlf) {
             Ok(found) if places.len() + found.len() > MAX_PLACES => {
@@ -60,11 +61,17 @@ pub(super) fn find(text: &str, edits: &[Edit]) -> Result<Vec<Found>, Vec<EditPro
     if problems.is_empty() { Ok(places) } else { Err(problems) }
 }
 
-fn places_of(text: &str, edit: &Edit, number: usize, crlf: bool) -> Result<Vec<Found>, EditFault> {
+fn places_of(
+    text: &str,
+    edit: &Edit,
+    number: usize,
+    crlf: bool,
+) -> Result<Vec<Replacement>, EditFault> {
     if edit.old.is_empty() {
         return Err(EditFault::Empty);
     }
-    let (old, new) = (with_ends(&edit.old, crlf), with_ends(&edit.new, crlf));
+    let old = with_ends(&edit.old, crlf);
+    let new = with_ends(&edit.new, crlf);
     if old == new {
         return Err(EditFault::Same);
     }
@@ -74,7 +81,7 @@ fn places_of(text: &str, edit: &Edit, number: usize, crlf: bool) -> Result<Vec<F
     };
     let new: Rc<str> = new.as_ref().into();
     let place =
-        |start| Found { range: start..start + old.len(), new: Rc::clone(&new), edit: number };
+        |start| Replacement { range: start..start + old.len(), new: Rc::clone(&new), edit: number };
     Ok(starts.into_iter().map(place).collect())
 }
 
@@ -100,7 +107,8 @@ fn all(text: &str, old: &str) -> Result<Vec<usize>, EditFault> {
     }
 }
 
-/// Where `old` begins, also inside of an occurrence that began before: which of the two is meant is not known either.
+/// Returns all starts of `old`, including those inside an earlier occurrence, because these are ambiguous
+/// too.
 fn overlapping<'a>(text: &'a str, old: &'a str) -> impl Iterator<Item = usize> + 'a {
     let step = old.chars().next().map_or(1, char::len_utf8);
     let mut from = 0;
@@ -111,12 +119,12 @@ fn overlapping<'a>(text: &'a str, old: &'a str) -> impl Iterator<Item = usize> +
     })
 }
 
-/// The line of an offset, counted from 1.
+/// Returns the line of an offset, counted from 1.
 fn line_of(text: &str, offset: usize) -> usize {
     1 + text.bytes().take(offset).filter(|byte| *byte == b'\n').count()
 }
 
-/// Whether the text has line ends, and all of them are CRLF.
+/// Returns `true` if the text has line ends and all of them are CRLF.
 fn is_crlf(text: &str) -> bool {
     let mut ends = text.match_indices('\n').peekable();
     ends.peek().is_some()
@@ -130,7 +138,8 @@ fn with_ends(text: &str, crlf: bool) -> Cow<'_, str> {
     Cow::Owned(text.replace("\r\n", "\n").replace('\n', "\r\n"))
 }
 
-/// The line where the only lines begin that differ from `old` in white space at their ends alone.
+/// Returns the line where the text begins that differs from `old` only in white space at the ends of lines,
+/// if there is exactly one.
 fn near(text: &str, old: &str) -> Option<usize> {
     let wanted: Vec<&str> = old.trim().lines().map(str::trim).collect();
     let lines: Vec<&str> = text.lines().map(str::trim).collect();

@@ -1,4 +1,4 @@
-//! What a search has found so far.
+//! The results of a search so far.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -9,16 +9,16 @@ use grep_searcher::{Searcher, Sink, SinkContext, SinkMatch};
 
 use super::super::protected::Guard;
 use super::super::tree::File;
-use super::reader::{Bounded, Ended};
+use super::reader::{BoundedReader, EndReason};
 use super::{
     Cut, FileMatches, GrepMatches, GrepQuery, MAX_SEARCHED_BYTES, MAX_SEARCHED_FILE_BYTES, Show,
     Skipped, Stop,
 };
 
-/// The most text that one call gives, in bytes.
+/// The largest size of the text that a call returns, in bytes.
 const MAX_TEXT: usize = 64 * 1024;
 
-/// The most of one line that is shown, in characters, and how many of them come before the match.
+/// The length of the longest line, in characters, and the part of it before the match. Longer lines are cut.
 const MAX_LINE: usize = 400;
 const BEFORE_MATCH: usize = 100;
 
@@ -28,13 +28,13 @@ pub(super) struct Hits<'a> {
     matcher: RegexMatcher,
     searcher: Searcher,
     stop: &'a Stop,
-    /// How many bytes are left to search.
+    /// The number of bytes left to search.
     budget: u64,
     so_far: SoFar,
     pub(super) found: GrepMatches,
 }
 
-/// How much was found in the files so far.
+/// The totals of the files so far.
 #[derive(Clone, Copy, Default)]
 struct SoFar {
     n_passed: usize,
@@ -49,11 +49,12 @@ impl<'a> Hits<'a> {
         searcher: Searcher,
         stop: &'a Stop,
     ) -> Self {
-        let (budget, found) = (MAX_SEARCHED_BYTES, GrepMatches::default());
+        let budget = MAX_SEARCHED_BYTES;
+        let found = GrepMatches::default();
         Self { query, matcher, searcher, stop, budget, so_far: SoFar::default(), found }
     }
 
-    /// Searches one file, and says when no other is to be searched.
+    /// Searches one file. Returns a reason if no other is to be searched.
     pub(super) fn search(
         &mut self,
         file: &File<'_>,
@@ -76,10 +77,11 @@ impl<'a> Hits<'a> {
             }
         };
         self.found.searched += 1;
-        let mut reader = Bounded::new(opened, self.stop, &mut self.budget);
+        let mut reader = BoundedReader::new(opened, self.stop, &mut self.budget);
         let mut hits = FileHits::new(self.query, &self.matcher, self.so_far);
         let result = self.searcher.search_reader(&self.matcher, &mut reader, &mut hits);
-        let (ended, hits) = (reader.ended, hits.done);
+        let ended = reader.ended;
+        let hits = hits.done;
         if hits.is_binary {
             skipped.binary += 1;
             return ControlFlow::Continue(());
@@ -88,11 +90,11 @@ impl<'a> Hits<'a> {
         self.take(file.path, hits);
         let reason = match (cut, ended, result) {
             (Some(cut), ..) => return ControlFlow::Break(cut),
-            (_, Some(Ended::Stopped), _) => return ControlFlow::Break(Cut::Stopped),
-            (_, Some(Ended::Budget), _) => return ControlFlow::Break(Cut::Bytes),
-            (_, Some(Ended::TooLarge), _) => &mut skipped.too_large,
-            (_, Some(Ended::Unreadable), _) => &mut skipped.unreadable,
-            // The reader did not fail, so the buffer was too small for a line.
+            (_, Some(EndReason::Stopped), _) => return ControlFlow::Break(Cut::Stopped),
+            (_, Some(EndReason::Budget), _) => return ControlFlow::Break(Cut::Bytes),
+            (_, Some(EndReason::TooLarge), _) => &mut skipped.too_large,
+            (_, Some(EndReason::Unreadable), _) => &mut skipped.unreadable,
+            // The reader did not fail, so a line was larger than the buffer.
             (_, None, Err(_)) => &mut skipped.long_lines,
             (_, None, Ok(())) => return ControlFlow::Continue(()),
         };
@@ -104,7 +106,7 @@ impl<'a> Hits<'a> {
         self.so_far = hits.so_far;
         self.found.count = hits.so_far.n_matches;
         if hits.count > 0 {
-            // A path is text too, and a thousand of them are much.
+            // Paths count as text, because a thousand of them are large.
             self.so_far.n_text += path.len();
             let count = if self.query.show == Show::Lines { hits.count } else { 0 };
             self.found.files.push(FileMatches { path: path.to_owned(), count, lines: hits.lines });
@@ -112,7 +114,7 @@ impl<'a> Hits<'a> {
     }
 }
 
-/// What one file had.
+/// The results of one file.
 #[derive(Default)]
 struct Done {
     so_far: SoFar,
@@ -127,11 +129,11 @@ struct FileHits<'a> {
     query: &'a GrepQuery,
     matcher: &'a RegexMatcher,
     done: Done,
-    /// Context that is shown if a match follows that is shown.
+    /// Context lines that are added if the next match is shown.
     pending: Vec<(u64, String)>,
     /// The number of the last line that was shown.
     last: Option<u64>,
-    /// Whether the last match was shown, so that the context after it is.
+    /// `true` if the last match was shown, so that the context after it is shown too.
     shows: bool,
 }
 
@@ -152,7 +154,7 @@ impl<'a> FileHits<'a> {
         self.last = Some(number);
     }
 
-    /// Whether one match more has room.
+    /// Returns `true` if there is no room for another match, and sets the reason.
     fn is_full(&mut self) -> bool {
         self.done.cut = if self.done.so_far.n_matches == self.query.limit {
             Some(Cut::Results)
@@ -188,13 +190,14 @@ impl Sink for FileHits<'_> {
             self.push(number, '-', &text);
         }
         let at = self.matcher.find(found.bytes()).ok().flatten().map_or(0, |found| found.start());
-        self.push(found.line_number().unwrap_or_default(), ':', &shown(found.bytes(), at));
+        self.push(found.line_number().unwrap_or_default(), ':', &excerpt(found.bytes(), at));
         self.shows = true;
         Ok(true)
     }
 
     fn context(&mut self, _: &Searcher, line: &SinkContext<'_>) -> io::Result<bool> {
-        let (number, text) = (line.line_number().unwrap_or_default(), shown(line.bytes(), 0));
+        let number = line.line_number().unwrap_or_default();
+        let text = excerpt(line.bytes(), 0);
         match line.kind() {
             grep_searcher::SinkContextKind::Before => self.pending.push((number, text)),
             _ if self.shows => self.push(number, '-', &text),
@@ -209,8 +212,8 @@ impl Sink for FileHits<'_> {
     }
 }
 
-/// A line without its end; of a long one, what is around the byte `at`.
-fn shown(line: &[u8], at: usize) -> String {
+/// Returns a line without its end. A long line is cut to the text around the byte `at`.
+fn excerpt(line: &[u8], at: usize) -> String {
     let text = String::from_utf8_lossy(line);
     let text = text.trim_end_matches(['\n', '\r']);
     if text.chars().nth(MAX_LINE).is_none() {

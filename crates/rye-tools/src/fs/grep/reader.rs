@@ -1,56 +1,56 @@
-//! Reading a file for a search, within bounds.
+//! A bounded reader for searches.
 
 use std::io::{self, Read};
 
 use super::{MAX_SEARCHED_FILE_BYTES, Stop};
 
-/// Why a search of a file ended before its end.
+/// The reason why the search of a file ended early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ended {
-    /// The file is longer than what is searched of one; it may have grown.
+pub(super) enum EndReason {
+    /// The file is over the size limit. It may have grown.
     TooLarge,
-    /// As much as one call searches was searched.
+    /// The call has searched as many bytes as it may.
     Budget,
     Stopped,
-    /// The system failed.
+    /// The system returned an error.
     Unreadable,
 }
 
-/// A reader that counts, stops when it is told to, and remembers why.
-pub(super) struct Bounded<'a, R> {
+/// A reader that counts bytes, stops on request, and remembers the reason.
+pub(super) struct BoundedReader<'a, R> {
     inner: R,
     stop: &'a Stop,
-    /// What is left for the whole call.
+    /// The number of bytes left for the whole call.
     budget: &'a mut u64,
     n_read: u64,
-    pub(super) ended: Option<Ended>,
+    pub(super) ended: Option<EndReason>,
 }
 
-impl<'a, R: Read> Bounded<'a, R> {
+impl<'a, R: Read> BoundedReader<'a, R> {
     pub(super) fn new(inner: R, stop: &'a Stop, budget: &'a mut u64) -> Self {
         Self { inner, stop, budget, n_read: 0, ended: None }
     }
 
-    fn end(&mut self, why: Ended) -> io::Error {
+    fn end(&mut self, why: EndReason) -> io::Error {
         self.ended = Some(why);
         io::ErrorKind::Other.into()
     }
 }
 
-impl<R: Read> Read for Bounded<'_, R> {
+impl<R: Read> Read for BoundedReader<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.stop.is_stopped() {
-            return Err(self.end(Ended::Stopped));
+            return Err(self.end(EndReason::Stopped));
         }
         if self.n_read > MAX_SEARCHED_FILE_BYTES {
-            return Err(self.end(Ended::TooLarge));
+            return Err(self.end(EndReason::TooLarge));
         }
         if *self.budget == 0 {
-            return Err(self.end(Ended::Budget));
+            return Err(self.end(EndReason::Budget));
         }
         let n = match self.inner.read(buffer) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return Err(error),
-            Err(_) => return Err(self.end(Ended::Unreadable)),
+            Err(_) => return Err(self.end(EndReason::Unreadable)),
             Ok(n) => u64::try_from(n).unwrap_or(u64::MAX),
         };
         self.n_read = self.n_read.saturating_add(n);

@@ -1,86 +1,86 @@
-//! Why a server cannot be called.
+//! Errors of connections to servers.
 
 use super::listing::{PAGES, TOOLS};
 use crate::mcp::tool_set::ToolSetError;
 use crate::process::StartError;
 
-/// Why a server cannot be called, or a call came to nothing.
+/// The error of a connection or a call.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectError {
-    /// Its program cannot be started.
+    /// The program cannot be started.
     #[error("the server cannot be started: {0}")]
     Start(String),
-    /// Its program is refused before it starts.
+    /// The program or the address is refused.
     #[error("{0}")]
     Refused(String),
-    /// A variable that it is to be handed is not set.
+    /// A variable for the program is not set.
     #[error("the variable `{name}`, which the server is handed, is not set")]
     Variable {
         /// The variable.
         name: String,
     },
-    /// The variable for a header that it is sent is not set.
+    /// The variable for a header is not set.
     #[error("the variable for header `{name}` is not set")]
     Header {
         /// The header.
         name: String,
     },
-    /// It does not speak the protocol, or ended before it did.
+    /// The server does not support the protocol, or ended too early.
     #[error("the server did not begin: {problem}")]
     Begin {
-        /// What happened.
+        /// A description of the problem.
         problem: String,
-        /// The end of what it wrote to standard error.
+        /// The end of the standard error.
         stderr: String,
     },
-    /// Nothing came of a request over HTTP.
+    /// An HTTP request failed.
     #[error("the server cannot be asked: {problem}")]
     Http {
-        /// What happened.
+        /// A description of the problem.
         problem: String,
     },
-    /// It does not know the session any more, and did nothing.
+    /// The server has forgotten the session, and did nothing.
     #[error("the server does not know its session any more")]
     Expired,
-    /// Its time is used up.
+    /// The time limit is reached.
     #[error("the server did not answer within {seconds} s")]
     Late {
         /// The limit.
         seconds: u64,
     },
-    /// What it lists cannot be pinned or compared.
+    /// The listed tools cannot be pinned or compared.
     #[error("what the server offers is refused: {0}")]
     Tools(#[from] ToolSetError),
-    /// What it lists has a secret in it that it was sent, which would be written down.
+    /// The listed tools contain a secret that the server received. It would be written to a file.
     #[error("what the server offers is refused: it repeats a credential that it was sent")]
     Repeats,
-    /// It offers too much.
+    /// The server offers too many tools.
     #[error(
         "the server offers more than {TOOLS} tools or 4 MiB of them, or lists them on more than {PAGES} pages"
     )]
     TooMany,
-    /// It answered with an error, or not by the protocol.
+    /// The server answered with an error, or broke the protocol.
     #[error("the server answered with an error: {problem}")]
     Answer {
-        /// What it said.
+        /// The message of the server.
         problem: String,
     },
-    /// It ended, or the connection did.
+    /// The server or the connection has ended.
     #[error("the server is gone: {problem}")]
     Gone {
-        /// What is known of it.
+        /// A description of the problem.
         problem: &'static str,
-        /// The end of what it wrote to standard error.
+        /// The end of the standard error.
         stderr: String,
     },
-    /// It wants something of its client before it answers.
-    #[error("the server asks for more input, and there is nobody to give it")]
+    /// The server asks its client for input.
+    #[error("the server asks for more input, which this client does not give")]
     Asks,
-    /// It was started too often.
+    /// The program was started too often.
     #[error("the server was started {times} times and did not last")]
     TooOften {
-        /// How often.
+        /// The number of starts.
         times: u32,
     },
 }

@@ -72,5 +72,5 @@ fn a_refusal_names_what_changed_and_quotes_nothing() {
 }
 
 fn refused_output(before: &ToolSet, now: &ToolSet) -> Value {
-    super::refused("notes", before, now).content
+    super::refuse_changed("notes", before, now).content
 }

@@ -77,7 +77,8 @@ fn listed(tools: &BTreeMap<String, (String, u8)>) -> Vec<Value> {
 proptest! {
     #[test]
     fn nothing_changed_exactly_when_nothing_did(before in tools(), after in tools()) {
-        let (a, b) = (ToolSet::of(&listed(&before)).unwrap(), ToolSet::of(&listed(&after)).unwrap());
+        let a = ToolSet::of(&listed(&before)).unwrap();
+        let b = ToolSet::of(&listed(&after)).unwrap();
         prop_assert_eq!(a.changes(&b).is_empty(), before == after);
         prop_assert_eq!(a.canonical() == b.canonical(), before == after);
     }

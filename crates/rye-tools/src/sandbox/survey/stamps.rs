@@ -1,4 +1,4 @@
-//! The states of the files that run by themselves, by which a change of one is seen.
+//! States of self-starting files, to detect changes.
 
 use std::ffi::{CStr, OsStr};
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -13,8 +13,8 @@ use super::super::quarantine;
 use super::{DEPTH, Walk, open};
 use crate::self_starting::{is_self_starting, leads_to_self_starting};
 
-/// The state of a file: its number, its length, and its times, of which a program sets only one; and the same of what it leads to if
-/// it is a link.
+/// The state of a file: number, length and times, of which a program can set only one. For a link, also the
+/// state of its target.
 pub(super) type Stamp = (State, Option<State>);
 
 type State = (u64, i128, [i128; 4]);
@@ -34,7 +34,7 @@ fn state_of(stat: &Stat) -> State {
 }
 
 impl Walk<'_> {
-    /// Remembers the state of a file that runs by itself, and of those that a link leads to.
+    /// Records the state of a self-starting file, and of the files behind a link.
     pub(super) fn stamp(
         &mut self,
         folder: BorrowedFd<'_>,
@@ -56,14 +56,19 @@ impl Walk<'_> {
             let stamp = (state_of(&stat), target.as_ref().map(state_of));
             let _first = self.found.self_starting.insert(place.to_owned(), stamp);
         }
-        if is_link && leads_to_self_starting(place.iter()) { self.linked(place) } else { Ok(()) }
+        if is_link && leads_to_self_starting(place.iter()) {
+            self.stamp_link_target(place)
+        } else {
+            Ok(())
+        }
     }
 
-    /// The files that run by themselves because a link leads to their folder, such as `.vscode` to `settings`.
-    fn linked(&mut self, place: &Path) -> Result<(), Errno> {
+    /// Records the files that are self-starting because a link leads to their folder, such as `.vscode` to
+    /// `settings`.
+    fn stamp_link_target(&mut self, place: &Path) -> Result<(), Errno> {
         let Ok(target) = self.project.join(place).canonicalize() else { return Ok(()) };
         let Ok(path) = target.strip_prefix(self.project) else { return Ok(()) };
-        // What cannot be looked into is a problem of its own place.
+        // A folder that cannot be read is reported under its own path.
         match quarantine::open_below(self.project, path) {
             Ok(Some(folder)) => self.stamp_all(folder, place, 0),
             _ => Ok(()),
@@ -78,7 +83,7 @@ impl Walk<'_> {
             let place = place.join(OsStr::from_bytes(name.to_bytes()));
             match kind {
                 FileType::Directory if depth < DEPTH => {
-                    // What cannot be looked into is a problem of its own place.
+                    // A folder that cannot be read is reported under its own path.
                     let Ok(inner) = open(folder, &*name) else { continue };
                     self.stamp_all(inner, &place, depth + 1)?;
                 }
@@ -95,7 +100,7 @@ impl Walk<'_> {
     }
 }
 
-/// The names are compared only where one of them is hidden or unusual, which few are.
+/// Returns `true` if a part of the path is hidden or not ASCII. Only these few paths need a comparison.
 fn has_unusual_part(path: &Path) -> bool {
     let is_usual = |name: &OsStr| name.as_bytes().is_ascii() && !name.as_bytes().starts_with(b".");
     !path.iter().all(is_usual)

@@ -71,7 +71,7 @@ fn what_nobody_reads_is_left_out() {
     check("<iframe><p>x</iframe>a<noscript>b</noscript>", "ab", "ab");
 }
 
-/// What is closed where it opens holds nothing in XML, and everything that follows in HTML.
+/// In XML, an element that is closed where it opens is empty. In HTML, it contains the text after it.
 #[test]
 fn the_type_says_how_a_page_is_read() {
     let check = |page_text: &str, html: &str, xml: &str| {

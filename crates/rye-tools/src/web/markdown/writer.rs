@@ -1,4 +1,4 @@
-//! Text in blocks and lines, with the marks of Markdown or without.
+//! Writer of blocks and lines, with or without the marks of Markdown.
 
 mod marks;
 mod tables;
@@ -8,36 +8,43 @@ use self::marks::{Open, mark_of};
 use self::tables::Table;
 use super::{LINES, Style};
 
-/// Takes text and tags in their order.
+/// A writer that receives text and tags in order.
 pub(super) struct Writer {
     out: String,
     style: Style,
     most: usize,
     is_full: bool,
-    /// How many line ends are due before the next text.
+    /// The number of line ends to write before the next text.
     gap: usize,
-    /// Whether a space is.
+    /// `true` if a space is to be written before the next text.
     space: bool,
-    /// Whether nothing stands on the line but the mark of an item or a heading.
+    /// `true` if the line has only the mark of an item or a heading.
     fresh: bool,
     quotes: usize,
-    /// The next number of each open list, where it has numbers.
+    /// The next number of each open list, or `None` for lists without numbers.
     lists: Vec<Option<u32>>,
     open: Vec<Open>,
     tables: Vec<Table>,
 }
 
-/// More of these within each other are as good as these.
+/// The largest depth of nested blocks that has an effect.
 const DEEPEST: usize = 8;
 
 impl Writer {
     pub(super) fn new(style: Style, most: usize) -> Self {
-        let (out, lists, open, tables) = (String::new(), Vec::new(), Vec::new(), Vec::new());
-        let (is_full, gap, space, fresh, quotes) = (false, 0, false, false, 0);
+        let out = String::new();
+        let lists = Vec::new();
+        let open = Vec::new();
+        let tables = Vec::new();
+        let is_full = false;
+        let gap = 0;
+        let space = false;
+        let fresh = false;
+        let quotes = 0;
         Self { out, style, most, is_full, gap, space, fresh, quotes, lists, open, tables }
     }
 
-    /// The text, and whether there would be more.
+    /// Returns the text, and `true` if there is more.
     pub(super) fn finish(mut self) -> (String, bool) {
         while let Some(open) = self.open.last() {
             let mark = open.mark.clone();
@@ -67,7 +74,7 @@ impl Writer {
         }
     }
 
-    /// Text as it is, line by line.
+    /// Writes text unchanged, line by line.
     fn verbatim(&mut self, text: &str) {
         for (index, line) in text.split('\n').enumerate() {
             if self.out.len() > self.most {
@@ -95,10 +102,11 @@ impl Writer {
         }
     }
 
-    /// Writes what is due before text, and remembers where text of open marks begins.
+    /// Writes the pending line ends or space before text, and records the start of open marks.
     fn due(&mut self) {
         if self.gap > 0 && !self.out.is_empty() {
-            let (margin, between) = (self.margin(self.lists.len()), self.margin(0));
+            let margin = self.margin(self.lists.len());
+            let between = self.margin(0);
             for _ in 1..self.gap {
                 self.out.push('\n');
                 self.out.push_str(between.trim_end());
@@ -117,7 +125,7 @@ impl Writer {
         }
     }
 
-    /// What stands before a line within the outermost `lists`.
+    /// Returns the prefix of lines in the outermost `lists`.
     fn margin(&self, lists: usize) -> String {
         if self.style == Style::Text {
             return "  ".repeat(lists.min(DEEPEST));
@@ -127,7 +135,7 @@ impl Writer {
         "> ".repeat(self.quotes.min(DEEPEST)) + &" ".repeat(indent)
     }
 
-    /// Asks for line ends before what follows.
+    /// Requests line ends before the next text.
     fn block(&mut self, lines: usize) {
         if self.in_cell() {
             self.space = true;

@@ -30,7 +30,7 @@ fn what_is_left_out() {
         json!({ "id": true, "q": null, "n": "" }),
         "https://api.example.org:8443/v1/a-true/x?fixed=1&n=%3C%3E",
     );
-    // A path without the part is the path of something else.
+    // Without the segment, the path would mean something else.
     let part = Placing::Optional("id".to_owned(), None);
     let one = vec![Placing::Text("https://api.example.org/items/".to_owned()), part];
     let none = Address::new(&Template::new(one)).unwrap().url(&Map::new());
@@ -43,7 +43,7 @@ fn what_is_left_out() {
     assert_eq!(url(json!({ "id": "a", "q": {} })), Err(compound("q")));
 }
 
-/// Text with what means something in an address more often than chance has it.
+/// Generates text that is rich in characters with a meaning in URLs.
 fn hostile() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         Just("/".to_owned()),

@@ -11,7 +11,7 @@ const LOOK: &[&str] = &["read", "ls", "glob", "grep"];
 const CHANGE: &[&str] = &["write", "edit"];
 const WRITE: &[&str] = &["write"];
 
-const LOCK: &str = "`.ai/rye.lock` says what somebody accepted, so tools do not write it";
+const LOCK: &str = "`.ai/rye.lock` records what the operator accepted, so tools do not write it";
 
 pub(super) const ROWS: &[Row] = &[
     // By the text of the path.

@@ -1,4 +1,4 @@
-//! What stands around a text, such as `**`, put there once it is known where it ends.
+//! Marks around text, such as `**`. They are written once the end of the text is known.
 
 use super::{DEEPEST, Writer};
 
@@ -13,16 +13,16 @@ pub(in super::super) enum Mark {
 }
 
 impl Mark {
-    /// Whether an end tag of the one ends the other.
+    /// Returns `true` if the end tag of one mark ends the other.
     fn is_like(&self, other: &Self) -> bool {
         std::mem::discriminant(self) == std::mem::discriminant(other)
     }
 }
 
-/// A mark that was opened.
+/// An open mark.
 pub(super) struct Open {
     pub(super) mark: Mark,
-    /// Where its first text stands, once there is some.
+    /// The start of its text, once there is some.
     pub(super) at: Option<usize>,
 }
 
@@ -33,7 +33,7 @@ impl Writer {
         }
     }
 
-    /// Ends the innermost mark of this sort; what was opened within it ends before.
+    /// Ends the innermost mark of this kind, and the marks inside of it before.
     pub(in super::super) fn close(&mut self, mark: &Mark) {
         if !self.open.iter().any(|open| open.mark.is_like(mark)) {
             return;
@@ -51,7 +51,7 @@ impl Writer {
         let pre = open.mark == Mark::Preformatted;
         if let Some(at) = open.at.filter(|_| self.marks() && (pre || !self.is_preformatted())) {
             let text = self.out.split_off(at.min(self.out.len()));
-            let wrapped = self.wrapped(&open.mark, &text);
+            let wrapped = self.wrap_text(&open.mark, &text);
             self.out.push_str(&wrapped);
         }
         if pre {
@@ -60,13 +60,14 @@ impl Writer {
         }
     }
 
-    fn wrapped(&self, mark: &Mark, text: &str) -> String {
+    fn wrap_text(&self, mark: &Mark, text: &str) -> String {
         let inner = text.trim_end();
         let one_line = !inner.contains('\n');
         match mark {
             _ if inner.is_empty() => String::new(),
             Mark::Preformatted => {
-                let (fence, margin) = (fence(inner, 3), self.margin(self.lists.len()));
+                let fence = fence(inner, 3);
+                let margin = self.margin(self.lists.len());
                 format!("{fence}\n{margin}{inner}\n{margin}{fence}")
             }
             Mark::Code if one_line => {
@@ -82,7 +83,7 @@ impl Writer {
     }
 }
 
-/// More backticks than the text has in a row.
+/// Returns a fence with more backticks than any sequence in the text.
 fn fence(text: &str, least: usize) -> String {
     let longest = text.split(|char| char != '`').map(str::len).max().unwrap_or(0);
     "`".repeat(least.max(if longest == 0 { 0 } else { longest + 1 }))

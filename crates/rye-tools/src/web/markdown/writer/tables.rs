@@ -1,4 +1,4 @@
-//! Tables: one row a line, one cell after the other.
+//! Tables with one row per line.
 
 use super::{Style, Writer};
 
@@ -39,7 +39,7 @@ impl Writer {
         }
     }
 
-    /// Ends the cell that the innermost table has open, which the next one does, too.
+    /// Ends the open cell of the innermost table. The start of the next cell does the same.
     pub(super) fn end_cell(&mut self) {
         let Some(table) = self.tables.last_mut().filter(|table| table.in_cell) else { return };
         table.in_cell = false;

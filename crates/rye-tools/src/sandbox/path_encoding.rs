@@ -1,4 +1,5 @@
-//! Paths as JSON text. A path is bytes, and each byte is written as the character of its number, so that none is lost.
+//! Encoding of paths as JSON text. A path is a sequence of bytes. Each byte becomes the character with its
+//! number, so that the encoding is lossless.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};

@@ -1,4 +1,4 @@
-//! One character in each of the ways in which JSON, addresses and HTML spell it, and programs that write within programs.
+//! The spellings of a character in JSON, URLs and HTML, and in combinations of them.
 
 use self::digits::Digits;
 use self::names::Begun;
@@ -6,23 +6,25 @@ use self::names::Begun;
 mod digits;
 mod names;
 
-/// How many spellings may be around each other, as of a character of an address within HTML within JSON.
+/// The largest number of nested spellings, for example a character of a URL in HTML in JSON.
 const LAYERS: usize = 3;
 
-/// The longest spelling of one character, in bytes: six times six times six is what three layers of `&#x2b;` take.
+/// The length of the longest spelling of a character, in bytes. Three layers of `&#x2b;` have six times six
+/// times six.
 pub(super) const LONGEST: usize = 256;
 
-/// Of so many places what they may mean is kept: a power of two, and more than one reading looks ahead, which is a spelling for
-/// each layer but the first.
+/// The number of places whose readings are kept: a power of two, and more than a reading looks ahead, which
+/// is one spelling for each layer but the first.
 const WINDOW: usize = LONGEST * 4;
 
-/// A byte that a text may mean at a place, and the place behind its spelling.
+/// A byte that the text may mean at a place, and the place after its spelling.
 pub(super) type Reading = (u8, usize);
 
-/// A text that may have things spelled.
+/// A text that may contain spellings.
 pub(super) struct Spelled<'a> {
     text: &'a [u8],
-    /// What was read in each layer, because a text can be read to the same end in very many ways: each is gone once.
+    /// The readings of each layer. They are kept because a text can have very many ways of reading it, and
+    /// each place is read once.
     known: [Vec<Known>; LAYERS],
     #[cfg(test)]
     pub(super) asked: usize,
@@ -48,7 +50,7 @@ impl<'a> Spelled<'a> {
         self.text.len()
     }
 
-    /// Puts each byte that the text may mean at a place, and the place behind it, once.
+    /// Finds each byte that the text may mean at a place, with the place after it, once.
     pub(super) fn readings(&mut self, at: usize, found: &mut Vec<Reading>) {
         found.clear();
         self.each(at, LAYERS, |reading| found.push(reading));
@@ -59,7 +61,7 @@ impl<'a> Spelled<'a> {
         let Some(within) = layers.checked_sub(1).filter(|_| begins(byte)) else {
             return each((byte, at + 1));
         };
-        if let Some(known) = self.known(at, within) {
+        if let Some(known) = self.find_known(at, within) {
             return known.readings.iter().copied().for_each(each);
         }
         let readings = self.read(at, within);
@@ -67,7 +69,7 @@ impl<'a> Spelled<'a> {
         self.keep(within, Known { at: Some(at), readings });
     }
 
-    fn known(&self, at: usize, layer: usize) -> Option<&Known> {
+    fn find_known(&self, at: usize, layer: usize) -> Option<&Known> {
         let known = self.known.get(layer)?.get(at % WINDOW)?;
         Some(known).filter(|known| known.at == Some(at))
     }
@@ -82,22 +84,22 @@ impl<'a> Spelled<'a> {
         }
     }
 
-    /// What a spelling around those of so many layers within may mean.
+    /// Returns the readings of a spelling with `within` layers inside of it.
     fn read(&mut self, at: usize, within: usize) -> Vec<Reading> {
         let mut reader = Reader { text: self, within, limit: at + LONGEST, found: Vec::new() };
         let here = reader.step(&[((), at)], |(), byte| Some(byte));
-        reader.escaped(&behind(&here, |byte| byte == b'\\'));
+        reader.read_escape(&behind(&here, |byte| byte == b'\\'));
         reader.numbers(&behind(&here, |byte| byte == b'%'), Digits::hex(2));
         reader.entities(&behind(&here, |byte| byte == b'&'));
         let spaces = behind(&here, |byte| byte == b'+');
         reader.found.extend(spaces.iter().map(|((), end)| (b' ', *end)));
         let mut found = reader.found;
         found.extend(here);
-        sorted(found)
+        sort(found)
     }
 }
 
-/// One layer of a text, as it reads up to some place.
+/// A layer of the text that is read up to a limit.
 struct Reader<'r, 'a> {
     text: &'r mut Spelled<'a>,
     within: usize,
@@ -106,13 +108,14 @@ struct Reader<'r, 'a> {
 }
 
 impl Reader<'_, '_> {
-    /// What becomes of each state with the bytes that the text may mean at its place.
+    /// Returns the next states for each state and the bytes that the text may mean at its place.
     fn step<S: Copy, T: Ord>(
         &mut self,
         states: &[(S, usize)],
         with: impl Fn(S, u8) -> Option<T>,
     ) -> Vec<(T, usize)> {
-        let (mut next, limit) = (Vec::new(), self.limit);
+        let mut next = Vec::new();
+        let limit = self.limit;
         for (state, at) in states {
             #[cfg(test)]
             let mut asked = 0;
@@ -124,37 +127,38 @@ impl Reader<'_, '_> {
             #[cfg(test)]
             (self.text.asked += asked);
         }
-        sorted(next)
+        sort(next)
     }
 
-    /// What stands behind a backslash.
-    fn escaped(&mut self, at: &[((), usize)]) {
+    /// Reads the spelling after a backslash.
+    fn read_escape(&mut self, at: &[((), usize)]) {
         let kinds = self.step(at, |(), byte| Some(byte));
         let long = behind(&kinds, |kind| kind == b'u');
         self.numbers(&long, Digits::hex(4));
         let open = self.step(&long, |(), byte| (byte == b'{').then_some(()));
         self.numbers(&open, Digits::up_to(16, 6, b'}'));
         self.numbers(&behind(&kinds, |kind| kind == b'x'), Digits::hex(2));
-        self.found.extend(kinds.iter().filter_map(|(kind, end)| Some((escaped(*kind)?, *end))));
+        self.found.extend(kinds.iter().filter_map(|(kind, end)| Some((unescape(*kind)?, *end))));
     }
 
-    /// What stands behind an ampersand; the semicolon may be missing, as browsers allow of many.
+    /// Reads the spelling after an ampersand. The semicolon may be missing, because browsers allow that for
+    /// many names.
     fn entities(&mut self, at: &[((), usize)]) {
         let number = self.step(at, |(), byte| (byte == b'#').then_some(()));
         self.numbers(&number, Digits::up_to(10, 8, b';'));
         let hex = self.step(&number, |(), byte| matches!(byte, b'x' | b'X').then_some(()));
         self.numbers(&hex, Digits::up_to(16, 7, b';'));
         let begun = at.iter().map(|((), at)| (Begun::default(), *at)).collect();
-        self.spelled(begun, Begun::with, Begun::meant, |_, byte| byte == b';');
+        self.read_spelling(begun, Begun::with, Begun::character, |_, byte| byte == b';');
     }
 
     fn numbers(&mut self, at: &[((), usize)], digits: Digits) {
         let begun = at.iter().map(|((), at)| (digits, *at)).collect();
-        self.spelled(begun, Digits::with, Digits::meant, Digits::closes);
+        self.read_spelling(begun, Digits::with, Digits::character, Digits::closes);
     }
 
-    /// What is read byte by byte for as long as it can become something, and may have an end of its own.
-    fn spelled<S: Copy + Ord>(
+    /// Reads byte by byte while a spelling is possible, and handles its end mark.
+    fn read_spelling<S: Copy + Ord>(
         &mut self,
         mut begun: Vec<(S, usize)>,
         with: impl Fn(S, u8) -> Option<S>,
@@ -171,8 +175,8 @@ impl Reader<'_, '_> {
     }
 }
 
-/// What a backslash makes of a character by itself.
-const fn escaped(kind: u8) -> Option<u8> {
+/// Returns the byte for a single character after a backslash.
+const fn unescape(kind: u8) -> Option<u8> {
     match kind {
         b'n' => Some(b'\n'),
         b'r' => Some(b'\r'),
@@ -181,18 +185,18 @@ const fn escaped(kind: u8) -> Option<u8> {
     }
 }
 
-/// The places behind such bytes.
+/// Returns the places after bytes that fit.
 fn behind(readings: &[Reading], fits: impl Fn(u8) -> bool) -> Vec<((), usize)> {
     readings.iter().filter(|(byte, _)| fits(*byte)).map(|(_, end)| ((), *end)).collect()
 }
 
-fn sorted<T: Ord>(mut all: Vec<T>) -> Vec<T> {
+fn sort<T: Ord>(mut all: Vec<T>) -> Vec<T> {
     all.sort_unstable();
     all.dedup();
     all
 }
 
-/// Whether a spelling can begin with it.
+/// Returns `true` if a spelling can begin with the byte.
 const fn begins(byte: u8) -> bool {
     matches!(byte, b'\\' | b'%' | b'&' | b'+')
 }

@@ -1,9 +1,9 @@
-//! The places of keys and passwords, and the parts of a home folder that programs are made of.
+//! Known paths of keys and passwords, and of toolchains in a home folder.
 
-/// Keys and passwords below the home folder.
+/// Keys and passwords in the home folder.
 pub(super) const IN_HOME: &[&str] = &[
     ".ai/config/keys/signing",
-    // Keys of the shell, of version control and of the machine.
+    // Shell, version control and machine.
     ".config/gh",
     ".config/git/credentials",
     ".config/glab-cli",
@@ -38,7 +38,7 @@ pub(super) const IN_HOME: &[&str] = &[
     ".s3cfg",
     ".terraform.d/credentials.tfrc.json",
     ".terraformrc",
-    // Models and their tools.
+    // Model providers and their tools.
     ".anthropic",
     ".cache/huggingface/token",
     ".claude",
@@ -51,7 +51,7 @@ pub(super) const IN_HOME: &[&str] = &[
     ".huggingface",
     ".local/share/opencode",
     ".openai",
-    // Registries of packages.
+    // Package registries.
     ".bundle/config",
     ".bunfig.toml",
     ".cargo/credentials",
@@ -83,7 +83,7 @@ pub(super) const IN_HOME: &[&str] = &[
     ".my.cnf",
     ".mylogin.cnf",
     ".pgpass",
-    // Histories, which hold what was typed.
+    // Histories of typed commands.
     ".bash_history",
     ".histfile",
     ".irb_history",
@@ -113,7 +113,7 @@ pub(super) const IN_HOME: &[&str] = &[
     "snap/chromium",
     "snap/firefox",
     "snap/thunderbird",
-    // Messengers and managers of passwords.
+    // Messengers and password managers.
     ".config/1Password",
     ".config/Bitwarden",
     ".config/Element",
@@ -145,7 +145,7 @@ pub(super) const IN_HOME: &[&str] = &[
     ".zcash",
 ];
 
-/// Keys and passwords of the machine.
+/// Keys and passwords of the system.
 pub(super) const ON_MACHINE: &[&str] = &[
     "/etc/gshadow",
     "/etc/gshadow-",
@@ -158,7 +158,7 @@ pub(super) const ON_MACHINE: &[&str] = &[
     "/run/secrets",
 ];
 
-/// The parts of a home folder that toolchains are made of, and that hold no secrets.
+/// The parts of a home folder that belong to toolchains and hold no secrets.
 pub(super) const RUNTIMES: &[&str] = &[
     ".asdf",
     ".bun/bin",
@@ -219,18 +219,18 @@ pub(super) const RUNTIMES: &[&str] = &[
     "miniforge3",
 ];
 
-/// The variables that say where a toolchain lies, which is read whole.
+/// The variables with paths of toolchains. The whole folder stays visible.
 pub(super) const TOOLCHAINS: [&str; 5] =
     ["GOPATH", "JAVA_HOME", "NVM_DIR", "PYENV_ROOT", "RUSTUP_HOME"];
 
-/// The parts of the folder of Cargo, which lies where `CARGO_HOME` says.
+/// The parts of Cargo's folder, in `CARGO_HOME`, that stay visible.
 pub(super) const OF_CARGO: [&str; 3] = ["bin", "git", "registry"];
 
-/// Where every machine has what programs are made of.
+/// The paths that programs need on every machine.
 pub(super) const NEEDED: [&str; 8] =
     ["/usr/bin", "/usr/lib", "/bin", "/lib", "/lib64", "/dev", "/proc", "/etc/ld.so.cache"];
 
-/// The folders of the machine that are in a table of users as the homes of its services, and that programs need.
+/// System folders that a table of users has as homes of services, and that programs need.
 pub(super) const OF_MACHINE: &[&str] = &[
     "/bin",
     "/boot",

@@ -1,4 +1,4 @@
-//! A call of a tool that is a request.
+//! Calls of tools that are requests.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,15 +11,15 @@ use rye_thread::{Tool, ToolOutput};
 use serde_json::{Map, Value, json};
 
 use super::body::HttpBody;
-use super::credential::Lent;
+use super::credential::RequestSecret;
 use super::error::WebError;
 use super::exchange::{Follow, Order, Web};
-use super::fetch::failed;
-use super::read::{Received, received};
+use super::fetch::error_output;
+use super::read::{Received, receive};
 use super::template::{Address, ArgumentFault, single};
 use crate::process::Template;
 
-/// What a manifest makes, once it has been looked at.
+/// A tool made from a checked manifest.
 pub(super) struct Http {
     pub(super) web: Arc<Web>,
     pub(super) method: Method,
@@ -31,7 +31,7 @@ pub(super) struct Http {
     pub(super) limit: Duration,
 }
 
-/// The most that is received, and the most of it that a result has.
+/// The largest size of a received body, and of the body in a result, in bytes.
 const MAX_RECEIVED: usize = 1024 * 1024;
 const MAX_CONTENT: usize = 256 * 1024;
 
@@ -52,17 +52,17 @@ impl Tool for Http {
             }
         };
         let Some(name) = &self.credential else {
-            return self.told(order, None).await.unwrap_or_else(|error| failed(&error));
+            return self.send(order, None).await.unwrap_or_else(|error| error_output(&error));
         };
-        let lent = match self.web.lend(name) {
-            Ok(lent) => Arc::new(lent),
-            Err(error) => return failed(&error),
+        let secret = match self.web.request_secret(name) {
+            Ok(secret) => Arc::new(secret),
+            Err(error) => return error_output(&error),
         };
-        order.lent = Some(Arc::clone(&lent));
-        let told = self.told(order, Some(&lent)).await;
-        let mut output = told.unwrap_or_else(|error| failed(&error));
-        // Whoever got it may repeat it.
-        output.content = lent.taken_from_value(output.content);
+        order.secret = Some(Arc::clone(&secret));
+        let told = self.send(order, Some(&secret)).await;
+        let mut output = told.unwrap_or_else(|error| error_output(&error));
+        // The receiver of the secret may repeat it.
+        output.content = secret.redact_value(output.content);
         output
     }
 }
@@ -82,11 +82,12 @@ impl Http {
             }
         }
         let follow = if self.address.is_whole() { Follow::Anywhere } else { Follow::SameHost };
-        let (method, lent) = (self.method.clone(), None);
-        Ok(Order { method, url, headers, body, follow, lent })
+        let method = self.method.clone();
+        let secret = None;
+        Ok(Order { method, url, headers, body, follow, secret })
     }
 
-    /// The bytes of the body, and what they are.
+    /// Returns the body and its media type.
     fn body(
         &self,
         arguments: &Map<String, Value>,
@@ -106,17 +107,21 @@ impl Http {
         }))
     }
 
-    async fn told(&self, order: Order, lent: Option<&Lent>) -> Result<ToolOutput, WebError> {
-        let read = async |answer| received(answer, MAX_RECEIVED).await;
+    async fn send(
+        &self,
+        order: Order,
+        secret: Option<&RequestSecret>,
+    ) -> Result<ToolOutput, WebError> {
+        let read = async |answer| receive(answer, MAX_RECEIVED).await;
         let received = self.web.exchange(order, self.limit, read).await?;
-        // What the server did, it did, also where nobody can read what it says of it.
+        // The request has had its effect, even if the answer cannot be read.
         let (text, unread) = match received.text() {
             Ok(text) => (text, None),
             Err(error) => (String::new(), Some(error.to_string())),
         };
-        // Before anything of it is cut, which could leave half of a secret.
-        let text = match lent {
-            Some(lent) => lent.taken_from(&text),
+        // Redacted before the text is cut, because a part of the secret would not be found.
+        let text = match secret {
+            Some(secret) => secret.redact(&text),
             None => text,
         };
         let mut content = content(&received, text);
@@ -132,7 +137,7 @@ impl Http {
     }
 }
 
-/// The value of a header; none where it is a place that nothing is given for.
+/// Returns the value of a header, or `None` if it is a placeholder without an argument.
 fn header(
     name: &HeaderName,
     template: &Template,
@@ -150,7 +155,7 @@ fn header(
     value.map(Some).ok_or_else(|| ArgumentFault::Header { name: name.to_string() })
 }
 
-/// What a server said.
+/// Returns the answer as JSON.
 fn content(received: &Received, mut text: String) -> Value {
     let is_json = received.media.is_json() && !received.is_cut && text.len() <= MAX_CONTENT;
     let json = is_json.then(|| serde_json::from_str::<Value>(&text).ok()).flatten();

@@ -1,17 +1,17 @@
-//! What else a secret may look like, before its characters are spelled in one way or another.
+//! Encodings of a secret, without the spellings of their characters.
 
 use zeroize::Zeroizing;
 
-/// Which bytes may stand at a place.
+/// A class of bytes.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Class {
     bytes: [u64; 4],
-    /// Whether a line may end before it.
+    /// `true` if a line end may precede it.
     pub(super) is_after_break: bool,
 }
 
 impl Class {
-    /// This byte, in large or small letters.
+    /// Returns the class of a byte in upper and lower case.
     fn of(byte: u8) -> Self {
         let mut class = Self::default();
         class.add(byte);
@@ -31,15 +31,15 @@ impl Class {
     }
 }
 
-/// One thing to look for, byte by byte; never empty.
+/// A sequence of classes to search for. It is never empty.
 pub(super) type Form = Zeroizing<Vec<Class>>;
 
 impl zeroize::DefaultIsZeroes for Class {}
 
-/// So many bytes have to be there for a part or another notation of a secret to be nobody else's.
+/// The smallest length of a part or an encoding that is searched for. Shorter ones occur by chance.
 const LEAST: usize = 6;
 
-/// The secret, what it is made of, and both in the notations that are common for bytes.
+/// Returns the secret, its parts, and both in the usual encodings of bytes.
 pub(super) fn of(secret: &str) -> Vec<Form> {
     let mut forms = Vec::new();
     for text in parts(secret) {
@@ -55,13 +55,14 @@ pub(super) fn of(secret: &str) -> Vec<Form> {
     forms
 }
 
-/// The secret; what stands behind the word that says how it is used, as in `Basic …`; and the pair which that is in base64, with
-/// its password by itself. Its name is no secret, and often a word that every text of the server has.
+/// Returns the secret and its parts: the text after a scheme, as in `Basic …`; the pair that this text
+/// encodes in base64; and the password of the pair. The name in the pair is no secret and often a common
+/// word.
 fn parts(secret: &str) -> Vec<Zeroizing<String>> {
     let mut parts = vec![Zeroizing::new(secret.to_owned())];
     let bare = secret.rsplit(' ').next().unwrap_or_default();
     let mut more = vec![Zeroizing::new(bare.to_owned())];
-    if let Some(pair) = decoded(bare).filter(|pair| pair.contains(':')) {
+    if let Some(pair) = decode_base64(bare).filter(|pair| pair.contains(':')) {
         more.extend(pair.split_once(':').map(|(_, word)| Zeroizing::new(word.to_owned())));
         more.push(pair);
     }
@@ -78,8 +79,8 @@ fn hex(bytes: &[u8]) -> Form {
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// What of base64 depends on the bytes, where so many others stand before them and any behind them; in both alphabets,
-/// and in lines, as those break it that write it for mails.
+/// Returns the base64 digits that depend on the bytes, if `before` other bytes precede them and any follow.
+/// Both alphabets match, and line breaks as in mails.
 fn base64(bytes: &[u8], before: usize) -> Form {
     let mut known: Vec<Option<bool>> = vec![None; before * 8];
     known.extend(
@@ -91,7 +92,7 @@ fn base64(bytes: &[u8], before: usize) -> Form {
     Zeroizing::new(digits)
 }
 
-/// Which digits of base64 have those bits.
+/// Returns the class of the base64 digits with these bits.
 fn digit(bits: &[Option<bool>]) -> Class {
     let mut class = Class::default();
     for (value, byte) in (0_u8..).zip(ALPHABET) {
@@ -108,9 +109,11 @@ fn digit(bits: &[Option<bool>]) -> Class {
     class
 }
 
-/// The visible text that this is in base64.
-fn decoded(text: &str) -> Option<Zeroizing<String>> {
-    let (mut bytes, mut held, mut count) = (Zeroizing::new(String::new()), 0_u32, 0_u8);
+/// Decodes base64 to visible text.
+fn decode_base64(text: &str) -> Option<Zeroizing<String>> {
+    let mut bytes = Zeroizing::new(String::new());
+    let mut held = 0_u32;
+    let mut count = 0_u8;
     for byte in text.trim_end_matches('=').bytes() {
         let byte = if byte == b'-' {
             b'+'

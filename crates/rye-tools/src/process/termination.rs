@@ -1,4 +1,4 @@
-//! Ending a program with everything that it started.
+//! Termination of a program with everything that it started.
 
 use std::path::Path;
 use std::process::ExitStatus;
@@ -8,13 +8,13 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tokio::process::Child;
 
 use super::job::StartError;
-use super::run::io;
+use super::run::io_error;
 use crate::sandbox::GRACE;
 
-/// The time in which the launcher looks at the project after a program has ended.
+/// The longest time for the launcher's check of the project after a program.
 const LOOK: Duration = Duration::from_secs(300);
 
-/// Ends a program with everything that it started, should nobody wait for it any more.
+/// Ends a program with everything that it started when the value is dropped before the program is done.
 #[derive(Debug)]
 pub(super) struct Guard {
     pid: Option<Pid>,
@@ -28,9 +28,10 @@ impl Guard {
         Self { pid, has_launcher, is_done: false }
     }
 
-    /// Asks it to end the first time, ends it the second, and from then on kills its group, the launcher too.
+    /// Sends the next signal: first a request to end, then the end of the program, then `KILL` to its group
+    /// with the launcher.
     ///
-    /// The launcher passes the asking on, and ends by itself what has not ended in time.
+    /// The launcher forwards the request, and ends programs that do not end in time.
     fn press(&self, times: u32) {
         match times {
             1 => self.send(Signal::TERM, Signal::TERM),
@@ -39,13 +40,14 @@ impl Guard {
         }
     }
 
-    /// Kills its group, the launcher too.
+    /// Kills the group of the program, with the launcher.
     fn kill(&self) {
         let _gone = self.pid.map(|pid| kill_process_group(pid, Signal::KILL));
     }
 
-    /// Has the launcher end in turn what does not end by itself now that its input has ended; it does so even when this program
-    /// ends first. Without a launcher nobody would be left to see to it, and all is ended at once.
+    /// Lets the launcher end the program, if it does not end by itself after the end of its input. The
+    /// launcher does so even if this process ends first. Without a launcher, the program is ended at once,
+    /// because later there may be no process to do it.
     #[cfg(feature = "mcp")]
     pub(super) fn part(&mut self) {
         if self.has_launcher {
@@ -54,14 +56,14 @@ impl Guard {
         }
     }
 
-    /// Ends it.
+    /// Ends the program.
     fn end(&self) {
         self.send(Signal::HUP, Signal::KILL);
     }
 
     fn send(&self, to_launcher: Signal, to_group: Signal) {
         let Some(pid) = self.pid else { return };
-        // One that ended in between is what is wanted.
+        // The process may have ended already.
         let _gone = match self.has_launcher {
             true => kill_process(pid, to_launcher),
             false => kill_process_group(pid, to_group),
@@ -77,10 +79,11 @@ impl Drop for Guard {
     }
 }
 
-/// Waits until the program ended and its output with it, or its time is used up.
+/// Waits for the end of the program and of its output. If the time limit is reached, it ends the program.
 ///
-/// If the file `ended` is there, the program has ended, and its launcher has time of its own for its look at the project.
-pub(super) async fn conversation<T>(
+/// If the file `ended` exists, the program has ended, and its launcher has a time limit of its own for the
+/// check of the project.
+pub(super) async fn wait_for_end<T>(
     child: &mut Child,
     guard: &Guard,
     talk: impl Future<Output = T>,
@@ -89,7 +92,9 @@ pub(super) async fn conversation<T>(
 ) -> Result<(bool, ExitStatus), StartError> {
     let next = tokio::time::sleep(limit);
     tokio::pin!(talk, next);
-    let (mut is_told, mut late, mut status) = (false, 0, None);
+    let mut is_told = false;
+    let mut late = 0;
+    let mut status = None;
     let mut is_looking = false;
     loop {
         match status {
@@ -98,9 +103,10 @@ pub(super) async fn conversation<T>(
         }
         tokio::select! {
             waited = child.wait(), if status.is_none() => {
-                status = Some(waited.map_err(io("wait for the program"))?);
+                status = Some(waited.map_err(io_error("wait for the program"))?);
                 guard.after();
-                // Whoever still holds the pipes has been ended; a moment for what is in them.
+                // All processes that hold the pipes have been ended. The rest of the pipes is read for a
+                // moment.
                 next.as_mut().reset(tokio::time::Instant::now() + GRACE);
             }
             _ = &mut talk, if !is_told => is_told = true,
@@ -119,7 +125,7 @@ pub(super) async fn conversation<T>(
                     late += 1;
                     guard.press(late);
                 }
-                // The launcher ends what has not ended in time, for which it takes as long.
+                // The launcher needs the same time again to end programs that do not end by themselves.
                 next.as_mut().reset(tokio::time::Instant::now() + GRACE + GRACE);
             }
         }
@@ -127,7 +133,7 @@ pub(super) async fn conversation<T>(
 }
 
 impl Guard {
-    /// Ends what a program left behind in its group; a launcher has done so already.
+    /// Ends the processes that a program left in its group. A launcher has done so already.
     fn after(&self) {
         if !self.has_launcher {
             self.end();
@@ -144,7 +150,7 @@ mod tests {
 
     use super::*;
 
-    /// A launcher that goes on for longer than the limit. The program is late only if it had not ended by then.
+    /// A launcher that runs for longer than the limit. The program is late only if it had not ended by then.
     #[tokio::test]
     #[expect(clippy::disallowed_methods, reason = "a test of processes starts one")]
     async fn the_look_of_the_launcher_is_not_the_time_of_the_program() {
@@ -162,15 +168,15 @@ mod tests {
                 .spawn()
                 .unwrap();
             let mut stdin = child.stdin.take().unwrap();
-            // Only then the signal no longer ends it.
+            // From then on, the signal no longer ends it.
             child.stdout.take().unwrap().read_u8().await.unwrap();
             let guard = Guard::over(&child, true);
             let talk = async {
-                // The limit is used up by then.
+                // By then, the limit is reached.
                 tokio::time::sleep(Duration::from_millis(20)).await;
                 stdin.write_all(b"on\n").await.unwrap();
             };
-            let done = conversation(&mut child, &guard, talk, Duration::ZERO, &ended).await;
+            let done = wait_for_end(&mut child, &guard, talk, Duration::ZERO, &ended).await;
             let (is_late, status) = done.unwrap();
             assert_eq!(is_late, !has_ended);
             assert!(!has_ended || status.code() == Some(7), "{status}");

@@ -1,6 +1,6 @@
-//! The names that HTML has for characters of ASCII.
+//! The names of ASCII characters in HTML.
 
-/// The names.
+/// The names with their characters.
 const NAMES: &[(&[u8], u8)] = &[
     (b"excl", b'!'),
     (b"quot", b'"'),
@@ -47,7 +47,7 @@ const NAMES: &[(&[u8], u8)] = &[
     (b"rbrace", b'}'),
 ];
 
-/// The beginning of some name, told by the first of those that begin so.
+/// The start of a name, as the index of the first name with that start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Begun {
     name: usize,
@@ -55,7 +55,7 @@ pub(super) struct Begun {
 }
 
 impl Begun {
-    /// With one more letter, where a name begins so.
+    /// Adds a letter, if a name continues with it.
     pub(super) fn with(self, letter: u8) -> Option<Self> {
         let fits = |(name, _): &(&[u8], u8)| {
             name.strip_prefix(self.letters()).is_some_and(|rest| rest.first() == Some(&letter))
@@ -63,8 +63,8 @@ impl Begun {
         Some(Self { name: NAMES.iter().position(fits)?, length: self.length + 1 })
     }
 
-    /// The character, where this is a whole name.
-    pub(super) fn meant(self) -> Option<u8> {
+    /// Returns the character, if the name is complete.
+    pub(super) fn character(self) -> Option<u8> {
         NAMES.iter().find(|(name, _)| *name == self.letters()).map(|(_, byte)| *byte)
     }
 

@@ -1,30 +1,30 @@
-//! An address that may be asked, as far as its text tells.
+//! URLs that the rules allow.
 
 use std::net::{IpAddr, Ipv6Addr, UdpSocket};
 
 use reqwest::Url;
 
-use super::address::reserved;
+use super::address::reserved_purpose;
 use super::error::{AddressFault, WebError};
 use super::names::Names;
 use super::rules::{Origin, WebRules};
 
-/// An address that the rules allow; what its host's name leads to is not known yet.
+/// A URL that the rules allow. Its host has not been resolved.
 #[derive(Debug, Clone)]
-pub(super) struct Place {
+pub(super) struct AllowedUrl {
     pub(super) url: Url,
     pub(super) origin: Origin,
-    /// Whether the operator allows that it is on this machine or in a private network.
+    /// `true` if the operator allows the host to be on this machine or in a private network.
     private: bool,
 }
 
 /// The ports of the web.
 const PORTS: [u16; 2] = [80, 443];
 
-/// Reads an address the way browsers do, so that what is checked is what would be asked.
+/// Parses a URL like a browser, so that the checked URL is the requested one.
 pub(super) fn read(text: &str) -> Result<Url, AddressFault> {
-    let unreadable = |reason: String| AddressFault::Unreadable { text: shown(text), reason };
-    // Where they stand decides what an address means, and readers differ on them.
+    let unreadable = |reason: String| AddressFault::Unreadable { text: quote(text), reason };
+    // These characters may change the meaning of a URL, and parsers treat them differently.
     if text.contains(|char: char| char.is_control() || char == '\\') {
         let reason = "it has a backslash or a control character".to_owned();
         return Err(unreadable(reason));
@@ -32,20 +32,20 @@ pub(super) fn read(text: &str) -> Result<Url, AddressFault> {
     Url::parse(text.trim()).map_err(|error| unreadable(error.to_string()))
 }
 
-/// The text as it stands in a message.
-fn shown(text: &str) -> String {
+/// Returns the text for a message.
+fn quote(text: &str) -> String {
     const MOST: usize = 200;
     let clean = text.chars().map(|char| if char.is_control() { '\u{fffd}' } else { char });
     let mut shown: String = clean.take(MOST).collect();
-    // A password that was given is not repeated.
+    // A password in the URL is not quoted.
     if let Some((_, host)) = shown.rsplit_once('@') {
         shown = format!("…@{host}");
     }
     shown
 }
 
-impl Place {
-    /// Holds the address against the rules.
+impl AllowedUrl {
+    /// Checks the URL against the rules.
     pub(super) fn new(url: Url, rules: &WebRules) -> Result<Self, AddressFault> {
         if !["http", "https"].contains(&url.scheme()) {
             return Err(AddressFault::Scheme { scheme: url.scheme().to_owned() });
@@ -55,7 +55,7 @@ impl Place {
         }
         let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else {
             let reason = "it has no host".to_owned();
-            return Err(AddressFault::Unreadable { text: shown(url.as_str()), reason });
+            return Err(AddressFault::Unreadable { text: quote(url.as_str()), reason });
         };
         let origin = Origin::new(host, port);
         let private = rules.private.contains(&origin);
@@ -71,12 +71,12 @@ impl Place {
         Ok(place)
     }
 
-    /// Refuses what the text alone shows to be private.
+    /// Refuses a host that is private by its text alone.
     fn own(&self) -> Result<(), AddressFault> {
         let host = self.origin.host();
         let what = match self.address() {
             _ if self.private => None,
-            Some(address) => reserved(address).map(|what| format!("it is {what}")),
+            Some(address) => reserved_purpose(address).map(|what| format!("it is {what}")),
             None => LOCAL
                 .iter()
                 .find(|name| {
@@ -89,12 +89,12 @@ impl Place {
         what.map_or(Ok(()), |what| Err(AddressFault::Private { origin: origin(), what }))
     }
 
-    /// The address that stands in the place of a name.
+    /// Returns the host if it is an IP address.
     fn address(&self) -> Option<IpAddr> {
         self.origin.host().parse().ok()
     }
 
-    /// Where to connect to: every address of the host, when all of them may be reached.
+    /// Resolves the host. Returns its addresses if all of them may be reached.
     pub(super) async fn addresses(&self, names: &dyn Names) -> Result<Vec<IpAddr>, WebError> {
         let host = self.origin.host();
         let unknown = |source| WebError::Unknown { host: host.to_owned(), source };
@@ -106,11 +106,11 @@ impl Place {
             return Err(unknown(std::io::Error::other("it has no address")));
         }
         for address in &found {
-            // One such address is enough: which of them is taken is not ours to say.
+            // A single reserved address refuses the host, because the system chooses among the addresses.
             if self.private {
                 continue;
             }
-            if let Some(what) = reserved(*address).or_else(|| near(*address)) {
+            if let Some(what) = reserved_purpose(*address).or_else(|| near(*address)) {
                 return Err(WebError::private(&self.origin, *address, what));
             }
         }
@@ -118,8 +118,8 @@ impl Place {
     }
 }
 
-/// What is here or next door although its number is one of the public ones: who asks from here passes the firewall that
-/// stands before it. No packet is sent to find that out.
+/// Returns a reason if the address belongs to this machine or its network despite a public number. Requests
+/// from here would bypass the firewall in front of it. No packet is sent for the check.
 fn near(address: IpAddr) -> Option<&'static str> {
     if UdpSocket::bind((address, 0)).is_ok() {
         return Some("an address of this machine");
@@ -132,7 +132,7 @@ fn near(address: IpAddr) -> Option<&'static str> {
     (network(here) == network(there)).then_some("an address of this machine's network")
 }
 
-/// Names of machines at hand (RFC 6761, RFC 6762, RFC 9476 and what networks use for themselves).
+/// Names of local machines (RFC 6761, RFC 6762, RFC 9476 and common names of private networks).
 const LOCAL: [&str; 6] = ["home.arpa", "internal", "lan", "local", "localdomain", "localhost"];
 
 #[cfg(test)]
@@ -152,7 +152,7 @@ mod tests {
         check("0.0.0.0", this);
         check("198.51.100.7", None);
         check("2001:db8:1:2::3", None);
-        // The address by which this machine asks others is its own, where it has one.
+        // The address by which this machine reaches others is its own, if it has one.
         let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
         if socket.connect("198.51.100.7:80").is_ok() {
             check(&socket.local_addr().unwrap().ip().to_string(), this);

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::disguises::{Form, of};
+use super::encodings::{Form, of};
 use super::pattern::Pattern;
 use super::spelling::Spelled;
 use super::*;
@@ -10,16 +10,16 @@ const SECRET: &str = "s3cr+t/&\"Key\\%=";
 
 #[track_caller]
 fn check(text: &str, expected: &str) {
-    assert_eq!(Hidden::new("k", SECRET).taken_from(text), expected, "{text}");
+    assert_eq!(Redactor::new("k", SECRET).redact(text), expected, "{text}");
 }
 
-/// The text is the secret in some disguise, and nothing of it is left, whatever is around it.
+/// Checks that the text is a form of the secret and is redacted completely, in any context.
 #[track_caller]
 fn hides(secret: &str, text: &str) {
-    let hidden = Hidden::new("k", secret);
-    assert_eq!(hidden.taken_from(text), "[credential k]", "{text}");
+    let hidden = Redactor::new("k", secret);
+    assert_eq!(hidden.redact(text), "[credential k]", "{text}");
     let within = format!("<{text}>\"{text}");
-    assert_eq!(hidden.taken_from(&within), "<[credential k]>\"[credential k]", "{within}");
+    assert_eq!(hidden.redact(&within), "<[credential k]>\"[credential k]", "{within}");
 }
 
 #[test]
@@ -28,7 +28,7 @@ fn a_secret_is_found_in_every_usual_spelling() {
     for text in [
         SECRET.to_owned(),
         SECRET.to_uppercase(),
-        // JSON and the programs that write like it.
+        // JSON, and formats with similar escapes.
         json!(SECRET).to_string().trim_matches('"').replace("\\\"Key", "\\u0022Key"),
         r"s3cr+t\/&\u0022Key\\%=".to_owned(),
         r"s3cr\u002Bt/\u0026\u0022Key\u005C%=".to_owned(),
@@ -36,7 +36,7 @@ fn a_secret_is_found_in_every_usual_spelling() {
         r"s3cr\u{2b}t\u{00002f}&\x22Key\x5C%\=".to_owned(),
         each(&|char| format!("\\u{:04X}", u32::from(char))),
         each(&|char| format!("\\x{:02x}", u32::from(char))),
-        // Addresses.
+        // URLs.
         "s3cr%2Bt%2F%26%22Key%5C%25%3D".to_owned(),
         "s3cr%2bt%2f%26%22%4bey%5c%25%3D".to_owned(),
         "%73%33cr+t/%26\"Key%5C%=".to_owned(),
@@ -47,7 +47,7 @@ fn a_secret_is_found_in_every_usual_spelling() {
         "s3cr&#43;t&#47&#38;&#0034;Key&#92;&#37;&#61;".to_owned(),
         "s3cr&#x2b;t&#X2F;&#x26;&#x00022;Key&#x5c;&#x25;&#x3D;".to_owned(),
         each(&|char| format!("&#{};", u32::from(char))),
-        // One within another.
+        // Nested spellings.
         "s3cr%252Bt%252F%2526%2522Key%255C%2525%253D".to_owned(),
         r"s3cr\\u002bt\\\/&\\\u0022Key\\\\%=".to_owned(),
         r"s3cr\u00252Bt\u0025\u0032F&amp;#38;&quot;Key&amp;#92;&#37;25&#61;".to_owned(),
@@ -66,7 +66,7 @@ fn a_secret_is_found_in_the_notations_of_bytes() {
     // With none, one and two bytes before it, in both alphabets.
     hides(secret, "c2stNGY+PzVmP2I");
     hides(secret, "c2stNGY-PzVmP2I");
-    let hidden = Hidden::new("k", secret);
+    let hidden = Redactor::new("k", secret);
     for (text, expected) in [
         ("dXNlcjpzay00Zj4/NWY/Yg==", "dXNlcj[credential k]=="),
         ("dTpzay00Zj4/NWY/Yg==", "dT[credential k]=="),
@@ -81,9 +81,9 @@ fn a_secret_is_found_in_the_notations_of_bytes() {
         ("736B2D34663e3f3566\n3f62", "736B2D34663e3f3566\n3f62"),
         ("736B2D34663e3f35663f62", "[credential k]"),
     ] {
-        assert_eq!(hidden.taken_from(text), expected, "{text}");
+        assert_eq!(hidden.redact(text), expected, "{text}");
     }
-    // The way round: the value is what a server takes apart.
+    // In the other direction, the secret is the encoded text that a server decodes.
     let pair = "dXNlci1uYW1lOmh1bnRlcjIy";
     for text in [pair, "user-name:hunter22", "hunter22", "user-name%3Ahunter22"] {
         hides(pair, text);
@@ -92,10 +92,10 @@ fn a_secret_is_found_in_the_notations_of_bytes() {
     }
     hides("Bearer 0123456789", "0123456789");
     let text = r"the user-name is no secret: \u0075ser-name, dXNlci1uYW1l";
-    assert_eq!(Hidden::new("k", &format!("Basic {pair}")).taken_from(text), text);
-    // Too short to be told from what stands there by chance.
-    let short = Hidden::new("k", "Basic eDp5");
-    assert_eq!(short.taken_from("eDp5 x:y y Basic"), "eDp5 x:y y Basic");
+    assert_eq!(Redactor::new("k", &format!("Basic {pair}")).redact(text), text);
+    // Too short to distinguish from other text.
+    let short = Redactor::new("k", "Basic eDp5");
+    assert_eq!(short.redact("eDp5 x:y y Basic"), "eDp5 x:y y Basic");
 }
 
 #[test]
@@ -119,37 +119,38 @@ fn what_is_not_a_secret_stays() {
     ] {
         check(text, text);
     }
-    // Spelled too deep, which is no spelling that a program writes.
+    // More layers than programs write.
     check("s3cr%2525252Bt/&\"Key\\%=", "s3cr%2525252Bt/&\"Key\\%=");
     let value = json!({ "a": [1, true, null, 12_345_678], "12345678": 0.5, "b": 123_456_789 });
-    let told = Hidden::new("k", "12345678").taken_from_value(value);
+    let told = Redactor::new("k", "12345678").redact_value(value);
     let expected = json!({ "a": [1, true, null, "[credential k]"], "[credential k]": 0.5, "b": "[credential k]9" });
     assert_eq!(told, expected);
-    assert!(!format!("{:?}", Hidden::new("k", SECRET)).contains("s3cr"));
+    assert!(!format!("{:?}", Redactor::new("k", SECRET)).contains("s3cr"));
 }
 
 #[test]
 fn what_overlaps_is_taken_out_as_one() {
-    let hidden = Hidden::new("k", "aXa");
-    assert_eq!(hidden.taken_from("aXaXaXa-aXa"), "[credential k]-[credential k]");
-    assert_eq!(Hidden::new("k", "xx").taken_from(&"x".repeat(1001)), "[credential k]");
-    assert_eq!(Hidden::new("k", "").taken_from("x"), "x");
-    // A long one that begins before a short one, both within another short one.
-    let hidden = Hidden::new("k", "xxxxxxxx yy xxxxxx");
-    assert_eq!(hidden.taken_from("xxxxxxxxx yy xxxxxx."), "[credential k].");
-    assert_eq!(Hidden::new("k", "00").taken_from("0&#00&#52;8;0"), "[credential k]");
+    let hidden = Redactor::new("k", "aXa");
+    assert_eq!(hidden.redact("aXaXaXa-aXa"), "[credential k]-[credential k]");
+    assert_eq!(Redactor::new("k", "xx").redact(&"x".repeat(1001)), "[credential k]");
+    assert_eq!(Redactor::new("k", "").redact("x"), "x");
+    // A long match that begins before a short one, both within another short one.
+    let hidden = Redactor::new("k", "xxxxxxxx yy xxxxxx");
+    assert_eq!(hidden.redact("xxxxxxxxx yy xxxxxx."), "[credential k].");
+    assert_eq!(Redactor::new("k", "00").redact("0&#00&#52;8;0"), "[credential k]");
 }
 
-/// How many readings it takes to read the text at each of its places.
+/// Returns the number of readings for reading the text at each of its places.
 fn asked(text: &str) -> usize {
-    let (mut spelled, mut readings) = (Spelled::new(text.as_bytes()), Vec::new());
+    let mut spelled = Spelled::new(text.as_bytes());
+    let mut readings = Vec::new();
     for at in (0..text.len()).rev() {
         spelled.readings(at, &mut readings);
     }
     spelled.asked
 }
 
-/// A text is read in a time that grows with its length alone: so many readings are asked for each of its bytes at most.
+/// The largest number of readings for each byte, so that the time grows with the length alone.
 const MOST: usize = 60;
 
 #[test]
@@ -164,7 +165,8 @@ fn what_can_be_read_in_many_ways_is_read_once() {
         letters(&|letter| format!("&#{letter}")),
         letters(&|letter| format!("&#{letter};")),
         letters(&|letter| {
-            let (tens, ones) = (letter / 10, letter % 10);
+            let tens = letter / 10;
+            let ones = letter % 10;
             format!("&#{tens}&#{};", ones + b'0')
         }),
         letters(&|letter| format!("&#&#{};&#{};", letter / 10 + b'0', letter % 10 + b'0')),
@@ -178,8 +180,8 @@ fn what_can_be_read_in_many_ways_is_read_once() {
     }
 }
 
-/// The same question, asked at each place anew.
-fn naive(form: &[super::disguises::Class], text: &[u8], at: usize) -> Option<usize> {
+/// The same search, done anew at each place.
+fn naive(form: &[super::encodings::Class], text: &[u8], at: usize) -> Option<usize> {
     let Some((class, rest)) = form.split_first() else { return Some(at) };
     let mut readings = Vec::new();
     Spelled::new(text).readings(at, &mut readings);
@@ -204,7 +206,7 @@ fn expected(forms: &[Form], text: &[u8]) -> Vec<std::ops::Range<usize>> {
     ranges
 }
 
-/// A character in one of the spellings.
+/// Returns a character in one of the spellings.
 fn spelled(char: char, way: u8) -> String {
     let code = u32::from(char);
     match way % 8 {
@@ -252,7 +254,7 @@ proptest! {
         around in "[ -~\u{e9}\u{1f600}]{0,8}",
     ) {
         let text = ways.iter().fold(secret.clone(), |text, ways| disguised(&text, ways));
-        let told = Hidden::new("k", &secret).taken_from(&format!("{around}{text}{around}"));
+        let told = Redactor::new("k", &secret).redact(&format!("{around}{text}{around}"));
         prop_assert!(told.contains("[credential k]"), "{} in {}", secret, told);
         prop_assert!(!told.contains(&text), "{} in {}", text, told);
     }
@@ -263,7 +265,7 @@ proptest! {
         bytes in prop::collection::vec(any::<u8>(), 0..200),
     ) {
         let text = String::from_utf8_lossy(&bytes);
-        let told = Hidden::new("k", &secret).taken_from(&text);
+        let told = Redactor::new("k", &secret).redact(&text);
         prop_assert!(told == text || told.contains("[credential k]"));
     }
 }

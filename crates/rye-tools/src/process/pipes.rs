@@ -1,12 +1,12 @@
-//! What a program reads and what it writes, while it runs.
+//! Pipes of a running program.
 
 use rye_thread::{OutputSink, OutputStream};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::ChildStdin;
 
-use super::capture::Captured;
+use super::capture::Capture;
 
-/// Writes what the program reads; one that does not care to read it is no failure.
+/// Writes the input. A program that does not read it is not an error.
 pub(super) async fn feed(stdin: Option<ChildStdin>, input: Vec<u8>) {
     if let Some(mut stdin) = stdin {
         let _closed = stdin.write_all(&input).await;
@@ -15,7 +15,7 @@ pub(super) async fn feed(stdin: Option<ChildStdin>, input: Vec<u8>) {
 
 pub(super) async fn drain(
     pipe: Option<impl AsyncRead + Unpin>,
-    captured: &mut Captured,
+    captured: &mut Capture,
     stream: OutputStream,
     told: &dyn OutputSink,
 ) {
@@ -36,7 +36,7 @@ pub(super) async fn drain(
     }
 }
 
-/// Takes everything but a character that has only begun.
+/// Removes and returns the text, except for an incomplete character at its end.
 fn whole_characters(pending: &mut Vec<u8>) -> String {
     let end = match std::str::from_utf8(pending) {
         Err(error) if error.error_len().is_none() => error.valid_up_to(),

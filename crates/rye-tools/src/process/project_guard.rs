@@ -1,15 +1,15 @@
-//! What of a project no program changes, where the sandbox is whole.
+//! The parts of a project that no program changes in a whole sandbox.
 
 use std::fs;
 use std::io::ErrorKind;
 
 use super::host::Processes;
 use super::job::StartError;
-use super::run::io;
+use super::run::io_error;
 use crate::sandbox::{Mode, PINNED, POLICY};
 
 impl Processes {
-    /// Refuses links where something is guarded, and makes the project's `.ai` before a program could.
+    /// Refuses links at protected paths, and makes the project's `.ai` before a program can.
     pub(super) fn prepare_project(&self, mode: Mode) -> Result<(), StartError> {
         self.refuse_links()?;
         if !mode.is_whole() {
@@ -17,13 +17,14 @@ impl Processes {
         }
         match fs::create_dir(self.project.join(PINNED)) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
-            // Where this user makes none, no program does.
+            // If this user cannot make the folder, no program can.
             Err(error) if error.kind() == ErrorKind::ReadOnlyFilesystem => Ok(()),
-            made => made.map_err(io("make the folder `.ai` of the project")),
+            made => made.map_err(io_error("make the folder `.ai` of the project")),
         }
     }
 
-    /// What is guarded is guarded where it is: a link would lead what is written to another place.
+    /// Refuses a project with a link at a protected path, because a write through the link would go to
+    /// another place.
     fn refuse_links(&self) -> Result<(), StartError> {
         let mut places = POLICY.into_iter().chain([".git", ".ai/config/keys/signing"]);
         let linked = places.find_map(|path| self.link_in(path));

@@ -1,4 +1,4 @@
-//! What went wrong with a server, by what is left of it.
+//! Diagnosis of failed connections.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,25 +11,25 @@ use tokio::process::ChildStderr;
 use super::ConnectError;
 use crate::mcp::address;
 use crate::mcp::secrets::Secrets;
-use crate::process::{Captured, Lasting};
+use crate::process::{Capture, ServerProcess};
 
-/// How much of each end of what a server writes to standard error is kept.
+/// The number of bytes that are kept of each end of the standard error of a server.
 const STDERR: usize = 8 * 1024;
 
-/// How much a failure quotes of it, and of a message of the server's.
+/// The number of bytes that an error quotes of it, or of a message of the server.
 pub(in crate::mcp) const QUOTED: usize = 2 * 1024;
 
-/// What is left to look at when something went wrong; of a server at an address, nothing is.
+/// The data for a diagnosis. For a server at an address, only the secrets.
 #[derive(Debug, Default)]
-pub(super) struct Ends {
-    pub(super) program: Option<Mutex<Lasting>>,
-    pub(super) stderr: Option<Arc<Mutex<Captured>>>,
+pub(super) struct Diagnosis {
+    pub(super) program: Option<Mutex<ServerProcess>>,
+    pub(super) stderr: Option<Arc<Mutex<Capture>>>,
     pub(super) is_too_long: Arc<AtomicBool>,
-    /// What the server was sent, which is taken out of what it says before that is cut.
+    /// The values that the server received, which are removed from its texts before these are cut.
     pub(super) secrets: Secrets,
 }
 
-/// Why a request came to nothing, before anybody looked at the program.
+/// The cause of a failed request, before the state of the program is considered.
 #[derive(Debug)]
 pub(super) enum Failed {
     Service(ServiceError),
@@ -48,10 +48,11 @@ impl From<ConnectError> for Failed {
     }
 }
 
-impl Ends {
+impl Diagnosis {
     pub(super) fn has_ended(&self) -> bool {
-        let has_ended =
-            |it: &Mutex<Lasting>| it.lock().unwrap_or_else(PoisonError::into_inner).has_ended();
+        let has_ended = |it: &Mutex<ServerProcess>| {
+            it.lock().unwrap_or_else(PoisonError::into_inner).has_ended()
+        };
         self.program.as_ref().is_some_and(has_ended)
     }
 
@@ -66,7 +67,7 @@ impl Ends {
         ConnectError::Begin { problem, stderr: self.stderr() }
     }
 
-    pub(super) fn told(&self, failed: Failed) -> ConnectError {
+    pub(super) fn explain(&self, failed: Failed) -> ConnectError {
         let gone = |problem| ConnectError::Gone { problem, stderr: self.stderr() };
         match failed {
             Failed::Known(error) => self.secrets.error(error),
@@ -86,7 +87,7 @@ impl Ends {
     }
 
     fn stderr(&self) -> String {
-        let end = |it: &Arc<Mutex<Captured>>| {
+        let end = |it: &Arc<Mutex<Capture>>| {
             it.lock().unwrap_or_else(PoisonError::into_inner).end(QUOTED)
         };
         self.stderr.as_ref().map(end).unwrap_or_default()
@@ -95,9 +96,9 @@ impl Ends {
 
 const TOO_LONG: &str = "it sent a message of more than 4 MiB";
 
-/// Reads what the program complains of, as long as it does, and keeps its beginning and its end.
-pub(super) fn kept(mut stderr: ChildStderr) -> Arc<Mutex<Captured>> {
-    let kept = Arc::new(Mutex::new(Captured::new(STDERR)));
+/// Reads the standard error of the program to its end, and keeps its first and last bytes.
+pub(super) fn capture_stderr(mut stderr: ChildStderr) -> Arc<Mutex<Capture>> {
+    let kept = Arc::new(Mutex::new(Capture::new(STDERR)));
     let keeping = Arc::clone(&kept);
     tokio::spawn(async move {
         let mut buffer = vec![0; 8 * 1024];

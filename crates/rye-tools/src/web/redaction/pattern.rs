@@ -1,21 +1,21 @@
-//! Where a text has any of some forms, however its characters are spelled, in a time that grows with its length alone.
+//! Search for several forms in a text, in all spellings of the characters, in linear time.
 
 use std::ops::Range;
 
 use zeroize::Zeroizing;
 
-use super::disguises::Form;
+use super::encodings::Form;
 use super::spelling::{LONGEST, Spelled};
 
-/// All forms at once, a bit for each of their bytes, in rows of whole words.
+/// All forms together, with a bit for each of their positions, in rows of whole words.
 pub(super) struct Pattern {
-    /// Where each form begins.
+    /// The start of each form.
     begins: Vec<usize>,
-    /// For each byte that a text can have, the places in the forms where it may stand.
+    /// For each byte, the positions in the forms where it may be.
     places: Zeroizing<Vec<u64>>,
     first: Vec<u64>,
     last: Vec<u64>,
-    /// Before these a line may end.
+    /// The positions that a line end may precede.
     breaks: Vec<u64>,
 }
 
@@ -25,7 +25,8 @@ impl Pattern {
         let words = length.div_ceil(64);
         let mut places = Zeroizing::new(vec![0; words * 256]);
         let [mut first, mut last, mut breaks] = [(); 3].map(|()| vec![0; words]);
-        let (mut begins, mut at) = (Vec::new(), 0);
+        let mut begins = Vec::new();
+        let mut at = 0;
         for form in forms {
             set(&mut first, at);
             begins.push(at);
@@ -43,14 +44,16 @@ impl Pattern {
         Self { begins, places, first, last, breaks }
     }
 
-    /// The pieces of the text to take out, in order; what overlaps is one.
+    /// Returns the ranges to redact, in order. Overlapping matches become one range.
     pub(super) fn ranges(&self, text: &[u8]) -> Vec<Range<usize>> {
         let mut text = Spelled::new(text);
-        let (mut starts, mut ranges) = (self.starts(&mut text), Vec::new());
+        let mut starts = self.starts(&mut text);
+        let mut ranges = Vec::new();
         let mut ring = Zeroizing::new(vec![0_u64; self.first.len() * RING]);
         while let Some(first) = starts.pop() {
             let mut range = first.at..self.farthest(&mut text, &[first], &mut ring);
-            // Those that begin within it are followed together: to follow each would take too long where a secret repeats itself.
+            // All matches that begin within the range are followed together. Following each alone would take
+            // too long for a repetitive secret.
             let mut inner = before(range.end, &mut starts);
             while !inner.is_empty() {
                 range.end = range.end.max(self.farthest(&mut text, &inner, &mut ring));
@@ -61,15 +64,16 @@ impl Pattern {
         ranges
     }
 
-    /// Where a form begins, from the end of the text to its beginning.
+    /// Returns the places where forms begin, from the end of the text to its start.
     ///
-    /// For each place, a bit says whether the text reads on from there as a form does from a certain byte to its end. It follows
-    /// from the bits of the places behind, of which none is farther than a spelling is long.
+    /// For each place, a bit says that the text from there on matches a form from a certain position to its
+    /// end. The bits follow from those of the later places, at most one spelling away.
     fn starts(&self, text: &mut Spelled<'_>) -> Vec<Start> {
         let words = self.first.len();
         let mut ring = Zeroizing::new(vec![0_u64; words * RING]);
         let mut row = Zeroizing::new(vec![0_u64; words]);
-        let (mut starts, mut readings) = (Vec::new(), Vec::new());
+        let mut starts = Vec::new();
+        let mut readings = Vec::new();
         for at in (0..text.length()).rev() {
             row.fill(0);
             text.readings(at, &mut readings);
@@ -79,7 +83,7 @@ impl Pattern {
                 self.add(&mut row, *byte, behind);
             }
             if row.iter().zip(&self.first).any(|(row, first)| row & first != 0) {
-                starts.push(Start { at, forms: self.begun(&row) });
+                starts.push(Start { at, forms: self.forms_at_start(&row) });
             }
             let place = at % RING * words;
             if let Some(place) = ring.get_mut(place..place + words) {
@@ -89,12 +93,13 @@ impl Pattern {
         starts
     }
 
-    /// Adds what a byte makes of the row behind it: at each of its places, the form ends or goes on there.
+    /// Adds the effect of a byte to a row. At each of its positions, the form ends here or continues in the
+    /// row after it.
     fn add(&self, row: &mut [u64], byte: u8, behind: &[u64]) {
         let places = part(&self.places, usize::from(byte), self.first.len());
         let mut rows = behind.iter().copied().chain(std::iter::repeat(0));
         let mut here = rows.next().unwrap_or_default();
-        let ends = self.last.iter().zip(self.passed(byte));
+        let ends = self.last.iter().zip(self.break_positions(byte));
         for ((row, places), (last, passed)) in row.iter_mut().zip(places).zip(ends) {
             let next = rows.next().unwrap_or_default();
             *row |= places & (here >> 1 | next << 63 | last) | here & passed;
@@ -102,21 +107,24 @@ impl Pattern {
         }
     }
 
-    /// The places that stay what they are over this byte, because a line may end before them.
-    fn passed(&self, byte: u8) -> impl Iterator<Item = u64> {
+    /// Returns the positions that stay the same over this byte, because a line end may precede them.
+    fn break_positions(&self, byte: u8) -> impl Iterator<Item = u64> {
         let all = if matches!(byte, b'\r' | b'\n') { u64::MAX } else { 0 };
         self.breaks.iter().map(move |breaks| breaks & all)
     }
 
-    /// Which forms begin with this row, a bit for each.
-    fn begun(&self, row: &[u64]) -> u64 {
+    /// Returns the forms that begin in this row, as bits.
+    fn forms_at_start(&self, row: &[u64]) -> u64 {
         let begun = self.begins.iter().zip(0_u32..).filter(|(at, _)| has(row, **at));
         begun.fold(0, |forms, (_, form)| forms | 1 << form)
     }
 
-    /// The farthest end of the forms that begin at those places, which are in order; the ring is empty before and after.
+    /// Returns the farthest end of the forms that begin at these places, which are sorted. The ring is empty
+    /// before and after.
     fn farthest(&self, text: &mut Spelled<'_>, starts: &[Start], ring: &mut [u64]) -> usize {
-        let (words, mut readings, mut farthest) = (self.first.len(), Vec::new(), 0);
+        let words = self.first.len();
+        let mut readings = Vec::new();
+        let mut farthest = 0;
         let mut starts = starts.iter().peekable();
         let mut row = Zeroizing::new(vec![0_u64; words]);
         let mut at = starts.peek().map_or(0, |start| start.at);
@@ -144,11 +152,14 @@ impl Pattern {
         begun.for_each(|(at, _)| set(row, *at));
     }
 
-    /// Adds to the row behind a byte what the row before it makes of it; whether a form ends there, and whether one goes on.
+    /// Adds the effect of a byte on `row` to the row after it. Returns whether a form ends there, and whether
+    /// one continues.
     fn follow(&self, row: &[u64], byte: u8, behind: &mut [u64]) -> (bool, bool) {
         let places = part(&self.places, usize::from(byte), self.first.len());
-        let (mut whole, mut on, mut carry) = (0, 0, 0);
-        let ends = self.last.iter().zip(self.passed(byte));
+        let mut whole = 0;
+        let mut on = 0;
+        let mut carry = 0;
+        let ends = self.last.iter().zip(self.break_positions(byte));
         for (((row, places), (last, passed)), behind) in
             row.iter().zip(places).zip(ends).zip(behind)
         {
@@ -170,10 +181,10 @@ struct Start {
     forms: u64,
 }
 
-/// A power of two, so that finding a place takes no time, and more than the longest spelling.
+/// The length of the ring: more than the longest spelling, and a power of two for fast indexing.
 const RING: usize = LONGEST * 2;
 
-/// Takes all before that place from the end, where the smallest are.
+/// Removes and returns the places before `end`.
 fn before(end: usize, starts: &mut Vec<Start>) -> Vec<Start> {
     std::iter::from_fn(|| starts.pop_if(|start| start.at < end)).collect()
 }

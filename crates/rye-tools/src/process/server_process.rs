@@ -1,4 +1,4 @@
-//! A program that goes on between calls, such as a server that is spoken to over its standard input and output.
+//! Programs that run across several calls: servers that communicate over standard input and output.
 
 use std::io;
 use std::pin::Pin;
@@ -9,29 +9,29 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 
-use super::ending::Guard;
 use super::host::Processes;
 use super::job::{Job, StartError};
-use super::run::{SAID, io as failed, last_line};
+use super::run::{SAID, io_error, last_line};
+use super::termination::Guard;
 use crate::TemporaryFolder;
 use crate::sandbox::{GRACE, Plan};
 
-/// A program under way, which ends with this value and everything that it started with it: its input ends first, and what goes
-/// on all the same is asked to end and then made to, each after a while.
+/// A running server. Dropping it ends the server with everything that it started. First its input ends. If it
+/// continues, it is asked to end, and then it is killed, each after a while.
 #[derive(Debug)]
-pub(crate) struct Lasting {
-    // Dropped in this order: the program is ended before its folder goes.
+pub(crate) struct ServerProcess {
+    // The fields are dropped in this order, so that the program ends before its folder is removed.
     guard: Guard,
     child: Option<Child>,
     scratch: Option<TemporaryFolder>,
     input: Input,
 }
 
-/// What a program reads, for whoever writes it and for whoever ends it.
+/// The standard input of a program, shared by its writer and the code that ends the program.
 #[derive(Debug, Clone)]
 pub(crate) struct Input(Arc<Mutex<Option<ChildStdin>>>);
 
-/// What a program reads and writes.
+/// The standard streams of a program.
 #[derive(Debug)]
 pub(crate) struct Pipes {
     pub(crate) stdin: Input,
@@ -40,21 +40,25 @@ pub(crate) struct Pipes {
 }
 
 impl Processes {
-    /// Starts a program in the same sandbox as those of calls; its `input` is not used, its `limit` is how long it may last.
-    pub(crate) async fn lasting(&self, job: &Job) -> Result<(Lasting, Pipes), StartError> {
+    /// Starts a server in the same sandbox as the programs of calls. The `input` of the job is ignored. Its
+    /// `limit` is the longest lifetime.
+    pub(crate) async fn start_server(
+        &self,
+        job: &Job,
+    ) -> Result<(ServerProcess, Pipes), StartError> {
         let mode = self.mode()?;
         self.prepare_project(mode)?;
         let scratch = self.scratch()?;
         let plan = self.plan_of(mode, &scratch, job)?;
-        // A server may serve threads of several trees, and ends with its last one.
+        // A server may serve threads of several trees, and ends with the last one.
         let plan = Plan { is_awaited: false, reads_input: true, tools_lock: None, ..plan };
         let mut command = self.command(&plan, &job.words)?;
         command.stdin(Stdio::piped());
-        let mut child = command.spawn().map_err(failed("start the program"))?;
+        let mut child = command.spawn().map_err(io_error("start the program"))?;
         let guard = Guard::over(&child, self.launcher().is_some());
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(mut stdin), Some(stdout), Some(mut stderr)) = pipes else {
-            return Err(failed("start the program")(io::Error::other("it has no pipes")));
+            return Err(io_error("start the program")(io::Error::other("it has no pipes")));
         };
         let begin = self.input(&plan, None)?.unwrap_or_default();
         if let Err(error) = stdin.write_all(&begin).await {
@@ -62,12 +66,13 @@ impl Processes {
         }
         let input = Input(Arc::new(Mutex::new(Some(stdin))));
         let pipes = Pipes { stdin: input.clone(), stdout, stderr };
-        let (child, scratch) = (Some(child), Some(scratch));
-        Ok((Lasting { guard, child, scratch, input }, pipes))
+        let child = Some(child);
+        let scratch = Some(scratch);
+        Ok((ServerProcess { guard, child, scratch, input }, pipes))
     }
 }
 
-/// Returns what a launcher says that ends before it has read its plan.
+/// Returns the error of a launcher that ended before it had read its plan.
 async fn refusal(plan: &Plan, stderr: &mut ChildStderr, error: io::Error) -> StartError {
     let mut said = Vec::new();
     let most = u64::try_from(SAID).unwrap_or(u64::MAX);
@@ -75,26 +80,28 @@ async fn refusal(plan: &Plan, stderr: &mut ChildStderr, error: io::Error) -> Sta
     let said = String::from_utf8_lossy(&said);
     match last_line(&said) {
         problem if matches!(read, Ok(Ok(_))) && !problem.is_empty() => {
-            let (problem, account) = (problem.to_owned(), Box::default());
+            let problem = problem.to_owned();
+            let account = Box::default();
             StartError::Sandbox { mode: plan.mode, problem, is_raced: false, account }
         }
-        _ => failed("start the program")(error),
+        _ => io_error("start the program")(error),
     }
 }
 
-impl Lasting {
-    /// Whether it has ended, as far as that is known without waiting.
+impl ServerProcess {
+    /// Returns `true` if the program is known to have ended, without waiting.
     pub(crate) fn has_ended(&mut self) -> bool {
         !self.child.as_mut().is_some_and(|child| matches!(child.try_wait(), Ok(None)))
     }
 }
 
-impl Drop for Lasting {
+impl Drop for ServerProcess {
     fn drop(&mut self) {
         drop(self.input.0.lock().unwrap_or_else(PoisonError::into_inner).take());
         self.guard.part();
-        let (child, scratch) = (self.child.take(), self.scratch.take());
-        // Where nothing goes on that could wait, the folder goes at once.
+        let child = self.child.take();
+        let scratch = self.scratch.take();
+        // Without a runtime that could wait, the folder is removed at once.
         if let (Some(mut child), Ok(runtime)) = (child, tokio::runtime::Handle::try_current()) {
             runtime.spawn(async move {
                 let _ended = tokio::time::timeout(3 * GRACE, child.wait()).await;
@@ -105,7 +112,7 @@ impl Drop for Lasting {
 }
 
 impl Input {
-    /// Does something with what is written to, unless that has ended.
+    /// Calls `work` with the pipe, or fails if it is closed.
     fn with<T>(
         &self,
         work: impl FnOnce(Pin<&mut ChildStdin>) -> Poll<io::Result<T>>,

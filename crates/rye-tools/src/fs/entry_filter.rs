@@ -1,4 +1,4 @@
-//! Which entries of a folder a caller gets to see.
+//! Selection of the entries that a caller sees.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -11,14 +11,14 @@ use super::view::{Skipped, View};
 use super::walk::Trail;
 use super::{EntryKind, Root};
 
-/// Where a walk is, by the real names of the folders from the root.
+/// The position of a walk, by the real names of the folders from the root.
 #[derive(Debug, Default)]
-pub(super) struct Place {
+pub(super) struct Position {
     names: Vec<OsString>,
     path: PathBuf,
 }
 
-impl Place {
+impl Position {
     pub(super) fn depth(&self) -> usize {
         self.names.len()
     }
@@ -34,43 +34,48 @@ impl Place {
     }
 }
 
-/// Holds each entry against what was asked for and the ignore files, and counts what it keeps back.
-pub(super) struct Sieve<'a> {
+/// Checks entries against the view and the ignore files, and counts those that it leaves out.
+pub(super) struct EntryFilter<'a> {
     pub(super) guard: &'a Guard,
     view: View,
     rules: Rules,
     pub(super) skipped: Skipped,
 }
 
-impl<'a> Sieve<'a> {
-    /// A sieve with the rules of all folders from the root to the end of the trail, and that end.
-    pub(super) fn new(root: &Root, trail: &Trail, guard: &'a Guard, view: View) -> (Self, Place) {
+impl<'a> EntryFilter<'a> {
+    /// Creates a filter with the rules of all folders of the trail, and the position at its end.
+    pub(super) fn new(
+        root: &Root,
+        trail: &Trail,
+        guard: &'a Guard,
+        view: View,
+    ) -> (Self, Position) {
         let skipped = Skipped::default();
-        let mut sieve = Self { guard, view, rules: Rules::default(), skipped };
-        let mut place = Place::default();
-        sieve.enter(root.dir(), &place);
+        let mut filter = Self { guard, view, rules: Rules::default(), skipped };
+        let mut place = Position::default();
+        filter.enter(root.dir(), &place);
         for (name, folder) in trail {
             place.push(name);
-            sieve.enter(folder, &place);
+            filter.enter(folder, &place);
         }
-        (sieve, place)
+        (filter, place)
     }
 
     /// Adds the rules of a folder.
-    pub(super) fn enter(&mut self, folder: &Dir, place: &Place) {
+    pub(super) fn enter(&mut self, folder: &Dir, place: &Position) {
         if !self.view.shows_ignored() {
             self.skipped.bad_rules +=
                 self.rules.enter(folder, place.depth(), &place.path, self.guard);
         }
     }
 
-    /// Drops the rules of a folder.
-    pub(super) fn leave(&mut self, place: &Place) {
+    /// Removes the rules of a folder.
+    pub(super) fn leave(&mut self, place: &Position) {
         self.rules.leave(place.depth());
     }
 
-    /// Whether the caller sees the entry `name` of the folder at `place`.
-    pub(super) fn admits(&mut self, place: &Place, name: &OsStr, kind: EntryKind) -> bool {
+    /// Returns `true` if the caller sees the entry `name` of the folder at `place`.
+    pub(super) fn admits(&mut self, place: &Position, name: &OsStr, kind: EntryKind) -> bool {
         let reason = if !self.view.shows_hidden() && name.as_encoded_bytes().starts_with(b".") {
             &mut self.skipped.hidden
         } else if !self.view.shows_ignored() && self.is_ignored(place, name, kind) {
@@ -82,17 +87,17 @@ impl<'a> Sieve<'a> {
         false
     }
 
-    /// Whether the entry `name` of the folder at `place` is a closed area by its name.
-    pub(super) fn is_closed(&self, place: &Place, name: &OsStr) -> bool {
+    /// Returns `true` if the entry `name` of the folder at `place` is a closed area by its name.
+    pub(super) fn is_closed(&self, place: &Position, name: &OsStr) -> bool {
         let names = place.names.iter().map(OsString::as_os_str);
         self.guard.is_last_of_area(name) && self.guard.by_name(names.chain([name])).is_some()
     }
 
-    fn is_ignored(&self, place: &Place, name: &OsStr, kind: EntryKind) -> bool {
+    fn is_ignored(&self, place: &Position, name: &OsStr, kind: EntryKind) -> bool {
         self.rules.leave_out(&place.path.join(name), kind == EntryKind::Folder)
     }
 
-    /// Whether the open folder is a closed area. One that cannot be looked at is.
+    /// Returns `true` if the open folder is a closed area, or if that cannot be decided.
     pub(super) fn closes(&self, folder: &Dir) -> bool {
         !matches!(self.guard.by_folder(folder), Ok(None))
     }

@@ -1,4 +1,4 @@
-//! The looks at a project before and after a program, and what follows from them.
+//! Checks of a project before and after a program, and their consequences.
 
 use std::path::PathBuf;
 
@@ -9,31 +9,35 @@ use super::journal::Journal;
 use super::layout::Guarded;
 use super::survey::Survey;
 
-/// A program's stay in a project.
+/// The state of a project around one program.
 #[derive(Debug)]
-pub(super) struct Aftermath {
+pub(super) struct ProjectCheck {
     project: PathBuf,
-    /// Whether repositories that a program makes are renamed. A weaker sandbox does not keep it from the others either.
+    /// `true` if repositories that a program makes are renamed. A weaker sandbox does not protect existing
+    /// repositories either.
     is_whole: bool,
     journal: Option<Journal>,
     before: Result<Survey, String>,
 }
 
-impl Aftermath {
-    /// Does what supervisors that were killed had left to do, which the account says, also if there is an error. Begins a note.
+impl ProjectCheck {
+    /// Finishes the work of killed supervisors and begins a note. The account says what was renamed, even if
+    /// there is an error.
     pub(super) fn begin(plan: &Plan, account: &mut Account) -> Result<Self, Fault> {
         let is_whole = plan.mode.is_whole();
         let begun = plan.journal.as_deref().filter(|_| is_whole);
         let begin = |folder| Journal::begin(folder, &plan.project, &mut account.moved);
         let journal = begun.map(begin).transpose()?;
-        let (project, before) = (plan.project.clone(), Ok(Survey::default()));
+        let project = plan.project.clone();
+        let before = Ok(Survey::default());
         Ok(Self { project, is_whole, journal, before })
     }
 
-    /// Looks at the project and notes what is there. Returns what is to be guarded.
+    /// Surveys the project and notes the result. Returns the places to protect.
     ///
-    /// What a program under way may have made does not count as being there. Of two programs at once, one could otherwise hide
-    /// from the look after the other what that one made, and would be taken for having found it.
+    /// Entries that a running program may have made do not count as known. Otherwise, one of two concurrent
+    /// programs could hide its new repository from the check after it, because the other had found the
+    /// repository.
     pub(super) fn survey(&mut self, account: &Account) -> Result<Vec<Guarded>, Fault> {
         self.before = match Survey::before(&self.project) {
             Err(fault) if self.is_whole => return Err(fault),
@@ -47,8 +51,8 @@ impl Aftermath {
         Ok(before.guarded.clone())
     }
 
-    /// Looks again once nothing of the program is left, and says in the account what was found. If that fails, the note stays,
-    /// and no program starts in the project until its cause is gone.
+    /// Checks the project after the end of the program, and adds the findings to the account. If the check
+    /// fails, the note stays, and no program starts in the project until the cause is gone.
     pub(super) fn end(self, is_heard: bool, account: &mut Account) -> Result<(), Fault> {
         let before = match (account.is_started, &self.before) {
             (true, Ok(before)) => Some(before),

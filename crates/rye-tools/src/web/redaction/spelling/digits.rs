@@ -1,4 +1,4 @@
-//! Numbers that stand for characters.
+//! Numbers of characters.
 
 /// A number that is being read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -6,7 +6,7 @@ pub(super) struct Digits {
     radix: u32,
     value: u32,
     left: u8,
-    /// What may stand behind a number of any length; none for one of a fixed length.
+    /// The end mark of a number of any length. `None` for a fixed length.
     end: Option<u8>,
     is_begun: bool,
 }
@@ -20,8 +20,8 @@ impl Digits {
         Self { radix, value: 0, left: count, end: Some(end), is_begun: false }
     }
 
-    /// The character, where the number may end here.
-    pub(super) fn meant(self) -> Option<u8> {
+    /// Returns the character, if the number may end here.
+    pub(super) fn character(self) -> Option<u8> {
         let may_end = self.is_begun && (self.left == 0 || self.end.is_some());
         u8::try_from(self.value).ok().filter(|_| may_end)
     }
@@ -30,7 +30,7 @@ impl Digits {
         self.end == Some(byte)
     }
 
-    /// With one more digit, as long as the number can stand for a character of ASCII.
+    /// Adds a digit, while the number can be an ASCII character.
     pub(super) fn with(self, digit: u8) -> Option<Self> {
         let left = self.left.checked_sub(1)?;
         let value = self.value * self.radix + char::from(digit).to_digit(self.radix)?;

@@ -1,0 +1,38 @@
+//! Clients for repeated requests to one address.
+
+use std::net::IpAddr;
+
+use reqwest::{Client, Url};
+
+use super::allowed_url::{AllowedUrl, read};
+use super::error::{AddressFault, WebError};
+use super::exchange::Web;
+
+impl Web {
+    /// Returns a client for this address, which the rules must allow like any other.
+    ///
+    /// The host is resolved only here, and the client follows no redirects. However long the client is used,
+    /// it reaches the checked addresses. With `is_private`, this origin may be on this machine or in a
+    /// private network. The secret with the name `secret` is sent in clear text only to this machine.
+    pub(crate) async fn pinned_client(
+        &self,
+        address: &str,
+        is_private: bool,
+        secret: Option<&str>,
+    ) -> Result<(Client, Url), WebError> {
+        let url = read(address)?;
+        let mut rules = self.rules().clone();
+        if is_private {
+            rules.allow_private(&url);
+        }
+        let place = AllowedUrl::new(url, &rules)?;
+        let addresses = place.addresses(self.names.as_ref()).await?;
+        let is_safe = place.url.scheme() == "https" || addresses.iter().all(IpAddr::is_loopback);
+        if let Some(name) = secret.filter(|_| !is_safe) {
+            let name = name.to_owned();
+            let origin = format!("http://{}", place.origin);
+            return Err(AddressFault::Recipient { name, origin }.into());
+        }
+        Ok((self.client(&place, &addresses)?, place.url))
+    }
+}
