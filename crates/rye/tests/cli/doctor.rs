@@ -76,7 +76,7 @@ fn a_key_that_others_may_read() {
     fs::set_permissions(&private, fs::Permissions::from_mode(0o644)).unwrap();
     let found = [
         "wrong keys others on this machine may open `<DIR>/home/.ai/config/keys/signing/private_key.pem`",
-        "chmod 600 '<DIR>/home/.ai/config/keys/signing/private_key.pem'; if somebody did, make a new key",
+        "chmod 600 '<DIR>/home/.ai/config/keys/signing/private_key.pem'; if another user did, make a new key",
     ];
     check(&session, &[], found, 1);
 }
@@ -118,7 +118,7 @@ fn a_key_that_is_none() {
 fn a_switch_that_lowers_a_guard() {
     let session = Session::new();
     let found = [
-        "note trust 0 trust documents counted; items that nobody signed are accepted, too",
+        "note trust 0 trust documents counted; unsigned items are accepted, too",
         "unset `RYE_DEV_MODE` unless you write items here",
     ];
     check(&session, &[("RYE_DEV_MODE", "1")], found, 0);
@@ -207,7 +207,7 @@ fn servers_that_cannot_be() {
     session.put(file, "servers:\n  own: {command: a}\n  other: {url: 'https://a.test'}\n");
     check(&session, &allowed, ["ok servers 2 MCP servers: other, own", ""], 0);
     session.put(".ai/config/agent/approval.yaml", "ask: [rye.execute.*, rye.sign.*]\n");
-    check(&session, &allowed, ["ok approval calls wait for somebody by 2 patterns", ""], 0);
+    check(&session, &allowed, ["ok approval calls wait for approval by 2 patterns", ""], 0);
 }
 
 #[test]

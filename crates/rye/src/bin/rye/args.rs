@@ -1,4 +1,4 @@
-//! What a person may type: one struct per command, nothing decided yet.
+//! The arguments of the command line: one struct for each command.
 
 use std::path::PathBuf;
 
@@ -28,7 +28,7 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
-/// What every command understands.
+/// The options of every command.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Global {
     /// The project: the folder that holds `.ai`. Default: the nearest folder above that has one
@@ -50,14 +50,14 @@ pub(crate) struct Global {
     /// Trust this document's key, for this command only (may be given many times)
     #[arg(long, global = true, value_name = "FILE", help_heading = "Trust")]
     pub(crate) trust: Vec<PathBuf>,
-    /// Accept items that nobody has signed, for authoring; tampered ones stay refused
+    /// Accept unsigned items, for authoring; tampered ones stay refused
     #[arg(long, global = true, env = "RYE_DEV_MODE", hide_env_values = true, help_heading = "Trust",
           value_parser = switch)]
     pub(crate) allow_unsigned: bool,
     /// Print data as JSON
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// Whether output is colored; `auto` colors for a terminal, unless `NO_COLOR` is set
+    /// The use of color; `auto` colors for a terminal, unless `NO_COLOR` is set
     #[arg(
         long,
         global = true,
@@ -78,8 +78,8 @@ pub(crate) enum Color {
     Never,
 }
 
-/// The value of a variable that switches something on. What is neither a yes nor a no is an error: a switch that lowers a
-/// guard is not thrown by a guess.
+/// Parses the value of a variable that switches something on. Any other text is an error, because the switch
+/// lowers a protection and must not depend on a guess.
 fn switch(text: &str) -> Result<bool, String> {
     match text.to_ascii_lowercase().as_str() {
         "1" | "true" | "yes" | "on" => Ok(true),
@@ -129,7 +129,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Whether `--json` means one object a line, while it happens.
+    /// Returns `true` if `--json` prints an object per line while the command runs.
     pub(crate) fn tells_as_it_happens(&self) -> bool {
         match self {
             Self::Run(arguments) => !arguments.telling.quiet,

@@ -1,4 +1,4 @@
-//! The real clock, read here and nowhere below.
+//! The system clock, which is read only here.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use rye::thread::{Clock, Moment};
 
 use crate::environment::Environment;
 
-/// The time of day, and the time since the program began.
+/// The time of day, and the time since the start of the program.
 #[derive(Debug)]
 pub(crate) struct SystemClock {
     started: Instant,

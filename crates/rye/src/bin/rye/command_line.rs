@@ -1,4 +1,4 @@
-//! Reading the command line, without building commands that it does not name.
+//! Fast parsing of the command line, which builds only the named command.
 
 use std::ffi::OsString;
 
@@ -9,10 +9,11 @@ use crate::commands::{
     check, diff, explain, list, load, lock, render, run, search, sign, verify, which,
 };
 
-/// What the words, the program's name first, ask for.
+/// Parses the words, starting with the name of the program.
 ///
-/// Building every command with its help takes longer than most commands themselves. So a command that comes first is
-/// built alone. What it does not read, a mistake or a wish for help, is read once more by the whole program: that decides.
+/// Building all commands with their help takes longer than most commands do. A command that comes first is
+/// therefore built alone. If it cannot parse the words, because of a mistake or a request for help, the whole
+/// program parses them again and decides.
 pub(crate) fn read(words: &[OsString]) -> Result<Cli, clap::Error> {
     alone(words).map_or_else(|| Cli::try_parse_from(words), Ok)
 }
@@ -23,14 +24,14 @@ fn alone(words: &[OsString]) -> Option<Cli> {
     let command = augment(clap::Command::new(*name));
     let mut program = Global::augment_args(clap::Command::new("rye")).subcommand(command);
     let matches = program.try_get_matches_from_mut(words);
-    // The end of the process frees it at once, and not piece by piece.
+    // The end of the process frees the memory at once, which is faster.
     std::mem::forget(program);
     Cli::from_arg_matches(&matches.ok()?).ok()
 }
 
 type Augment = fn(clap::Command) -> clap::Command;
 
-/// The commands that are called over and over; any other is read by the whole program.
+/// The frequent commands. Others are parsed by the whole program.
 const COMMANDS: [(&str, Augment); 12] = [
     ("run", run::Arguments::augment_args),
     ("render", render::Arguments::augment_args),

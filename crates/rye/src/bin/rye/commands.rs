@@ -1,4 +1,4 @@
-//! One file per command: what it takes, and what it does with the library.
+//! A file for each command, with its arguments and its calls of the library.
 
 mod approval;
 pub(crate) mod call;

@@ -1,6 +1,8 @@
-//! Completion of commands, options, ids, threads and paths in a shell, which calls the program for it with `RYE_COMPLETE` set.
+//! Completion of commands, options, ids, threads and paths. Shells call this program for it, with
+//! `RYE_COMPLETE` set.
 //!
-//! It only looks: no item is verified, and nothing is created or written. What cannot be read has no candidates.
+//! Completion only reads: it verifies no item and writes nothing. If something cannot be read, it has no
+//! candidates.
 
 use std::cmp::Reverse;
 use std::ffi::{OsStr, OsString};
@@ -24,17 +26,17 @@ use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::thread_argument::{folders, threads_folder};
 
-/// The variable by which the script of a shell asks, with the name of the shell.
+/// The variable that the script of a shell sets to the name of the shell.
 const VARIABLE: &str = "RYE_COMPLETE";
 
 const PROGRAM: &str = "rye";
 
-/// The folder of the providers' configurations among the tools.
+/// The folder of provider configurations among the tools.
 const PROVIDERS: &str = "rye/agent/providers/";
 
-/// Answers the script of a shell; `None` if no script asks.
+/// Answers the script of a shell. Returns `None` if no script asks.
 pub(crate) fn answer(words: &[OsString]) -> Option<ExitCode> {
-    let command = || completed(Cli::command(), &Arc::new(Place::of(words)));
+    let command = || add_completers(Cli::command(), &Arc::new(Place::of(words)));
     let completion = CompleteEnv::with_factory(command).var(VARIABLE).bin(PROGRAM);
     match completion.completer(PROGRAM).try_complete(words.to_vec(), None) {
         Ok(false) => None,
@@ -46,7 +48,7 @@ pub(crate) fn answer(words: &[OsString]) -> Option<ExitCode> {
     }
 }
 
-/// The script that has a shell ask this program.
+/// Returns the script that makes a shell ask this program.
 pub(crate) fn script(shell: Shell) -> io::Result<Vec<u8>> {
     let mut script = Vec::new();
     let shells = Shells::builtins();
@@ -56,9 +58,9 @@ pub(crate) fn script(shell: Shell) -> io::Result<Vec<u8>> {
     Ok(script)
 }
 
-/// A command and those below it, with completers for what names an item, a thread or a file.
-fn completed(command: Command, place: &Arc<Place>) -> Command {
-    // The name of a new item is none that there is.
+/// Adds completers to a command and its subcommands, for arguments that name an item, a thread or a file.
+fn add_completers(command: Command, place: &Arc<Place>) -> Command {
+    // The name of a new item does not exist yet.
     if command.get_name() == "new" {
         return command;
     }
@@ -69,10 +71,10 @@ fn completed(command: Command, place: &Arc<Place>) -> Command {
         }
         None => argument,
     });
-    command.mut_subcommands(|command| completed(command, place))
+    command.mut_subcommands(|command| add_completers(command, place))
 }
 
-/// What an argument names.
+/// The kinds of arguments with completers.
 #[derive(Clone, Copy, Debug)]
 enum Wanted {
     Directive,
@@ -102,13 +104,13 @@ impl Wanted {
     }
 }
 
-/// Where candidates are looked for: the spaces and the project that the words name.
+/// The environment of the candidates: the spaces and the project in the words.
 struct Place {
     environment: Option<Environment>,
 }
 
 impl Place {
-    /// The options that name spaces are read from the line as it is so far, whatever else stands on it.
+    /// Reads the options for spaces from an incomplete command line, and ignores all other words.
     fn of(words: &[OsString]) -> Self {
         let typed = words.iter().skip_while(|word| *word != "--").skip(1);
         let mut named = vec![OsString::from(PROGRAM)];
@@ -126,7 +128,7 @@ impl Place {
         Self { environment: global.map(|global| Environment::read(global, false)) }
     }
 
-    /// The words that may stand in the place of `word`.
+    /// Returns the candidates for `word`.
     fn candidates(&self, wanted: Wanted, word: &OsStr) -> Vec<CompletionCandidate> {
         let Some(text) = word.to_str() else { return Vec::new() };
         let names = match wanted {
@@ -139,7 +141,7 @@ impl Place {
         };
         let fitting = names.into_iter().filter(|name| name.starts_with(text));
         let found: Vec<CompletionCandidate> = fitting.map(CompletionCandidate::new).collect();
-        // A directive may be named by its file.
+        // A directive may also be named by its file.
         match wanted {
             Wanted::Directive if found.is_empty() => paths(word),
             _ => found,
@@ -148,7 +150,8 @@ impl Place {
 
     fn items(&self, kinds: &[ItemKind]) -> Vec<String> {
         let Some(environment) = &self.environment else { return Vec::new() };
-        let (trust, policy) = (TrustStore::default(), Policy::default());
+        let trust = TrustStore::default();
+        let policy = Policy::default();
         let library = Library::new(environment.spaces(), trust, policy, Environment::now());
         let listed = kinds.iter().flat_map(|kind| library.survey(*kind).items);
         let mut ids: Vec<String> = listed.map(|item| item.id.to_string()).collect();
@@ -169,12 +172,12 @@ impl Place {
         names.chain(["steps"]).map(str::to_owned).collect()
     }
 
-    /// The threads of the project, the newest first.
+    /// Returns the threads of the project, newest first.
     fn threads(&self) -> Vec<String> {
         let folder = self.environment.as_ref().and_then(|it| threads_folder(it).ok());
         let ids = folder.map(|folder| folders(&folder)).unwrap_or_default();
         let mut ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
-        // The end of an id is its time and what tells it from others of that time.
+        // The end of an id is a UUID, which begins with its time.
         ids.sort_by_cached_key(|id| {
             Reverse(id.get(id.len().saturating_sub(36)..).map(str::to_owned))
         });
@@ -182,7 +185,7 @@ impl Place {
     }
 }
 
-/// The options that say where items and threads are.
+/// The options that name spaces and the project.
 const SPACES: [&str; 3] = ["--project", "--user-space", "--system"];
 
 /// Returns `true` if the word is the option, or the option with its value.
@@ -191,15 +194,15 @@ fn begins(word: &OsStr, option: &str) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
 }
 
-/// The files and folders that the word may be the beginning of.
+/// Returns the files and folders whose paths begin with the word.
 fn paths(word: &OsStr) -> Vec<CompletionCandidate> {
     let mut found = PathCompleter::any().complete(word);
     found.retain(|candidate| candidate.get_value().to_str().is_some_and(is_plain));
     found
 }
 
-/// Returns `true` if a shell reads the name of a file as it is. Some shells put a candidate into the command line unquoted, where
-/// the name of a file in a foreign project could be a command.
+/// Returns `true` if a shell takes the name literally. Some shells do not quote candidates, so that the name
+/// of a file in a foreign project could become a command.
 fn is_plain(name: &str) -> bool {
     name.chars().all(|c| c.is_alphanumeric() || "_-./+,@:=".contains(c))
 }

@@ -1,10 +1,10 @@
-//! Questions to the person at the terminal.
+//! Questions to the user at the terminal.
 
 use std::io::{self, BufRead as _, IsTerminal as _};
 
 use crate::failure::Failure;
 
-/// Whether the person says yes to the question; `None` without a terminal, where nobody could.
+/// Asks the question and returns `true` for yes, or `None` without a terminal.
 pub(crate) fn ask(question: &str) -> Result<Option<bool>, Failure> {
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! Directives as a person names them.
+//! Directive arguments of commands.
 
 use std::path::Path;
 
@@ -10,29 +10,31 @@ use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// Returns the id that the argument is, or that the file would have which it names, without a look into the spaces.
+/// Returns the id in the argument, or that of the file that it names, by its path alone. The spaces are not
+/// read.
 pub(crate) fn id_of(argument: &str, environment: &Environment) -> Result<ItemId, Failure> {
     let path = environment.absolute(Path::new(argument));
     if !path.is_file() {
-        return parsed(argument);
+        return parse_id(argument);
     }
     place_of(argument, &path)
 }
 
-/// The id that the argument is, or that the file has which it names; a file must be what its id means.
-pub(crate) fn named(
+/// Returns the id in the argument, or that of the file that it names. The file must be the one that its id
+/// refers to.
+pub(crate) fn resolve_directive(
     argument: &str,
     rye: &Rye,
     environment: &Environment,
 ) -> Result<ItemId, Failure> {
     let path = environment.absolute(Path::new(argument));
     if !path.is_file() {
-        return parsed(argument);
+        return parse_id(argument);
     }
     of_file(argument, &path, rye)
 }
 
-fn parsed(argument: &str) -> Result<ItemId, Failure> {
+fn parse_id(argument: &str) -> Result<ItemId, Failure> {
     argument.parse().map_err(|error| match is_file_name(argument) {
         true => Failure::usage(format!("`{argument}` is not a plain file, or is not there")),
         false => Failure::of(&error, Exit::Usage),
@@ -43,15 +45,16 @@ fn is_file_name(argument: &str) -> bool {
     Path::new(argument).extension().is_some_and(|extension| extension == "md")
 }
 
-/// Returns `true` if a space has a file for the directive, be it verified or not. No policy is read for that.
+/// Returns `true` if a space has a file for the directive, verified or not. No policy is read.
 pub(crate) fn is_there(id: &ItemId, environment: &Environment) -> bool {
-    let (trust, policy) = (TrustStore::default(), Policy::default());
+    let trust = TrustStore::default();
+    let policy = Policy::default();
     let library = Library::new(environment.spaces(), trust, policy, Environment::now());
     let located = library.locate(ItemKind::Directive, id);
     !matches!(located, Err(ResolveError::NotFound { .. }))
 }
 
-/// The id of the directive in the file at `path`, which messages call `argument`.
+/// Returns the id of the directive in the file at `path`. Messages name the file `argument`.
 pub(crate) fn of_file(argument: &str, path: &Path, rye: &Rye) -> Result<ItemId, Failure> {
     let id = place_of(argument, path)?;
     let winner = rye.library().locate(ItemKind::Directive, &id)?.winner.path;
@@ -64,7 +67,7 @@ pub(crate) fn of_file(argument: &str, path: &Path, rye: &Rye) -> Result<ItemId, 
     }
 }
 
-/// Returns the id that a file has by its place.
+/// Returns the id of a file from its path.
 fn place_of(argument: &str, path: &Path) -> Result<ItemId, Failure> {
     match place(path) {
         Some((ItemKind::Directive, id)) => Ok(id),

@@ -1,4 +1,4 @@
-//! Everything that the program reads from around it, read once.
+//! The inputs of the program from its environment, read once.
 
 use std::env;
 use std::fs;
@@ -16,7 +16,7 @@ use rye::{Rye, Setup, SpacesToCheck, shipped};
 use crate::args::{Color, Global};
 use crate::failure::Failure;
 
-/// Where the program stands, whom it trusts, and how it talks.
+/// The options, the folders and the output settings of the program.
 #[derive(Clone, Debug)]
 pub(crate) struct Environment {
     global: Global,
@@ -43,7 +43,7 @@ impl Environment {
         Self { global, working_directory, project, user, may_color, streams }
     }
 
-    /// A variable that configuration names, such as the one that holds a provider's key.
+    /// Returns a variable that configuration names, such as one with a provider's key.
     #[expect(
         clippy::disallowed_methods,
         reason = "the program is what reads the environment for all below"
@@ -64,7 +64,7 @@ impl Environment {
         Self::moment().timestamp()
     }
 
-    /// Whether items that nobody signed are accepted.
+    /// Returns `true` if unsigned items are accepted.
     pub(crate) fn accepts_unsigned(&self) -> bool {
         self.global.allow_unsigned
     }
@@ -73,17 +73,18 @@ impl Environment {
         self.global.json
     }
 
-    /// Whether data is one JSON object a line, as it happens, and not one value at the end.
+    /// Returns `true` if the output is one JSON object per line while the command runs, and not one value at
+    /// the end.
     pub(crate) fn streams(&self) -> bool {
         self.streams
     }
 
-    /// Whether standard error is to have colors.
+    /// Returns `true` if standard error has colors.
     pub(crate) fn colors(&self) -> bool {
         self.colors_for(&io::stderr())
     }
 
-    /// Whether standard output is to have colors.
+    /// Returns `true` if standard output has colors.
     pub(crate) fn output_colors(&self) -> bool {
         self.colors_for(&io::stdout())
     }
@@ -96,7 +97,7 @@ impl Environment {
         }
     }
 
-    /// The project, or a failure that says how to name one.
+    /// Returns the project, or a failure with advice.
     pub(crate) fn project(&self) -> Result<&Path, Failure> {
         let project = self.project.as_deref().ok_or_else(|| {
             Failure::usage("no project here: no folder above has an `.ai` folder; `rye init` begins one, `--project DIR` names one")
@@ -110,7 +111,7 @@ impl Environment {
         )))
     }
 
-    /// The user space, or a failure that says how to name one.
+    /// Returns the user space, or a failure with advice.
     pub(crate) fn user(&self) -> Result<&Path, Failure> {
         self.user.as_deref().ok_or_else(|| {
             Failure::usage(
@@ -119,7 +120,7 @@ impl Environment {
         })
     }
 
-    /// `path` as seen from the working directory.
+    /// Returns `path` relative to the working directory.
     pub(crate) fn absolute(&self, path: &Path) -> PathBuf {
         match &self.working_directory {
             Some(folder) => folder.join(path),
@@ -142,33 +143,33 @@ impl Environment {
         self.global.system.iter().fold(spaces, |spaces, root| spaces.with_system(root))
     }
 
-    /// Opens the library over the spaces, with the operator's switches.
+    /// Opens the library over the spaces, with the operator's options.
     pub(crate) fn rye(&self) -> Result<Rye, Failure> {
-        self.opened(self.spaces(), self.policy())
+        self.open(self.spaces(), self.policy())
     }
 
-    /// Opens the library as [`rye`](Self::rye) does, as strict as configuration and `is_strict` say.
+    /// Opens the library like [`rye`](Self::rye). It is strict if the configuration or `is_strict` says so.
     pub(crate) fn rye_as(&self, is_strict: bool) -> Result<Rye, Failure> {
         let mut setup = self.set_up(self.spaces(), self.policy())?;
         setup.strict = is_strict;
         Ok(Rye::open(&setup)?)
     }
 
-    /// Opens the spaces for checking and signing alone, which a broken trust policy does not keep from it.
+    /// Opens the spaces only for checks and signatures. An invalid trust policy does not prevent that.
     pub(crate) fn to_check(&self, is_strict: bool) -> Result<SpacesToCheck, Failure> {
         let mut setup = self.set_up(self.spaces(), self.policy())?;
         setup.strict = is_strict;
         Ok(SpacesToCheck::open(&setup)?)
     }
 
-    /// Opens the library over the spaces, with just this policy.
+    /// Opens the library over the spaces, with this policy.
     pub(crate) fn rye_by(&self, policy: Policy) -> Result<Rye, Failure> {
-        self.opened(self.spaces(), policy)
+        self.open(self.spaces(), policy)
     }
 
-    /// Opens the library as [`rye`](Self::rye) does, over another project.
+    /// Opens the library like [`rye`](Self::rye), over another project.
     pub(crate) fn rye_in(&self, project: &Path) -> Result<Rye, Failure> {
-        self.opened(self.spaces_with(Some(project)), self.policy())
+        self.open(self.spaces_with(Some(project)), self.policy())
     }
 
     fn policy(&self) -> Policy {
@@ -176,11 +177,11 @@ impl Environment {
         if self.global.allow_unsigned { policy.dangerous_allow_unsigned() } else { policy }
     }
 
-    fn opened(&self, spaces: Spaces, policy: Policy) -> Result<Rye, Failure> {
+    fn open(&self, spaces: Spaces, policy: Policy) -> Result<Rye, Failure> {
         Ok(Rye::open(&self.set_up(spaces, policy)?)?)
     }
 
-    /// What the library is opened with, for whoever opens it again later.
+    /// Returns the setup of the library, for callers that open it again later.
     #[cfg(feature = "mcp")]
     pub(crate) fn setup(&self) -> Result<Setup, Failure> {
         self.set_up(self.spaces(), self.policy())
@@ -188,7 +189,7 @@ impl Environment {
 
     fn set_up(&self, spaces: Spaces, policy: Policy) -> Result<Setup, Failure> {
         if self.global.project.is_some() {
-            // Without it, a name that is mistyped would be a project with nothing in it.
+            // Otherwise, a misspelled path would be an empty project.
             self.project()?;
         }
         let mut setup = Setup::new(spaces, Self::now());
@@ -202,12 +203,12 @@ impl Environment {
         Ok(setup)
     }
 
-    /// The folder for temporary files.
+    /// Returns the folder for temporary files.
     pub(crate) fn temporary_folder() -> PathBuf {
         env::temp_dir()
     }
 
-    /// What tools start programs with: this program as the launcher, and variables that hold no key.
+    /// Returns the host for programs of tools: this program as the launcher, and variables without keys.
     #[expect(
         clippy::disallowed_methods,
         reason = "the program is what reads the environment for all below"
@@ -229,13 +230,14 @@ impl Environment {
         host
     }
 
-    /// In the user space, which is the operator's alone; a project has no say in what its search finds.
+    /// Returns the folder of the search cache. It is in the user space, so that a project cannot change
+    /// search results.
     fn search_cache(&self) -> Option<PathBuf> {
         let user = self.user.as_ref().filter(|user| user.is_dir())?;
         Some(user.join(".ai/cache/search"))
     }
 
-    /// The folder of the operator's own where the policy of projects is pinned.
+    /// Returns the folder with the pinned policies of projects, in the user space.
     pub(crate) fn policy_pins(&self) -> Option<PathBuf> {
         let user = self.user.as_ref().filter(|user| user.is_dir())?;
         Some(user.join(".ai/state/policy"))
@@ -246,17 +248,17 @@ impl Environment {
     }
 }
 
-/// The text of a plain file, which may be one of a project's.
+/// Reads a plain file, for example of a project.
 pub(crate) fn read_text(path: &Path) -> Result<String, Failure> {
     text(read_plain(path, MOST), path)
 }
 
-/// The text of what the operator named, which may be a pipe of theirs.
+/// Reads a file or pipe that the operator named.
 pub(crate) fn read_named(path: &Path) -> Result<String, Failure> {
     text(named_file(path).and_then(read_to_end), path)
 }
 
-/// Opens a file or a pipe. Opening a pipe that no program has open for writing would wait without an end.
+/// Opens a file or a pipe. If no program opens a pipe for writing, opening it would block for ever.
 #[cfg(unix)]
 fn named_file(path: &Path) -> io::Result<fs::File> {
     use std::os::unix::fs::FileTypeExt as _;
@@ -267,7 +269,7 @@ fn named_file(path: &Path) -> io::Result<fs::File> {
     }
     let (opened, wait) = mpsc::channel();
     let pipe = path.to_owned();
-    // Where no writer comes, this thread ends with the program.
+    // Without a writer, this thread ends with the program.
     std::thread::spawn(move || opened.send(fs::File::open(pipe)));
     wait.recv_timeout(WRITER_WITHIN).unwrap_or_else(|_| {
         let seconds = WRITER_WITHIN.as_secs();
@@ -281,13 +283,13 @@ fn named_file(path: &Path) -> io::Result<fs::File> {
     fs::File::open(path)
 }
 
-/// The time in which a program has to open a pipe for writing.
+/// The time limit for a program to open a pipe for writing.
 #[cfg(unix)]
 const WRITER_WITHIN: std::time::Duration = std::time::Duration::from_secs(10);
 
-/// Reads all of a file that is no longer than what is read of one.
+/// Reads a whole file, or fails if it is over the limit.
 fn read_to_end(file: impl io::Read) -> io::Result<Vec<u8>> {
-    // Room for any key, so that growing leaves no copy of a secret behind.
+    // The buffer is large enough for any key, so that no copy of a secret stays in memory when it grows.
     let mut bytes = Vec::with_capacity(1 << 16);
     file.take(MOST + 1).read_to_end(&mut bytes)?;
     match u64::try_from(bytes.len()) {
@@ -296,7 +298,7 @@ fn read_to_end(file: impl io::Read) -> io::Result<Vec<u8>> {
     }
 }
 
-/// The text of standard input, to its end.
+/// Reads standard input to its end.
 pub(crate) fn read_standard_input() -> Result<String, Failure> {
     text(read_to_end(io::stdin().lock()), Path::new("standard input"))
 }
@@ -308,5 +310,6 @@ fn text(read: io::Result<Vec<u8>>, path: &Path) -> Result<String, Failure> {
     text.map_err(|source| Failure::io("read", path, &source))
 }
 
-/// The most bytes that are read of a file: four times the longest item, so that the parser says what is too long.
+/// The largest number of bytes that are read of a file: four times the longest item, so that the parser
+/// reports an item that is too long.
 pub(crate) const MOST: u64 = 16 * 1024 * 1024;

@@ -1,4 +1,4 @@
-//! The lines of a file with what is wrong in them.
+//! Excerpts of files with their problems.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -13,10 +13,10 @@ use rye::{Checked, Finding, hidden_characters};
 
 use crate::output;
 
-/// The most bytes of a file that are shown for one problem: a file of one long line is not repeated for each.
+/// The largest number of bytes that are shown for a problem, so that one long line is not repeated for each.
 const MOST: usize = 4096;
 
-/// A file and every place in it that is worth showing.
+/// A file with the problems to show.
 #[derive(Debug)]
 pub(crate) struct Excerpt {
     name: String,
@@ -25,12 +25,13 @@ pub(crate) struct Excerpt {
 }
 
 impl Excerpt {
-    /// Of a file that may hold a secret only where its problems are, and none of its lines.
+    /// Creates the excerpt of a checked file. If the file may hold a secret, only the positions are shown,
+    /// without lines.
     pub(crate) fn of_checked(checked: &Checked) -> Self {
         Self::of_those(checked, |finding| !finding.is_unvouched())
     }
 
-    /// The same for what keeps the file from being signed.
+    /// Creates the excerpt of the problems that prevent signing.
     pub(crate) fn of_unsignable(checked: &Checked) -> Self {
         Self::of_those(checked, |finding| finding.bars_signing)
     }
@@ -47,7 +48,7 @@ impl Excerpt {
     }
 }
 
-/// The excerpts of every file that did not parse.
+/// Returns the excerpts of all files that could not be parsed.
 pub(crate) fn of_resolve(error: &ResolveError) -> Vec<Excerpt> {
     match error {
         ResolveError::Unparseable { location, text, source, .. } => vec![Excerpt {
@@ -63,7 +64,7 @@ pub(crate) fn of_resolve(error: &ResolveError) -> Vec<Excerpt> {
     }
 }
 
-/// The unsigned files that keep an item from being used.
+/// Returns the unsigned files that keep an item from being used.
 pub(crate) fn unsigned(error: &ResolveError) -> Vec<PathBuf> {
     match error {
         ResolveError::Unverified { location, source }
@@ -79,15 +80,16 @@ pub(crate) fn unsigned(error: &ResolveError) -> Vec<PathBuf> {
     }
 }
 
-/// The text for a terminal, or without colors for anything else.
+/// Returns the excerpt as text, with or without colors.
 pub(crate) fn rendered(excerpt: &Excerpt, colors: bool) -> String {
     let theme = if colors { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
     let handler = GraphicalReportHandler::new_themed(theme).with_width(100).with_links(false);
-    let (source, name) = (tamed(&excerpt.source), output::line(&excerpt.name));
+    let source = mask_hidden(&excerpt.source);
+    let name = output::line(&excerpt.name);
     let mut text = String::new();
     for diagnostic in &excerpt.diagnostics {
         let source = NamedSource::new(&name, source.clone());
-        let diagnostic = fitted(diagnostic, &name, &excerpt.source);
+        let diagnostic = fit(diagnostic, &name, &excerpt.source);
         let report = Report::new(diagnostic).with_source_code(source);
         let written = handler.render_report(&mut text, report.as_ref());
         written.expect("because writing to a string does not fail");
@@ -95,8 +97,9 @@ pub(crate) fn rendered(excerpt: &Excerpt, colors: bool) -> String {
     text
 }
 
-/// The diagnostic with as much of its place as can be shown: all of it, its first line, or line and column alone.
-fn fitted(diagnostic: &MietteDiagnostic, name: &str, source: &str) -> MietteDiagnostic {
+/// Returns the diagnostic with the part of its span that can be shown: all of it, the first line, or only
+/// line and column.
+fn fit(diagnostic: &MietteDiagnostic, name: &str, source: &str) -> MietteDiagnostic {
     let mut fitted = diagnostic.clone();
     let Some(label) = diagnostic.labels.iter().flatten().next() else { return fitted };
     let all = label.offset()..label.offset() + label.len();
@@ -107,7 +110,7 @@ fn fitted(diagnostic: &MietteDiagnostic, name: &str, source: &str) -> MietteDiag
         vec![LabeledSpan::new(label.label().map(str::to_owned), span.start, span.len())]
     });
     if fitted.labels.is_none() {
-        fitted.message = placed(&fitted.message, name, source, all.start);
+        fitted.message = with_position(&fitted.message, name, source, all.start);
     }
     fitted
 }
@@ -116,16 +119,16 @@ fn without_lines(finding: &Finding, name: &str, source: &str) -> MietteDiagnosti
     let mut diagnostic = of_finding(finding);
     diagnostic.labels = None;
     diagnostic.message =
-        placed(&diagnostic.message, &output::line(name), source, finding.span.start);
+        with_position(&diagnostic.message, &output::line(name), source, finding.span.start);
     diagnostic
 }
 
-fn placed(message: &str, name: &str, source: &str, at: usize) -> String {
+fn with_position(message: &str, name: &str, source: &str, at: usize) -> String {
     let Position { line, column, .. } = position(source, at);
     format!("{message} ({name}:{line}:{column})")
 }
 
-/// How much is shown around a place: its lines, the one before and the one after.
+/// Returns the size of the text shown for a span: its lines with one before and one after.
 fn excerpt_len(source: &str, span: &Range<usize>) -> usize {
     let before = source.get(..span.start).unwrap_or_default();
     let start = before.rmatch_indices('\n').nth(1).map_or(0, |(at, _)| at);
@@ -137,8 +140,8 @@ fn line_end(source: &str, from: usize) -> usize {
     source.get(from..).and_then(|rest| rest.find('\n')).map_or(source.len(), |end| from + end)
 }
 
-/// The text with a mark of the same length for every character that a person would not see as it is, so that places stay.
-fn tamed(source: &str) -> String {
+/// Returns the text with a mark of equal length for each hidden character, so that positions stay.
+fn mask_hidden(source: &str) -> String {
     let mut tame = source.to_owned();
     for (at, c) in hidden_characters(source) {
         let mark = match c.len_utf8() {
@@ -201,14 +204,14 @@ mod tests {
     #[test]
     fn a_file_gives_a_terminal_no_commands() {
         let source = "a\u{1b}[31m \u{9b}2J é\t\u{202e}x\u{e0041}\r\n";
-        let tame = tamed(source);
+        let tame = mask_hidden(source);
         assert_eq!(tame, "a?[31m \u{b7}2J é\t\u{fffd}x\u{1f6ab}\r\n");
         assert_eq!(tame.len(), source.len());
     }
 
     #[track_caller]
     fn fits(source: &str, span: Range<usize>, expected: Option<&Range<usize>>, message: &str) {
-        let fitted = fitted(&diagnostic("m", "c", "l", None, &span), "f", source);
+        let fitted = fit(&diagnostic("m", "c", "l", None, &span), "f", source);
         let label = fitted.labels.iter().flatten().next();
         assert_eq!(
             label.map(|label| label.offset()..label.offset() + label.len()).as_ref(),

@@ -1,30 +1,31 @@
-//! What the program's exit code says (SPEC 12.1).
+//! The exit codes of the program (SPEC 12.1).
 
 use std::process;
 
-/// How a command ended, in the numbers that scripts rely on.
+/// The result of a command. Scripts rely on its numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// Everything asked for was done.
+    /// The command has done everything.
     Fine,
-    /// Something was tried and did not work out.
+    /// An action failed.
     Failed,
-    /// The command line or its context makes no sense.
+    /// The command line or its context is invalid.
     Usage,
-    /// Trust or permission stands against it.
+    /// Trust or permissions forbid it.
     Refused,
-    /// A call waits for somebody to approve it.
+    /// A call waits for approval.
     Suspended,
     /// A limit or a budget was reached.
     Limit,
-    /// Two directives differ, and the second may do no more than the first; only `rye diff --exit-code` ends so.
+    /// Two directives differ, and the second may do no more than the first. Only `rye diff --exit-code` uses
+    /// it.
     Differs,
-    /// The second of two directives may do more than the first; only `rye diff --exit-code` ends so.
+    /// The second of two directives may do more than the first. Only `rye diff --exit-code` uses it.
     Widens,
 }
 
 impl Exit {
-    /// The word for it in data, which is that of the library's classes.
+    /// Returns the word for JSON, which is that of the library's classes.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Fine => "fine",

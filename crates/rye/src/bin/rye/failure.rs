@@ -1,4 +1,4 @@
-//! Why a command could not do its work, told so that a person can act on it.
+//! Failures of commands, with messages that help to fix them.
 
 use std::error::Error;
 use std::ffi::OsString;
@@ -21,18 +21,18 @@ use crate::exit::Exit;
 use crate::output::{self, Answer};
 use crate::stream;
 
-/// A failure with the exit code that it comes to.
+/// A failure with its exit code.
 #[derive(Debug)]
 pub(crate) struct Failure {
     exit: Exit,
     /// The error and its causes, outermost first.
     sentences: Vec<String>,
     excerpts: Vec<Excerpt>,
-    /// The unsigned files that stand in the way.
+    /// The unsigned files that are in the way.
     unsigned: Box<[PathBuf]>,
-    /// What to do on the command line.
+    /// Advice for the command line.
     advice: Option<String>,
-    /// What is worth knowing besides.
+    /// Further information.
     epilogue: Option<String>,
 }
 
@@ -56,7 +56,7 @@ impl Failure {
         Self { exit: Exit::Refused, ..Self::usage(message) }
     }
 
-    /// No kind of item has the id, as each of them said.
+    /// Creates the failure for an id that no kind of item has.
     pub(crate) fn no_item(id: &ItemId, missing: &[ResolveError]) -> Self {
         let near = missing.iter().find_map(|error| match error {
             ResolveError::NotFound { kind, suggestion: Some(near), .. } => {
@@ -68,20 +68,20 @@ impl Failure {
         Self::failed(format!("no item has the id `{id}`; {near}"))
     }
 
-    /// The same with what it stands in the way of, said first.
+    /// Adds a first sentence with the action that failed.
     pub(crate) fn within(mut self, message: &str) -> Self {
         self.sentences.insert(0, message.to_owned());
         self
     }
 
-    /// The same, told apart from answers that have the exit codes 1 and 2.
+    /// Changes the exit codes 1 and 2, which are answers of some commands.
     pub(crate) fn not_answered(self) -> Self {
         let is_answer = matches!(self.exit, Exit::Failed | Exit::Usage);
         let exit = if is_answer { Exit::Refused } else { self.exit };
         Self { exit, ..self }
     }
 
-    /// The same with `name` in the place of a folder that only this program knows.
+    /// Replaces the path of a folder, which only this program knows, by `name`.
     pub(crate) fn naming(mut self, folder: &Path, name: &str) -> Self {
         let path = folder.display().to_string();
         let real = folder.canonicalize().map(|real| real.display().to_string());
@@ -93,7 +93,7 @@ impl Failure {
         self
     }
 
-    /// The same with another way than the one that its last sentence names.
+    /// Adds an alternative to the advice in the last sentence.
     pub(crate) fn or(mut self, way: &str) -> Self {
         if let Some(last) = self.sentences.last_mut() {
             last.push_str(&format!(", or take {way}"));
@@ -101,7 +101,7 @@ impl Failure {
         self
     }
 
-    /// The same with what to do, after its last sentence.
+    /// Adds advice to the last sentence.
     pub(crate) fn or_else(mut self, way: &str) -> Self {
         if let Some(last) = self.sentences.last_mut() {
             last.push_str(&format!("; {way}"));
@@ -113,7 +113,7 @@ impl Failure {
         Self::failed(format!("cannot {verb} `{}`: {source}", path.display()))
     }
 
-    /// An error of the library, with its causes.
+    /// Creates a failure from an error of the library, with its causes.
     pub(crate) fn of(error: &dyn Error, exit: Exit) -> Self {
         Self { exit, sentences: causes(error), advice: advice(error), ..Self::usage("") }
     }
@@ -122,16 +122,16 @@ impl Failure {
         Self { excerpts, ..self }
     }
 
-    /// The same with the places in files that `error` is about.
+    /// Adds the places in files that `error` is about.
     fn with_places_of(self, error: &ResolveError) -> Self {
         let unsigned = excerpt::unsigned(error).into();
         Self { excerpts: excerpt::of_resolve(error), unsigned, ..self }
     }
 
-    /// Shows what keeps the unsigned files from being signed, which is all that `rye check` calls an error, and tells the way on.
+    /// Prints the errors that keep the unsigned files from being signed, as `rye check` finds them, with the next step.
     fn print_unsigned(&self, environment: &Environment) {
         for path in &*self.unsigned {
-            // A project that cannot be opened is told of by another command.
+            // Another command reports a project that cannot be opened.
             let Ok(spaces) = environment.to_check(false) else { return };
             let checked = spaces.checker().check_files(std::slice::from_ref(path));
             let barred = checked.iter().filter(|checked| !checked.is_signable());
@@ -148,7 +148,7 @@ impl Failure {
         }
     }
 
-    /// The failure of a run that never began, with what became of its record.
+    /// Adds the thread of a run that never began, or the error of its record.
     pub(crate) fn of_thread(self, thread: &ThreadId, recorded: Result<(), RunError>) -> Self {
         let epilogue = match recorded {
             Ok(()) => format!("thread {thread} error"),
@@ -161,8 +161,8 @@ impl Failure {
         self.exit
     }
 
-    /// Tells on standard error, with the lines of the files concerned; with `--json` also as an answer on standard
-    /// output, so that programs need not read prose.
+    /// Prints the failure to standard error, with lines of the files. With `--json`, also prints an answer to
+    /// standard output, so that programs need no prose.
     pub(crate) fn print(&self, environment: &Environment) {
         if environment.json() {
             let sentences: Vec<&str> = self.sentences.iter().map(String::as_str).collect();
@@ -189,7 +189,8 @@ fn bind_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a BindError> {
     error.downcast_ref().or_else(|| bind_error(error.source()?))
 }
 
-/// What to add to a command line that lacks inputs. Other surfaces have other words for that than the library's.
+/// Returns the options that the command line lacks for its inputs. The library has no such advice, because
+/// other interfaces have other words.
 fn advice(error: &dyn Error) -> Option<String> {
     let refused = bind_error(error.source()?)?;
     let missing = refused.problems().iter().filter_map(|problem| match problem {
@@ -200,8 +201,8 @@ fn advice(error: &dyn Error) -> Option<String> {
     (!missing.is_empty()).then(|| format!("add {missing}"))
 }
 
-/// Tells what is wrong with the command line, or the help that it asks for, and the exit code.
-pub(crate) fn misspelled(error: &clap::Error) -> Exit {
+/// Reports an invalid command line, or prints the requested help. Returns the exit code.
+pub(crate) fn report_command_line(error: &clap::Error) -> Exit {
     let is_help = !error.use_stderr();
     let is_json = std::env::args_os().take_while(|word| word != "--").any(|word| word == "--json");
     if is_json && !is_help {
@@ -210,7 +211,7 @@ pub(crate) fn misspelled(error: &clap::Error) -> Exit {
         let cause = cause.strip_prefix("error: ").unwrap_or(cause).trim_end();
         tell_programs(Exit::Usage, &[cause], wants_lines());
     }
-    // Nobody may be left to read it.
+    // The reader may be gone.
     drop(error.print());
     if let Some(hint) = input_hint(error) {
         eprint!("\n{hint}\n");
@@ -218,7 +219,7 @@ pub(crate) fn misspelled(error: &clap::Error) -> Exit {
     if is_help { Exit::Fine } else { Exit::Usage }
 }
 
-/// Returns what to write for an argument such as `folder=notes`, which is meant as an input.
+/// Returns advice for an argument such as `folder=notes`, which is probably an input.
 fn input_hint(error: &clap::Error) -> Option<String> {
     let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg) else {
         return None;
@@ -239,14 +240,14 @@ fn tell_programs(exit: Exit, causes: &[&str], is_stream: bool) {
     }
 }
 
-/// Whether a command line that cannot be read asks for one object a line, as far as its words say.
+/// Returns `true` if an invalid command line asks for one object per line, as far as it can be read.
 fn wants_lines() -> bool {
     let words: Vec<_> = std::env::args_os().skip(1).collect();
     let is_quiet = words.iter().any(|word| word == "--quiet" || word == "-q");
     !is_quiet && command(&words).is_some_and(|word| word == "run" || word == "resume")
 }
 
-/// The command among the words: the first that is neither an option that stands before it nor the value of one.
+/// Returns the command among the words: the first that is neither an option nor the value of one.
 fn command(words: &[OsString]) -> Option<&OsString> {
     let program = Global::augment_args(clap::Command::new("rye"));
     let valued: Vec<String> = program

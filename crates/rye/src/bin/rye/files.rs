@@ -1,4 +1,4 @@
-//! The files that a person means by paths, folders and patterns.
+//! Files that the command line names by paths, folders and patterns.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,15 +12,17 @@ use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// Every file that `paths` name, absolute, each once and in order; folders stand for the item files below them.
+/// Returns the absolute paths of all files that `paths` name, each once and sorted. A folder stands for the
+/// item files below it.
 ///
-/// A path that is not there, a pattern that matches nothing, and a folder without an item are failures: nothing is passed
-/// over in silence, and nobody takes it for a success that nothing was looked at.
+/// A missing path, a pattern without a match, and a folder without an item are failures. Otherwise, a command
+/// without any file would seem successful.
 pub(crate) fn named(paths: &[PathBuf], environment: &Environment) -> Result<Vec<PathBuf>, Failure> {
     found(paths, environment, Collecting::items())
 }
 
-/// As [`named`], with all that a space would find below folders: what links lead to, and trust documents.
+/// Returns the files like [`named`]. In folders, it also follows links and includes trust documents, as
+/// spaces do.
 pub(crate) fn named_with_linked(
     paths: &[PathBuf],
     environment: &Environment,
@@ -38,9 +40,9 @@ fn found(
     mut collecting: Collecting,
 ) -> Result<Vec<PathBuf>, Failure> {
     for path in paths {
-        // Without `.` in its middle, which says nothing.
+        // Without `.` parts.
         let path: PathBuf = environment.absolute(path).components().collect();
-        for path in expanded(&path)? {
+        for path in expand(&path)? {
             if !path.is_dir() {
                 collecting.files.push(path);
                 continue;
@@ -65,17 +67,17 @@ fn empty(folder: &Path) -> Failure {
     ))
 }
 
-/// Writes `text` in place of `old`, whole or not at all, and keeps the file's mode (SPEC 2.12). Other names of the same
-/// file, by hard links, keep the old content.
+/// Replaces a file atomically if its content is still `old`, and keeps its mode (SPEC 2.12). Other hard links
+/// to the file keep the old content.
 ///
-/// A file that holds something else by now is left alone: what was looked at is what is replaced.
+/// If the content has changed, the file is left alone, so that only the checked content is replaced.
 pub(crate) fn replace(path: &Path, old: &str, text: &str) -> Result<(), Failure> {
-    // A link is followed, so that the file is replaced and not the link.
+    // Links are followed, so that the file is replaced and not the link.
     let target = path.canonicalize().map_err(|source| Failure::io("find", path, &source))?;
     replace_file(&target, old, text).map_err(|error| Failure::of(&error, Exit::Failed))
 }
 
-/// Whether files can be made in this folder, as far as can be told without making one.
+/// Returns `true` if files can be made in this folder, as far as it is known without making one.
 #[cfg(unix)]
 pub(crate) fn is_writable(folder: &Path) -> bool {
     use rustix::fs::{Access, access};
@@ -87,11 +89,11 @@ pub(crate) fn is_writable(folder: &Path) -> bool {
     folder.metadata().is_ok_and(|found| found.is_dir() && !found.permissions().readonly())
 }
 
-/// Writes a file of the program's own, whole or not at all. A link in its place is replaced and not followed.
+/// Writes a file of the program atomically. A link in its place is replaced and not followed.
 pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failure> {
     let written = || {
         let folder = path.parent().unwrap_or(Path::new("."));
-        // The error names a temporary file, which the operator does not know.
+        // The name of the temporary file is left out, because the operator does not know it.
         let mut temporary =
             temporary_file(folder, 0o666).map_err(|error| io::Error::from(error.kind()))?;
         temporary.write_all(text.as_bytes())?;
@@ -102,9 +104,9 @@ pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failure> {
     written().map_err(|source| Failure::io("write", path, &source))
 }
 
-/// Refuses links between the `.ai` folder around `path` and `path`: a file that is made there would land elsewhere.
+/// Refuses links between `path` and its `.ai` folder, because a new file would be written elsewhere.
 ///
-/// A project that was cloned can bring such links along.
+/// A cloned project can contain such links.
 pub(crate) fn refuse_links(path: &Path) -> Result<(), Failure> {
     let is_ai = |folder: &&Path| folder.file_name().is_some_and(|name| name == ".ai");
     let Some(space) = path.ancestors().skip(1).find(is_ai) else { return Ok(()) };
@@ -119,8 +121,8 @@ pub(crate) fn refuse_links(path: &Path) -> Result<(), Failure> {
     }
 }
 
-/// What a shell would make of a path that it was kept from expanding.
-fn expanded(path: &Path) -> Result<Vec<PathBuf>, Failure> {
+/// Expands a pattern like a shell.
+fn expand(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     let is_pattern = path.to_string_lossy().contains(['*', '?', '[']) && !path.exists();
     if !is_pattern {
         return match path.exists() {
@@ -139,11 +141,11 @@ fn expanded(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     }
 }
 
-/// A walk over folders.
+/// A walk through folders.
 struct Collecting {
-    /// Whether trust documents are looked for, too.
+    /// `true` if trust documents are included.
     has_trust: bool,
-    /// The folders that links led to, each walked once, if links are followed.
+    /// The targets of followed links, each walked once. `None` if links are not followed.
     linked: Option<BTreeSet<PathBuf>>,
     files: Vec<PathBuf>,
 }
@@ -157,7 +159,8 @@ impl Collecting {
         let read = |source| Failure::io("read", folder, &source);
         for entry in fs::read_dir(folder).map_err(read)? {
             let entry = entry.map_err(read)?;
-            let (path, kind) = (entry.path(), entry.file_type().map_err(read)?);
+            let path = entry.path();
+            let kind = entry.file_type().map_err(read)?;
             if kind.is_symlink() {
                 self.link(&path)?;
             } else if kind.is_dir() && !self.is_passed_over(&path) {
@@ -169,7 +172,7 @@ impl Collecting {
         Ok(())
     }
 
-    /// A link that leads nowhere is told of as a file that cannot be read.
+    /// Follows a link. One without a target is kept, so that it is reported as unreadable.
     fn link(&mut self, path: &Path) -> Result<(), Failure> {
         let Some(linked) = &mut self.linked else { return Ok(()) };
         match path.canonicalize() {
@@ -186,7 +189,7 @@ impl Collecting {
         Ok(())
     }
 
-    /// Threads are records and keys have rules of their own: neither is an item.
+    /// Returns `true` for the folders of threads and keys, which hold no items.
     fn is_passed_over(&self, folder: &Path) -> bool {
         let keys = if self.has_trust { ".ai/config/keys/signing" } else { ".ai/config/keys" };
         [".ai/threads", keys, ".git"].iter().any(|suffix| folder.ends_with(suffix))

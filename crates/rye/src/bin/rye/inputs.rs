@@ -1,4 +1,4 @@
-//! Inputs as a person types them.
+//! Inputs on the command line.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -38,7 +38,7 @@ pub(crate) struct GivenArguments {
 }
 
 impl GivenArguments {
-    /// Returns the values by name; a name that is given twice is a failure.
+    /// Returns the values by name. Fails if a name is given twice.
     pub(crate) fn bound(&self) -> Result<Map<String, Value>, Failure> {
         let read = self.arguments.iter().chain(&self.inputs);
         Ok(values(read, &self.raw, "argument")?.into_iter().collect())
@@ -64,12 +64,12 @@ impl FromStr for NameAndValue {
     }
 }
 
-/// Returns the values by name; a name that is given twice is a failure, not a guess.
+/// Returns the values by name. Fails if a name is given twice.
 pub(crate) fn bound(given: &Given) -> Result<BTreeMap<String, Value>, Failure> {
     values(given.inputs.iter(), &given.raw, "input")
 }
 
-/// Returns the values by name, those of `raw` as they stand; `what` is the word for one of them.
+/// Returns the values by name, those of `raw` without a reading. `what` is the word for a value in messages.
 fn values<'a>(
     read: impl Iterator<Item = &'a NameAndValue> + Clone,
     raw: &'a [NameAndValue],
@@ -94,7 +94,7 @@ fn values<'a>(
     Ok(values)
 }
 
-/// Returns the text that a value means.
+/// Returns the text of a value.
 fn text(value: &str) -> Result<String, Failure> {
     if is_standard_input(value) {
         return read_standard_input();
@@ -105,7 +105,7 @@ fn text(value: &str) -> Result<String, Failure> {
     }
 }
 
-/// Returns `true` for `-`, and for `@-`, which other programs take.
+/// Returns `true` for `-`, and for `@-`, which other programs accept.
 fn is_standard_input(value: &str) -> bool {
     value == "-" || value == "@-"
 }

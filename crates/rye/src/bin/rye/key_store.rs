@@ -1,4 +1,4 @@
-//! Where an operator's keys and trust documents lie, and how they are written.
+//! The operator's keys and trust documents.
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write as _};
@@ -35,7 +35,7 @@ impl KeyStore {
         self.signing.join("public_key.pem")
     }
 
-    /// The document of the user space for this one's key, whatever its file is called, if there is one already.
+    /// Returns the path of an existing document in the user space for the same key, under any name.
     pub(crate) fn existing(
         &self,
         document: &TrustDocument,
@@ -48,13 +48,13 @@ impl KeyStore {
         Ok(of_user.map(|at| at.path).or_else(|| path.exists().then_some(path)))
     }
 
-    /// Where the document belongs that vouches for this one's key.
+    /// Returns the path for a document.
     pub(crate) fn document(&self, document: &TrustDocument) -> PathBuf {
         self.trusted.join(format!("{}.toml", document.key().key_id()))
     }
 }
 
-/// The operator's signing key, or a failure that says how to make one.
+/// Returns the operator's signing key, or a failure with advice.
 pub(crate) fn signing_key(environment: &Environment) -> Result<SigningKey, Failure> {
     let path = KeyStore::of(environment)?.private();
     if !is_there(&path)? {
@@ -66,14 +66,15 @@ pub(crate) fn signing_key(environment: &Environment) -> Result<SigningKey, Failu
     read_signing_key(&path)
 }
 
-/// The operator's signing key, when there is one.
+/// Returns the operator's signing key, if there is one.
 pub(crate) fn signing_key_if_any(environment: &Environment) -> Result<Option<SigningKey>, Failure> {
     let Ok(store) = KeyStore::of(environment) else { return Ok(None) };
     let path = store.private();
     if is_there(&path)? { read_signing_key(&path).map(Some) } else { Ok(None) }
 }
 
-/// A key that cannot be looked at is not one that is missing: nobody is to make a second one because of it.
+/// Returns `true` if the file exists. An unreadable key is an error and not a missing key, because otherwise
+/// a second one would be made.
 fn is_there(path: &Path) -> Result<bool, Failure> {
     match path.try_exists() {
         Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(false),
@@ -87,20 +88,20 @@ pub(crate) fn read_signing_key(path: &Path) -> Result<SigningKey, Failure> {
         .map_err(|error| Failure::failed(format!("`{}`: {error}", path.display())))
 }
 
-/// Warns where what the key signs is refused because the trust in it has ended: who signs with it should not find that out
-/// later. A trust document that cannot be read is for verifying to tell.
+/// Warns if signatures of the key are refused because the trust in it has ended. An unreadable trust document
+/// is not reported here, because verification reports it.
 pub(crate) fn warn_of_end(key: &PublicKey, environment: &Environment) {
     let Ok((trust, _)) = trust_store(&environment.spaces(), &[], Environment::now()) else {
         return;
     };
-    let Some(how) = trust.find(key.key_id()).and_then(ended) else { return };
+    let Some(how) = trust.find(key.key_id()).and_then(end_of_trust) else { return };
     let key_id = key.key_id();
     output::warnings(&[format!(
         "the key `{key_id}` {how}, so that what it signs is refused; sign with another one"
     )]);
 }
 
-pub(crate) fn ended(key: &TrustedKey) -> Option<String> {
+pub(crate) fn end_of_trust(key: &TrustedKey) -> Option<String> {
     match (key.revoked(), key.expires()) {
         (Some(at), _) => Some(format!("was revoked at {at}")),
         (None, Some(at)) if at <= Environment::now() => Some(format!("expired at {at}")),
@@ -108,26 +109,28 @@ pub(crate) fn ended(key: &TrustedKey) -> Option<String> {
     }
 }
 
-/// The text of a trust document, signed by the operator's key as far as there is one that still counts: with the
-/// signature of a revoked key no document would.
+/// Returns the text of a trust document, signed with the operator's key. If that key has ended, the text is
+/// unsigned, because its signature would make the document invalid.
 pub(crate) fn vouched_text(
     document: &TrustDocument,
     trust: &TrustStore,
     environment: &Environment,
 ) -> Result<String, Failure> {
     let Some(key) = signing_key_if_any(environment)? else { return Ok(document.to_toml()) };
-    let has_ended = trust.find(key.public().key_id()).and_then(ended).is_some();
-    // For its own key a signature counts as long as it is good: it shows that the holder wrote the document.
+    let has_ended = trust.find(key.public().key_id()).and_then(end_of_trust).is_some();
+    // A document for the operator's own key is signed in any case, because the signature shows that its owner
+    // wrote it.
     let is_own = document.key() == &key.public();
     Ok(if has_ended && !is_own { document.to_toml() } else { signed_text(document, &key) })
 }
 
 pub(crate) fn signed_text(document: &TrustDocument, key: &SigningKey) -> String {
-    let (text, name) = (document.to_toml(), document.item_name());
+    let text = document.to_toml();
+    let name = document.item_name();
     sign(&text, CommentStyle::Hash, &name, key, Environment::now())
 }
 
-/// Writes a file that is not there yet, whole or not at all, into a folder that only its owner can open.
+/// Writes a new file atomically, in a folder that only its owner can open.
 pub(crate) fn create(path: &Path, text: &str, mode: u32) -> Result<(), Failure> {
     refuse_links(path)?;
     let folder = path.parent().unwrap_or(Path::new("."));
@@ -135,7 +138,7 @@ pub(crate) fn create(path: &Path, text: &str, mode: u32) -> Result<(), Failure> 
     create_beside(path, text, mode)
 }
 
-/// As [`create`], in a folder that is there.
+/// Writes a new file like [`create`], in an existing folder.
 pub(crate) fn create_beside(path: &Path, text: &str, mode: u32) -> Result<(), Failure> {
     let written = || {
         let mut temporary = temporary_file(path.parent().unwrap_or(Path::new(".")), 0o600)?;

@@ -1,8 +1,8 @@
-//! The `rye` program: a thin shell over the library.
+//! The `rye` program: a thin layer over the library.
 //!
 //! Only this program reads the command line, the environment, the clock and the working directory.
 
-// First, because its macros stand in for those of the standard library in all others.
+// Declared first, because its macros replace those of the standard library in all other modules.
 #[macro_use]
 mod output;
 
@@ -41,7 +41,7 @@ use failure::Failure;
 
 fn main() -> ExitCode {
     let words: Vec<OsString> = env::args_os().collect();
-    // Before anything else: programs of tools are confined and watched by this program, started again.
+    // First of all: this program is also the launcher that confines and supervises the programs of tools.
     if let Some(code) = rye::tools::sandbox::launch(&words) {
         return code;
     }
@@ -50,7 +50,7 @@ fn main() -> ExitCode {
     }
     let cli = match command_line::read(&words) {
         Ok(cli) => cli,
-        Err(error) => return failure::misspelled(&error).into(),
+        Err(error) => return failure::report_command_line(&error).into(),
     };
     let environment = Environment::read(cli.global, cli.command.tells_as_it_happens());
     let clock = Environment::moment().checked().map_err(|error| Failure::of(&error, Exit::Failed));

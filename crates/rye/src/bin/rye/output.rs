@@ -1,4 +1,4 @@
-//! What goes to standard output and standard error.
+//! Standard output and standard error.
 
 use std::fmt;
 use std::io::{self, IsTerminal as _};
@@ -15,59 +15,59 @@ mod whole;
 
 pub(crate) use self::answer::Answer;
 
-/// In place of the standard macros, which panic where the reader of a pipe has gone.
+/// Replaces the standard macros, which panic if the reader of a pipe is gone.
 macro_rules! print {
     ($($text:tt)*) => { $crate::output::out(format_args!($($text)*)) };
 }
 
-/// Prints one line to standard output. Line ends in the values are spelled out, so that no record, file name or path makes a line
-/// of its own; text of several lines is printed with [`print`].
+/// Prints a line to standard output. Line ends in the values are escaped, so that no record, file name or
+/// path can begin a line. Text with several lines is printed with [`print`].
 macro_rules! println {
     ($($text:tt)*) => { $crate::output::out_line(format_args!($($text)*)) };
 }
 
-/// As [`print`], for standard error.
+/// Prints like [`print`], to standard error.
 macro_rules! eprint {
     ($($text:tt)*) => { $crate::output::err(format_args!($($text)*)) };
 }
 
-/// As [`println`], for standard error.
+/// Prints like [`println`], to standard error.
 macro_rules! eprintln {
     ($($text:tt)*) => { $crate::output::err_line(format_args!($($text)*)) };
 }
 
-/// Writes to standard output; a reader that has read enough is no failure, a full disk is.
+/// Writes to standard output. A closed pipe is no failure, and a full disk is one.
 ///
-/// Whoever wrote a file, a name or an answer may have put commands for a terminal into it, so a terminal gets none: what
-/// is printed for people goes through here, whatever it is made of.
+/// Files, names and answers may contain control sequences for a terminal. All text for people is written
+/// here, so that a terminal receives none.
 pub(crate) fn out(text: fmt::Arguments<'_>) {
     painted(&for_people(&fmt::format(text)));
 }
 
-/// Writes one line to standard output.
+/// Writes a line to standard output.
 pub(crate) fn out_line(text: fmt::Arguments<'_>) {
     painted(&format!("{}\n", line(&fmt::format(text))));
 }
 
-/// Writes text that this program painted, and whose parts it tamed itself.
+/// Writes text that this program has colored, and whose parts it has made safe.
 pub(crate) fn painted(text: &str) {
     bytes(text.as_bytes());
 }
 
-/// Writes bytes that no person is meant to read, such as a script.
+/// Writes bytes that are not for people, such as a script.
 pub(crate) fn bytes(bytes: &[u8]) {
     if !IS_LOST.load(Ordering::Relaxed) {
-        // In one piece, which is one call of the system where the pieces would be many.
-        written(whole::to_stdout(bytes));
+        // Written at once, with a single system call.
+        handle_write(whole::to_stdout(bytes));
     }
 }
 
-/// What is stopped when nobody can be told of it any more, and whether that came to pass.
+/// The work to interrupt if the output cannot be written, and the flag that this has happened.
 static STOPPED: Mutex<Option<Cancel>> = Mutex::new(None);
 static IS_LOST: AtomicBool = AtomicBool::new(false);
 
-/// Does work that is interrupted, so that somebody can go on with it, when standard output cannot be written; otherwise the
-/// program would end in the middle of it.
+/// Does work that is interrupted if standard output cannot be written, so that it can be resumed. Otherwise,
+/// the program would end in the middle of it.
 pub(crate) fn interrupting<T>(cancel: &Cancel, work: impl FnOnce() -> T) -> T {
     let stopped = || STOPPED.lock().unwrap_or_else(PoisonError::into_inner);
     *stopped() = Some(cancel.clone());
@@ -76,14 +76,14 @@ pub(crate) fn interrupting<T>(cancel: &Cancel, work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// Whether something was interrupted because standard output could not be written; nothing is written there since.
+/// Returns `true` if the output could not be written and work was interrupted. Nothing has been written
+/// since.
 pub(crate) fn is_lost() -> bool {
     IS_LOST.load(Ordering::Relaxed)
 }
 
-/// Ends the program, or interrupts what it does, where its output could not be written for another reason than that nobody
-/// reads on.
-fn written(result: io::Result<()>) {
+/// Handles a failed write. A closed pipe is ignored. Otherwise, ends the program or interrupts its work.
+fn handle_write(result: io::Result<()>) {
     let Err(error) = result else { return };
     if error.kind() == io::ErrorKind::BrokenPipe {
         return;
@@ -98,39 +98,39 @@ fn written(result: io::Result<()>) {
     cancel.interrupt();
 }
 
-/// Writes to standard error, where nobody may be left to hear that it failed. It is for people, also by way of a log, so
-/// that no command for a terminal is in it.
+/// Writes to standard error, and ignores failures. The text contains no control sequences for a terminal,
+/// even if it goes through a log.
 pub(crate) fn err(text: fmt::Arguments<'_>) {
     painted_error(&visible(&fmt::format(text)));
 }
 
-/// As [`out_line`], for standard error.
+/// Writes a line like [`out_line`], to standard error.
 pub(crate) fn err_line(text: fmt::Arguments<'_>) {
     painted_error(&format!("{}\n", line(&fmt::format(text))));
 }
 
-/// As [`painted`], for standard error.
+/// Writes colored text like [`painted`], to standard error.
 pub(crate) fn painted_error(text: &str) {
     drop(whole::to_stderr(text.as_bytes()));
 }
 
-/// Prints one JSON value, indented: a document whose form another standard sets, such as SARIF. What commands tell programs is
-/// an [`Answer`].
+/// Prints an indented JSON value whose form another standard defines, such as SARIF. Other data of commands
+/// is an [`Answer`].
 pub(crate) fn document(value: &Value) {
     painted(&format!("{}\n", plain_json(value)));
 }
 
-/// Prints one of many values for programs: one line of JSON.
+/// Prints a value as one line of JSON.
 pub(crate) fn json_line(value: &Value) {
     json_text(&value.to_string());
 }
 
-/// The same for JSON that is written already, whose numbers and order stay as they are.
+/// Prints a line of serialized JSON, whose numbers and order stay unchanged.
 pub(crate) fn json_text(line: &str) {
     painted(&format!("{}\n", plain(line)));
 }
 
-/// Whether somebody looks at standard output.
+/// Returns `true` if standard output is a terminal.
 pub(crate) fn is_terminal() -> bool {
     io::stdout().is_terminal()
 }
@@ -139,59 +139,64 @@ fn plain_json(value: &Value) -> String {
     plain(&format!("{value:#}"))
 }
 
-/// JSON in which what a person does not see is written as an escape, which is the same value to a program.
+/// Returns JSON with hidden characters as escapes, which are the same values for programs.
 fn plain(json: &str) -> String {
     let escaped = |c: char| -> String {
         c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect()
     };
-    // Line ends stand between the values alone: within a string, JSON has escaped them already.
-    replaced(json, |_| false, escaped)
+    // Line ends occur only between the values, because JSON escapes those in strings.
+    replace_hidden(json, |_| false, escaped)
 }
 
-/// A path in data for programs; JSON has no place for bytes that are not UTF-8, so they are replaced.
+/// Returns a path for JSON. Bytes that are not UTF-8 are replaced, because JSON cannot express them.
 pub(crate) fn path(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// Tells of warnings, whatever standard output is for: nobody is to overlook that something is unverified.
+/// Prints warnings, whatever form standard output has, because unverified items must not be overlooked.
 pub(crate) fn warnings(warnings: &[String]) {
     warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
 }
 
-/// A value for people: text as it is, anything else as JSON.
+/// Returns a value for people: a text as it is, and others as JSON.
 pub(crate) fn text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), for_people)
 }
 
-/// A text that a model or a tool wrote, as standard output shows it: a terminal gets no commands out of it.
+/// Returns a text of a model or a tool for standard output, without control sequences for a terminal.
 pub(crate) fn for_people(text: &str) -> String {
     if is_terminal() { visible(text) } else { text.to_owned() }
 }
 
-/// A text in which a person sees all that is there: control characters except line ends and tabs, marks that change the
-/// order in which text is shown, and characters that are shown as nothing are spelled out. Writing that is made with such
-/// characters, emoji too, stays as it is.
+/// Returns a text with all hidden characters escaped: control characters except line ends and tabs, marks
+/// that change the display order, and invisible characters. Scripts and emoji that need such characters stay
+/// unchanged.
 pub(crate) fn visible(text: &str) -> String {
-    spelled(text, |_| false)
+    escape_hidden(text, |_| false)
 }
 
-/// A text of somebody else's below a heading: its further lines begin so many columns in, where no line of this program's begins.
+/// Indents the further lines of a foreign text below a heading. This program's own lines never begin in that
+/// column.
 pub(crate) fn hanging(text: &str, columns: usize) -> String {
     text.replace('\n', &format!("\n{}", " ".repeat(columns)))
 }
 
-/// A text that somebody else wrote, as part of one line that they cannot make look like another: line ends and tabs are
-/// spelled out as well. [`println`] and [`eprintln`] do that with all that they print.
+/// Returns a foreign text as a part of one line. Line ends and tabs are escaped too, so that the text cannot
+/// imitate another line. [`println`] and [`eprintln`] do this with all their text.
 pub(crate) fn line(text: &str) -> String {
-    spelled(text, |c| matches!(c, '\n' | '\t'))
+    escape_hidden(text, |c| matches!(c, '\n' | '\t'))
 }
 
-fn spelled(text: &str, also: impl Fn(char) -> bool) -> String {
-    replaced(text, |c| c == '\r' || also(c), |c| c.escape_default().collect())
+fn escape_hidden(text: &str, also: impl Fn(char) -> bool) -> String {
+    replace_hidden(text, |c| c == '\r' || also(c), |c| c.escape_default().collect())
 }
 
-/// A text with another spelling of its hidden characters, and of those that `also` names.
-fn replaced(text: &str, also: impl Fn(char) -> bool, spelling: impl Fn(char) -> String) -> String {
+/// Returns a text with another spelling of its hidden characters, and of those that `also` selects.
+fn replace_hidden(
+    text: &str,
+    also: impl Fn(char) -> bool,
+    spelling: impl Fn(char) -> String,
+) -> String {
     let mut hidden = hidden_characters(text).peekable();
     let mut shown = String::with_capacity(text.len());
     for (at, c) in text.char_indices() {
@@ -204,7 +209,7 @@ fn replaced(text: &str, also: impl Fn(char) -> bool, spelling: impl Fn(char) -> 
     shown
 }
 
-/// `1 error`, `2 errors`.
+/// Returns `1 error` or `2 errors`.
 pub(crate) fn counted(count: usize, noun: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {noun}{plural}")

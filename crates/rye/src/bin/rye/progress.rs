@@ -1,4 +1,4 @@
-//! What happens, as it happens, on standard error.
+//! Progress of a run on standard error.
 
 mod below;
 mod spinner;
@@ -15,36 +15,36 @@ use self::spinner::Spinner;
 use crate::clock::SystemClock;
 use crate::output::{painted_error, visible, warnings};
 
-/// Tells of a run while it runs; silent when nobody looks.
+/// Reports a run while it runs. It is silent if no person can see it.
 #[derive(Debug)]
 pub(crate) struct Progress {
-    /// Whether waits are told, also where standard error is no terminal.
+    /// `true` if waits are reported, even if standard error is not a terminal.
     is_wanted: bool,
     is_shown: bool,
     colors: bool,
     clock: SystemClock,
-    /// What all answers cost so far.
+    /// The cost of all answers so far.
     spent: Mutex<Nanos>,
-    /// The time that the thread had taken before this program resumed it.
+    /// The time that the thread had taken before it was resumed.
     before: Mutex<Duration>,
-    /// The line that moves while no answer comes.
+    /// The animated line while there is no answer.
     spinner: Mutex<Option<Spinner>>,
     /// The last text of the model that was shown.
     last: Mutex<String>,
-    /// What of the answer under way is on the terminal.
+    /// The part of the current answer on the terminal.
     told: Mutex<Told>,
 }
 
-/// How far an answer that comes in pieces was shown.
+/// The part of a streamed answer that was shown.
 #[derive(Debug, Default)]
 pub(crate) struct Told {
     pub(crate) text: String,
-    /// Whether the last line is open.
+    /// `true` if the last line has no end.
     pub(crate) is_open: bool,
 }
 
 impl Progress {
-    /// Shows itself on a terminal, where it is wanted.
+    /// Creates a report that is shown on a terminal if `is_wanted`.
     pub(crate) fn new(is_wanted: bool, colors: bool) -> Self {
         let is_shown = is_wanted && io::stderr().is_terminal();
         Self {
@@ -60,12 +60,12 @@ impl Progress {
         }
     }
 
-    /// Returns `true` if this text of the model is the last that the terminal shows.
+    /// Returns `true` if this is the last text of the model on the terminal.
     pub(crate) fn shows(&self, text: &str) -> bool {
         self.is_shown && *self.last.lock().unwrap_or_else(PoisonError::into_inner) == text
     }
 
-    /// Takes the line that moves off the terminal.
+    /// Removes the animated line.
     fn stop_spinner(&self) {
         drop(self.spinner.lock().unwrap_or_else(PoisonError::into_inner).take());
     }
@@ -74,25 +74,25 @@ impl Progress {
         *self.spinner.lock().unwrap_or_else(PoisonError::into_inner) = Some(Spinner::start());
     }
 
-    /// Goes on counting from what the thread had come to before it was resumed.
+    /// Sets the counters to the values from before the thread was resumed.
     fn count_from(&self, cost: Nanos, elapsed: Duration) {
         *self.spent.lock().unwrap_or_else(PoisonError::into_inner) = cost;
         *self.before.lock().unwrap_or_else(PoisonError::into_inner) = elapsed;
     }
 
-    /// Shows more of the answer, from where it was left.
+    /// Shows more of the answer.
     fn show_more(&self, piece: &str) {
         self.stop_spinner();
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        // What is somebody else's in it is visible by now, so that the paint may go out as it is.
-        let piece = continued(&mut told, piece);
+        // Foreign text is escaped by now, so that the colors can be written as they are.
+        let piece = continue_text(&mut told, piece);
         match self.colors {
             true => painted_error(&format!("\x1b[2m{piece}\x1b[0m")),
             false => painted_error(&piece),
         }
     }
 
-    /// Ends the open line, and says whether all of this text was shown.
+    /// Ends the open line. Returns `true` if all of this text was shown.
     fn has_shown(&self, event: &Event) -> bool {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         if std::mem::take(&mut told.is_open) {
@@ -100,7 +100,7 @@ impl Progress {
         }
         match event {
             Event::AssistantText { text } => std::mem::take(&mut told.text) == *text,
-            // What came before belongs to an answer that failed.
+            // The earlier text belongs to an answer that failed.
             Event::StepStart { .. } => {
                 told.text.clear();
                 false
@@ -109,12 +109,12 @@ impl Progress {
         }
     }
 
-    /// What an answer came to, and with it the run.
+    /// Returns the tokens and the cost of an answer, with the totals of the run.
     fn step(&self, cost: Nanos, tokens: u64) -> String {
         format!("  {tokens} tokens, {cost}; {}", self.so_far(cost))
     }
 
-    /// What a run has come to by now, with the threads below it: money and time.
+    /// Returns the cost and the time of the run so far, including child threads.
     fn so_far(&self, cost: Nanos) -> String {
         let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
         *spent = spent.saturating_add(cost);
@@ -123,7 +123,7 @@ impl Progress {
         format!("{spent}, {:.1} s so far", elapsed.as_secs_f64())
     }
 
-    /// Counts the cost of a request that has no answer, of this thread or of one below it.
+    /// Adds the cost of a failed request, of this thread or a descendant.
     fn count(&self, event: &Event) {
         if let Event::RequestFailed { cost, .. } | Event::RequestRetried { cost, .. } = event {
             let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
@@ -131,7 +131,7 @@ impl Progress {
         }
     }
 
-    /// Ends the line of an answer under way, so that another thread's stands on its own.
+    /// Ends the line of the current answer, so that the line of another thread stands alone.
     fn end_line(&self) {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         if std::mem::take(&mut told.is_open) {
@@ -178,7 +178,7 @@ impl Observer for Progress {
         }
     }
 
-    /// A warning, which is told whoever reads along.
+    /// Prints a warning, even if progress is not shown.
     fn notice(&self, text: &str) {
         self.stop_spinner();
         self.end_line();
@@ -196,7 +196,7 @@ impl Observer for Progress {
         self.count(event);
         let text = match event {
             Event::StepFinish { cost, reply, .. } => {
-                Some(below::named(thread, depth, &self.step(*cost, reply.usage.total())))
+                Some(below::with_name(thread, depth, &self.step(*cost, reply.usage.total())))
             }
             event => below::line(thread, depth, event),
         };
@@ -230,8 +230,9 @@ impl Progress {
     }
 }
 
-/// A piece of text as it continues what is shown: every line is indented, and nothing of it reaches the terminal as a command.
-pub(crate) fn continued(told: &mut Told, piece: &str) -> String {
+/// Returns a piece of text as the continuation of the shown text. Each line is indented, and hidden
+/// characters are escaped.
+pub(crate) fn continue_text(told: &mut Told, piece: &str) -> String {
     let mut shown = String::new();
     for line in piece.split_inclusive('\n') {
         if !told.is_open {
@@ -260,9 +261,9 @@ fn line(event: &Event) -> Option<String> {
             Some(format!("  {retry}; {cost} counts as spent"))
         }
         Event::RequestRetried { retry, .. } => Some(format!("  {retry}")),
-        Event::AssistantText { text } => Some(indented(text)),
+        Event::AssistantText { text } => Some(indent(text)),
         Event::ToolCallStart { name, arguments, target, .. } => {
-            let (name, arguments) = called(name, arguments, target.as_ref());
+            let (name, arguments) = called_tool(name, arguments, target.as_ref());
             Some(format!("  {name} {}", short(arguments)))
         }
         Event::SpawnChild(spawn) => {
@@ -293,9 +294,9 @@ fn line(event: &Event) -> Option<String> {
     }
 }
 
-/// The tool that a call means, with its own arguments: one palette name may stand for many tools. Outputs that are returned
-/// are no tool of the palette, so that nothing but the arguments says so.
-fn called<'a>(
+/// Returns the tool of a call with its own arguments, because one palette name may stand for many tools. The
+/// call that returns outputs has no target, so that only its arguments name the item.
+fn called_tool<'a>(
     name: &'a str,
     arguments: &'a Value,
     target: Option<&'a Target>,
@@ -311,7 +312,7 @@ fn called<'a>(
 
 const EXECUTE: &str = "rye_execute";
 
-fn indented(text: &str) -> String {
+fn indent(text: &str) -> String {
     text.lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
 }
 
@@ -332,8 +333,8 @@ mod tests {
     fn pieces_are_shown_as_the_whole_would_be() {
         let mut told = Told::default();
         let pieces = ["On", "e\nTwo", "\n", "\nThr\u{1b}[2Jee"];
-        let shown: String = pieces.iter().map(|piece| continued(&mut told, piece)).collect();
-        let whole = indented(&visible(&pieces.concat()));
+        let shown: String = pieces.iter().map(|piece| continue_text(&mut told, piece)).collect();
+        let whole = indent(&visible(&pieces.concat()));
         assert_eq!(shown, whole);
         assert_eq!((told.text, told.is_open), (pieces.concat(), true));
     }

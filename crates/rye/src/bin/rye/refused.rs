@@ -1,4 +1,4 @@
-//! Items that a command passes over because they are refused, told so that nobody misses them unknowingly.
+//! Warnings about refused items that a command leaves out.
 
 use rye::resolve::ResolveError;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
 
-/// Warns on standard error that so much is not `done`, with the first reasons.
+/// Warns on standard error about the number of items that are not `done`, with the first reasons.
 pub(crate) fn warn(refused: &[ResolveError], done: &str) {
     if refused.is_empty() {
         return;
@@ -23,12 +23,12 @@ pub(crate) fn warn(refused: &[ResolveError], done: &str) {
     }
 }
 
-/// The error and its causes on one line.
+/// Returns the error with its causes on one line.
 pub(crate) fn reason(error: &ResolveError) -> String {
     Failure::of(error, Exit::Refused).to_string()
 }
 
-/// Data for programs.
+/// Returns the refused items as JSON.
 pub(crate) fn data(refused: &[ResolveError]) -> Vec<Value> {
     refused.iter().map(|error| json!({ "reason": reason(error) })).collect()
 }

@@ -1,7 +1,7 @@
-//! A project as it was at a git revision, in a folder that is gone afterwards.
+//! A project at a git revision, in a temporary folder.
 //!
-//! The repository is read and nothing of it is run: no `git` is started, which would obey the configuration of a repository
-//! that nobody may trust yet (filters, helpers, fetching what is missing).
+//! The repository is read without starting `git`. `git` would obey the configuration of a repository that may
+//! not be trusted yet: filters, helpers and fetches of missing objects.
 
 #[cfg(feature = "git")]
 mod plainness;
@@ -14,20 +14,20 @@ use rye::tools::TemporaryFolder;
 use crate::environment::Environment;
 use crate::failure::Failure;
 
-/// The `.ai` folder of a project at a revision, unpacked; removed when it is dropped.
+/// The `.ai` folder of a project at a revision. Dropping the value removes it.
 pub(crate) struct Checkout {
     folder: TemporaryFolder,
 }
 
 impl Checkout {
-    /// The folder that holds the `.ai` folder.
+    /// Returns the folder that contains the `.ai` folder.
     pub(crate) fn project(&self) -> &Path {
         self.folder.path()
     }
 }
 
-/// Unpacks the items of `project` as they were at `revision`, which is written as git has it: `HEAD~1`, a branch, a tag or
-/// the beginning of a hash.
+/// Extracts the items of `project` at `revision`, in the notation of git: `HEAD~1`, a branch, a tag or the
+/// start of a hash.
 #[cfg(feature = "git")]
 pub(crate) fn checkout(project: &Path, revision: &str) -> Result<Checkout, Failure> {
     let folder = TemporaryFolder::new_in(&Environment::temporary_folder())
@@ -36,7 +36,8 @@ pub(crate) fn checkout(project: &Path, revision: &str) -> Result<Checkout, Failu
     Ok(Checkout { folder })
 }
 
-/// Whether the newest commit holds what lies at this path of a folder; nothing is committed where there is no repository.
+/// Returns `true` if the newest commit contains this path of a folder. Returns `false` outside of a
+/// repository.
 #[cfg(feature = "git")]
 pub(crate) fn is_committed(folder: &Path, path: &str) -> bool {
     objects::is_committed(folder, path).unwrap_or(false)
@@ -47,7 +48,7 @@ pub(crate) fn is_committed(_: &Path, _: &str) -> bool {
     false
 }
 
-/// This program was built without git.
+/// Fails, because this program was built without git.
 #[cfg(not(feature = "git"))]
 pub(crate) fn checkout(_: &Path, revision: &str) -> Result<Checkout, Failure> {
     Err(Failure::usage(format!(
@@ -67,22 +68,24 @@ mod objects {
     use crate::files;
     use crate::output;
 
-    /// The folders of items; threads and whatever else is in `.ai` stay out.
+    /// The folders of items. Threads and other contents of `.ai` are left out.
     const FOLDERS: [&str; 4] = ["config", "directives", "knowledge", "tools"];
 
-    /// An item has at most this many bytes (SPEC 3.8).
+    /// The size of the largest item, in bytes (SPEC 3.8).
     const MAX_BYTES: u64 = 4 << 20;
 
-    /// Deeper than an id of 256 bytes can lead.
+    /// The largest depth of folders, which is more than an id of 256 bytes can have.
     const MAX_DEPTH: usize = 130;
 
-    /// Of a commit, a tag or a tree, too: a file of few bytes can hold one that is longer than memory.
+    /// The size of the largest object in memory, in bytes. A small file can contain a commit, tag or tree
+    /// that is larger than the memory.
     const MOST_OBJECT_BYTES: u64 = 16 << 20;
 
-    /// A tree may name one object many times, so that a small repository can mean more files than any disk holds.
+    /// The largest number of files and folders. A tree may name one object many times, so that a small
+    /// repository can mean more files than fit on a disk.
     const MAX_ENTRIES: usize = 50_000;
 
-    /// Of all items together.
+    /// The largest total size of the items, in bytes.
     const MAX_TOTAL_BYTES: u64 = 512 << 20;
 
     pub(super) fn unpack(project: &Path, revision: &str, to: &Path) -> Result<(), Failure> {
@@ -92,8 +95,8 @@ mod objects {
         let project =
             project.canonicalize().map_err(|source| Failure::io("find", project, &source))?;
         super::plainness::look_through(&project)?;
-        let repository = opened(&project)?;
-        // What the library says of a name that it cannot find is about its own workings.
+        let repository = open_repository(&project)?;
+        // The library's message about a missing name describes its own internals.
         let id = repository.rev_parse_single(revision).map_err(|_| {
             Failure::failed(format!(
                 "the repository has no revision `{revision}`; `git log` shows what there is"
@@ -127,7 +130,7 @@ mod objects {
         let folder =
             folder.canonicalize().map_err(|source| Failure::io("find", folder, &source))?;
         super::plainness::look_through(&folder)?;
-        let repository = opened(&folder)?;
+        let repository = open_repository(&folder)?;
         let workdir = repository.workdir().and_then(|workdir| workdir.canonicalize().ok());
         let below = workdir.as_deref().and_then(|workdir| folder.strip_prefix(workdir).ok());
         let tree = repository.head_commit().ok().and_then(|commit| commit.tree().ok());
@@ -135,8 +138,9 @@ mod objects {
         Ok(tree.lookup_entry_by_path(below.join(path)).is_ok_and(|entry| entry.is_some()))
     }
 
-    /// Without the configuration of the user and of the machine, and without the environment.
-    fn opened(project: &Path) -> Result<Repository, Failure> {
+    /// Opens the repository without the configuration of the user and the machine, and without the
+    /// environment.
+    fn open_repository(project: &Path) -> Result<Repository, Failure> {
         let limit = format!("gitoxide.objects.allocLimit={MOST_OBJECT_BYTES}");
         let options = gix::open::Options::isolated().config_overrides([limit]);
         gix::discover_opts(project, Default::default(), options).map_err(|error| {
@@ -145,7 +149,7 @@ mod objects {
         })
     }
 
-    /// Goes through a tree before anything of it is written.
+    /// Checks the limits of a tree before any of it is written.
     fn count(tree: &Tree<'_>, entries: &mut usize, depth: usize) -> Result<(), String> {
         if depth > MAX_DEPTH {
             return Err("its folders lie too deep".to_owned());
@@ -166,9 +170,9 @@ mod objects {
 
     struct Unpacking<'a> {
         repository: &'a Repository,
-        /// What was left out, as warnings.
+        /// Warnings about links that were left out.
         links: Vec<String>,
-        /// How many bytes were written.
+        /// The number of bytes written.
         bytes: u64,
     }
 
@@ -178,7 +182,8 @@ mod objects {
             fs::create_dir_all(to).map_err(|error| text(&error))?;
             for entry in tree.iter() {
                 let entry = entry.map_err(|error| text(&error))?;
-                // What cannot be a part of an id cannot be asked for, and might lead elsewhere.
+                // A name that is not a valid part of an id cannot be requested, and might lead to another
+                // path.
                 let Some(name) = segment(entry.filename()) else { continue };
                 let path = to.join(name);
                 match entry.mode().kind() {
@@ -213,7 +218,7 @@ mod objects {
         }
     }
 
-    /// A name that can be a segment of an id with its extension (SPEC 1.3).
+    /// Returns a name that can be a part of an id, with its extension (SPEC 1.3).
     fn segment(name: &[u8]) -> Option<&str> {
         let name = std::str::from_utf8(name).ok()?;
         let is_first = name.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');

@@ -1,28 +1,28 @@
-//! One side of a comparison: a directive here, in another checkout, or at a revision.
+//! A side of a comparison: a directive here, in another checkout, or at a revision.
 
 use std::path::Path;
 
 use rye::Rye;
 use rye::resolve::ItemId;
 
-use crate::directive::{named, of_file};
+use crate::directive::{of_file, resolve_directive};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::revision::{Checkout, checkout};
 
-/// A directive, and the library in which it means something.
+/// A directive with its library.
 pub(crate) struct Side {
-    /// As the person typed it.
+    /// The argument of the command line.
     pub(crate) name: String,
     pub(crate) id: ItemId,
     pub(crate) rye: Rye,
-    /// The files of a revision, which are gone when this is, and its name.
+    /// The files of a revision and its name. The files are removed with this value.
     checkout: Option<(Checkout, String)>,
 }
 
 impl Side {
-    /// A failure of this side, in which a revision has its name instead of the folder of its files.
+    /// Returns a failure of this side. The folder of a revision is replaced by the revision's name.
     pub(crate) fn failure(&self, failure: impl Into<Failure>) -> Failure {
         let failure = failure.into();
         match &self.checkout {
@@ -32,8 +32,8 @@ impl Side {
     }
 }
 
-/// Reads `REVISION:FILE`, `REVISION:ID`, a file, or an id. Ids have no colon, so that only a file can be mistaken for a
-/// revision; a file that exists is a file.
+/// Parses `REVISION:FILE`, `REVISION:ID`, a file, or an id. Ids have no colon, so that only a file could be
+/// mistaken for a revision. An existing file is always a file.
 pub(crate) fn side(argument: &str, environment: &Environment) -> Result<Side, Failure> {
     let path = environment.absolute(Path::new(argument));
     match argument.split_once(':') {
@@ -41,13 +41,13 @@ pub(crate) fn side(argument: &str, environment: &Environment) -> Result<Side, Fa
         Some((revision, rest)) => at_revision(argument, revision, rest, environment),
         None => {
             let rye = environment.rye()?;
-            let id = named(argument, &rye, environment)?;
+            let id = resolve_directive(argument, &rye, environment)?;
             Ok(Side { name: argument.to_owned(), id, rye, checkout: None })
         }
     }
 }
 
-/// A file stands for its directive in the project that it lies in.
+/// Returns the directive of a file, in the project that contains the file.
 fn at_path(argument: &str, path: &Path, environment: &Environment) -> Result<Side, Failure> {
     let rye = match project_of(path) {
         Some(project) => environment.rye_in(project)?,
@@ -80,7 +80,7 @@ fn at_revision(
     Ok(Side { name: argument.to_owned(), id, rye, checkout })
 }
 
-/// The folder that holds the `.ai` folder which `path` lies in.
+/// Returns the project whose `.ai` folder contains `path`.
 fn project_of(path: &Path) -> Option<&Path> {
     path.ancestors().find(|folder| folder.file_name().is_some_and(|name| name == ".ai"))?.parent()
 }

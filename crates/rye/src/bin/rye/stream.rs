@@ -1,6 +1,6 @@
-//! What happens in a run as it happens, for programs: one JSON object a line on standard output.
+//! The progress of a run for programs: one JSON object per line on standard output.
 //!
-//! `rye schema run_stream` describes the lines. The records among them are the transcript's own.
+//! `rye schema run_stream` describes the lines. They include the records of the transcript.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
@@ -14,10 +14,10 @@ use crate::environment::Environment;
 use crate::output;
 use crate::progress::Progress;
 
-/// Grows when a reader of the lines would have to change.
+/// The version, which grows with changes that readers must handle.
 const VERSION: u64 = 1;
 
-/// How much a command tells while its thread runs.
+/// The options for reports while a thread runs.
 #[derive(Debug, Default, Args)]
 pub(crate) struct Telling {
     /// Say nothing while it runs; with `--json`, print the result alone
@@ -29,10 +29,10 @@ pub(crate) struct Telling {
 }
 
 impl Telling {
-    /// Begins to tell of a thread.
+    /// Begins the reports of a thread.
     pub(crate) fn begin(&self, thread: &ThreadId, environment: &Environment) -> Watch {
         let programs = environment.streams().then(|| Stream::begin(thread, self.deltas));
-        // On one terminal, what is for people would stand between the lines.
+        // On the same terminal, text for people would interrupt the lines.
         let is_between = programs.is_some() && output::is_terminal();
         let is_wanted = !self.quiet && !is_between;
         let people = Progress::new(is_wanted, environment.colors());
@@ -40,37 +40,37 @@ impl Telling {
     }
 }
 
-/// Tells people on standard error, and programs on standard output where `--json` asks for it.
+/// Reports to people on standard error, and with `--json` to programs on standard output.
 #[derive(Debug)]
 pub(crate) struct Watch {
     people: Progress,
     programs: Option<Stream>,
-    /// The warnings that were told while it ran.
+    /// The warnings that were printed during the run.
     warned: Mutex<BTreeSet<String>>,
 }
 
 impl Watch {
-    /// Tells the warnings of a run that were not told before it began.
+    /// Prints the warnings of a run that have not been printed.
     pub(crate) fn warn(&self, warnings: &[String]) {
         let warned = self.warned.lock().unwrap_or_else(PoisonError::into_inner);
         let left = warnings.iter().filter(|warning| !warned.contains(*warning)).cloned();
         output::warnings(&left.collect::<Vec<_>>());
     }
 
-    /// Returns `true` if this text of the model is the last that a person was shown on a terminal.
+    /// Returns `true` if this is the last text of the model on a terminal.
     pub(crate) fn shows(&self, text: &str) -> bool {
         self.people.shows(text)
     }
 }
 
-/// The lines of one run.
+/// The lines of a run.
 #[derive(Debug)]
 struct Stream {
     tells_pieces: bool,
 }
 
 impl Stream {
-    /// Begins with the line that says what follows.
+    /// Prints the first line, which describes the following ones.
     fn begin(thread: &ThreadId, tells_pieces: bool) -> Self {
         let thread = thread.as_str();
         output::json_line(
@@ -86,12 +86,12 @@ impl Stream {
     }
 }
 
-/// Tells how it ended, as the last line.
+/// Prints the result, as the last line.
 pub(crate) fn result(report: &Value) {
     output::json_line(&json!({ "event": "result", "result": report }));
 }
 
-/// Tells why there is no result, as the last line.
+/// Prints the error, as the last line.
 pub(crate) fn error(error: &Value) {
     output::json_line(&json!({ "event": "error", "error": error }));
 }
@@ -107,7 +107,7 @@ impl Observer for Watch {
         }
     }
 
-    /// The threads that continue each other have most notices in common.
+    /// Prints each notice once, because the threads of a conversation share most notices.
     fn notice(&self, text: &str) {
         let mut warned = self.warned.lock().unwrap_or_else(PoisonError::into_inner);
         if warned.insert(text.to_owned()) {
@@ -115,7 +115,8 @@ impl Observer for Watch {
         }
     }
 
-    /// Programs find what happens below in the records of these threads, which `spawn_child` names.
+    /// Reports to people only. Programs find these events in the records of the child threads, which
+    /// `spawn_child` names.
     fn below(&self, thread: &ThreadId, depth: usize, event: &Event) {
         self.people.below(thread, depth, event);
     }
@@ -138,7 +139,8 @@ impl Observer for Watch {
                 OutputStream::Error => "stderr",
                 _ => "stdout",
             };
-            let (call_id, text) = (piece.call_id, piece.text);
+            let call_id = piece.call_id;
+            let text = piece.text;
             output::json_line(
                 &json!({ "event": "output", "call_id": call_id, "stream": stream, "text": text }),
             );

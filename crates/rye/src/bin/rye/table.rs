@@ -3,8 +3,8 @@
 use rye::resolve::{Item, Summary};
 use rye::sign::Provenance;
 
-/// Each row as a line, its columns as wide as their widest text.
-pub(crate) fn aligned<const N: usize>(rows: &[[String; N]]) -> impl Iterator<Item = String> {
+/// Returns the rows as lines, with equally wide columns.
+pub(crate) fn align<const N: usize>(rows: &[[String; N]]) -> impl Iterator<Item = String> {
     let width = |column: usize| {
         let texts = rows.iter().filter_map(|row| row.get(column));
         texts.map(|text| text.chars().count()).max().unwrap_or(0)
@@ -16,9 +16,9 @@ pub(crate) fn aligned<const N: usize>(rows: &[[String; N]]) -> impl Iterator<Ite
     })
 }
 
-/// What the item is in a few words, as a part of one line: its title, else the first line of its description; with a
-/// mark where nobody vouches for the item.
-pub(crate) fn titled<T>(summary: &Summary, item: &Item<T>) -> String {
+/// Returns the title of the item for one line, or else the first line of its description. Unsigned items have
+/// a mark.
+pub(crate) fn title_of<T>(summary: &Summary, item: &Item<T>) -> String {
     let description = summary.description.as_deref().and_then(|text| text.trim().lines().next());
     let text = summary.title.as_deref().or(description).unwrap_or_default();
     let text: String = text.chars().map(plain).collect();
@@ -26,7 +26,7 @@ pub(crate) fn titled<T>(summary: &Summary, item: &Item<T>) -> String {
     format!("{text} {mark}").trim().to_owned()
 }
 
-/// Whether the item is signed or part of the program.
+/// Returns `true` if the item is signed or part of the program.
 pub(crate) fn is_signed<T>(item: &Item<T>) -> bool {
     *item.content.provenance() != Provenance::Unsigned
 }

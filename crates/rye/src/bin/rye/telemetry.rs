@@ -1,8 +1,8 @@
-//! Telemetry of a run over OTLP, where the program was built with the feature `otel` and the environment asks for it.
+//! Telemetry of a run over OTLP, with the feature `otel` and if the environment enables it.
 
 mod client;
+mod settings;
 mod spans;
-mod wish;
 
 use std::sync::{Arc, OnceLock};
 
@@ -16,26 +16,26 @@ use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
 
 use self::client::Client;
+use self::settings::Settings;
 use self::spans::Listing;
-use self::wish::Wish;
 use crate::environment::Environment;
 use crate::output;
 
-/// What went wrong first; telemetry never fails a run, so that all there is to do is to say it once.
+/// The first fault. It is reported once, because telemetry never fails a run.
 type Fault = Arc<OnceLock<String>>;
 
-/// Does the work, and sends what it tells of itself to where the environment says.
-pub(crate) fn exported<T>(work: impl FnOnce() -> T) -> T {
+/// Does the work, and exports its telemetry to the target in the environment.
+pub(crate) fn with_export<T>(work: impl FnOnce() -> T) -> T {
     let fault = Fault::default();
-    let exporting = Wish::read(&Environment::variable).and_then(|wish| match wish {
-        Some(wish) => begin(&wish, &fault).map(|provider| Some((provider, wish))),
+    let exporting = Settings::read(&Environment::variable).and_then(|settings| match settings {
+        Some(settings) => begin(&settings, &fault).map(|provider| Some((provider, settings))),
         None => Ok(None),
     });
     let result = work();
     match exporting {
         Ok(None) => {}
-        Ok(Some((provider, wish))) => {
-            let ended = provider.shutdown_with_timeout(wish.timeout);
+        Ok(Some((provider, settings))) => {
+            let ended = provider.shutdown_with_timeout(settings.timeout);
             ended.err().into_iter().for_each(|error| note(&fault, &error.to_string()));
         }
         Err(why) => note(&fault, &why),
@@ -45,9 +45,9 @@ pub(crate) fn exported<T>(work: impl FnOnce() -> T) -> T {
     result
 }
 
-fn begin(wish: &Wish, fault: &Fault) -> Result<SdkTracerProvider, String> {
-    let client = Client::new(wish, Arc::clone(fault))?;
-    // Who waits for a run to end does not wait for long because nobody collects.
+fn begin(settings: &Settings, fault: &Fault) -> Result<SdkTracerProvider, String> {
+    let client = Client::new(settings, Arc::clone(fault))?;
+    // Few retries, so that an absent collector delays the end of a run only briefly.
     let retries = RetryPolicy::recommended().with_max_retries(2);
     let exporter = SpanExporter::builder().with_http().with_http_client(client);
     let exporter =
@@ -64,7 +64,7 @@ fn begin(wish: &Wish, fault: &Fault) -> Result<SdkTracerProvider, String> {
         .with_target(false)
         .with_tracked_inactivity(false)
         .with_error_events_to_status(false);
-    // Rye's own spans alone: those of the libraries below may hold headers.
+    // Only Rye's own spans, because spans of the libraries may contain headers.
     let targets = ["rye_thread", "rye_providers"].map(|target| (target, Level::INFO));
     let subscriber =
         tracing_subscriber::registry().with(layer.with_filter(Targets::from_iter(targets)));
@@ -72,7 +72,7 @@ fn begin(wish: &Wish, fault: &Fault) -> Result<SdkTracerProvider, String> {
     Ok(provider)
 }
 
-/// What the environment says of this service, which is called `rye` where it says nothing.
+/// Returns the attributes of this service from the environment. The default name is `rye`.
 fn resource() -> Resource {
     let version = opentelemetry::KeyValue::new("service.version", env!("CARGO_PKG_VERSION"));
     let found = Resource::builder().build();
@@ -84,6 +84,6 @@ fn resource() -> Resource {
 }
 
 fn note(fault: &Fault, why: &str) {
-    // The first fault is the one to tell.
+    // Only the first fault is kept.
     drop(fault.set(why.to_owned()));
 }

@@ -1,4 +1,4 @@
-//! The thread that a command line names: by its id, by a part of it, or as the newest.
+//! Thread arguments of commands: an id, a part of an id, or the newest thread.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// A thread that has to be named.
+/// A required thread.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct ThreadArgument {
@@ -21,7 +21,7 @@ pub(crate) struct ThreadArgument {
     last: bool,
 }
 
-/// A thread that need not be named.
+/// An optional thread.
 #[derive(Debug, Args)]
 #[group(multiple = false)]
 pub(crate) struct OptionalThread {
@@ -33,7 +33,7 @@ pub(crate) struct OptionalThread {
 }
 
 impl ThreadArgument {
-    /// Returns the thread that is meant, whether there is one of a whole id or not.
+    /// Returns the thread of the argument. A whole id is returned even if there is no such thread.
     pub(crate) fn resolve(&self, environment: &Environment) -> Result<ThreadId, Failure> {
         match &self.thread {
             Some(reference) => resolve(reference, environment),
@@ -48,7 +48,7 @@ impl OptionalThread {
         self.thread.is_some() || self.last
     }
 
-    /// Returns the thread that is meant, or `None` where the command line names none.
+    /// Returns the thread of the argument, or `None` if there is none.
     pub(crate) fn resolve(&self, environment: &Environment) -> Result<Option<ThreadId>, Failure> {
         match (&self.thread, self.last) {
             (Some(reference), _) => resolve(reference, environment).map(Some),
@@ -58,7 +58,7 @@ impl OptionalThread {
     }
 }
 
-/// Returns the one thread of the project that has this id or part.
+/// Returns the only thread of the project with this id or part of it.
 pub(crate) fn resolve(
     reference: &ThreadReference,
     environment: &Environment,
@@ -67,12 +67,12 @@ pub(crate) fn resolve(
     reference.resolve(&known).map_err(Failure::from)
 }
 
-/// Returns the folder of the project's threads, which need not exist.
+/// Returns the folder of the project's threads, which may not exist.
 pub(crate) fn threads_folder(environment: &Environment) -> Result<PathBuf, Failure> {
     Ok(environment.project()?.join(".ai").join("threads"))
 }
 
-/// The threads that have a folder, in no order.
+/// Returns the threads that have a folder, unsorted.
 pub(crate) fn folders(threads: &Path) -> Vec<ThreadId> {
     let entries = std::fs::read_dir(threads).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()

@@ -1,15 +1,15 @@
-//! What a person is shown of a call that waits for a decision.
+//! Presentation of a call that waits for a decision.
 
 use rye::thread::{ApprovalRequest, ThreadId};
 use serde_json::Value;
 
 use crate::output;
 
-/// The most lines that are shown of a text that a call has signed, and the most bytes.
+/// The largest number of lines and bytes that are shown of a text to sign.
 const MOST_LINES: usize = 200;
 const MOST_BYTES: usize = 16 * 1024;
 
-/// The arguments without the text that a call has signed, which [`text_to_sign`] shows.
+/// Returns the arguments without the text to sign, which [`text_to_sign`] shows.
 pub(super) fn in_short(request: &ApprovalRequest) -> Value {
     let mut arguments = request.arguments.clone();
     if let (Some(_), Value::Object(members)) = (signed_text(request), &mut arguments) {
@@ -18,7 +18,8 @@ pub(super) fn in_short(request: &ApprovalRequest) -> Value {
     arguments
 }
 
-/// The text that a call has signed: each of its lines behind an edge, with nothing hidden, and not without end.
+/// Returns the text that a call wants signed. Each line has a margin, hidden characters are visible, and the
+/// length is limited.
 pub(super) fn text_to_sign(request: &ApprovalRequest) -> Option<String> {
     Some(block(signed_text(request)?, &request.thread))
 }
@@ -30,7 +31,8 @@ fn signed_text(request: &ApprovalRequest) -> Option<&str> {
 
 fn block(text: &str, thread: &ThreadId) -> String {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
-    let (bytes, counted) = (text.len(), output::counted(lines.len(), "line"));
+    let bytes = text.len();
+    let counted = output::counted(lines.len(), "line");
     let mut block = format!("text to sign, {counted}, {bytes} bytes\n");
     let mut room = MOST_BYTES;
     let shown = lines.iter().take(MOST_LINES).take_while(|line| {
@@ -40,7 +42,7 @@ fn block(text: &str, thread: &ThreadId) -> String {
     });
     let mut n_shown = 0;
     for line in shown {
-        block += &edged(line);
+        block += &with_margin(line);
         n_shown += 1;
     }
     if let rest @ 1.. = lines.len() - n_shown {
@@ -50,8 +52,8 @@ fn block(text: &str, thread: &ThreadId) -> String {
     block
 }
 
-/// A line with its edges: blanks at its end are seen, and so is that it has no line end.
-fn edged(line: &str) -> String {
+/// Returns a line with its margins, which make trailing spaces and a missing line end visible.
+fn with_margin(line: &str) -> String {
     let (line, end) = match line.strip_suffix('\n') {
         Some(line) => (line, ""),
         None => (line, " (without a line end)"),
@@ -82,7 +84,7 @@ mod tests {
         check("", "text to sign, 0 lines, 0 bytes\n");
     }
 
-    /// A long text is no reason to show no text, and what is left out is said.
+    /// A long text is cut and not dropped, and the message says how much is missing.
     #[test]
     fn a_long_text_is_cut_between_lines_and_its_rest_is_named() {
         let thread = "sign-019a0000-0000-7000-8000-000000000001".parse().unwrap();

@@ -38,11 +38,12 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
     let thread = ThreadId::new("call", &uuid::Uuid::now_v7().to_string());
     let thread = thread.map_err(|error| Failure::of(&error, Exit::Usage))?;
     let request = rye.call(&arguments.tool, arguments.given.bound()?, thread)?;
-    // One call has no turns to tell of.
+    // A single call has no turns to report.
     let mut telling = Telling::default();
     telling.quiet = true;
     let watch = telling.begin(&request.thread, environment);
-    let (cancel, clock) = (Cancel::new(), SystemClock::new());
+    let cancel = Cancel::new();
+    let clock = SystemClock::new();
     let prompt = Prompt::new(environment, false);
     let host = Host { observer: &watch, approver: &prompt, ..host(&clock, &cancel, environment)? };
     let report = with_signals(&cancel, rye.run(request, host))??;

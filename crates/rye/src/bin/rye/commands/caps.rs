@@ -6,7 +6,7 @@ use rye::thread::{ThreadId, ThreadReference};
 use rye::{Privileges, PrivilegesError, Rye, ThreadReading, Tightened, Use, refuse_linked_threads};
 use serde_json::{Value, json};
 
-use crate::directive::named;
+use crate::directive::resolve_directive;
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -16,7 +16,7 @@ use crate::thread_argument::{resolve, threads_folder};
 /// Look at what directives may do, what of it they use, and how little would do
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Say whether a directive may do something, and if not, who stands against it
+    /// Say whether a directive may do something, and if not, which layer denies it
     #[command(
         after_help = "The answer is that of a root thread of the directive, and comes with exit code 0 or 3. A capability is \
                       `rye.<execute|search|load|sign>.<tool|directive|knowledge>.<id>`, with the `/` of the id written `.`.\n\n\
@@ -47,7 +47,7 @@ pub(crate) enum Command {
 pub(crate) struct Check {
     /// The directive: its id, or its file in one of the spaces
     directive: String,
-    /// What it is to do, such as `rye.execute.tool.rye.file-system.read`
+    /// The capability, such as `rye.execute.tool.rye.file-system.read`
     capability: String,
 }
 
@@ -72,14 +72,14 @@ fn check(arguments: &Check, environment: &Environment) -> Result<Exit, Failure> 
     let capability: Capability =
         arguments.capability.parse().map_err(|error| Failure::of(&error, Exit::Usage))?;
     let rye = environment.rye()?;
-    let id = named(&arguments.directive, &rye, environment)?;
+    let id = resolve_directive(&arguments.directive, &rye, environment)?;
     let privileges = rye.privileges(&id, &[])?;
     let refusal = privileges.refusal.iter().map(|reason| format!("`{id}` may not run: {reason}"));
     output::warnings(&refusal.collect::<Vec<_>>());
     match privileges.permit(&capability) {
         Ok(permit) => {
             tell_allowed(&privileges, permit.capability(), environment);
-            // A directive that may not run does nothing, whatever it is granted.
+            // A directive that may not run does nothing, whatever its permissions are.
             Ok(if privileges.refusal.is_none() { Exit::Fine } else { Exit::Refused })
         }
         Err(denied) => {
@@ -111,7 +111,7 @@ fn tell_allowed(privileges: &Privileges, capability: &Capability, environment: &
     by.iter().for_each(|(layer, pattern)| println!("  by {layer}: `{pattern}`"));
 }
 
-/// Each layer, with the pattern of it that covers the capability.
+/// Returns each layer with its pattern that covers the capability.
 fn granting(authority: &Authority, capability: &Capability) -> Vec<(String, String)> {
     let layers = authority.layers().iter();
     let pattern =
@@ -158,7 +158,7 @@ fn tighten(arguments: &Of, environment: &Environment) -> Result<Exit, Failure> {
     Ok(Exit::Fine)
 }
 
-/// What becomes of each permission, and what to think of before the block is used.
+/// Reports the result for each permission, and warnings about the block.
 fn tell_uses(privileges: &Privileges, tightened: &Tightened) {
     for (pattern, kept) in &privileges.uses {
         match kept {
@@ -177,11 +177,13 @@ fn tell_uses(privileges: &Privileges, tightened: &Tightened) {
         format!("{reason}, so that what it needs is known from threads alone; give some with `--transcript`")
     });
     let denied = privileges.denials().into_iter();
-    output::warnings(&denied.chain(unjudged).chain(inherited(privileges)).collect::<Vec<_>>());
+    output::warnings(
+        &denied.chain(unjudged).chain(inheritance_warning(privileges)).collect::<Vec<_>>(),
+    );
 }
 
-/// A block that others inherit is not one directive's own.
-fn inherited(privileges: &Privileges) -> Option<String> {
+/// Returns a warning if other directives inherit the permissions.
+fn inheritance_warning(privileges: &Privileges) -> Option<String> {
     let declared_by = privileges.declared_by.as_ref().filter(|id| **id != privileges.id)?;
     Some(format!(
         "the permissions are declared by `{declared_by}`, and others that extend it may need more; declare these in `{}`",
@@ -191,7 +193,7 @@ fn inherited(privileges: &Privileges) -> Option<String> {
 
 fn of(arguments: &Of, environment: &Environment) -> Result<Privileges, Failure> {
     let rye = environment.rye()?;
-    let id = named(&arguments.directive, &rye, environment)?;
+    let id = resolve_directive(&arguments.directive, &rye, environment)?;
     let threads = threads(&arguments.transcript, &rye, environment)?;
     Ok(rye.privileges(&id, &threads)?)
 }

@@ -56,12 +56,12 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
     })
 }
 
-/// What came of a comparison.
+/// The result of a comparison.
 #[derive(Debug, Default)]
 struct Comparison {
     differs: bool,
     widens: bool,
-    /// How the command ends because something could not be compared.
+    /// The exit code if something could not be compared.
     failed: Option<Exit>,
 }
 
@@ -77,10 +77,11 @@ fn compare(arguments: &Arguments, environment: &Environment) -> Result<Compariso
         return project::compare(arguments, environment);
     }
     let (before, after) = sides(arguments)?;
-    let (before, after) = (side(&before, environment)?, side(&after, environment)?);
-    let difference = Difference::between(&explained(&before)?, &explained(&after)?);
+    let before = side(&before, environment)?;
+    let after = side(&after, environment)?;
+    let difference = Difference::between(&explain(&before)?, &explain(&after)?);
     if environment.json() {
-        let row = named((&before.name, &after.name), &difference);
+        let row = with_side_names((&before.name, &after.name), &difference);
         let answer = Answer::one("directives", row).with("differs", !difference.is_empty());
         let answer = answer.with("widens", difference.widens());
         answer.fine_if(!arguments.exit_code || difference.is_empty()).print();
@@ -92,8 +93,8 @@ fn compare(arguments: &Arguments, environment: &Environment) -> Result<Compariso
     Ok(answer)
 }
 
-/// The difference as JSON, with the names of the sides in front.
-fn named((before, after): (&str, &str), difference: &Difference) -> Value {
+/// Returns the difference as JSON, starting with the names of the sides.
+fn with_side_names((before, after): (&str, &str), difference: &Difference) -> Value {
     let mut value = json!({ "before": before, "after": after });
     if let (Some(value), Some(rest)) = (value.as_object_mut(), difference.to_json().as_object_mut())
     {
@@ -102,7 +103,7 @@ fn named((before, after): (&str, &str), difference: &Difference) -> Value {
     value
 }
 
-/// The two sides as they were typed; a directive at a revision is written `REVISION:ID`.
+/// Returns the two sides as typed. A directive at a revision is written `REVISION:ID`.
 fn sides(arguments: &Arguments) -> Result<(String, String), Failure> {
     let at = |revision: &str, directive: &str| format!("{revision}:{directive}");
     match (arguments.revisions.as_slice(), arguments.sides.as_slice()) {
@@ -117,7 +118,7 @@ fn sides(arguments: &Arguments) -> Result<(String, String), Failure> {
     }
 }
 
-fn explained(side: &Side) -> Result<Explained, Failure> {
+fn explain(side: &Side) -> Result<Explained, Failure> {
     let explained = side.rye.explain(&PlanRequest::new(side.id.clone()));
     let explained = explained.map_err(|error| side.failure(error))?;
     let warnings: Vec<String> =

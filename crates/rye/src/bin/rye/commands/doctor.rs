@@ -20,23 +20,24 @@ use crate::output::Answer;
 )]
 pub(crate) struct Arguments {}
 
-/// What was found of one thing.
+/// The result of a check.
 pub(crate) struct Finding {
-    /// Such as `keys`.
+    /// The area, such as `keys`.
     area: &'static str,
     standing: Standing,
     text: String,
-    /// What to do, where something is to be done.
+    /// Advice, if there is something to do.
     advice: Option<String>,
 }
 
+/// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Standing {
-    /// As it should be.
+    /// Correct.
     Fine,
-    /// Some runs need more.
+    /// Needed for some runs only.
     Noted,
-    /// In the way.
+    /// A problem for every run.
     Wrong,
 }
 
@@ -55,13 +56,13 @@ impl Finding {
         Self { area, standing: Standing::Fine, text, advice: None }
     }
 
-    fn noted(area: &'static str, text: String, advice: &str) -> Self {
+    fn note(area: &'static str, text: String, advice: &str) -> Self {
         let advice = Some(advice.to_owned());
         Self { area, standing: Standing::Noted, text, advice }
     }
 
     fn wrong(area: &'static str, text: String, advice: &str) -> Self {
-        Self { standing: Standing::Wrong, ..Self::noted(area, text, advice) }
+        Self { standing: Standing::Wrong, ..Self::note(area, text, advice) }
     }
 
     fn print(&self) {

@@ -3,13 +3,13 @@
 use clap::Args;
 use rye::PlanRequest;
 
-use crate::directive::named;
+use crate::directive::resolve_directive;
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{self, Answer};
 
-/// Show where each part of a directive comes from, and who put it there
+/// Show each part of a directive with its file and its signer
 #[derive(Debug, Args)]
 #[command(
     after_help = "Needs no inputs, and tells of a directive that may not run why not; the directives that it may start are \
@@ -25,7 +25,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Exit, Failure> {
     let rye = environment.rye()?;
-    let id = named(&arguments.directive, &rye, environment)?;
+    let id = resolve_directive(&arguments.directive, &rye, environment)?;
     let request = PlanRequest::new(id);
     let mut explained = rye.explain(&request)?;
     explained.starts = Some(rye.starts(&request)?);

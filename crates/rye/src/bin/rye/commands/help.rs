@@ -9,7 +9,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
 
-/// What is no command and has a page all the same.
+/// The topics of the manual that are not commands.
 const TOPICS: [(&str, &str); 1] = [("format", FORMAT_REFERENCE)];
 
 /// Print the help of a command, or a page of the manual
@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
     Ok(Exit::Fine)
 }
 
-/// What `--help` prints for the command that the words name.
+/// Returns the `--help` text of the command with these names.
 fn help_of(words: &[String]) -> Result<StyledStr, Failure> {
     let mut program = Cli::command();
     let mut command = &mut program;
@@ -52,7 +52,7 @@ fn help_of(words: &[String]) -> Result<StyledStr, Failure> {
     }
     let words = words.iter().map(String::as_str);
     let line = ["rye"].into_iter().chain(words).chain(["--help"]);
-    // Asked the way a person asks, so that both ways say the same.
+    // Parsed like a request of the user, so that both texts are the same.
     let asked = Cli::try_parse_from(line).expect_err("because help is an early end of parsing");
     Ok(asked.render())
 }

@@ -22,7 +22,7 @@ use crate::output::{self, Answer};
 #[derive(Debug, Args)]
 #[command(
     after_help = "The folder gets an `.ai` folder, whole or not at all; one that has it is left as it is. The items are signed \
-                  with your key. Who has none is asked whether to make one, and without a terminal says so with `--new-key`.\n\n\
+                  with your key. Without a key, the command asks whether to make one; `--new-key` makes it without asking.\n\n\
                   Examples:\n  rye init\n  rye init notes --new-key --owner ada@example.org"
 )]
 pub(crate) struct Arguments {
@@ -32,7 +32,7 @@ pub(crate) struct Arguments {
     /// Make a signing key in the user space, and trust it there, unless you have one
     #[arg(long)]
     new_key: bool,
-    /// Who the trust document of a new key says that it belongs to
+    /// The owner that the trust document of a new key names
     #[arg(long, default_value = "me")]
     owner: String,
 }
@@ -43,7 +43,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
     let (key, is_new) = key(arguments, environment)?;
     let target = folder.join(".ai");
     let items = starter();
-    let texts = items.iter().map(|item| sealed(item, &target, &key));
+    let texts = items.iter().map(|item| sign_draft(item, &target, &key));
     let texts = texts.collect::<Result<Vec<_>, _>>()?;
     place(&folder, &texts).map_err(|source| Failure::io("make", &target, &source))?;
     tell(arguments, &folder, &texts, (&key, is_new), environment);
@@ -51,12 +51,12 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
     Ok(Exit::Fine)
 }
 
-/// The folder's path without steps that lead nowhere.
+/// Returns the absolute path of the folder, without `.` parts.
 fn whole(folder: &Path, environment: &Environment) -> PathBuf {
     environment.absolute(folder).components().collect()
 }
 
-/// A project is begun once, and not where the operator's own items lie.
+/// Refuses a folder that has a project already, and the user space.
 fn refuse_taken(folder: &Path, environment: &Environment) -> Result<(), Failure> {
     let target = folder.join(".ai");
     let is_user = environment.user().is_ok_and(|user| {
@@ -79,7 +79,7 @@ fn refuse_taken(folder: &Path, environment: &Environment) -> Result<(), Failure>
     }
 }
 
-/// The operator's key, or a new one if the operator says so; and whether it is new.
+/// Returns the operator's key, or makes one if the operator agrees. The flag is `true` for a new key.
 fn key(arguments: &Arguments, environment: &Environment) -> Result<(SigningKey, bool), Failure> {
     if let Some(key) = signing_key_if_any(environment)? {
         return Ok((key, false));
@@ -99,14 +99,14 @@ fn key(arguments: &Arguments, environment: &Environment) -> Result<(SigningKey, 
     Ok((key, true))
 }
 
-/// Where the item goes below `.ai`, and its text with a signature for that place.
-fn sealed(item: &Draft, target: &Path, key: &SigningKey) -> Result<(String, String), Failure> {
+/// Returns the path of the item below `.ai`, and its text with a signature for that path.
+fn sign_draft(item: &Draft, target: &Path, key: &SigningKey) -> Result<(String, String), Failure> {
     let text = signed(&target.join(&item.path), &item.text, key, Environment::now())
         .map_err(|error| Failure::of(&error, Exit::Failed))?;
     Ok((item.path.clone(), text))
 }
 
-/// Writes the files below a temporary folder, which then gets its name.
+/// Writes the files to a temporary folder, and renames it.
 fn place(folder: &Path, files: &[(String, String)]) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     let temporary = TemporaryFolder::new_in(folder)?;
@@ -120,7 +120,7 @@ fn place(folder: &Path, files: &[(String, String)]) -> io::Result<()> {
     fs::rename(made, folder.join(".ai"))
 }
 
-/// Records of runs and secret keys are not for the repository.
+/// The records of runs and the private keys do not belong in a repository.
 const IGNORED: &str = "/threads/\n/cache/\n/config/keys/signing/\n";
 
 fn tell(
@@ -145,7 +145,7 @@ fn tell(
     println!("next     {next}");
 }
 
-/// The command to type now.
+/// Returns the next command for the user.
 fn next(arguments: &Arguments, folder: &Path, environment: &Environment) -> String {
     let run = "rye run project/hello --provider steps";
     match &arguments.folder {

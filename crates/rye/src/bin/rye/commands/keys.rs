@@ -33,7 +33,7 @@ pub(crate) enum Command {
 
 #[derive(Debug, Args)]
 pub(crate) struct Generate {
-    /// Who the trust document says the key belongs to
+    /// The owner that the trust document names
     #[arg(long, default_value = "me")]
     owner: String,
 }
@@ -53,7 +53,7 @@ pub(crate) fn run(command: &Command, environment: &Environment) -> Result<Exit, 
     }
 }
 
-/// Makes a key in the user space and trusts it there; with the path of the document that does.
+/// Makes a key in the user space and trusts it there. Returns the key and the path of its trust document.
 pub(crate) fn generate(
     owner: &str,
     store: &KeyStore,
@@ -65,14 +65,14 @@ pub(crate) fn generate(
     Ok((key, trusted))
 }
 
-/// Refuses where a key is, so that none is ever replaced (SPEC 2.6).
+/// Fails if a key exists, because keys are never replaced (SPEC 2.6).
 fn check_vacant(store: &KeyStore) -> Result<(), Failure> {
     let taken = [store.private(), store.public()].into_iter().find(|path| path.exists());
     taken.map_or(Ok(()), |path| Err(exists(&path)))
 }
 
-/// Writes the key into the user space and trusts it there, by the document whose path is given back: all of its files, or
-/// none.
+/// Writes the key to the user space and trusts it there: all files or none. Returns the path of the trust
+/// document.
 fn settle(
     key: &SigningKey,
     owner: &str,
@@ -80,16 +80,17 @@ fn settle(
     environment: &Environment,
 ) -> Result<PathBuf, Failure> {
     if owner.trim().is_empty() {
-        return Err(Failure::usage("the owner is empty; name whom the key belongs to"));
+        return Err(Failure::usage("the owner is empty; name the owner of the key"));
     }
     let document = TrustDocument::new(owner, key.public());
     let existing = store.existing(&document, environment)?;
     let trusted = existing.clone().unwrap_or_else(|| store.document(&document));
-    let (signed, public, secret) =
-        (signed_text(&document, key), key.public().to_pem(), key.to_pkcs8_pem());
+    let signed = signed_text(&document, key);
+    let public = key.public().to_pem();
+    let secret = key.to_pkcs8_pem();
     let mut files =
         vec![(store.private(), secret.as_str(), 0o600), (store.public(), public.as_str(), 0o644)];
-    // A document that the operator has for this key may limit it, and stays.
+    // An existing document for this key stays, because it may limit the key.
     if existing.is_none() {
         files.push((trusted.clone(), signed.as_str(), 0o644));
     }
@@ -100,7 +101,7 @@ fn settle(
 fn create_all(files: &[(PathBuf, &str, u32)]) -> Result<(), Failure> {
     for (index, (path, text, mode)) in files.iter().enumerate() {
         if let Err(failure) = create(path, text, *mode) {
-            // What cannot be taken back is told by the next attempt, which finds it in its way.
+            // If a file cannot be removed, the next attempt finds it and reports it.
             files.iter().take(index).for_each(|(path, ..)| drop(fs::remove_file(path)));
             return Err(failure);
         }

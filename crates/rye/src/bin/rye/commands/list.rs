@@ -9,7 +9,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{self, Answer};
 use crate::refused;
-use crate::table::{aligned, is_signed, titled};
+use crate::table::{align, is_signed, title_of};
 
 /// List the items of all spaces, each verified, without those that are shadowed
 #[derive(Debug, Args)]
@@ -30,7 +30,8 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
         [] => *kind != ItemKind::Config,
         kinds => kinds.contains(kind),
     };
-    let (mut items, mut problems) = (Vec::new(), Vec::new());
+    let mut items = Vec::new();
+    let mut problems = Vec::new();
     for kind in ItemKind::ALL.into_iter().filter(wanted) {
         let (described, found) = rye.library().describe(kind);
         items.extend(described.into_iter().map(|described| (kind, described)));
@@ -43,7 +44,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
         answer.with("problems", problems.len()).fine_if(is_whole).print();
     } else {
         let rows: Vec<_> = items.iter().map(|(kind, item)| columns(*kind, item)).collect();
-        aligned(&rows).for_each(|line| println!("{line}"));
+        align(&rows).for_each(|line| println!("{line}"));
         let of_items = items.into_iter().filter_map(|(_, described)| described.summary.err());
         refused::warn(&of_items.chain(problems).collect::<Vec<_>>(), "usable");
     }
@@ -53,7 +54,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
 fn columns(kind: ItemKind, described: &Described) -> [String; 4] {
     let Listed { id, location, .. } = &described.listed;
     let title = match &described.summary {
-        Ok(item) => titled(item.content.value(), item),
+        Ok(item) => title_of(item.content.value(), item),
         Err(_) => "(refused)".to_owned(),
     };
     [kind.to_string(), id.to_string(), location.space.to_string(), title]

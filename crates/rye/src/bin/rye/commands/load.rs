@@ -22,7 +22,7 @@ use crate::output::{self, Answer};
 pub(crate) struct Arguments {
     /// The item id, such as `notes/index`
     id: ItemId,
-    /// What is one word too many
+    /// Further words, which are an error
     #[arg(hide = true)]
     more: Vec<String>,
     /// The kind of item [possible values: directive, knowledge, tool, config]; default: the one kind that has the id
@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
     Ok(Exit::Fine)
 }
 
-/// Whoever names the kind as a word of its own learns how it is said.
+/// Returns an error for further words, with advice if one of them is a kind.
 fn one_id(arguments: &Arguments) -> Result<(), Failure> {
     let Some(more) = arguments.more.first() else { return Ok(()) };
     let how = match arguments.id.as_str().parse::<ItemKind>() {
@@ -61,13 +61,14 @@ fn one_id(arguments: &Arguments) -> Result<(), Failure> {
     Err(Failure::usage(format!("`rye load` takes one id, and `{more}` is one more; {how}")))
 }
 
-/// The one kind that has the id; two have to be told apart by whoever asks.
+/// Returns the only kind that has the id. If there are several, the caller must choose.
 fn kind_of(rye: &Rye, id: &ItemId) -> Result<ItemKind, Failure> {
-    let (mut kinds, mut missing) = (Vec::new(), Vec::new());
+    let mut kinds = Vec::new();
+    let mut missing = Vec::new();
     for kind in ItemKind::ALL {
         match rye.library().locate(kind, id) {
             Err(error @ ResolveError::NotFound { .. }) => missing.push(error),
-            // What cannot be told apart, or not looked at, is for loading to tell.
+            // Other errors are reported by the load.
             Ok(_) | Err(_) => kinds.push(kind),
         }
     }

@@ -9,14 +9,14 @@ use rye::resolve::{ItemId, ItemKind, ResolveError, Space};
 use rye::{Checked, Checker, Lock, LockError, LockReport, PlanRequest, PrepareError, Rye};
 use serde_json::{Value, json};
 
-use crate::directive::named;
+use crate::directive::resolve_directive;
 use crate::environment::{Environment, read_text};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::files;
 use crate::output::{self, Answer};
 
-/// Write down what directives are made of, so that `rye check --locked` finds every change
+/// Record the parts of directives, so that `rye check --locked` finds every change
 #[derive(Debug, Args)]
 #[command(
     after_help = "Writes `.ai/rye.lock`: for each directive the digests and signers of its items and of the configuration that \
@@ -43,7 +43,8 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
     if !arguments.servers.is_empty() {
         return lock_servers(&arguments.servers, environment);
     }
-    let (path, rye) = (path(environment)?, environment.rye()?);
+    let path = path(environment)?;
+    let rye = environment.rye()?;
     let mut before = Lock::default();
     let (mut lock, ids, mut refused) = match arguments.directives.as_slice() {
         [] => {
@@ -52,11 +53,12 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
             (Lock::of_project().with_servers_of(&before), ids, refused)
         }
         directives => {
-            let ids = directives.iter().map(|directive| named(directive, &rye, environment));
+            let ids =
+                directives.iter().map(|directive| resolve_directive(directive, &rye, environment));
             let ids: Vec<ItemId> = ids.collect::<Result<_, _>>()?;
             let is_written =
                 |error: &LockError| matches!(error, LockError::Edited { id } if ids.contains(id));
-            (salvaged_but(&path, is_written)?.0, ids, Vec::new())
+            (salvage_except(&path, is_written)?.0, ids, Vec::new())
         }
     };
     let checker = rye.checker();
@@ -67,7 +69,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
             Err(failure) => refused.push((Some(id), failure)),
         }
     }
-    // What is refused now is held against what was reviewed until it is locked again.
+    // A refused directive stays compared with its reviewed state until it is locked again.
     refused.iter().filter_map(|(id, _)| id.as_ref()).for_each(|id| lock.keep(id, &before));
     if lock.directives().next().is_none() && refused.is_empty() {
         let message = "the project has no directive to lock; `rye new directive NAME` writes one";
@@ -85,7 +87,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
     })
 }
 
-/// Takes one directive down, unless it cannot be read or has what `rye check` calls an error.
+/// Locks a directive. Refuses it if it cannot be read or has an error of `rye check`.
 fn lock_directive(
     lock: &mut Lock,
     id: &ItemId,
@@ -105,7 +107,7 @@ fn lock_directive(
     lock.insert(&explained).map_err(|error| Failure::of(&error, Exit::Failed))
 }
 
-/// A directive that is not locked and the reason; no id where a file has none.
+/// A directive that was not locked, with the reason. A file may have no id.
 type Refused = (Option<ItemId>, Failure);
 
 fn tell(path: &Path, locked: &[ItemId], refused: &[Refused], environment: &Environment) {
@@ -125,35 +127,36 @@ fn tell(path: &Path, locked: &[ItemId], refused: &[Refused], environment: &Envir
     }
     let not =
         if refused.is_empty() { String::new() } else { format!(", {} refused", refused.len()) };
-    let (all, path) = (output::counted(locked.len(), "directive"), path.display());
+    let all = output::counted(locked.len(), "directive");
+    let path = path.display();
     match locked {
         [] => println!("{all} locked{not}; {path} is not written"),
         _ => println!("{all} locked{not} in {path}"),
     }
 }
 
-/// The lock that is written again. One that cannot be read is what this command mends; then no server is accepted any more,
-/// and that is said.
+/// Returns the lock that is rewritten. If it cannot be read, this command repairs it. Then the accepted
+/// servers are lost, and a warning says so.
 fn old_lock(path: &Path) -> Lock {
-    salvaged(path).unwrap_or_else(|failure| {
+    salvage(path).unwrap_or_else(|failure| {
         output::warnings(&[format!("what MCP servers offer is not locked any more: {failure}")]);
         Lock::default()
     })
 }
 
-/// The lock without what was edited in it by hand, which is named; an empty one where there is none. Who writes a damaged part
-/// again must not be kept from it by the damage.
-pub(crate) fn salvaged(path: &Path) -> Result<Lock, Failure> {
-    read_salvaged(path).map(|(lock, _)| lock)
+/// Returns the lock without its parts that were edited by hand, which are reported. Returns an empty lock if
+/// there is none. Damage must not prevent the command that repairs it.
+pub(crate) fn salvage(path: &Path) -> Result<Lock, Failure> {
+    read_and_salvage(path).map(|(lock, _)| lock)
 }
 
-/// The same for who writes some parts again: refused where others were edited, which would be locked no more although nobody
-/// looked at them.
-fn salvaged_but(
+/// Returns the lock for a command that rewrites some parts. It fails if other parts were edited, because they
+/// would leave the lock without a review.
+fn salvage_except(
     path: &Path,
     is_written: impl Fn(&LockError) -> bool,
 ) -> Result<(Lock, Vec<LockError>), Failure> {
-    let (lock, damaged) = read_salvaged(path)?;
+    let (lock, damaged) = read_and_salvage(path)?;
     if damaged.iter().all(is_written) {
         return Ok((lock, damaged));
     }
@@ -161,7 +164,7 @@ fn salvaged_but(
     Err(Failure::failed(format!("{message}; write all of them again with {}", mending(&damaged))))
 }
 
-fn read_salvaged(path: &Path) -> Result<(Lock, Vec<LockError>), Failure> {
+fn read_and_salvage(path: &Path) -> Result<(Lock, Vec<LockError>), Failure> {
     if !path.exists() {
         return Ok((Lock::default(), Vec::new()));
     }
@@ -172,10 +175,11 @@ fn read_salvaged(path: &Path) -> Result<(Lock, Vec<LockError>), Failure> {
     Ok((lock, damaged))
 }
 
-/// The commands that write everything again that was edited. One that writes directives drops servers that were edited, and the
-/// other way round; `rye lock` of the whole project alone goes on then.
+/// Returns the commands that rewrite all edited parts. A command that writes directives drops edited servers,
+/// and the other way round. In that case, `rye lock` of the whole project is needed again.
 fn mending(damaged: &[LockError]) -> String {
-    let (mut directives, mut servers) = (String::new(), String::new());
+    let mut directives = String::new();
+    let mut servers = String::new();
     for error in damaged {
         match error {
             LockError::Edited { id } => directives.push_str(&format!(" {id}")),
@@ -190,26 +194,28 @@ fn mending(damaged: &[LockError]) -> String {
     }
 }
 
-/// What is locked of servers, for who looks at them.
+/// Returns the locked servers, for reading.
 #[cfg(feature = "mcp")]
 pub(crate) fn of_servers(environment: &Environment) -> Result<Lock, Failure> {
-    salvaged(&path(environment)?)
+    salvage(&path(environment)?)
 }
 
-/// The lock, or an empty one where there is none.
+/// Returns the lock, or an empty one if there is none.
 #[cfg(feature = "mcp")]
 fn read_if_any(environment: &Environment) -> Result<Lock, Failure> {
     let path = path(environment)?;
     if path.exists() { read(&path) } else { Ok(Lock::default()) }
 }
 
-/// Accepts what servers offer, one after the other; what was written for one stays when the next cannot be asked.
+/// Accepts the tools of servers, one server after the other. If a later server fails, the earlier ones stay
+/// accepted.
 #[cfg(feature = "mcp")]
 fn lock_servers(servers: &[String], environment: &Environment) -> Result<Exit, Failure> {
-    let (path, rye) = (path(environment)?, environment.rye()?);
+    let path = path(environment)?;
+    let rye = environment.rye()?;
     let names = |server: &str, error: &LockError| matches!(error, LockError::EditedServer { server: edited } if edited == server);
     let (mut lock, mut damaged) =
-        salvaged_but(&path, |error| servers.iter().any(|it| names(it, error)))?;
+        salvage_except(&path, |error| servers.iter().any(|it| names(it, error)))?;
     let mut rows = Vec::new();
     for server in servers {
         let offered = super::mcp::server_tools(&rye, server)?;
@@ -224,7 +230,7 @@ fn lock_servers(servers: &[String], environment: &Environment) -> Result<Exit, F
         rows.push(json!({ "server": server, "tools": offered.tools.len(), "changes": told }));
         lock.insert_server(server, offered.set);
         damaged.retain(|error| !names(server, error));
-        // Until then the file still says that more than this was edited.
+        // Until then, the file still lists further edits.
         if damaged.is_empty() {
             files::write(&path, &lock.to_string())?;
         }
@@ -235,7 +241,7 @@ fn lock_servers(servers: &[String], environment: &Environment) -> Result<Exit, F
     Ok(Exit::Fine)
 }
 
-/// What changed in a server, with the texts before and after.
+/// Prints the changes of a server, with the texts before and after.
 #[cfg(feature = "mcp")]
 pub(crate) fn print_changes(changes: &[ServerChange]) {
     for change in changes {
@@ -246,7 +252,7 @@ pub(crate) fn print_changes(changes: &[ServerChange]) {
     }
 }
 
-/// `rye check --locked --servers`: starts the servers that are locked and tells what they do not offer as it was.
+/// `rye check --locked --servers`: starts the locked servers and prints the differences of their tools.
 #[cfg(feature = "mcp")]
 pub(crate) fn check_servers(environment: &Environment) -> Result<Exit, Failure> {
     let rye = environment.rye()?;
@@ -287,20 +293,21 @@ pub(crate) fn check_servers(environment: &Environment) -> Result<Exit, Failure> 
     Ok(if all_fine { Exit::Fine } else { Exit::Failed })
 }
 
-/// A project held against its lock, for `rye check --locked`.
+/// The comparison of a project with its lock, for `rye check --locked`.
 pub(crate) struct Held {
     path: PathBuf,
     text: String,
     reports: Vec<(ItemId, Result<LockReport, PrepareError>)>,
-    /// The directives of the project that the lock should hold and does not.
+    /// The directives of the project that are missing in the lock.
     missing: Vec<ItemId>,
-    /// The reason for which nothing can be held against the lock.
+    /// The reason why a comparison is not possible.
     fault: Option<String>,
 }
 
 impl Held {
     pub(crate) fn of(environment: &Environment) -> Result<Self, Failure> {
-        let (path, rye) = (path(environment)?, environment.rye()?);
+        let path = path(environment)?;
+        let rye = environment.rye()?;
         let (text, read) = match path.exists() {
             false => {
                 let message = format!("`{}` is not there; `rye lock` writes it", path.display());
@@ -326,7 +333,7 @@ impl Held {
         Ok(Self { path, text, reports, missing, fault })
     }
 
-    /// Returns `true` if something is locked and everything is as it was.
+    /// Returns `true` if something is locked and nothing has changed.
     pub(crate) fn is_fine(&self) -> bool {
         self.n_changed() == 0 && self.missing.is_empty() && self.fault.is_none()
     }
@@ -347,21 +354,22 @@ impl Held {
             return println!("{}", output::line(fault));
         }
         let all = output::counted(self.reports.len(), "directive");
-        let (changed, missing) = (self.n_changed(), self.missing.len());
+        let changed = self.n_changed();
+        let missing = self.missing.len();
         let fine = self.reports.len() - changed;
         let new = if missing == 0 { String::new() } else { format!(", {missing} new") };
         println!("{all} locked: {fine} as locked, {changed} changed{new}");
     }
 
-    /// The reports as data for programs.
+    /// Returns the reports as JSON.
     pub(crate) fn rows(&self) -> impl Iterator<Item = Value> {
         let rows = self.reports.iter().map(|(id, report)| row(id, report));
         let fault = self.fault.iter();
         let fault = fault.map(|fault| json!({ "directive": null, "ok": false, "error": fault }));
-        rows.chain(self.missing.iter().map(unlocked)).chain(fault)
+        rows.chain(self.missing.iter().map(missing_row)).chain(fault)
     }
 
-    /// What differs, as findings of the lock's file.
+    /// Returns the differences as findings in the file of the lock.
     pub(crate) fn to_checked(&self) -> Checked {
         let changed = self.reports.iter().filter_map(|(id, report)| match report {
             Ok(report) if report.is_empty() => None,
@@ -387,7 +395,7 @@ const NOTHING_LOCKED: &str =
 
 const NOT_LOCKED: &str = "is not in the lock of the whole project; `rye lock` adds it";
 
-fn unlocked(id: &ItemId) -> Value {
+fn missing_row(id: &ItemId) -> Value {
     json!({ "directive": id.as_str(), "ok": false, "error": NOT_LOCKED })
 }
 
@@ -425,8 +433,8 @@ fn read(path: &Path) -> Result<Lock, Failure> {
     read_text(path)?.parse().map_err(|error| Failure::of(&error, Exit::Failed))
 }
 
-/// The directives of the project itself, and what keeps others from being asked for; a lock of what every project has in
-/// common would change with the program.
+/// Returns the directives of the project itself, and those that are refused. Directives of other spaces are
+/// not locked by default, because they would change the lock with the program.
 fn own(rye: &Rye) -> (Vec<ItemId>, Vec<Refused>) {
     let survey = rye.library().survey(ItemKind::Directive);
     let own = survey.items.into_iter().filter(|listed| listed.location.space == Space::Project);

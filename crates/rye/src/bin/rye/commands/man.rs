@@ -28,7 +28,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Exit, Failure> {
     let mut program = Cli::command();
-    // Only then does each command know its whole name, and what every command understands.
+    // After the build, each command knows its full name and the global options.
     program.build();
     let Some(folder) = &arguments.folder else {
         let (_, page) = page(&program);
@@ -60,7 +60,7 @@ fn write(command: &Command, folder: &Path, names: &mut Vec<String>) -> Result<()
     command.get_subcommands().try_for_each(|below| write(below, folder, names))
 }
 
-/// The file name of a command's page, and the page.
+/// Returns the file name and the text of a command's page.
 fn page(command: &Command) -> (String, Vec<u8>) {
     let man = Man::new(command.clone()).source(concat!("rye ", env!("CARGO_PKG_VERSION")));
     let mut page = Vec::new();

@@ -18,7 +18,7 @@ use rye::{
     reading,
 };
 
-use super::run::{Variables, random, told_to_stop};
+use super::run::{Variables, random, stop_signal};
 use crate::clock::SystemClock;
 use crate::environment::Environment;
 use crate::exit::Exit;
@@ -186,7 +186,7 @@ fn notice(grant: &Grant, environment: &Environment) -> Result<Option<String>, Fa
 
 async fn over_pipes(server: McpServer) -> Result<(), ServeError> {
     let (read, write) = rmcp::transport::io::stdio_pipes();
-    server.serve(read, write, told_to_stop()).await
+    server.serve(read, write, stop_signal()).await
 }
 
 async fn over_http(
@@ -199,7 +199,7 @@ async fn over_http(
     }
     let listener = tokio::net::TcpListener::bind(address).await?;
     eprintln!("listening at http://{}/mcp", listener.local_addr()?);
-    server.serve_http(listener, options, told_to_stop()).await
+    server.serve_http(listener, options, stop_signal()).await
 }
 
 /// Warnings of patterns that cover nothing, which are often mistyped.

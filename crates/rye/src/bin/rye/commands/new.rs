@@ -59,7 +59,7 @@ pub(crate) struct NewNamed {
 
 #[derive(Debug, Args)]
 pub(crate) struct NewConfig {
-    /// Which configuration, by the name of its schema
+    /// The configuration, by the name of its schema
     #[arg(value_parser = PossibleValuesParser::new(DRAFTED_CONFIGS))]
     name: String,
 }
@@ -77,7 +77,8 @@ pub(crate) struct NewTool {
 pub(crate) struct NewDirective {
     #[command(flatten)]
     new: New,
-    /// How much work it is: its limits, from `config/agent/resilience.yaml`, and its model's tier follow from that
+    /// The amount of work: its limits, from `config/agent/resilience.yaml`, and its model's tier follow from
+    /// that
     #[arg(long, value_name = "CLASS", value_parser = complexity())]
     complexity: Option<Complexity>,
 }
@@ -94,11 +95,11 @@ pub(crate) struct New {
 }
 
 pub(crate) fn run(command: &Command, environment: &Environment) -> Result<Exit, Failure> {
-    let draft = drafted(command, environment)?;
+    let draft = draft_of(command, environment)?;
     let path = environment.project()?.join(".ai").join(&draft.path);
     let (kind, id) = place(&path).expect("because a draft belongs into a folder of items");
     refuse_links(&path)?;
-    refuse_twins(kind, &path).map_err(|failure| advised(command, failure))?;
+    refuse_twins(kind, &path).map_err(|failure| add_advice(command, failure))?;
     write(&path, &draft.text)?;
     if environment.json() {
         let row = json!({ "kind": kind.as_str(), "id": id.as_str(), "path": output::path(&path) });
@@ -111,7 +112,7 @@ pub(crate) fn run(command: &Command, environment: &Environment) -> Result<Exit, 
     Ok(Exit::Fine)
 }
 
-fn drafted(command: &Command, environment: &Environment) -> Result<Draft, Failure> {
+fn draft_of(command: &Command, environment: &Environment) -> Result<Draft, Failure> {
     let of_kind = |kind, id| draft(kind, id).expect("because the kind has a template");
     Ok(match command {
         Command::Directive(NewDirective { new, complexity: Some(class) }) => {
@@ -131,7 +132,7 @@ fn drafted(command: &Command, environment: &Environment) -> Result<Draft, Failur
     })
 }
 
-/// Refuses a name with folders, which neither a provider nor a hook has.
+/// Refuses a name with folders, which is invalid for providers and hooks.
 fn one_word(name: &ItemId) -> Result<&ItemId, Failure> {
     match name.folder() {
         None => Ok(name),
@@ -141,8 +142,8 @@ fn one_word(name: &ItemId) -> Result<&ItemId, Failure> {
     }
 }
 
-/// Says what to do where the file is there already and holds more than one thing.
-fn advised(command: &Command, failure: Failure) -> Failure {
+/// Adds advice for an existing file that can hold several entries.
+fn add_advice(command: &Command, failure: Failure) -> Failure {
     match command {
         Command::Hook(_) => {
             failure.or_else("add the hook to its list, which `rye schema hooks` describes")
@@ -151,7 +152,8 @@ fn advised(command: &Command, failure: Failure) -> Failure {
     }
 }
 
-/// Two files of one id would be ambiguous (SPEC 1.4), so a file with another extension counts too.
+/// Refuses an existing file with the same id and another extension, because they would be ambiguous (SPEC
+/// 1.4).
 fn refuse_twins(kind: ItemKind, path: &Path) -> Result<(), Failure> {
     let twins =
         kind.extensions().iter().map(|extension| path.with_file_name(twin(path, extension)));
@@ -163,7 +165,7 @@ fn refuse_twins(kind: ItemKind, path: &Path) -> Result<(), Failure> {
     }
 }
 
-/// The file name with another extension; an id may hold dots, so the last one is what is replaced.
+/// Returns the file name with another extension. Only the last dot counts, because an id may contain dots.
 fn twin(path: &Path, extension: &str) -> PathBuf {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     PathBuf::from(format!("{stem}.{extension}"))

@@ -6,7 +6,7 @@ use rye::resolve::ItemId;
 use rye::{Placing, PlanRequest, ProviderChoice, RenderRequest, Rendered, Rye};
 use serde_json::json;
 
-use crate::directive::named;
+use crate::directive::resolve_directive;
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -16,7 +16,7 @@ use crate::output::{self, Answer};
 /// Print the exact prompt of a directive without running it
 #[derive(Debug, Args)]
 #[command(
-    after_help = "On a terminal, characters that nobody would see are spelled out, such as \\u{202e}; a file or a pipe gets \
+    after_help = "On a terminal, hidden characters are spelled out, such as \\u{202e}; a file or a pipe gets \
                   every byte as it is.\n\n\
                   Examples:\n  rye render notes/index --input folder=notes\n  rye render notes/index --template\n  \
                         rye render .ai/directives/notes/index.md --json\n  \
@@ -30,7 +30,8 @@ pub(crate) struct Arguments {
     /// Leave the placeholders as written; needs no inputs, and prints the directive prompt alone
     #[arg(long, conflicts_with = "inputs")]
     template: bool,
-    /// How outputs are asked for [possible values: call, block, tool]; default: `call`, or what the provider is set to
+    /// The form of the request for outputs [possible values: call, block, tool]; default: `call`, or what the
+    /// provider is set to
     #[arg(long, value_name = "STYLE")]
     returns: Option<ReturnStyle>,
     /// Print the exact body of the first request to this provider, with tools and system template; sends nothing and
@@ -47,7 +48,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Exit, Failure> {
     let rye = environment.rye_as(arguments.strict)?;
-    let id = named(&arguments.directive, &rye, environment)?;
+    let id = resolve_directive(&arguments.directive, &rye, environment)?;
     if arguments.template {
         let template = rye.template(&id, arguments.returns.unwrap_or_default())?;
         output::warnings(&template.warnings);
@@ -69,7 +70,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
     Ok(Exit::Fine)
 }
 
-/// The body that a run would send first, which needs no key.
+/// Prints the body of the first request of a run. No key is needed.
 fn first_request(
     id: ItemId,
     provider: &str,

@@ -69,7 +69,7 @@ pub(crate) struct Approve {
     always: bool,
 }
 
-/// The thread that a decision is about, and what follows it.
+/// The thread of a decision, and the action after it.
 #[derive(Debug, Args)]
 struct Decided {
     #[command(flatten)]
@@ -149,13 +149,14 @@ fn decide(
     environment: &Environment,
 ) -> Result<Exit, Failure> {
     let thread = &decided.thread.resolve(environment)?;
-    let (cancel, clock) = (Cancel::new(), SystemClock::new());
+    let cancel = Cancel::new();
+    let clock = SystemClock::new();
     let host = host(&clock, &cancel, environment)?;
     let rye = environment.rye()?;
     let request = rye.decide(thread, decision, &host)?;
     let first = rye.first_of_tree(thread)?;
     if environment.json() && decided.resume {
-        // The report of the run that follows is the one value.
+        // The report of the resumed run is the only JSON value.
     } else if environment.json() {
         let row = json!({
             "thread": thread.as_str(),
@@ -187,7 +188,8 @@ fn decide(
 
 pub(crate) fn cancel(arguments: &End, environment: &Environment) -> Result<Exit, Failure> {
     let thread = &arguments.thread.resolve(environment)?;
-    let (cancel, clock) = (Cancel::new(), SystemClock::new());
+    let cancel = Cancel::new();
+    let clock = SystemClock::new();
     let host = host(&clock, &cancel, environment)?;
     let cancelled = environment.rye()?.cancel(thread, &host)?;
     if environment.json() {

@@ -56,7 +56,7 @@ fn tell_programs(thread: &ThreadId, replayed: &Replayed) {
     Answer::one("threads", row).fine_if(replayed.divergence.is_none()).print();
 }
 
-/// A replay is of one thread; what it means for those around it.
+/// Reports the consequences of the replay for the parent and the children.
 fn tell_of_family(thread: &ThreadId, rye: &Rye) -> Result<(), Failure> {
     let Some(threads) = rye.threads() else { return Ok(()) };
     let reading =

@@ -19,7 +19,7 @@ use serde_json::Value;
 
 use super::approval::{in_short, text_to_sign};
 use crate::clock::SystemClock;
-use crate::directive::{id_of, is_there, named as named_directive};
+use crate::directive::{id_of, is_there, resolve_directive};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -28,13 +28,13 @@ use crate::key_store::signing_key_if_any;
 use crate::output::{self, Answer};
 use crate::stream::{self, Telling, Watch};
 #[cfg(feature = "otel")]
-use crate::telemetry::exported;
+use crate::telemetry::with_export;
 
 /// Run a directive to its end and print its outputs
 #[derive(Debug, Args)]
 #[command(
     after_help = "Exits with 3 when the run fails because trust or permission stood against it, with 4 when a call waits for \
-                        approval and nobody is there to ask, and with 5 when a limit or the budget ended it. Ctrl-C stops the \
+                        approval and there is no terminal to ask on, and with 5 when a limit or the budget ended it. Ctrl-C stops the \
                         thread so that `rye resume` goes on with it.\n\n\
                         With `--json`, each line is an object while it happens: `stream_start`, then the records of the \
                         transcript as they are written, and `result` or `error` last. `rye schema run_stream` describes \
@@ -48,13 +48,13 @@ pub(crate) struct Arguments {
     directive: String,
     #[command(flatten)]
     given: Given,
-    /// Who answers: the name of a provider's configuration, or `steps` for no model at all
+    /// The provider: the name of its configuration, or `steps` for no model at all
     #[arg(long, value_name = "NAME", help_heading = "Model")]
     provider: Option<String>,
     /// A model of that provider, instead of the one that the directive asks for
     #[arg(long, value_name = "ID", help_heading = "Model")]
     model: Option<String>,
-    /// How outputs are asked for [possible values: call, block, tool]
+    /// The form of the request for outputs [possible values: call, block, tool]
     #[arg(long, value_name = "STYLE", help_heading = "Model")]
     returns: Option<ReturnStyle>,
     /// At most this many requests to the model
@@ -117,14 +117,14 @@ pub(crate) fn run(arguments: Arguments, environment: &Environment) -> Result<Exi
         let recorded = record_failure(project, &request, &host, &failure.to_string());
         failure.of_thread(&request.thread, recorded)
     })?;
-    // A file must be the one that its id means.
-    named_directive(&named, &rye, environment)?;
+    // A file must be the one that its id refers to.
+    resolve_directive(&named, &rye, environment)?;
     let report = with_signals(&cancel, rye.run(request, host))?;
     let report = report.map_err(|error| with_other_providers(error, &rye))?;
     Ok(tell(&report, &watch, environment))
 }
 
-/// Who has no key for the provider may have one for another.
+/// Adds the other providers with a key to the error of a missing key.
 fn with_other_providers(error: RunError, rye: &Rye) -> Failure {
     let lacks_key = match &error {
         RunError::Prepare { source, .. } => matches!(
@@ -148,7 +148,7 @@ fn with_other_providers(error: RunError, rye: &Rye) -> Failure {
 
 /// Runs to the end, or until a signal stops the thread.
 pub(super) fn with_signals<T>(cancel: &Cancel, run: impl Future<Output = T>) -> Result<T, Failure> {
-    // What the run tells of itself is whole once its runtime is gone.
+    // The telemetry of the run is complete once its runtime is dropped.
     let run = || {
         let runtime = tokio::runtime::Runtime::new()
             .map_err(|error| Failure::failed(format!("cannot start: {error}")))?;
@@ -157,12 +157,12 @@ pub(super) fn with_signals<T>(cancel: &Cancel, run: impl Future<Output = T>) -> 
             run.await
         }))
     };
-    output::interrupting(cancel, || exported(run))
+    output::interrupting(cancel, || with_export(run))
 }
 
-/// Nobody is told where the feature `otel` is not there.
+/// Exports nothing without the feature `otel`.
 #[cfg(not(feature = "otel"))]
-fn exported<T>(work: impl FnOnce() -> T) -> T {
+fn with_export<T>(work: impl FnOnce() -> T) -> T {
     work()
 }
 
@@ -189,7 +189,7 @@ fn request(
     Ok((request, arguments.telling))
 }
 
-/// The keys of providers, from the variables that their configurations name.
+/// The API keys of providers, from the variables in their configurations.
 pub(super) struct Variables;
 
 impl Secrets for Variables {
@@ -202,7 +202,7 @@ impl Secrets for Variables {
     }
 }
 
-/// Asks on the terminal, where there is one and somebody reads along.
+/// An approver that asks on the terminal, if there is one and output is shown.
 pub(super) struct Prompt {
     is_shown: bool,
 }
@@ -226,7 +226,7 @@ impl Approver for Prompt {
         }
         let (why, question) = match request.reason {
             ApprovalReason::Interrupted => ("It began before and may have happened. ", "Run it?"),
-            ApprovalReason::Escalated => ("A hook wants somebody to decide. ", "Go on?"),
+            ApprovalReason::Escalated => ("A hook asks for a decision. ", "Go on?"),
             _ => ("", "Run it?"),
         };
         let may_always = !request.covers.is_empty();
@@ -236,7 +236,7 @@ impl Approver for Prompt {
             request.item_id
         );
         let (answer, answered) = tokio::sync::oneshot::channel();
-        // A thread of its own, because nothing can be read from a terminal without waiting.
+        // A separate thread, because reading from a terminal blocks.
         std::thread::spawn(move || {
             let mut line = String::new();
             let read = std::io::stdin().read_line(&mut line);
@@ -257,17 +257,17 @@ pub(super) fn random() -> u64 {
     high ^ low
 }
 
-/// The first signal stops the thread where somebody can go on with it; a second one ends the program at once.
+/// Stops the thread at the first signal, so that it can be resumed. The second signal ends the program.
 async fn interrupt_on_signal(cancel: Cancel) {
-    told_to_stop().await;
+    stop_signal().await;
     cancel.interrupt();
-    told_to_stop().await;
+    stop_signal().await;
     #[expect(clippy::exit, reason = "the operator insists")]
     std::process::exit(130);
 }
 
-/// Waits for Ctrl-C, or for the signal by which a system ends its programs; forever where neither can be heard.
-pub(super) async fn told_to_stop() {
+/// Waits for Ctrl-C or a termination signal. It waits for ever if neither can be received.
+pub(super) async fn stop_signal() {
     let interrupted = async {
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;
@@ -275,12 +275,12 @@ pub(super) async fn told_to_stop() {
     };
     tokio::select! {
         () = interrupted => {}
-        () = terminated() => {}
+        () = terminate_signal() => {}
     }
 }
 
 #[cfg(unix)]
-async fn terminated() {
+async fn terminate_signal() {
     use tokio::signal::unix::{SignalKind, signal};
     match signal(SignalKind::terminate()) {
         Ok(mut signals) => drop(signals.recv().await),
@@ -289,7 +289,7 @@ async fn terminated() {
 }
 
 #[cfg(not(unix))]
-async fn terminated() {
+async fn terminate_signal() {
     std::future::pending().await
 }
 
@@ -308,14 +308,14 @@ pub(super) fn tell(report: &RunReport, watch: &Watch, environment: &Environment)
             None => tell_result(&report.outcome, watch),
         }
     }
-    // Whom the result did not reach is to know where the thread stands.
+    // If the output was lost, the state of the thread is reported on standard error.
     if output::is_lost() || !environment.json() {
         tell_end(report);
     }
     if output::is_lost() { Exit::Failed } else { exit(report) }
 }
 
-/// Prints what the tool of `rye call` gave back; what it says of a failure is told with the end.
+/// Prints the result of the tool of `rye call`. A failure is reported at the end.
 fn tell_call(report: &RunReport) {
     let called = report.called.as_ref().filter(|called| !called.is_error);
     match called.map(|called| &called.content) {
@@ -325,7 +325,7 @@ fn tell_call(report: &RunReport) {
     }
 }
 
-/// Prints the outputs, or the last text unless the same terminal shows it already.
+/// Prints the outputs, or the last text unless the same terminal already shows it.
 fn tell_result(outcome: &Outcome, watch: &Watch) {
     let is_shown = output::is_terminal() && watch.shows(&outcome.text);
     match &outcome.outputs {
@@ -371,7 +371,7 @@ fn tell_end(report: &RunReport) {
     [next(report), above(report)].iter().flatten().for_each(|line| eprintln!("{line}"));
 }
 
-/// What somebody can do about a thread that has not ended.
+/// Returns the next command for a thread that has not ended.
 fn next(report: &RunReport) -> Option<String> {
     let thread = &report.thread;
     match (report.outcome.state, &report.outcome.asked) {
@@ -381,7 +381,7 @@ fn next(report: &RunReport) -> Option<String> {
             request.item_id,
             in_short(request),
             look = look_at_text(request),
-            // It may be a child that waits.
+            // A child may be waiting.
             asking = request.thread,
         )),
         (ThreadState::Running, _) => Some(format!("stopped; go on with `rye resume {thread}`")),
@@ -389,16 +389,17 @@ fn next(report: &RunReport) -> Option<String> {
     }
 }
 
-/// Where the text is shown that a call has signed.
+/// Returns the command that shows the text to sign.
 fn look_at_text(request: &ApprovalRequest) -> String {
     let look = || format!("`rye threads show {}` shows the text; ", request.thread);
     text_to_sign(request).map_or_else(String::new, |_| look())
 }
 
-/// What becomes of a thread that went on alone although another one started it.
+/// Returns the consequence for the parent of a thread that was resumed alone.
 fn above(report: &RunReport) -> Option<String> {
     let parent = report.parent.as_ref()?;
-    let (thread, has_ended) = (&parent.thread, report.outcome.state.is_final());
+    let thread = &parent.thread;
+    let has_ended = report.outcome.state.is_final();
     Some(match (has_ended, parent.state.is_final()) {
         (true, false) => format!(
             "thread {thread}, which started it, takes its result when it goes on: `rye resume {thread}`"

@@ -10,7 +10,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{self, Answer};
 use crate::refused;
-use crate::table::{aligned, titled};
+use crate::table::{align, title_of};
 
 /// Find items by what they say, the best first
 #[derive(Debug, Args)]
@@ -21,7 +21,7 @@ use crate::table::{aligned, titled};
                   Examples:\n  rye search index notes\n  rye search '\"each note\"' --kind knowledge --json\n  rye search deploy --tag ops --limit 5"
 )]
 pub(crate) struct Arguments {
-    /// What to look for
+    /// The words to look for
     #[arg(required = true)]
     query: Vec<String>,
     /// Only this kind (may be given many times) [possible values: directive, knowledge, tool, config]; default: all
@@ -52,14 +52,15 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
     Ok(Exit::Fine)
 }
 
-/// The results as data for programs: the rows that MCP clients and threads get.
+/// Returns the results as JSON, in the rows that MCP clients and threads also get.
 fn answer(found: &Found) -> Answer {
     let mut value = found.to_json();
     let mut rows = |name: &str| match value[name].take() {
         Value::Array(rows) => rows,
         _ => Vec::new(),
     };
-    let (results, refused) = (rows("results"), rows("refused"));
+    let results = rows("results");
+    let refused = rows("refused");
     let n_refused = refused.len();
     let answer = Answer::of("results", results).beside("refused", refused);
     answer.with("matched", found.results.n_matched).with("refused", n_refused)
@@ -75,7 +76,7 @@ fn query(arguments: &Arguments) -> Result<SearchQuery, Failure> {
 
 fn print(results: &SearchResults, query: &SearchQuery) {
     let rows: Vec<[String; 5]> = results.hits.iter().map(columns).collect();
-    for (hit, line) in results.hits.iter().zip(aligned(&rows)) {
+    for (hit, line) in results.hits.iter().zip(align(&rows)) {
         println!("{line}");
         let preview = &hit.item.content.value().preview;
         let line = preview.line.map(|line| format!("{line}: ")).unwrap_or_default();
@@ -94,7 +95,7 @@ fn print(results: &SearchResults, query: &SearchQuery) {
 
 fn columns(hit: &SearchHit) -> [String; 5] {
     let item = &hit.item;
-    let title = titled(&item.content.value().summary, item);
+    let title = title_of(&item.content.value().summary, item);
     [
         item.kind.to_string(),
         item.id.to_string(),

@@ -8,7 +8,7 @@ use rye::sign::{Provenance, Timestamp, TrustDocument};
 use rye::{Rye, SignFileError, SignedFile, SigningStatus, directive_additions, place};
 use serde_json::{Value, json};
 
-use crate::directive::named as named_directive;
+use crate::directive::resolve_directive;
 use crate::environment::{Environment, read_text};
 use crate::excerpt::{Excerpt, rendered};
 use crate::exit::Exit;
@@ -77,17 +77,17 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
     } else {
         rows.iter().for_each(|row| row.print(arguments.dry_run, environment));
         let written = if arguments.dry_run { "; nothing is written" } else { "" };
-        println!("{}{written}", counted(&rows));
+        println!("{}{written}", totals(&rows));
     }
     warn_of_end(&key.public(), environment);
     Ok(if rows.iter().all(|row| row.outcome.is_ok()) { Exit::Fine } else { Exit::Failed })
 }
 
-/// Signs the directive that a run names with the operator's key, after what its signature lets it do was shown. What comes with
-/// the program needs no signature.
+/// Signs the directive of a run with the operator's key, after it shows what the signature permits. Items of
+/// the program need no signature.
 pub(super) fn sign_for_run(argument: &str, environment: &Environment) -> Result<(), Failure> {
     let rye = environment.rye()?;
-    let id = named_directive(argument, &rye, environment)?;
+    let id = resolve_directive(argument, &rye, environment)?;
     let winner = rye.library().locate(ItemKind::Directive, &id)?.winner;
     match winner.space {
         Space::Project | Space::User => {}
@@ -97,7 +97,9 @@ pub(super) fn sign_for_run(argument: &str, environment: &Environment) -> Result<
             return Err(SignFileError::ReadOnly { kind, id, space: winner.space }.into());
         }
     }
-    let (key, at, path) = (signing_key(environment)?, Environment::now(), winner.path);
+    let key = signing_key(environment)?;
+    let at = Environment::now();
+    let path = winner.path;
     let checker = rye.checker();
     let file = checker.preview_signature(&path, &key, at, false)?;
     if file.status == SigningStatus::Unchanged {
@@ -116,7 +118,7 @@ pub(super) fn sign_for_run(argument: &str, environment: &Environment) -> Result<
     Ok(())
 }
 
-/// The state of the signature that a new one replaces; `None` where there is none yet.
+/// Returns a description of the signature that is replaced, or `None` if there is none.
 fn replaced_signature(rye: &Rye, id: &ItemId) -> Option<String> {
     let replaced = match rye.library().directive(id) {
         Ok(item) => match item.content.provenance() {
@@ -132,7 +134,7 @@ fn replaced_signature(rye: &Rye, id: &ItemId) -> Option<String> {
     Some(format!("a new signature replaces {replaced}"))
 }
 
-/// A line for each thing that a directive adds to the threads that run it.
+/// Returns a line for each thing that a directive adds to its threads.
 fn added_lines(added: &Value) -> String {
     let row = |name: &str, part: &Value| -> String {
         let text = |member: &str| part[member].as_str().unwrap_or_default();
@@ -155,7 +157,7 @@ fn added_lines(added: &Value) -> String {
     if lines.is_empty() { "  nothing: it may call no tool\n".to_owned() } else { lines }
 }
 
-/// The rows as data for programs.
+/// Returns the rows as JSON.
 fn answer(rows: &[Row], is_dry: bool) -> Answer {
     let unchanged = rows.iter().filter(|row| row.is_unchanged()).count();
     let refused = rows.iter().filter(|row| row.outcome.is_err()).count();
@@ -165,8 +167,8 @@ fn answer(rows: &[Row], is_dry: bool) -> Answer {
     answer.with("dry_run", is_dry).fine_if(refused == 0)
 }
 
-/// Why a file that a folder or a pattern stands for is not signed: who signs a trust document vouches for its key, which
-/// nobody does in passing (SPEC 2.8).
+/// Returns the reason why a file is not signed that a folder or pattern includes. A signature on a trust
+/// document vouches for its key, so that it needs an explicit path (SPEC 2.8).
 fn refusal(path: &Path, named: &[PathBuf]) -> Option<String> {
     let is_toml = path.extension().is_some_and(|extension| extension == "toml");
     if !is_toml || named.iter().any(|name| name == path) || place(path).is_some() {
@@ -179,8 +181,8 @@ fn refusal(path: &Path, named: &[PathBuf]) -> Option<String> {
     )
 }
 
-/// What came of all of them; what was left alone is named where there is some.
-fn counted(rows: &[Row]) -> String {
+/// Returns the totals. Unchanged files are counted if there are any.
+fn totals(rows: &[Row]) -> String {
     let left_alone = rows.iter().filter(|row| row.is_unchanged()).count();
     let failed = rows.iter().filter(|row| row.outcome.is_err()).count();
     let signed = rows.len() - left_alone - failed;
@@ -195,7 +197,7 @@ struct Row {
     outcome: Result<SignedFile, Refusal>,
 }
 
-/// Why a file was not signed.
+/// The reason why a file was not signed.
 struct Refusal {
     message: String,
     excerpt: Option<Excerpt>,

@@ -84,7 +84,7 @@ pub(crate) enum Command {
 
 #[derive(Debug, Args)]
 pub(crate) struct List {
-    /// Only threads that stand like this (may be given many times)
+    /// Only threads in this state (may be given many times)
     #[arg(long, value_name = "STATE", value_parser = standing)]
     state: Vec<String>,
     /// Only threads of this directive (may be given many times)
@@ -92,7 +92,7 @@ pub(crate) struct List {
     directive: Vec<ItemId>,
 }
 
-/// Reads a state of a thread, or `stopped`: a thread that is running and that no process drives.
+/// Parses the state of a thread, or `stopped` for a running thread without an owner.
 fn standing(text: &str) -> Result<String, String> {
     if text == known::STOPPED || text.parse::<ThreadState>().is_ok() {
         return Ok(text.to_owned());
@@ -121,7 +121,7 @@ pub(crate) struct Show {
 }
 
 pub(crate) fn run(command: &Command, environment: &Environment) -> Result<Exit, Failure> {
-    let Some(known) = known(environment)? else {
+    let Some(known) = open_known(environment)? else {
         return match command {
             Command::List(_) | Command::Prune(_) => Ok(list::nothing(environment)),
             Command::Tree(tree) if !tree.thread.is_given() => Ok(list::nothing(environment)),
@@ -142,8 +142,8 @@ pub(crate) fn run(command: &Command, environment: &Environment) -> Result<Exit, 
     }
 }
 
-/// Returns the threads of the project, or `None` where none has run.
-fn known(environment: &Environment) -> Result<Option<Known>, Failure> {
+/// Returns the threads of the project, or `None` if there are none.
+fn open_known(environment: &Environment) -> Result<Option<Known>, Failure> {
     let threads = threads_folder(environment)?;
     refuse_linked_threads(&threads).map_err(|error| Failure::of(&error, Exit::Refused))?;
     Known::open(threads, environment)
@@ -151,7 +151,7 @@ fn known(environment: &Environment) -> Result<Option<Known>, Failure> {
 
 /// Returns the newest thread that no other thread started.
 pub(crate) fn newest_thread(environment: &Environment) -> Result<ThreadId, Failure> {
-    known(environment)?.ok_or_else(nothing)?.newest().cloned()
+    open_known(environment)?.ok_or_else(nothing)?.newest().cloned()
 }
 
 fn nothing() -> Failure {
@@ -160,18 +160,18 @@ fn nothing() -> Failure {
 
 const NONE: &str = "no thread has run in this project yet; `rye run` starts one";
 
-/// The threads of a project that have not ended and that nobody drives.
+/// The unfinished threads of a project without an owner.
 #[derive(Debug, Default)]
 pub(crate) struct LeftOpen {
-    /// Waiting for a decision, or for a thread below that does.
+    /// Threads that wait for a decision, directly or through a child.
     pub(crate) suspended: usize,
-    /// Interrupted, or left by a program that was killed.
+    /// Threads that were interrupted, or whose program was killed.
     pub(crate) stopped: usize,
-    /// Without a line in the list, and with a record that does not say how they stand.
+    /// Threads without an entry in the registry, whose record has no readable state.
     pub(crate) unreadable: usize,
 }
 
-/// Those of the list and those that only have a folder.
+/// Counts the unfinished threads, both in the registry and with a folder only.
 pub(crate) fn left_open(threads: PathBuf, environment: &Environment) -> Result<LeftOpen, Failure> {
     let mut open = LeftOpen::default();
     let Some(known) = Known::open(threads, environment)? else { return Ok(open) };

@@ -2,8 +2,8 @@
 
 mod add;
 mod change;
+mod listing;
 mod policy;
-mod told;
 
 use clap::Subcommand;
 use rye::resolve::{Space, TrustEntry, trust_entries};
@@ -13,7 +13,7 @@ use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// Say whose signatures count
+/// Manage the keys whose signatures count
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Add(add::Arguments),
@@ -28,7 +28,7 @@ pub(crate) enum Command {
     Policy(policy::Arguments),
 }
 
-/// One key.
+/// The argument of commands for one key.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Named {
     /// The key's id of 16 digits, or its fingerprint of 64
@@ -40,19 +40,19 @@ pub(crate) fn run(command: &Command, environment: &Environment) -> Result<Exit, 
     let known = || Known::read(environment);
     match command {
         Command::Add(arguments) => add::run(arguments, &known()?, environment),
-        Command::List => Ok(told::list(&known()?, environment)),
+        Command::List => Ok(listing::list(&known()?, environment)),
         Command::Show(named) => {
             let known = known()?;
-            told::show(&named.key_id, &known.require(&named.key_id)?, &known, environment)
+            listing::show(&named.key_id, &known.require(&named.key_id)?, &known, environment)
         }
         Command::Revoke(arguments) => change::revoke(arguments, &known()?, environment),
         Command::Remove(arguments) => change::remove(arguments, &known()?, environment),
-        // No trust document is read, which a program may have changed.
+        // Trust documents are not read, because a program may have changed them.
         Command::Policy(arguments) => policy::run(arguments, environment),
     }
 }
 
-/// Every trust document, and the keys that count because of them.
+/// All trust documents, and the keys that they make count.
 struct Known {
     store: TrustStore,
     entries: Vec<TrustEntry>,
@@ -67,7 +67,7 @@ impl Known {
         Ok(Self { store, entries })
     }
 
-    /// The documents of one key.
+    /// Returns the documents of a key.
     fn of(&self, key_id: &KeyId) -> Vec<&TrustEntry> {
         self.entries.iter().filter(|entry| entry.is_for(key_id)).collect()
     }
@@ -82,7 +82,7 @@ impl Known {
         Ok(entries)
     }
 
-    /// The one in the user space, which alone is written.
+    /// Returns the document in the user space. Only this one is ever written.
     fn of_user(&self, key_id: &KeyId) -> Option<&TrustEntry> {
         self.of(key_id).into_iter().find(|entry| space(entry) == Some(Space::User))
     }

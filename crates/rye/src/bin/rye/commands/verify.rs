@@ -43,19 +43,20 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
     if environment.json() {
         answer(&verified, &summary).fine_if(summary.refused.is_empty()).print();
     } else {
-        // All at once: ten thousand lines would be as many calls of the system.
-        print!("{}{}", verified.iter().map(told).collect::<String>(), totals(&summary));
+        // Printed at once, because ten thousand lines would need as many system calls.
+        print!("{}{}", verified.iter().map(verdict_text).collect::<String>(), totals(&summary));
     }
     Ok(if summary.refused.is_empty() { Exit::Fine } else { Exit::Refused })
 }
 
-fn told(verification: &Verification) -> String {
+fn verdict_text(verification: &Verification) -> String {
     let path = output::line(&verification.path.display().to_string());
     match &verification.result {
         Ok(Provenance::Signed(signature)) => {
             let owner = output::line(signature.owner().unwrap_or("unnamed"));
-            let (coverage, binding, key) =
-                (signature.coverage(), signature.binding(), signature.key_id());
+            let coverage = signature.coverage();
+            let binding = signature.binding();
+            let key = signature.key_id();
             let notes = signature.notes().iter().map(|note| format!("         note: {note}\n"));
             let notes: String = notes.collect();
             format!("ok       {path}  {coverage}, {binding}, by {owner} ({key})\n{notes}")
@@ -68,7 +69,8 @@ fn told(verification: &Verification) -> String {
     }
 }
 
-/// Returns `false` where the signature itself holds, and `rye run` refuses the item for what it leaves out.
+/// Returns `false` if the signature itself is valid, and `rye run` refuses the item because the signature
+/// does not cover enough.
 fn is_broken(error: &VerifyError) -> bool {
     use rye::sign::Error;
     let is_weak = matches!(
@@ -80,23 +82,24 @@ fn is_broken(error: &VerifyError) -> bool {
 
 const UNSIGNED_TRUST: &str = "a trust document that counts because you put it there";
 
-/// The error and its causes; texts of the file in it give the terminal no commands.
+/// Returns the error with its causes. Text of the file in it cannot control the terminal.
 fn reason(error: &VerifyError) -> String {
     output::line(&Failure::of(error, Exit::Refused).to_string())
 }
 
-/// `3 files: 2 verified, 1 refused`, and what that is made of.
+/// Returns `3 files: 2 verified, 1 refused`, with the totals behind these numbers.
 fn totals(summary: &VerificationSummary) -> String {
-    let (files, verified) = (output::counted(summary.files, "file"), summary.verified);
+    let files = output::counted(summary.files, "file");
+    let verified = summary.verified;
     let mut text = format!("{files}: {verified} verified, {} refused\n", summary.files - verified);
-    let mut signed = vec![listed(&summary.coverage), listed(&summary.binding)];
+    let mut signed = vec![list_counts(&summary.coverage), list_counts(&summary.binding)];
     if summary.unsigned_trust > 0 {
         signed.push(format!(
             "{} unsigned",
             output::counted(summary.unsigned_trust, "trust document")
         ));
     }
-    for (name, counts) in [("verified", signed), ("refused", vec![listed(&summary.refused)])] {
+    for (name, counts) in [("verified", signed), ("refused", vec![list_counts(&summary.refused)])] {
         let counts: Vec<String> = counts.into_iter().filter(|text| !text.is_empty()).collect();
         if !counts.is_empty() {
             text += &format!("{name:<8} {}\n", counts.join("; "));
@@ -105,12 +108,12 @@ fn totals(summary: &VerificationSummary) -> String {
     text
 }
 
-fn listed<K: Display>(counts: &BTreeMap<K, usize>) -> String {
+fn list_counts<K: Display>(counts: &BTreeMap<K, usize>) -> String {
     let counts = counts.iter().map(|(name, count)| format!("{count} {name}"));
     counts.collect::<Vec<_>>().join(", ")
 }
 
-/// The verdicts as data for programs.
+/// Returns the verdicts as JSON.
 fn answer(verified: &[Verification], summary: &VerificationSummary) -> Answer {
     Answer::of("files", verified.iter().map(row))
         .with("verified", summary.verified)

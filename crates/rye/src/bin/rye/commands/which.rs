@@ -9,7 +9,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{self, Answer};
 
-/// Show which file an id means, and the files that it shadows
+/// Show the file that an id refers to, and the files that it shadows
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  rye which rye/agent/core/base\n  rye which rye/file-system/read --kind tool --json"
@@ -25,7 +25,8 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Exit, Failure> {
     let rye = environment.rye()?;
     let kinds = arguments.kind.map_or(ItemKind::ALL.to_vec(), |kind| vec![kind]);
-    let (mut rows, mut missing) = (Vec::new(), Vec::new());
+    let mut rows = Vec::new();
+    let mut missing = Vec::new();
     for kind in kinds {
         match rye.library().locate(kind, &arguments.id) {
             Ok(located) => rows.push((kind, located)),
@@ -34,7 +35,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
         }
     }
     match (rows.as_slice(), missing.pop()) {
-        // Who names the kind is told where it was looked for.
+        // With a named kind, the error lists the folders that were searched.
         ([], Some(error)) if missing.is_empty() => Err(error.into()),
         ([], Some(error)) => {
             missing.push(error);

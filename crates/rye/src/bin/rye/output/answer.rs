@@ -1,10 +1,10 @@
-//! What a command prints for programs: one object with a list of rows and a summary.
+//! JSON answers of commands: an object with a list of rows and a summary.
 
 use serde_json::{Map, Value};
 
-/// The answer of a command as data.
+/// The JSON answer of a command.
 ///
-/// It is the only form that commands have for data, so that `summary` and a named list are in every one of them.
+/// All commands use this form, so that each answer has `summary` and a named list.
 #[derive(Debug)]
 pub(crate) struct Answer {
     lists: Map<String, Value>,
@@ -12,8 +12,8 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// An answer whose rows are named `list`; the summary counts them as `total`, and says that all is fine until
-    /// [`fine_if`](Self::fine_if) says otherwise.
+    /// Creates an answer whose rows are named `list`. The summary counts them as `total`. Its `ok` is true until
+    /// [`fine_if`](Self::fine_if) changes it.
     pub(crate) fn of(list: &str, rows: impl IntoIterator<Item = Value>) -> Self {
         let rows: Vec<Value> = rows.into_iter().collect();
         let summary = [("total", Value::from(rows.len())), ("ok", Value::from(true))];
@@ -21,23 +21,23 @@ impl Answer {
         Self { lists: Map::from_iter([(list.to_owned(), rows.into())]), summary }
     }
 
-    /// The answer of a command that is about one thing.
+    /// Creates the answer of a command for one thing.
     pub(crate) fn one(list: &str, row: Value) -> Self {
         Self::of(list, [row])
     }
 
-    /// Adds a list beside the rows, which the summary does not count.
+    /// Adds a list beside the rows. The summary does not count it.
     pub(crate) fn beside(mut self, list: &str, rows: impl IntoIterator<Item = Value>) -> Self {
         self.lists.insert(list.to_owned(), rows.into_iter().collect());
         self
     }
 
-    /// Says in the summary whether the command ends with exit code 0.
+    /// Sets `ok` of the summary: `true` if the command ends with exit code 0.
     pub(crate) fn fine_if(self, is_fine: bool) -> Self {
         self.with("ok", is_fine)
     }
 
-    /// Adds to the summary.
+    /// Adds a member to the summary.
     pub(crate) fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.summary.insert(name.to_owned(), value.into());
         self

@@ -1,21 +1,21 @@
-//! Writing to the ends of the program until everything is written.
+//! Complete writes to the standard streams.
 
 use std::io;
 
-/// Writes to standard output, at once and all of it.
+/// Writes everything to standard output at once.
 pub(super) fn to_stdout(bytes: &[u8]) -> io::Result<()> {
-    written(&mut io::stdout().lock(), bytes)
+    write_all(&mut io::stdout().lock(), bytes)
 }
 
-/// Writes to standard error, at once and all of it.
+/// Writes everything to standard error at once.
 pub(super) fn to_stderr(bytes: &[u8]) -> io::Result<()> {
-    written(&mut io::stderr().lock(), bytes)
+    write_all(&mut io::stderr().lock(), bytes)
 }
 
-/// Nobody else writes between the parts, because the lock is held. Whoever started the program may have made the end one that does
-/// not wait: it is waited for here, and what was written before is not written again.
+/// Writes everything. The lock prevents other writes in between. The stream may be non-blocking, because the
+/// parent process can set that: then this function waits, and does not repeat written parts.
 #[cfg(unix)]
-fn written(end: &mut impl std::os::fd::AsFd, mut bytes: &[u8]) -> io::Result<()> {
+fn write_all(end: &mut impl std::os::fd::AsFd, mut bytes: &[u8]) -> io::Result<()> {
     use rustix::io::Errno;
     while !bytes.is_empty() {
         match rustix::io::write(end.as_fd(), bytes) {
@@ -41,7 +41,7 @@ fn until_it_can_be_written(end: &impl std::os::fd::AsFd) -> io::Result<()> {
 }
 
 #[cfg(not(unix))]
-fn written(end: &mut impl io::Write, bytes: &[u8]) -> io::Result<()> {
+fn write_all(end: &mut impl io::Write, bytes: &[u8]) -> io::Result<()> {
     end.write_all(bytes)?;
     end.flush()
 }

@@ -1,43 +1,43 @@
-//! Threads below the one that is shown, each line with the name of its thread.
+//! Progress of descendants, with the name of the thread in each line.
 
 use rye::thread::ThreadId;
 use rye::thread::transcript::Event;
 
 use crate::output;
 
-/// What a person is told of an event of a thread that stands `depth` levels below; nothing of most.
+/// Returns the line for an event of a descendant at `depth`, or `None` for most events.
 ///
-/// Threads run beside each other, so that no line can do without a name.
+/// Each line needs a name, because threads run concurrently.
 pub(super) fn line(thread: &ThreadId, depth: usize, event: &Event) -> Option<String> {
     let text = match event {
         Event::ThreadComplete { turns, cost, .. } => {
-            format!("completed ({}, {cost})", counted(*turns))
+            format!("completed ({}, {cost})", turns_text(*turns))
         }
         Event::ThreadError { state, failure: Some(failure), turns, cost, .. } => {
-            format!("{state}: {failure} ({}, {cost})", counted(*turns))
+            format!("{state}: {failure} ({}, {cost})", turns_text(*turns))
         }
         Event::ThreadError { state, turns, cost, .. } => {
-            format!("{state} ({}, {cost})", counted(*turns))
+            format!("{state} ({}, {cost})", turns_text(*turns))
         }
         Event::ApprovalRequested(request) => {
             format!("waits for approval: `{}`", request.item_id)
         }
         event => super::line(event)?,
     };
-    Some(named(thread, depth, &text))
+    Some(with_name(thread, depth, &text))
 }
 
-/// A text of such a thread.
-pub(super) fn named(thread: &ThreadId, depth: usize, text: &str) -> String {
+/// Returns a text with the name of its thread in each line.
+pub(super) fn with_name(thread: &ThreadId, depth: usize, text: &str) -> String {
     let lead = format!("{}{}: ", "    ".repeat(depth), name(thread));
     text.lines().map(|line| format!("{lead}{line}")).collect::<Vec<_>>().join("\n")
 }
 
-fn counted(turns: u64) -> String {
+fn turns_text(turns: u64) -> String {
     output::counted(usize::try_from(turns).unwrap_or(usize::MAX), "turn")
 }
 
-/// Long enough to tell the threads of a tree apart, and short enough to stand before every line.
+/// Returns a name that is long enough to distinguish the threads of a tree, and short enough for each line.
 fn name(thread: &ThreadId) -> String {
     const UUID: usize = 36;
     const TOLD: usize = 4;

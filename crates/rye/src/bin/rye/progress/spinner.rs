@@ -1,18 +1,18 @@
-//! A line that moves while a request has no answer yet, on a terminal alone.
+//! An animated line on a terminal while a request has no answer.
 
 use std::io::Write as _;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// The line, from its first frame until it is dropped, which takes it off the terminal.
+/// The line. Dropping it removes it from the terminal.
 #[derive(Debug)]
 pub(super) struct Spinner {
     stop: Option<Sender<()>>,
     line: Option<JoinHandle<()>>,
 }
 
-/// An answer that comes sooner is shown without a line before it.
+/// The time before the line appears. A faster answer is shown without it.
 const BEFORE: Duration = Duration::from_millis(300);
 
 const BETWEEN: Duration = Duration::from_millis(120);
@@ -23,7 +23,7 @@ impl Spinner {
     /// Shows frames until the spinner is dropped.
     pub(super) fn start() -> Self {
         let (stop, stopped) = channel::<()>();
-        // Without a thread for it, there is no such line.
+        // If no thread can be made, there is no such line.
         let line = std::thread::Builder::new().spawn(move || {
             let mut wait = BEFORE;
             for frame in FRAMES.iter().cycle() {
@@ -44,14 +44,14 @@ impl Spinner {
 impl Drop for Spinner {
     fn drop(&mut self) {
         drop(self.stop.take());
-        // The line is gone before anything else is written.
+        // The line is removed before anything else is written.
         if let Some(line) = self.line.take() {
             let _ended: std::thread::Result<()> = line.join();
         }
     }
 }
 
-/// Writes at once; a terminal that is gone shows nothing.
+/// Writes and flushes. Errors are ignored, because the terminal may be gone.
 fn write(text: &str) {
     let mut error = std::io::stderr().lock();
     let _gone: std::io::Result<()> = error.write_all(text.as_bytes()).and_then(|()| error.flush());

@@ -1,6 +1,7 @@
-//! Whether a repository is made of files that can be read to their end.
+//! Check that a repository consists of plain files.
 //!
-//! The library that reads repositories opens whatever lies there: a pipe is waited for, and a device may never end.
+//! The library for repositories opens every file. It would wait for a pipe, and might read a device without
+//! end.
 
 use std::fs::{self, FileType};
 use std::path::{Path, PathBuf};
@@ -9,49 +10,49 @@ use rye::thread::read_plain;
 
 use crate::failure::Failure;
 
-/// More than any file has that names a folder.
+/// The size of the largest file with the path of a folder, in bytes.
 const MOST: u64 = 1 << 16;
 
-/// Looks through the repository that `project` lies in.
+/// Checks the repository of `project`.
 pub(super) fn look_through(project: &Path) -> Result<(), Failure> {
     for folder in project.ancestors() {
         let git = folder.join(".git");
         match fs::metadata(&git) {
             Ok(found) if found.is_dir() => return look_into(&git),
-            Ok(found) if found.is_file() => return linked(folder, &git),
-            // It may look like a repository without files beside it.
+            Ok(found) if found.is_file() => return look_into_worktree(folder, &git),
+            // The folder may seem to be a bare repository.
             _ => look_at(&folder.join("HEAD"))?,
         }
     }
     Ok(())
 }
 
-/// A further working tree names its part of the repository, and that part names the whole.
-fn linked(folder: &Path, git: &Path) -> Result<(), Failure> {
+/// Checks a linked worktree. It names its part of the repository, and this part names the whole.
+fn look_into_worktree(folder: &Path, git: &Path) -> Result<(), Failure> {
     let Some(part) =
-        named(git)?.and_then(|text| Some(folder.join(text.strip_prefix("gitdir:")?.trim())))
+        read_small(git)?.and_then(|text| Some(folder.join(text.strip_prefix("gitdir:")?.trim())))
     else {
         return Ok(());
     };
     look_into(&part)?;
     let common = part.join("commondir");
-    match common.is_file().then(|| named(&common)).transpose()?.flatten() {
+    match common.is_file().then(|| read_small(&common)).transpose()?.flatten() {
         Some(whole) => look_into(&part.join(whole.trim())),
         None => Ok(()),
     }
 }
 
-/// The text of a small file; what is no text names nothing.
-fn named(path: &Path) -> Result<Option<String>, Failure> {
+/// Reads a small file. Returns `None` if it is not text.
+fn read_small(path: &Path) -> Result<Option<String>, Failure> {
     let bytes = read_plain(path, MOST).map_err(|source| Failure::io("read", path, &source))?;
     Ok(String::from_utf8(bytes).ok())
 }
 
-/// Every file below the folder. Links are looked at and folders behind them are not, so that it ends.
+/// Checks every file below the folder. Links are checked but not followed, so that the walk ends.
 fn look_into(folder: &Path) -> Result<(), Failure> {
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
-        // What cannot be listed is the library's to tell of.
+        // The library reports folders that cannot be listed.
         let entries = fs::read_dir(&folder).into_iter().flatten().filter_map(Result::ok);
         for entry in entries {
             folders.extend(inner(&entry)?);
@@ -60,7 +61,7 @@ fn look_into(folder: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The entry when it is a folder.
+/// Returns the path of the entry if it is a folder.
 fn inner(entry: &fs::DirEntry) -> Result<Option<PathBuf>, Failure> {
     match entry.file_type() {
         Ok(found) if found.is_dir() => Ok(Some(entry.path())),
@@ -79,7 +80,8 @@ fn look_at(path: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Whether opening and reading it comes to an end. Git itself leaves sockets in a repository, which nothing can open.
+/// Returns `true` if the file can be opened and read to its end. Sockets count, because git itself leaves
+/// them in repositories, and they cannot be opened.
 fn ends(found: FileType) -> bool {
     #[cfg(unix)]
     let is_socket = std::os::unix::fs::FileTypeExt::is_socket(&found);
@@ -102,7 +104,7 @@ mod tests {
         fs::write(path, text).unwrap();
     }
 
-    /// What is said of the project in `below`, with the device at `device`.
+    /// Returns the message about the project in `below`, with the device at `device`.
     #[track_caller]
     fn check(below: &str, device: Option<&str>, is_refused: bool) {
         let root = tempfile::tempdir().unwrap();

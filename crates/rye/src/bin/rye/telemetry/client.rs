@@ -1,4 +1,4 @@
-//! The HTTP client of telemetry, which remembers what went wrong.
+//! The HTTP client of telemetry, which records its first fault.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -9,9 +9,9 @@ use reqwest::{blocking, redirect};
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt as _;
 
-use super::{Fault, Wish, note};
+use super::{Fault, Settings, note};
 
-/// A client of its own, so that nothing of a provider's is shared with who collects.
+/// A client of its own, so that the collector shares nothing with providers.
 #[derive(Debug)]
 pub(super) struct Client {
     client: blocking::Client,
@@ -19,15 +19,15 @@ pub(super) struct Client {
 }
 
 impl Client {
-    pub(super) fn new(wish: &Wish, fault: Fault) -> Result<Self, String> {
-        let tls = tls(wish.is_encrypted).map_err(|error| {
+    pub(super) fn new(settings: &Settings, fault: Fault) -> Result<Self, String> {
+        let tls = tls(settings.is_encrypted).map_err(|error| {
             format!("cannot set up TLS: {error}; check the machine's root certificates")
         })?;
         let client = blocking::Client::builder()
             .tls_backend_preconfigured(tls)
-            // A redirect would take the headers along, and keys may be in them.
+            // A redirect would send the headers elsewhere, and they may contain keys.
             .redirect(redirect::Policy::none())
-            .timeout(wish.timeout)
+            .timeout(settings.timeout)
             .user_agent(concat!("rye/", env!("CARGO_PKG_VERSION")))
             .build();
         let client = client.map_err(|error| sentences(&error))?;
@@ -50,7 +50,7 @@ impl HttpClient for Client {
     }
 }
 
-/// An address in the environment may hold a password.
+/// Removes the URL from an error, because it may contain a password.
 fn without_address(error: HttpError) -> HttpError {
     match error.downcast::<reqwest::Error>() {
         Ok(error) => Box::new(error.without_url()),
@@ -68,7 +68,7 @@ fn sentences(error: &dyn Error) -> String {
     sentences
 }
 
-/// The machine's own roots where they are needed.
+/// Returns the TLS configuration, with the certificates of the machine if they are needed.
 fn tls(is_encrypted: bool) -> Result<ClientConfig, rustls::Error> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder =

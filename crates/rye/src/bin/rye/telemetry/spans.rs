@@ -1,4 +1,4 @@
-//! What `tracing` cannot say: an attribute that is a list.
+//! Attributes of spans that `tracing` cannot express: lists.
 
 use std::time::Duration;
 
@@ -7,10 +7,11 @@ use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::error::OTelSdkResult;
 use opentelemetry_sdk::trace::{SpanData, SpanExporter};
 
-/// The GenAI conventions want a list of reasons here, one for each answer, and a thread asks for one answer.
+/// The attribute that the GenAI conventions define as a list, with a reason for each answer. A thread
+/// requests a single answer.
 const FINISH_REASONS: &str = "gen_ai.response.finish_reasons";
 
-/// An exporter whose attributes have the types of the conventions.
+/// An exporter that converts attributes to the types of the conventions.
 #[derive(Debug)]
 pub(super) struct Listing<E>(pub(super) E);
 

@@ -1,4 +1,4 @@
-//! `rye diff` of a whole project against a revision of it.
+//! `rye diff` of a whole project.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use rye::resolve::{ItemId, ItemKind, Space};
 use rye::{Difference, Explained, PlanRequest, Rye};
 use serde_json::{Value, json};
 
-use super::{Arguments, Comparison, named};
+use super::{Arguments, Comparison, with_side_names};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::output::{self, Answer};
@@ -14,15 +14,15 @@ use crate::revision::{Checkout, checkout};
 
 /// A project at one time.
 struct State {
-    /// The revision, or `.` for the files as they are.
+    /// The revision, or `.` for the current files.
     name: String,
     rye: Rye,
     directives: BTreeSet<ItemId>,
-    /// The files of a revision, which are gone when this is.
+    /// The files of a revision. They are removed with this value.
     checkout: Option<Checkout>,
 }
 
-/// Compares every directive of the project with how it was, and tells of those that changed.
+/// Compares every directive of the project with an earlier version, and prints those that changed.
 pub(super) fn compare(
     arguments: &Arguments,
     environment: &Environment,
@@ -33,13 +33,14 @@ pub(super) fn compare(
         [before, after] => (at(before, environment)?, at(after, environment)?),
         _ => return Err(Failure::usage("--rev may be given once or twice")),
     };
-    let (mut answer, mut rows) = (Comparison::default(), Vec::new());
+    let mut answer = Comparison::default();
+    let mut rows = Vec::new();
     for id in before.directives.union(&after.directives) {
         match difference(id, &before, &after) {
             Ok(difference) if difference.is_empty() && in_both(id, &before, &after) => {}
             Ok(difference) => {
                 answer.add(&difference);
-                // A directive that came or went without permissions has nothing else to tell.
+                // A new or removed directive without permissions has nothing else to report.
                 answer.differs = true;
                 rows.push((id, Ok(difference)));
             }
@@ -58,7 +59,8 @@ pub(super) fn compare(
     } else {
         rows.iter().for_each(|(id, row)| print(id, row, &before, &after));
         let all = before.directives.union(&after.directives).count();
-        let (all, changed) = (output::counted(all, "directive"), rows.len());
+        let all = output::counted(all, "directive");
+        let changed = rows.len();
         println!("{all} compared with {}: {changed} changed", before.name);
     }
     Ok(answer)
@@ -130,7 +132,7 @@ fn print(id: &ItemId, row: &Result<Difference, Failure>, before: &State, after: 
 
 fn json(id: &ItemId, row: &Result<Difference, Failure>, before: &State, after: &State) -> Value {
     let mut value = match row {
-        Ok(difference) => named((&before.name, &after.name), difference),
+        Ok(difference) => with_side_names((&before.name, &after.name), difference),
         Err(failure) => json!({ "error": failure.to_string() }),
     };
     value["directive"] = id.as_str().into();

@@ -1,4 +1,4 @@
-//! One function for each thing that a run needs.
+//! The checks, with a function for each requirement of a run.
 
 use std::fs;
 
@@ -12,10 +12,10 @@ use super::Finding;
 use super::places::{committed_keys, records};
 use crate::environment::Environment;
 use crate::failure::Failure;
-use crate::key_store::{KeyStore, ended, signing_key_if_any};
+use crate::key_store::{KeyStore, end_of_trust, signing_key_if_any};
 use crate::output;
 
-/// Everything, in the order in which a newcomer needs it.
+/// Runs all checks, in the order in which a new user needs them.
 pub(super) fn all(environment: &Environment) -> Vec<Finding> {
     let mut findings = vec![program()];
     findings.extend(spaces(environment));
@@ -48,11 +48,11 @@ fn program() -> Finding {
     Finding::fine("program", format!("rye {}", env!("CARGO_PKG_VERSION")))
 }
 
-/// Where items come from.
+/// Checks the sources of items.
 fn spaces(environment: &Environment) -> Vec<Finding> {
     let project = match environment.project() {
         Ok(project) => Finding::fine("project", output::path(project)),
-        Err(failure) => Finding::noted(
+        Err(failure) => Finding::note(
             "project",
             sentence(&failure),
             "`rye init` begins one; without a project, items can be looked at and nothing runs",
@@ -60,24 +60,24 @@ fn spaces(environment: &Environment) -> Vec<Finding> {
     };
     let user = match environment.user() {
         Ok(user) if user.is_dir() => Finding::fine("user", output::path(user)),
-        Ok(user) => Finding::noted(
+        Ok(user) => Finding::note(
             "user",
             format!("`{}` is not there", user.display()),
             "make the folder, or name another one with `--user-space`",
         ),
-        Err(failure) => Finding::noted("user", sentence(&failure), "set one of them"),
+        Err(failure) => Finding::note("user", sentence(&failure), "set one of them"),
     };
     vec![project, user]
 }
 
-/// The key that signs items and records.
+/// Checks the key that signs items and records.
 fn key(environment: &Environment) -> Vec<Finding> {
     match signing_key_if_any(environment) {
         Ok(Some(key)) => {
             let key = key.public();
             vec![of_key(&key, environment), mode(environment)].into_iter().flatten().collect()
         }
-        Ok(None) => vec![Finding::noted(
+        Ok(None) => vec![Finding::note(
             "keys",
             "no signing key in the user space".to_owned(),
             "`rye keys generate` makes one; without it you run what others signed, and sign nothing",
@@ -98,7 +98,7 @@ fn of_key(key: &PublicKey, environment: &Environment) -> Option<Finding> {
         let text = format!("signing key {id}, which nothing here trusts");
         return Some(Finding::wrong("keys", text, advice));
     };
-    Some(match ended(trusted) {
+    Some(match end_of_trust(trusted) {
         None => Finding::fine("keys", format!("signing key {id}, trusted")),
         Some(how) => Finding::wrong(
             "keys",
@@ -108,7 +108,7 @@ fn of_key(key: &PublicKey, environment: &Environment) -> Option<Finding> {
     })
 }
 
-/// A private key that others may read is theirs, too.
+/// Checks that other users cannot read the private key.
 #[cfg(unix)]
 fn mode(environment: &Environment) -> Option<Finding> {
     use std::os::unix::fs::PermissionsExt as _;
@@ -120,7 +120,7 @@ fn mode(environment: &Environment) -> Option<Finding> {
         Finding::wrong(
             "keys",
             text,
-            &format!("chmod 600 '{path}'; if somebody did, make a new key"),
+            &format!("chmod 600 '{path}'; if another user did, make a new key"),
         )
     })
 }
@@ -130,7 +130,7 @@ fn mode(_: &Environment) -> Option<Finding> {
     None
 }
 
-/// Whose signatures count.
+/// Checks the trusted keys.
 fn trust(environment: &Environment, rye: &Rye) -> Finding {
     let entries = trust_entries(rye.library().spaces(), &[], Environment::now());
     let (_, entries) = match entries {
@@ -145,26 +145,26 @@ fn trust(environment: &Environment, rye: &Rye) -> Finding {
     let of_project = of_project.filter(|at| at.space == Space::Project).count();
     let text = format!("{} counted", output::counted(counting.len(), "trust document"));
     match (counting.len(), of_project) {
-        _ if environment.accepts_unsigned() => Finding::noted(
+        _ if environment.accepts_unsigned() => Finding::note(
             "trust",
-            format!("{text}; items that nobody signed are accepted, too"),
+            format!("{text}; unsigned items are accepted, too"),
             "unset `RYE_DEV_MODE` unless you write items here",
         ),
-        (0, _) => Finding::noted(
+        (0, _) => Finding::note(
             "trust",
             format!("{text}: only what this program brings along can run"),
             "`rye keys generate` for items of your own, `rye trust add FILE` for those of others",
         ),
         (_, 0) => Finding::fine("trust", text),
-        (_, waiting) => Finding::noted(
+        (_, waiting) => Finding::note(
             "trust",
-            format!("{text}; {waiting} of the project not, as a project vouches for nobody"),
+            format!("{text}; {waiting} of the project not, as a project vouches for no key"),
             "`rye trust list` shows them; `rye trust add KEY_ID` accepts one whose fingerprint you compared",
         ),
     }
 }
 
-/// Items that could be used, and those that are refused.
+/// Counts the usable and the refused items.
 fn items(rye: &Rye) -> Vec<Finding> {
     ItemKind::ALL.into_iter().map(|kind| of_kind(rye, kind)).collect()
 }
@@ -177,19 +177,19 @@ fn of_kind(rye: &Rye, kind: ItemKind) -> Finding {
         0 => Finding::fine("items", text),
         _ => {
             let advice = format!("`rye list --kind {kind}` says which and why");
-            Finding::noted("items", text, &advice)
+            Finding::note("items", text, &advice)
         }
     }
 }
 
-/// Who could answer.
+/// Checks the providers.
 fn providers(rye: &Rye) -> Vec<Finding> {
     match rye.providers() {
         Ok(providers) => providers
             .into_iter()
             .map(|(name, facts)| match facts {
                 Ok(facts) => provider(&facts),
-                Err(error) => Finding::noted(
+                Err(error) => Finding::note(
                     "provider",
                     format!("{name}: {}", sentence(&Failure::from(error))),
                     "mend or sign its file, or run with another `--provider`",
@@ -207,7 +207,7 @@ fn provider(facts: &ProviderFacts) -> Finding {
     let models = output::counted(facts.models, "model");
     let text = format!("{}: {models} at {}", facts.name, facts.base_url);
     match &facts.key_variable {
-        Some(name) if Environment::variable(name).is_none() => Finding::noted(
+        Some(name) if Environment::variable(name).is_none() => Finding::note(
             "provider",
             format!("{text}, no key"),
             &format!("set `{name}` to run with it; `--provider steps` needs no model"),
@@ -216,7 +216,7 @@ fn provider(facts: &ProviderFacts) -> Finding {
     }
 }
 
-/// What programs that tools start are kept in; who has no project starts none.
+/// Checks the sandbox of programs. Without a project, no program is started.
 fn sandbox(rye: &Rye) -> Option<Finding> {
     let report = match rye.sandbox() {
         Ok(report) => report?,
@@ -230,7 +230,8 @@ fn sandbox(rye: &Rye) -> Option<Finding> {
             return Some(Finding::wrong("sandbox", text, "mend the file that is named"));
         }
     };
-    let (mode, wanted) = (report.mode(), report.policy());
+    let mode = report.mode();
+    let wanted = report.policy();
     let gaps = report.mode().gaps().join("; ");
     let text = format!("{mode}, {wanted}");
     Some(match (report.may_start(), gaps.is_empty()) {
@@ -238,35 +239,37 @@ fn sandbox(rye: &Rye) -> Option<Finding> {
         (true, false) => {
             let advice =
                 report.advice().unwrap_or("`sandbox: preferred` takes what this machine can do");
-            Finding::noted("sandbox", format!("{text}: {gaps}"), advice)
+            Finding::note("sandbox", format!("{text}: {gaps}"), advice)
         }
         (false, _) => {
             let advice = report.advice().unwrap_or("run where there is a whole sandbox");
-            Finding::noted("sandbox", format!("{text}: no program is started"), advice)
+            Finding::note("sandbox", format!("{text}: no program is started"), advice)
         }
     })
 }
 
-/// The bounds of the programs of one call. A refused configuration is told with the sandbox.
+/// Reports the limits of a call's programs. An invalid configuration is reported with the sandbox.
 fn bounds(rye: &Rye) -> Option<Finding> {
     let bounds = rye.program_bounds().ok()??;
     let keeper = match rye::tools::sandbox::has_control_groups() {
         true => "by a control group of each call",
         false => "by the launcher, which looks 20 times a second, and by limits of each process",
     };
-    let (memory, processes) = (bounds.memory_mib, bounds.processes);
+    let memory = bounds.memory_mib;
+    let processes = bounds.processes;
     let text = format!(
         "a call gets at most {memory} MiB of memory and {processes} processes, kept {keeper}"
     );
     Some(Finding::fine("programs", text))
 }
 
-/// The home folder, where a sandbox cannot cover it: only the places of keys and passwords are hidden then.
+/// Warns if the sandbox cannot cover the home folder. Then only the known places of keys and passwords are
+/// hidden.
 fn home(rye: &Rye) -> Option<Finding> {
     let is_covered = rye.covers_home().ok()??;
     let is_sandboxed = rye.sandbox().ok()??.mode() != Mode::None;
     let noted = || {
-        Finding::noted(
+        Finding::note(
             "programs",
             "the home folder cannot be hidden from programs, because it is missing, holds the machine, or belongs to the project"
                 .to_owned(),
@@ -276,7 +279,7 @@ fn home(rye: &Rye) -> Option<Finding> {
     (is_sandboxed && !is_covered).then(noted)
 }
 
-/// Which hosts tools may reach.
+/// Reports the hosts that tools may reach.
 fn web(rye: &Rye) -> Option<Finding> {
     let rules = match rye.web_rules() {
         Ok(rules) => rules?,
@@ -300,14 +303,14 @@ fn web(rye: &Rye) -> Option<Finding> {
     Some(Finding::fine("web", text))
 }
 
-/// Whether the secrets are set that tools may send; what is wrong with their file is told with it.
+/// Checks that the secrets of tools are set. Problems of their file are reported with the hosts.
 fn credentials(rye: &Rye) -> Vec<Finding> {
     let rules = rye.web_rules().ok().flatten().unwrap_or_default();
     let told = |(name, credential): (&String, &Credential)| {
         let variable = credential.variable();
         match Environment::variable(variable) {
             Some(_) => Finding::fine("web", format!("credential {name}: `{variable}` is set")),
-            None => Finding::noted(
+            None => Finding::note(
                 "web",
                 format!("credential {name}: `{variable}` is not set"),
                 &format!("set `{variable}` for the tools that name it"),
@@ -317,19 +320,19 @@ fn credentials(rye: &Rye) -> Vec<Finding> {
     rules.credentials.iter().map(told).collect()
 }
 
-/// Which calls wait for somebody.
+/// Reports the calls that need approval.
 fn approval(rye: &Rye) -> Vec<Finding> {
     match rye.approval_patterns() {
         Ok(None) => Vec::new(),
         Ok(Some(count)) => {
             let patterns = output::counted(count, "pattern");
-            vec![Finding::fine("approval", format!("calls wait for somebody by {patterns}"))]
+            vec![Finding::fine("approval", format!("calls wait for approval by {patterns}"))]
         }
         Err(errors) => of_file("approval", errors),
     }
 }
 
-/// Which MCP servers wrappers may name.
+/// Reports the MCP servers that wrappers may name.
 fn servers(rye: &Rye) -> Vec<Finding> {
     match rye.mcp_servers() {
         Ok(None) => Vec::new(),
@@ -343,7 +346,7 @@ fn servers(rye: &Rye) -> Vec<Finding> {
     }
 }
 
-/// What is wrong with the files of a configuration that every run reads.
+/// Reports the problems of configuration files that every run reads.
 fn of_file(area: &'static str, errors: Vec<PrepareError>) -> Vec<Finding> {
     let told = |error| {
         let text = sentence(&Failure::from(error));
@@ -352,7 +355,7 @@ fn of_file(area: &'static str, errors: Vec<PrepareError>) -> Vec<Finding> {
     errors.into_iter().map(told).collect()
 }
 
-/// A failure in one line.
+/// Returns a failure on one line.
 pub(super) fn sentence(failure: &Failure) -> String {
     failure.to_string().lines().map(str::trim).collect::<Vec<_>>().join(" ")
 }

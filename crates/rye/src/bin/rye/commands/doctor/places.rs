@@ -1,4 +1,4 @@
-//! Where records and keys lie: whether they can be written there, last there, and stay private.
+//! Checks of the folders for records and keys: that they are writable, durable and private.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use crate::key_store::KeyStore;
 use crate::revision::is_committed;
 use crate::{files, output};
 
-/// What stands against recording threads in this project, or is left of those that ran.
+/// Checks the folder for threads, and reports unfinished threads.
 pub(super) fn records(environment: &Environment) -> Vec<Finding> {
     let Ok(project) = environment.project() else { return Vec::new() };
     let ai = project.join(".ai");
@@ -22,11 +22,12 @@ pub(super) fn records(environment: &Environment) -> Vec<Finding> {
             "make it a folder that you may write into; until then, items can be looked at and nothing runs",
         )];
     }
-    let places = distant(folder).into_iter().chain(published(project));
+    let places = distant(folder).into_iter().chain(committed_threads(project));
     places.chain(open_threads(threads, environment)).collect()
 }
 
-/// Ledger and ownership rest on locks and on what is waited for being on the disk.
+/// Warns about network file systems, because the ledger and the ownership of threads depend on locks and
+/// synchronous writes.
 fn distant(folder: &Path) -> Option<Finding> {
     let mounts = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
     let name = network_file_system(&mounts, &folder.canonicalize().ok()?)?;
@@ -35,10 +36,10 @@ fn distant(folder: &Path) -> Option<Finding> {
         folder.display()
     );
     let advice = "keep the project on a disk of this machine; two that share its ledger may both spend what is left in it";
-    Some(Finding::noted("records", text, advice))
+    Some(Finding::note("records", text, advice))
 }
 
-/// The file system of a path, where it is one of another machine, by what Linux lists of its mounts.
+/// Returns the file system of a path if it is on another machine, according to the list of mounts on Linux.
 fn network_file_system<'a>(mounts: &'a str, path: &Path) -> Option<&'a str> {
     let mount = |line: &'a str| {
         let (before, after) = line.split_once(" - ")?;
@@ -46,7 +47,7 @@ fn network_file_system<'a>(mounts: &'a str, path: &Path) -> Option<&'a str> {
         let point = PathBuf::from(point);
         path.starts_with(&point).then(|| (point.components().count(), after.split(' ').next()))
     };
-    // Of several at one place, the last hides the others.
+    // The last of several mounts at one place hides the others.
     let (_, name) = mounts.lines().filter_map(mount).max_by_key(|(depth, _)| *depth)?;
     name.filter(|name| DISTANT.contains(name))
 }
@@ -70,10 +71,10 @@ const DISTANT: [&str; 16] = [
     "virtiofs",
 ];
 
-/// What was said in threads is for who ran them.
-fn published(project: &Path) -> Option<Finding> {
+/// Warns if threads are committed, because they contain everything that was said in them.
+fn committed_threads(project: &Path) -> Option<Finding> {
     is_committed(project, ".ai/threads").then(|| {
-        Finding::noted(
+        Finding::note(
             "records",
             "threads are committed to git, with all that was said in them".to_owned(),
             "add `/threads/` to `.ai/.gitignore` and run `git rm -r --cached .ai/threads`",
@@ -81,7 +82,7 @@ fn published(project: &Path) -> Option<Finding> {
     })
 }
 
-/// A key that was committed is no secret any more, wherever the repository went.
+/// Warns if the private key is committed, because it is not secret any more.
 pub(super) fn committed_keys(environment: &Environment) -> Option<Finding> {
     let user = environment.user().ok()?;
     let private = KeyStore::of(environment).ok()?.private();
@@ -95,11 +96,11 @@ pub(super) fn committed_keys(environment: &Environment) -> Option<Finding> {
     })
 }
 
-/// Threads that go on only when somebody says so, and what is left of others.
+/// Reports suspended and stopped threads, and those that cannot be read.
 fn open_threads(threads: PathBuf, environment: &Environment) -> Vec<Finding> {
     let LeftOpen { suspended, stopped, unreadable } = match left_open(threads, environment) {
         Ok(open) => open,
-        // Whom to believe is told as a finding of its own.
+        // The problem with the trusted keys has a finding of its own.
         Err(_) if environment.rye().is_err() => return Vec::new(),
         Err(failure) => {
             let advice =
@@ -109,7 +110,7 @@ fn open_threads(threads: PathBuf, environment: &Environment) -> Vec<Finding> {
     };
     let waiting = (0 < suspended + stopped).then(|| {
         let suspended = output::counted(suspended, "thread");
-        Finding::noted(
+        Finding::note(
             "threads",
             format!("{suspended} suspended, {stopped} stopped"),
             "`rye threads list` names them; `rye approve` or `rye deny` decides what a suspended one waits for, \
@@ -118,7 +119,7 @@ fn open_threads(threads: PathBuf, environment: &Environment) -> Vec<Finding> {
     });
     let damaged = (0 < unreadable).then(|| {
         let text = format!("{} that cannot be read", output::counted(unreadable, "thread"));
-        Finding::noted("threads", text, "`rye threads verify` says why")
+        Finding::note("threads", text, "`rye threads verify` says why")
     });
     waiting.into_iter().chain(damaged).collect()
 }

@@ -17,7 +17,7 @@ use crate::output::{self, Answer};
 #[derive(Debug, Args)]
 #[command(
     after_help = "The private key leaves only with `--private`, into a new file that its owner alone can read, or into a \
-                  pipe; never onto a terminal. Whoever has it can sign as you.\n\n\
+                  pipe; never onto a terminal. Anyone with it can sign as you.\n\n\
                   Examples:\n  rye keys export --output ada.pem\n  rye keys export --private | gpg --symmetric --output key.pem.gpg"
 )]
 pub(crate) struct Arguments {

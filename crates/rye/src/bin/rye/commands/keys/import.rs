@@ -29,7 +29,7 @@ pub(crate) struct Arguments {
     /// The environment variable that holds the private key, as on a build machine
     #[arg(long, value_name = "NAME")]
     from_env: Option<String>,
-    /// Who the trust document says the key belongs to
+    /// The owner that the trust document names
     #[arg(long, default_value = "me")]
     owner: String,
 }
@@ -66,7 +66,7 @@ fn from_variable(name: &str) -> Result<SigningKey, Failure> {
 }
 
 fn from_standard_input() -> Result<SigningKey, Failure> {
-    // Room for any such key at once, so that no part of it is left behind where a text grew.
+    // The buffer is large enough for every such key, so that no copy of a part stays in memory when it grows.
     let mut pem = Zeroizing::new(String::with_capacity(LONGEST));
     let read_in = io::stdin().lock().take(LONGEST as u64).read_to_string(&mut pem);
     read_in.map_err(|source| Failure::failed(format!("cannot read standard input: {source}")))?;
@@ -77,5 +77,5 @@ fn read(pem: &str, place: &str) -> Result<SigningKey, Failure> {
     SigningKey::from_pkcs8_pem(pem).map_err(|error| Failure::failed(format!("{place}: {error}")))
 }
 
-/// Many times what a key takes.
+/// The size of the largest input, which is many times that of a key, in bytes.
 const LONGEST: usize = 16 * 1024;

@@ -30,13 +30,14 @@ pub(super) struct Arguments {
     /// Write a manifest for each tool that has none
     #[arg(long)]
     write: bool,
-    /// Where in `.ai/tools` manifests are written; default: `mcp/SERVER`
+    /// The folder in `.ai/tools` for the manifests; default: `mcp/SERVER`
     #[arg(long, value_name = "FOLDER", requires = "write")]
     into: Option<String>,
 }
 
 pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<Exit, Failure> {
-    let (rye, server) = (environment.rye()?, &arguments.server);
+    let rye = environment.rye()?;
+    let server = &arguments.server;
     let locked = lock::of_servers(environment)?;
     let offered = super::server_tools(&rye, server)?;
     let changes = offered.changes(locked.server(server));
@@ -88,7 +89,7 @@ fn tell_lock(server: &str, locked: &Lock, changes: &[ServerChange]) {
     }
 }
 
-/// What became of the manifests.
+/// The manifests that were written or kept.
 #[derive(Default)]
 struct Written {
     new: Vec<PathBuf>,
@@ -114,7 +115,7 @@ fn write(
     Ok(written)
 }
 
-/// A file that is there stays, whatever is in it; a link is one.
+/// Writes a manifest, if no file or link with its path exists.
 fn one(tools: &Path, wrapper: &WrapperFile, written: &mut Written) -> Result<(), Failure> {
     let path = tools.join(format!("{}.yaml", wrapper.id));
     if let Some(folder) = path.parent() {
@@ -130,7 +131,7 @@ fn one(tools: &Path, wrapper: &WrapperFile, written: &mut Written) -> Result<(),
     Ok(())
 }
 
-/// The server ran in the project, and may have put links in the way to where its manifests go.
+/// Refuses links in the path of the manifests. The server ran in the project and may have made them.
 fn refuse_links(tools: &Path, folder: &Path) -> Result<(), Failure> {
     let is_link =
         |path: &&Path| fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_symlink());

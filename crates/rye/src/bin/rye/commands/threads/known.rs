@@ -1,4 +1,4 @@
-//! The threads of a project: those that its registry lists, and those that came along without it.
+//! The threads of a project, in its registry and beside it.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,28 +16,28 @@ use crate::failure::Failure;
 use crate::output;
 use crate::thread_argument::OptionalThread;
 
-/// All threads of a project, and who drives them.
+/// All threads of a project with their owners.
 pub(super) struct Known {
     pub(super) threads: PathBuf,
     /// The newest first.
     pub(super) summaries: Vec<ThreadSummary>,
-    /// The place of each thread among the summaries.
+    /// The index of each thread in the summaries.
     places: BTreeMap<ThreadId, usize>,
-    /// Those that no list has and whose records do not say how they stand, because they are not as a run wrote them.
+    /// The threads outside of the registry whose records cannot be read.
     pub(super) unreadable: Vec<ThreadId>,
-    /// Nothing where there is no registry: who only looks makes none.
+    /// The read-only store. `None` if there is no registry, because reading does not make one.
     store: Option<StoreView>,
-    /// Nothing where configuration does not say whom to believe.
+    /// `None` if the trusted keys cannot be read.
     rye: Option<Rye>,
 }
 
 impl Known {
-    /// Finds all threads, and makes and changes nothing; nothing where no thread has run.
+    /// Finds all threads without changing anything. Returns `None` if there are none.
     pub(super) fn open(
         threads: PathBuf,
         environment: &Environment,
     ) -> Result<Option<Self>, Failure> {
-        let mut known = Self::listed(threads)?;
+        let mut known = Self::read_registry(threads)?;
         known.rye = environment.rye().ok();
         let is_listed = known.store.is_some();
         known.add_unlisted(environment)?;
@@ -48,18 +48,19 @@ impl Known {
         Ok(Some(known).filter(|_| is_listed || has_some))
     }
 
-    /// Reads the list alone.
-    fn listed(threads: PathBuf) -> Result<Self, Failure> {
+    /// Reads only the registry.
+    fn read_registry(threads: PathBuf) -> Result<Self, Failure> {
         let failed = |error: &dyn std::error::Error| Failure::of(error, Exit::Failed);
         let store = StoreView::open(&threads).map_err(|error| failed(&error))?;
         let listed = store.as_ref().map_or_else(|| Ok(Vec::new()), |it| it.registry().list());
         let summaries = listed.map_err(|error| failed(&error))?;
-        let (unreadable, places) = (Vec::new(), BTreeMap::new());
+        let unreadable = Vec::new();
+        let places = BTreeMap::new();
         Ok(Self { threads, summaries, places, unreadable, store, rye: None })
     }
 
-    /// Not waited for is the line of the list that says how a thread ended, so that a loss of power may leave an older one. Its
-    /// record says how it ended; whoever goes on with it lists that, too.
+    /// Updates unfinished threads from their records. The registry row of a finished thread is written
+    /// without `fsync`, so that a power loss may leave an older row.
     fn see_ends(&mut self) -> Result<(), Failure> {
         for place in 0..self.summaries.len() {
             let Some(summary) = self.summaries.get(place).filter(|it| !it.state.is_final()) else {
@@ -68,7 +69,7 @@ impl Known {
             if self.driver(&summary.thread).is_some() {
                 continue;
             }
-            // Where nobody knows whom to believe, no record is believed instead of the list.
+            // Without trusted keys, the registry is believed and not the record.
             let reading = self.rye.as_ref().map(|rye| rye.thread(&self.threads, &summary.thread));
             let Some(Ok(reading)) = reading else { continue };
             if let (true, Some(summary)) =
@@ -80,7 +81,7 @@ impl Known {
         Ok(())
     }
 
-    /// A folder that was committed or copied holds threads that no registry here has heard of.
+    /// Adds threads without an entry in the registry, such as those of a copied folder.
     fn add_unlisted(&mut self, environment: &Environment) -> Result<(), Failure> {
         let listed: BTreeSet<&ThreadId> = self.summaries.iter().map(|it| &it.thread).collect();
         let entries = std::fs::read_dir(&self.threads).into_iter().flatten().flatten();
@@ -90,7 +91,7 @@ impl Known {
         for thread in unlisted {
             match environment.rye()?.thread(&self.threads, &thread) {
                 Ok(reading) => self.summaries.push(ThreadSummary::of(&reading.record)),
-                // What a program left that was killed before the thread began is no thread.
+                // A folder without a begun thread comes from a killed program.
                 Err(ThreadReadError::Unbegun { .. }) => {}
                 Err(_) => self.unreadable.push(thread),
             }
@@ -110,18 +111,18 @@ impl Known {
         self.summaries.get(*self.places.get(thread)?)
     }
 
-    /// Whether there is no such thread, neither in the list nor with a record of its own.
+    /// Returns `true` if there is no such thread, neither in the registry nor with a record.
     pub(super) fn lacks(&self, thread: &ThreadId) -> bool {
         self.find(thread).is_none() && !self.unreadable.contains(thread)
     }
 
-    /// Returns the newest thread that no other thread started, else the newest of all.
+    /// Returns the newest thread that no other thread started, or else the newest of all.
     pub(super) fn newest(&self) -> Result<&ThreadId, Failure> {
         let newest = self.summaries.iter().find(|summary| self.is_first(summary));
         newest.or(self.summaries.first()).map(|summary| &summary.thread).ok_or_else(nothing)
     }
 
-    /// Returns the thread that the command line names, else the newest.
+    /// Returns the thread on the command line, or the newest.
     pub(super) fn named_or_newest(
         &self,
         named: &OptionalThread,
@@ -133,12 +134,13 @@ impl Known {
         }
     }
 
-    /// Whether no thread that is known started it.
+    /// Returns `true` if no known thread started it.
     pub(super) fn is_first(&self, summary: &ThreadSummary) -> bool {
         summary.parent.as_ref().is_none_or(|parent| self.find(parent).is_none())
     }
 
-    /// The process that owns the tree of the thread now. A lock that cannot be read keeps no other thread from being shown.
+    /// Returns the process that owns the tree of the thread. A lock that cannot be read counts as owned, so
+    /// that the other threads can still be shown.
     pub(super) fn driver(&self, thread: &ThreadId) -> Option<String> {
         let root = thread_root(&self.threads, thread);
         match StoreView::owner(&self.threads, root.as_ref().unwrap_or(thread)) {
@@ -147,27 +149,29 @@ impl Known {
         }
     }
 
-    /// What the thread cost with all below it, by the ledger; by its record, where that has no account of it.
-    pub(super) fn spent(&self, thread: &ThreadSummary) -> Result<Nanos, Failure> {
+    /// Returns the cost of the thread and its descendants from the ledger, or from its record if the ledger
+    /// has none.
+    pub(super) fn cost_of(&self, thread: &ThreadSummary) -> Result<Nanos, Failure> {
         let Some(store) = &self.store else { return Ok(thread.cost) };
         let spent = store.spent(&thread.thread);
         let spent = spent.map_err(|error| Failure::of(&error, Exit::Failed))?;
         Ok(spent.unwrap_or(thread.cost))
     }
 
-    /// Returns `true` if the thread's verified record says that it used unsigned items; `None` where no record says so that holds.
+    /// Returns `true` if the verified record of the thread says that it used unsigned items, or `None` if no
+    /// verified record says so or denies it.
     pub(super) fn is_unverified(&self, thread: &ThreadId) -> Option<bool> {
         let record = self.rye.as_ref()?.thread_record(&self.threads, thread).ok()?;
         Some(record.facts.get("verified") == Some(&Value::Bool(false)))
     }
 
-    /// How the thread stands, in a word: that nobody drives one which is `running` is what its record cannot say.
+    /// Returns the state of the thread as a word. Its record cannot say that a running thread has no owner.
     pub(super) fn standing(&self, thread: &ThreadId, state: ThreadState) -> &'static str {
         let may_run = matches!(state, ThreadState::Created | ThreadState::Running);
         if may_run && self.driver(thread).is_none() { STOPPED } else { state.as_str() }
     }
 
-    /// What the operator declares of the machine.
+    /// Returns the operator's options for the store.
     pub(super) fn store_options(&self) -> StoreOptions {
         self.rye.as_ref().map_or_else(StoreOptions::default, Rye::store_options)
     }

@@ -9,7 +9,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Answer;
 
-/// The list of a project in which no thread has run.
+/// Prints the list of a project without threads.
 pub(super) fn nothing(environment: &Environment) -> Exit {
     if environment.json() {
         Answer::of("threads", []).print();
@@ -37,7 +37,7 @@ pub(super) fn list(
         return Ok(Exit::Fine);
     }
     for (thread, state) in listed {
-        let cost = known.spent(thread)?.to_string();
+        let cost = known.cost_of(thread)?.to_string();
         let mark = match known.is_unverified(&thread.thread) {
             Some(true) => "  unverified",
             Some(false) => "",
@@ -49,7 +49,7 @@ pub(super) fn list(
 }
 
 impl List {
-    /// Returns `true` if the filters let a thread pass that stands like this.
+    /// Returns `true` if the filters select a thread with this state.
     fn includes(&self, thread: &ThreadSummary, standing: &str) -> bool {
         let is_state = self.state.is_empty() || self.state.iter().any(|state| state == standing);
         let directives = &self.directive;
@@ -59,7 +59,7 @@ impl List {
     }
 }
 
-/// The row of a thread in the registry, with the owner of its tree.
+/// Returns the JSON row of a thread, with the owner of its tree.
 pub(super) fn row(known: &Known, thread: &ThreadSummary) -> Result<Value, Failure> {
     let driver = match thread.state.is_final() {
         true => None,
@@ -73,7 +73,7 @@ pub(super) fn row(known: &Known, thread: &ThreadSummary) -> Result<Value, Failur
         "driven_by": driver,
         "created": thread.created.to_string(),
         "updated": thread.updated.to_string(),
-        "cost_nanos": known.spent(thread)?.get(),
+        "cost_nanos": known.cost_of(thread)?.get(),
         "used_unsigned": known.is_unverified(&thread.thread),
     }))
 }

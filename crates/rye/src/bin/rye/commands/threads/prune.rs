@@ -20,11 +20,11 @@ use crate::output::{self, Answer};
 
 #[derive(Debug, Args)]
 pub(crate) struct Prune {
-    /// Only trees in which nothing happened for this long: a number and `s`, `m`, `h`, `d` or `w`
+    /// Only trees without a change for this long: a number and `s`, `m`, `h`, `d` or `w`
     #[arg(long, value_name = "AGE", value_parser = age)]
     older_than: Option<Duration>,
-    /// Only trees whose first thread ended like this (may be given many times)
-    #[arg(long, value_name = "STATE", value_parser = ended)]
+    /// Only trees whose first thread ended in this state (may be given many times)
+    #[arg(long, value_name = "STATE", value_parser = final_state)]
     state: Vec<ThreadState>,
     /// Keep the newest N of the trees that would be removed
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -34,7 +34,7 @@ pub(crate) struct Prune {
     yes: bool,
 }
 
-/// Reads an age such as `30d`.
+/// Parses an age such as `30d`.
 fn age(text: &str) -> Result<Duration, String> {
     let malformed = || "write a number and a unit, such as `30d` or `12h`".to_owned();
     let split = text.len().checked_sub(1).ok_or_else(malformed)?;
@@ -51,8 +51,8 @@ fn age(text: &str) -> Result<Duration, String> {
     number.checked_mul(seconds).map(Duration::from_secs).ok_or_else(malformed)
 }
 
-/// Reads a state in which a thread has ended.
-fn ended(text: &str) -> Result<ThreadState, String> {
+/// Parses a state in which a thread has ended.
+fn final_state(text: &str) -> Result<ThreadState, String> {
     let state = text.parse::<ThreadState>().ok().filter(|state| ENDED.contains(state));
     state.ok_or_else(|| {
         "only threads that ended are removed: `completed`, `error` or `cancelled`".to_owned()
@@ -69,11 +69,11 @@ pub(super) fn prune(
     environment: &Environment,
 ) -> Result<Exit, Failure> {
     let Members { trees, unreadable } = members::all(known, environment);
-    let mut removable = chosen(arguments, known, trees);
+    let mut removable = select_trees(arguments, known, trees);
     let mut busy = Vec::new();
     if arguments.yes {
         let store = LocalStore::open_with(&known.threads, known.store_options())
-            .map_err(|error| failed(&error))?;
+            .map_err(|error| store_failure(&error))?;
         sweep(&known.threads)?;
         let mut removed = Vec::new();
         for tree in removable {
@@ -86,17 +86,17 @@ pub(super) fn prune(
     Ok(if busy.is_empty() { Exit::Fine } else { Exit::Failed })
 }
 
-/// The threads under one root, with all that continue each other.
+/// The threads under one root, with their successors.
 struct Tree {
     root: ThreadId,
     threads: Vec<ThreadId>,
-    /// The time of the latest change in one of them.
+    /// The time of the latest change in the tree.
     updated: Moment,
     bytes: u64,
 }
 
-/// Returns the trees that the options choose, the newest first.
-fn chosen(arguments: &Prune, known: &Known, trees: Vec<Vec<Member>>) -> Vec<Tree> {
+/// Returns the trees that the options select, the newest first.
+fn select_trees(arguments: &Prune, known: &Known, trees: Vec<Vec<Member>>) -> Vec<Tree> {
     let oldest = arguments.older_than.map(|age| {
         let millis = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
         Moment::from_unix_millis(Environment::moment().as_unix_millis().saturating_sub(millis))
@@ -118,9 +118,9 @@ fn chosen(arguments: &Prune, known: &Known, trees: Vec<Vec<Member>>) -> Vec<Tree
     chosen.into_iter().skip(arguments.keep).collect()
 }
 
-/// Removes one tree, unless another process drives a thread of it.
+/// Removes a tree, unless another process owns it.
 ///
-/// Each folder loses its name first, so that a process that is killed meanwhile leaves no half thread behind.
+/// Each folder is renamed first, so that a killed process leaves no partial thread behind.
 fn remove(
     tree: &Tree,
     store: &LocalStore,
@@ -137,14 +137,15 @@ fn remove(
         for thread in &tree.threads {
             moved.extend(set_aside(&threads.join(thread.as_str()), threads, thread)?);
         }
-        store.forget(&tree.threads).map_err(|error| failed(&error))?;
+        store.forget(&tree.threads).map_err(|error| store_failure(&error))?;
     }
     drop(owned);
     moved.iter().try_for_each(|folder| delete(folder))?;
     Ok(!has_changed)
 }
 
-/// Owns a tree that is about to be removed; `None` while another process does. Without a folder there is no lock to hold.
+/// Takes ownership of a tree to remove. Returns `None` if another process owns it. The inner value is `None`
+/// if there is no folder and so no lock.
 fn own(
     tree: &Tree,
     store: &LocalStore,
@@ -157,11 +158,11 @@ fn own(
     match store.own(&root) {
         Ok(owned) => Ok(Some(Some(owned))),
         Err(StoreError::Held { .. }) => Ok(None),
-        Err(error) => Err(failed(&error)),
+        Err(error) => Err(store_failure(&error)),
     }
 }
 
-/// Gives a folder a name that no thread has; nothing where it is gone already.
+/// Renames a folder to a name that is not a thread id. Returns `None` if the folder is gone.
 fn set_aside(folder: &Path, threads: &Path, thread: &ThreadId) -> Result<Option<PathBuf>, Failure> {
     let aside = threads.join(format!("{REMOVED}{thread}"));
     match fs::rename(folder, &aside) {
@@ -171,10 +172,10 @@ fn set_aside(folder: &Path, threads: &Path, thread: &ThreadId) -> Result<Option<
     }
 }
 
-/// No thread id begins with a dot.
+/// The prefix of such names. No thread id begins with a dot.
 const REMOVED: &str = ".removed-";
 
-/// Deletes what an earlier process set aside and did not come to delete.
+/// Deletes folders that an earlier process renamed and did not delete.
 fn sweep(threads: &Path) -> Result<(), Failure> {
     let entries = fs::read_dir(threads).into_iter().flatten().flatten();
     let left = entries.filter(|entry| {
@@ -186,14 +187,14 @@ fn sweep(threads: &Path) -> Result<(), Failure> {
     left.map(|entry| entry.path()).try_for_each(|folder| delete(&folder))
 }
 
-/// Deletes a folder, or whatever else has its name. Follows no link.
+/// Deletes a folder, or a file with its name. Links are not followed.
 fn delete(path: &Path) -> Result<(), Failure> {
     let is_folder = fs::symlink_metadata(path).is_ok_and(|found| found.is_dir());
     let deleted = if is_folder { fs::remove_dir_all(path) } else { fs::remove_file(path) };
     deleted.map_err(|error| Failure::io("remove", path, &error))
 }
 
-/// Returns the length of the files directly in a folder, where threads keep theirs.
+/// Returns the size of the files directly in a folder. Threads have no files below it.
 fn bytes(folder: &Path) -> u64 {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.metadata().ok()).map(|metadata| metadata.len()).sum()
@@ -248,7 +249,7 @@ fn report(
     }
 }
 
-/// Tells of threads that are kept because their records do not say how they stand, such as those of an older format.
+/// Prints the threads that are kept because their records cannot be read, such as those of an older format.
 fn tell_unreadable(unreadable: &[(ThreadId, Failure)]) {
     for (thread, failure) in unreadable.iter().take(MOST_UNREADABLE) {
         eprintln!("kept {thread}, which cannot be read: {failure}");
@@ -261,9 +262,9 @@ fn tell_unreadable(unreadable: &[(ThreadId, Failure)]) {
     }
 }
 
-/// How many threads are told of one by one.
+/// The most threads that are printed one by one.
 const MOST_UNREADABLE: usize = 5;
 
-fn failed(error: &StoreError) -> Failure {
+fn store_failure(error: &StoreError) -> Failure {
     Failure::of(error, Exit::Failed)
 }

@@ -1,4 +1,4 @@
-//! The records of a transcript, as lines for people and as data.
+//! The records of a transcript, as lines and as JSON.
 
 use rye::thread::transcript::Record;
 use serde_json::{Value, json};
@@ -18,7 +18,8 @@ pub(super) fn line(record: &Record) -> String {
         "request_failed" => payload["class"].as_str().map(str::to_owned),
         "request_retried" => {
             let number = |name: &str| payload[name].as_u64().unwrap_or_default();
-            let (attempt, attempts) = (number("attempt"), number("attempts"));
+            let attempt = number("attempt");
+            let attempts = number("attempts");
             payload["class"].as_str().map(|class| format!("{class} ({attempt} of {attempts})"))
         }
         "thread_resumed" => payload["opening"].as_u64().map(|opening| {
@@ -26,7 +27,7 @@ pub(super) fn line(record: &Record) -> String {
             format!("opening {opening}{raised}")
         }),
         "tool_call_start" => {
-            // What is no tool of the palette has no target, and may be named in the arguments alone.
+            // A call of an unknown tool has no target. Its name may be in the arguments only.
             let places = [&payload["target"]["item_id"], &payload["arguments"]["item_id"]];
             let named = |name: &str| match name {
                 EXECUTE => places.into_iter().find_map(Value::as_str).unwrap_or(name).to_owned(),
@@ -48,7 +49,7 @@ pub(super) fn line(record: &Record) -> String {
         .to_owned()
 }
 
-/// The tool that names another one.
+/// The tool that calls other tools.
 const EXECUTE: &str = "rye_execute";
 
 pub(super) fn event(record: &Record) -> Value {

@@ -23,9 +23,9 @@ pub(super) fn show(
     let thread = &known.named_or_newest(&arguments.thread, environment)?;
     let reading = read(thread, &known.threads, environment)?;
     let children = children(known, &reading)?;
-    // Of a thread that was not left as it should be, the record tells less than the account.
+    // For an interrupted thread, the record knows less than the ledger.
     let cost = match known.find(thread) {
-        Some(summary) => known.spent(summary)?,
+        Some(summary) => known.cost_of(summary)?,
         None => reading.record.cost,
     };
     if environment.json() {
@@ -39,10 +39,11 @@ pub(super) fn show(
     Ok(Exit::Fine)
 }
 
-/// A thread that this one started, and how it stands by the registry.
+/// A child with its row in the registry and its state.
 type Child<'a> = (Spawn, Option<&'a ThreadSummary>, &'static str);
 
-/// Those that the verified transcript names; one that was killed before it had a record is not known.
+/// Returns the children in the verified transcript. A child that was killed before it had a record has no
+/// row.
 fn children<'a>(known: &'a Known, reading: &ThreadReading) -> Result<Vec<Child<'a>>, Failure> {
     let spawned = spawned_children(&reading.transcript).unwrap_or_default();
     let children = spawned.into_iter().map(|spawn| {
@@ -80,7 +81,7 @@ fn print(reading: &ThreadReading, state: &str, cost: Nanos, children: &[Child<'_
             println!("{name:<10} {thread}");
         }
     }
-    // What failed before it was clear who would answer has none.
+    // A thread that failed before the choice of a model has none.
     if record.provider.is_some() {
         println!("model      {}", model.join(" "));
     }
@@ -101,7 +102,7 @@ fn print(reading: &ThreadReading, state: &str, cost: Nanos, children: &[Child<'_
     print_records(reading);
 }
 
-/// Prints what came of the thread: its outputs, the files that it changed, its failure and its warnings.
+/// Prints the results of the thread: its outputs, changed files, failure and warnings.
 fn print_results(reading: &ThreadReading) {
     let record = &reading.record;
     for (name, value) in record.outputs.iter().flatten() {
@@ -114,13 +115,13 @@ fn print_results(reading: &ThreadReading) {
     if let Some(failure) = &record.failure {
         println!("failure    {failure}");
     }
-    added(reading).iter().for_each(|item| println!("added      {}", added_line(item)));
+    items_added(reading).iter().for_each(|item| println!("added      {}", added_line(item)));
     for warning in thread_warnings(&reading.transcript) {
         println!("warning    {warning}");
     }
 }
 
-/// Prints the call that the thread waits with, and the commands that decide.
+/// Prints the call that waits for approval, and the commands that decide.
 fn print_question(reading: &ThreadReading) {
     let Some(pending) = pending_approval(&reading.transcript) else { return };
     let thread = &reading.record.thread;
@@ -130,7 +131,7 @@ fn print_question(reading: &ThreadReading) {
     println!("decide     `rye approve {thread} --resume` or `rye deny {thread} --resume`");
 }
 
-/// Prints a line for each record, and how much of the transcript is signed.
+/// Prints a line for each record, and the number of signed records.
 fn print_records(reading: &ThreadReading) {
     print!("\n");
     println!(
@@ -147,13 +148,14 @@ fn print_records(reading: &ThreadReading) {
     reading.transcript.records.iter().for_each(|record| println!("{}", line(record)));
 }
 
-/// Returns `true` if the thread used items that nobody signed, which `--allow-unsigned` lets run.
+/// Returns `true` if the thread used unsigned items, which `--allow-unsigned` permits.
 fn is_unverified(reading: &ThreadReading) -> bool {
     reading.record.facts.get("verified") == Some(&Value::Bool(false))
 }
 
-/// The items that calls added to the conversation; those that cannot be read are refused where the thread is resumed.
-fn added(reading: &ThreadReading) -> Vec<AddedItem> {
+/// Returns the items that calls added to the conversation. If they cannot be read, the list is empty, and a
+/// resume of the thread fails.
+fn items_added(reading: &ThreadReading) -> Vec<AddedItem> {
     added_items(&reading.transcript).unwrap_or_default()
 }
 
@@ -197,7 +199,7 @@ fn own(reading: &ThreadReading) -> Value {
         "tokens": record.usage.total(),
         "cost_nanos": record.cost.get(),
         "outputs": record.outputs,
-        "added": added(reading).iter().map(AddedItem::to_json).collect::<Value>(),
+        "added": items_added(reading).iter().map(AddedItem::to_json).collect::<Value>(),
         "failure": record.failure.as_ref().map(|failure| json!({ "kind": failure.kind.as_str(), "message": failure.message })),
         "used_unsigned": is_unverified(reading),
         "warnings": thread_warnings(&reading.transcript),

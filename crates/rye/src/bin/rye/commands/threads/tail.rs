@@ -11,7 +11,7 @@ use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
-use crate::progress::{Told, continued};
+use crate::progress::{Told, continue_text};
 
 pub(super) fn tail(
     arguments: &Show,
@@ -19,9 +19,10 @@ pub(super) fn tail(
     environment: &Environment,
 ) -> Result<Exit, Failure> {
     let thread = &known.named_or_newest(&arguments.thread, environment)?;
-    let (mut told, mut live) = (0, Live::default());
+    let mut told = 0;
+    let mut live = Live::default();
     loop {
-        // Asked before the record is read, which may end meanwhile.
+        // Checked before the record is read, because the thread may end meanwhile.
         let is_driven = known.driver(thread).is_some();
         let reading = read(thread, &known.threads, environment)?;
         if told < reading.transcript.records.len() {
@@ -40,7 +41,7 @@ pub(super) fn tail(
         }
         if !is_driven {
             live.end(environment);
-            eprintln!("nobody drives thread {thread}; go on with `rye resume {thread}`");
+            eprintln!("no process drives thread {thread}; go on with `rye resume {thread}`");
             return Ok(Exit::Fine);
         }
         live.tell(UnfinishedAnswer::read(&reading.folder), environment);
@@ -48,7 +49,7 @@ pub(super) fn tail(
     }
 }
 
-/// What was told of an answer that is on its way.
+/// The part of the current answer that was printed.
 #[derive(Default)]
 struct Live {
     number: u64,
@@ -70,11 +71,11 @@ impl Live {
             output::json_line(&json!({ "live": piece }));
             self.told.text.push_str(piece);
         } else {
-            print!("{}", continued(&mut self.told, piece));
+            print!("{}", continue_text(&mut self.told, piece));
         }
     }
 
-    /// Ends the open line; what comes next is another answer.
+    /// Ends the open line, because another answer follows.
     fn end(&mut self, environment: &Environment) {
         if std::mem::take(&mut self.told).is_open && !environment.json() {
             print!("\n");
@@ -82,5 +83,5 @@ impl Live {
     }
 }
 
-/// How long to wait before looking again.
+/// The time between two reads.
 const PAUSE: Duration = Duration::from_millis(200);

@@ -36,7 +36,7 @@ fn tops<'a>(top: Option<&ThreadId>, known: &'a Known) -> Result<Vec<&'a ThreadSu
     }
 }
 
-/// Which thread goes on with which; only the signed record says so.
+/// Returns the successors of threads, according to the signed records.
 fn goes_on(
     known: &Known,
     environment: &Environment,
@@ -49,7 +49,7 @@ fn goes_on(
     Ok(goes_on)
 }
 
-/// The threads that each thread started, in the order in which they were started.
+/// Returns the children of each thread, oldest first.
 fn children(known: &Known) -> BTreeMap<&ThreadId, Vec<&ThreadSummary>> {
     let mut children: BTreeMap<&ThreadId, Vec<&ThreadSummary>> = BTreeMap::new();
     for summary in known.summaries.iter().rev() {
@@ -67,7 +67,8 @@ struct Below<'a> {
 }
 
 impl<'a> Below<'a> {
-    /// A row of the registry is nobody's word: one that names itself as its parent must not lead in circles.
+    /// Returns the children of a thread. The depth is limited, because rows of the registry are not signed
+    /// and may form a circle.
     fn children(
         &self,
         thread: &'a ThreadSummary,
@@ -82,7 +83,7 @@ impl<'a> Below<'a> {
         let state = self.known.standing(&thread.thread, thread.state);
         let next = self.goes_on.get(&thread.thread);
         let next = next.map_or(String::new(), |next| format!("  as {next}"));
-        println!("{lead}{}  {state}  {}{next}", thread.thread, self.known.spent(thread)?);
+        println!("{lead}{}  {state}  {}{next}", thread.thread, self.known.cost_of(thread)?);
         self.children(thread, depth).try_for_each(|child| self.print(child, depth + 1))
     }
 
@@ -91,7 +92,7 @@ impl<'a> Below<'a> {
         if let Some(next) = self.goes_on.get(&thread.thread) {
             branch["continued_by"] = next.as_str().into();
         }
-        branch["total_nanos"] = self.known.spent(thread)?.get().into();
+        branch["total_nanos"] = self.known.cost_of(thread)?.get().into();
         let children = self.children(thread, depth).map(|child| self.json(child, depth + 1));
         branch["children"] = children.collect::<Result<Vec<_>, _>>()?.into();
         Ok(branch)

@@ -23,7 +23,8 @@ pub(super) fn verify(
     if let Some(thread) = asked.filter(|thread| known.lacks(thread)) {
         return Err(no_thread(thread));
     }
-    let (mut rows, mut exit) = (Vec::new(), Exit::Fine);
+    let mut rows = Vec::new();
+    let mut exit = Exit::Fine;
     for thread in all.filter(|_| asked.is_none()).chain(asked) {
         let verified = rye.thread(&known.threads, thread);
         if let Err(error) = &verified {

@@ -8,7 +8,7 @@ use rye::resolve::Space;
 use rye::sign::{KeyId, Origin, PublicKey, Timestamp, TrustDocument};
 use serde_json::json;
 
-use super::told::{detail, extent, limits, standing};
+use super::listing::{detail, extent, limits, standing};
 use super::{Known, space};
 use crate::confirm;
 use crate::environment::{Environment, read_text};
@@ -21,7 +21,7 @@ use crate::output::{self, Answer};
 #[derive(Debug, Args)]
 #[command(
     after_help = "Compare the fingerprint with its owner by another way than the one that the file came by. Without a \
-                  terminal nobody can be asked: give `--fingerprint` or `--yes`.\n\n\
+                  terminal, give `--fingerprint` or `--yes`.\n\n\
                   Examples:\n  rye trust add ada.pem --owner ada@example.org\n  \
                   rye trust add ada.toml --expires 2027-06-30T00:00:00Z\n  \
                   rye trust add 56dbf7b2d9ce86ed --grants 'rye.execute.tool.notes.*'"
@@ -30,14 +30,14 @@ pub(crate) struct Arguments {
     /// A trust document, a public key in PEM, or the id of a key whose document the project carries
     #[arg(value_name = "FILE|ID")]
     source: PathBuf,
-    /// Who holds the key; needed for a PEM, and in place of what a document says
+    /// The owner of the key; needed for a PEM, and in place of what a document says
     #[arg(long, value_name = "NAME")]
     owner: Option<String>,
     /// The most that items signed by the key may be granted (comma-separated, or many times), in place of what the
     /// document says; default: no limit
     #[arg(long, value_name = "PATTERN", value_delimiter = ',')]
     grants: Vec<Pattern>,
-    /// When the trust ends, such as `2027-06-30T00:00:00Z`, in place of what the document says
+    /// The time when the trust ends, such as `2027-06-30T00:00:00Z`, in place of what the document says
     #[arg(long, value_name = "TIME")]
     expires: Option<Timestamp>,
     /// The 64 digits that the key's owner told you; anything else is refused
@@ -82,7 +82,7 @@ pub(super) fn run(
     Ok(Exit::Fine)
 }
 
-/// The document that is to be written, and what there is to know of the one that it comes from.
+/// The document to write, with the notes about its source.
 struct Offer {
     document: TrustDocument,
     notes: Vec<String>,
@@ -99,17 +99,17 @@ impl Offer {
             let key = PublicKey::from_pem(&text).map_err(|error| arguments.wrong(&error))?;
             let Some(owner) = &arguments.owner else {
                 return Err(Failure::usage(
-                    "a public key says nothing of its owner; name who holds it with `--owner NAME`",
+                    "a public key says nothing of its owner; name its owner with `--owner NAME`",
                 ));
             };
-            let document = arguments.adjusted(&TrustDocument::new(owner, key))?;
+            let document = arguments.with_overrides(&TrustDocument::new(owner, key))?;
             return Ok(Self { document, notes: Vec::new() });
         }
         let admission = known.store.clone().admit(&text, None, Origin::Run, Environment::now());
         let admission = admission.map_err(|error| arguments.wrong(&error))?;
         let document = TrustDocument::parse(&text).map_err(|error| arguments.wrong(&error))?;
         let notes = admission.notes.iter().map(ToString::to_string).collect();
-        Ok(Self { document: arguments.adjusted(&document)?, notes })
+        Ok(Self { document: arguments.with_overrides(&document)?, notes })
     }
 }
 
@@ -136,11 +136,11 @@ impl Arguments {
         failure.within(&format!("`{}` cannot be trusted", self.source.display()))
     }
 
-    /// The document with what the operator says in place of what it says itself.
-    fn adjusted(&self, document: &TrustDocument) -> Result<TrustDocument, Failure> {
+    /// Returns the document with the operator's values in place of its own.
+    fn with_overrides(&self, document: &TrustDocument) -> Result<TrustDocument, Failure> {
         let owner = self.owner.as_deref().unwrap_or(document.owner());
         if owner.trim().is_empty() {
-            return Err(Failure::usage("the owner is empty; name who holds the key"));
+            return Err(Failure::usage("the owner is empty; name the owner of the key"));
         }
         let new = TrustDocument::new(owner, document.key().clone());
         let mut new = new.with_attestation(document.attestation());
@@ -156,7 +156,8 @@ impl Arguments {
         Ok(document.revoked().map_or(new.clone(), |at| new.with_revoked(at)))
     }
 
-    /// Patterns are read before they are kept: one that cannot be would refuse every item of the key.
+    /// Returns the patterns of the document. They are checked first, because an invalid one would refuse
+    /// every item of the key.
     fn ceiling(&self, document: &TrustDocument) -> Result<Option<Vec<String>>, Failure> {
         if !self.grants.is_empty() {
             return Ok(Some(self.grants.iter().map(ToString::to_string).collect()));
@@ -193,10 +194,11 @@ fn check_fingerprint(stated: &KeyId, document: &TrustDocument) -> Result<(), Fai
     )))
 }
 
-/// Shows what is to be trusted, and asks whoever sits at the terminal.
+/// Shows the document and asks the user at the terminal.
 fn ask(offer: &Offer) -> Result<(), Failure> {
     let document = &offer.document;
-    let (owner, fingerprint) = (output::line(document.owner()), document.key().fingerprint());
+    let owner = output::line(document.owner());
+    let fingerprint = document.key().fingerprint();
     let mut shown = format!("owner        {owner}\nfingerprint  {fingerprint}");
     for (name, text) in extent(document, None) {
         shown += &format!("\n{name:<11}  {}", output::line(&text));

@@ -8,7 +8,7 @@ use rye::resolve::{Space, TrustEntry};
 use rye::sign::{KeyId, Timestamp, TrustDocument};
 use serde_json::json;
 
-use super::told::{detail, standing};
+use super::listing::{detail, standing};
 use super::{Known, Named, space};
 use crate::environment::Environment;
 use crate::exit::Exit;
@@ -54,7 +54,7 @@ pub(super) fn revoke(
 ) -> Result<Exit, Failure> {
     let key_id = &arguments.named.key_id;
     let entries = known.require(key_id)?;
-    // Of several in the user space the one that counts says so, or none would.
+    // If the user space has several documents, the revocation goes into the one that counts.
     let counting = entries.iter().copied().find(|entry| is_of_user(entry) && entry.counts());
     let entry = counting.or_else(|| known.of_user(key_id)).or_else(|| entries.first().copied());
     let document = entry.and_then(TrustEntry::document).ok_or_else(|| {
@@ -67,7 +67,7 @@ pub(super) fn revoke(
     }
     let document = document.with_revoked(arguments.at.unwrap_or_else(Environment::now));
     let text = vouched_text(&document, &known.store, environment)?;
-    // A document under another key's name does not count, whatever it says.
+    // A document with the name of another key does not count.
     let counting = entry.filter(|entry| is_of_user(entry)).and_then(path_of);
     let path = match counting.filter(|path| is_named_for(&document, path)) {
         Some(path) => {

@@ -1,4 +1,4 @@
-//! `rye trust policy`: what differs from the pinned policy of the project, and accepting it (SPEC 4.3).
+//! `rye trust policy`: the difference from the pinned policy of the project, and its acceptance (SPEC 4.3).
 
 use clap::Args;
 use rye::{PolicyChange, ProjectPolicy};

@@ -1,7 +1,7 @@
-//! The members of each thread tree, by what their verified records say.
+//! The members of each thread tree, according to their verified records.
 //!
-//! The registry is an index that a project may bring along, so that it decides on no removal. It only names threads whose folder is
-//! gone, and the tree that a thread without a readable record may belong to.
+//! The registry is an index that a project may contain from elsewhere, so that it decides on no removal. It
+//! is used only to name threads whose folder is gone, and the tree of a thread without a readable record.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -14,16 +14,16 @@ use super::super::{Known, read};
 use crate::environment::Environment;
 use crate::failure::Failure;
 
-/// One thread of a tree.
+/// A thread of a tree.
 pub(super) struct Member {
     pub(super) thread: ThreadId,
     pub(super) parent: Option<ThreadId>,
     pub(super) state: ThreadState,
     pub(super) updated: Moment,
     created: Moment,
-    /// The thread that this one continues, else the one that started it.
+    /// The predecessor of the thread, or else its parent.
     above: Option<ThreadId>,
-    /// The threads that this one started, and the one that continues it.
+    /// The children of the thread, and its successor.
     below: Vec<ThreadId>,
 }
 
@@ -43,7 +43,7 @@ impl Member {
         }
     }
 
-    /// A thread that only the registry still names; nothing but its row is removed.
+    /// Creates a member from a row of the registry. Only this row can be removed.
     fn of_row(summary: &ThreadSummary) -> Self {
         Self {
             thread: summary.thread.clone(),
@@ -74,8 +74,9 @@ pub(super) struct Members {
 
 /// Reads the records of all threads.
 pub(super) fn all(known: &Known, environment: &Environment) -> Members {
-    let (mut members, mut refused) = (BTreeMap::new(), Vec::new());
-    // The tree that an unreadable thread belongs to, as its row has it.
+    let mut members = BTreeMap::new();
+    let mut refused = Vec::new();
+    // The trees of unreadable threads, according to their rows.
     let mut kept = BTreeSet::new();
     for summary in &known.summaries {
         let member = match read(&summary.thread, &known.threads, environment) {
@@ -111,12 +112,13 @@ pub(super) fn all(known: &Known, environment: &Environment) -> Members {
     Members { trees, unreadable: refused }
 }
 
-/// Returns the thread at the top of each tree, by member. Records that name each other must not lead in circles: each thread is
-/// passed once, and a circle is a tree of its own.
+/// Returns the root of each member's tree. Records may name each other in a circle. Each thread is visited
+/// once, and a circle is a tree of its own.
 fn tops(members: &BTreeMap<ThreadId, Member>) -> BTreeMap<ThreadId, ThreadId> {
     let mut tops: BTreeMap<ThreadId, ThreadId> = BTreeMap::new();
     for start in members.keys() {
-        let (mut path, mut seen) = (Vec::new(), BTreeSet::new());
+        let mut path = Vec::new();
+        let mut seen = BTreeSet::new();
         let mut at = start;
         let top = loop {
             if let Some(top) = tops.get(at) {

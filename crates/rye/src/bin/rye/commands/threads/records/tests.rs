@@ -7,10 +7,11 @@ use rye::thread::{Limits, Moment, ProviderInfo, ThreadId};
 
 use super::*;
 
-/// A record of this event, in the place of the first of a transcript.
+/// Returns a record of this event, as the first of a transcript.
 fn record(event: &str, payload: &Value) -> Record {
     let thread = ThreadId::new("a", "019a0000-0000-7000-8000-000000000001").unwrap();
-    let (store, at) = (Arc::new(MemoryStore::new()), Moment::from_unix_millis(0));
+    let store = Arc::new(MemoryStore::new());
+    let at = Moment::from_unix_millis(0);
     let ownership = store.acquire(&thread, &thread).unwrap();
     let mut transcript = Transcript::create(Arc::clone(&store) as _, ownership, "a").unwrap();
     let key = SigningKey::generate().unwrap();
@@ -32,7 +33,7 @@ fn record(event: &str, payload: &Value) -> Record {
     record
 }
 
-/// What `rye threads show` and `tail` say of each event beside its name.
+/// The descriptions of events in `rye threads show` and `tail`.
 fn rows() -> Vec<(&'static str, Value, &'static str)> {
     vec![
         ("approval_decided", json!({"call_id": "1", "decision": "denied"}), "denied"),

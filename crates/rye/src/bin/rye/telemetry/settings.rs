@@ -1,18 +1,19 @@
-//! Whether telemetry is wanted, by the variables that OpenTelemetry's specification names.
+//! Settings of telemetry, from the variables in OpenTelemetry's specification.
 
 use std::time::Duration;
 
-/// Where telemetry goes, and how long it may take.
+/// The target and the time limit of telemetry.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Wish {
-    /// As the variables have it; the SDK reads them again and adds the path.
+pub(crate) struct Settings {
+    /// `true` for `https`. The SDK reads the URL again and adds the path.
     pub(crate) is_encrypted: bool,
-    /// For one attempt, and for all that is left when the run has ended.
+    /// The limit for an attempt, and for the rest after the end of the run.
     pub(crate) timeout: Duration,
 }
 
-impl Wish {
-    /// `None` unless somebody said where to, because nothing leaves the machine unasked.
+impl Settings {
+    /// Reads the settings. Returns `None` unless a target is set, because nothing may leave the machine by
+    /// default.
     pub(crate) fn read(variable: &dyn Fn(&str) -> Option<String>) -> Result<Option<Self>, String> {
         let either = |name: &str| {
             let own = variable(&format!("OTEL_EXPORTER_OTLP_TRACES_{name}"));
@@ -64,13 +65,13 @@ mod tests {
             let found = variables.iter().find(|(other, _)| *other == name);
             found.map(|(_, value)| (*value).to_owned())
         };
-        let expected = expected.map_err(str::to_owned).map(|wish| {
-            wish.map(|(is_encrypted, millis)| Wish {
+        let expected = expected.map_err(str::to_owned).map(|settings| {
+            settings.map(|(is_encrypted, millis)| Settings {
                 is_encrypted,
                 timeout: Duration::from_millis(millis),
             })
         });
-        assert_eq!(Wish::read(&find), expected, "{variables:?}");
+        assert_eq!(Settings::read(&find), expected, "{variables:?}");
     }
 
     #[test]
@@ -108,7 +109,7 @@ mod tests {
         );
     }
 
-    /// The variables of traces alone go before those of all signals.
+    /// The variables for traces take precedence over those for all signals.
     #[test]
     fn the_nearer_variable_counts() {
         check(

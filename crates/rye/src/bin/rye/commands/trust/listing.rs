@@ -1,4 +1,4 @@
-//! `rye trust list` and `rye trust show`: where each document lies, and what it comes to.
+//! `rye trust list` and `rye trust show`: the path and the status of each document.
 
 use rye::resolve::TrustEntry;
 use rye::sign::{KeyId, Timestamp, TrustDocument, TrustStore, TrustedKey};
@@ -61,7 +61,7 @@ pub(super) fn show(
     Ok(Exit::Fine)
 }
 
-/// What a document comes to now, in one word.
+/// Returns the status of a document as a word.
 fn status(entry: &TrustEntry, store: &TrustStore) -> &'static str {
     match entry.document().filter(|_| entry.counts()) {
         None => "ignored",
@@ -69,7 +69,7 @@ fn status(entry: &TrustEntry, store: &TrustStore) -> &'static str {
     }
 }
 
-/// What the key comes to, by all documents that count for it.
+/// Returns the status of the key, according to all documents that count for it.
 pub(super) fn standing(document: &TrustDocument, store: &TrustStore) -> &'static str {
     let Some(key) = store.find(document.key().key_id()) else { return "ignored" };
     match (key.revoked(), key.expires()) {
@@ -99,7 +99,7 @@ fn print(entry: &TrustEntry, store: &TrustStore) {
     remarks(entry).iter().for_each(|remark| detail(lead, remark));
 }
 
-/// What there is to know, and what a run would trip over although the document counts.
+/// Returns the remarks about a document, and the problems that a run would have with it.
 fn remarks(entry: &TrustEntry) -> Vec<String> {
     let document = entry.document().filter(|_| entry.counts());
     let bad = document.as_ref().map(rye::bad_grants).unwrap_or_default();
@@ -107,13 +107,13 @@ fn remarks(entry: &TrustEntry) -> Vec<String> {
     entry.remarks.iter().map(ToString::to_string).chain(bad).collect()
 }
 
-/// Prints how far the trust goes.
+/// Prints the limits of the trust.
 pub(super) fn limits(document: &TrustDocument, key: Option<&TrustedKey>) {
     extent(document, key).iter().for_each(|(name, text)| detail(name, text));
 }
 
-/// How far the trust goes, as names and texts. A key that counts has the limits of all documents for it, and of the key that vouches
-/// for it.
+/// Returns the limits of the trust, as names and texts. A key that counts has the limits of all its
+/// documents, and of the key that vouches for it.
 pub(super) fn extent(
     document: &TrustDocument,
     key: Option<&TrustedKey>,
@@ -140,7 +140,7 @@ pub(super) fn detail(name: &str, text: &str) {
     println!("         {name:<11}  {text}");
 }
 
-/// The document as data for programs.
+/// Returns the document as JSON.
 fn data(entry: &TrustEntry, store: &TrustStore) -> Value {
     let document = entry.document();
     let document = document.as_ref();
