@@ -1,17 +1,19 @@
 //! Characters that a person does not see, or by which text is shown in another order than a model reads it.
 
-/// The characters of a text that hide something from a person who reads it, each with the offset of its first byte.
+/// Returns the characters that hide a part of a text from its reader, each with the offset of its first byte.
 ///
-/// These are control characters except line ends, carriage returns and tabs; the marks that change the direction of
-/// writing; and what Unicode calls default ignorable, such as zero width spaces and tags. Letters of every script are
-/// shown and never among these, and where a writing system or an emoji is made with such a character, it is left out: a
-/// joiner or non-joiner after a letter of a script that joins its letters, and between emoji; one variation selector after
-/// a character that has variants; the tags of a flag.
+/// These are control characters except line ends, carriage returns and tabs, and the marks that change the
+/// direction of writing. Unicode's default ignorable characters are among them too, such as zero width spaces
+/// and tags. Letters of every script are shown and never among these.
+///
+/// A character that a writing system or an emoji needs is left out. Examples are a joiner or non-joiner after
+/// a letter of a script that joins its letters, and a joiner between emoji. Others are one variation selector
+/// after a character that has variants, and the tags of a flag.
 pub fn hidden_characters(text: &str) -> impl Iterator<Item = (usize, char)> + '_ {
     text.char_indices().filter(|&(at, c)| is_hidden(c) && !is_needed(text, at, c))
 }
 
-/// Whether the character is shown as nothing, or commands what is around it.
+/// Returns `true` if the character is shown as nothing, or changes the view of the text around it.
 fn is_hidden(c: char) -> bool {
     match c {
         '\n' | '\r' | '\t' => false,
@@ -37,7 +39,7 @@ fn is_hidden(c: char) -> bool {
     }
 }
 
-/// Whether what is written there cannot be written without the character.
+/// Returns `true` if the text around the character cannot be written without it.
 fn is_needed(text: &str, at: usize, c: char) -> bool {
     let (before, rest) = text.split_at_checked(at).unwrap_or_default();
     let mut following = rest.chars().skip(1);
@@ -63,7 +65,8 @@ fn is_needed(text: &str, at: usize, c: char) -> bool {
     }
 }
 
-/// Whether the character is of a script in which joiners and non-joiners change how a word is spelled.
+/// Returns `true` if the character is of a script in which joiners and non-joiners change the spelling of a
+/// word.
 fn joins(c: char) -> bool {
     let is_of_script = matches!(
         c,
@@ -73,12 +76,12 @@ fn joins(c: char) -> bool {
     is_of_script && !is_hidden(c)
 }
 
-/// Whether a joiner may follow: an emoji, its selector, or its colour of skin.
+/// Returns `true` if a joiner may follow: after an emoji, its selector, or its colour of skin.
 fn is_pictograph(c: char) -> bool {
     c == '\u{fe0f}' || is_emoji(c)
 }
 
-/// Whether the character is one of the blocks of symbols that emoji are from.
+/// Returns `true` if the character is of the blocks of symbols that emoji are from.
 fn is_emoji(c: char) -> bool {
     matches!(
         c,
@@ -95,7 +98,7 @@ fn is_han(c: char) -> bool {
 /// The regions that have a flag of their own in Unicode's list, as the tags behind a black flag.
 const REGIONS: [&str; 3] = ["gbeng", "gbsct", "gbwls"];
 
-/// Whether the tag at this place is part of a flag.
+/// Returns `true` if the tag at this offset is a part of a flag.
 fn is_of_flag(text: &str, at: usize) -> bool {
     const FLAG: char = '\u{1f3f4}';
     let before = text.get(..at).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What changed between two directives, or two states of one (SPEC 8.7).
+//! Differences between two directives, or between two states of one (SPEC 8.7).
 
 mod json;
 mod rows;
@@ -12,13 +12,14 @@ use similar::TextDiff;
 
 use crate::explain::{Explained, LimitFacts};
 
-/// What a reviewer has to know of a change; everything is empty when there is none.
+/// The facts of a change that a reviewer has to know. Everything is empty when there is no change.
 ///
-/// Its `Display` is the text that `rye diff` prints; [`to_json`](Self::to_json) has the same as data.
+/// Its `Display` is the text that `rye diff` prints. [`to_json`](Self::to_json) has the same as data.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Difference {
-    /// What a model reads, as unified diffs of the system message and of the first user message.
+    /// The changes of the text that a model reads, as unified diffs of the system message and of the first
+    /// user message.
     pub prompt: Vec<TextChange>,
     /// Permissions that only the second declares, decided by what patterns cover and not by how they are written.
     pub gained: Vec<PatternChange>,
@@ -26,8 +27,9 @@ pub struct Difference {
     pub lost: Vec<PatternChange>,
     /// The names of the limits that are higher in the second.
     pub raised: Vec<&'static str>,
-    /// What else the second may do that the first may not, each as a sentence: tools that do more or are other programs, calls that
-    /// are not asked about any more, risks that are not told any more, and bounds that are gone.
+    /// A sentence for each wider right of the second directive. Examples are a tool that does more or is
+    /// another program, and a call that waits for no decision any more. Others are a finding that is missing,
+    /// and a bound that is gone.
     pub widened: Vec<String>,
     /// Everything else, in sections: items, signers, context, tools, limits, model, inputs, outputs, hooks
     /// and configuration.
@@ -38,7 +40,7 @@ pub struct Difference {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TextChange {
-    /// Which one.
+    /// The name of the message.
     pub name: String,
     /// The change as a unified diff, three lines of context around each place.
     pub diff: String,
@@ -69,16 +71,16 @@ pub struct Section {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Change {
-    /// What it is, such as `turns` or ``knowledge `notes/style` ``.
+    /// The subject of the change, such as `turns` or ``knowledge `notes/style` ``.
     pub name: String,
-    /// How it was; `None` for what is new.
+    /// The old value; `None` for a new row.
     pub before: Option<String>,
-    /// How it is; `None` for what is gone.
+    /// The new value; `None` for a row that is gone.
     pub after: Option<String>,
 }
 
 impl Difference {
-    /// What changes from `before` to `after`. Where the files of the two lie does not matter, their spaces do.
+    /// Compares `before` with `after`. The folders of the two directives do not matter, and their spaces do.
     #[must_use]
     pub fn between(before: &Explained, after: &Explained) -> Self {
         let (old, new) = (declared(before), declared(after));
@@ -172,7 +174,7 @@ fn prompt(before: &Explained, after: &Explained) -> Vec<TextChange> {
     .collect()
 }
 
-/// What the declaring directive grants.
+/// Returns the grant of the declaring directive.
 fn declared(explained: &Explained) -> Grant {
     let layer = explained.layers.iter().find(|layer| matches!(layer.name, LayerName::Directive(_)));
     layer.map(|layer| layer.grant.clone()).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! Where each part of a directive comes from, as data (SPEC 7.4).
+//! Explanations: where each part of a directive comes from, as data (SPEC 7.4).
 
 mod executed;
 mod gather;
@@ -18,9 +18,9 @@ pub use self::starts::{LostFacts, StartFacts};
 use crate::Rye;
 use crate::session::{LimitSource, PlanRequest, PrepareError};
 
-/// A directive taken apart: everything that decides how a thread of it begins, and who put each part there.
+/// The parts of a directive that decide how a thread of it begins, each with its source.
 ///
-/// Its `Display` is the text that `rye explain` prints; [`to_json`](Self::to_json) has the same as data.
+/// Its `Display` is the text that `rye explain` prints. [`to_json`](Self::to_json) has the same as data.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Explained {
@@ -28,18 +28,19 @@ pub struct Explained {
     pub id: ItemId,
     /// The directives of its `extends` chain, leaf first.
     pub chain: Vec<ItemFacts>,
-    /// What stands around the prompt, in the order in which a model reads it.
+    /// The text around the prompt, in the order in which a model reads it.
     pub context: Vec<ContextFacts>,
     /// Knowledge that the chain keeps out.
     pub suppressed: Vec<Suppression>,
     /// Optional knowledge that was not found.
     pub skipped: Vec<SkippedFacts>,
-    /// Who has to allow a call, outermost first: the operator, then keys with a limit, then the declaring directive.
-    /// The capability of returning outputs is not listed; see [`outputs`](Self::outputs).
+    /// The layers that have to allow a call, outermost first: the operator, then keys with a limit, then the
+    /// declaring directive. The capability of returning outputs is not listed. See
+    /// [`outputs`](Self::outputs).
     pub layers: Vec<LayerFacts>,
     /// The directive that declares the permissions; without one, nothing is allowed.
     pub declared_by: Option<ItemId>,
-    /// How dangerous the declared permissions are, each finding as a sentence (SPEC 9.6).
+    /// A sentence for each finding on the risk of the declared permissions (SPEC 9.6).
     pub risks: Vec<String>,
     /// The same findings as data.
     pub findings: Vec<Finding>,
@@ -51,11 +52,11 @@ pub struct Explained {
     pub tools: Vec<ToolFacts>,
     /// Why tools that are granted are not offered.
     pub withheld: Vec<String>,
-    /// The directives that a thread may start; `None` where nobody looked, as [`Rye::starts`] does.
+    /// The directives that a thread may start. [`Rye::starts`] finds them; `None` before that.
     pub starts: Option<Vec<StartFacts>>,
-    /// What bounds a thread.
+    /// The limits of a thread.
     pub limits: Vec<LimitFacts>,
-    /// Who answers; the reason as a sentence, when nobody can.
+    /// The model, or the reason why there is none, as a sentence.
     pub model: Result<ModelFacts, String>,
     /// The declared inputs, in document order.
     pub inputs: Vec<PortFacts>,
@@ -63,7 +64,8 @@ pub struct Explained {
     pub outputs: Vec<PortFacts>,
     /// Hooks of the hooks files, in turn, and then of the chain, root first, with what each decides.
     pub hooks: Vec<HookFacts>,
-    /// What may be put before the model later, by hooks or by the directive that says how to go on in a new thread.
+    /// The items that may be put before the model later. Hooks do that, and so does the directive that says
+    /// how to go on in a new thread.
     pub later: Vec<ItemFacts>,
     /// The files of configuration that decide on trust, risk, limits and hooks, nearest space first for each.
     pub configs: Vec<ItemFacts>,
@@ -73,7 +75,7 @@ pub struct Explained {
     pub first_user_message: String,
     /// The SHA-256 over system message, a zero byte and first user message.
     pub digest: Digest,
-    /// What the operator should know, such as that an item is not signed by anybody.
+    /// Warnings for the operator, such as that no key signed an item.
     pub warnings: Vec<String>,
 }
 
@@ -81,13 +83,13 @@ pub struct Explained {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ContextFacts {
-    /// Where it stands.
+    /// Its position.
     pub position: Slot,
     /// The directive that asked for it.
     pub asked_by: String,
     /// The knowledge item; `None` for text that stands in the directive itself.
     pub item: Option<ItemFacts>,
-    /// How many bytes of it a model reads.
+    /// The number of its bytes that a model reads.
     pub bytes: usize,
     /// The SHA-256 over these bytes.
     pub digest: Digest,
@@ -99,7 +101,7 @@ pub struct ContextFacts {
 pub struct SkippedFacts {
     /// Its id.
     pub id: String,
-    /// Where it would stand.
+    /// The position that it would have.
     pub position: Slot,
     /// The directive that asked for it.
     pub asked_by: String,
@@ -109,9 +111,9 @@ pub struct SkippedFacts {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct LayerFacts {
-    /// Whose layer it is.
+    /// The name of the layer.
     pub name: LayerName,
-    /// What it allows.
+    /// The grant of the layer.
     pub grant: Grant,
 }
 
@@ -135,7 +137,7 @@ pub struct LimitFacts {
     pub name: &'static str,
     /// Its value, as people write it: `10`, `0.50 USD`, `unlimited`.
     pub value: String,
-    /// Who set it.
+    /// The source of the value.
     pub set_by: LimitSource,
 }
 
@@ -159,13 +161,13 @@ pub struct PortFacts {
     pub name: String,
     /// Its type, such as `string`; empty for outputs of the dictionary form, which have none.
     pub value_type: String,
-    /// Whether it has to be given.
+    /// `true` if a caller has to give it.
     pub required: bool,
     /// The value that it has when it is not given, as written.
     pub default: Option<String>,
     /// The only values that it may have; empty when there is no such list.
     pub choices: Vec<String>,
-    /// What it is for.
+    /// Its purpose.
     pub description: String,
 }
 
@@ -177,9 +179,10 @@ pub struct HookFacts {
     pub id: String,
     /// The event that it waits for.
     pub event: &'static str,
-    /// What it decides about the thread.
+    /// Its effect on the thread.
     pub effect: Option<&'static str>,
-    /// What declares it, such as ``directive `notes/index` `` or ``config `agent/hooks` of the user space``.
+    /// The directive or the file that declares it, such as ``directive `notes/index` `` or ``config
+    /// `agent/hooks` of the user space``.
     pub declared_by: String,
     /// The SHA-256 over its event, condition, effect and actions, and what a hooks file says beside them.
     pub digest: Digest,
@@ -204,11 +207,12 @@ impl Explained {
 }
 
 impl Rye {
-    /// Takes a directive apart without running it. What keeps it from running, such as its risk, is told and is no error.
+    /// Explains a directive without running it. A reason that keeps it from running, such as its risk, is a
+    /// part of the result and is no error.
     ///
     /// # Errors
     ///
-    /// When an item of it cannot be found, verified or read, so that nobody can say what it is made of.
+    /// The method fails if an item of the directive cannot be found, verified or read.
     pub fn explain(&self, request: &PlanRequest) -> Result<Explained, PrepareError> {
         gather::explained(self, request)
     }

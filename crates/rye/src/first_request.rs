@@ -6,7 +6,7 @@ use rye_thread::first_request;
 use crate::Rye;
 use crate::session::{Answerer, PlanRequest, PrepareError, begun, plan, warnings};
 
-/// What a thread of a directive sends first.
+/// The first request of a thread of a directive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FirstRequest {
@@ -18,18 +18,19 @@ pub struct FirstRequest {
     pub body: String,
     /// The SHA-256 over the body.
     pub digest: Digest,
-    /// What the operator should know, such as that an item is not signed by anybody.
+    /// Warnings for the operator, such as that no key signed an item.
     pub warnings: Vec<String>,
 }
 
 impl Rye {
-    /// Prepares a run as [`run`](Self::run) does and gives the body of its first request. Nothing is sent or recorded,
-    /// and no key is needed.
+    /// Prepares a run as [`run`](Self::run) does and returns the body of its first request. It sends and
+    /// records nothing, and needs no key.
     ///
     /// # Errors
     ///
-    /// What keeps the directive from running, a missing key aside, and what would end it before its first request; the
-    /// steps of a directive send nothing, which is an error too.
+    /// The method fails for the reasons that keep the directive from running, except a missing key. It fails
+    /// too if the thread would end before its first request, and for a directive with steps, which sends
+    /// nothing.
     pub fn first_request(&self, request: &PlanRequest) -> Result<FirstRequest, PrepareError> {
         let plan = plan(self, request)?;
         plan.refusal()?;

@@ -1,4 +1,4 @@
-//! What a program that embeds Rye begins with: the system's clock, and a host with defaults that lend nothing.
+//! Defaults for a program that embeds Rye: the system's clock, and a host that lends nothing else.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
@@ -60,9 +60,11 @@ impl Secrets for () {
 }
 
 impl<'a> Host<'a> {
-    /// A host that lends a run nothing but time: no keys of providers, no observer, and nobody who approves, so that a call which
-    /// waits for approval suspends its thread. Each thread signs its record with a key of its own. Set the fields that a run is to
-    /// have.
+    /// Returns a host that lends a run nothing but time.
+    ///
+    /// It has no keys of providers, no observer and no approver, so that a call that waits for approval
+    /// suspends its thread. Each thread signs its record with a key of its own. Set the fields that a run is
+    /// to have.
     ///
     /// ```
     /// use rye::resolve::Spaces;
@@ -96,11 +98,12 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// Returns an id for a new thread of `directive`, with a UUID of version 7 by this host's clock and random bits.
+    /// Returns an id for a new thread of `directive`, with a UUID of version 7 by this host's clock and
+    /// random bits.
     ///
     /// # Errors
     ///
-    /// When the directive's id is too long for the id of a thread.
+    /// The method fails if the directive's id is too long for the id of a thread.
     pub fn new_thread(&self, directive: &ItemId) -> Result<ThreadId, ThreadIdError> {
         let uuid = uuid_v7(self.clock.now(), (self.random)(), (self.random)());
         ThreadId::new(directive.as_str(), &uuid)

@@ -1,4 +1,4 @@
-//! What directives were made of when somebody last looked, so that a change cannot pass unseen (SPEC 8.7).
+//! Locks: the parts of a directive at the last review, so that no change passes unseen (SPEC 8.7).
 
 mod compare;
 mod disk;
@@ -21,10 +21,10 @@ use crate::explain::{Explained, ItemFacts, ToolFacts};
 /// space and in extra system roots, which differs from machine to machine, nor of when something was signed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Lock {
-    /// Whether a directive of the project that is not locked is a finding.
+    /// `true` if an unlocked directive of the project is a finding.
     is_of_project: bool,
     directives: BTreeMap<ItemId, Locked>,
-    /// What MCP servers offer, by their names in configuration.
+    /// The tools of MCP servers, by the servers' names in configuration.
     servers: BTreeMap<String, ToolSet>,
 }
 
@@ -62,17 +62,17 @@ impl Lock {
         Self { is_of_project: true, ..Self::default() }
     }
 
-    /// Reads the text of the file without the directives and servers whose texts were changed by hand, and says which those are,
-    /// for who writes them again.
+    /// Reads the text of the file without the directives and servers whose texts were changed by hand. The
+    /// result names those, so that the caller can write them again.
     ///
     /// # Errors
     ///
-    /// When the text is no lock at all.
+    /// The function fails if the text is no lock at all.
     pub fn salvaged(text: &str) -> Result<(Self, Vec<LockError>), LockError> {
         disk::salvaged(text)
     }
 
-    /// What the MCP server of this name offered when somebody accepted it.
+    /// Returns the tools of the MCP server at the time when a person accepted them.
     #[must_use]
     pub fn server(&self, name: &str) -> Option<&ToolSet> {
         self.servers.get(name)
@@ -109,11 +109,12 @@ impl Lock {
         project.iter().filter(is_missing).collect()
     }
 
-    /// Takes a directive down as it is, in place of what was known of it.
+    /// Records a directive as it is now, in place of its older record.
     ///
     /// # Errors
     ///
-    /// [`LockError::NoModel`] when nobody can answer, because the provider decides on a part of the texts.
+    /// The method fails with [`LockError::NoModel`] if no model can answer, because the provider decides on a
+    /// part of the texts.
     pub fn insert(&mut self, explained: &Explained) -> Result<(), LockError> {
         if let Err(reason) = &explained.model {
             let (id, reason) = (explained.id.clone(), reason.clone());
@@ -128,7 +129,7 @@ impl Lock {
         self.directives.keys()
     }
 
-    /// What of a directive is not as it was locked; `None` when it was never locked.
+    /// Compares a directive with its record; `None` for a directive without a record.
     #[must_use]
     pub fn check(&self, explained: &Explained) -> Option<LockReport> {
         let locked = self.directives.get(&explained.id)?;
@@ -158,14 +159,14 @@ fn lockable(explained: &Explained) -> impl Iterator<Item = &ItemFacts> {
 }
 
 impl LockedItem {
-    /// What belongs together in two locks: an item by its id, and configuration, of which every space has its own file, by
-    /// its space too.
+    /// Returns the key that an item has in two locks. The key of an item is its id. Configuration has a file
+    /// in every space, so that its key has the space too.
     fn key(&self) -> (&str, &str, &str) {
         let space = if self.kind == CONFIG { self.space.as_str() } else { "" };
         (&self.kind, &self.id, space)
     }
 
-    /// How messages name it.
+    /// Returns the name in messages.
     fn name(&self) -> String {
         let Self { kind, id, space, .. } = self;
         if kind == CONFIG {
@@ -215,12 +216,12 @@ impl FromStr for Lock {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LockError {
-    /// Nobody answers for the directive.
+    /// No model answers for the directive.
     #[error("directive `{id}` cannot be locked, because nobody can answer it: {reason}")]
     NoModel {
         /// The directive.
         id: ItemId,
-        /// What stands in the way.
+        /// The obstacle.
         reason: String,
     },
     /// A later version of the program wrote the file.
@@ -234,10 +235,10 @@ pub enum LockError {
     /// The text is not a lock.
     #[error("the lock cannot be read: {problem}; write it again with `rye lock`")]
     Unreadable {
-        /// What is wrong with the text.
+        /// The problem of the text.
         problem: String,
     },
-    /// What a server offers was changed by hand.
+    /// The recorded tools of a server were changed by hand.
     #[error(
         "what server `{server}` offers does not have the digest that the lock states; write it again with `rye lock --server {server}`"
     )]

@@ -1,7 +1,8 @@
-//! The primary operations over the Model Context Protocol (SPEC 12.2).
+//! An MCP server for the primary operations (SPEC 12.2).
 //!
-//! A client is not the operator. It may do what [`ServerHost::grant`] holds, which is searching and loading unless the
-//! operator adds to it; each request opens the spaces anew, so that trust that is taken back counts at once.
+//! A client is not the operator. It may do what [`ServerHost::grant`] holds, which is searching and loading
+//! unless the operator adds to it. Each request opens the spaces anew, so that the loss of trust counts at
+//! once.
 
 mod arguments;
 mod asking;

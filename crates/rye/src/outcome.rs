@@ -1,6 +1,6 @@
-//! How an operation ended, in the terms that exit codes are made of (SPEC 12.1).
+//! Ends of an operation, as exit codes tell them (SPEC 12.1).
 
-/// What sort of bad end it was.
+/// A class of bad ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Class {
@@ -10,7 +10,7 @@ pub enum Class {
     Limit,
     /// Trust or permission stands against it.
     Refused,
-    /// What was asked for makes no sense.
+    /// The request makes no sense.
     Usage,
 }
 

@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// How many things a thread takes at a time: few, so that a thread whose processor is busy holds up no more.
+/// The number of items that a thread takes at a time. It is small, so that a thread whose processor is busy
+/// holds up no more.
 const AT_ONCE: usize = 32;
 
 const MOST_THREADS: usize = 16;
@@ -29,7 +30,7 @@ pub(crate) fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R 
 fn on_threads<R: Send>(most: usize, work: &(impl Fn() -> Vec<R> + Sync)) -> Vec<R> {
     let processors = thread::available_parallelism().map_or(1, usize::from);
     thread::scope(|scope| {
-        // Where the system gives no more threads, those that there are do the work.
+        // // Where the system gives no more threads, the existing ones do the work.
         let others: Vec<_> = (1..processors.min(MOST_THREADS).min(most))
             .map_while(|_| thread::Builder::new().spawn_scoped(scope, work).ok())
             .collect();

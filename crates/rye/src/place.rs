@@ -1,4 +1,4 @@
-//! Which item a file on disk is, by where it lies.
+//! Places of items: the item that a file on disk is, by its path.
 
 use std::path::Path;
 
@@ -7,8 +7,8 @@ use rye_resolve::{ItemId, ItemKind, Spaces, item_at};
 /// The most bytes that are read of a file: four times the longest item, so that the parser says what is too long.
 pub(crate) const LONGEST_FILE: u64 = 16 * 1024 * 1024;
 
-/// What a file inside an `.ai` folder is called, whichever space that folder is; `None` outside of one, and for files
-/// that are no items.
+/// Returns the kind and the id of a file inside an `.ai` folder, in any space. It is `None` outside of one,
+/// and for files that are no items.
 ///
 /// `path` must be absolute.
 #[must_use]
@@ -32,7 +32,7 @@ pub(crate) fn is_misnamed(path: &Path) -> bool {
     kind.is_some_and(|kind| kind.extensions().contains(&extension)) && place(path).is_none()
 }
 
-/// What sort of item a file is, by its text alone (SPEC 2.11).
+/// Returns the kind of a file by its text alone (SPEC 2.11).
 #[must_use]
 pub fn kind_of(path: &Path, text: &str) -> ItemKind {
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();

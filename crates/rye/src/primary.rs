@@ -1,8 +1,8 @@
-//! The primary operations, once: search, load, fetch, sign and execute (SPEC 12.4).
+//! Primary operations: search, load, fetch, sign and execute (SPEC 12.4).
 //!
-//! The program, the MCP server and whoever embeds Rye call these functions and hand out the same JSON: every result and
-//! every error has a `to_json`. A [`Caller`] says what whoever asks may do. Nothing that is not verified is found, read
-//! or run, whoever asks.
+//! The program, the MCP server and embedding programs call these functions and return the same JSON. Every
+//! result and every error has a `to_json`. A [`Caller`] has the rights of the asker. No caller finds, reads
+//! or runs an item that is not verified.
 //!
 //! ```
 //! use rye::primary::{Caller, LoadRequest, load};

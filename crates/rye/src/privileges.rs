@@ -1,4 +1,5 @@
-//! What a directive may do, what it needs, and the smaller block that would do (SPEC 9.4, 9.6, 9.7).
+//! Privileges: the permissions of a directive, its needs, and the smallest block that covers them (SPEC 9.4,
+//! 9.6, 9.7).
 
 mod block;
 mod json;
@@ -20,10 +21,10 @@ pub use self::tighten::{NothingToJudge, Tightened, Use};
 use crate::session::{PlanRequest, PrepareError, canonical};
 use crate::{Rye, ThreadReading};
 
-/// What a directive may do as a root thread: the authority that a run would have, with who grants what and what of it is
-/// used.
+/// The privileges of a directive as a root thread: the authority of a run, the layer behind each grant, and
+/// the part that is used.
 ///
-/// Its `Display` is the text that `rye caps explain` prints; [`to_json`](Self::to_json) has the same as data.
+/// Its `Display` is the text that `rye caps explain` prints. [`to_json`](Self::to_json) has the same as data.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Privileges {
@@ -31,15 +32,15 @@ pub struct Privileges {
     pub id: ItemId,
     /// The directive of its chain that declares the permissions; without one, nothing is allowed.
     pub declared_by: Option<ItemId>,
-    /// Who has to allow a call, outermost first.
+    /// The layers that have to allow a call, outermost first.
     pub layers: Vec<LayerPrivileges>,
-    /// What of the declared permissions is used, in the order of their patterns.
+    /// The use of each declared permission, in the order of their patterns.
     pub uses: Vec<(Pattern, Use)>,
     /// The declared permissions that another one of them covers, each with that one.
     pub redundant: Vec<(Pattern, Pattern)>,
-    /// What the directive's structured steps, its hooks and the given threads need.
+    /// The needs of the directive's structured steps, of its hooks and of the given threads.
     pub needs: Vec<Need>,
-    /// What cannot be judged by steps, each as a sentence.
+    /// A sentence for each need that the steps do not show.
     pub unjudged: Vec<String>,
     /// Why the directive may not run at all, as a sentence.
     pub refusal: Option<String>,
@@ -57,11 +58,11 @@ pub struct Privileges {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct LayerPrivileges {
-    /// Whose layer it is.
+    /// The name of the layer.
     pub name: LayerName,
     /// The items that bring the layer in because its key signed them, such as ``directive `a/b` ``; empty for others.
     pub signed: Vec<String>,
-    /// What it allows; nothing where it is empty.
+    /// The patterns of the layer. An empty list allows nothing.
     pub grants: Vec<PatternPrivileges>,
 }
 
@@ -71,11 +72,11 @@ pub struct LayerPrivileges {
 pub struct PatternPrivileges {
     /// The pattern.
     pub pattern: Pattern,
-    /// How dangerous it is, and what of the risk table says so.
+    /// The risk of the pattern, with the entry of the risk table behind it.
     pub classification: Classification,
-    /// What follows from that; only where the directive declares it.
+    /// The consequence of the risk, for a pattern that the directive declares.
     pub finding: Option<Finding>,
-    /// Whether it is there because outputs are declared, and is nobody's choice.
+    /// `true` for a pattern that is there only because the directive declares outputs.
     pub returns_outputs: bool,
 }
 
@@ -108,7 +109,7 @@ impl Privileges {
         }
     }
 
-    /// What the chain declares.
+    /// Returns the grant that the chain declares.
     #[must_use]
     pub fn declared(&self) -> &Grant {
         &self.declared
@@ -121,12 +122,13 @@ impl Privileges {
 }
 
 impl Rye {
-    /// Finds out what a directive may do and what it needs: by its own structured steps, by the hooks that act in its threads, and by what `threads` that ran it
-    /// really called.
+    /// Finds the permissions and the needs of a directive. The needs come from its structured steps, from the
+    /// hooks of its threads, and from the calls of `threads` that ran it.
     ///
     /// # Errors
     ///
-    /// When an item of the directive cannot be found, verified or read, and when a thread ran another directive.
+    /// The method fails if an item of the directive cannot be found, verified or read, and if a thread ran
+    /// another directive.
     pub fn privileges(
         &self,
         directive: &ItemId,
@@ -149,7 +151,7 @@ fn canonical_capability(capability: &Capability) -> Capability {
     meant.next().and_then(|meant| meant.as_str().parse().ok()).unwrap_or_else(|| capability.clone())
 }
 
-/// Why nobody can say what a directive may do.
+/// A reason why the privileges of a directive are not known.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PrivilegesError {

@@ -18,11 +18,12 @@ use self::files::files;
 use crate::Rye;
 use crate::place::LONGEST_FILE;
 
-/// The policy of a project and the folder of the operator's own where it may be pinned.
+/// The policy of a project, and the folder of the operator that may hold its pin.
 ///
-/// The policy is every file below `.ai/config` and the providers' configurations, and `.ai/rye.lock`. A sandbox that is not
-/// whole does not keep programs from changing these. So the first thread that starts programs in such a sandbox pins the
-/// policy, and every later run in the project is refused while the files differ, until the operator accepts them.
+/// The policy is every file below `.ai/config` and the providers' configurations, and `.ai/rye.lock`. A
+/// sandbox that is not whole does not keep programs from changing these. So the first thread that starts
+/// programs in such a sandbox pins the policy. Rye refuses every later run in the project while the files
+/// differ, until the operator accepts them.
 #[derive(Debug, Clone)]
 pub struct ProjectPolicy {
     project: PathBuf,

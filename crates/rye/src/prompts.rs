@@ -9,17 +9,17 @@ use crate::Rye;
 use crate::session::{PlanRequest, PrepareError};
 
 impl Rye {
-    /// What a thread of each directive of the project begins with, sorted by id: context and directive prompt, with the
-    /// placeholders left as written, for which no inputs are needed.
+    /// Returns the opening of a thread of each directive of the project, sorted by id. It has the context and
+    /// the directive prompt, with the placeholders left as written, so that no inputs are needed.
     ///
-    /// The text is made for snapshots: each message stands below its label and ends at `∎`, and a carriage return is
-    /// `␍`, because tools that compare snapshots pass over changes of line ends and at the end of a text, which a model
-    /// receives all the same. Directives of the user and the system space are left out.
+    /// The text is made for snapshots: each message stands below its label and ends at `∎`, and a carriage
+    /// return is `␍`. Tools that compare snapshots pass over changes of line ends and at the end of a text,
+    /// and a model receives these. Directives of the user and the system space are left out.
     ///
     /// # Errors
     ///
-    /// Every directive of the project that cannot be listed, or that has no prompt because an item of it, such as its
-    /// provider's configuration, is missing or refused.
+    /// The method fails with every directive of the project that cannot be listed, or that has no prompt. A
+    /// directive has none if an item of it, such as its provider's configuration, is missing or refused.
     pub fn prompts(&self) -> Result<Vec<(ItemId, String)>, PromptsError> {
         let survey = self.library.survey(ItemKind::Directive);
         let own = survey.items.iter().filter(|listed| listed.location.space == Space::Project);
@@ -48,7 +48,7 @@ impl Rye {
 pub struct PromptsError {
     /// The directives that have no prompt, sorted by id.
     pub problems: Vec<(ItemId, PrepareError)>,
-    /// What keeps the list of directives from being complete.
+    /// The problems that keep the list of directives from being complete.
     pub unlisted: Vec<ResolveError>,
 }
 

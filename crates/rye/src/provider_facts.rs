@@ -1,4 +1,4 @@
-//! Which models could answer here, without asking one.
+//! Facts about the providers that could answer here, without a request to one.
 
 use rye_resolve::{ItemKind, ResolveError};
 
@@ -10,17 +10,17 @@ use crate::session::{PrepareError, provider_config};
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct ProviderFacts {
-    /// What `--provider` calls it.
+    /// Its name for `--provider`.
     pub name: String,
-    /// Where requests go, without the protocol's own path.
+    /// The address for requests, without the protocol's own path.
     pub base_url: String,
     /// The environment variable that holds the key; none for a server that wants no key.
     pub key_variable: Option<String>,
-    /// How many models it knows.
+    /// The number of models that it knows.
     pub models: usize,
 }
 
-/// What `--provider` calls a configuration, and what it says, or why it cannot be used.
+/// The name of a configuration for `--provider`, with its facts, or the reason why it cannot be used.
 pub type NamedProvider = (String, Result<ProviderFacts, PrepareError>);
 
 impl Rye {

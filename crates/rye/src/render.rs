@@ -13,7 +13,7 @@ use crate::session::{
     composed, leaf, opened, permissions, plan, warnings, with_causes,
 };
 
-/// What to render.
+/// A request to render a directive.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct RenderRequest {
@@ -21,7 +21,7 @@ pub struct RenderRequest {
     pub directive: ItemId,
     /// The given inputs by name.
     pub inputs: BTreeMap<String, Value>,
-    /// How outputs are asked for; `None` is the provider's way.
+    /// The style in which a thread asks for outputs; `None` is the provider's style.
     pub returns: Option<ReturnStyle>,
 }
 
@@ -45,8 +45,8 @@ pub struct Rendered {
     pub first_user_message: String,
     /// The SHA-256 over system message, a zero byte and first user message.
     pub digest: Digest,
-    /// What the operator should know, such as that an item is not signed by anybody, or that hooks keep the directive from
-    /// running and are not part of these texts.
+    /// Warnings for the operator. One says that no key signed an item, another that hooks keep the directive
+    /// from running and are no part of these texts.
     pub warnings: Vec<String>,
 }
 
@@ -56,18 +56,19 @@ pub struct Rendered {
 pub struct Template {
     /// The directive prompt.
     pub text: String,
-    /// What the operator should know, such as that a directive is not signed by anybody.
+    /// Warnings for the operator, such as that no key signed a directive.
     pub warnings: Vec<String>,
 }
 
 impl Rye {
-    /// Renders what a thread of this directive begins with, byte for byte as a run sends it by the provider that the
-    /// directive asks for. When that provider cannot be had, a warning says so, and the texts are those for one without a
+    /// Renders the opening of a thread of this directive, byte for byte as a run sends it by the directive's
+    /// provider. If that provider cannot be had, a warning says so, and the texts are those for one without a
     /// system template.
     ///
     /// # Errors
     ///
-    /// When an item cannot be had, the inputs do not fit, or the prompt cannot be rendered.
+    /// The method fails if an item cannot be had, if the inputs do not fit, or if the prompt cannot be
+    /// rendered.
     pub fn render(&self, request: &RenderRequest) -> Result<Rendered, PrepareError> {
         let mut wish = PlanRequest::new(request.directive.clone());
         wish.inputs = Placing::Values(request.inputs.clone());
@@ -87,7 +88,8 @@ impl Rye {
         })
     }
 
-    /// What a thread begins with, and the provider that decided on a part of it, or why there is none.
+    /// Returns the opening of a thread, and the provider that decided on a part of it, or the reason why
+    /// there is none.
     pub(crate) fn texts(&self, wish: &PlanRequest) -> Result<Texts, PrepareError> {
         let composed = composed(&self.library, &wish.directive, &wish.inputs)?;
         self.refuse_widening(&composed.chain)?;

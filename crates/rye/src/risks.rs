@@ -1,4 +1,4 @@
-//! How dangerous a grant is that no directive declares.
+//! Risks of a grant that no directive declares.
 
 use rye_caps::risk::{Acknowledgement, Finding, Verdict};
 use rye_caps::{Capability, Grant, Invocation, Kind, Pattern, Primary};
@@ -8,25 +8,26 @@ use crate::config::risk_table;
 use crate::rye::Rye;
 use crate::session::{PrepareError, canonical, canonical_grant, invocation};
 
-/// What is dangerous about a grant, each as a sentence.
+/// The risks of a grant, each as a sentence.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Risks {
-    /// What may be granted, though somebody should know.
+    /// Findings that are warnings only.
     pub warned: Vec<String>,
-    /// What may not be granted unless somebody acknowledges it.
+    /// Findings that forbid the grant unless the operator acknowledges them.
     pub blocked: Vec<String>,
 }
 
 impl Rye {
-    /// Holds a grant against the risk table of the spaces, as the grant of a directive is (SPEC 9.6).
+    /// Compares a grant with the risk table of the spaces, as for the grant of a directive (SPEC 9.6).
     ///
-    /// It is for grants whose layer [judges functions](rye_caps::LayerName::judges_functions), as that of a server's clients
-    /// does: a second name for a function then allows nothing that the grant does not cover by the function's own name.
+    /// It is for grants whose layer [judges functions](rye_caps::LayerName::judges_functions), as that of a
+    /// server's clients does. A second name for a function then allows nothing that the grant does not cover
+    /// by the function's own name.
     ///
     /// # Errors
     ///
-    /// When the table is refused or broken.
+    /// The method fails if the table is refused or broken.
     pub fn risks(
         &self,
         grant: &Grant,

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 pub(crate) const RUN_STREAM: &str = "run_stream";
 
-/// What a member of a line holds.
+/// The content of a member of a line.
 #[derive(Clone, Copy)]
 enum Holds {
     Anything,
@@ -29,7 +29,7 @@ use Holds::{A, Anything, Count, Flag, Many, Moment, Object, OneOf, OrNull, Sha25
 /// Name and content of a member; a name that ends in `?` may be missing.
 type Members = &'static [(&'static str, Holds)];
 
-/// What every record has besides its event and payload.
+/// Members of every record beside its event and payload.
 const RECORD: Members = &[
     ("seq", Count),
     ("ts", Moment),
@@ -229,7 +229,7 @@ const AROUND: [(&str, Members); 5] = [
     ("error", &[("error", A("error"))]),
 ];
 
-/// What several lines share.
+/// Definitions that several lines share.
 const SHARED: [(&str, Members); 13] = [
     ("added", &[("item", Object), ("key_id", OrNull(&Text)), ("grants", Anything)]),
     ("call", &[("id", Text), ("name", Text), ("arguments", Object)]),

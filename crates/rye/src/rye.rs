@@ -1,4 +1,4 @@
-//! The hub: one value that knows where items are and whom to trust.
+//! The hub: one value with the spaces of items and the trusted keys.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, Weak};
@@ -11,18 +11,18 @@ use rye_tools::{Names, ProcessHost, Variables};
 use crate::config::{ConfigError, single_host, strict_extends, trust_policy};
 use crate::session::Store;
 
-/// What [`Rye`] must be told, because it looks nothing up by itself.
+/// The settings of [`Rye`], which looks nothing up by itself.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Setup {
-    /// Where items are found.
+    /// The spaces of items.
     pub spaces: Spaces,
     /// Texts of trust documents that count for this value only (SPEC 2.8).
     pub trust_documents: Vec<String>,
     /// The operator's switches for what verifies.
     pub policy: Policy,
-    /// Whether signatures have to bind kind and id over the whole text, and directives may grant no more than what they
-    /// extend (SPEC 2.4, D6), whatever configuration says.
+    /// `true` for strict verification, whatever configuration says. Signatures then have to bind kind and id
+    /// over the whole text. Directives may grant no more than the directives that they extend (SPEC 2.4, D6).
     pub strict: bool,
     /// The time by which keys expire.
     pub now: Timestamp,
@@ -33,7 +33,7 @@ pub struct Setup {
     /// [`ProjectPolicy`](crate::ProjectPolicy). Without it, no program is started there
     /// unless `sandbox: off` says so.
     pub policy_pins: Option<PathBuf>,
-    /// What tools start programs with; without it, tools that are programs are not offered.
+    /// The host that starts the programs of tools. Without it, no tool is offered that is a program.
     ///
     /// Programs run in a sandbox if this program is its own launcher:
     ///
@@ -58,7 +58,7 @@ pub struct Setup {
     /// }
     /// ```
     pub processes: Option<ProcessHost>,
-    /// What tools that reach other machines look up names of hosts with; without it, they are not offered.
+    /// The resolver of host names for tools that reach other machines. Without it, they are not offered.
     pub names: Option<Arc<dyn Names>>,
     /// Finds the secrets that tools of one request name, in the variables that `config/agent/web.yaml` says; by default, none
     /// is found.
@@ -89,9 +89,9 @@ impl Setup {
 pub struct Rye {
     pub(crate) library: Library,
     pub(crate) policy: Policy,
-    /// Whether a directive that grants more than what it extends is refused.
+    /// `true` if a directive is refused that grants more than the one that it extends.
     pub(crate) strict_extends: bool,
-    /// Whether this machine alone uses its network file systems.
+    /// `true` if this machine alone uses its network file systems.
     pub(crate) single_host: bool,
     pub(crate) now: Timestamp,
     /// The layers of `config/trust.yaml`, for the record of what a run rests on.
@@ -101,7 +101,7 @@ pub struct Rye {
     pub(crate) names: Option<Arc<dyn Names>>,
     pub(crate) variables: Variables,
     notes: Vec<TrustNote>,
-    /// What the threads that are driven now keep their records in.
+    /// The store with the records of the threads that run now.
     pub(crate) store: Mutex<Weak<Store>>,
     /// The MCP servers that the threads which are driven now have been connected to.
     #[cfg(feature = "mcp")]
@@ -113,8 +113,8 @@ impl Rye {
     ///
     /// # Errors
     ///
-    /// When a trust document cannot be read, one that was handed over cannot be trusted, or `config/trust.yaml` is
-    /// refused or broken.
+    /// The method fails if a trust document cannot be read, or if a given one cannot be trusted. It fails too
+    /// if `config/trust.yaml` is refused or broken.
     pub fn open(setup: &Setup) -> Result<Self, OpenError> {
         Self::open_with(setup, |library| library.config("trust"))
     }
@@ -132,7 +132,7 @@ impl Rye {
         let documents: Vec<&str> = setup.trust_documents.iter().map(String::as_str).collect();
         let (trust, notes) = trust_store(&setup.spaces, &documents, setup.now)?;
         let library = |policy| Library::new(setup.spaces.clone(), trust.clone(), policy, setup.now);
-        // How the policy itself is signed is judged by what the caller gave, which is stricter.
+        // // The caller's policy, which is stricter, judges the signature of the policy file itself.
         let trust_config = trust_config(library(setup.policy.clone()))?;
         let policy = trust_policy(&setup.policy, trust_config.as_ref())?;
         let policy = if setup.strict { policy.strict() } else { policy };
@@ -161,7 +161,7 @@ impl Rye {
         })
     }
 
-    /// The same spaces with the same trust, for somebody who drives no threads.
+    /// Returns the same spaces with the same trust, for a caller that drives no threads.
     pub(crate) fn beside(&self) -> Self {
         Self {
             library: self.library.clone(),
@@ -181,7 +181,7 @@ impl Rye {
         }
     }
 
-    /// Where items are found and verified.
+    /// Returns the library, which finds and verifies items.
     #[must_use]
     pub fn library(&self) -> &Library {
         &self.library
@@ -193,7 +193,7 @@ impl Rye {
         self.library.trust()
     }
 
-    /// What the operator should know of the trust documents that were read.
+    /// Returns notes for the operator on the trust documents.
     #[must_use]
     pub fn trust_notes(&self) -> &[TrustNote] {
         &self.notes

@@ -1,4 +1,4 @@
-//! What an MCP server offers, for somebody who decides whether it is to be used.
+//! The tools of an MCP server, for a person who decides on their use.
 
 mod wrapper;
 
@@ -12,19 +12,19 @@ use crate::outcome::Class;
 use crate::session::{PrepareError, ServerFault, programs, reach};
 use crate::{Rye, hidden_characters};
 
-/// What a server offers now.
+/// The present tools of a server.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ServerTools {
     /// Its name in configuration.
     pub server: String,
-    /// What a lock holds of it.
+    /// The part that a lock records.
     pub set: ToolSet,
     /// Its tools as it lists them, sorted by name.
     pub tools: Vec<Value>,
 }
 
-/// Why nobody knows what a server offers.
+/// A reason why the tools of a server are not known.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServerToolsError {
@@ -37,7 +37,7 @@ pub enum ServerToolsError {
     /// No configuration has the server.
     #[error("{reason}")]
     Unknown {
-        /// What there is instead, and what to do.
+        /// The refusal and its remedy.
         reason: String,
     },
     /// It may not be started or asked.
@@ -51,13 +51,13 @@ pub enum ServerToolsError {
     Connect {
         /// The server.
         server: String,
-        /// What happened.
+        /// The failure of the connection.
         #[source]
         source: ConnectError,
     },
 }
 
-/// What the server complained of, which is where the reason mostly is.
+/// Returns the complaint of the server on standard error, which mostly has the reason.
 fn said(error: &ConnectError) -> String {
     match error {
         ConnectError::Begin { stderr, .. } | ConnectError::Gone { stderr, .. }
@@ -70,7 +70,7 @@ fn said(error: &ConnectError) -> String {
 }
 
 impl ServerToolsError {
-    /// Which exit code it comes to.
+    /// Returns the class of the error.
     #[must_use]
     pub fn class(&self) -> Class {
         match self {
@@ -82,12 +82,13 @@ impl ServerToolsError {
 }
 
 impl Rye {
-    /// Starts a server of the configuration, or goes to its address, asks it for its tools, and ends what was begun.
+    /// Connects to a server of the configuration, asks it for its tools, and ends the connection. The server
+    /// is a program to start or an address.
     ///
     /// # Errors
     ///
-    /// When no configuration has it, the operator's policy or the file's signer may not start programs or send to other
-    /// machines, or it cannot be asked.
+    /// The method fails if no configuration has the server, or if the server cannot be asked. It fails too if
+    /// the operator's policy or the file's signer may not start programs or send to other machines.
     pub async fn server_tools(&self, server: &str) -> Result<ServerTools, ServerToolsError> {
         let programs = programs(self).map_err(Box::new)?;
         let policy = policy_layers(self.trust_config.as_ref())?;
@@ -112,7 +113,8 @@ impl Rye {
 }
 
 impl ServerTools {
-    /// What is not as it was locked, each change with the text behind it; everything, where nothing was locked.
+    /// Returns the differences from the lock, each with the text behind it. Without a record in the lock,
+    /// everything is new.
     #[must_use]
     pub fn changes(&self, locked: Option<&ToolSet>) -> Vec<ServerChange> {
         let before = locked.cloned().unwrap_or_default();
@@ -127,8 +129,8 @@ impl ServerTools {
         whole(&self.set, tool)
     }
 
-    /// What a reader should look at twice, tool by tool: what is hidden in a text, and what reads as if it were meant for a
-    /// model and not about the tool. None of it proves anything.
+    /// Returns remarks for a second look, tool by tool. They name hidden characters of a text, and words that
+    /// read as if they were meant for a model. None of it proves anything.
     #[must_use]
     pub fn suspicions(&self) -> Vec<String> {
         self.tools.iter().flat_map(suspicions).collect()
@@ -150,9 +152,9 @@ fn name(tool: &Value) -> &str {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServerChange {
-    /// Which tool and which field.
+    /// The changed tool and field.
     pub change: String,
-    /// What was written there and is written now, as a unified diff; of a tool that is new or gone, all that is pinned of it.
+    /// The change of the text, as a unified diff. For a tool that is new or gone, it has all the pinned text.
     pub text: Option<TextChange>,
 }
 
@@ -221,7 +223,7 @@ const TO_A_MODEL: [&str; 12] = [
 fn suspicions(tool: &Value) -> Vec<String> {
     let text = tool.to_string();
     let lower = text.to_lowercase();
-    // What is hidden in JSON is hidden in the value: JSON itself escapes control characters alone.
+    // // Hidden characters in JSON are hidden in the value. JSON itself escapes control characters alone.
     let hidden = hidden_characters(&text).count();
     let controls = lower.matches("\\u00").count();
     let mut found = Vec::new();

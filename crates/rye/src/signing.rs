@@ -39,7 +39,7 @@ pub enum SignError {
     NoTrustDocument {
         /// The file.
         path: String,
-        /// What is wrong with it.
+        /// The problem of the document.
         source: Box<TrustError>,
     },
     /// The `grants` of a trust document hold what is no pattern, which would refuse every item of its key.
@@ -47,7 +47,7 @@ pub enum SignError {
     BadGrants {
         /// The file.
         path: String,
-        /// What is wrong, one sentence for each entry.
+        /// The problems, one sentence for each entry.
         problems: Vec<String>,
     },
     /// The file's type has no comments.
@@ -74,13 +74,14 @@ impl SignError {
     }
 }
 
-/// The text of the file at `path`, which must be absolute, with a new signature line in place of an old one.
+/// Returns the text of the file at `path`, which must be absolute, with a new signature line in place of an
+/// old one.
 ///
 /// Trust documents are signed too, wherever they lie, under the key that they vouch for (SPEC 2.7).
 ///
 /// # Errors
 ///
-/// When the file is no item, cannot carry a signature, or has problems.
+/// The function fails if the file is no item, cannot carry a signature, or has problems.
 pub fn signed(
     path: &Path,
     text: &str,
@@ -94,7 +95,7 @@ pub fn signed(
     Ok(sign(text, style, &item_name(kind, &id), key, at))
 }
 
-/// How the text of an item is signed, and under which name.
+/// Returns the comment style, the kind and the id under which the text of an item is signed.
 fn signable(path: &Path, text: &str) -> Result<(CommentStyle, ItemKind, ItemId), SignError> {
     let name = || path.display().to_string();
     let (kind, id) = place(path).ok_or_else(|| SignError::NotAnItem { path: name() })?;
@@ -127,8 +128,8 @@ fn trust_document(path: &Path, text: &str) -> Result<Option<TrustDocument>, Sign
     }
 }
 
-/// What in the `grants` of a trust document is no capability pattern, each as a sentence. A run of an item that its key
-/// signed is refused for it.
+/// Returns a sentence for each text in the `grants` of a trust document that is no capability pattern. Rye
+/// refuses a run of an item that its key signed.
 #[must_use]
 pub fn bad_grants(document: &TrustDocument) -> Vec<String> {
     let texts = document.grants().unwrap_or_default().iter();

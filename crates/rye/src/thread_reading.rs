@@ -23,21 +23,21 @@ use crate::session::{Host, ReopenError, TOKEN, TOKENS_ABOVE};
 pub struct ThreadReading {
     /// The folder.
     pub folder: PathBuf,
-    /// How the thread stands.
+    /// The state of the thread.
     pub record: ThreadRecord,
-    /// What happened in it.
+    /// The events of the thread.
     pub transcript: Reading,
-    /// What the thread was allowed to do, verified at the time of its start; none for a thread that never began.
+    /// The rights of the thread, verified at the time of its start; `None` for a thread that never began.
     pub token: Option<Token>,
-    /// Whose signature the record carries.
+    /// The signer of the record.
     pub vouched_by: Voucher,
 }
 
-/// Whose key signed a thread's record.
+/// The key that signed a thread's record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Voucher {
-    /// The thread's own, which the record itself names: shows a change, but not who wrote it.
+    /// The thread's own key, which the record itself names. It shows a change, but not its author.
     Thread,
     /// One that is trusted here.
     TrustedKey,
@@ -87,7 +87,7 @@ pub enum ThreadReadError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// The transcript was changed.
@@ -105,7 +105,7 @@ pub enum ThreadReadError {
     Token {
         /// The thread.
         thread: ThreadId,
-        /// What is wrong with it.
+        /// The problem of the token.
         source: TokenError,
     },
     /// The capability token in the record is of another thread or directive.
@@ -125,13 +125,13 @@ pub enum ThreadReadError {
     /// There is a transcript, and no record of the thread.
     #[error("`{}` is no record of a thread, beside what one has done; it was removed or overwritten", .path.display())]
     NoRecord {
-        /// Where the record should be.
+        /// The expected path of the record.
         path: PathBuf,
     },
     /// The transcript is not there.
     #[error("`{}` is not there, and `thread.json` says where it ends; it was removed", .path.display())]
     NoTranscript {
-        /// Where it should be.
+        /// The expected path of the file.
         path: PathBuf,
     },
     /// The folder of a thread whose program was killed before the thread began.
@@ -160,7 +160,7 @@ pub enum ThreadReadError {
 }
 
 impl ThreadReadError {
-    /// Whether the thread was changed, rather than just not there.
+    /// Returns `true` if the thread was changed, `false` if it is just not there.
     #[must_use]
     pub fn is_tampering(&self) -> bool {
         matches!(
@@ -313,8 +313,8 @@ impl Found {
     }
 }
 
-/// Reads again while the record is replaced between it and the transcript, which whoever goes on with the thread does: only what
-/// does not hold beside a record that stays was changed by somebody else.
+/// Reads again if the record changes between it and the transcript. A process that goes on with the thread
+/// replaces the record. A contradiction beside a record that stays comes from another change.
 fn steadily<R: PartialEq, T>(
     record: impl Fn() -> R,
     mut read: impl FnMut() -> Result<T, ThreadReadError>,
@@ -433,8 +433,8 @@ fn token(record: &ThreadRecord, keys: &[PublicKey]) -> Result<Option<Token>, Thr
     Ok(Some(token.clone()))
 }
 
-/// Whether the capability patterns `patterns` cover all that `pattern` does, decided exactly: the cover rule for
-/// verifying chains of tokens. What is no pattern covers nothing and is not covered.
+/// Decides exactly if the capability patterns `patterns` cover all that `pattern` does. It is the cover rule
+/// for verifying chains of tokens. A text that is no pattern covers nothing and is not covered.
 #[must_use]
 pub fn covers(patterns: &[String], pattern: &str) -> bool {
     let parsed: Vec<Pattern> = patterns.iter().filter_map(|text| text.parse().ok()).collect();
@@ -466,7 +466,8 @@ mod tests {
         ThreadReadError::Length { path: PathBuf::from("transcript.jsonl") }
     }
 
-    /// How often the record is replaced while it is read, how often it is read then, and whether it holds.
+    /// Cases: the number of times that the record is replaced during a read, the number of reads then, and
+    /// the result.
     #[track_caller]
     fn check(replaced: usize, reads: usize, holds: bool) {
         let (version, count) = (Cell::new(0), Cell::new(0));

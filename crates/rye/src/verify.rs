@@ -1,4 +1,4 @@
-//! Whether a file is signed by somebody who is trusted (SPEC 2.11).
+//! Verification of files: the signature and the trusted key (SPEC 2.11).
 
 mod many;
 mod summary;
@@ -15,22 +15,22 @@ pub(crate) use self::trust_document::is_among_keys;
 use crate::Rye;
 use crate::place::{is_misnamed, kind_of, place};
 
-/// What verifying one file came to.
+/// The result of verifying one file.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Verification {
     /// The file, as it was named.
     pub path: PathBuf,
-    /// What it is, by its place or, outside an `.ai` folder, by its text.
+    /// The subject, by its place or, outside an `.ai` folder, by its text.
     pub subject: Subject,
-    /// The item's id; outside an `.ai` folder nobody knows it.
+    /// The item's id; unknown outside an `.ai` folder.
     pub id: Option<ItemId>,
-    /// What vouches for the file, or why nothing does. A trust document of the operator's that nobody signed is
-    /// [`Provenance::Unsigned`]: it counts because of where it lies.
+    /// The provenance of the file, or the reason why it has none. An unsigned trust document of the
+    /// operator's is [`Provenance::Unsigned`]: it counts because of its place.
     pub result: Result<Provenance, VerifyError>,
 }
 
-/// What sort of file was verified.
+/// The sort of a verified file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Subject {
@@ -112,7 +112,7 @@ impl Rye {
         Verification { path: path.to_owned(), subject: Subject::Item(kind), id, result }
     }
 
-    /// What vouches for the text of an item, by the policy and the keys of this value.
+    /// Returns the provenance of the text of an item, by the policy and the keys of this value.
     pub(crate) fn provenance(
         &self,
         path: &Path,

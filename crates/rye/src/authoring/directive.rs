@@ -6,7 +6,7 @@ use super::complexity::{ClassLimits, Complexity};
 use super::permissions::Permissions;
 use super::title;
 
-/// What a new directive is made from.
+/// The parts of a new directive.
 pub(crate) struct DirectiveDraft<'a> {
     pub(crate) id: &'a ItemId,
     pub(crate) description: &'a str,

@@ -12,7 +12,7 @@ pub(crate) struct Permissions {
     granted: Vec<Granted>,
 }
 
-/// What one capability string grants.
+/// The grant of one capability string.
 #[derive(Debug, PartialEq, Eq)]
 enum Granted {
     Everything,
@@ -116,7 +116,8 @@ fn split(text: &str) -> (&str, Option<&str>) {
     text.split_once('.').map_or((text, None), |(first, rest)| (first, Some(rest)))
 }
 
-/// As a pattern it covers nothing, so that nobody can say whether all or nothing is meant.
+/// Returns the error for a pattern that covers nothing. It does not show if its writer meant all items or
+/// none.
 fn without_items(string: &str) -> String {
     format!("`{string}` covers nothing; write `{string}.*` for all that it names")
 }

@@ -1,4 +1,4 @@
-//! `config/agent/approval.yaml`: which calls wait for somebody (SPEC 10.11).
+//! `config/agent/approval.yaml`: the calls that wait for a decision (SPEC 10.11).
 
 use rye_caps::Grant;
 use rye_resolve::Config;
@@ -13,7 +13,7 @@ pub(crate) const APPROVAL: &str = "approval";
 /// The configuration that says it.
 pub(crate) const FILE: &str = "agent/approval";
 
-/// Which calls wait until somebody has approved them, whatever the directive may do.
+/// Calls that wait until a person has approved them, whatever the directive may do.
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = "approval")]
@@ -24,17 +24,18 @@ pub(crate) struct Approval {
 }
 
 impl Approval {
-    /// How many patterns it lists.
+    /// Returns the number of its patterns.
     pub(super) fn patterns(&self) -> usize {
         self.ask.len()
     }
 }
 
-/// What the layers of `agent/approval` mark, together: no file takes away what another one marks.
+/// Returns the union of the patterns in all layers of `agent/approval`. No file removes a pattern of another
+/// one.
 ///
 /// # Errors
 ///
-/// When a layer breaks the schema or lists what is no pattern.
+/// The function fails if a layer breaks the schema or lists a text that is no pattern.
 pub(crate) fn asked(config: Option<&Config>) -> Result<Grant, ConfigError> {
     let mut asked = Grant::nothing();
     for layer in config.map_or(&[][..], Config::layers) {

@@ -12,12 +12,11 @@ use crate::Rye;
 use crate::session::PrepareError;
 
 impl Rye {
-    /// How many patterns of `config/agent/approval.yaml` say which calls wait for somebody, in all spaces; `None` where there is no
-    /// such file.
+    /// Counts the patterns of `config/agent/approval.yaml` in all spaces; `None` where there is no such file.
     ///
     /// # Errors
     ///
-    /// What is wrong with each of the files.
+    /// The method returns the problems of each of the files.
     pub fn approval_patterns(&self) -> Result<Option<usize>, Vec<PrepareError>> {
         let Some(config) = self.examined(APPROVAL_FILE)? else { return Ok(None) };
         let files: Vec<Approval> = each(APPROVAL, &config)?;
@@ -25,11 +24,12 @@ impl Rye {
         Ok(Some(files.iter().map(Approval::patterns).sum()))
     }
 
-    /// The names of the MCP servers that wrappers may name; `None` where no `config/mcp/servers.yaml` is.
+    /// Returns the names of the MCP servers that wrappers may name; `None` without a
+    /// `config/mcp/servers.yaml`.
     ///
     /// # Errors
     ///
-    /// What is wrong with each of the files, which repeats no text where a secret may stand.
+    /// The method returns the problems of each of the files. They repeat no text that may be a secret.
     pub fn mcp_servers(&self) -> Result<Option<Vec<String>>, Vec<PrepareError>> {
         let Some(config) = self.examined(SERVERS_FILE)? else { return Ok(None) };
         let _files: Vec<ServersFile> = each(SERVERS, &config)?;

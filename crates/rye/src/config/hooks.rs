@@ -10,7 +10,7 @@ pub(crate) const HOOKS: &str = "hooks";
 /// The configuration that hooks files are.
 pub(crate) const FILE: &str = "agent/hooks";
 
-/// Whether a configuration file is a hooks file.
+/// Returns `true` for a hooks file.
 pub(crate) fn is_hooks(id: &ItemId) -> bool {
     id.as_str() == FILE
 }

@@ -7,7 +7,8 @@ use serde_json::Value;
 use super::read::{ConfigError, ConfigProblem};
 use crate::session::canonical;
 
-/// What of the list `member` of `value`, which has the form of its file, is no pattern.
+/// Returns a problem for each text in the list `member` of `value` that is no pattern. The value has the form
+/// of its file.
 pub(super) fn bad_patterns(value: &Value, member: &str) -> Vec<ConfigProblem> {
     let listed = value.get(member).and_then(Value::as_array);
     let texts = listed.into_iter().flatten().filter_map(Value::as_str).enumerate();

@@ -17,13 +17,13 @@ pub(crate) const PROCESSES: &str = "processes";
 /// The configuration that says it.
 pub(crate) const FILE: &str = "agent/processes";
 
-/// What programs that tools start are kept in, and what runs scripts.
+/// The sandbox of the programs that tools start, and the interpreters of scripts.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = "processes")]
 pub(crate) struct ProcessesFile {
-    /// Whether there has to be a sandbox: `required` starts nothing without a whole one, `preferred` takes the strongest that
-    /// there is, `off` takes none. A project can only ask for more.
+    /// The required strength of the sandbox. `required` starts nothing without a whole one, `preferred` takes
+    /// the strongest that there is, `off` takes none. A project can only ask for more.
     #[serde(default)]
     #[schemars(with = "Wish")]
     sandbox: Option<Wish>,
@@ -101,13 +101,14 @@ impl From<Wish> for Policy {
     }
 }
 
-/// What the layers of `agent/processes` say together: of the operator's, the nearer one decides; a project's can hide more,
-/// lower bounds and require a sandbox, and nothing else (SPEC 4.3).
+/// Merges the layers of `agent/processes`. Of the operator's layers, the nearer one decides. A project's
+/// layer can hide more, lower bounds and require a sandbox, and nothing else (SPEC 4.3).
 ///
 /// # Errors
 ///
-/// When a layer breaks the schema, hides what `needs_in` says that every program needs, or shows a place of the home folder in
-/// which `secret_in` knows a secret; and when a project's says what runs scripts, or asks for less than the operator's.
+/// The function fails if a layer breaks the schema, or if it hides a path that `needs_in` calls a need of
+/// every program. It fails if a layer shows a place of the home folder in which `secret_in` knows a secret.
+/// It fails too if a project's layer names interpreters of scripts, or asks for less than the operator's.
 pub(crate) fn process_rules(
     config: Option<&Config>,
     needs_in: impl Fn(&Path) -> Option<PathBuf>,

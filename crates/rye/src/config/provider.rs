@@ -13,17 +13,17 @@ pub(crate) const PROVIDER: &str = "provider";
 /// The folder of provider configurations among the tools, as a prefix of their ids.
 pub(crate) const PROVIDERS: &str = "rye/agent/providers/";
 
-/// Whether a file of the tools is a provider's configuration and not a tool.
+/// Returns `true` for a provider's configuration, which lies among the tools and is no tool.
 pub(crate) fn is_provider(id: &ItemId) -> bool {
     id.as_str().starts_with(PROVIDERS)
 }
 
-/// How to reach a model, and what it costs.
+/// The address and the prices of a model.
 #[derive(Deserialize, JsonSchema)]
 #[schemars(title = "provider", deny_unknown_fields)]
 #[expect(dead_code, reason = "read by the schema generator alone")]
 pub(crate) struct Provider {
-    /// What messages call it; default: the protocol's name.
+    /// The name in messages; default: the protocol's name.
     #[serde(default)]
     #[schemars(with = "String")]
     name: Option<String>,
@@ -41,10 +41,10 @@ pub(crate) struct Provider {
     category: Option<String>,
     /// The wire format.
     protocol: Protocol,
-    /// Where requests go, without the protocol's own path. OpenAI's protocols have the version in it, as in
-    /// `https://api.openai.com/v1`; a server without any path gets `/v1` added.
+    /// The address for requests, without the protocol's own path. OpenAI's protocols have the version in it,
+    /// as in `https://api.openai.com/v1`; a server without any path gets `/v1` added.
     base_url: String,
-    /// Where the key comes from; left out for a server that wants none.
+    /// The source of the key; left out for a server that wants none.
     #[serde(default)]
     #[schemars(with = "Auth")]
     auth: Option<Auth>,
@@ -62,19 +62,19 @@ pub(crate) struct Provider {
     #[serde(default)]
     #[schemars(with = "Prompts")]
     prompts: Option<Prompts>,
-    /// How results are asked for.
+    /// The form in which Rye asks for results.
     #[serde(default)]
     #[schemars(with = "Returns")]
     returns: Option<Returns>,
-    /// How failed requests are tried again.
+    /// The rule for repeating failed requests.
     #[serde(default)]
     #[schemars(with = "Retry")]
     retry: Option<Retry>,
-    /// How long one attempt may take; default 600.
+    /// The longest time of one attempt in seconds; default 600.
     #[serde(default)]
     #[schemars(with = "u64")]
     timeout_seconds: Option<u64>,
-    /// How long an answer may pause while it comes in pieces; default 300.
+    /// The longest pause in an answer that comes in pieces, in seconds; default 300.
     #[serde(default)]
     #[schemars(with = "u64")]
     idle_seconds: Option<u64>,
@@ -82,12 +82,12 @@ pub(crate) struct Provider {
     #[serde(default)]
     #[schemars(with = "u64")]
     max_answer_bytes: Option<u64>,
-    /// Whether answers come in pieces; default `true`.
+    /// `true` for answers that come in pieces, which is the default.
     #[serde(default)]
     #[schemars(with = "bool")]
     stream: Option<bool>,
-    /// What the server calls the most tokens of an answer, for `openai_chat` alone: many servers know only `max_tokens`.
-    /// Default: `max_completion_tokens`.
+    /// The server's name for the most tokens of an answer, for `openai_chat` alone: many servers know only
+    /// `max_tokens`. Default: `max_completion_tokens`.
     #[serde(default)]
     #[schemars(with = "MaxTokensField")]
     max_tokens_field: Option<MaxTokensField>,
@@ -125,7 +125,7 @@ struct Auth {
 #[schemars(inline, deny_unknown_fields)]
 #[expect(dead_code, reason = "read by the schema generator alone")]
 struct Model {
-    /// How many tokens a conversation may have.
+    /// The most tokens of a conversation.
     context_window: u64,
     /// The most tokens that one answer may have, which is what is reserved before each request.
     max_output: u64,
@@ -166,7 +166,7 @@ enum Dollars {
 #[schemars(inline, deny_unknown_fields)]
 #[expect(dead_code, reason = "read by the schema generator alone")]
 struct Prompts {
-    /// What the system message begins with; may hold `{directive_name}`, `{directive_description}`,
+    /// The beginning of the system message. It may hold `{directive_name}`, `{directive_description}`,
     /// `{directive_steps}`, `{directive_inputs}` and `{tool_names}`.
     #[serde(default)]
     #[schemars(with = "String")]

@@ -13,7 +13,7 @@ pub(crate) const PROVIDERS_POLICY: &str = "providers";
 /// The configuration that says it.
 pub(crate) const FILE: &str = "providers";
 
-/// Which variables of the environment may be sent to the providers that projects bring along.
+/// Environment variables that Rye may send to the providers of projects.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = "providers")]

@@ -43,7 +43,7 @@ pub(crate) fn read<T: DeserializeOwned>(
 pub(crate) struct ConfigProblem {
     /// The keys and places in lists that lead to it, from the root of the file.
     pub(crate) path: Vec<String>,
-    /// What is wrong with what stands there.
+    /// The problem of the value there.
     pub(crate) message: String,
     /// The path as the message tells it.
     told: String,
@@ -77,8 +77,8 @@ fn keys(pointer: &str) -> Vec<String> {
     keys.map(|key| key.replace("~1", "/").replace("~0", "~")).collect()
 }
 
-/// Everything in `value` that the file called `name` may not hold: what its schema does not allow and, where the form is
-/// right, what is no pattern, which no schema can tell.
+/// Returns all problems of `value` as the file called `name`. The schema finds most of them. A text that is
+/// no pattern is found in a second step, if the schema allows the form.
 pub(crate) fn problems(name: &'static str, value: &Value) -> Vec<ConfigProblem> {
     let problems = against_schema(name, value);
     match name {
@@ -100,22 +100,23 @@ fn against_schema(name: &'static str, value: &Value) -> Vec<ConfigProblem> {
     errors.flat_map(|error| of_error(&error, &schema.value, quoting)).collect()
 }
 
-/// The files that say where secrets are, and in which a person who misread that puts the secret itself.
+/// The files that say where secrets are. A person who misreads one puts the secret itself into it.
 const SECRETIVE: [&str; 2] = [servers::SERVERS, web::WEB];
 
-/// Whether a person may have put a secret into the file called `name`, so that no message repeats what it says.
+/// Returns `true` if a person may have put a secret into the file called `name`. No message repeats the text
+/// of such a file.
 pub(crate) fn is_secretive(name: &str) -> bool {
     SECRETIVE.contains(&name)
 }
 
-/// Whether what stands at a wrong place is told.
+/// The choice to quote a wrong value or not.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Quoting {
     Values,
     Never,
 }
 
-/// What a message calls a value that it does not tell.
+/// The name for a value that a message does not quote.
 const UNTOLD: &str = "what stands there";
 
 /// The problems that an error of the validator stands for: one for each key that may not be there.
@@ -144,7 +145,7 @@ fn place(path: &str, quoting: Quoting) -> String {
     names.collect::<Vec<_>>().join("/")
 }
 
-/// What a person may try as a key, and what is no secret.
+/// Words that a person may try as a key, and that are no secrets.
 const USUAL: [&str; 8] = ["bearer", "key", "name", "password", "secret", "token", "type", "value"];
 
 /// The sentence about a key that the file may not have, with the key that was probably meant.

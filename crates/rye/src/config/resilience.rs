@@ -12,7 +12,7 @@ use super::read::{ConfigError, read};
 use crate::authoring::{ClassLimits, Complexity};
 use crate::shipped;
 
-/// What bounds a thread when neither its directive nor the command line says otherwise.
+/// Limits of a thread whose directive and command line set none.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = "resilience")]
@@ -20,7 +20,7 @@ pub(crate) struct Resilience {
     /// The limits of a thread.
     #[serde(default)]
     pub(crate) limits: LimitsFile,
-    /// How much happens at once.
+    /// Limits of simultaneous work.
     #[serde(default)]
     pub(crate) concurrency: ConcurrencyFile,
     /// The limits of new directives, by their complexity.
@@ -63,12 +63,13 @@ struct ClassFile {
     spend: Option<String>,
 }
 
-/// How much happens at once; what is left out keeps the value of the next space.
+/// Limits of simultaneous work; a missing one keeps the value of the next space.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub(crate) struct ConcurrencyFile {
-    /// How many requests a thread and all threads below it may have under way at once; the others wait for their turn.
+    /// The most requests that a thread and all threads below it may have under way at once; the others wait
+    /// for their turn.
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1, max = 10_000))]
     pub(crate) requests: Option<u64>,
@@ -79,27 +80,27 @@ pub(crate) struct ConcurrencyFile {
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub(crate) struct LimitsFile {
-    /// How many requests to the model.
+    /// The most requests to the model.
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1))]
     pub(crate) turns: Option<u64>,
-    /// How many tokens, in and out together.
+    /// The most tokens, in and out together.
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1))]
     pub(crate) tokens: Option<u64>,
-    /// How much money, in US dollars as decimal text, or `unlimited`.
+    /// The most money, in US dollars as decimal text, or `unlimited`.
     #[serde(default)]
     #[schemars(with = "String", regex(pattern = r"^([0-9]{1,9}(\.[0-9]{1,9})?|unlimited)$"))]
     pub(crate) spend: Option<String>,
-    /// How many seconds.
+    /// The most seconds.
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1))]
     pub(crate) duration_seconds: Option<u64>,
-    /// How many children.
+    /// The most children.
     #[serde(default)]
     #[schemars(with = "u64")]
     pub(crate) spawns: Option<u64>,
-    /// How deep children may nest.
+    /// The deepest nesting of children.
     #[serde(default)]
     #[schemars(with = "u64")]
     pub(crate) depth: Option<u64>,
@@ -107,7 +108,7 @@ pub(crate) struct LimitsFile {
 
 pub(crate) const RESILIENCE: &str = "resilience";
 
-/// What the layers of `agent/resilience` say.
+/// The limits of the layers of `agent/resilience`.
 #[derive(Debug, Default)]
 pub(crate) struct ConfiguredLimits {
     pub(crate) limits: Limits,
@@ -131,11 +132,12 @@ pub(crate) fn thread_limits(config: Option<&Config>) -> Result<ConfiguredLimits,
     Ok(configured)
 }
 
-/// How many threads of a tree are answered at once, by the layers of `agent/resilience`; a project can only lower it.
+/// Returns how many requests of a tree may be under way at once, by the layers of `agent/resilience`. A
+/// project can only lower the number.
 ///
 /// # Errors
 ///
-/// When a layer breaks the schema.
+/// The function fails if a layer breaks the schema.
 pub(crate) fn requests_at_once(config: Option<&Config>) -> Result<usize, ConfigError> {
     let mut requests = REQUESTS;
     for layer in config.map_or(&[][..], Config::layers).iter().rev() {
@@ -166,7 +168,7 @@ pub(crate) fn complexity_limits(
     Ok(limits)
 }
 
-/// What comes with the program; it counts also where the spaces do not hold what is shipped.
+/// The file that comes with the program. It counts also where the spaces do not hold the shipped items.
 static SHIPPED: LazyLock<Resilience> = LazyLock::new(|| {
     let file = shipped().iter().find(|file| file.path == "config/agent/resilience.yaml");
     let file = file.expect("because it is shipped");

@@ -14,15 +14,15 @@ use crate::session::canonical;
 
 pub(crate) const CAPABILITY_RISK: &str = "capability_risk";
 
-/// How dangerous a capability is, and what granting it needs.
+/// Risks of capabilities, and the policy for granting them.
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = "capability_risk", inline)]
 pub(crate) struct CapabilityRisk {
-    /// What granting a capability of each risk needs.
+    /// The policy for granting a capability of each risk.
     #[serde(default)]
     risk_levels: BTreeMap<RiskName, Level>,
-    /// Which capabilities are how dangerous; the most specific matching pattern decides.
+    /// The risk of each pattern; the most specific matching pattern decides.
     #[serde(default)]
     classifications: Vec<Classification>,
 }
@@ -31,7 +31,7 @@ pub(crate) struct CapabilityRisk {
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 struct Level {
-    /// What granting needs.
+    /// The policy for granting.
     policy: PolicyName,
 }
 
@@ -39,7 +39,7 @@ struct Level {
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 struct Classification {
-    /// How dangerous the patterns are.
+    /// The risk of the patterns.
     risk: RiskName,
     /// Capability patterns, such as `rye.execute.tool.rye.file-system.*`.
     #[schemars(length(min = 1))]
@@ -62,7 +62,7 @@ enum RiskName {
     Unrestricted,
 }
 
-/// What granting needs, mildest first.
+/// Policies for granting, mildest first.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize, JsonSchema,
 )]
@@ -74,11 +74,13 @@ enum PolicyName {
     Block,
 }
 
-/// The table that the layers of `agent/capability_risk` make: the operator's nearest file, and what a project adds.
+/// Builds the risk table from the layers of `agent/capability_risk`: the operator's nearest file, and the
+/// additions of a project.
 ///
 /// # Errors
 ///
-/// When a layer breaks the schema, or a project's layer is milder than the operator's (SPEC 4.3).
+/// The function fails if a layer breaks the schema, or if a project's layer is milder than the operator's
+/// (SPEC 4.3).
 pub(crate) fn risk_table(config: Option<&Config>) -> Result<RiskTable, ConfigError> {
     let mut table = RiskTable::default();
     let mut merged = CapabilityRisk::default();
@@ -96,7 +98,7 @@ pub(crate) fn risk_table(config: Option<&Config>) -> Result<RiskTable, ConfigErr
     Ok(table)
 }
 
-/// What of `value`, which has the form of such a file, is no pattern.
+/// Returns a problem for each text of `value` that is no pattern. The value has the form of such a file.
 pub(super) fn bad_patterns(value: &Value) -> Vec<ConfigProblem> {
     // Read as a file is, which may leave out what a table has.
     match serde_json::from_value(value.clone()) {

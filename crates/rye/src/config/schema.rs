@@ -15,7 +15,7 @@ use crate::run_stream;
 pub struct Schema {
     /// The name that `rye schema NAME` takes.
     pub name: &'static str,
-    /// Which files or lines it describes.
+    /// The files or lines that it describes.
     pub describes: &'static str,
     /// The JSON schema, of the 2020-12 dialect.
     pub value: Value,

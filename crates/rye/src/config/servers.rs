@@ -26,11 +26,12 @@ pub(crate) struct ServersFile {
     servers: BTreeMap<String, ServerFile>,
 }
 
-/// What a server may be called, so that it is a segment of the ids of its wrappers.
+/// The form of a server's name, which is a segment of the ids of its wrappers.
 const NAME: &str = "^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$";
 
-/// One server: a program that serves over its standard input and output, in the sandbox of all programs, or an address where
-/// somebody else runs it, which is asked by the rules of `agent/web`. It has `command` or `url`.
+/// One server: a program, or an address. A program serves over its standard input and output, in the sandbox
+/// of all programs. A server at an address is run elsewhere, and the rules of `agent/web` hold for it. It has
+/// `command` or `url`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
@@ -47,8 +48,8 @@ struct ServerFile {
     #[serde(default)]
     #[schemars(with = "String")]
     cwd: Option<String>,
-    /// Variables of its environment beside those of every program; not for secrets, because everybody who has the file reads
-    /// them.
+    /// Variables of its environment beside those of every program; not for secrets, because every reader of
+    /// the file sees them.
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, String>")]
     env: Option<BTreeMap<String, String>>,
@@ -56,7 +57,7 @@ struct ServerFile {
     #[serde(default)]
     #[schemars(with = "Vec<String>", inner(regex(pattern = r"^[A-Za-z_][A-Za-z0-9_]*$")))]
     variables: Option<Vec<String>>,
-    /// Whether it may use the network; default `false`.
+    /// `true` if it may use the network; default `false`.
     #[serde(default)]
     #[schemars(with = "bool")]
     network: Option<bool>,
@@ -72,7 +73,8 @@ struct ServerFile {
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, HeaderFile>")]
     headers: Option<BTreeMap<String, HeaderFile>>,
-    /// Whether the address may be on this machine or in a private network; default `false`. Not for projects.
+    /// `true` if the address may be on this machine or in a private network; default `false`. Not for
+    /// projects.
     #[serde(default)]
     #[schemars(with = "bool")]
     private: Option<bool>,
@@ -86,7 +88,7 @@ struct ServerFile {
     timeout_seconds: Option<u64>,
 }
 
-/// Where a credential comes from and how it is sent.
+/// The source of a credential and the header that carries it.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
@@ -99,7 +101,7 @@ struct AuthFile {
     header: Option<String>,
 }
 
-/// Where a header's value comes from.
+/// The source of a header's value.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
@@ -108,13 +110,14 @@ struct HeaderFile {
     env: String,
 }
 
-/// The servers of all layers, each with the file that says what it is.
+/// Returns the servers of all layers, each with the file that describes it.
 ///
-/// A server is what one file says of it: merged, it would be something that nobody signed.
+/// One file alone describes a server. A server merged from two files would be a text that no key signed.
 ///
 /// # Errors
 ///
-/// When a layer breaks the schema, and when a project's names variables or a server of the operator's.
+/// The function fails if a layer breaks the schema. It fails too if a project's layer names variables or a
+/// server of the operator's.
 pub(crate) fn servers(
     config: Option<&Config>,
 ) -> Result<BTreeMap<String, (Server, &Item<Value>)>, ConfigError> {
@@ -144,8 +147,9 @@ fn refused(layer: &Item<Value>, problems: Vec<String>) -> Result<(), ConfigError
     Err(ConfigError { location: layer.location.to_string(), schema: SERVERS, problems })
 }
 
-/// Whoever wrote a wrapper for the operator's server meant that one; and what is in the operator's environment is for nobody
-/// to take who only brings a project.
+/// Refuses a project's layer that redefines a server of the operator or asks for variables. A wrapper for the
+/// operator's server means that server. The variables of the operator's environment are not for a project to
+/// take.
 fn refuse_more(
     layer: &Item<Value>,
     file: &ServersFile,
@@ -165,7 +169,7 @@ fn refuse_more(
 }
 
 impl ServerFile {
-    /// What it says that a project may not say.
+    /// Returns the problems of a project's entry that only an operator may write.
     fn only_for_operators(&self) -> impl Iterator<Item = &'static str> {
         let variables = self.variables.as_ref().is_some_and(|names| !names.is_empty());
         let secrets = self.auth.is_some() || self.headers.is_some();
@@ -258,7 +262,8 @@ impl ServerFile {
 /// The header that carries a credential behind a word.
 const BEARER: &str = "authorization";
 
-/// A variable's name. What is none may be the secret itself, which somebody put in the wrong place, and is not repeated.
+/// Returns `name` if it is the name of a variable. Any other text may be the secret itself in the wrong
+/// place, so that the error does not repeat it.
 fn variable<'a>(key: &str, name: &'a str) -> Result<&'a str, Vec<String>> {
     let begins = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
     if begins && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
@@ -269,7 +274,7 @@ fn variable<'a>(key: &str, name: &'a str) -> Result<&'a str, Vec<String>> {
     )])
 }
 
-/// What is said of a server that is reached in the other way.
+/// Refuses keys that belong to the other way of reaching a server.
 fn misplaced(by: &str, keys: &[(&str, bool)]) -> Result<(), Vec<String>> {
     let said = keys.iter().filter(|(_, is_said)| *is_said);
     let problems: Vec<String> =

@@ -11,7 +11,7 @@ use super::read::{ConfigError, read};
 
 pub(crate) const TRUST: &str = "trust";
 
-/// Which weaker signatures are accepted, and the most that a thread may do; what is left out keeps its default.
+/// Rules for weaker signatures, and the most that a thread may do. A missing rule keeps its default.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = "trust", inline)]
@@ -28,13 +28,13 @@ pub(crate) struct Trust {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<String>")]
     grants: Option<Vec<String>>,
-    /// Whether a directive may grant no more than the nearest one with permissions that it extends; default: `false`. A
-    /// project may only switch it on.
+    /// `true` if a directive may grant no more than the nearest one with permissions that it extends;
+    /// default: `false`. A project may only switch it on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "bool")]
     strict_extends: Option<bool>,
-    /// Whether this machine alone uses the projects on its network file systems, so that file locks keep every other process away;
-    /// default: `false`, which drives no thread there. A project may not say so.
+    /// `true` if this machine alone uses the projects on its network file systems, so that file locks keep
+    /// every other process away; default: `false`, which drives no thread there. A project may not say so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "bool")]
     single_host: Option<bool>,
@@ -56,11 +56,12 @@ enum ContentOnly {
     Deny,
 }
 
-/// `policy` with what the layers of `trust` say; a project's layer can only make it stricter (SPEC 4.3).
+/// Returns `policy` with the rules of the layers of `trust`. A project's layer can only make it stricter
+/// (SPEC 4.3).
 ///
 /// # Errors
 ///
-/// When a layer breaks the schema, or a project's layer would allow something.
+/// The function fails if a layer breaks the schema, or if a project's layer would allow something.
 pub(crate) fn trust_policy(
     policy: &Policy,
     config: Option<&Config>,
@@ -93,12 +94,12 @@ pub(crate) fn trust_policy(
     Ok(if metadata_only == MetadataOnly::Allow { policy.allow_metadata_only() } else { policy })
 }
 
-/// The layers of authority that the layers of `trust` make: the operator's nearest word, and what a project leaves of it,
-/// which is a layer of its own and so can widen nothing (SPEC 9.4).
+/// Returns the layers of authority that the layers of `trust` make. The operator's nearest grant is one. A
+/// project's grant is a layer of its own, so that it can widen nothing (SPEC 9.4).
 ///
 /// # Errors
 ///
-/// When a layer breaks the schema, or holds what is no capability pattern.
+/// The function fails if a layer breaks the schema, or holds a text that is no capability pattern.
 pub(crate) fn policy_layers(config: Option<&Config>) -> Result<Vec<Layer>, ConfigError> {
     let (mut operators, mut projects) = (Grant::everything(), None);
     for layer in config.map_or(&[][..], Config::layers).iter().rev() {
@@ -140,7 +141,7 @@ pub(crate) fn single_host(config: Option<&Config>) -> Result<bool, ConfigError> 
     Ok(is_single)
 }
 
-/// What a project's file would allow although the operator does not.
+/// Returns the settings of a project's file that would allow more than the operator does.
 fn loosened(file: &Trust, content_only: ContentOnly, strict_extends: bool) -> Vec<String> {
     let metadata = file.metadata_only == Some(MetadataOnly::Allow);
     let content =

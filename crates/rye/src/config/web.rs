@@ -16,7 +16,7 @@ pub(crate) const WEB: &str = "web";
 /// The configuration that says it.
 pub(crate) const FILE: &str = "agent/web";
 
-/// Which hosts tools may reach.
+/// Hosts that tools may reach.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = "web")]
@@ -41,10 +41,10 @@ pub(crate) struct WebFile {
     credentials: Option<BTreeMap<String, CredentialFile>>,
 }
 
-/// What a credential may be called, so that it is a part of the capability of sending it.
+/// The form of a credential's name, which is a part of the capability of sending it.
 const NAME: &str = "^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$";
 
-/// One secret: where it is, and who gets it.
+/// One secret: its place and its receivers.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
@@ -60,7 +60,8 @@ struct CredentialFile {
     #[serde(default)]
     #[schemars(with = "String")]
     scheme: Option<String>,
-    /// Who gets it, as in `https://api.example.org`; `http://` on this machine alone, as in `http://localhost:8080`.
+    /// The receivers, as in `https://api.example.org`; `http://` on this machine alone, as in
+    /// `http://localhost:8080`.
     #[schemars(length(min = 1))]
     origins: Vec<String>,
 }
@@ -75,12 +76,13 @@ impl CredentialFile {
     }
 }
 
-/// What the layers of `agent/web` say together: of the operator's, the nearer one decides; a project's can leave out hosts,
-/// and nothing else.
+/// Merges the layers of `agent/web`. Of the operator's layers, the nearer one decides. A project's layer can
+/// leave out hosts, and nothing else.
 ///
 /// # Errors
 ///
-/// When a layer breaks the schema or has something in it that names no hosts or no secret, or a project's allows something.
+/// The function fails if a layer breaks the schema, or if a text in it names no hosts or no secret. It fails
+/// too if a project's layer allows something.
 pub(crate) fn web_rules(config: Option<&Config>) -> Result<WebRules, ConfigError> {
     let mut rules = WebRules::default();
     let mut of_operator: Option<Vec<HostPattern>> = None;
@@ -102,7 +104,7 @@ pub(crate) fn web_rules(config: Option<&Config>) -> Result<WebRules, ConfigError
     Ok(rules)
 }
 
-/// A project chooses neither who is asked nor who gets a secret.
+/// Refuses a project's layer that chooses ports, private hosts or the receivers of a secret.
 fn refuse_milder(layer: &Item<Value>, file: &WebFile) -> Result<(), ConfigError> {
     let mut problems = Vec::new();
     if file.ports.is_some() || file.private.is_some() {

@@ -43,7 +43,8 @@ fn signer(signer: &Signer) -> String {
     std::iter::once(signer.to_string()).chain(limits).collect::<Vec<_>>().join(", ")
 }
 
-/// What is read and who asked for it; that its text changed is told by the items and by the prompt.
+/// Returns the items that a model reads, each with the directive that asked for it. Other rows show a change
+/// of their text.
 fn context(explained: &Explained) -> BTreeMap<String, String> {
     let entries = explained.context.iter().filter_map(|entry| {
         let item = entry.item.as_ref()?;

@@ -8,8 +8,8 @@ use super::declared;
 use crate::config::{APPROVAL_FILE, HOOKS_FILE};
 use crate::explain::{Explained, ItemFacts, LayerFacts};
 
-/// Each as a sentence: a tool that does more or is another program, calls that wait for no decision any more, a risk that is not
-/// told any more, and a bound that is gone.
+/// Returns a sentence for each wider right: a tool that does more or is another program, or a call that waits
+/// for no decision any more. A finding that is missing and a bound that is gone are wider rights too.
 pub(super) fn widenings(before: &Explained, after: &Explained) -> Vec<String> {
     let mut widenings = Vec::new();
     widenings.extend(after.invocations.iter().filter_map(|call| tool(call, before, after)));

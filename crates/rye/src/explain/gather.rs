@@ -80,7 +80,7 @@ fn context(plan: &Plan) -> Vec<ContextFacts> {
     slots.into_iter().flat_map(facts).collect()
 }
 
-/// What hooks put into the opening, unless the chain suppresses it.
+/// Returns the context that hooks put into the opening, without the knowledge that the chain suppresses.
 fn hooked(plan: &Plan) -> impl Iterator<Item = ContextFacts> {
     let composed = &plan.composed;
     let entries = composed.hooking.opening.iter();
@@ -234,7 +234,7 @@ fn hooks(plan: &Plan) -> Vec<HookFacts> {
     of_files.chain(plan.composed.chain.root_first().flat_map(own_hooks)).collect()
 }
 
-/// What is not part of the opening.
+/// Returns the items that are not part of the opening.
 fn later(rye: &Rye, plan: &Plan) -> Result<Vec<ItemFacts>, PrepareError> {
     let composed = &plan.composed;
     let context = context(plan);

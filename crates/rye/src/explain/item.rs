@@ -1,4 +1,4 @@
-//! A file that was resolved: which it is, and who vouches for it.
+//! Facts about a resolved file: its place and its signer.
 
 use std::fmt;
 
@@ -15,11 +15,11 @@ pub struct ItemFacts {
     pub id: ItemId,
     /// The file, and the space that it won in.
     pub location: Location,
-    /// How many bytes the file has.
+    /// The number of bytes of the file.
     pub bytes: usize,
     /// The SHA-256 over all of the file but its signature line, line ends made LF: what a signature of it states.
     pub digest: Digest,
-    /// Who vouches for it.
+    /// The signer of the file.
     pub signer: Signer,
 }
 
@@ -42,7 +42,7 @@ impl ItemFacts {
     }
 }
 
-/// Who vouches for an item.
+/// The signer of an item.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Signer {
@@ -56,10 +56,10 @@ pub enum Signer {
         owner: Option<String>,
         /// The most that its trust documents let it grant, one list of patterns for each that has a list.
         ceilings: Vec<Vec<String>>,
-        /// What is weak about the signature, each as a sentence.
+        /// Sentences about the weak points of the signature.
         notes: Vec<String>,
     },
-    /// Nobody: the operator allowed unsigned items.
+    /// No key: the operator allowed unsigned items.
     Nobody,
 }
 

@@ -17,26 +17,28 @@ pub struct StartFacts {
     pub id: ItemId,
     /// Why a thread of it would not begin all the same, as a sentence.
     pub refused: Option<String>,
-    /// What it declares and would not be allowed as a child of this one.
+    /// The permissions that it declares and that it would not have as a child of this one.
     pub lost: Vec<LostFacts>,
 }
 
-/// A permission that a directive declares and that somebody above it does not give.
+/// A permission that a directive declares and that a layer above it denies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LostFacts {
-    /// What it declares.
+    /// The declared pattern.
     pub pattern: Pattern,
-    /// Who does not allow all of that, in words.
+    /// The layer that denies a part of the pattern, in words.
     pub denied_by: String,
 }
 
 impl Rye {
-    /// The directives that a thread of this one may start, sorted by id; each is resolved and verified, and none is begun.
+    /// Lists the directives that a thread of this one may start, sorted by id. Each is resolved and verified,
+    /// and none begins.
     ///
     /// # Errors
     ///
-    /// When an item of the directive itself cannot be found, verified or read; what stands against another one is told of it.
+    /// The method fails if an item of the directive itself cannot be found, verified or read. A problem of a
+    /// directive in the list is a part of its row.
     pub fn starts(&self, request: &PlanRequest) -> Result<Vec<StartFacts>, PrepareError> {
         let parent = plan(self, request)?;
         if parent.authority.closed_by(Primary::Execute, Kind::Directive).is_some() {
@@ -65,7 +67,7 @@ fn may_start(parent: &Plan, id: &ItemId) -> bool {
     capability.is_ok_and(|capability| parent.authority.allows(&capability))
 }
 
-/// What a child is narrowed from before anything was used.
+/// Returns the lineage of a child before the parent has used anything.
 fn lineage(parent: &Plan) -> Lineage {
     let mut caps = parent.limits.limits.clone();
     caps.depth = caps.depth.saturating_sub(1);

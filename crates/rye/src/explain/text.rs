@@ -116,7 +116,8 @@ fn section(
     Ok(())
 }
 
-/// The space of an item, where it is there, and who vouches for it; the space says it for what is built in.
+/// Returns the space of an item, the file below it, and the signer. A built-in item has no signer in its row,
+/// because the space says the same.
 fn origin(item: &ItemFacts) -> Vec<String> {
     let mut row = vec![item.location.space.to_string(), below(&item.location)];
     if item.signer != Signer::Builtin {

@@ -13,15 +13,15 @@ use crate::difference::TextChange;
 use crate::explain::Explained;
 use crate::one_line::one_line;
 
-/// What of one directive is not as it was locked.
+/// The changes of one directive since its record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LockReport {
     /// The directive.
     pub directive: ItemId,
-    /// What changed, each thing once; empty when nothing did. What follows from another change is not listed.
+    /// The changes, each once. A change that follows from another one is not listed.
     pub findings: Vec<LockFinding>,
-    /// What this does to the texts that a model reads first.
+    /// The changes of the texts that a model reads first.
     pub prompt: Vec<TextChange>,
 }
 
@@ -29,16 +29,16 @@ pub struct LockReport {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LockFinding {
-    /// What it is, such as ``knowledge `notes/style` ``.
+    /// The subject of the change, such as ``knowledge `notes/style` ``.
     pub subject: String,
-    /// How it differs, as a fragment.
+    /// The change itself, as a fragment.
     pub change: String,
     /// The file on disk that it is about, when there is one.
     pub path: Option<PathBuf>,
 }
 
 impl LockReport {
-    /// Whether everything is as it was locked.
+    /// Returns `true` if nothing has changed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.findings.is_empty()
@@ -93,7 +93,7 @@ pub(super) fn report(locked: &Locked, now: &Locked, explained: &Explained) -> Lo
 /// One thing as it was and as it is.
 type Pair<'a, T> = (Option<&'a T>, Option<&'a T>);
 
-/// What of the two sides belongs together, in the order of the keys.
+/// Pairs the rows of the two sides by their keys, in the order of the keys.
 fn pairs<'a, T, K: Ord>(
     before: &'a [T],
     after: &'a [T],
@@ -109,7 +109,7 @@ fn pairs<'a, T, K: Ord>(
     rows.into_values().collect()
 }
 
-/// Which changes of items explain other changes.
+/// Changes of items that explain other changes.
 struct Causes<'a> {
     /// The items that came, went or have another content.
     items: Vec<&'a LockedItem>,
@@ -135,13 +135,13 @@ impl<'a> Causes<'a> {
         Self { items, leaf_changed, reach_the_prompt }
     }
 
-    /// Whether a tool that is shown differently follows from an item.
+    /// Returns `true` if the changed view of a tool follows from an item.
     fn explain(&self, tool: &LockedTool) -> bool {
         let is_tool = |item: &&&LockedItem| item.kind == "tool" && !item.id.starts_with(PROVIDERS);
         let mut tools = self.items.iter().filter(is_tool);
         match &tool.id {
             Some(id) => tools.any(|item| item.id == *id),
-            // What every thread has of its own tells of the outputs and of the other tools.
+            // // The tools that every thread has describe the outputs and the other tools.
             None => self.leaf_changed || tools.next().is_some(),
         }
     }

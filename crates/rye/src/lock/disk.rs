@@ -19,7 +19,8 @@ const HEADER: &str = "\
 
 ";
 
-/// What is read first, so that a later format is named and not taken for damage.
+/// The version of a file. It is read first, so that a later format is named as such and is not taken for
+/// damage.
 #[derive(Deserialize)]
 struct Versioned {
     version: i64,
@@ -29,7 +30,7 @@ struct Versioned {
 #[serde(deny_unknown_fields)]
 struct File {
     version: i64,
-    /// Whether it is to hold every directive of the project.
+    /// `true` if the lock is to hold every directive of the project.
     #[serde(default, skip_serializing_if = "is_false")]
     whole_project: bool,
     #[serde(default, rename = "directive", skip_serializing_if = "Vec::is_empty")]
@@ -38,7 +39,7 @@ struct File {
     servers: Vec<ServerTable>,
 }
 
-/// What an MCP server offers.
+/// The tools of an MCP server.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ServerTable {
@@ -200,7 +201,7 @@ fn table(id: &ItemId, locked: &Locked) -> DirectiveTable {
 fn locked(table: DirectiveTable) -> Result<(ItemId, Locked), LockError> {
     let id: ItemId = table.id.parse().map_err(|error| unreadable(&error))?;
     let stated = sha256(&table.sha256)?;
-    // A file with other line ends than it was written with is still the same lock for nobody: the texts are exact.
+    // // The texts are exact. A file with other line ends than it was written with is another lock.
     if digest(table.system.as_deref(), &table.first_user_message) != stated {
         return Err(LockError::Edited { id });
     }

@@ -10,7 +10,7 @@ use crate::primary::{
     Asked, ExecuteRequest, PrimaryError, id, inputs_by_either_name, kind, read, usage,
 };
 
-/// What a client asks for.
+/// A parsed request of a client.
 #[derive(Debug, PartialEq)]
 pub(super) enum Request {
     Execute(ExecuteRequest),
@@ -20,7 +20,7 @@ pub(super) enum Request {
     ThreadStatus { thread: ThreadReference, seconds: u64 },
 }
 
-/// Whether the answer comes when the thread has ended or at once.
+/// The moment of the answer: at the end of the thread, or at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Waits {
     ForTheEnd,

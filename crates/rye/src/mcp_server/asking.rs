@@ -1,4 +1,4 @@
-//! Asking whoever sits at a client about a call, in both eras of the protocol (SPEC 10.11).
+//! Questions to the person at a client about a call, in both eras of the protocol (SPEC 10.11).
 
 use std::time::Duration;
 
@@ -14,10 +14,10 @@ use serde_json::{Value, json};
 use super::host::Approvals;
 use super::question::{decided, decided_by};
 
-/// What the question is called among those that a client gets with a result.
+/// The name of the question among those that a client gets with a result.
 const APPROVAL: &str = "approval";
 
-/// What a client gives back with a request that it sends again.
+/// The state and the answers that a client returns with a repeated request.
 #[derive(Debug, Default)]
 pub(super) struct Given {
     pub(super) state: Option<String>,
@@ -29,17 +29,17 @@ impl Given {
         self.state.is_none() && self.answers.is_none()
     }
 
-    /// What it decides.
+    /// Returns the decision of the client.
     ///
     /// # Errors
     ///
-    /// With the reason, when it decides nothing.
+    /// The method returns the reason if there is no decision.
     pub(super) fn decision(&self) -> Result<Decision, &'static str> {
         decided_by(self.answers.as_ref().and_then(|answers| answers.get(APPROVAL)))
     }
 }
 
-/// How a client can be asked.
+/// The ways to ask a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
     /// By a request of its own, within the call.
@@ -48,7 +48,8 @@ pub(super) enum Way {
     Result,
 }
 
-/// How the client can be asked, and how long it has; `None` where the operator does not want it or the client cannot.
+/// Returns the way to ask the client, with the time that it has. It is `None` where the operator does not
+/// want it or the client cannot.
 pub(super) fn way(
     approvals: Approvals,
     context: &RequestContext<RoleServer>,
@@ -63,7 +64,7 @@ pub(super) fn way(
     Some((way, within))
 }
 
-/// Whether the request is of the era in which servers send no requests.
+/// Returns `true` for a request of the era in which servers send no requests.
 pub(super) fn is_newer(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
 }
@@ -118,13 +119,13 @@ fn said(answer: &ClientResult) -> Result<Decision, &'static str> {
     }
 }
 
-/// What the client calls itself, as a request is bound to it.
+/// Returns the name and the version of the client, to which a request is bound.
 pub(super) fn named(context: &RequestContext<RoleServer>) -> Value {
     let client = context.client_info();
     json!(client.map(|client| [client.name, client.version]))
 }
 
-/// Whom a decision is recorded of.
+/// Returns the decider that the record names.
 pub(super) fn decider(context: &RequestContext<RoleServer>) -> Decider {
     Decider::client(&context.client_info().map(|client| client.name).unwrap_or_default())
 }

@@ -20,12 +20,12 @@ use super::runs::{Running, Runs, or_failed};
 use super::tools::Offered;
 use crate::primary::{Asked, PrimaryError, execute, fetch, sign};
 
-/// What a call works with.
+/// The parts that a call works with.
 pub(super) struct Call<'a> {
     pub(super) host: &'a Arc<ServerHost>,
     pub(super) runs: &'a Runs,
     pub(super) states: &'a RequestStates,
-    /// Who asks for what.
+    /// The digest over the client, the tool and its arguments.
     pub(super) digest: Digest,
     pub(super) context: RequestContext<RoleServer>,
 }
@@ -64,7 +64,7 @@ impl Call<'_> {
             runtime.block_on(async {
                 tokio::select! {
                     result = primary(&host, request) => or_failed(result),
-                    // Nobody reads the answer to a call that was cancelled.
+                    // // No client reads the answer to a call that was cancelled.
                     () = stopped.cancelled() => broken(),
                 }
             })
@@ -72,7 +72,8 @@ impl Call<'_> {
         tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| broken())
     }
 
-    /// What came of a thread, or how it stands by now, where it waited and the operator decided or went on with it.
+    /// Returns the result of a thread. A thread that waited may have changed since, by the operator's
+    /// decision or by a resumed run. The result then has its present state.
     async fn status(&self, running: Running, wait: Duration) -> CallToolResult {
         let result = running.clone().status(wait).await;
         if !running.waits() {

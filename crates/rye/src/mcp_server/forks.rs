@@ -19,19 +19,19 @@ use super::runs::{Ended, Running, Settled, Started};
 use crate::primary::{ExecuteRequest, PrimaryError};
 use crate::session::Waiting;
 
-/// What comes of a call that waits for approval.
+/// The next step after a question about a call.
 enum Next {
     /// The client brings the answer with its next request.
     Ask(InputRequiredResult),
     Decided(Decision),
     /// Nothing was decided, for this reason.
     Left(&'static str),
-    /// There is nobody at the client who could decide.
+    /// No person at the client can decide.
     Nobody,
 }
 
 impl Call<'_> {
-    /// Runs a directive as a thread, and tells how far it is to whoever waits.
+    /// Runs a directive as a thread, and sends its progress to a client that waits.
     pub(super) async fn forked(
         self,
         request: ExecuteRequest,
@@ -46,11 +46,11 @@ impl Call<'_> {
         }
     }
 
-    /// Goes on with the thread that somebody was asked about, by what the client brings back.
+    /// Continues the thread that the client was asked about, with the client's answer.
     ///
     /// # Errors
     ///
-    /// When it is not what this server gave this client for this request.
+    /// The method fails if the state is not the one that this server gave this client for this request.
     pub(super) async fn gone_on(self, given: Given) -> Result<CallToolResponse, ErrorData> {
         let refused = |why: &str| ErrorData::invalid_params(why.to_owned(), None);
         if self.host.approvals == Approvals::Operator || !is_newer(&self.context) {
@@ -78,10 +78,10 @@ impl Call<'_> {
         )
     }
 
-    /// Waits for the end, over every call that somebody at the client decides on.
+    /// Waits for the end of the thread, over every call that the client decides on.
     async fn attended(self, mut started: Started) -> CallToolResponse {
         let mut told = 1;
-        // Whoever stops waiting can ask about it later.
+        // // A client that stops waiting can ask about the thread later.
         self.tell(told, format!("thread {}", started.0.thread)).await;
         loop {
             let ended = self.waited(&mut started, &mut told).await;
@@ -117,7 +117,7 @@ impl Call<'_> {
         }
     }
 
-    /// Has somebody at the client decide, where the operator wants that and the client can ask.
+    /// Asks the client for a decision, if the operator wants that and the client can ask a person.
     async fn asked(&self, running: &Running, waiting: &Waiting, told: &mut u32) -> Next {
         let Some((way, within)) = way(self.host.approvals, &self.context) else {
             return Next::Nobody;
@@ -162,7 +162,7 @@ impl Call<'_> {
         self.runs.go_on(self.host, &running.thread, settled).map_err(|error| error.to_string())
     }
 
-    /// Progress goes to those who asked for it, in numbers that grow.
+    /// Sends progress to a client that asked for it, in numbers that grow.
     async fn tell(&self, told: u32, line: String) {
         let Some(token) = self.context.meta.get_progress_token() else { return };
         let progress = ProgressNotificationParam::new(token, f64::from(told)).with_message(line);

@@ -1,4 +1,4 @@
-//! What the protocol asks of a server, answered for both of its eras.
+//! The handler of the protocol's requests, for both of its eras.
 
 use std::sync::Arc;
 

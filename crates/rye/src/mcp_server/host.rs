@@ -1,4 +1,4 @@
-//! What the server borrows from the program around it.
+//! The surroundings that the server borrows from its program.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,19 +14,19 @@ use crate::primary::{Caller, PrimaryError};
 use crate::rye::{Rye, Setup};
 use crate::session::{ProviderChoice, Secrets};
 
-/// Where the server looks, what its clients may do, and what it needs of the program around it.
+/// The surroundings of the server: its spaces, the rights of its clients, and the services of its program.
 #[derive(Clone)]
 #[expect(clippy::exhaustive_structs, reason = "a server that lacks one of these must not compile")]
 pub struct ServerHost {
-    /// The spaces and whom to trust; each request has the time of its own.
+    /// The spaces and the trusted keys. Each request has a time of its own.
     pub setup: Setup,
-    /// What clients may do.
+    /// The rights of clients.
     pub grant: Grant,
-    /// Who answers the threads that clients start; a client has no say in it.
+    /// The provider for the threads that clients start. A client cannot choose it.
     pub provider: ProviderChoice,
-    /// What time it is.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
-    /// Where the keys of providers come from.
+    /// The source of the providers' keys.
     pub secrets: Arc<dyn Secrets>,
     /// Bits that spread the waits between attempts.
     pub random: RandomBits,
@@ -34,27 +34,27 @@ pub struct ServerHost {
     pub signing_key: SigningKeySource,
     /// The id of a new thread of a directive.
     pub new_thread: NewThread,
-    /// Who may decide on the calls that wait in threads of clients.
+    /// The deciders on the calls that wait in threads of clients.
     pub approvals: Approvals,
-    /// What clients should know of what their calls run in, such as [`Rye::sandbox_warning`].
+    /// A notice for clients about the surroundings of their calls, such as [`Rye::sandbox_warning`].
     pub notice: Option<String>,
 }
 
-/// Who may decide on a call that waits for approval in a thread that a client started (SPEC 10.11).
+/// Deciders on a call that waits for approval in a thread of a client (SPEC 10.11).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "the operator is alone with it or shares it")]
 pub enum Approvals {
     /// The operator alone, by commands.
     #[default]
     Operator,
-    /// Whoever the client that waits for the thread's end asks, too, where the client says that it can ask.
+    /// The operator, and the person at the client that waits for the thread's end, if the client can ask one.
     Clients {
         /// They have so long to answer.
         within: Duration,
     },
 }
 
-/// Where the operator's key comes from; `None` where there is none.
+/// The source of the operator's key; `None` where there is none.
 pub(crate) type SigningKeySource =
     Arc<dyn Fn() -> Result<Option<Arc<SigningKey>>, String> + Send + Sync>;
 
@@ -86,8 +86,8 @@ impl fmt::Debug for ServerHost {
     }
 }
 
-/// What clients may do when the operator adds nothing: search and load, which also is taking a directive or knowledge
-/// into their own conversation.
+/// Returns the rights of clients when the operator adds nothing: search and load. Loading includes the use of
+/// a directive or knowledge in their own conversation.
 #[must_use]
 pub fn reading() -> Grant {
     let of = |primary| Grant::of_primary(primary).expect("because it is the name of an operation");

@@ -25,11 +25,11 @@ use tokio::sync::{Mutex, Semaphore};
 use super::handler::McpServer;
 use super::patience::Patience;
 
-/// Who may speak to the server over HTTP.
+/// The clients that may speak to the server over HTTP.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct HttpOptions {
-    /// What every request must carry as `Authorization: Bearer`.
+    /// The token that every request must carry as `Authorization: Bearer`.
     pub token: Option<String>,
     /// Further origins of web pages that may call it, such as `http://localhost:6274`. A page of any other origin is
     /// refused; clients that are no browsers send no origin.
@@ -67,10 +67,10 @@ pub enum ServeError {
     /// The client did not begin as the protocol does.
     #[error("the client does not speak the protocol: {message}")]
     Begin {
-        /// What the protocol's library says.
+        /// The error of the protocol's library.
         message: String,
     },
-    /// Nobody listens to clients at an address that other machines reach.
+    /// The address is one that other machines reach.
     #[error("`{address}` is reachable by other machines; listen on 127.0.0.1 or [::1]")]
     NotLoopback {
         /// The address.
@@ -90,22 +90,22 @@ const MOST_CONNECTIONS: usize = 128;
 /// A client has so long to send its headers.
 const HEADERS_WITHIN: Duration = Duration::from_secs(10);
 
-/// So long nobody is let in after somebody could not be.
+/// The pause in which the server accepts no connection after one has failed.
 const AFTER_FAILURE: Duration = Duration::from_millis(50);
 
-/// What a client is told to wait that comes when there is no place, in seconds.
+/// The seconds that a client is told to wait if it comes when there is no place.
 const RETRY_AFTER: &str = "30";
 
 type Service<H> = StreamableHttpService<H, LocalSessionManager>;
 type Body = BoxBody<Bytes, Infallible>;
 
 impl McpServer {
-    /// Serves clients of this machine at `/mcp` of the listener's address until `stop` comes, and stops their threads then,
-    /// so that they can go on.
+    /// Serves clients of this machine at `/mcp` of the listener's address until `stop` comes. Then it stops
+    /// their threads, so that they can go on later.
     ///
     /// # Errors
     ///
-    /// When the listener's address is not one of this machine alone, or the system refuses.
+    /// The method fails if the listener's address is not one of this machine alone, or if the system refuses.
     pub async fn serve_http(
         self,
         listener: TcpListener,
@@ -120,14 +120,14 @@ impl McpServer {
     }
 }
 
-/// Serves what another handler offers through the same door, until `stop` comes; each conversation gets a handler of its own.
+/// Serves another handler in the same way until `stop` comes. Each conversation gets a handler of its own.
 ///
-/// The conformance suite calls tools by names that only a fixture has: this is how it meets the door that [`McpServer`] is
-/// behind. The types are those of `rmcp`, so that it is no part of what Rye promises.
+/// The conformance suite calls tools by names that only a fixture has, and tests with this function the door
+/// that [`McpServer`] is behind. The types are those of `rmcp`, so that it is no part of Rye's promises.
 ///
 /// # Errors
 ///
-/// When the listener's address is not one of this machine alone, or the system refuses.
+/// The function fails if the listener's address is not one of this machine alone, or if the system refuses.
 #[doc(hidden)]
 pub async fn serve_handlers<H: ServerHandler>(
     made: impl Fn() -> H + Send + Sync + 'static,
@@ -138,7 +138,8 @@ pub async fn serve_handlers<H: ServerHandler>(
     serve_until(made, listener, options, stop).await.map(|end| end())
 }
 
-/// Nobody is let in after `stop`. What is returned ends the conversations that are left.
+/// Serves until `stop` comes, and accepts no connection after it. The returned function ends the
+/// conversations that are left.
 async fn serve_until<H: ServerHandler>(
     made: impl Fn() -> H + Send + Sync + 'static,
     listener: TcpListener,
@@ -186,7 +187,8 @@ where
     let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
     while let Ok(place) = Arc::clone(&places).acquire_owned().await {
         let Ok(stream) = accept().await else {
-            // What is used up comes back when a client goes, and asking at once would keep a processor busy.
+            // // The used-up resource comes back when a client goes. A loop without a pause would keep a
+            // processor busy.
             tokio::time::sleep(AFTER_FAILURE).await;
             continue;
         };
@@ -213,7 +215,7 @@ async fn spoken<H: ServerHandler>(stream: TcpStream, door: Arc<Door<H>>) {
     drop(connection.await);
 }
 
-/// What stands before the protocol.
+/// The checks before the protocol.
 struct Door<H> {
     service: Service<H>,
     sessions: Arc<LocalSessionManager>,
@@ -283,8 +285,8 @@ impl<H: ServerHandler> Door<H> {
     }
 }
 
-/// Whether it may be the first request of a conversation, of which something is kept, whatever revision it names. What cannot be
-/// read may be one.
+/// Returns `true` if the request may be the first of a conversation, for which the server keeps something.
+/// The revision that it names does not matter. A request that cannot be read may be one.
 fn begins_session(head: &Parts, body: &[u8]) -> bool {
     #[derive(serde::Deserialize)]
     struct Named {
@@ -317,7 +319,7 @@ fn plain(status: StatusCode, text: &'static str) -> Response<Body> {
 mod tests {
     use super::*;
 
-    /// Nobody can be let in for a while, as when all files are in use; then somebody can.
+    /// A listener that fails for a while, as when all files are in use, and then accepts.
     #[tokio::test]
     async fn a_system_that_has_no_place_ends_nothing() {
         let mut failures = 3;

@@ -1,17 +1,17 @@
-//! What happens in a thread, as a client that waits for it is told.
+//! Progress lines about a thread, for a client that waits for it.
 
 use rye_thread::Observer;
 use rye_thread::transcript::Event;
 use tokio::sync::mpsc::Sender;
 
-/// Passes one line for each event worth telling to whoever waits, if anybody does.
+/// Sends one line for each notable event to a client that waits, if there is one.
 #[derive(Debug)]
 pub(super) struct Lines(pub(super) Sender<String>);
 
 impl Observer for Lines {
     fn event(&self, event: &Event) {
         if let Some(line) = line(event) {
-            // Nobody may be waiting any more, or read so slowly that this line is left out.
+            // // The client may have stopped waiting, or may read so slowly that this line is left out.
             drop(self.0.try_send(line));
         }
     }

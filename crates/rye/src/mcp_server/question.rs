@@ -1,4 +1,4 @@
-//! One question to whoever sits at a client: what it says, and what an answer to it means.
+//! Questions to the person at a client: the text of a question, and the meaning of its answer.
 
 use rmcp::model::{
     ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema,
@@ -12,7 +12,8 @@ use serde_json::Value;
 use crate::primary::Operation;
 use crate::session::Waiting;
 
-/// The longest text of arguments that somebody is asked to look at, in characters: who approves has to have seen all of it.
+/// The longest text of arguments that a question shows, in characters. A person who approves has to have seen
+/// all of it.
 const LONGEST_ARGUMENTS: usize = 4_000;
 
 /// As many lines of them: what is far below is not looked at.
@@ -24,12 +25,13 @@ const DEEPEST: usize = 40;
 /// As many spaces may stand in a row, before they are spelled: what is behind many of them is not looked at.
 const MOST_SPACES: usize = 8;
 
-/// The question whether a call may run. It is in the words of the record, with nothing left out; what a model wrote stands at
-/// its end, so that none of it can pass for the words of the server.
+/// Returns the question about a call. It has the words of the record, with nothing left out. Text of a model
+/// stands at its end, so that none of it can pass for the words of the server.
 ///
 /// # Errors
 ///
-/// With the reason, when it is not for people at clients, or more than they can be expected to look at.
+/// The function returns the reason if the call is not for people at clients, or is more than they can be
+/// expected to look at.
 pub(super) fn question(root: &ThreadId, waiting: &Waiting) -> Result<ElicitRequest, &'static str> {
     let ApprovalRequest { thread, item_id, sha256, reason, arguments, .. } = waiting.request();
     if *item_id == Operation::Sign.name() {
@@ -44,7 +46,7 @@ pub(super) fn question(root: &ThreadId, waiting: &Waiting) -> Result<ElicitReque
     };
     let why = match reason {
         ApprovalReason::Interrupted => " It began before and may have happened.",
-        // What an approval does there depends on the hook's event: it may raise a limit.
+        // // The effect of an approval depends on the hook's event: it may raise a limit.
         ApprovalReason::Escalated => {
             return Err("what a hook asks is for the operator to look at");
         }
@@ -112,10 +114,10 @@ fn longest_ticks(text: &str) -> usize {
     text.split(|c| c != '`').map(str::len).max().unwrap_or_default()
 }
 
-/// What the answer to a question is called.
+/// The name of the answer in the form.
 const DECISION: &str = "decision";
 
-/// One word out of two, neither of which is there before somebody chose it.
+/// Returns the schema of the answer: one word out of two, neither of which is chosen beforehand.
 fn schema() -> ElicitationSchema {
     let words = EnumSchema::builder(vec!["approve".to_owned(), "deny".to_owned()])
         .title("Decision")
@@ -125,11 +127,11 @@ fn schema() -> ElicitationSchema {
     schema.expect("because what is required was just added")
 }
 
-/// What an answer decides.
+/// Returns the decision of an answer.
 ///
 /// # Errors
 ///
-/// With the reason, when it decides nothing.
+/// The function returns the reason if there is no decision.
 pub(super) fn decided(answer: &ElicitResult) -> Result<Decision, &'static str> {
     match answer.action {
         ElicitationAction::Accept => {}
@@ -147,11 +149,11 @@ pub(super) fn decided(answer: &ElicitResult) -> Result<Decision, &'static str> {
     }
 }
 
-/// What an answer decides that came as a value.
+/// Returns the decision of an answer that came as a value.
 ///
 /// # Errors
 ///
-/// With the reason, when it decides nothing.
+/// The function returns the reason if there is no decision.
 pub(super) fn decided_by(answer: Option<&Value>) -> Result<Decision, &'static str> {
     let answer = answer.ok_or("the client gave no answer to the question")?;
     // The protocol's library reads lists of the right values as well.
@@ -161,8 +163,9 @@ pub(super) fn decided_by(answer: Option<&Value>) -> Result<Decision, &'static st
 
 const MALFORMED: &str = "the client's answer is none to the question";
 
-/// A text of JSON with what a person would not see, or see in another place, as the escapes that JSON has for it: also blanks
-/// other than spaces, and what begins a tag or a comment where a client shows texts as HTML.
+/// Escapes the characters of a JSON text that a person would not see, or would see in another place. Blanks
+/// other than spaces are escaped too, and so are characters that begin a tag or a comment where a client
+/// shows texts as HTML.
 fn spelled(text: &str) -> String {
     let mut hidden = hidden_characters(text).peekable();
     let mut shown = String::with_capacity(text.len());

@@ -1,7 +1,7 @@
-//! What a client of the newer era carries from a question to its answer.
+//! Request states: the value that a client of the newer era carries from a question to its answer.
 //!
-//! It comes back from outside, so that it is worth nothing unless this process signed it, for this very request of this client,
-//! not long ago, and never saw it come back before.
+//! It comes back from outside. It counts only if this process signed it, for this very request of this client
+//! and not long ago, and if it comes back for the first time.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -14,10 +14,10 @@ use serde_json::{Value, json};
 
 use crate::session::Waiting;
 
-/// The questions of one process that nobody has answered yet.
+/// The open questions of one process.
 #[derive(Debug, Default)]
 pub(super) struct RequestStates {
-    /// Made when it is first needed, kept by nobody, and for nothing else.
+    /// The key, made at its first use. It is never stored and has no other use.
     key: OnceLock<SigningKey>,
     open: Mutex<Open>,
 }
@@ -29,23 +29,23 @@ struct Open {
     expires: BTreeMap<u64, i64>,
 }
 
-/// What a state says.
+/// The content of a state.
 #[derive(Deserialize)]
 struct State {
     purpose: String,
     number: u64,
     expires: i64,
-    /// Who asks for what.
+    /// The digest over the client, the tool and its arguments.
     request: String,
     thread: String,
     call: String,
 }
 
-/// What a state that came back is about.
+/// The subject of a state that came back.
 #[derive(Debug, PartialEq)]
 pub(super) struct Opened {
     pub(super) thread: ThreadId,
-    /// The [identity](call_identity) of the call that somebody was asked about.
+    /// The [identity](call_identity) of the call in the question.
     pub(super) call: String,
 }
 
@@ -71,12 +71,12 @@ const MOST_BYTES: usize = 2_048;
 const PURPOSE: &str = "rye-mcp-approval-1";
 
 impl RequestStates {
-    /// What the client of `request` brings back with the answer to a question about a call, of which this is the
-    /// [identity](call_identity).
+    /// Returns the state that the client of `request` brings back with its answer about a call. The call is
+    /// given by its [identity](call_identity).
     ///
     /// # Errors
     ///
-    /// With the reason, when nobody can be asked now.
+    /// The method returns the reason if no question is possible now.
     pub(super) fn seal(
         &self,
         request: &Digest,
@@ -100,11 +100,12 @@ impl RequestStates {
         Ok(signed.expect("because it is an object").to_string())
     }
 
-    /// What a state is about, which is never told again.
+    /// Returns the subject of a state, and does so only once.
     ///
     /// # Errors
     ///
-    /// When it is not one of this process for this request, or not of this time, or came back before.
+    /// The method fails if the state is not one of this process for this request, is out of its time, or came
+    /// back before.
     pub(super) fn open(
         &self,
         state: &str,
@@ -166,7 +167,7 @@ pub(super) fn call_identity(waiting: &Waiting) -> String {
     Digest::of(value.to_string().as_bytes()).to_string()
 }
 
-/// Who asks for what: the tool, its arguments in whatever order, and what the client calls itself.
+/// Returns the digest over the tool, its arguments in any order, and the client's name for itself.
 pub(super) fn request_digest(tool: &str, arguments: &Value, client: &Value) -> Digest {
     let request = json!({ "tool": tool, "arguments": arguments, "client": client });
     Digest::of(canonical_json(&request).as_bytes())

@@ -12,12 +12,13 @@ pub(super) fn answer(value: Value) -> CallToolResult {
     told(value, ToolStatus::Ok)
 }
 
-/// What came of executing.
+/// Returns the answer with the result of an execution.
 pub(super) fn executed(executed: &Executed) -> CallToolResult {
     told(executed.to_json(), executed.status)
 }
 
-/// A thread that waits with a call on which nobody decided at the client, for that reason, with what the operator can do.
+/// Adds to a result that the client has not decided on the waiting call, with the reason and the operator's
+/// commands.
 pub(super) fn undecided(
     result: CallToolResult,
     root: &ThreadId,
@@ -33,7 +34,8 @@ pub(super) fn undecided(
     answer(value)
 }
 
-/// How a thread stands that has waited: as the result said, or as it came to stand since.
+/// Returns the present state of a thread that has waited. It is the given result, unless the thread has
+/// changed since.
 pub(super) fn stood(root: &ThreadId, now: &Stands, result: CallToolResult) -> CallToolResult {
     let waits = now.asked.as_ref().map(waits_for);
     let then = result.structured_content.as_ref().and_then(|told| told.get("waits_for"));

@@ -34,32 +34,32 @@ pub(super) struct Running {
     ended: watch::Receiver<Option<Ended>>,
 }
 
-/// What came of a thread.
+/// The end of a thread.
 #[derive(Debug, Clone)]
 pub(super) struct Ended {
     pub(super) result: CallToolResult,
     /// The length of the result as text.
     bytes: usize,
-    /// Whether it waits with a call.
+    /// `true` if it waits with a call.
     pub(super) waits: bool,
-    /// That call, where somebody at a client may be asked about it.
+    /// The call that the client may be asked about.
     pub(super) asks: Option<Waiting>,
 }
 
-/// What is done with a thread.
+/// The work to do on a thread.
 enum Work {
     Begin(ExecuteRequest),
     GoOn(Box<Settled>),
-    /// One that nobody drives.
+    /// The end of a thread that no process drives.
     End,
 }
 
-/// A call that somebody decided on.
+/// A call with its decision.
 pub(super) struct Settled {
     pub(super) waiting: Waiting,
     pub(super) decision: Decision,
     pub(super) by: Decider,
-    /// Whether the call by which they did was cancelled since.
+    /// Returns `true` if the client has cancelled the call of the decision since.
     pub(super) is_over: Box<dyn Fn() -> bool + Send>,
 }
 
@@ -101,7 +101,7 @@ impl Runs {
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         let known = threads.get(thread).cloned();
         let waits = known.filter(|it| it.asks().as_ref() == Some(&settled.waiting));
-        // Who ended it meanwhile, and a server that stops, have the last word.
+        // // A cancelled thread and a server that stops have the last word.
         let Some(running) = waits.filter(|it| !it.cancel.is_cancelled()) else {
             return Err(PrimaryError::usage(format!(
                 "thread `{thread}` no longer waits with that call"
@@ -117,7 +117,7 @@ impl Runs {
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         let waits = threads.get(thread).filter(|it| it.waits()).cloned();
         if let Some(running) = waits {
-            // Nobody is told how that goes, because it is over at once.
+            // // No client hears of the result, because the thread is over at once.
             let (_running, _lines) =
                 launched(&mut threads, host, running.thread, running.directive, Work::End);
         }
@@ -219,12 +219,12 @@ impl Running {
         self.ended.borrow().as_ref().is_some_and(|ended| ended.waits)
     }
 
-    /// The call that somebody at a client may be asked about, where it has come to stand.
+    /// Returns the call that the client may be asked about, if the thread waits with one.
     pub(super) fn asks(&self) -> Option<Waiting> {
         self.ended.borrow().as_ref().and_then(|ended| ended.asks.clone())
     }
 
-    /// What came of it, or that it runs, after having waited so long for the end.
+    /// Returns the result of the thread, or that it still runs when the time is over.
     pub(super) async fn status(mut self, wait: Duration) -> CallToolResult {
         let thread = self.thread.clone();
         match tokio::time::timeout(wait, self.end()).await {
@@ -276,7 +276,7 @@ async fn driven(
                 value["decided"] =
                     format!("{recorded}; `rye resume {thread}` goes on with it").into();
             }
-            // Nobody is asked again, but a client may end it.
+            // // The client is not asked again, but it may end the thread.
             let waits = is_decision && state == Some(ThreadState::Suspended);
             Ended::new(CallToolResult::structured_error(value), waits, None)
         }
@@ -328,7 +328,7 @@ async fn done(
     Ok(Ended::new(reported(&report), asked.is_some(), asks))
 }
 
-/// What `rye run --json --quiet` prints; an end in failure is an error to the client.
+/// Returns the output of `rye run --json --quiet`. A failed end is an error for the client.
 fn reported(report: &RunReport) -> CallToolResult {
     use rye_thread::ToolStatus::{Error, Ok};
     let status = if report.outcome.failure.is_some() { Error } else { Ok };

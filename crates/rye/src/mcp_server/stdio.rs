@@ -57,11 +57,12 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Paced<T> {
 }
 
 impl McpServer {
-    /// Serves one client until it closes its end or `stop` comes, and stops its threads then, so that they can go on.
+    /// Serves one client until it closes its end or `stop` comes. Then it stops the client's threads, so that
+    /// they can go on later.
     ///
     /// # Errors
     ///
-    /// When what comes first is no beginning of the protocol.
+    /// The method fails if the first message is no beginning of the protocol.
     pub async fn serve<R, W>(
         self,
         read: R,

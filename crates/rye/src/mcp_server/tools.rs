@@ -36,7 +36,7 @@ impl Operation {
         }
     }
 
-    /// Whether the operator's grant leaves anything to do with it. What is offered is the same for every client.
+    /// Returns `true` if the operator's grant leaves any use of the tool. Every client has the same tools.
     fn is_offered(self, caller: &Caller) -> bool {
         let some = |primary| KINDS.iter().any(|kind| caller.may_some(primary, *kind));
         match self {
@@ -90,7 +90,7 @@ impl Operation {
         }
     }
 
-    /// What the structured result holds at least; none where it depends on the item.
+    /// Returns the schema of the structured result; `None` where it depends on the item.
     fn output_schema(self) -> Option<Value> {
         let row = json!({
             "type": "object",

@@ -1,4 +1,4 @@
-//! Who asks for an operation, and what they may do.
+//! Callers of an operation, with their rights.
 
 use rye_caps::{Authority, Capability, Grant, Kind, Layer, LayerName, Pattern, Permit, Primary};
 use rye_resolve::{ItemId, ItemKind};
@@ -7,7 +7,7 @@ use super::error::PrimaryError;
 use crate::config::is_provider;
 use crate::session::canonical_grant;
 
-/// Who asks for an operation.
+/// A caller of an operation.
 #[derive(Debug, Clone)]
 pub struct Caller {
     authority: Authority,
@@ -15,15 +15,15 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// Who runs the program, and may do whatever the program can.
+    /// Returns the operator, the caller that runs the program and may do all that the program can.
     #[must_use]
     pub fn operator() -> Self {
         let layer = Layer::new(LayerName::Operator, Grant::everything());
         Self { authority: Authority::new(layer), is_operator: true }
     }
 
-    /// A client of a server, who may do what the operator grants and nothing else. Configuration is not for clients: it
-    /// has no capability.
+    /// Returns a client of a server, which may do what the operator grants and nothing else. Configuration is
+    /// not for clients, because it has no capability.
     #[must_use]
     #[expect(clippy::needless_pass_by_value, reason = "who makes a client gives its grant away")]
     pub fn client(grant: Grant) -> Self {
@@ -36,19 +36,19 @@ impl Caller {
         Self { authority, is_operator: false }
     }
 
-    /// What the caller may do.
+    /// Returns the authority of the caller.
     #[must_use]
     pub fn authority(&self) -> &Authority {
         &self.authority
     }
 
-    /// Whether the caller is who runs the program.
+    /// Returns `true` for the operator, the caller that runs the program.
     #[must_use]
     pub fn is_operator(&self) -> bool {
         self.is_operator
     }
 
-    /// Whether the caller may do `primary` to any item of `kind` at all.
+    /// Returns `true` if the caller may do `primary` to at least one item of `kind`.
     #[must_use]
     pub fn may_some(&self, primary: Primary, kind: ItemKind) -> bool {
         match capability_kind(kind) {
@@ -57,13 +57,13 @@ impl Caller {
         }
     }
 
-    /// Whether the caller may do `primary` to this item.
+    /// Returns `true` if the caller may do `primary` to this item.
     #[must_use]
     pub fn may(&self, primary: Primary, kind: ItemKind, id: &ItemId) -> bool {
         self.permit(primary, kind, id).is_ok()
     }
 
-    /// Whether nothing of `kind` is kept from the caller.
+    /// Returns `true` if the caller may do `primary` to every item of `kind`.
     pub(super) fn may_all(&self, primary: Primary, kind: ItemKind) -> bool {
         let Some(kind) = capability_kind(kind) else { return self.is_operator };
         let all: Pattern = format!("rye.{primary}.{kind}.*")
@@ -95,7 +95,8 @@ impl Caller {
     }
 }
 
-/// Configuration has no capability: nobody but the operator deals with it (SPEC 4.3, 9.1).
+/// Returns the capability's name for a kind. Configuration has no capability, so that only the operator uses
+/// it (SPEC 4.3, 9.1).
 fn capability_kind(kind: ItemKind) -> Option<Kind> {
     match kind {
         ItemKind::Directive => Some(Kind::Directive),

@@ -18,7 +18,7 @@ use crate::signing::SignFileError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PrimaryError {
-    /// Configuration was asked for by somebody who is not the operator.
+    /// A caller other than the operator asked for configuration.
     #[error("configuration is for the operator alone; ask for a directive, a tool or knowledge")]
     Configuration,
     /// The item cannot be copied.
@@ -28,22 +28,22 @@ pub enum PrimaryError {
         kind: ItemKind,
         /// The item.
         id: ItemId,
-        /// What stands in the way.
+        /// The obstacle.
         source: Box<CopyError>,
     },
-    /// What the caller may do does not cover it.
+    /// The rights of the caller do not cover the operation.
     #[error(transparent)]
     Denied(#[from] Denied),
     /// The operator's key cannot be read.
     #[error("the signing key cannot be used: {message}")]
     Key {
-        /// What stands in the way.
+        /// The obstacle.
         message: String,
     },
     /// It ended in a way that it should not.
     #[error("{message}")]
     Failed {
-        /// What happened.
+        /// The failure.
         message: String,
     },
     /// There is no key to sign with.
@@ -56,7 +56,7 @@ pub enum PrimaryError {
         kind: ItemKind,
         /// The item.
         id: ItemId,
-        /// What stands in the way.
+        /// The obstacle.
         reason: String,
     },
     /// The text to sign is not the one that was meant, and perhaps approved.
@@ -73,7 +73,7 @@ pub enum PrimaryError {
         /// That of the text that lies there.
         found: Digest,
     },
-    /// A thread did not say which text it means, so that nobody could approve it.
+    /// A thread did not say which text it means, so that no person could approve it.
     #[error("say which text of {kind} `{id}` is meant: `sha256` of what lies there is `{sha256}`")]
     WhichText {
         /// The sort of item.
@@ -112,19 +112,19 @@ pub enum PrimaryError {
     Tool {
         /// The tool.
         id: ItemId,
-        /// What stands in the way.
+        /// The obstacle.
         reason: String,
     },
     /// As many calls are under way as may be at a time.
     #[error("{most} calls are under way already; wait until one is answered")]
     TooManyCalls {
-        /// How many may be under way at a time.
+        /// The most calls that may be under way at a time.
         most: usize,
     },
     /// As many threads run as may run at a time.
     #[error("{most} threads run already; wait until one has ended")]
     TooManyThreads {
-        /// How many may run at a time.
+        /// The most threads that may run at a time.
         most: usize,
     },
     /// A thread or a client asked for a copy in the operator's own space.
@@ -141,7 +141,7 @@ pub enum PrimaryError {
     /// The request makes no sense.
     #[error("{message}")]
     Usage {
-        /// What to write instead.
+        /// The advice on a correct request.
         message: String,
     },
 }
@@ -152,7 +152,7 @@ impl PrimaryError {
         Self::Usage { message: message.into() }
     }
 
-    /// What sort of bad end it is.
+    /// Returns the class of the error.
     #[must_use]
     pub fn class(&self) -> Class {
         match self {

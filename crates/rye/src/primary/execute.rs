@@ -39,14 +39,14 @@ impl ExecuteRequest {
     }
 }
 
-/// What came of it.
+/// The result of an execution.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Executed {
-    /// What a directive or knowledge says, without signature and fence; of a tool, its result just as a thread would
-    /// show it to a model.
+    /// The text of a directive or knowledge, without signature and fence. For a tool, its result as a thread
+    /// would show it to a model.
     pub content: Value,
-    /// Whether a tool worked. What is taken into a conversation always did.
+    /// The status of the tool. A directive or knowledge that is read has the status `Ok`.
     pub status: ToolStatus,
 }
 
@@ -62,15 +62,16 @@ impl Executed {
     }
 }
 
-/// Runs the tool, or gives the parsed content of the directive or the knowledge, for somebody to follow or to read. No
-/// thread begins; a [run](crate::Rye::run) is what begins one.
+/// Runs the tool, or returns the parsed content of the directive or the knowledge for a reader. No thread
+/// begins. A [run](crate::Rye::run) begins one.
 ///
 /// A caller that may load a directive or knowledge may also have it this way, because it is the same text.
 ///
 /// # Errors
 ///
-/// When the caller may not, the item cannot be had, the inputs do not fit, or the tool cannot be run here. A tool that
-/// fails is no error but a result that says so.
+/// The function fails if the caller may not execute the item, if the item cannot be had, or if the inputs do
+/// not fit. It fails too if the tool cannot run here. A tool that fails is no error but a result with that
+/// status.
 pub async fn execute(
     rye: &Rye,
     request: &ExecuteRequest,

@@ -9,7 +9,7 @@ use super::load::{LoadRequest, Loaded, load};
 use super::search::{Found, search};
 use crate::rye::Rye;
 
-/// What to fetch.
+/// A request to fetch.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::exhaustive_enums, reason = "SPEC D4 names these two")]
 pub enum FetchRequest {
@@ -19,7 +19,7 @@ pub enum FetchRequest {
     Search(SearchQuery),
 }
 
-/// What was fetched.
+/// A fetched result.
 #[derive(Debug)]
 #[expect(clippy::exhaustive_enums, reason = "one for each request")]
 pub enum Fetched {

@@ -1,4 +1,4 @@
-//! What every result says of the item that it is about.
+//! Facts about an item that every result has.
 
 use rye_resolve::Item;
 use rye_sign::{Binding, Coverage, Provenance};
@@ -19,7 +19,8 @@ pub(super) fn facts<T>(item: &Item<T>) -> Map<String, Value> {
     facts
 }
 
-/// `null` for what the program itself vouches for, and for what nobody does.
+/// Returns the signature as JSON. It is `null` for an item that the program itself vouches for, and for an
+/// unsigned one.
 fn signature(provenance: &Provenance) -> Value {
     let Provenance::Signed(signature) = provenance else { return Value::Null };
     let coverage = match signature.coverage() {

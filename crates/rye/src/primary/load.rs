@@ -100,12 +100,13 @@ pub struct Loaded {
     pub copied_to: Option<PathBuf>,
 }
 
-/// Reads the verified file that the id means, and copies it where that is asked for.
+/// Reads the verified file of the id, and copies it if the request asks for that.
 ///
 /// # Errors
 ///
-/// When the caller may not, the item cannot be had, or it cannot be copied: no other file is replaced, and what carries no
-/// signature is not copied, because its copy would be refused.
+/// The function fails if the caller may not load the item, or if the item cannot be had. It fails if the item
+/// cannot be copied: a copy replaces no other file. An unsigned item is not copied, because Rye would refuse
+/// the copy.
 pub fn load(rye: &Rye, request: &LoadRequest, caller: &Caller) -> Result<Loaded, PrimaryError> {
     caller.permit(Primary::Load, request.kind, &request.id)?;
     if let Some(destination) = request.destination {
@@ -146,8 +147,8 @@ pub(crate) fn writing_capability() -> Capability {
 }
 
 impl Loaded {
-    /// What the item is, its raw text as `content`, what it says of itself as `metadata` (`null` where it cannot be
-    /// parsed), and `copied_to`.
+    /// Returns the facts about the item as JSON, with its raw text as `content` and its own description as
+    /// `metadata`. `metadata` is `null` where it cannot be parsed. `copied_to` is the path of the copy.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let mut row = item::facts(&self.item);
@@ -178,7 +179,7 @@ pub enum CopyError {
     /// A link would take the copy out of the space.
     #[error("a link leads out of the space, to `{}`", .target.display())]
     LeavesSpace {
-        /// Where it leads.
+        /// The target of the link.
         target: PathBuf,
     },
     /// There is no such space.
@@ -187,7 +188,7 @@ pub enum CopyError {
         /// The space that was asked for.
         destination: Destination,
     },
-    /// Nobody signed the text, so that a copy would be refused.
+    /// No key signed the text, so that Rye would refuse a copy.
     #[error(
         "it carries no signature that a copy could keep; write its text to a file of your own and sign that"
     )]
@@ -197,7 +198,7 @@ pub enum CopyError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }
@@ -222,7 +223,7 @@ fn copy(rye: &Rye, item: &Item<String>, destination: Destination) -> Result<Path
     if is_copy(&path, &item.source) {
         return Ok(path);
     }
-    // Another extension would be a second file of the id, which nobody could use (SPEC 1.4).
+    // // Another extension would be a second file of the id, which Rye refuses (SPEC 1.4).
     let twins = item.kind.extensions().iter().map(|extension| file(extension));
     if let Some(path) = twins.into_iter().find(|path| path.symlink_metadata().is_ok()) {
         return Err(CopyError::Exists { path });
@@ -230,7 +231,7 @@ fn copy(rye: &Rye, item: &Item<String>, destination: Destination) -> Result<Path
     written(&path, &item.source).map(|()| path)
 }
 
-/// Whether the file has this text and lies in the space itself.
+/// Returns `true` if the file has this text and lies in the space itself.
 fn is_copy(path: &Path, text: &str) -> bool {
     let is_plain = path.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
     let is_there = is_plain && leads_out(path).is_none();

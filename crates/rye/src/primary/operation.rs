@@ -18,7 +18,7 @@ pub(crate) enum Operation {
     Sign,
 }
 
-/// The kinds that have a capability, so that somebody else than the operator can be allowed them.
+/// The kinds that have a capability. A caller other than the operator can be granted these.
 pub(crate) const KINDS: [ItemKind; 3] = [ItemKind::Directive, ItemKind::Knowledge, ItemKind::Tool];
 
 const MOST_RESULTS: usize = 100;
@@ -36,7 +36,7 @@ impl Operation {
         }
     }
 
-    /// What a grant has to have of, be it only one of these, for any use of it.
+    /// Returns the primaries of the operation. A grant of any of them permits a use of it.
     pub(crate) fn primaries(self) -> &'static [Primary] {
         match self {
             Self::Fetch => &[Primary::Load, Primary::Search],
@@ -118,7 +118,8 @@ fn scope() -> Value {
 /// The `scope` of a search that looks for items of every kind.
 const ALL_KINDS: &str = "all";
 
-/// Threads and clients copy into the project alone: the user space is for the operator, who has no use for a schema.
+/// Returns the schema of the destination. Threads and clients copy into the project alone. The user space is
+/// for the operator, who has no use for a schema.
 fn destination() -> Value {
     let spaces = [Destination::Project.as_str()];
     json!({ "type": "string", "enum": spaces, "description": "Copy the file into the project, with its signature." })
@@ -134,7 +135,7 @@ pub(crate) fn object(properties: &Value, required: &[&str]) -> Value {
     })
 }
 
-/// What is asked for.
+/// A parsed request of a caller.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Asked {
     /// Loading, searching, or either: a fetch is one of the two.
@@ -252,7 +253,7 @@ fn one_kind(
     }
 }
 
-/// What nobody names a kind for is looked for among all that somebody can be allowed.
+/// Parses the arguments of a search. Without a kind, the query keeps all the kinds of a default query.
 fn searched(
     query: &str,
     item_type: Option<&str>,

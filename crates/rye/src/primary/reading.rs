@@ -13,7 +13,7 @@ use crate::check::directive_meaning;
 use crate::config::HOOKS_FILE;
 use crate::session::{Chained, PrepareError, chain_warnings, permissions, row_of};
 
-/// What an item says of itself; `null` where its text cannot be parsed.
+/// Returns the description that an item has of itself; `null` where its text cannot be parsed.
 pub(super) fn metadata(item: &Item<String>) -> Value {
     let (source, extension) = (&item.source, item.location.extension());
     match (item.kind, extension) {

@@ -12,7 +12,7 @@ use super::error::{PrimaryError, causes};
 use crate::place::place;
 use crate::rye::Rye;
 
-/// What a search found.
+/// The result of a search.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Found {
@@ -38,7 +38,8 @@ pub fn search(rye: &Rye, query: &SearchQuery, caller: &Caller) -> Result<Found, 
     Ok(Found { results: within(rye.library.search(&query_of_all), query.limit(), caller) })
 }
 
-/// What of the results the caller may find, with nothing told of the others.
+/// Returns the hits and the refusals that the caller may know of. The result does not show that there are
+/// others.
 fn within(mut results: SearchResults, limit: usize, caller: &Caller) -> SearchResults {
     results.hits.retain(|hit| caller.may(Primary::Search, hit.item.kind, &hit.item.id));
     results.n_matched = results.hits.len();

@@ -17,7 +17,7 @@ pub struct SignRequest {
     pub kind: ItemKind,
     /// Its id.
     pub id: ItemId,
-    /// Which text is meant, by the SHA-256 of the file as it lies there; whatever lies there when not given.
+    /// The SHA-256 of the text that the caller means. Without it, the text is the one in the file.
     pub sha256: Option<Digest>,
 }
 
@@ -35,12 +35,12 @@ impl SignRequest {
     }
 }
 
-/// Signs the file that the id means, after a check, as `rye sign` does with the file's path.
+/// Signs the file of the id after a check, as `rye sign` does with the file's path.
 ///
 /// # Errors
 ///
-/// When the caller may not, there is no such item, its space is read only, its text is not the one that is meant, or the file
-/// cannot be signed.
+/// The function fails if the caller may not sign, if there is no such item, or if its space is read only. It
+/// fails too if its text is not the one that the caller means, or if the file cannot be signed.
 pub fn sign(
     rye: &Rye,
     request: &SignRequest,
@@ -59,7 +59,7 @@ pub(crate) struct ToSign<'a> {
 }
 
 impl<'a> ToSign<'a> {
-    /// Finds it, for somebody who may have it signed.
+    /// Finds the item for a caller that may have it signed.
     pub(crate) fn of(
         rye: &'a Rye,
         request: &'a SignRequest,

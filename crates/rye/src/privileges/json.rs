@@ -1,4 +1,4 @@
-//! What a directive may do as data for programs.
+//! The privileges of a directive as data for programs.
 
 use rye_caps::Pattern;
 use serde_json::{Value, json};

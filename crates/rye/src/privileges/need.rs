@@ -1,4 +1,4 @@
-//! What a directive needs: what its steps name, and what threads really called.
+//! Needs: the capabilities that the steps of a directive name, and those that threads called.
 
 use std::fmt;
 
@@ -15,13 +15,14 @@ use crate::session::{is_composed, tool_id};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Need {
-    /// What: mostly one capability; with wildcards for a search, and where a step leaves a part of an id to a placeholder.
+    /// The needed pattern, which is mostly one capability. A search has wildcards, and so has a step that
+    /// leaves a part of an id to a placeholder.
     pub pattern: Pattern,
-    /// Who needs it, in the order in which they were found, each once.
+    /// The sources of the need, in the order in which they were found, each once.
     pub sources: Vec<NeedSource>,
 }
 
-/// Who needs something.
+/// The source of a need.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NeedSource {
@@ -48,7 +49,7 @@ impl fmt::Display for NeedSource {
 pub(crate) struct Needs {
     /// Sorted by their pattern.
     pub(crate) needs: Vec<Need>,
-    /// What cannot be judged by steps, each as a sentence.
+    /// A sentence for each need that the steps do not show.
     pub(crate) unjudged: Vec<String>,
 }
 
@@ -71,7 +72,7 @@ impl Needs {
     }
 }
 
-/// What the structured steps of a directive need, and what `hooks` need that act in its threads.
+/// Collects the needs of the structured steps of a directive, and of the `hooks` that act in its threads.
 pub(crate) fn needs_of<'h>(
     directive: &Directive,
     hooks: impl IntoIterator<Item = &'h Hook>,
@@ -91,7 +92,8 @@ pub(crate) fn needs_of<'h>(
     needs
 }
 
-/// What an action of a hook needs. Knowledge that a hook puts into the opening is context, which needs no permission.
+/// Returns the needs of an action of a hook. Knowledge that a hook puts into the opening is context, which
+/// needs no permission.
 pub(crate) fn hook_needs(hook: &Hook, action: &Action) -> Result<Vec<Pattern>, String> {
     let event = hook.event.value;
     if event == HookEvent::ResolveExtends || is_composed(event, action) {
@@ -100,7 +102,8 @@ pub(crate) fn hook_needs(hook: &Hook, action: &Action) -> Result<Vec<Pattern>, S
     action_needs(action)
 }
 
-/// What the structured steps of a directive need; nothing, and nothing unjudged, where it has none.
+/// Collects the needs of the structured steps of a directive. A directive without steps has no needs and
+/// nothing unjudged.
 fn of_steps(directive: &Directive) -> Needs {
     let mut needs = Needs::default();
     for (place, step) in directive.steps.iter().map(|step| &step.value).enumerate() {
@@ -121,7 +124,8 @@ fn of_steps(directive: &Directive) -> Needs {
     needs
 }
 
-/// What one call needs, or why nobody can say; the reason reads behind the name of the step.
+/// Returns the needs of one call, or a reason why they are not known. The reason reads behind the name of the
+/// step.
 pub(crate) fn action_needs(action: &Action) -> Result<Vec<Pattern>, String> {
     use rye_parse::Primary as Named;
     match action.primary {
@@ -189,7 +193,8 @@ fn replaced(text: &str, with: &str) -> String {
     result
 }
 
-/// What a thread called and was permitted: its transcript names for each call the capability that was asked for.
+/// Adds the permitted calls of a thread. The transcript names for each call the capability that the call
+/// asked for.
 pub(super) fn of_thread(reading: &ThreadReading, needs: &mut Needs) {
     let source = NeedSource::Thread(reading.record.thread.clone());
     // Calls that follow each other may be begun before the first of them is answered.

@@ -1,4 +1,4 @@
-//! What a directive may do as a page for people.
+//! The privileges of a directive as a page for people.
 
 use std::fmt;
 
@@ -40,7 +40,7 @@ impl Privileges {
         Ok(())
     }
 
-    /// Pattern, risk, what follows, what it is used for, and who says what of the risk.
+    /// Returns the cells of a row: pattern, risk, consequence, use, and the source of the risk.
     fn row(&self, layer: &LayerPrivileges, row: &PatternPrivileges) -> [String; 5] {
         let is_directive = matches!(layer.name, LayerName::Directive(_));
         let used = match self.uses.iter().find(|(pattern, _)| *pattern == row.pattern) {
@@ -72,7 +72,7 @@ impl Privileges {
         wildcard.map_or_else(String::new, |(pattern, _)| format!("`{pattern}` matches its alias"))
     }
 
-    /// Who needs something of the patterns.
+    /// Returns the names of the steps, hooks and threads that need one of the patterns.
     fn users(&self, patterns: &[Pattern]) -> String {
         let mut names: Vec<String> = Vec::new();
         let is_met = |need: &&Need| patterns.iter().any(|pattern| pattern.meets(&need.pattern));
@@ -85,7 +85,7 @@ impl Privileges {
         names.join(", ")
     }
 
-    /// What is worth a second look.
+    /// Writes the section of the remarks.
     fn look_at(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let lines = self.remarks();
         if lines.is_empty() {
@@ -95,8 +95,10 @@ impl Privileges {
         lines.iter().try_for_each(|line| writeln!(f, "  {}", one_line(line)))
     }
 
-    /// What of the permissions is worth a second look, each as a sentence: why the directive may not run, what is not used,
-    /// wider than needed or granted twice, and what is needed and not granted.
+    /// Returns remarks on the permissions, each as a sentence.
+    ///
+    /// A remark says why the directive may not run. Other remarks name a permission that is unused, too wide
+    /// or granted twice, or a need that no permission covers.
     #[must_use]
     pub fn remarks(&self) -> Vec<String> {
         let refusal = self.refusal.iter().map(|reason| format!("it may not run: {reason}"));
@@ -111,7 +113,8 @@ impl Privileges {
         refusal.chain(redundant).chain(self.unused()).chain(denied).chain(unjudged).collect()
     }
 
-    /// The [`denied_needs`](Self::denied_needs), each as a sentence that names who needs it.
+    /// Returns the [`denied_needs`](Self::denied_needs), each as a sentence that names the source of the
+    /// need.
     #[must_use]
     pub fn denials(&self) -> Vec<String> {
         let denial = |need: &Need| {

@@ -1,4 +1,4 @@
-//! Which of the declared permissions are used, and the least that would do (SPEC 9.7).
+//! Tightening: the use of the declared permissions, and the least grant that covers the needs (SPEC 9.7).
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use super::block::block;
 use super::{Need, Privileges};
 use crate::session::canonical;
 
-/// What becomes of a declared permission when only what is needed is kept.
+/// The use of a declared permission, when only needed permissions stay.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a reader has to decide on each of them")]
 pub enum Use {
@@ -28,7 +28,7 @@ pub enum Use {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Tightened {
-    /// What it grants: never more than what was declared, and all that is needed of that.
+    /// The smaller grant. It holds all needed permissions and only declared ones.
     pub grant: Grant,
     /// The acknowledgements that are still called for.
     pub acknowledged: Vec<Acknowledgement>,
@@ -77,7 +77,8 @@ impl Privileges {
     }
 }
 
-/// What is left of the grants, the kept ones as they are written, without what another one of them covers.
+/// Returns the grants that stay. The used ones stay as they are written, without those that another one
+/// covers.
 fn least(uses: &[(Pattern, Use)]) -> Grant {
     let left = uses.iter().flat_map(|(pattern, kept)| kept.parts(pattern));
     without_redundant(&left.collect())
@@ -89,8 +90,8 @@ fn without_redundant(grant: &Grant) -> Grant {
     grant.patterns().iter().filter(is_kept).cloned().collect()
 }
 
-/// What becomes of each pattern of `written`, in their order, where an alias counts as its tool: a wildcard is used as the tools
-/// are whose aliases it matches.
+/// Returns the use of each pattern of `written`, in their order. An alias counts as its tool. A wildcard is
+/// used as the tools are whose aliases it matches.
 pub(crate) fn uses_as_written(written: &Grant, needs: &[Need]) -> Vec<(Pattern, Use)> {
     let meanings: Vec<Vec<Pattern>> = written.patterns().iter().cloned().map(canonical).collect();
     let mut uses = uses(&meanings.iter().flatten().cloned().collect(), needs);
@@ -107,7 +108,7 @@ pub(crate) fn uses_as_written(written: &Grant, needs: &[Need]) -> Vec<(Pattern, 
 }
 
 impl Use {
-    /// What of `pattern` is needed.
+    /// Returns the needed part of `pattern`.
     fn parts(&self, pattern: &Pattern) -> Vec<Pattern> {
         match self {
             Self::Used => vec![pattern.clone()],
@@ -128,7 +129,7 @@ impl Use {
     }
 }
 
-/// What becomes of each pattern of `declared`, in their order.
+/// Returns the use of each pattern of `declared`, in their order.
 fn uses(declared: &Grant, needs: &[Need]) -> Vec<(Pattern, Use)> {
     let mut parts: Vec<(Pattern, Vec<Pattern>)> =
         declared.patterns().iter().map(|pattern| (pattern.clone(), Vec::new())).collect();
@@ -149,7 +150,7 @@ fn uses(declared: &Grant, needs: &[Need]) -> Vec<(Pattern, Use)> {
         .collect()
 }
 
-/// What of a use is left when nothing is granted twice.
+/// Returns the rest of a use when no permission is granted twice.
 fn left(pattern: &Pattern, kept: Use, least: &Grant) -> Use {
     let is_left = |pattern: &Pattern| least.patterns().contains(pattern);
     match kept {
@@ -165,8 +166,8 @@ fn left(pattern: &Pattern, kept: Use, least: &Grant) -> Use {
 /// A declared pattern, and what of it is needed.
 type Giver = (Pattern, Vec<Pattern>);
 
-/// What is needed for `need`: the narrowest pattern that covers it alone, else all that have a part of it which no narrower
-/// one has.
+/// Returns the patterns that cover `need`. The narrowest pattern that covers it alone comes first. Without
+/// one, the result has every pattern with a part of `need` that no narrower pattern has.
 fn givers(declared: &Grant, need: &Pattern) -> Vec<Giver> {
     let covering: Vec<&Pattern> =
         declared.patterns().iter().filter(|pattern| pattern.covers(need).is_ok()).collect();
@@ -186,7 +187,7 @@ fn givers(declared: &Grant, need: &Pattern) -> Vec<Giver> {
     without_wide(givers)
 }
 
-/// How many patterns of `grant` the pattern covers.
+/// Counts the patterns of `grant` that the pattern covers.
 fn covered(pattern: &Pattern, grant: &Grant) -> usize {
     grant.patterns().iter().filter(|other| pattern.covers(other).is_ok()).count()
 }
@@ -204,7 +205,7 @@ fn without_wide(givers: Vec<Giver>) -> Vec<Giver> {
     kept
 }
 
-/// What `pattern` has of `need`. A part that no pattern spells is taken for all of it.
+/// Returns the common part of `pattern` and `need`. A part that no pattern spells counts as all of it.
 fn parts(pattern: &Pattern, need: &Pattern) -> Vec<Pattern> {
     let respelled = spelled_out(pattern);
     let met = respelled.into_iter().filter(|pattern| pattern.meets(need));
@@ -228,7 +229,7 @@ fn used(pattern: &Pattern, parts: &Grant) -> Use {
     }
 }
 
-/// Whether a run would be denied all of `need`.
+/// Returns `true` if a run would be denied all of `need`.
 pub(super) fn is_denied(declared: &Grant, need: &Need) -> bool {
     declared.patterns().iter().all(|pattern| !pattern.meets(&need.pattern))
 }

@@ -1,4 +1,4 @@
-//! What of a project is its policy, and how it is told that it changed.
+//! Tests of the files of a project's policy, and of the report on a changed one.
 
 use super::*;
 
@@ -100,7 +100,8 @@ fn files_of_too_many_bytes_are_refused() {
     assert_eq!(cause, "the files have more than 67108864 bytes together");
 }
 
-/// What is told to be accepted is what is pinned, and a program that was killed leaves nothing in the folder of the pins.
+/// The pinned policy is the one that the report names. A killed program leaves nothing in the folder of the
+/// pins.
 #[test]
 fn what_is_accepted_is_what_is_told() {
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! Manifests that wrap the tools of a server, as somebody reads and signs them.
+//! Manifests that wrap the tools of a server, for a person to read and sign.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -21,7 +21,7 @@ pub struct WrapperFile {
     pub text: String,
 }
 
-/// A tool that nobody can wrap, with the reason.
+/// A tool that cannot be wrapped, with the reason.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("tool `{}` is not wrapped: {reason}", .tool.escape_debug())]
 #[non_exhaustive]
@@ -33,10 +33,10 @@ pub struct NotWrapped {
 }
 
 impl ServerTools {
-    /// A wrapper for each tool, with ids below `folder`, such as `mcp/notes`; nothing of it is signed.
+    /// Returns an unsigned wrapper for each tool, with ids below `folder`, such as `mcp/notes`.
     ///
-    /// The description and the schema are the server's, with every hidden character spelled out. They are for whoever signs
-    /// to read and to shorten, and to move arguments to `fixed_params` that no model should choose.
+    /// The description and the schema are the server's, with every hidden character spelled out. The person
+    /// who signs reads and shortens them, and moves arguments to `fixed_params` that no model should choose.
     #[must_use]
     pub fn wrappers(&self, folder: &str) -> Vec<Result<WrapperFile, NotWrapped>> {
         let mut taken = BTreeSet::new();
@@ -113,7 +113,7 @@ fn schema(tool: &Value) -> Option<Value> {
     Some(schema.into())
 }
 
-/// Whether something is to be fetched before the schema means anything.
+/// Returns `true` if the schema refers to a text outside of it.
 fn leads_elsewhere(schema: &Value) -> bool {
     match schema {
         Value::Object(members) => members.iter().any(|(key, value)| {

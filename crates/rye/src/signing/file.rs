@@ -17,23 +17,24 @@ use crate::place::{LONGEST_FILE, place};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SignedFile {
-    /// Whether it was signed now, or was signed already as it would be now.
+    /// The status: a new signature, or an older one that a new one would equal.
     pub status: SigningStatus,
     /// The file.
     pub path: PathBuf,
-    /// Which item it is; none for a trust document.
+    /// The item; `None` for a trust document.
     pub item: Option<(ItemKind, ItemId)>,
     /// The key that signed it.
     pub key_id: KeyId,
     /// The time that the signature states.
     pub at: Timestamp,
-    /// What the signature covers: the SHA-256 over all but the signature line, line ends made LF.
+    /// The digest that the signature covers: the SHA-256 over all but the signature line, with LF as line
+    /// ends.
     pub digest: Digest,
     /// The other key whose signature was there before.
     pub replaced: Option<KeyId>,
 }
 
-/// What came of signing a file.
+/// The result of signing a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SigningStatus {
@@ -79,7 +80,7 @@ impl SignedFile {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SignFileError {
-    /// Somebody else wrote it between reading and writing.
+    /// Another process wrote the file between reading and writing.
     #[error(
         "`{}` was changed by somebody else in the meantime and is left as it is; look at it, and try again",
         .path.display()
@@ -94,7 +95,7 @@ pub enum SignFileError {
         .target.display()
     )]
     LeadsOut {
-        /// Where it leads.
+        /// The target of the link.
         target: PathBuf,
     },
     /// The file is a link.
@@ -125,19 +126,19 @@ pub enum SignFileError {
         verb: &'static str,
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }
 
 impl SignFileError {
-    /// What sort of bad end it is.
+    /// Returns the class of the error.
     #[must_use]
     pub fn class(&self) -> Class {
         Class::Failed
     }
 
-    /// What is wrong with the text, with its places, beside the text itself where that is what is wrong.
+    /// Returns the problems of the text with their places, if the text is the reason of the error.
     #[must_use]
     pub fn faulty(&self) -> Option<&crate::Checked> {
         match self {
@@ -195,8 +196,8 @@ pub(crate) fn preview_file(
     }
 }
 
-/// The time that the signature states, where it is the one that this key would have made of this text at that time: signatures
-/// are deterministic, so that nothing about it has to be compared one by one.
+/// Returns the time that the signature states, if the signature is the one of this key over this text at that
+/// time. Signatures are deterministic, so that one comparison is enough.
 fn standing(
     path: &Path,
     text: &str,
@@ -260,8 +261,8 @@ fn check_own_place(path: &Path) -> Result<(), SignFileError> {
     leads_out(path).map_or(Ok(()), |target| Err(SignFileError::LeadsOut { target }))
 }
 
-/// Where the `.ai` folder around `path` is left by a link, the place that the link leads to. What is there is no item
-/// (SPEC 1.3), whatever it is called here. Of a file that is not there yet, the folder is looked at.
+/// Returns the target of the link by which `path` leaves its `.ai` folder. A file there is no item (SPEC
+/// 1.3), whatever its name is here. For a file that does not exist yet, the folder counts.
 pub(crate) fn leads_out(path: &Path) -> Option<PathBuf> {
     let is_ai = |folder: &&Path| folder.file_name().is_some_and(|name| name == ".ai");
     let ai = path.ancestors().skip(1).find(is_ai)?.canonicalize().ok()?;
@@ -315,7 +316,7 @@ pub(crate) fn create(path: &Path, text: &str) -> io::Result<()> {
     temporary.persist_noclobber(path).map(drop).map_err(|error| error.error)
 }
 
-/// What the system said, without the name of a temporary file that nobody has heard of.
+/// Returns the system's error without the name of a temporary file, which means nothing to a reader.
 fn without_path(error: io::Error) -> io::Error {
     if error.get_ref().is_some() { error.kind().into() } else { error }
 }

@@ -25,7 +25,7 @@ impl Rye {
     }
 }
 
-/// The answer for a file whose text nobody knows.
+/// Returns the result for a file that cannot be read.
 fn refused(path: &Path, error: VerifyError) -> Verification {
     let (kind, id) =
         place(path).map_or_else(|| (kind_of(path, ""), None), |(kind, id)| (kind, Some(id)));

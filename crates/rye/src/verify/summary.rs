@@ -1,4 +1,4 @@
-//! How many files came to what.
+//! Counts of verified files by their results.
 
 use std::collections::BTreeMap;
 
@@ -6,19 +6,18 @@ use rye_sign::Provenance;
 
 use super::Verification;
 
-/// How many files came to what; the words are those of coverage and binding, and of [`VerifyError::code`].
-///
-/// [`VerifyError::code`]: crate::VerifyError::code
+/// Counts of files by their results. The words are those of coverage and binding, and of
+/// [`VerifyError::code`](crate::VerifyError::code).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VerificationSummary {
     /// All of them.
     pub files: usize,
-    /// Those that somebody vouches for.
+    /// The files with a provenance.
     pub verified: usize,
-    /// What the signatures of those cover.
+    /// The coverage of their signatures.
     pub coverage: BTreeMap<String, usize>,
-    /// What they bind besides.
+    /// The binding of their signatures.
     pub binding: BTreeMap<String, usize>,
     /// Trust documents that count without a signature of a known key.
     pub unsigned_trust: usize,

@@ -7,7 +7,8 @@ use rye_sign::{CommentStyle, Error, Origin, Provenance, TrustDocument, TrustErro
 use super::VerifyError;
 use crate::Rye;
 
-/// Whether a file that is no item is a document that vouches for a key: by its folder, or by what it says.
+/// Returns `true` if a file that is no item is a document that vouches for a key, by its folder or by its
+/// text.
 pub(super) fn is_one(path: &Path, text: &str) -> bool {
     let is_toml = path.extension().is_some_and(|extension| extension == "toml");
     is_toml && (is_among_keys(path) || TrustDocument::parse(text).is_ok())
@@ -18,8 +19,8 @@ pub(crate) fn is_among_keys(path: &Path) -> bool {
 }
 
 impl Rye {
-    /// What vouches for a trust document, by the rules of who may (SPEC 2.8); one outside of the operator's spaces
-    /// needs a key that is trusted.
+    /// Returns the provenance of a trust document, by the rules of SPEC 2.8. A document outside of the
+    /// operator's spaces needs a trusted key.
     pub(super) fn trust_document(
         &self,
         path: &Path,
@@ -46,8 +47,8 @@ impl Rye {
         }
     }
 
-    /// Whether the file is one of those that count because of where they lie. Its real place decides: what a link or a
-    /// way through `..` leads to is not there.
+    /// Returns `true` for a file that counts because of its place. The real path decides. The target of a
+    /// link or of a path through `..` is elsewhere.
     fn is_operators(&self, path: &Path) -> bool {
         let spaces = self.library.spaces();
         let Some(real) = Place::of(path) else { return false };
@@ -58,7 +59,7 @@ impl Rye {
     }
 }
 
-/// Where a file really is, and the folder in which it is found.
+/// The real path of a file, and that of its folder.
 struct Place {
     file: PathBuf,
     folder: PathBuf,

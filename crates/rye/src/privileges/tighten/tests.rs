@@ -1,4 +1,4 @@
-//! Which permissions are kept, narrowed or dropped, and that nothing needed is lost and nothing gained.
+//! Tests of the permissions that stay, narrow or go. No test loses a need or gains a permission.
 
 use proptest::prelude::*;
 use rye_caps::{Capability, Kind, Primary};
@@ -69,7 +69,7 @@ fn a_wildcard_becomes_what_is_needed_below_it() {
     );
     check(&["rye.fetch.tool.*"], &["rye.load.tool.a"], &[("rye.fetch.tool.*", "rye.load.tool.a")]);
     check(&["rye.*"], &["rye.execute.tool.x.*"], &[("rye.*", "rye.execute.tool.x.*")]);
-    // What one need covers of another is not said twice.
+    // // The part of a need that another need covers is listed once.
     check(
         &["rye.load.*"],
         &["rye.load.tool.a.b", "rye.load.tool.a.*"],
@@ -185,8 +185,8 @@ fn capabilities() -> Vec<Capability> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 
-    /// Whatever is declared and needed: the smaller block allows nothing that was denied and denies nothing that is needed,
-    /// as it is computed and as it is read back from its text.
+    /// The smaller block allows no denied permission and denies no needed one. This holds for the computed
+    /// grant and for the grant that is read back from its text.
     #[test]
     fn the_smaller_block_lies_between_what_is_needed_and_what_is_declared(
         declared in some_patterns(6),
@@ -209,7 +209,7 @@ proptest! {
     }
 }
 
-/// What the block that is printed grants when it is read.
+/// Returns the grant that the printed block has when it is read.
 fn read_back(grant: &Grant) -> Grant {
     let written = block(grant, &[]);
     let source =
