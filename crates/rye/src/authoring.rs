@@ -31,7 +31,7 @@ pub fn draft(kind: ItemKind, id: &ItemId) -> Option<Draft> {
         ItemKind::Tool => (include_str!("templates/tool.yaml"), "yaml", String::new()),
         ItemKind::Config => return None,
     };
-    let text = filled(template, id, &category);
+    let text = fill(template, id, &category);
     Some(Draft { path: format!("{}/{id}.{extension}", kind.folder()), text })
 }
 
@@ -55,7 +55,7 @@ pub fn draft_script(id: &ItemId, extension: &str) -> Option<Draft> {
 #[must_use]
 pub fn draft_directive(id: &ItemId, class: Complexity, limits: &ClassLimits) -> Draft {
     let tier = format!(r#"<model tier="{}" />"#, class.tier());
-    let text = filled(include_str!("templates/directive.md"), id, &xml_category(id))
+    let text = fill(include_str!("templates/directive.md"), id, &xml_category(id))
         .replacen(MODEL, &tier, 1)
         .replacen(LIMITS, &limits.element(), 1);
     Draft { path: format!("{}/{id}.md", ItemKind::Directive.folder()), text }
@@ -65,7 +65,7 @@ pub fn draft_directive(id: &ItemId, class: Complexity, limits: &ClassLimits) -> 
 const MODEL: &str = r#"<model tier="fast" />"#;
 const LIMITS: &str = r#"<limits turns="8" tokens="50000" spend="0.10" />"#;
 
-fn filled(template: &str, id: &ItemId, category: &str) -> String {
+fn fill(template: &str, id: &ItemId, category: &str) -> String {
     template
         .replace("{{name}}", id.name())
         .replace("{{title}}", &title(id.name()))

@@ -83,16 +83,17 @@ impl Difference {
     /// Compares `before` with `after`. The folders of the two directives do not matter, and their spaces do.
     #[must_use]
     pub fn between(before: &Explained, after: &Explained) -> Self {
-        let (old, new) = (declared(before), declared(after));
+        let old = declared_grant(before);
+        let new = declared_grant(after);
         let sections = rows::SECTIONS.iter().filter_map(|(name, rows)| {
             let changes = changes(&rows(before), &rows(after));
             (!changes.is_empty()).then_some(Section { name, changes })
         });
         Self {
             prompt: prompt(before, after),
-            gained: uncovered(&new, &old),
-            lost: uncovered(&old, &new),
-            raised: raised(before, after),
+            gained: missing_patterns(&new, &old),
+            lost: missing_patterns(&old, &new),
+            raised: raised_limits(before, after),
             widened: widening::widenings(before, after),
             sections: sections.collect(),
         }
@@ -101,13 +102,19 @@ impl Difference {
     /// All that a directive declares which was not there before.
     #[must_use]
     pub fn of_new(directive: &Explained) -> Self {
-        Self { gained: uncovered(&declared(directive), &Grant::nothing()), ..Self::default() }
+        Self {
+            gained: missing_patterns(&declared_grant(directive), &Grant::nothing()),
+            ..Self::default()
+        }
     }
 
     /// All that a directive declared which is gone.
     #[must_use]
     pub fn of_gone(directive: &Explained) -> Self {
-        Self { lost: uncovered(&declared(directive), &Grant::nothing()), ..Self::default() }
+        Self {
+            lost: missing_patterns(&declared_grant(directive), &Grant::nothing()),
+            ..Self::default()
+        }
     }
 
     /// Returns `true` if the second may do something that the first may not, or has a higher limit. What cannot be told counts as
@@ -138,14 +145,15 @@ impl TextChange {
             return None;
         }
         let diff = TextDiff::from_lines(before, after);
-        let (from, to) = (format!("{name}, before"), format!("{name}, after"));
+        let from = format!("{name}, before");
+        let to = format!("{name}, after");
         let diff = diff.unified_diff().context_radius(3).header(&from, &to).to_string();
         Some(Self { name: name.to_owned(), diff })
     }
 }
 
 /// The limits that are higher in `after`; what cannot be compared counts as higher where it differs.
-fn raised(before: &Explained, after: &Explained) -> Vec<&'static str> {
+fn raised_limits(before: &Explained, after: &Explained) -> Vec<&'static str> {
     let is_higher = |limit: &&LimitFacts| {
         let old = before.limits.iter().find(|old| old.name == limit.name);
         old.is_none_or(|old| old.value != limit.value && !is_lower(&limit.value, &old.value))
@@ -175,13 +183,13 @@ fn prompt(before: &Explained, after: &Explained) -> Vec<TextChange> {
 }
 
 /// Returns the grant of the declaring directive.
-fn declared(explained: &Explained) -> Grant {
+fn declared_grant(explained: &Explained) -> Grant {
     let layer = explained.layers.iter().find(|layer| matches!(layer.name, LayerName::Directive(_)));
     layer.map(|layer| layer.grant.clone()).unwrap_or_default()
 }
 
 /// The patterns of `inner` that `outer` does not cover as a whole.
-fn uncovered(inner: &Grant, outer: &Grant) -> Vec<PatternChange> {
+fn missing_patterns(inner: &Grant, outer: &Grant) -> Vec<PatternChange> {
     let patterns = inner.patterns().iter();
     patterns
         .filter_map(|pattern| {

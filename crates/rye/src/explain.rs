@@ -214,6 +214,6 @@ impl Rye {
     ///
     /// The method fails if an item of the directive cannot be found, verified or read.
     pub fn explain(&self, request: &PlanRequest) -> Result<Explained, PrepareError> {
-        gather::explained(self, request)
+        gather::explain(self, request)
     }
 }

@@ -42,13 +42,15 @@ impl Rye {
         let id = request.directive.clone();
         let Answerer::Model(model) = answerer else { return Err(PrepareError::NothingSent { id }) };
         let info = model.choice.describe(&model.name);
-        let (limits, max_output) = (plan.limits.limits, info.max_output);
+        let limits = plan.limits.limits;
+        let max_output = info.max_output;
         let run = begun(opening, None, &plan.offer.palette, plan.contract, limits, max_output);
         let request = first_request(run, &info).map_err(|failure| PrepareError::Ended {
             id: id.clone(),
             failure: Box::new(failure),
         })?;
-        let (protocol, delivery) = (model.config.protocol(), model.config.delivery());
+        let protocol = model.config.protocol();
+        let delivery = model.config.delivery();
         let body = rye_providers::body(protocol, &request, &model.choice, delivery)
             .map_err(|source| PrepareError::Encode { id, source: Box::new(source) })?;
         let digest = Digest::of(body.as_bytes());

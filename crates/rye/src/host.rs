@@ -117,8 +117,10 @@ fn random() -> u64 {
 
 fn uuid_v7(at: Moment, high: u64, low: u64) -> String {
     let millis = at.as_unix_millis().cast_unsigned();
-    let (first, second) = ((millis >> 16) & 0xffff_ffff, millis & 0xffff);
-    let (third, fourth) = (0x7000 | (high & 0xfff), 0x8000 | (low >> 48 & 0x3fff));
+    let first = (millis >> 16) & 0xffff_ffff;
+    let second = millis & 0xffff;
+    let third = 0x7000 | (high & 0xfff);
+    let fourth = 0x8000 | (low >> 48 & 0x3fff);
     format!("{first:08x}-{second:04x}-{third:04x}-{fourth:04x}-{:012x}", low & 0xffff_ffff_ffff)
 }
 
@@ -140,7 +142,8 @@ mod tests {
 
     #[test]
     fn two_threads_have_two_ids() {
-        let (clock, cancel) = (SystemClock::new(), Cancel::new());
+        let clock = SystemClock::new();
+        let cancel = Cancel::new();
         let host = Host::new(&clock, &cancel);
         let id: ItemId = "a/b".parse().unwrap();
         assert_ne!(host.new_thread(&id).unwrap(), host.new_thread(&id).unwrap());

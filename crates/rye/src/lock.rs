@@ -68,8 +68,8 @@ impl Lock {
     /// # Errors
     ///
     /// The function fails if the text is no lock at all.
-    pub fn salvaged(text: &str) -> Result<(Self, Vec<LockError>), LockError> {
-        disk::salvaged(text)
+    pub fn salvage(text: &str) -> Result<(Self, Vec<LockError>), LockError> {
+        disk::salvage(text)
     }
 
     /// Returns the tools of the MCP server at the time when a person accepted them.
@@ -117,7 +117,8 @@ impl Lock {
     /// part of the texts.
     pub fn insert(&mut self, explained: &Explained) -> Result<(), LockError> {
         if let Err(reason) = &explained.model {
-            let (id, reason) = (explained.id.clone(), reason.clone());
+            let id = explained.id.clone();
+            let reason = reason.clone();
             return Err(LockError::NoModel { id, reason });
         }
         self.directives.insert(explained.id.clone(), Locked::of(explained));
@@ -199,7 +200,7 @@ impl LockedTool {
 /// The text of the file, in TOML.
 impl fmt::Display for Lock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&disk::written(self))
+        f.write_str(&disk::to_text(self))
     }
 }
 

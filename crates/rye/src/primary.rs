@@ -17,8 +17,8 @@
 //! let loaded = load(&rye, &request, &Caller::operator())?.to_json();
 //! assert_eq!(loaded["space"], "builtin");
 //!
-//! let nobody = Caller::client(rye::caps::Grant::nothing());
-//! let error = load(&rye, &request, &nobody).unwrap_err().to_json();
+//! let stranger = Caller::client(rye::caps::Grant::nothing());
+//! let error = load(&rye, &request, &stranger).unwrap_err().to_json();
 //! assert_eq!(error["error"]["class"], "refused");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

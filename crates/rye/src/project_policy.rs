@@ -91,7 +91,7 @@ pub enum PolicyError {
 #[serde(deny_unknown_fields)]
 struct Pin {
     version: u64,
-    /// The project, for people who look at the file.
+    /// The project, for readers of the file.
     project: String,
     /// SHA-256 by path in the project.
     files: BTreeMap<String, String>,

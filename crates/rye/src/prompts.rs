@@ -23,7 +23,8 @@ impl Rye {
     pub fn prompts(&self) -> Result<Vec<(ItemId, String)>, PromptsError> {
         let survey = self.library.survey(ItemKind::Directive);
         let own = survey.items.iter().filter(|listed| listed.location.space == Space::Project);
-        let (mut prompts, mut problems) = (Vec::new(), Vec::new());
+        let mut prompts = Vec::new();
+        let mut problems = Vec::new();
         for id in own.map(|listed| &listed.id) {
             match self.begins_with(id) {
                 Ok(opening) => prompts.push((id.clone(), visible(&opening))),

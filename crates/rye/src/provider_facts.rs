@@ -43,7 +43,8 @@ impl Rye {
     fn provider(&self, name: String) -> Result<ProviderFacts, PrepareError> {
         let (_, config) = provider_config(self.library(), &name)?;
         let key_variable = config.auth().map(|auth| auth.env.clone());
-        let (base_url, models) = (config.base_url().to_owned(), config.models().len());
+        let base_url = config.base_url().to_owned();
+        let models = config.models().len();
         Ok(ProviderFacts { name, base_url, key_variable, models })
     }
 }

@@ -53,7 +53,7 @@ impl Rye {
         if asked.is_empty() {
             return asked;
         }
-        let known = self.known();
+        let known = self.known_capabilities();
         let is_known = |pattern: &Pattern| known.iter().any(|known| pattern.matches(known));
         asked
             .into_iter()
@@ -61,8 +61,8 @@ impl Rye {
             .collect()
     }
 
-    /// The tools that a grant to clients covers and whose functions it does not, each with the smallest patterns that it lacks:
-    /// nobody could call them (SPEC 9.6b).
+    /// Returns the tools that a grant to clients covers without their functions. No client could call them (SPEC 9.6b). Each
+    /// has the smallest patterns that the grant lacks.
     #[must_use]
     pub fn uncallable(&self, grant: &Grant) -> Vec<(ItemId, Vec<Pattern>)> {
         let grant = canonical_grant(grant);
@@ -76,13 +76,13 @@ impl Rye {
     }
 
     /// The capabilities for each item that is there, and for each function behind a tool.
-    fn known(&self) -> Vec<Capability> {
+    fn known_capabilities(&self) -> Vec<Capability> {
         let functions =
             self.invocations(|_| true).into_iter().flat_map(|(_, call)| call.functions().to_vec());
         self.item_capabilities().into_iter().chain(functions).collect()
     }
 
-    /// The capabilities for each item that is there, one for each operation.
+    /// Returns the capabilities for each existing item, one for each operation.
     #[must_use]
     pub fn item_capabilities(&self) -> Vec<Capability> {
         let kinds = [

@@ -313,9 +313,9 @@ pub(crate) fn run_stream_schema() -> Schema {
     let records = PAYLOADS.iter().map(|(event, members)| {
         let mut line = object(RECORD);
         put(&mut line, "payload", object(members));
-        tagged(line, event)
+        tag(line, event)
     });
-    let around = AROUND.iter().map(|(event, members)| tagged(object(members), event));
+    let around = AROUND.iter().map(|(event, members)| tag(object(members), event));
     let shared = SHARED.iter().map(|(name, members)| ((*name).to_owned(), object(members)));
     let mut shared: Map<String, Value> = shared.collect();
     let mut waits_for = object(WAITS_FOR);
@@ -348,7 +348,7 @@ fn object(members: Members) -> Value {
     object
 }
 
-fn tagged(mut line: Value, event: &str) -> Value {
+fn tag(mut line: Value, event: &str) -> Value {
     put(&mut line, "event", json!({ "const": event }));
     line
 }

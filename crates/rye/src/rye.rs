@@ -142,7 +142,8 @@ impl Rye {
         if let Some(folder) = &setup.search_cache {
             library = library.with_search_cache(folder);
         }
-        let (processes, names) = (setup.processes.clone(), setup.names.clone());
+        let processes = setup.processes.clone();
+        let names = setup.names.clone();
         Ok(Self {
             library,
             policy,

@@ -1,4 +1,4 @@
-//! The tools of an MCP server, for a person who decides on their use.
+//! The tools of an MCP server, for a decision on their use.
 
 mod wrapper;
 
@@ -47,7 +47,7 @@ pub enum ServerToolsError {
         reason: String,
     },
     /// It cannot be asked.
-    #[error("server `{server}` cannot be asked for its tools{}", said(.source))]
+    #[error("server `{server}` cannot be asked for its tools{}", stderr_note(.source))]
     Connect {
         /// The server.
         server: String,
@@ -58,7 +58,7 @@ pub enum ServerToolsError {
 }
 
 /// Returns the complaint of the server on standard error, which mostly has the reason.
-fn said(error: &ConnectError) -> String {
+fn stderr_note(error: &ConnectError) -> String {
     match error {
         ConnectError::Begin { stderr, .. } | ConnectError::Gone { stderr, .. }
             if !stderr.is_empty() =>
@@ -161,12 +161,14 @@ pub struct ServerChange {
 impl ServerChange {
     fn of(change: &ToolChange, before: &ToolSet, now: &ToolSet) -> Self {
         let text = match change {
-            ToolChange::Added { tool } => TextChange::between(&shown(tool), "", &whole(now, tool)),
+            ToolChange::Added { tool } => {
+                TextChange::between(&display_name(tool), "", &whole(now, tool))
+            }
             ToolChange::Removed { tool } => {
-                TextChange::between(&shown(tool), &whole(before, tool), "")
+                TextChange::between(&display_name(tool), &whole(before, tool), "")
             }
             ToolChange::Field { tool, field, before, after, .. } => TextChange::between(
-                &format!("{field} of {}", shown(tool)),
+                &format!("{field} of {}", display_name(tool)),
                 &lines(before.as_deref()),
                 &lines(after.as_deref()),
             ),
@@ -183,7 +185,7 @@ impl ServerChange {
 }
 
 /// A name of the server's choosing, on one line.
-fn shown(tool: &str) -> String {
+fn display_name(tool: &str) -> String {
     tool.escape_debug().to_string()
 }
 

@@ -470,7 +470,8 @@ mod tests {
     /// the result.
     #[track_caller]
     fn check(replaced: usize, reads: usize, holds: bool) {
-        let (version, count) = (Cell::new(0), Cell::new(0));
+        let version = Cell::new(0);
+        let count = Cell::new(0);
         let read = steadily(
             || version.get(),
             || {

@@ -104,7 +104,8 @@ impl Rye {
         }
         let kind = placed.as_ref().map_or_else(|| kind_of(path, text), |(kind, _)| *kind);
         if is_misnamed(path) {
-            let (subject, result) = (Subject::Item(kind), Err(VerifyError::NoId));
+            let subject = Subject::Item(kind);
+            let result = Err(VerifyError::NoId);
             return Verification { path: path.to_owned(), subject, id: None, result };
         }
         let id = placed.map(|(_, id)| id);
@@ -124,7 +125,9 @@ impl Rye {
             path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
         let style = CommentStyle::of_extension(extension).ok_or(Error::Unsigned)?;
         let unverified = Unverified::locate(text, style)?;
-        let (trust, policy, now) = (self.library.trust(), &self.policy, self.now);
+        let trust = self.library.trust();
+        let policy = &self.policy;
+        let now = self.now;
         let verified = match id {
             Some(id) => unverified.verify(&item_name(kind, id), trust, policy, now)?,
             None => unverified.verify_detached_name(kind.as_str(), trust, policy, now)?,

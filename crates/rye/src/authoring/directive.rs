@@ -23,7 +23,8 @@ impl DirectiveDraft<'_> {
     /// Returns the file, unsigned, with a line end at its end.
     pub(crate) fn text(&self) -> String {
         let Self { id, description, class, limits, permissions, .. } = self;
-        let (name, category) = (id.name(), id.folder().unwrap_or_default());
+        let name = id.name();
+        let category = id.folder().unwrap_or_default();
         let extends = self.extends.map(|id| format!(" extends=\"{id}\"")).unwrap_or_default();
         format!(
             r#"# {title}
@@ -53,8 +54,8 @@ impl DirectiveDraft<'_> {
 "#,
             title = title(name),
             description = description.trim(),
-            escaped = escaped(description.trim()),
-            author = escaped(self.author),
+            escaped = escape(description.trim()),
+            author = escape(self.author),
             tier = class.tier(),
             limits = limits.element(),
             permissions = permissions.element("    "),
@@ -67,7 +68,8 @@ impl DirectiveDraft<'_> {
 fn steps(text: &str) -> String {
     let lines = text.lines().map(without_mark).filter(|line| !line.is_empty());
     let steps = lines.enumerate().map(|(place, line)| {
-        let (number, line) = (place + 1, escaped(line));
+        let number = place + 1;
+        let line = escape(line);
         format!("  <step name=\"step_{number}\">\n    <description>{line}</description>\n  </step>")
     });
     steps.collect::<Vec<_>>().join("\n\n")
@@ -84,7 +86,7 @@ fn without_mark(line: &str) -> &str {
 }
 
 /// The text as XML has it.
-pub(super) fn escaped(text: &str) -> String {
+pub(super) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;")
 }
 

@@ -30,7 +30,8 @@ impl Permissions {
     ///
     /// Every string that is no pattern or names no kind of item.
     pub(crate) fn read(text: &str) -> Result<Self, Vec<String>> {
-        let (mut granted, mut problems) = (Vec::new(), Vec::new());
+        let mut granted = Vec::new();
+        let mut problems = Vec::new();
         let strings = text.split([',', '\n']).map(str::trim).filter(|text| !text.is_empty());
         for string in strings {
             match read_one(string) {

@@ -5,7 +5,7 @@ use rye_resolve::Config;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::patterns::granted;
+use super::patterns::parse_grant;
 use super::read::{ConfigError, read};
 
 pub(crate) const APPROVAL: &str = "approval";
@@ -40,7 +40,7 @@ pub(crate) fn asked(config: Option<&Config>) -> Result<Grant, ConfigError> {
     let mut asked = Grant::nothing();
     for layer in config.map_or(&[][..], Config::layers) {
         let file: Approval = read(APPROVAL, layer)?;
-        asked = asked.union(&granted(&file.ask, APPROVAL, layer)?);
+        asked = asked.union(&parse_grant(&file.ask, APPROVAL, layer)?);
     }
     Ok(asked)
 }

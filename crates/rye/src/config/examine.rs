@@ -18,7 +18,7 @@ impl Rye {
     ///
     /// The method returns the problems of each of the files.
     pub fn approval_patterns(&self) -> Result<Option<usize>, Vec<PrepareError>> {
-        let Some(config) = self.examined(APPROVAL_FILE)? else { return Ok(None) };
+        let Some(config) = self.read_layers(APPROVAL_FILE)? else { return Ok(None) };
         let files: Vec<Approval> = each(APPROVAL, &config)?;
         asked(Some(&config)).map_err(|error| vec![error.into()])?;
         Ok(Some(files.iter().map(Approval::patterns).sum()))
@@ -31,13 +31,13 @@ impl Rye {
     ///
     /// The method returns the problems of each of the files. They repeat no text that may be a secret.
     pub fn mcp_servers(&self) -> Result<Option<Vec<String>>, Vec<PrepareError>> {
-        let Some(config) = self.examined(SERVERS_FILE)? else { return Ok(None) };
+        let Some(config) = self.read_layers(SERVERS_FILE)? else { return Ok(None) };
         let _files: Vec<ServersFile> = each(SERVERS, &config)?;
         let servers = servers(Some(&config)).map_err(|error| vec![error.into()])?;
         Ok(Some(servers.into_keys().collect()))
     }
 
-    fn examined(&self, file: &str) -> Result<Option<Config>, Vec<PrepareError>> {
+    fn read_layers(&self, file: &str) -> Result<Option<Config>, Vec<PrepareError>> {
         self.library.config(file).map_err(|error| vec![error.into()])
     }
 }
@@ -48,7 +48,8 @@ fn each<T: DeserializeOwned>(
     config: &Config,
 ) -> Result<Vec<T>, Vec<PrepareError>> {
     let read = |layer: &Item<Value>| read(schema, layer).map_err(PrepareError::from);
-    let (mut files, mut problems) = (Vec::new(), Vec::new());
+    let mut files = Vec::new();
+    let mut problems = Vec::new();
     for layer in config.layers() {
         match read(layer) {
             Ok(file) => files.push(file),

@@ -47,28 +47,28 @@ fn hook() -> Value {
         "additionalProperties": false,
         "required": ["id", "event"],
         "properties": {
-            "id": described("string", "Its name, unique in the file."),
+            "id": schema_of("string", "Its name, unique in the file."),
             "event": { "description": "When it is considered.", "enum": HookEvent::ALL.map(HookEvent::as_str) },
             "layer": {
                 "description": "0 user, 2 built-in, 3 project, 4 infrastructure; default: the file's space decides.",
                 "enum": [0, 2, 3, 4]
             },
-            "order": described("integer", "When it runs in its layer, lowest first; default: 0."),
+            "order": schema_of("integer", "When it runs in its layer, lowest first; default: 0."),
             "condition": { "$ref": "#/$defs/conditions" },
             "conditions": { "$ref": "#/$defs/conditions" },
-            "when": described("string", "A condition as `path op value`, joined by `and` and `or`."),
+            "when": schema_of("string", "A condition as `path op value`, joined by `and` and `or`."),
             "position": {
                 "description": "Where knowledge goes, at the start of a thread; default: `before`.",
                 "enum": HookPosition::ALL.map(HookPosition::as_str)
             },
-            "wrap": described("boolean", "Whether an element names that knowledge; default: true."),
+            "wrap": schema_of("boolean", "Whether an element names that knowledge; default: true."),
             "effect": {
                 "description": "What it decides about the thread; which ones there are depends on the event.",
                 "enum": HookEffect::ALL.map(HookEffect::as_str)
             },
             "action": { "$ref": "#/$defs/action" },
             "actions": { "type": "array", "minItems": 1, "items": { "$ref": "#/$defs/action" } },
-            "extends": described("string", "At `resolve_extends`: the directive to extend."),
+            "extends": schema_of("string", "At `resolve_extends`: the directive to extend."),
         }
     })
 }
@@ -84,7 +84,7 @@ fn condition() -> Value {
                 "additionalProperties": false,
                 "required": ["path", "op"],
                 "properties": {
-                    "path": described("string", "A dotted path into the event's data."),
+                    "path": schema_of("string", "A dotted path into the event's data."),
                     "op": { "enum": Operator::ALL.map(Operator::as_str) },
                     "value": { "type": ["string", "number", "boolean", "array"] }
                 }
@@ -104,12 +104,12 @@ fn action() -> Value {
         "required": ["primary"],
         "properties": {
             "primary": { "description": "The operation.", "enum": Primary::ALL.map(Primary::as_str) },
-            "item_type": described("string", "`tool`, `directive` or `knowledge`."),
-            "item_id": described("string", "The item's id."),
-            "query": described("string", "What to search for."),
-            "scope": described("string", "What to search in."),
-            "params": described("object", "The item's arguments."),
-            "parameters": described("object", "Another name of `params`."),
+            "item_type": schema_of("string", "`tool`, `directive` or `knowledge`."),
+            "item_id": schema_of("string", "The item's id."),
+            "query": schema_of("string", "What to search for."),
+            "scope": schema_of("string", "What to search in."),
+            "params": schema_of("object", "The item's arguments."),
+            "parameters": schema_of("object", "Another name of `params`."),
             "destination": true,
             "thread": true,
             "async": true,
@@ -117,7 +117,7 @@ fn action() -> Value {
     })
 }
 
-fn described(kind: &str, description: &str) -> Value {
+fn schema_of(kind: &str, description: &str) -> Value {
     json!({ "type": kind, "description": description })
 }
 

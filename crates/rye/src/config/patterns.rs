@@ -20,7 +20,7 @@ pub(super) fn bad_patterns(value: &Value, member: &str) -> Vec<ConfigProblem> {
 }
 
 /// The grant of a list that was read of `layer` by the schema `schema`, which has told of all that is no pattern.
-pub(super) fn granted(
+pub(super) fn parse_grant(
     patterns: &[String],
     schema: &'static str,
     layer: &Item<Value>,

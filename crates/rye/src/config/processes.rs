@@ -171,7 +171,8 @@ fn refuse_wide(
 ) -> Result<(), ConfigError> {
     let wide = file.hidden.iter().filter_map(|place| Some((place, needs_in(place)?)));
     let problem = |(place, needed): (&PathBuf, PathBuf)| {
-        let (place, needed) = (place.display(), needed.display());
+        let place = place.display();
+        let needed = needed.display();
         format!(
             "`hidden` has `{place}`, which would hide `{needed}` from every program; name what in it holds secrets"
         )

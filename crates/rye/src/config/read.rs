@@ -100,7 +100,7 @@ fn against_schema(name: &'static str, value: &Value) -> Vec<ConfigProblem> {
     errors.flat_map(|error| of_error(&error, &schema.value, quoting)).collect()
 }
 
-/// The files that say where secrets are. A person who misreads one puts the secret itself into it.
+/// The files that say where secrets are. A reader may misread one and put the secret itself into it.
 const SECRETIVE: [&str; 2] = [servers::SERVERS, web::WEB];
 
 /// Returns `true` if a person may have put a secret into the file called `name`. No message repeats the text
@@ -122,7 +122,8 @@ const UNTOLD: &str = "what stands there";
 /// The problems that an error of the validator stands for: one for each key that may not be there.
 fn of_error(error: &ValidationError<'_>, schema: &Value, quoting: Quoting) -> Vec<ConfigProblem> {
     let pointer = error.instance_path().to_string();
-    let (path, told) = (keys(&pointer), place(&pointer, quoting));
+    let path = keys(&pointer);
+    let told = place(&pointer, quoting);
     let problem = |path, message| ConfigProblem { path, message, told: told.clone() };
     let message = match error.kind() {
         ValidationErrorKind::AdditionalProperties { unexpected } => {

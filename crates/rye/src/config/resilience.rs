@@ -207,7 +207,8 @@ const MOST_REQUESTS: usize = 10_000;
 
 impl ConfiguredLimits {
     fn admit(&mut self, file: &LimitsFile, location: &Location) {
-        let (before, nearer) = (self.limits.clone(), file.over(&self.limits));
+        let before = self.limits.clone();
+        let nearer = file.over(&self.limits);
         let is_project = location.space == Space::Project;
         self.limits = if is_project { lower_of(&before, &nearer) } else { nearer };
         for (name, differs) in differences(&before, &self.limits) {

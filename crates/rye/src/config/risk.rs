@@ -93,7 +93,7 @@ pub(crate) fn risk_table(config: Option<&Config>) -> Result<RiskTable, ConfigErr
             merged.classifications = file.classifications;
         }
         merged.risk_levels.extend(file.risk_levels);
-        table = built(layer, &merged)?;
+        table = build_table(layer, &merged)?;
     }
     Ok(table)
 }
@@ -102,13 +102,13 @@ pub(crate) fn risk_table(config: Option<&Config>) -> Result<RiskTable, ConfigErr
 pub(super) fn bad_patterns(value: &Value) -> Vec<ConfigProblem> {
     // Read as a file is, which may leave out what a table has.
     match serde_json::from_value(value.clone()) {
-        Ok(file) => table(&file).err().map_or_else(Vec::new, |error| placed(&error)),
+        Ok(file) => table(&file).err().map_or_else(Vec::new, |error| with_position(&error)),
         Err(error) => vec![ConfigProblem::new("", error.to_string())],
     }
 }
 
 /// The problems of a table, of which each knows its place as `classifications[0].patterns[1]`.
-fn placed(error: &RiskTableError) -> Vec<ConfigProblem> {
+fn with_position(error: &RiskTableError) -> Vec<ConfigProblem> {
     let problem = |problem: &RiskTableProblem| {
         let keys = problem.path.replace("].", "/").replace(['.', '[', ']'], "/");
         let pointer = format!("/{}", keys.trim_end_matches('/'));
@@ -117,7 +117,7 @@ fn placed(error: &RiskTableError) -> Vec<ConfigProblem> {
     error.problems().iter().map(problem).collect()
 }
 
-fn built(layer: &Item<Value>, merged: &CapabilityRisk) -> Result<RiskTable, ConfigError> {
+fn build_table(layer: &Item<Value>, merged: &CapabilityRisk) -> Result<RiskTable, ConfigError> {
     table(merged).map_err(|error| ConfigError {
         location: layer.location.to_string(),
         schema: CAPABILITY_RISK,
@@ -168,7 +168,8 @@ fn refuse_milder(
 }
 
 fn milder_policy(risk: RiskName, policy: PolicyName, table: &RiskTable) -> Option<String> {
-    let (risk, given) = (Risk::from(risk), RiskPolicy::from(policy));
+    let risk = Risk::from(risk);
+    let given = RiskPolicy::from(policy);
     let operators = table.policy(risk);
     (given < operators).then(|| {
         format!(

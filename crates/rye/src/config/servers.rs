@@ -129,18 +129,18 @@ pub(crate) fn servers(
         }
         let mut problems = Vec::new();
         for (name, server) in file.servers {
-            match server.named(&name) {
+            match server.into_server(&name) {
                 Ok(server) => drop(servers.insert(name, (server, layer))),
                 Err(found) => problems
                     .extend(found.into_iter().map(|it| format!("at `/servers/{name}`: {it}"))),
             }
         }
-        refused(layer, problems)?;
+        refuse(layer, problems)?;
     }
     Ok(servers)
 }
 
-fn refused(layer: &Item<Value>, problems: Vec<String>) -> Result<(), ConfigError> {
+fn refuse(layer: &Item<Value>, problems: Vec<String>) -> Result<(), ConfigError> {
     if problems.is_empty() {
         return Ok(());
     }
@@ -165,7 +165,7 @@ fn refuse_more(
         let kept = server.only_for_operators();
         problems.extend(kept.map(|problem| format!("at `/servers/{name}`: {problem}")));
     }
-    refused(layer, problems)
+    refuse(layer, problems)
 }
 
 impl ServerFile {
@@ -192,7 +192,7 @@ impl ServerFile {
         .map(|(_, problem)| problem)
     }
 
-    fn named(mut self, name: &str) -> Result<Server, Vec<String>> {
+    fn into_server(mut self, name: &str) -> Result<Server, Vec<String>> {
         let reached = match (self.command.take(), self.url.take()) {
             (Some(command), None) => self.program(&command).map(Reached::from)?,
             (None, Some(url)) => self.address(&url).map(Reached::from)?,
@@ -205,7 +205,7 @@ impl ServerFile {
     }
 
     fn program(&mut self, command: &str) -> Result<ServerProgram, Vec<String>> {
-        misplaced(
+        refuse_misplaced(
             "command",
             &[
                 ("auth", self.auth.is_some()),
@@ -223,7 +223,7 @@ impl ServerFile {
     }
 
     fn address(&mut self, url: &str) -> Result<ServerAddress, Vec<String>> {
-        misplaced(
+        refuse_misplaced(
             "url",
             &[
                 ("args", self.args.is_some()),
@@ -236,7 +236,8 @@ impl ServerFile {
         let mut address = ServerAddress::new(url);
         address.private = self.private.unwrap_or_default();
         for (name, header) in self.headers.take().unwrap_or_default() {
-            let (name, value) = (name.to_ascii_lowercase(), variable("headers", &header.env)?);
+            let name = name.to_ascii_lowercase();
+            let value = variable("headers", &header.env)?;
             if address.headers.insert(name.clone(), ServerHeader::new(value)).is_some() {
                 return Err(vec![format!(
                     "header `{name}` is there twice; its case does not matter"
@@ -275,7 +276,7 @@ fn variable<'a>(key: &str, name: &'a str) -> Result<&'a str, Vec<String>> {
 }
 
 /// Refuses keys that belong to the other way of reaching a server.
-fn misplaced(by: &str, keys: &[(&str, bool)]) -> Result<(), Vec<String>> {
+fn refuse_misplaced(by: &str, keys: &[(&str, bool)]) -> Result<(), Vec<String>> {
     let said = keys.iter().filter(|(_, is_said)| *is_said);
     let problems: Vec<String> =
         said.map(|(key, _)| format!("`{key}` has no meaning beside `{by}`")).collect();

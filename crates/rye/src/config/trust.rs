@@ -6,7 +6,7 @@ use rye_sign::Policy;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::patterns::granted;
+use super::patterns::parse_grant;
 use super::read::{ConfigError, read};
 
 pub(crate) const TRUST: &str = "trust";
@@ -66,12 +66,13 @@ pub(crate) fn trust_policy(
     policy: &Policy,
     config: Option<&Config>,
 ) -> Result<Policy, ConfigError> {
-    let (mut metadata_only, mut content_only) = (MetadataOnly::Refuse, ContentOnly::Allow);
+    let mut metadata_only = MetadataOnly::Refuse;
+    let mut content_only = ContentOnly::Allow;
     let mut strict_extends = false;
     for layer in config.map_or(&[][..], Config::layers).iter().rev() {
         let file: Trust = read(TRUST, layer)?;
         let problems = if layer.location.space == Space::Project {
-            loosened(&file, content_only, strict_extends)
+            looser_settings(&file, content_only, strict_extends)
         } else {
             Vec::new()
         };
@@ -101,11 +102,12 @@ pub(crate) fn trust_policy(
 ///
 /// The function fails if a layer breaks the schema, or holds a text that is no capability pattern.
 pub(crate) fn policy_layers(config: Option<&Config>) -> Result<Vec<Layer>, ConfigError> {
-    let (mut operators, mut projects) = (Grant::everything(), None);
+    let mut operators = Grant::everything();
+    let mut projects = None;
     for layer in config.map_or(&[][..], Config::layers).iter().rev() {
         let file: Trust = read(TRUST, layer)?;
         let Some(patterns) = file.grants else { continue };
-        let grant = granted(&patterns, TRUST, layer)?;
+        let grant = parse_grant(&patterns, TRUST, layer)?;
         match layer.location.space {
             Space::Project => projects = Some(grant),
             _ => operators = grant,
@@ -142,7 +144,7 @@ pub(crate) fn single_host(config: Option<&Config>) -> Result<bool, ConfigError> 
 }
 
 /// Returns the settings of a project's file that would allow more than the operator does.
-fn loosened(file: &Trust, content_only: ContentOnly, strict_extends: bool) -> Vec<String> {
+fn looser_settings(file: &Trust, content_only: ContentOnly, strict_extends: bool) -> Vec<String> {
     let metadata = file.metadata_only == Some(MetadataOnly::Allow);
     let content =
         file.content_only == Some(ContentOnly::Allow) && content_only == ContentOnly::Deny;

@@ -88,8 +88,8 @@ pub(crate) fn web_rules(config: Option<&Config>) -> Result<WebRules, ConfigError
     let mut of_operator: Option<Vec<HostPattern>> = None;
     for layer in config.map_or(&[][..], Config::layers).iter().rev() {
         let file: WebFile = read(WEB, layer)?;
-        let hosts: Option<Vec<HostPattern>> = parsed(layer, file.hosts.as_deref())?;
-        let private: Option<Vec<Origin>> = parsed(layer, file.private.as_deref())?;
+        let hosts: Option<Vec<HostPattern>> = parse_all(layer, file.hosts.as_deref())?;
+        let private: Option<Vec<Origin>> = parse_all(layer, file.private.as_deref())?;
         if layer.location.space == Space::Project {
             refuse_milder(layer, &file)?;
             rules.hosts.extend(hosts);
@@ -124,7 +124,8 @@ fn credentials(
     layer: &Item<Value>,
     file: &WebFile,
 ) -> Result<BTreeMap<String, Credential>, ConfigError> {
-    let (mut all, mut problems) = (BTreeMap::new(), Vec::new());
+    let mut all = BTreeMap::new();
+    let mut problems = Vec::new();
     for (name, one) in file.credentials.iter().flatten() {
         match one.read(name) {
             Ok(credential) => drop(all.insert(name.clone(), credential)),
@@ -134,12 +135,13 @@ fn credentials(
     if problems.is_empty() { Ok(all) } else { Err(error(layer, problems)) }
 }
 
-fn parsed<T: FromStr<Err = RuleError>>(
+fn parse_all<T: FromStr<Err = RuleError>>(
     layer: &Item<Value>,
     texts: Option<&[String]>,
 ) -> Result<Option<Vec<T>>, ConfigError> {
     let Some(texts) = texts else { return Ok(None) };
-    let (mut all, mut problems) = (Vec::new(), Vec::<String>::new());
+    let mut all = Vec::new();
+    let mut problems = Vec::<String>::new();
     for text in texts {
         match text.parse::<T>() {
             Ok(one) => all.push(one),

@@ -4,7 +4,7 @@ use rye_caps::risk::{Finding, Verdict};
 use rye_caps::{Capability, Grant, Invocation, Kind, LayerName, Pattern, Primary};
 use rye_resolve::{ItemKind, Space};
 
-use super::declared;
+use super::declared_grant;
 use crate::config::{APPROVAL_FILE, HOOKS_FILE};
 use crate::explain::{Explained, ItemFacts, LayerFacts};
 
@@ -13,7 +13,7 @@ use crate::explain::{Explained, ItemFacts, LayerFacts};
 pub(super) fn widenings(before: &Explained, after: &Explained) -> Vec<String> {
     let mut widenings = Vec::new();
     widenings.extend(after.invocations.iter().filter_map(|call| tool(call, before, after)));
-    widenings.extend(unasked(&before.asked, &after.asked));
+    widenings.extend(dropped_questions(&before.asked, &after.asked));
     widenings.extend(before.findings.iter().filter_map(|finding| risk(finding, after)));
     widenings.extend(before.layers.iter().filter_map(|layer| bound(layer, after)));
     widenings.extend(files(before, after));
@@ -34,7 +34,8 @@ fn tool(call: &Invocation, before: &Explained, after: &Explained) -> Option<Stri
         return Some(format!("`{}` stands for `{}`", call.item(), new.join("`, `")));
     }
     let is_open = call.functions().iter().any(|function| !is_builtin(function));
-    let (old, new) = (file(before, call)?, file(after, call)?);
+    let old = file(before, call)?;
+    let new = file(after, call)?;
     (is_open && old.digest != new.digest).then(|| {
         format!("the file of `{}` says what is started or asked, and changed", call.item())
     })
@@ -56,7 +57,7 @@ fn file<'e>(explained: &'e Explained, call: &Invocation) -> Option<&'e ItemFacts
     })
 }
 
-fn unasked(before: &Grant, after: &Grant) -> Vec<String> {
+fn dropped_questions(before: &Grant, after: &Grant) -> Vec<String> {
     let told = |pattern: &Pattern| {
         let asked: Grant = std::iter::once(pattern.clone()).collect();
         let is_asked = after.covers(&asked).is_ok();
@@ -69,7 +70,7 @@ fn unasked(before: &Grant, after: &Grant) -> Vec<String> {
 fn risk(finding: &Finding, after: &Explained) -> Option<String> {
     let pattern = &finding.pattern;
     let granted: Grant = std::iter::once(pattern.clone()).collect();
-    let is_granted = declared(after).covers(&granted).is_ok();
+    let is_granted = declared_grant(after).covers(&granted).is_ok();
     let same = after.findings.iter().filter(|other| other.pattern == *pattern);
     let now = same.map(|other| weight(other.verdict)).max().unwrap_or_default();
     (is_granted && now < weight(finding.verdict))
@@ -102,7 +103,8 @@ fn files(before: &Explained, after: &Explained) -> Vec<String> {
         let same = new.iter().find(|item| (item.kind, &item.id) == (old.kind, &old.id));
         same.is_none_or(|item| item.digest != old.digest)
     };
-    let (old, new) = (own_files(before), own_files(after));
+    let old = own_files(before);
+    let new = own_files(after);
     let of_old = old.iter().filter(|item| changed(item, &new));
     // A file that is new is one that nothing was held against, and only the sandbox and servers say more than a bound.
     let of_new = new.iter().filter(|item| !old.iter().any(|other| other.id == item.id));

@@ -17,10 +17,10 @@ pub(super) struct Executed {
 }
 
 /// Finds what the steps of a directive name literally; what an input names is known when the thread runs.
-pub(super) fn executed(rye: &Rye, leaf: &Item<Directive>) -> Executed {
+pub(super) fn execution_items(rye: &Rye, leaf: &Item<Directive>) -> Executed {
     let mut executed = Executed { items: Vec::new(), missing: Vec::new() };
     let mut seen = BTreeSet::from([(ItemKind::Directive, leaf.id.clone())]);
-    let mut left: Vec<(ItemKind, ItemId)> = named(leaf.content.value()).collect();
+    let mut left: Vec<(ItemKind, ItemId)> = named_items(leaf.content.value()).collect();
     while let Some(item) = left.pop() {
         if !seen.insert(item.clone()) {
             continue;
@@ -49,7 +49,7 @@ impl Executed {
         left: &mut Vec<(ItemKind, ItemId)>,
     ) -> Result<(), ResolveError> {
         let leaf = rye.library.directive(id)?;
-        left.extend(named(leaf.content.value()));
+        left.extend(named_items(leaf.content.value()));
         match chained(&rye.library, id, &Placing::AsWritten) {
             Ok(Chained { chain, knowledge, .. }) => {
                 self.items.extend(chain.root_first().rev().map(ItemFacts::of));
@@ -68,7 +68,7 @@ impl Executed {
 }
 
 /// The items that the steps of a directive execute in its own thread, by literal ids.
-fn named(directive: &Directive) -> impl Iterator<Item = (ItemKind, ItemId)> {
+fn named_items(directive: &Directive) -> impl Iterator<Item = (ItemKind, ItemId)> {
     let actions = directive.steps.iter().flat_map(|step| &step.value.actions);
     actions.filter_map(|action| literal(&action.value))
 }

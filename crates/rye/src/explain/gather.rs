@@ -8,7 +8,7 @@ use rye_sign::{Digest, canonical_json};
 use rye_thread::{Limits, SpendLimit, ToolSpec};
 use serde_json::{Value, json};
 
-use super::executed::executed;
+use super::executed::execution_items;
 use super::{
     ContextFacts, Explained, HookFacts, ItemFacts, LayerFacts, LimitFacts, ModelFacts, PortFacts,
     SkippedFacts, ToolFacts,
@@ -22,7 +22,7 @@ use crate::session::{
     return_capability, warnings, with_causes,
 };
 
-pub(super) fn explained(rye: &Rye, request: &PlanRequest) -> Result<Explained, PrepareError> {
+pub(super) fn explain(rye: &Rye, request: &PlanRequest) -> Result<Explained, PrepareError> {
     let plan = plan(rye, request)?;
     let answerer = plan.answerer(rye, request);
     let opening = plan.opening(answerer.as_ref().ok(), request)?;
@@ -30,15 +30,16 @@ pub(super) fn explained(rye: &Rye, request: &PlanRequest) -> Result<Explained, P
     let mut notices = plan.refusal().err().map(|error| with_causes(&error)).into_iter().collect();
     Vec::append(&mut notices, &mut warnings(&plan.composed, &vouched, rye));
     notices.extend(answerer.as_ref().ok().and_then(Answerer::destination));
-    let executed = executed(rye, plan.composed.chain.leaf());
+    let executed = execution_items(rye, plan.composed.chain.leaf());
     notices.extend(executed.missing);
-    let (leaf, composed) = (plan.composed.chain.leaf(), &plan.composed);
+    let leaf = plan.composed.chain.leaf();
+    let composed = &plan.composed;
     Ok(Explained {
         id: leaf.id.clone(),
         chain: composed.chain.root_first().rev().map(ItemFacts::of).collect(),
         context: context(&plan),
         suppressed: composed.context.suppressed.clone(),
-        skipped: skipped(&composed.context),
+        skipped: skipped_facts(&composed.context),
         layers: layers(&plan),
         declared_by: composed.chain.declaring().map(|link| link.id.clone()),
         risks: plan.findings.iter().map(ToString::to_string).collect(),
@@ -70,7 +71,7 @@ fn context(plan: &Plan) -> Vec<ContextFacts> {
         (Slot::After, &context.after),
     ];
     let facts = |(slot, pieces): (Slot, &Vec<Piece>)| -> Vec<ContextFacts> {
-        let hooked = hooked(plan).filter(move |entry| entry.position == slot);
+        let hooked = hook_context(plan).filter(move |entry| entry.position == slot);
         let own = pieces.iter().map(|piece| entry(plan, slot, piece));
         match slot {
             Slot::After => own.chain(hooked).collect(),
@@ -81,7 +82,7 @@ fn context(plan: &Plan) -> Vec<ContextFacts> {
 }
 
 /// Returns the context that hooks put into the opening, without the knowledge that the chain suppresses.
-fn hooked(plan: &Plan) -> impl Iterator<Item = ContextFacts> {
+fn hook_context(plan: &Plan) -> impl Iterator<Item = ContextFacts> {
     let composed = &plan.composed;
     let entries = composed.hooking.opening.iter();
     entries.filter(|(_, entry)| !composed.context.suppresses(&entry.id)).map(|(hook, entry)| {
@@ -113,7 +114,7 @@ fn entry(plan: &Plan, position: Slot, piece: &Piece) -> ContextFacts {
     }
 }
 
-fn skipped(context: &Context) -> Vec<SkippedFacts> {
+fn skipped_facts(context: &Context) -> Vec<SkippedFacts> {
     let facts = |wanted: &rye_prompt::Wanted| SkippedFacts {
         id: wanted.id.clone(),
         position: wanted.position,

@@ -57,7 +57,7 @@ impl Rye {
             (Err(error), _) => {
                 StartFacts { id, refused: Some(with_causes(&error)), lost: Vec::new() }
             }
-            (Ok(child), refused) => StartFacts { id, refused, lost: lost(&child) },
+            (Ok(child), refused) => StartFacts { id, refused, lost: lost_permissions(&child) },
         }
     }
 }
@@ -90,7 +90,7 @@ fn used_up(limits: &Limits) -> Option<String> {
     Some(format!("the limit `{name}` of this directive is 0"))
 }
 
-fn lost(child: &Plan) -> Vec<LostFacts> {
+fn lost_permissions(child: &Plan) -> Vec<LostFacts> {
     let Some((own, above)) = child.authority.layers().split_last() else { return Vec::new() };
     let lost = own.grant().patterns().iter().filter_map(|pattern| {
         let denies = |layer: &&Layer| {

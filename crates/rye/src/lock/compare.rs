@@ -151,12 +151,12 @@ fn item(pair: &Pair<'_, LockedItem>, explained: &Explained) -> Option<LockFindin
     let item = pair.1.or(pair.0)?;
     let change = match *pair {
         (Some(before), Some(after)) if before == after => return None,
-        (Some(before), Some(after)) => altered(before, after),
+        (Some(before), Some(after)) => item_change(before, after),
         (None, Some(item)) => {
             format!(
                 "is new: from {}, {}, sha256 {}",
                 item.space,
-                signed(item),
+                signer_text(item),
                 item.digest.shortened()
             )
         }
@@ -169,22 +169,23 @@ fn item(pair: &Pair<'_, LockedItem>, explained: &Explained) -> Option<LockFindin
     Some(LockFinding { subject, change, path })
 }
 
-fn altered(before: &LockedItem, after: &LockedItem) -> String {
+fn item_change(before: &LockedItem, after: &LockedItem) -> String {
     let mut changes = Vec::new();
     if before.digest != after.digest {
-        let (before, after) = (before.digest.shortened(), after.digest.shortened());
+        let before = before.digest.shortened();
+        let after = after.digest.shortened();
         changes.push(format!("changed: sha256 {before} is {after} now"));
     }
     if before.space != after.space {
         changes.push(format!("comes from {} instead of {}", after.space, before.space));
     }
     if before.signer != after.signer {
-        changes.push(format!("is {} instead of {}", signed(after), signed(before)));
+        changes.push(format!("is {} instead of {}", signer_text(after), signer_text(before)));
     }
     changes.join(", and ")
 }
 
-fn signed(item: &LockedItem) -> String {
+fn signer_text(item: &LockedItem) -> String {
     match item.signer.as_str() {
         "builtin" => "built in".to_owned(),
         "unsigned" => "signed by nobody".to_owned(),

@@ -91,7 +91,7 @@ struct ToolTable {
     sha256: String,
 }
 
-pub(super) fn written(lock: &Lock) -> String {
+pub(super) fn to_text(lock: &Lock) -> String {
     let directives = lock.directives.iter().map(|(id, locked)| table(id, locked)).collect();
     let servers = lock.servers.iter().map(|(name, set)| server_table(name, set)).collect();
     let file = File { version: FORMAT, whole_project: lock.is_of_project, directives, servers };
@@ -100,19 +100,19 @@ pub(super) fn written(lock: &Lock) -> String {
 }
 
 pub(super) fn read(text: &str) -> Result<Lock, LockError> {
-    let (lock, damaged) = salvaged(text)?;
+    let (lock, damaged) = salvage(text)?;
     damaged.into_iter().next().map_or(Ok(lock), Err)
 }
 
 /// The lock without the parts that do not have their digest, and what is wrong with those.
-pub(super) fn salvaged(text: &str) -> Result<(Lock, Vec<LockError>), LockError> {
+pub(super) fn salvage(text: &str) -> Result<(Lock, Vec<LockError>), LockError> {
     let Versioned { version } = toml::from_str(text).map_err(|error| unreadable(&error))?;
     if version != FORMAT {
         return Err(LockError::OtherFormat { version });
     }
     let file: File = toml::from_str(text).map_err(|error| unreadable(&error))?;
     let mut damaged = Vec::new();
-    let directives = whole(file.directives, locked, "directive", &mut damaged)?;
+    let directives = whole(file.directives, parse_directive, "directive", &mut damaged)?;
     let servers = whole(file.servers, server, "server", &mut damaged)?;
     Ok((Lock { is_of_project: file.whole_project, directives, servers }, damaged))
 }
@@ -154,7 +154,8 @@ fn server_table(name: &str, set: &ToolSet) -> ServerTable {
 }
 
 fn server(table: ServerTable) -> Result<(String, ToolSet), LockError> {
-    let (server, mut set) = (table.name, ToolSet::default());
+    let server = table.name;
+    let mut set = ToolSet::default();
     let stated = sha256(&table.sha256)?;
     let tools = table.tools.len();
     for tool in table.tools {
@@ -198,7 +199,7 @@ fn table(id: &ItemId, locked: &Locked) -> DirectiveTable {
     }
 }
 
-fn locked(table: DirectiveTable) -> Result<(ItemId, Locked), LockError> {
+fn parse_directive(table: DirectiveTable) -> Result<(ItemId, Locked), LockError> {
     let id: ItemId = table.id.parse().map_err(|error| unreadable(&error))?;
     let stated = sha256(&table.sha256)?;
     // // The texts are exact. A file with other line ends than it was written with is another lock.
@@ -207,7 +208,8 @@ fn locked(table: DirectiveTable) -> Result<(ItemId, Locked), LockError> {
     }
     let items = table.items.into_iter().map(item).collect::<Result<_, _>>()?;
     let tools = table.tools.into_iter().map(tool).collect::<Result<_, _>>()?;
-    let (system, first_user_message) = (table.system, table.first_user_message);
+    let system = table.system;
+    let first_user_message = table.first_user_message;
     Ok((id, Locked { items, tools, digest: stated, system, first_user_message }))
 }
 

@@ -93,12 +93,12 @@ fn a_server_that_was_edited_is_refused() {
 fn what_was_not_edited_is_still_there_for_who_mends_the_rest() {
     let whole = sample();
     let text = whole.to_string().replacen("Reads", "Writes", 1).replacen("brief", "long", 1);
-    let (lock, damaged) = Lock::salvaged(&text).unwrap();
+    let (lock, damaged) = Lock::salvage(&text).unwrap();
     let [directive, server] = damaged.as_slice() else { panic!("{damaged:?}") };
     assert!(matches!(directive, LockError::Edited { id } if id.as_str() == "a/b"), "{directive}");
     assert!(matches!(server, LockError::EditedServer { server } if server == "notes"), "{server}");
     assert_eq!((lock.directives().count(), lock.server("notes")), (0, None));
     assert_eq!(lock.server("silent"), whole.server("silent"));
-    assert_eq!(Lock::salvaged(&whole.to_string()), Ok((whole, Vec::new())));
-    assert!(Lock::salvaged("version = 1\nnews = true\n").is_err());
+    assert_eq!(Lock::salvage(&whole.to_string()), Ok((whole, Vec::new())));
+    assert!(Lock::salvage("version = 1\nnews = true\n").is_err());
 }

@@ -38,7 +38,8 @@ pub(super) fn request(operation: Operation, arguments: Value) -> Result<Request,
         }
         Operation::ThreadStatus => {
             let Thread { thread, wait_seconds } = read(arguments)?;
-            let (thread, seconds) = (thread_reference(&thread)?, wait_seconds.unwrap_or(0));
+            let thread = thread_reference(&thread)?;
+            let seconds = wait_seconds.unwrap_or(0);
             Ok(Request::ThreadStatus { thread, seconds })
         }
     }

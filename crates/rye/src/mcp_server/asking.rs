@@ -12,7 +12,7 @@ use rye_thread::{Decider, Decision};
 use serde_json::{Value, json};
 
 use super::host::Approvals;
-use super::question::{decided, decided_by};
+use super::question::{decision_of, decision_of_value};
 
 /// The name of the question among those that a client gets with a result.
 const APPROVAL: &str = "approval";
@@ -35,7 +35,7 @@ impl Given {
     ///
     /// The method returns the reason if there is no decision.
     pub(super) fn decision(&self) -> Result<Decision, &'static str> {
-        decided_by(self.answers.as_ref().and_then(|answers| answers.get(APPROVAL)))
+        decision_of_value(self.answers.as_ref().and_then(|answers| answers.get(APPROVAL)))
     }
 }
 
@@ -83,7 +83,7 @@ pub(super) fn asking(question: ElicitRequest, state: String) -> InputRequiredRes
 /// # Errors
 ///
 /// With the reason, when nothing was decided.
-pub(super) async fn answered(
+pub(super) async fn await_answer(
     context: &RequestContext<RoleServer>,
     question: ElicitRequest,
     within: Duration,
@@ -100,7 +100,7 @@ pub(super) async fn answered(
         biased;
         () = context.ct.cancelled() => CANCELLED,
         answer = tokio::time::timeout(within, &mut sent.rx) => match answer {
-            Ok(Ok(Ok(answer))) => return said(&answer),
+            Ok(Ok(Ok(answer))) => return decision_of_answer(&answer),
             Ok(_) => return Err(CANNOT_ASK),
             Err(_) => "nobody answered in time",
         },
@@ -112,15 +112,15 @@ pub(super) async fn answered(
 
 const CANNOT_ASK: &str = "the client cannot ask";
 
-fn said(answer: &ClientResult) -> Result<Decision, &'static str> {
+fn decision_of_answer(answer: &ClientResult) -> Result<Decision, &'static str> {
     match answer {
-        ClientResult::ElicitResult(answer) => decided(answer),
+        ClientResult::ElicitResult(answer) => decision_of(answer),
         _ => Err("the client's answer is none to the question"),
     }
 }
 
 /// Returns the name and the version of the client, to which a request is bound.
-pub(super) fn named(context: &RequestContext<RoleServer>) -> Value {
+pub(super) fn client_name(context: &RequestContext<RoleServer>) -> Value {
     let client = context.client_info();
     json!(client.map(|client| [client.name, client.version]))
 }

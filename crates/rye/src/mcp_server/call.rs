@@ -15,7 +15,9 @@ use tokio::runtime::Handle;
 use super::arguments::{Request, request};
 use super::host::ServerHost;
 use super::request_state::RequestStates;
-use super::results::{answer, broken, executed, failed, misfit, stood};
+use super::results::{
+    answer, broken_result, error_result, execution_result, misfit, present_state,
+};
 use super::runs::{Running, Runs, or_failed};
 use super::tools::Offered;
 use crate::primary::{Asked, PrimaryError, execute, fetch, sign};
@@ -32,15 +34,15 @@ pub(super) struct Call<'a> {
 
 impl Call<'_> {
     /// Answers, whatever happens: what fails is an answer too, for the client's model to read.
-    pub(super) async fn answered(self, offered: &Offered, arguments: Value) -> CallToolResponse {
+    pub(super) async fn answer(self, offered: &Offered, arguments: Value) -> CallToolResponse {
         let problems = offered.problems(&arguments);
         if !problems.is_empty() {
             return misfit(&problems).into();
         }
         let result = match request(offered.operation, arguments) {
             Ok(Request::Fork { request, waits }) => {
-                let forked = self.forked(request, waits).await;
-                return forked.unwrap_or_else(|error| failed(&error).into());
+                let forked = self.start_directive(request, waits).await;
+                return forked.unwrap_or_else(|error| error_result(&error).into());
             }
             Ok(Request::ThreadStatus { thread, seconds }) => {
                 let wait = Duration::from_secs(seconds);
@@ -49,27 +51,28 @@ impl Call<'_> {
                     Err(error) => or_failed(Err(error)),
                 }
             }
-            Ok(Request::ThreadCancel(thread)) => or_failed(self.cancelled(&thread).await),
-            Ok(request) => self.done(request).await,
+            Ok(Request::ThreadCancel(thread)) => or_failed(self.cancel_thread(&thread).await),
+            Ok(request) => self.perform(request).await,
             Err(error) => or_failed(Err(error)),
         };
         result.into()
     }
 
     /// Does what a thread of the system can do: files are read, and a panic must not take the answer with it.
-    async fn done(self, request: Request) -> CallToolResult {
-        let (host, runtime) = (Arc::clone(self.host), Handle::current());
+    async fn perform(self, request: Request) -> CallToolResult {
+        let host = Arc::clone(self.host);
+        let runtime = Handle::current();
         let stopped = self.context.ct.clone();
         let work = move || {
             runtime.block_on(async {
                 tokio::select! {
                     result = primary(&host, request) => or_failed(result),
                     // // No client reads the answer to a call that was cancelled.
-                    () = stopped.cancelled() => broken(),
+                    () = stopped.cancelled() => broken_result(),
                 }
             })
         };
-        tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| broken())
+        tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| broken_result())
     }
 
     /// Returns the result of a thread. A thread that waited may have changed since, by the operator's
@@ -79,15 +82,19 @@ impl Call<'_> {
         if !running.waits() {
             return result;
         }
-        let (host, thread) = (Arc::clone(self.host), running.thread.clone());
+        let host = Arc::clone(self.host);
+        let thread = running.thread.clone();
         let stands = move || host.rye().ok()?.stands(&thread);
         match tokio::task::spawn_blocking(stands).await {
-            Ok(Some(now)) => stood(&running.thread, &now, result),
+            Ok(Some(now)) => present_state(&running.thread, &now, result),
             _ => result,
         }
     }
 
-    async fn cancelled(self, reference: &ThreadReference) -> Result<CallToolResult, PrimaryError> {
+    async fn cancel_thread(
+        self,
+        reference: &ThreadReference,
+    ) -> Result<CallToolResult, PrimaryError> {
         loop {
             let mut running = self.runs.find(reference)?;
             running.cancel.cancel();
@@ -101,9 +108,10 @@ impl Call<'_> {
 }
 
 async fn primary(host: &ServerHost, request: Request) -> Result<CallToolResult, PrimaryError> {
-    let (rye, caller) = (host.rye()?, host.caller());
+    let rye = host.rye()?;
+    let caller = host.caller();
     match request {
-        Request::Execute(request) => Ok(executed(&execute(&rye, &request, &caller).await?)),
+        Request::Execute(request) => Ok(execution_result(&execute(&rye, &request, &caller).await?)),
         Request::Items(Asked::Sign(request)) => {
             caller.permit(Primary::Sign, request.kind, &request.id)?;
             let key = host.key()?.ok_or(PrimaryError::NoKey)?;

@@ -9,12 +9,12 @@ use rye_resolve::ItemKind;
 use rye_thread::Decision;
 
 use super::arguments::Waits;
-use super::asking::{Given, Way, answered, asking, decider, is_newer, way};
+use super::asking::{Given, Way, asking, await_answer, decider, is_newer, way};
 use super::call::Call;
 use super::host::Approvals;
 use super::question::question;
 use super::request_state::call_identity;
-use super::results::undecided;
+use super::results::with_reason;
 use super::runs::{Ended, Running, Settled, Started};
 use crate::primary::{ExecuteRequest, PrimaryError};
 use crate::session::Waiting;
@@ -27,12 +27,12 @@ enum Next {
     /// Nothing was decided, for this reason.
     Left(&'static str),
     /// No person at the client can decide.
-    Nobody,
+    NoDecider,
 }
 
 impl Call<'_> {
     /// Runs a directive as a thread, and sends its progress to a client that waits.
-    pub(super) async fn forked(
+    pub(super) async fn start_directive(
         self,
         request: ExecuteRequest,
         waits: Waits,
@@ -42,7 +42,7 @@ impl Call<'_> {
         let started = self.runs.start(self.host, request)?;
         match waits {
             Waits::No => Ok(started.0.status(Duration::ZERO).await.into()),
-            Waits::ForTheEnd => Ok(self.attended(started).await),
+            Waits::ForTheEnd => Ok(self.attend(started).await),
         }
     }
 
@@ -51,7 +51,10 @@ impl Call<'_> {
     /// # Errors
     ///
     /// The method fails if the state is not the one that this server gave this client for this request.
-    pub(super) async fn gone_on(self, given: Given) -> Result<CallToolResponse, ErrorData> {
+    pub(super) async fn go_on_with_answer(
+        self,
+        given: Given,
+    ) -> Result<CallToolResponse, ErrorData> {
         let refused = |why: &str| ErrorData::invalid_params(why.to_owned(), None);
         if self.host.approvals == Approvals::Operator || !is_newer(&self.context) {
             return Err(refused("nothing was asked here, so that there is nothing to answer"));
@@ -70,39 +73,39 @@ impl Call<'_> {
             match given
                 .decision()
                 .map_err(str::to_owned)
-                .and_then(|decision| self.settled(&running, &waiting, decision))
+                .and_then(|decision| self.settle(&running, &waiting, decision))
             {
-                Ok(started) => self.attended(started).await,
-                Err(why) => undecided(result, &running.thread, waiting.request(), &why).into(),
+                Ok(started) => self.attend(started).await,
+                Err(why) => with_reason(result, &running.thread, waiting.request(), &why).into(),
             },
         )
     }
 
     /// Waits for the end of the thread, over every call that the client decides on.
-    async fn attended(self, mut started: Started) -> CallToolResponse {
+    async fn attend(self, mut started: Started) -> CallToolResponse {
         let mut told = 1;
         // // A client that stops waiting can ask about the thread later.
         self.tell(told, format!("thread {}", started.0.thread)).await;
         loop {
-            let ended = self.waited(&mut started, &mut told).await;
+            let ended = self.wait_for_end(&mut started, &mut told).await;
             let Some(waiting) = ended.asks else { return ended.result.into() };
-            let next = match self.asked(&started.0, &waiting, &mut told).await {
+            let next = match self.ask(&started.0, &waiting, &mut told).await {
                 Next::Ask(result) => return result.into(),
-                Next::Nobody => return ended.result.into(),
+                Next::NoDecider => return ended.result.into(),
                 Next::Left(why) => Err(why.to_owned()),
-                Next::Decided(decision) => self.settled(&started.0, &waiting, decision),
+                Next::Decided(decision) => self.settle(&started.0, &waiting, decision),
             };
             match next {
                 Ok(next) => started = next,
                 Err(why) => {
-                    return undecided(ended.result, &started.0.thread, waiting.request(), &why)
+                    return with_reason(ended.result, &started.0.thread, waiting.request(), &why)
                         .into();
                 }
             }
         }
     }
 
-    async fn waited(&self, (running, lines): &mut Started, told: &mut u32) -> Ended {
+    async fn wait_for_end(&self, (running, lines): &mut Started, told: &mut u32) -> Ended {
         let cancel = running.cancel.clone();
         loop {
             tokio::select! {
@@ -118,9 +121,9 @@ impl Call<'_> {
     }
 
     /// Asks the client for a decision, if the operator wants that and the client can ask a person.
-    async fn asked(&self, running: &Running, waiting: &Waiting, told: &mut u32) -> Next {
+    async fn ask(&self, running: &Running, waiting: &Waiting, told: &mut u32) -> Next {
         let Some((way, within)) = way(self.host.approvals, &self.context) else {
-            return Next::Nobody;
+            return Next::NoDecider;
         };
         let question = match question(&running.thread, waiting) {
             Ok(question) => question,
@@ -129,11 +132,12 @@ impl Call<'_> {
         *told += 1;
         self.tell(*told, format!("asks whether {} may be called", waiting.request().item_id)).await;
         match way {
-            Way::Request => answered(&self.context, question, within)
+            Way::Request => await_answer(&self.context, question, within)
                 .await
                 .map_or_else(Next::Left, Next::Decided),
             Way::Result => {
-                let (call, now) = (call_identity(waiting), self.host.clock.now());
+                let call = call_identity(waiting);
+                let now = self.host.clock.now();
                 let subject = (&running.thread, call.as_str());
                 let state = self.states.seal(&self.digest, subject, now, within);
                 state.map_or_else(Next::Left, |state| Next::Ask(asking(question, state)))
@@ -146,7 +150,7 @@ impl Call<'_> {
     /// # Errors
     ///
     /// With the reason, when it is not, and nothing was recorded.
-    fn settled(
+    fn settle(
         &self,
         running: &Running,
         waiting: &Waiting,
@@ -155,7 +159,8 @@ impl Call<'_> {
         if self.context.ct.is_cancelled() {
             return Err("the call was cancelled".to_owned());
         }
-        let (waiting, by) = (waiting.clone(), decider(&self.context));
+        let waiting = waiting.clone();
+        let by = decider(&self.context);
         let call = self.context.ct.clone();
         let is_over = Box::new(move || call.is_cancelled());
         let settled = Settled { waiting, decision, by, is_over };

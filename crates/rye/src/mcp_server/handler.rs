@@ -12,14 +12,14 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::Value;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use super::asking::{Given, named};
+use super::asking::{Given, client_name};
 use super::call::Call;
 use super::host::ServerHost;
 use super::prompts;
 use super::request_state::{RequestStates, request_digest};
-use super::results::failed;
+use super::results::error_result;
 use super::runs::Runs;
-use super::tools::{Offered, offered};
+use super::tools::{Offered, offered_tools};
 use crate::primary::PrimaryError;
 
 /// The server. Clones share the threads that clients started.
@@ -48,8 +48,10 @@ impl McpServer {
     /// A server that offers what its host's grant leaves to do.
     #[must_use]
     pub fn new(host: ServerHost) -> Self {
-        let offered = offered(&host.caller());
-        let (host, runs, states) = (Arc::new(host), Runs::default(), RequestStates::default());
+        let offered = offered_tools(&host.caller());
+        let host = Arc::new(host);
+        let runs = Runs::default();
+        let states = RequestStates::default();
         let calls = Semaphore::new(MOST_CALLS);
         let shared = Arc::new(Inner { host, offered, runs, states, calls });
         Self { shared, own: Arc::new(Semaphore::new(MOST_OF_ONE)) }
@@ -128,18 +130,18 @@ impl ServerHandler for McpServer {
             )
         })?;
         let arguments = Value::Object(request.arguments.unwrap_or_default());
-        let digest = request_digest(&request.name, &arguments, &named(&context));
+        let digest = request_digest(&request.name, &arguments, &client_name(&context));
         let Inner { host, runs, states, .. } = &*self.shared;
         let call = Call { host, runs, states, digest, context };
         let _places = match self.places() {
             Ok(places) => places,
-            Err(error) => return Ok(failed(&error).into()),
+            Err(error) => return Ok(error_result(&error).into()),
         };
         let given = Given { state: request.request_state, answers: request.input_responses };
         if !given.is_nothing() {
-            return call.gone_on(given).await;
+            return call.go_on_with_answer(given).await;
         }
-        Ok(call.answered(offered, arguments).await)
+        Ok(call.answer(offered, arguments).await)
     }
 
     async fn list_prompts(
@@ -157,7 +159,7 @@ impl ServerHandler for McpServer {
         _: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         let arguments = request.arguments.unwrap_or_default().into_iter().collect();
-        let filled = self.blocking(move |host| prompts::filled(host, &request.name, arguments));
+        let filled = self.blocking(move |host| prompts::fill(host, &request.name, arguments));
         Ok(filled.await?.into())
     }
 }

@@ -159,7 +159,7 @@ async fn serve_until<H: ServerHandler>(
         async move { listener.accept().await.map(|(stream, _)| stream) }
     };
     tokio::select! {
-        () = accepting(accept, |stream| spoken(stream, Arc::clone(&door))) => {}
+        () = accepting(accept, |stream| speak(stream, Arc::clone(&door))) => {}
         () = stop => {}
     }
     Ok(move || end.cancel())
@@ -201,12 +201,12 @@ where
 }
 
 /// Speaks with one client until it goes; what goes wrong on the way is its own affair.
-async fn spoken<H: ServerHandler>(stream: TcpStream, door: Arc<Door<H>>) {
+async fn speak<H: ServerHandler>(stream: TcpStream, door: Arc<Door<H>>) {
     // Answers are small and wait for nothing: without this each takes twenty milliseconds.
     drop(stream.set_nodelay(true));
     let answered = service_fn(move |request| {
         let door = Arc::clone(&door);
-        async move { Ok::<_, Infallible>(door.answered(request).await) }
+        async move { Ok::<_, Infallible>(door.answer(request).await) }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -239,7 +239,7 @@ impl<H: ServerHandler> Door<H> {
         Self { service, sessions, token, options, beginning: Mutex::default() }
     }
 
-    async fn answered(&self, request: Request<Incoming>) -> Response<Body> {
+    async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
         if request.uri().path() != "/mcp" {
             return plain(StatusCode::NOT_FOUND, "the server is at /mcp\n");
         }
@@ -326,7 +326,8 @@ mod tests {
         let (let_in, mut seen) = tokio::sync::mpsc::unbounded_channel();
         let accept = move || {
             failures -= 1;
-            let (fails, let_in) = (failures >= 0, let_in.clone());
+            let fails = failures >= 0;
+            let let_in = let_in.clone();
             async move {
                 if fails {
                     return Err(io::Error::from_raw_os_error(24));

@@ -22,7 +22,8 @@ pub(super) fn page(
     host: &ServerHost,
     after: Option<&str>,
 ) -> Result<ListPromptsResult, PrimaryError> {
-    let (rye, caller) = (host.rye()?, host.caller());
+    let rye = host.rye()?;
+    let caller = host.caller();
     let survey = rye.library().survey(ItemKind::Directive);
     let ids = survey.items.into_iter().map(|listed| listed.id);
     let mut ids = ids
@@ -40,13 +41,14 @@ pub(super) fn page(
 
 /// The messages that a thread of the directive would begin with, with the outputs asked for as text: there is no call to
 /// return them with.
-pub(super) fn filled(
+pub(super) fn fill(
     host: &ServerHost,
     name: &str,
     arguments: BTreeMap<String, Value>,
 ) -> Result<GetPromptResult, PrimaryError> {
     let id: ItemId = name.parse().map_err(|error| PrimaryError::usage(format!("{error}")))?;
-    let (rye, caller) = (host.rye()?, host.caller());
+    let rye = host.rye()?;
+    let caller = host.caller();
     if !may_follow(&caller, &id) {
         caller.permit(Primary::Load, ItemKind::Directive, &id)?;
     }

@@ -38,7 +38,7 @@ pub(super) fn question(root: &ThreadId, waiting: &Waiting) -> Result<ElicitReque
         // The text to sign is not among the arguments, and the key lends more than one call.
         return Err("what is signed with the operator's key is for the operator to look at");
     }
-    let arguments = block(&shown(arguments)?);
+    let arguments = block(&show_arguments(arguments)?);
     let place = match waiting.is_below() {
         _ if thread == root => String::new(),
         true => format!(" below thread {},", code(root.as_str())),
@@ -53,8 +53,9 @@ pub(super) fn question(root: &ThreadId, waiting: &Waiting) -> Result<ElicitReque
         ApprovalReason::Configured => "",
         _ => return Err("why the call waits cannot be told to a client"),
     };
-    let (item, thread, directive) =
-        (code(item_id), code(thread.as_str()), code(waiting.directive()));
+    let item = code(item_id);
+    let thread = code(thread.as_str());
+    let directive = code(waiting.directive());
     let message = format!(
         "Rye: may {item} be called, once, in thread {thread}{place} of directive {directive}?{why} The decision is recorded \
          with the SHA-256 of the arguments, {sha256}. All that follows are the arguments, as the record has them:\n\n{arguments}"
@@ -65,9 +66,9 @@ pub(super) fn question(root: &ThreadId, waiting: &Waiting) -> Result<ElicitReque
 }
 
 /// Arguments as a person reads them, whole or not at all.
-fn shown(arguments: &Value) -> Result<String, &'static str> {
-    let text = spelled(&format!("{arguments:#}"));
-    let lines: Vec<(&str, String)> = text.lines().map(indented).collect();
+fn show_arguments(arguments: &Value) -> Result<String, &'static str> {
+    let text = escape_hidden(&format!("{arguments:#}"));
+    let lines: Vec<(&str, String)> = text.lines().map(split_indent).collect();
     let is_deep = lines.iter().any(|(indent, _)| DEEPEST < indent.len());
     let text = lines.iter().map(|(indent, rest)| format!("{indent}{rest}"));
     let text = text.collect::<Vec<_>>().join("\n");
@@ -78,7 +79,7 @@ fn shown(arguments: &Value) -> Result<String, &'static str> {
 }
 
 /// The indentation of a line of JSON, and what follows, with long runs of spaces spelled: these are in strings alone.
-fn indented(line: &str) -> (&str, String) {
+fn split_indent(line: &str) -> (&str, String) {
     let rest = line.trim_start_matches(' ');
     let (indent, _) = line.split_at(line.len() - rest.len());
     let mut shown = String::with_capacity(rest.len());
@@ -98,7 +99,7 @@ fn indented(line: &str) -> (&str, String) {
 
 /// A text as code, in whatever way a client shows texts: nothing in it ends the code.
 fn code(text: &str) -> String {
-    let text = spelled(text).replace('\n', "\\n");
+    let text = escape_hidden(text).replace('\n', "\\n");
     let ticks = "`".repeat(longest_ticks(&text) + 1);
     let space = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
     format!("{ticks}{space}{text}{space}{ticks}")
@@ -132,7 +133,7 @@ fn schema() -> ElicitationSchema {
 /// # Errors
 ///
 /// The function returns the reason if there is no decision.
-pub(super) fn decided(answer: &ElicitResult) -> Result<Decision, &'static str> {
+pub(super) fn decision_of(answer: &ElicitResult) -> Result<Decision, &'static str> {
     match answer.action {
         ElicitationAction::Accept => {}
         ElicitationAction::Decline => return Err("whoever was asked declined to decide"),
@@ -154,11 +155,11 @@ pub(super) fn decided(answer: &ElicitResult) -> Result<Decision, &'static str> {
 /// # Errors
 ///
 /// The function returns the reason if there is no decision.
-pub(super) fn decided_by(answer: Option<&Value>) -> Result<Decision, &'static str> {
+pub(super) fn decision_of_value(answer: Option<&Value>) -> Result<Decision, &'static str> {
     let answer = answer.ok_or("the client gave no answer to the question")?;
     // The protocol's library reads lists of the right values as well.
     let answer = answer.as_object().ok_or(MALFORMED)?;
-    decided(&ElicitResult::deserialize(answer).map_err(|_| MALFORMED)?)
+    decision_of(&ElicitResult::deserialize(answer).map_err(|_| MALFORMED)?)
 }
 
 const MALFORMED: &str = "the client's answer is none to the question";
@@ -166,7 +167,7 @@ const MALFORMED: &str = "the client's answer is none to the question";
 /// Escapes the characters of a JSON text that a person would not see, or would see in another place. Blanks
 /// other than spaces are escaped too, and so are characters that begin a tag or a comment where a client
 /// shows texts as HTML.
-fn spelled(text: &str) -> String {
+fn escape_hidden(text: &str) -> String {
     let mut hidden = hidden_characters(text).peekable();
     let mut shown = String::with_capacity(text.len());
     for (at, c) in text.char_indices() {

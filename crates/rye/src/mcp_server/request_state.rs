@@ -112,7 +112,7 @@ impl RequestStates {
         request: &Digest,
         now: Moment,
     ) -> Result<Opened, StateError> {
-        let state = self.verified(state).ok_or(StateError::Forged)?;
+        let state = self.verify(state).ok_or(StateError::Forged)?;
         if state.request != request.to_string() {
             return Err(StateError::OtherRequest);
         }
@@ -128,7 +128,7 @@ impl RequestStates {
         Ok(Opened { thread, call: state.call })
     }
 
-    fn verified(&self, state: &str) -> Option<State> {
+    fn verify(&self, state: &str) -> Option<State> {
         let key = self.key.get().filter(|_| state.len() <= MOST_BYTES)?;
         let state: Value = serde_json::from_str(state).ok()?;
         verify_json(&state, &[key.public()]).ok()?;

@@ -9,17 +9,17 @@ use crate::session::{Stands, waits_for};
 
 /// A value that answers.
 pub(super) fn answer(value: Value) -> CallToolResult {
-    told(value, ToolStatus::Ok)
+    tool_result(value, ToolStatus::Ok)
 }
 
 /// Returns the answer with the result of an execution.
-pub(super) fn executed(executed: &Executed) -> CallToolResult {
-    told(executed.to_json(), executed.status)
+pub(super) fn execution_result(executed: &Executed) -> CallToolResult {
+    tool_result(executed.to_json(), executed.status)
 }
 
 /// Adds to a result that the client has not decided on the waiting call, with the reason and the operator's
 /// commands.
-pub(super) fn undecided(
+pub(super) fn with_reason(
     result: CallToolResult,
     root: &ThreadId,
     request: &ApprovalRequest,
@@ -36,7 +36,11 @@ pub(super) fn undecided(
 
 /// Returns the present state of a thread that has waited. It is the given result, unless the thread has
 /// changed since.
-pub(super) fn stood(root: &ThreadId, now: &Stands, result: CallToolResult) -> CallToolResult {
+pub(super) fn present_state(
+    root: &ThreadId,
+    now: &Stands,
+    result: CallToolResult,
+) -> CallToolResult {
     let waits = now.asked.as_ref().map(waits_for);
     let then = result.structured_content.as_ref().and_then(|told| told.get("waits_for"));
     if now.state == ThreadState::Suspended && waits.is_some() && waits.as_ref() == then {
@@ -58,7 +62,7 @@ pub(super) fn stood(root: &ThreadId, now: &Stands, result: CallToolResult) -> Ca
 
 /// A failure that the client's model can read. It is text alone: there are clients that hold every structured result
 /// against the output schema, failures too.
-pub(super) fn failed(error: &PrimaryError) -> CallToolResult {
+pub(super) fn error_result(error: &PrimaryError) -> CallToolResult {
     refusal(&error.to_json())
 }
 
@@ -75,13 +79,13 @@ pub(super) fn misfit(problems: &[String]) -> CallToolResult {
 }
 
 /// A failure of the server itself, of which nothing is told but that it happened.
-pub(super) fn broken() -> CallToolResult {
+pub(super) fn broken_result() -> CallToolResult {
     let causes = ["the operation ended without an answer, which is a fault of this server"];
     refusal(&json!({ "error": { "class": "failed", "causes": causes } }))
 }
 
 /// Structured results are objects; anything else is text alone.
-pub(super) fn told(value: Value, status: ToolStatus) -> CallToolResult {
+pub(super) fn tool_result(value: Value, status: ToolStatus) -> CallToolResult {
     let is_ok = status == ToolStatus::Ok;
     match value {
         value @ Value::Object(_) if is_ok => CallToolResult::structured(value),

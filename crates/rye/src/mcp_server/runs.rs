@@ -15,7 +15,7 @@ use tokio::sync::{mpsc, watch};
 
 use super::host::{Approvals, ServerHost};
 use super::progress::Lines;
-use super::results::{answer, broken, failed, told};
+use super::results::{answer, broken_result, error_result, tool_result};
 use crate::primary::{ExecuteRequest, PrimaryError};
 use crate::session::{Host, ReopenError, RunReport, RunRequest, Waiting};
 
@@ -87,8 +87,9 @@ impl Runs {
     ) -> Result<Started, PrimaryError> {
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         refuse_more(&threads)?;
-        let (thread, directive) = ((host.new_thread)(&request.id), request.id.clone());
-        Ok(launched(&mut threads, host, thread, directive, Work::Begin(request)))
+        let thread = (host.new_thread)(&request.id);
+        let directive = request.id.clone();
+        Ok(launch(&mut threads, host, thread, directive, Work::Begin(request)))
     }
 
     /// Records a decision on the call that a thread waits with, and goes on.
@@ -109,7 +110,7 @@ impl Runs {
         };
         refuse_more(&threads)?;
         let work = Work::GoOn(Box::new(settled));
-        Ok(launched(&mut threads, host, running.thread, running.directive, work))
+        Ok(launch(&mut threads, host, running.thread, running.directive, work))
     }
 
     /// Ends a thread if it waits with a call; what comes of that is what came of the thread from then on.
@@ -119,7 +120,7 @@ impl Runs {
         if let Some(running) = waits {
             // // No client hears of the result, because the thread is over at once.
             let (_running, _lines) =
-                launched(&mut threads, host, running.thread, running.directive, Work::End);
+                launch(&mut threads, host, running.thread, running.directive, Work::End);
         }
     }
 
@@ -137,7 +138,7 @@ impl Runs {
     /// Stops every thread so that the operator can go on with it, and waits until each has recorded where it stands.
     pub(super) async fn stop(&self) {
         loop {
-            let running = self.interrupted();
+            let running = self.interrupt_all();
             // One that was about to begin may have begun since.
             if running.is_empty() {
                 return;
@@ -149,7 +150,7 @@ impl Runs {
     }
 
     /// Interrupts all threads, none of which begins or goes on meanwhile, and gives those that run.
-    fn interrupted(&self) -> Vec<Running> {
+    fn interrupt_all(&self) -> Vec<Running> {
         let threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         threads.values().for_each(|it| it.cancel.interrupt());
         threads.values().filter(|it| it.ended.borrow().is_none()).cloned().collect()
@@ -165,7 +166,7 @@ fn refuse_more(threads: &BTreeMap<ThreadId, Running>) -> Result<(), PrimaryError
     }
 }
 
-fn launched(
+fn launch(
     threads: &mut BTreeMap<ThreadId, Running>,
     host: &Arc<ServerHost>,
     thread: ThreadId,
@@ -182,9 +183,9 @@ fn launched(
     // Preparing a thread reads files, so it gets a thread of the system's; one that panics still has an end.
     tokio::spawn(async move {
         let runtime = Handle::current();
-        let driven = move || runtime.block_on(driven(&host, work, thread, &cancel, lines));
+        let driven = move || runtime.block_on(drive(&host, work, thread, &cancel, lines));
         let ended = tokio::task::spawn_blocking(driven).await;
-        end.send_replace(Some(ended.unwrap_or_else(|_| Ended::broken())));
+        end.send_replace(Some(ended.unwrap_or_else(|_| Ended::of_panic())));
     });
     (running, received)
 }
@@ -212,7 +213,7 @@ impl Running {
     /// Waits for the end, and gives what came of it.
     pub(super) async fn end(&mut self) -> Ended {
         let ended = self.ended.wait_for(Option::is_some).await;
-        ended.ok().and_then(|it| it.clone()).unwrap_or_else(Ended::broken)
+        ended.ok().and_then(|it| it.clone()).unwrap_or_else(Ended::of_panic)
     }
 
     pub(super) fn waits(&self) -> bool {
@@ -244,21 +245,22 @@ impl Ended {
         Self::new(result, false, None)
     }
 
-    fn broken() -> Self {
-        Self::over(broken())
+    fn of_panic() -> Self {
+        Self::over(broken_result())
     }
 }
 
-async fn driven(
+async fn drive(
     host: &ServerHost,
     work: Work,
     thread: ThreadId,
     cancel: &Cancel,
     lines: mpsc::Sender<String>,
 ) -> Ended {
-    let (is_begun, is_decision) = (!matches!(work, Work::Begin(_)), matches!(work, Work::GoOn(_)));
+    let is_begun = !matches!(work, Work::Begin(_));
+    let is_decision = matches!(work, Work::GoOn(_));
     let mut is_decided = false;
-    match done(host, work, thread.clone(), cancel, lines, &mut is_decided).await {
+    match perform(host, work, thread.clone(), cancel, lines, &mut is_decided).await {
         Ok(ended) => ended,
         Err(error) => {
             let mut value = error.to_json();
@@ -283,7 +285,7 @@ async fn driven(
     }
 }
 
-async fn done(
+async fn perform(
     host: &ServerHost,
     work: Work,
     thread: ThreadId,
@@ -291,7 +293,8 @@ async fn done(
     lines: mpsc::Sender<String>,
     is_decided: &mut bool,
 ) -> Result<Ended, PrimaryError> {
-    let (rye, signing_key) = (host.rye()?, host.key()?);
+    let rye = host.rye()?;
+    let signing_key = host.key()?;
     let observer = Lines(lines);
     let around = Host {
         clock: &*host.clock,
@@ -325,17 +328,17 @@ async fn done(
     let asked = report.outcome.asked.as_ref();
     let asks = asked.filter(|_| host.approvals != Approvals::Operator);
     let asks = asks.and_then(|request| rye.waiting(request));
-    Ok(Ended::new(reported(&report), asked.is_some(), asks))
+    Ok(Ended::new(report_result(&report), asked.is_some(), asks))
 }
 
 /// Returns the output of `rye run --json --quiet`. A failed end is an error for the client.
-fn reported(report: &RunReport) -> CallToolResult {
+fn report_result(report: &RunReport) -> CallToolResult {
     use rye_thread::ToolStatus::{Error, Ok};
     let status = if report.outcome.failure.is_some() { Error } else { Ok };
-    told(report.to_json(), status)
+    tool_result(report.to_json(), status)
 }
 
 /// An error as the answer to a call.
 pub(super) fn or_failed(result: Result<CallToolResult, PrimaryError>) -> CallToolResult {
-    result.unwrap_or_else(|error| failed(&error))
+    result.unwrap_or_else(|error| error_result(&error))
 }

@@ -196,7 +196,8 @@ impl Offered {
         let problems = self.validator.iter_errors(arguments).take(20);
         problems
             .map(|error| {
-                let (path, message) = (error.instance_path().to_string(), error.to_string());
+                let path = error.instance_path().to_string();
+                let message = error.to_string();
                 let message: String = message.chars().take(300).collect();
                 if path.is_empty() { message } else { format!("at `{path}`: {message}") }
             })
@@ -205,7 +206,7 @@ impl Offered {
 }
 
 /// Every tool that the grant leaves anything to do with, sorted by name.
-pub(super) fn offered(caller: &Caller) -> Vec<Offered> {
+pub(super) fn offered_tools(caller: &Caller) -> Vec<Offered> {
     let operations = Operation::all().filter(|it| it.is_offered(caller));
     operations.map(Offered::new).collect()
 }

@@ -228,7 +228,7 @@ fn copy(rye: &Rye, item: &Item<String>, destination: Destination) -> Result<Path
     if let Some(path) = twins.into_iter().find(|path| path.symlink_metadata().is_ok()) {
         return Err(CopyError::Exists { path });
     }
-    written(&path, &item.source).map(|()| path)
+    write_copy(&path, &item.source).map(|()| path)
 }
 
 /// Returns `true` if the file has this text and lies in the space itself.
@@ -238,7 +238,7 @@ fn is_copy(path: &Path, text: &str) -> bool {
     is_there && crate::signing::text(path).is_ok_and(|there| there == text)
 }
 
-fn written(path: &Path, text: &str) -> Result<(), CopyError> {
+fn write_copy(path: &Path, text: &str) -> Result<(), CopyError> {
     let failed = |source: io::Error| CopyError::Io { path: path.to_owned(), source };
     let folder = path.parent().unwrap_or(Path::new("."));
     // Before a folder is made as well: none is made where a link leads.

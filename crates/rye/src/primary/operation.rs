@@ -158,7 +158,7 @@ impl Asked {
             Operation::Search => {
                 let Search { query, item_type, scope, tags, limit } = read(arguments)?;
                 let kind = one_kind(item_type, scope)?;
-                let query = searched(&query, kind.as_deref(), limit)?;
+                let query = search_query(&query, kind.as_deref(), limit)?;
                 let query = tags.iter().fold(query, |query, tag| query.with_tag(tag));
                 Ok(Self::Read(FetchRequest::Search(query)))
             }
@@ -220,7 +220,7 @@ fn fetch(arguments: Fetch) -> Result<FetchRequest, PrimaryError> {
             Ok(FetchRequest::Load(LoadRequest::new(kind(&item_type)?, id(&item_id)?)))
         }
         (None, Some(query), limit) => {
-            searched(&query, item_type.as_deref(), limit).map(FetchRequest::Search)
+            search_query(&query, item_type.as_deref(), limit).map(FetchRequest::Search)
         }
         (Some(_), None, Some(_)) => {
             Err(PrimaryError::usage("`limit` is for searching; leave it out beside `item_id`"))
@@ -254,7 +254,7 @@ fn one_kind(
 }
 
 /// Parses the arguments of a search. Without a kind, the query keeps all the kinds of a default query.
-fn searched(
+fn search_query(
     query: &str,
     item_type: Option<&str>,
     limit: Option<usize>,

@@ -15,7 +15,8 @@ use crate::session::{Chained, PrepareError, chain_warnings, permissions, row_of}
 
 /// Returns the description that an item has of itself; `null` where its text cannot be parsed.
 pub(super) fn metadata(item: &Item<String>) -> Value {
-    let (source, extension) = (&item.source, item.location.extension());
+    let source = &item.source;
+    let extension = item.location.extension();
     match (item.kind, extension) {
         (ItemKind::Directive, _) => {
             rye_parse::directive(source).map_or(Value::Null, |it| directive_metadata(&it))

@@ -83,7 +83,9 @@ impl<'a> ToSign<'a> {
         at: Timestamp,
         judge: impl FnOnce(&str) -> Result<(), PrimaryError>,
     ) -> Result<SignedFile, PrimaryError> {
-        let (kind, id, place) = (self.request.kind, &self.request.id, &self.located.winner);
+        let kind = self.request.kind;
+        let id = &self.request.id;
+        let place = &self.located.winner;
         if let space @ (Space::System | Space::Builtin) = place.space {
             return Err(SignFileError::ReadOnly { kind, id: id.clone(), space }.into());
         }
@@ -91,7 +93,8 @@ impl<'a> ToSign<'a> {
             let found = Digest::of(text.as_bytes());
             match &self.request.sha256 {
                 Some(meant) if *meant != found => {
-                    let (id, meant) = (id.clone(), *meant);
+                    let id = id.clone();
+                    let meant = *meant;
                     Err(PrimaryError::OtherText { kind, id, meant, found })
                 }
                 _ => {

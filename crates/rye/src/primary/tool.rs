@@ -31,7 +31,7 @@ pub(super) async fn call(
     let invocation = invocation(&id, item.content.value());
     let invocation = invocation.map_err(|reason| PrimaryError::Tool { id: id.clone(), reason })?;
     drop(authority.permit(&invocation)?);
-    let offer = offered(rye, &policy, &authority, &id)?;
+    let offer = offer_for(rye, &policy, &authority, &id)?;
     let Some(output) = offer.palette.call(&authority, id.as_str(), Value::Object(parameters)).await
     else {
         let reason = offer.withheld.into_iter().next();
@@ -41,7 +41,7 @@ pub(super) async fn call(
     Ok(Executed { content: output.content, status: output.status })
 }
 
-fn offered(
+fn offer_for(
     rye: &Rye,
     policy: &[Layer],
     authority: &Authority,
@@ -50,7 +50,9 @@ fn offered(
     let project = rye.library.spaces().project().ok_or(PrepareError::NoProject)?;
     let root = Root::open(project).map_err(PrepareError::Project)?;
     let approval = rye.library.config(APPROVAL_FILE)?;
-    let (programs, reach, asked) = (programs(rye)?, reach(rye)?, asked(approval.as_ref())?);
+    let programs = programs(rye)?;
+    let reach = reach(rye)?;
+    let asked = asked(approval.as_ref())?;
     let offer = offer(&Offering {
         library: &rye.library,
         policy,

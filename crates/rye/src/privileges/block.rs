@@ -20,10 +20,10 @@ pub(super) fn block(grant: &Grant, acknowledged: &[Acknowledgement]) -> String {
 }
 
 fn acknowledgement(known: &Acknowledgement) -> String {
-    format!("  <acknowledge risk=\"{}\">{}</acknowledge>", known.risk(), escaped(known.reason()))
+    format!("  <acknowledge risk=\"{}\">{}</acknowledge>", known.risk(), escape(known.reason()))
 }
 
-fn escaped(text: &str) -> String {
+fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 

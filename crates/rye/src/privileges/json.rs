@@ -14,7 +14,7 @@ impl Privileges {
             "declared_by": self.declared_by.as_ref().map(ToString::to_string),
             "refusal": self.refusal,
             "layers": self.layers.iter().map(layer).collect::<Value>(),
-            "uses": self.uses.iter().map(|(pattern, kept)| self.kept(pattern, kept)).collect::<Value>(),
+            "uses": self.uses.iter().map(|(pattern, kept)| self.use_row(pattern, kept)).collect::<Value>(),
             "needs": self.needs.iter().map(|need| self.need(need)).collect::<Value>(),
             "unjudged": self.unjudged,
         })
@@ -33,13 +33,13 @@ impl Privileges {
             "patterns": patterns(tightened.grant.patterns()),
             "acknowledged": names(&tightened.acknowledged),
             "needless_acknowledgements": names(&tightened.needless),
-            "uses": self.uses.iter().map(|(pattern, kept)| self.kept(pattern, kept)).collect::<Value>(),
+            "uses": self.uses.iter().map(|(pattern, kept)| self.use_row(pattern, kept)).collect::<Value>(),
             "needs": self.needs.iter().map(|need| self.need(need)).collect::<Value>(),
             "unjudged": self.unjudged,
         })
     }
 
-    fn kept(&self, pattern: &Pattern, kept: &Use) -> Value {
+    fn use_row(&self, pattern: &Pattern, kept: &Use) -> Value {
         let included = self.redundant.iter().find(|(inner, _)| inner == pattern);
         let (word, parts) = match kept {
             // Without needs, nothing is known of any use.

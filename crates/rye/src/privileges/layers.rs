@@ -40,7 +40,7 @@ pub(super) fn privileges(
         uses: uses_as_written(&chain.grant()?, &needs),
         redundant: declared.redundant(),
         refusal: plan.refusal().err().map(|error| with_causes(&error)),
-        acknowledged: acknowledged(&plan),
+        acknowledged: acknowledgements(&plan),
         authority: plan.authority.clone(),
         findings_of: FindingsOf(table),
         invocations: plan.offer.invocations.clone(),
@@ -57,7 +57,7 @@ fn table(rye: &Rye) -> Result<RiskTable, PrepareError> {
 }
 
 /// Those that the plan accepted, or there would be none.
-fn acknowledged(plan: &Plan) -> Vec<Acknowledgement> {
+fn acknowledgements(plan: &Plan) -> Vec<Acknowledgement> {
     let declaring = plan.composed.chain.declaring();
     let permissions = declaring.and_then(|link| link.content.value().permissions.as_ref());
     let blocks = permissions.iter().flat_map(|block| &block.value.acknowledged);
@@ -95,7 +95,8 @@ fn of_layer(layer: &Layer, plan: &Plan, table: &RiskTable, declared: &Grant) -> 
 /// The items of the plan that the key signed, each once, in the order in which they bring their layers in.
 fn signed_by(key: &str, plan: &Plan) -> Vec<String> {
     let is_signed = |provenance: &Provenance| matches!(provenance, Provenance::Signed(signature) if signature.key_id().to_string() == key);
-    let (chain, knowledge) = (&plan.composed.chain, &plan.composed.knowledge);
+    let chain = &plan.composed.chain;
+    let knowledge = &plan.composed.knowledge;
     let links = chain.root_first().filter(|link| is_signed(link.content.provenance()));
     let links = links.map(|link| format!("{} `{}`", link.kind, link.id));
     let hook = chain.extended_by().filter(|hook| is_signed(&hook.provenance));

@@ -175,15 +175,16 @@ fn of_search(action: &Action) -> Result<Vec<Pattern>, String> {
 
 /// A text with `*` in the place of each placeholder.
 fn with_stars(text: &str) -> String {
-    replaced(text, "*")
+    replace_placeholders(text, "*")
 }
 
 fn without_placeholders(text: &str) -> String {
-    replaced(text, "")
+    replace_placeholders(text, "")
 }
 
-fn replaced(text: &str, with: &str) -> String {
-    let (mut result, mut end) = (String::new(), 0);
+fn replace_placeholders(text: &str, with: &str) -> String {
+    let mut result = String::new();
+    let mut end = 0;
     for found in placeholders(text) {
         result.push_str(text.get(end..found.span.start).unwrap_or_default());
         result.push_str(with);
@@ -200,8 +201,8 @@ pub(super) fn of_thread(reading: &ThreadReading, needs: &mut Needs) {
     // Calls that follow each other may be begun before the first of them is answered.
     let mut called: Vec<Called> = Vec::new();
     for record in &reading.transcript.records {
-        called.extend(begun(record));
-        if let Some(denied) = denied(record)
+        called.extend(begun_call(record));
+        if let Some(denied) = denied_call(record)
             && let Some(place) = called.iter().rposition(|call| *call == denied)
         {
             called.remove(place);
@@ -226,13 +227,13 @@ impl Called {
 }
 
 /// The call that a record begins.
-fn begun(record: &Record) -> Option<Called> {
+fn begun_call(record: &Record) -> Option<Called> {
     let payload = (record.event == "tool_call_start").then(|| payload(record))?;
     Called::of(&payload, payload.pointer("/target/capability")?)
 }
 
 /// The call that, says a record, the authority denied; a tool that refuses by itself was permitted and called.
-fn denied(record: &Record) -> Option<Called> {
+fn denied_call(record: &Record) -> Option<Called> {
     let payload = (record.event == "tool_call_result").then(|| payload(record))?;
     let refusal = payload.get("refusal").filter(|refusal| refusal["pattern"].is_string())?;
     Called::of(&payload, &refusal["capability"])

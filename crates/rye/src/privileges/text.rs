@@ -46,27 +46,27 @@ impl Privileges {
         let used = match self.uses.iter().find(|(pattern, _)| *pattern == row.pattern) {
             _ if row.returns_outputs => "because outputs are declared".to_owned(),
             Some((pattern, kept)) if is_directive && !self.needs.is_empty() => {
-                self.used(pattern, kept)
+                self.use_text(pattern, kept)
             }
-            None if is_directive && !self.needs.is_empty() => self.matched(&row.pattern),
+            None if is_directive && !self.needs.is_empty() => self.match_text(&row.pattern),
             _ => String::new(),
         };
         let risk = row.classification.risk.to_string();
-        [row.pattern.to_string(), risk, consequence(row).to_owned(), used, said(row)]
+        [row.pattern.to_string(), risk, consequence(row).to_owned(), used, risk_source(row)]
     }
 
-    fn used(&self, pattern: &Pattern, kept: &Use) -> String {
+    fn use_text(&self, pattern: &Pattern, kept: &Use) -> String {
         match kept {
             Use::Used => format!("used by {}", self.users(std::slice::from_ref(pattern))),
             Use::Narrower(parts) => {
-                format!("too wide: {} would do, for {}", listed(parts), self.users(parts))
+                format!("too wide: {} would do, for {}", list_patterns(parts), self.users(parts))
             }
             Use::Unused => "unused".to_owned(),
         }
     }
 
     /// The wildcard that a tool is granted by, because it matches an alias of it.
-    fn matched(&self, tool: &Pattern) -> String {
+    fn match_text(&self, tool: &Pattern) -> String {
         let means = |pattern: &Pattern| canonical(pattern.clone()).contains(tool);
         let wildcard = self.uses.iter().find(|(pattern, _)| means(pattern));
         wildcard.map_or_else(String::new, |(pattern, _)| format!("`{pattern}` matches its alias"))
@@ -110,7 +110,12 @@ impl Privileges {
             .unjudged
             .iter()
             .map(|reason| format!("{reason}, so that it cannot be judged by its steps"));
-        refusal.chain(redundant).chain(self.unused()).chain(denied).chain(unjudged).collect()
+        refusal
+            .chain(redundant)
+            .chain(self.unused_remarks())
+            .chain(denied)
+            .chain(unjudged)
+            .collect()
     }
 
     /// Returns the [`denied_needs`](Self::denied_needs), each as a sentence that names the source of the
@@ -124,7 +129,7 @@ impl Privileges {
         self.denied_needs().map(denial).collect()
     }
 
-    fn unused(&self) -> Vec<String> {
+    fn unused_remarks(&self) -> Vec<String> {
         if self.needs.is_empty() {
             return match self.declared.is_empty() {
                 true => Vec::new(),
@@ -158,7 +163,7 @@ fn title(layer: &LayerPrivileges) -> String {
 }
 
 /// Why it has its risk, and why that was accepted.
-fn said(row: &PatternPrivileges) -> String {
+fn risk_source(row: &PatternPrivileges) -> String {
     let classification: &Classification = &row.classification;
     let by = match (&classification.by, &classification.description) {
         (Some(by), Some(description)) => format!("by `{by}`: {description}"),
@@ -181,7 +186,7 @@ fn consequence(row: &PatternPrivileges) -> &'static str {
     }
 }
 
-fn listed(patterns: &[Pattern]) -> String {
+fn list_patterns(patterns: &[Pattern]) -> String {
     let quoted: Vec<String> = patterns.iter().map(|pattern| format!("`{pattern}`")).collect();
     quoted.join(", ")
 }

@@ -59,7 +59,7 @@ impl Privileges {
     /// # Errors
     ///
     /// When neither a step nor a thread says anything.
-    pub fn tightened(&self) -> Result<Tightened, NothingToJudge> {
+    pub fn tighten(&self) -> Result<Tightened, NothingToJudge> {
         if self.needs.is_empty() {
             return Err(NothingToJudge { id: self.id.clone() });
         }
@@ -183,12 +183,12 @@ fn givers(declared: &Grant, need: &Pattern) -> Vec<Giver> {
         .map(|pattern| (pattern.clone(), parts(pattern, need)))
         .filter(|(_, parts)| !parts.is_empty())
         .collect();
-    givers.sort_by_key(|(pattern, _)| std::cmp::Reverse(covered(pattern, declared)));
+    givers.sort_by_key(|(pattern, _)| std::cmp::Reverse(count_covered(pattern, declared)));
     without_wide(givers)
 }
 
 /// Counts the patterns of `grant` that the pattern covers.
-fn covered(pattern: &Pattern, grant: &Grant) -> usize {
+fn count_covered(pattern: &Pattern, grant: &Grant) -> usize {
     grant.patterns().iter().filter(|other| pattern.covers(other).is_ok()).count()
 }
 

@@ -72,7 +72,7 @@ impl Walk {
         let failed = |source| PolicyError::Unreadable { path: name.to_owned(), source };
         for entry in fs::read_dir(path).map_err(failed)? {
             let entry = entry.map_err(failed)?;
-            let name = format!("{name}/{}", spelled(&entry.file_name()));
+            let name = format!("{name}/{}", escape_name(&entry.file_name()));
             self.add(&entry.path(), name, depth + 1)?;
         }
         Ok(())
@@ -88,6 +88,6 @@ impl Walk {
 }
 
 /// The name as text; one that is no UTF-8 with its bytes spelled out, so that no two names are one.
-fn spelled(name: &OsStr) -> String {
+fn escape_name(name: &OsStr) -> String {
     name.to_str().map_or_else(|| format!("{name:?}"), str::to_owned)
 }

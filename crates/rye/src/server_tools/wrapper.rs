@@ -1,4 +1,4 @@
-//! Manifests that wrap the tools of a server, for a person to read and sign.
+//! Manifests that wrap the tools of a server, for the operator to read and sign.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -79,12 +79,12 @@ impl ServerTools {
         let mut text = String::from(HEADER);
         let mut line = |key: &str, value: &str| {
             // Writing to a string cannot fail.
-            let _written = writeln!(text, "{key}: {}", quoted(value));
+            let _written = writeln!(text, "{key}: {}", quote(value));
         };
         line("description", &description);
         text.push_str("executor: mcp\n");
         let mut line = |key: &str, value: &str| {
-            let _written = writeln!(text, "{key}: {}", quoted(value));
+            let _written = writeln!(text, "{key}: {}", quote(value));
         };
         line("server", &self.server);
         line("tool", name);
@@ -153,23 +153,23 @@ fn block(value: &Value, depth: usize, text: &mut String) {
 }
 
 fn flow(value: &Value, text: &mut String) {
-    let _written = write!(text, " {}", spelled(&value.to_string()));
+    let _written = write!(text, " {}", escape_hidden(&value.to_string()));
 }
 
 fn quoted_key(key: &str) -> String {
     let is_plain = key.starts_with(|c: char| c.is_ascii_lowercase())
         && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
         && !["true", "false", "null", "yes", "no", "on", "off", "y", "n"].contains(&key);
-    if is_plain { key.to_owned() } else { quoted(key) }
+    if is_plain { key.to_owned() } else { quote(key) }
 }
 
 /// A double-quoted scalar, which in YAML and in JSON is the same.
-fn quoted(text: &str) -> String {
-    spelled(&Value::from(text).to_string())
+fn quote(text: &str) -> String {
+    escape_hidden(&Value::from(text).to_string())
 }
 
 /// JSON in which nothing is hidden; within its strings alone can be something that is.
-fn spelled(json: &str) -> String {
+fn escape_hidden(json: &str) -> String {
     let mut hidden = hidden_characters(json).peekable();
     let mut shown = String::with_capacity(json.len());
     for (at, c) in json.char_indices() {

@@ -158,7 +158,7 @@ pub(crate) fn sign_file_anew(
     check_own_place(path)?;
     let old = text(path)?;
     judge(&old)?;
-    written(path, &old, key, at)
+    write_signed(path, &old, key, at)
 }
 
 /// Signs the file at `path`, unless `judge` refuses the text that would be signed. A file that is signed already as it would be
@@ -173,8 +173,8 @@ pub(crate) fn sign_judged_file<E: From<SignFileError>>(
     let old = text(path)?;
     judge(&old)?;
     match standing(path, &old, key, at)? {
-        Some(stated) => Ok(told(SigningStatus::Unchanged, path, &old, key, stated)),
-        None => Ok(written(path, &old, key, at)?),
+        Some(stated) => Ok(signed_file(SigningStatus::Unchanged, path, &old, key, stated)),
+        None => Ok(write_signed(path, &old, key, at)?),
     }
 }
 
@@ -191,8 +191,8 @@ pub(crate) fn preview_file(
     let old = text(path)?;
     judge(&old)?;
     match standing(path, &old, key, at)?.filter(|_| !is_anew) {
-        Some(stated) => Ok(told(SigningStatus::Unchanged, path, &old, key, stated)),
-        None => Ok(prepared(path, &old, key, at)?.1),
+        Some(stated) => Ok(signed_file(SigningStatus::Unchanged, path, &old, key, stated)),
+        None => Ok(prepare(path, &old, key, at)?.1),
     }
 }
 
@@ -204,37 +204,37 @@ fn standing(
     key: &SigningKey,
     at: Timestamp,
 ) -> Result<Option<Timestamp>, SignFileError> {
-    let stated = located(path, text).map(|line| line.stated_time());
+    let stated = locate(path, text).map(|line| line.stated_time());
     let Some(stated) = stated.filter(|stated| *stated <= at) else { return Ok(None) };
     Ok((signed(path, text, key, stated)? == text).then_some(stated))
 }
 
-fn written(
+fn write_signed(
     path: &Path,
     old: &str,
     key: &SigningKey,
     at: Timestamp,
 ) -> Result<SignedFile, SignFileError> {
-    let (new, file) = prepared(path, old, key, at)?;
+    let (new, file) = prepare(path, old, key, at)?;
     replace_file(path, old, &new)?;
     Ok(file)
 }
 
 /// The text with its new signature, and what is told of it.
-fn prepared(
+fn prepare(
     path: &Path,
     old: &str,
     key: &SigningKey,
     at: Timestamp,
 ) -> Result<(String, SignedFile), SignFileError> {
     let new = signed(path, old, key, at)?;
-    let replaced = located(path, old).map(|line| line.key_id().clone());
+    let replaced = locate(path, old).map(|line| line.key_id().clone());
     let replaced = replaced.filter(|before| !key.public().is_named(before));
-    let file = SignedFile { replaced, ..told(SigningStatus::Signed, path, &new, key, at) };
+    let file = SignedFile { replaced, ..signed_file(SigningStatus::Signed, path, &new, key, at) };
     Ok((new, file))
 }
 
-fn told(
+fn signed_file(
     status: SigningStatus,
     path: &Path,
     text: &str,
@@ -322,7 +322,7 @@ fn without_path(error: io::Error) -> io::Error {
 }
 
 /// The signature line, if there is one that can be read.
-fn located<'a>(path: &Path, text: &'a str) -> Option<Unverified<'a>> {
+fn locate<'a>(path: &Path, text: &'a str) -> Option<Unverified<'a>> {
     let style = CommentStyle::of_extension(path.extension()?.to_str()?)?;
     Unverified::locate(text, style).ok()
 }

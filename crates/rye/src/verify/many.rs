@@ -19,14 +19,14 @@ impl Rye {
     fn verify_file(&self, path: &Path) -> Verification {
         match read_plain(path, LONGEST_FILE).map(String::from_utf8) {
             Ok(Ok(text)) => self.verify(path, &text),
-            Ok(Err(_)) => refused(path, VerifyError::NotText),
-            Err(error) => refused(path, VerifyError::Unreadable(error)),
+            Ok(Err(_)) => refusal(path, VerifyError::NotText),
+            Err(error) => refusal(path, VerifyError::Unreadable(error)),
         }
     }
 }
 
 /// Returns the result for a file that cannot be read.
-fn refused(path: &Path, error: VerifyError) -> Verification {
+fn refusal(path: &Path, error: VerifyError) -> Verification {
     let (kind, id) =
         place(path).map_or_else(|| (kind_of(path, ""), None), |(kind, id)| (kind, Some(id)));
     Verification { path: path.to_owned(), subject: Subject::Item(kind), id, result: Err(error) }

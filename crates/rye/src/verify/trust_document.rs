@@ -67,7 +67,8 @@ struct Place {
 
 impl Place {
     fn of(path: &Path) -> Option<Self> {
-        let (file, folder) = (path.canonicalize().ok()?, path.parent()?.canonicalize().ok()?);
+        let file = path.canonicalize().ok()?;
+        let folder = path.parent()?.canonicalize().ok()?;
         Some(Self { file, folder })
     }
 

@@ -4,7 +4,7 @@ use super::*;
 
 #[track_caller]
 fn check(arguments: &Value, expected: Result<&str, &str>) {
-    assert_eq!(shown(arguments).as_deref().map_err(|why| *why), expected);
+    assert_eq!(show_arguments(arguments).as_deref().map_err(|why| *why), expected);
 }
 
 #[test]
@@ -27,7 +27,7 @@ fn arguments_are_shown_with_nothing_hidden() {
     ] {
         check(&json!(given), Ok(expected));
         // // It is JSON of the same value, so that the client approves of no other one.
-        let read: String = serde_json::from_str(&shown(&json!(given)).unwrap()).unwrap();
+        let read: String = serde_json::from_str(&show_arguments(&json!(given)).unwrap()).unwrap();
         assert_eq!(read, given);
         check(&json!({ given: 1 }), Ok(&format!("{{\n  {expected}: 1\n}}")));
     }
@@ -41,10 +41,10 @@ fn arguments_are_shown_whole_or_not_at_all() {
     check(&json!(format!("{most}x")), long);
     check(&json!(format!("echo{}; touch evil", " ".repeat(3_000))), long);
     let list = |rows: usize| json!(vec![1; rows]);
-    assert!(shown(&list(58)).is_ok());
+    assert!(show_arguments(&list(58)).is_ok());
     check(&list(59), long);
     let nested = |depth| (0..depth).fold(json!(1), |inner, _| json!([inner]));
-    assert!(shown(&nested(20)).is_ok());
+    assert!(show_arguments(&nested(20)).is_ok());
     check(&nested(21), long);
     // // The length of the escaped text counts.
     check(&json!("\u{202e}".repeat(LONGEST_ARGUMENTS / 6 + 1)), long);

@@ -49,7 +49,8 @@ const WITHIN: Duration = Duration::from_millis(10);
 
 #[test]
 fn a_state_opens_once_and_in_time() {
-    let (states, request) = (RequestStates::default(), Digest::of(b"request"));
+    let states = RequestStates::default();
+    let request = Digest::of(b"request");
     for (at, in_time) in [(1_000_000, true), (1_000_009, true), (1_000_010, false)] {
         let at = Moment::from_unix_millis(at);
         let state = states.seal(&request, (&thread(), "call"), NOW, WITHIN).unwrap();
@@ -62,10 +63,12 @@ fn a_state_opens_once_and_in_time() {
 
 #[test]
 fn a_state_of_another_process_is_forged() {
-    let (states, other) = (RequestStates::default(), RequestStates::default());
+    let states = RequestStates::default();
+    let other = RequestStates::default();
     let request = Digest::of(b"request");
     let seal = |of: &RequestStates| of.seal(&request, (&thread(), "call"), NOW, WITHIN).unwrap();
-    let (own, foreign) = (seal(&states), seal(&other));
+    let own = seal(&states);
+    let foreign = seal(&other);
     assert_eq!(states.open(&foreign, &request, NOW), Err(StateError::Forged));
     // A record of the same shape that is signed for something else is not one either.
     let stranger = sign_json(&json!({ "purpose": "x" }), states.key().unwrap(), NOW.timestamp());
@@ -78,7 +81,8 @@ proptest! {
     /// Whatever else than the very state comes back is worth nothing, and uses nothing up.
     #[test]
     fn nothing_but_the_state_itself_opens(at in 0_usize..400, put in "[ -~]{0,2}", cut in 0_usize..3) {
-        let (states, request) = (RequestStates::default(), Digest::of(b"request"));
+        let states = RequestStates::default();
+        let request = Digest::of(b"request");
         let state = states.seal(&request, (&thread(), "call"), NOW, WITHIN).unwrap();
         let at = at % state.len();
         let end = (at + cut).min(state.len());
@@ -92,7 +96,8 @@ proptest! {
 
     #[test]
     fn what_anybody_writes_is_no_state(text in ".{0,80}") {
-        let (states, request) = (RequestStates::default(), Digest::of(b"request"));
+        let states = RequestStates::default();
+        let request = Digest::of(b"request");
         states.seal(&request, (&thread(), "call"), NOW, WITHIN).unwrap();
         prop_assert_eq!(states.open(&text, &request, NOW), Err(StateError::Forged));
     }

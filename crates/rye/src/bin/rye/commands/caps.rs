@@ -148,7 +148,7 @@ fn explain(arguments: &Of, environment: &Environment) -> Result<Exit, Failure> {
 
 fn tighten(arguments: &Of, environment: &Environment) -> Result<Exit, Failure> {
     let privileges = of(arguments, environment)?;
-    let tightened = privileges.tightened().map_err(|error| Failure::of(&error, Exit::Failed))?;
+    let tightened = privileges.tighten().map_err(|error| Failure::of(&error, Exit::Failed))?;
     if environment.json() {
         Answer::one("directives", privileges.tightened_to_json(&tightened)).print();
         return Ok(Exit::Fine);

@@ -169,7 +169,7 @@ fn read_and_salvage(path: &Path) -> Result<(Lock, Vec<LockError>), Failure> {
         return Ok((Lock::default(), Vec::new()));
     }
     let (lock, damaged) =
-        Lock::salvaged(&read_text(path)?).map_err(|error| Failure::of(&error, Exit::Failed))?;
+        Lock::salvage(&read_text(path)?).map_err(|error| Failure::of(&error, Exit::Failed))?;
     let told = damaged.iter().map(|error| format!("left out of the lock: {error}"));
     output::warnings(&told.collect::<Vec<_>>());
     Ok((lock, damaged))
