@@ -1,16 +1,27 @@
-//! The money of a thread tree, computed from its transcripts alone (SPEC 10.6).
+//! The money of a thread tree: one account, a fold over the records of its threads (SPEC 10.6).
 //!
-//! A request counts as what its answer cost, and as its whole reservation while no record ends it. A child counts as the cost in
-//! its `child_ended`; before that its whole share is taken, and its own transcript says how much of it was spent.
+//! A request counts as what its reply cost, and as its whole reservation while no record ends it. A child counts as the cost in its
+//! `child_ended`. Before that its whole share is taken, and its own records say how much of it was spent.
+//!
+//! While a process owns a tree, [`TreeAccount`] holds the account in memory, and each record changes it when it is appended. After a
+//! crash the same changes are read from the transcripts, so that nothing of the account is ever stored beside them.
+//!
+//! ```
+//! use rye_thread::{Account, Nanos, SpendLimit};
+//!
+//! let account = Account::new(SpendLimit::AtMost(Nanos::new(100)));
+//! assert_eq!(account.free(), Some(Nanos::new(100)));
+//! ```
 
+mod change;
 pub(crate) mod disk;
+mod thread;
+mod tree;
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
 
-use self::disk::{ChildEndDisk, ContinuedDisk, StepDisk, payload};
-use crate::children::Spawn;
-use crate::drive::{recorded_limits, spawned_children, spending};
+pub use self::change::ended_children;
+pub use self::tree::TreeAccount;
 use crate::transcript::Reading;
 use crate::{Nanos, SpendLimit, ThreadId, ThreadState};
 
@@ -24,6 +35,8 @@ pub struct ChildEnd {
     pub state: ThreadState,
     /// What it and all below it cost.
     pub cost: Nanos,
+    /// Whether a request of it, or of a thread below it, cost more than was reserved.
+    pub is_overrun: bool,
     /// How many records its transcript has; of a conversation that of its last thread.
     pub records: u64,
     /// The hash of these records.
@@ -31,7 +44,7 @@ pub struct ChildEnd {
 }
 
 impl ChildEnd {
-    /// The end of a child.
+    /// The end of a child that stayed within its reservations.
     #[must_use]
     pub fn new(
         child: ThreadId,
@@ -39,7 +52,7 @@ impl ChildEnd {
         cost: Nanos,
         (records, head): (u64, String),
     ) -> Self {
-        Self { child, state, cost, records, head }
+        Self { child, state, cost, is_overrun: false, records, head }
     }
 }
 
@@ -64,33 +77,39 @@ pub enum FoundTranscript<'a> {
 pub struct Account {
     /// The most that the thread may spend.
     pub cap: SpendLimit,
-    /// What was charged at the most.
+    /// What was charged at the most: settled costs, and the reservations of requests that no record ends.
     pub cost: Nanos,
-    /// What is kept back beside that for children that have not ended.
+    /// The part of `cost` that is reserved for requests that no record ends.
+    pub reserved: Nanos,
+    /// What is kept back beside `cost` for children that have not ended.
     pub held: Nanos,
-    /// Whether more was charged than reserved, which leaves nothing free.
+    /// Whether a request cost more than was reserved for it, which leaves nothing free.
     pub is_overrun: bool,
 }
 
 impl Account {
+    /// The account of a thread that has spent nothing.
+    #[must_use]
+    pub const fn new(cap: SpendLimit) -> Self {
+        let zero = Nanos::ZERO;
+        Self { cap, cost: zero, reserved: zero, held: zero, is_overrun: false }
+    }
+
     /// Computes the account of the thread from its transcript and those of its children that have no `child_ended`.
     ///
     /// # Errors
     ///
-    /// When a child without a limit has no transcript that can be relied on, so that nothing bounds its cost; or when threads
-    /// stand below themselves, or too deep.
+    /// As [`TreeAccount::from_transcripts`].
     pub fn from_transcripts<'a>(
-        thread: &'a Reading,
+        thread: &Reading,
         read: &dyn Fn(&ThreadId) -> FoundTranscript<'a>,
     ) -> Result<Self, AccountError> {
-        let limits = recorded_limits(thread);
-        let cap = limits.map_or(SpendLimit::Unlimited, |recorded| recorded.last.spend);
-        let mut fold = Fold { read, seen: BTreeSet::new() };
-        let Sum { cost, held, is_overrun } = fold.conversation(Cow::Borrowed(thread), 0)?;
-        Ok(Self { cap, cost, held, is_overrun: is_overrun || over(cap, cost) })
+        let tree = TreeAccount::from_transcripts(thread, read)?;
+        let id = thread.records.first().map(|record| &record.thread);
+        Ok(id.and_then(|id| tree.account(id)).unwrap_or(Self::new(SpendLimit::Unlimited)))
     }
 
-    /// What can still be reserved; `None` without a limit.
+    /// Returns what can still be reserved; `None` without a limit.
     #[must_use]
     pub fn free(&self) -> Option<Nanos> {
         match self.cap {
@@ -99,6 +118,15 @@ impl Account {
             SpendLimit::AtMost(cap) => {
                 Some(cap.saturating_sub(self.cost.saturating_add(self.held)))
             }
+        }
+    }
+
+    /// Returns `true` if a child can have this share.
+    pub(crate) fn covers(&self, share: SpendLimit) -> bool {
+        match (self.free(), share) {
+            (None, _) => true,
+            (Some(free), SpendLimit::AtMost(share)) => share <= free,
+            (Some(_), SpendLimit::Unlimited) => false,
         }
     }
 }
@@ -123,136 +151,9 @@ pub enum AccountError {
     },
 }
 
-/// The deepest tree that is read; limits on depth are far lower.
-const DEEPEST: usize = 64;
-
-struct Fold<'a, 'r> {
-    read: &'r dyn Fn(&ThreadId) -> FoundTranscript<'a>,
-    seen: BTreeSet<ThreadId>,
-}
-
-#[derive(Default)]
-struct Sum {
-    cost: Nanos,
-    held: Nanos,
-    is_overrun: bool,
-}
-
-impl Sum {
-    fn spend(&mut self, cost: Nanos) {
-        self.cost = self.cost.saturating_add(cost);
-    }
-
-    fn hold(&mut self, held: Nanos) {
-        self.held = self.held.saturating_add(held);
-    }
-
-    /// Adds a thread whose transcript cannot be relied on: it may have spent all that it was given.
-    fn spend_all(&mut self, thread: &ThreadId, share: SpendLimit) -> Result<(), AccountError> {
-        match share {
-            SpendLimit::AtMost(share) => self.spend(share),
-            SpendLimit::Unlimited => {
-                return Err(AccountError::Unbounded { thread: thread.clone() });
-            }
-        }
-        Ok(())
-    }
-}
-
-impl<'a> Fold<'a, '_> {
-    /// A thread and those that continue its conversation.
-    fn conversation(&mut self, first: Cow<'a, Reading>, depth: usize) -> Result<Sum, AccountError> {
-        let (mut sum, mut thread) = (Sum::default(), first);
-        loop {
-            self.thread(&thread, depth, &mut sum)?;
-            let last = thread.records.iter().rev().find(|it| it.event == "thread_continued");
-            let Some(next) = last.and_then(payload::<ContinuedDisk>) else { return Ok(sum) };
-            let (next, share) = (next.next, next.limits.into_limits().spend);
-            let Ok(next) = next.parse::<ThreadId>() else { return Ok(sum) };
-            match (self.read)(&next) {
-                FoundTranscript::Absent => return Ok(sum),
-                FoundTranscript::Unreadable => {
-                    sum.spend_all(&next, share)?;
-                    return Ok(sum);
-                }
-                FoundTranscript::Transcript(found) => thread = found,
-            }
-        }
-    }
-
-    fn thread(
-        &mut self,
-        thread: &Reading,
-        depth: usize,
-        sum: &mut Sum,
-    ) -> Result<(), AccountError> {
-        let Some(id) = thread.records.first().map(|record| &record.thread) else { return Ok(()) };
-        if DEEPEST < depth || !self.seen.insert(id.clone()) {
-            return Err(AccountError::Circle { thread: id.clone() });
-        }
-        sum.spend(spending(thread).at_most());
-        sum.is_overrun |= has_overrun(thread);
-        let ended = ended_children(thread);
-        for spawn in spawned_children(thread).unwrap_or_default() {
-            match ended.get(&spawn.child) {
-                Some(end) => {
-                    sum.spend(end.cost);
-                    sum.is_overrun |= over(spawn.limits.spend, end.cost);
-                }
-                None => self.child(&spawn, depth, sum)?,
-            }
-        }
-        Ok(())
-    }
-
-    /// A child that has no end in its parent, whose whole share is taken.
-    fn child(&mut self, spawn: &Spawn, depth: usize, sum: &mut Sum) -> Result<(), AccountError> {
-        let share = match spawn.limits.spend {
-            SpendLimit::AtMost(share) => share,
-            SpendLimit::Unlimited => Nanos::ZERO,
-        };
-        match (self.read)(&spawn.child) {
-            FoundTranscript::Absent => sum.hold(share),
-            FoundTranscript::Unreadable => sum.spend_all(&spawn.child, spawn.limits.spend)?,
-            FoundTranscript::Transcript(child) => {
-                let child = self.conversation(child, depth + 1)?;
-                sum.spend(child.cost);
-                match spawn.limits.spend {
-                    SpendLimit::AtMost(_) => sum.hold(share.saturating_sub(child.cost)),
-                    SpendLimit::Unlimited => sum.hold(child.held),
-                }
-                sum.is_overrun |= child.is_overrun || over(spawn.limits.spend, child.cost);
-            }
-        }
-        Ok(())
-    }
-}
-
-/// The ends of children that a thread has recorded.
-#[must_use]
-pub fn ended_children(thread: &Reading) -> BTreeMap<ThreadId, ChildEnd> {
-    let ended = thread.records.iter().filter(|record| record.event == "child_ended");
-    let read = |record| payload::<ChildEndDisk>(record)?.into_end().ok();
-    ended.filter_map(read).map(|end: ChildEnd| (end.child.clone(), end)).collect()
-}
-
-fn over(cap: SpendLimit, cost: Nanos) -> bool {
-    matches!(cap, SpendLimit::AtMost(cap) if cap < cost)
-}
-
-/// Whether a provider charged more for a request than was reserved for it.
-fn has_overrun(thread: &Reading) -> bool {
-    let mut reserved = Nanos::ZERO;
-    thread.records.iter().any(|record| {
-        let is_step = ["request_failed", "request_retried", "step_finish", "step_start"]
-            .contains(&record.event.as_str());
-        let Some(step) = Some(record).filter(|_| is_step).and_then(payload::<StepDisk>) else {
-            return false;
-        };
-        let is_over = step.cost_nanos.is_some_and(|cost| reserved < Nanos::new(cost));
-        reserved = step.reserved_nanos.map_or(Nanos::ZERO, Nanos::new);
-        is_over
-    })
+/// Returns `true` if the cost is beyond the limit.
+fn is_over(limit: SpendLimit, cost: Nanos) -> bool {
+    matches!(limit, SpendLimit::AtMost(limit) if limit < cost)
 }
 
 #[cfg(test)]

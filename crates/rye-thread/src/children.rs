@@ -16,8 +16,8 @@ pub const THREAD_DIRECTIVE: &str = "rye/agent/threads/thread_directive";
 /// Whoever prepares and drives the children of one thread; [`drive`](crate::drive) says when.
 ///
 /// What a child may do, spend and last is for the implementation to keep below its parent's: the authority narrowed, the
-/// limits of the [`SpawnRequest`] as caps, the money out of the parent's account
-/// ([`Ledger::open_child`](crate::budget::Ledger::open_child)).
+/// limits of the [`SpawnRequest`] as caps. The money of the child is its limit on
+/// `spend`, which the record of the parent takes from the parent's account.
 #[async_trait]
 pub trait Children: Send + Sync {
     /// Finds out everything about a child that can be known before it begins, and begins nothing.
@@ -51,12 +51,13 @@ pub trait Children: Send + Sync {
         Duration::ZERO
     }
 
-    /// The children that have ended, and whose ends are on disk and settled; each as often as this is asked.
+    /// The children that have ended, and whose ends are on disk; each as often as this is asked. The ends of children that could not
+    /// begin are among them, so that the parent has their shares back.
     fn ended(&self) -> Vec<ChildEnd> {
         Vec::new()
     }
 
-    /// Sees to it that no child of the thread runs any more, and that their money is settled.
+    /// Sees to it that no child of the thread runs any more, and that its end is on disk.
     async fn end(&self, ending: Ending) -> Ended;
 }
 

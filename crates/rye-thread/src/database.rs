@@ -1,4 +1,4 @@
-//! `registry.db`: one file for the registry and the ledger, opened one way.
+//! `registry.db`: the file of the registry, opened one way.
 
 mod look;
 
@@ -20,7 +20,7 @@ pub(crate) enum DatabaseError {
     )]
     OtherVersion { version: i64 },
     #[error(
-        "`registry.db` holds tables or triggers that this program did not make, which could change what a thread may cost; move the file away: what threads have spent is read from their records again"
+        "`registry.db` holds tables or triggers that this program did not make, which could change what is listed; move the file away: threads are found by their records"
     )]
     Foreign,
     #[error("`{}` is no plain file; remove it", .path.display())]
@@ -29,7 +29,7 @@ pub(crate) enum DatabaseError {
     Unreadable(#[source] io::Error),
     #[error(
         "reading `registry.db` takes more than {MOST_OPERATIONS} operations, as in a file that was made to have no end; move the \
-         file away: what threads have spent is read from their records again"
+         file away: threads are found by their records"
     )]
     Endless,
     #[error("the database cannot be used")]
@@ -210,7 +210,7 @@ const ATTEMPTS: usize = 100;
 const STATEMENTS: usize = 32;
 /// How long another program may hold the write lock.
 const BUSY: Duration = Duration::from_secs(10);
-const VERSION: i64 = 4;
+const VERSION: i64 = 5;
 
 fn migrate(connection: &mut Connection) -> Result<(), DatabaseError> {
     write(connection, |connection| {
@@ -219,6 +219,7 @@ fn migrate(connection: &mut Connection) -> Result<(), DatabaseError> {
                 .query_row("SELECT user_version FROM pragma_user_version", [], |row| row.get(0))?;
         match version {
             0 => connection.execute_batch(SCHEMA)?,
+            4 => connection.execute_batch(WITHOUT_ACCOUNTS)?,
             VERSION => {}
             version => return Err(DatabaseError::OtherVersion { version }),
         }
@@ -227,7 +228,7 @@ fn migrate(connection: &mut Connection) -> Result<(), DatabaseError> {
 }
 
 /// The file lies in the project, whose author may have brought it along: a trigger, or a constraint that makes SQLite
-/// pass over an update, would lift the spend limit from below.
+/// pass over an update, would change what is listed.
 fn refuse_foreign(connection: &Connection) -> Result<(), DatabaseError> {
     let ours = Connection::open_in_memory()?;
     ours.execute_batch(SCHEMA)?;
@@ -245,6 +246,14 @@ fn objects(
     rows.collect()
 }
 
+/// Version 4 held the accounts of threads beside the list.
+const WITHOUT_ACCOUNTS: &str = "
+DROP TABLE child;
+DROP TABLE reservation;
+DROP TABLE account;
+PRAGMA user_version = 5;
+";
+
 /// A change of so much as a space in it, also in what it makes, is a new version: files are held against its text.
 pub(crate) const SCHEMA: &str = "
 CREATE TABLE thread (
@@ -256,27 +265,6 @@ CREATE TABLE thread (
     updated_millis INTEGER NOT NULL,
     cost_nanos INTEGER NOT NULL
 ) STRICT;
-CREATE TABLE account (
-    thread TEXT PRIMARY KEY,
-    cap_nanos INTEGER,
-    settled_nanos INTEGER NOT NULL,
-    reserved_nanos INTEGER NOT NULL,
-    overrun_nanos INTEGER NOT NULL,
-    CHECK (cap_nanos IS NULL OR settled_nanos + reserved_nanos <= cap_nanos)
-) STRICT;
-CREATE TABLE reservation (
-    number INTEGER PRIMARY KEY AUTOINCREMENT,
-    thread TEXT NOT NULL REFERENCES account (thread),
-    amount_nanos INTEGER NOT NULL,
-    actual_nanos INTEGER
-) STRICT;
-CREATE INDEX unsettled ON reservation (thread) WHERE actual_nanos IS NULL;
-CREATE TABLE child (
-    thread TEXT PRIMARY KEY REFERENCES account (thread),
-    parent TEXT NOT NULL REFERENCES account (thread),
-    reservation INTEGER NOT NULL UNIQUE REFERENCES reservation (number)
-) STRICT;
-CREATE INDEX accounts_below ON child (parent);
 CREATE INDEX threads_below ON thread (parent);
-PRAGMA user_version = 4;
+PRAGMA user_version = 5;
 ";

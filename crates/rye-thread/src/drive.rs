@@ -12,12 +12,11 @@ mod handover;
 mod hooks;
 mod observe;
 mod output;
-mod paid;
 mod pending;
-mod purse;
 mod recording;
 mod recover;
 mod replay;
+mod reserve;
 mod resume;
 mod spawn;
 mod stop;
@@ -37,19 +36,16 @@ use self::first::refuse_unpriced;
 pub use self::handover::{Handover, handed_over};
 use self::hooks::{Due, Log};
 pub use self::observe::{Observer, OutputPiece};
-pub use self::paid::{settle_left, spending};
 pub use self::pending::{
     DecidedApproval, PendingApproval, decided_approval, decision_on, last_result, pending_approval,
     spawned_children,
 };
-use self::purse::Purse;
 pub use self::recover::ResumeError;
 use self::replay::Tape;
 pub use self::replay::{Divergence, ReplayContext, Replayed, replay};
 pub use self::resume::{Resumed, resume};
 use self::stop::Stop;
 pub use self::warnings::thread_warnings;
-use crate::budget::Ledger;
 use crate::children::Ending;
 use crate::transcript::Injected;
 use crate::{
@@ -67,9 +63,7 @@ pub struct DriveContext<'a> {
     pub palette: &'a Palette,
     /// Who allows the calls.
     pub authority: &'a Authority,
-    /// Who holds the money.
-    pub ledger: &'a dyn Ledger,
-    /// Where everything is recorded.
+    /// Where everything is recorded, and with it what is spent.
     pub journal: &'a mut Journal,
     /// What time it is.
     pub clock: &'a dyn Clock,
@@ -87,8 +81,8 @@ pub struct DriveContext<'a> {
 
 /// Runs a conversation that has not begun to its end, and leaves the record of it.
 ///
-/// Each turn: check cancellation and limits, reserve the most that the request may cost, request, record the answer,
-/// settle; then per call resolve, authorise, validate, put the intent on disk, run, record the receipt. Calls of
+/// Each turn: check cancellation and limits, reserve the most that the request may cost, request, record the answer with its
+/// cost; then per call resolve, authorise, validate, put the intent on disk, run, record the receipt. Calls of
 /// read-only tools that follow each other run in parallel, all others alone and in order. A denial is an error result
 /// that the model can read.
 ///
@@ -97,7 +91,7 @@ pub struct DriveContext<'a> {
 ///
 /// It never panics for a tool that does, and returns an [`Outcome`] whatever happens: what cannot be written stops the
 /// thread with [`FailureKind::Storage`] and does not end it, so that [`resume`](crate::resume) can go on. It needs a tokio runtime with its timer; requests and calls on their way
-/// when the time is used up are dropped. Transcript and ledger are written from the calling task, which blocks it for
+/// when the time is used up are dropped. The transcript is written from the calling task, which blocks it for
 /// as long as the disk takes.
 pub async fn drive(run: Run, context: DriveContext<'_>) -> Outcome {
     if run.turns() > 0 || context.journal.record().state != ThreadState::Created {
@@ -124,8 +118,6 @@ struct Driver<'a> {
     /// How long somebody thought about an approval.
     waited: Duration,
     progress: Progress,
-    /// What is set aside for the requests of this thread.
-    purse: Purse,
     /// How many children were begun.
     spawned: u64,
     /// The children whose ends are on record.
@@ -162,7 +154,6 @@ impl<'a> Driver<'a> {
             before,
             waited: Duration::ZERO,
             progress,
-            purse: Purse::default(),
             spawned: 0,
             ended_children: BTreeSet::new(),
             tape: None,
@@ -259,9 +250,7 @@ impl<'a> Driver<'a> {
         self.context.journal.begin(&self.info, now);
         self.record_opening(run);
         self.checkpoint();
-        refuse_unpriced(&self.info, run.limits()).map_err(Stop::Failed)?;
-        self.context.ledger.open(self.context.journal.thread(), run.limits().spend)?;
-        Ok(())
+        refuse_unpriced(&self.info, run.limits()).map_err(Stop::Failed)
     }
 
     /// Bounds what happens from now on, in this thread and in the children that it starts, by what a call added to the

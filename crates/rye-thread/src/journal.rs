@@ -17,8 +17,8 @@ use crate::record::Kept;
 use crate::transcript::markdown;
 use crate::transcript::{Event, Transcript};
 use crate::{
-    Limits, Moment, Outcome, ProviderInfo, Registry, ThreadId, ThreadRecord, ThreadState,
-    TranscriptClaim,
+    Account, ChildEnd, Limits, Moment, Outcome, ProviderInfo, Registry, ThreadId, ThreadRecord,
+    ThreadState, TranscriptClaim, TreeAccount,
 };
 
 /// The folder `<threads>/<id>/` with `transcript.jsonl`, `transcript.md` and `thread.json`, and the thread's line in
@@ -27,6 +27,8 @@ use crate::{
 pub struct Journal {
     place: Option<Place>,
     transcript: Transcript,
+    /// The account of the tree, which each record changes.
+    account: Arc<TreeAccount>,
     record: ThreadRecord,
     key: Arc<SigningKey>,
     /// Whether the next sync is followed by a `thread.json` that says that the thread is under way, and what a loss of power may
@@ -76,9 +78,23 @@ impl Journal {
 
     /// Appends an event to both transcripts, which are written with the next [`Journal::flush`] or [`Journal::sync`].
     pub(crate) fn append(&mut self, event: &Event, at: Moment) {
+        self.account.record(&self.record.thread, event);
         self.transcript.add(event, at);
         if let Some(place) = &mut self.place {
             place.readable.push(&markdown(event, at));
+        }
+    }
+
+    /// Returns the account of the thread; `None` before it began.
+    pub(crate) fn account(&self) -> Option<Account> {
+        self.account.account(&self.record.thread)
+    }
+
+    /// The end of a child, with its cost by the account of the tree where that knows the child.
+    pub(crate) fn priced(&self, end: ChildEnd) -> ChildEnd {
+        match self.account.account(&end.child) {
+            Some(Account { cost, is_overrun, .. }) => ChildEnd { cost, is_overrun, ..end },
+            None => end,
         }
     }
 

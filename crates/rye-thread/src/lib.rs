@@ -24,9 +24,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`drive`] is the shell around it, which asks a [`Provider`], calls [`Tool`]s, moves money in a
-//! [`Ledger`](budget::Ledger) and writes a [`Journal`], in the order that survives a crash: reserve, request, record,
-//! settle; authorise, validate, intent, effect, receipt.
+//! [`drive`] is the shell around it, which asks a [`Provider`], calls [`Tool`]s and writes a [`Journal`], in the order that
+//! survives a crash: reserve, request, record the reply with its cost; authorise, validate, intent, effect, receipt. The money is
+//! an [`Account`], which is computed from these records alone.
 //!
 //! # What it does not do
 //!
@@ -40,7 +40,6 @@ mod account;
 mod added;
 mod amount;
 mod approval;
-pub mod budget;
 mod cancel;
 mod children;
 mod clock;
@@ -70,7 +69,9 @@ mod tool;
 pub mod transcript;
 mod usage;
 
-pub use self::account::{Account, AccountError, ChildEnd, FoundTranscript, ended_children};
+pub use self::account::{
+    Account, AccountError, ChildEnd, FoundTranscript, TreeAccount, ended_children,
+};
 pub use self::added::{AddedItem, added_items};
 pub use self::amount::{Nanos, NanosError, Prices};
 pub use self::approval::{
@@ -89,8 +90,7 @@ pub use self::drive::{
     DecidedApproval, Divergence, DriveContext, Handover, Observer, OutputPiece, PendingApproval,
     RecordedEnd, RecordedLimits, ReplayContext, Replayed, ResumeError, Resumed, decided_approval,
     decision_on, drive, first_request, handed_over, last_result, pending_approval, recorded_end,
-    recorded_limits, recorded_root, replay, resume, settle_left, spawned_children, spending,
-    thread_warnings,
+    recorded_limits, recorded_root, replay, resume, spawned_children, thread_warnings,
 };
 pub use self::history::History;
 pub use self::hooks::{

@@ -25,7 +25,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The first limit that these amounts have reached, if any; money is counted by the ledger instead.
+    /// The first limit that these amounts have reached, if any; money is counted by the [`Account`](crate::Account).
     #[must_use]
     pub fn reached(&self, turns: u64, usage: &Usage, elapsed: Duration) -> Option<LimitHit> {
         let rows = [

@@ -111,7 +111,7 @@ pub struct Outcome {
     pub turns: u64,
     /// Tokens of all answered requests.
     pub usage: Usage,
-    /// What the ledger settled, failed requests included.
+    /// The cost of the thread with all below it, failed requests included.
     pub cost: Nanos,
     /// Why it failed, in state `Error`; in state `Running`, what could not be written, which [`resume`](crate::resume) tries again.
     pub failure: Option<Failure>,

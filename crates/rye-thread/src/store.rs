@@ -36,6 +36,7 @@ mod watch;
 
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 pub use self::local::{LocalStore, StoreOptions};
 pub use self::memory::MemoryStore;
@@ -43,17 +44,13 @@ pub use self::owner::Owner;
 pub use self::request::{Inbox, PostedRequest, ReceivedRequest, RequestedAction, ThreadRequest};
 pub use self::trees::TreeOwnership;
 pub use self::view::StoreView;
-use crate::ThreadId;
-use crate::budget::Ledger;
+use crate::{ThreadId, TreeAccount};
 
-/// The transcripts of threads, the right to append to them, and the [`Ledger`] of the threads. Another store can stand in for it.
+/// The transcripts of threads, the right to append to them, and the account of each tree. Another store can stand in for it.
 ///
 /// Every method is atomic, also against other processes that use the same store. What a new one must hold is in
 /// `store::conformance`, behind the feature of that name.
 pub trait Store: Send + Sync {
-    /// The accounts of these threads.
-    fn ledger(&self) -> &dyn Ledger;
-
     /// Takes the right to append to the transcript of `thread`, which belongs to the tree of `root`.
     ///
     /// # Errors
@@ -63,6 +60,13 @@ pub trait Store: Send + Sync {
 
     /// Gives the right back; of one that was given back before nothing is left to do.
     fn release(&self, ownership: &Ownership);
+
+    /// The account of the tree of an owned thread: one value per tree, for as long as the process owns the tree.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NotOwned`] for an ownership that was given back.
+    fn account(&self, ownership: &Ownership) -> Result<Arc<TreeAccount>, StoreError>;
 
     /// Fails unless this process may still append.
     ///

@@ -8,13 +8,13 @@ use rye_caps::Authority;
 use rye_sign::SigningKey;
 
 use crate::drive::driven_before;
-use crate::store::{LocalStore, Store as _};
+use crate::store::LocalStore;
 use crate::{
     Cancel, Clock, DriveContext, Hooks, Journal, JournalError, Outcome, Palette, Provider,
     Registry, Run, ThreadId, ThreadRecord, drive,
 };
 
-/// A folder of threads: their records and their money, and the key that signs them.
+/// A folder of threads, and the key that signs them.
 ///
 /// It puts together what [`drive`] needs for a thread that nobody watches, stops or is asked about. Whoever wants one of
 /// these makes the [`DriveContext`] instead.
@@ -77,7 +77,6 @@ impl Threads {
             provider,
             palette,
             authority,
-            ledger: self.store.ledger(),
             journal: &mut journal,
             clock,
             observer: &(),

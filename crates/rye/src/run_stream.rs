@@ -67,7 +67,14 @@ const PAYLOADS: [(&str, Members); 23] = [
     ),
     (
         "child_ended",
-        &[("thread", Text), ("state", Text), COST, ("records", Count), ("head", Sha256)],
+        &[
+            ("thread", Text),
+            ("state", Text),
+            COST,
+            ("overrun?", Flag),
+            ("records", Count),
+            ("head", Sha256),
+        ],
     ),
     (
         "context_injected",
@@ -109,8 +116,6 @@ const PAYLOADS: [(&str, Members); 23] = [
             ("wait_millis", Count),
             ("cost_nanos", Count),
             ("reserved_nanos", Count),
-            ("reservation", OrNull(&Count)),
-            ("held_nanos", Count),
         ],
     ),
     (
@@ -125,16 +130,7 @@ const PAYLOADS: [(&str, Members); 23] = [
         ],
     ),
     ("step_finish", &[("turn", Count), ("reply", A("reply")), ("cost_nanos", Count)]),
-    (
-        "step_start",
-        &[
-            ("turn", Count),
-            ("reserved_nanos", Count),
-            ("reservation", OrNull(&Count)),
-            ("held_nanos", Count),
-            ("max_output_tokens", Count),
-        ],
-    ),
+    ("step_start", &[("turn", Count), ("reserved_nanos", Count), ("max_output_tokens", Count)]),
     ("system_prompt", &[("text", Text), ("sha256", Sha256)]),
     ("thread_complete", &[TURNS, USAGE, COST, ("outputs", OrNull(&Object)), ("text", Text)]),
     (

@@ -1,6 +1,7 @@
 //! One run of a directive, wired: SPEC 10.1 from its first arrow to its last.
 
 mod above;
+mod account;
 mod approving;
 mod authority;
 mod begin;
@@ -30,7 +31,6 @@ mod request;
 mod self_starting;
 #[cfg(feature = "mcp")]
 mod servers;
-mod spent;
 mod store;
 mod told;
 mod tools;
@@ -221,7 +221,6 @@ impl Rye {
         let tree = store.own(&prepared.record.root).map_err(stored)?;
         let begun = Begun::new(prepared, &store, Arc::clone(&key))?;
         let folder = begun.folder.clone();
-        store.open_account(begun.journal.record()).map_err(stored)?;
         let tended = self.tended(&request.thread, begun, &host, (&store, &tree), key);
         let tended = Box::pin(tended).await;
         let (outcome, warnings) =
@@ -265,7 +264,7 @@ impl Rye {
         let nursery =
             Nursery::new(self, thread, host.clone(), (of_tree, store_of_tree), key, places);
         // On the heap, because the futures of a whole run are large and stand inside each other.
-        let driven = Box::pin(begun.driven(&host, &cancel, store));
+        let driven = Box::pin(begun.driven(&host, &cancel));
         let first = Box::pin(followed(host.cancel, &cancel, driven));
         let outcome = Box::pin(nursed(nursery, orders, first)).await?;
         let mut warnings = tree.warnings();

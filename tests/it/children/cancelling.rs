@@ -4,9 +4,7 @@ use std::fs;
 use std::sync::Barrier;
 
 use rye::ReopenError;
-use rye::thread::budget::Balance;
-use rye::thread::store::{LocalStore, Store as _};
-use rye::thread::{Registry, ThreadId, ThreadState};
+use rye::thread::{Account, Registry, ThreadId, ThreadState};
 use rye_tests::{Scratch, StoppedClock};
 use serde_json::json;
 
@@ -38,25 +36,26 @@ fn state(scratch: &Scratch, thread: &ThreadId) -> ThreadState {
     rye.thread(&rye.threads().unwrap(), thread).unwrap().record.state
 }
 
-/// The account of the root thread, with the default cap.
-fn account(scratch: &Scratch, thread: &ThreadId) -> Balance {
-    let store = LocalStore::open(&scratch.project().join(".ai/threads")).unwrap();
-    store.ledger().open(thread, "0.5".parse().unwrap()).unwrap()
+/// The account of a thread, by the transcripts.
+pub(super) fn account(scratch: &Scratch, thread: &ThreadId) -> Account {
+    let rye = scratch.rye();
+    let threads = rye.threads().unwrap();
+    let reading = rye.thread(&threads, thread).unwrap();
+    rye.thread_account(&threads, &reading.transcript).unwrap()
 }
 
-/// The deepest account is closed first, because open reservations of descendants count as spent. Here nothing
-/// was spent.
+/// The share of a child is held and not spent.
 #[tokio::test]
-async fn money_that_was_not_spent_is_free_again() {
+async fn a_cancelled_tree_has_cost_what_its_requests_did() {
     let scratch = Scratch::new();
     let threads = three(&scratch).await;
-    assert_eq!(account(&scratch, &threads[0]).reserved.get(), 500_000_000);
+    assert_eq!(account(&scratch, &threads[0]).held.get(), 500_000_000);
     scratch.cancel(&threads[0], &StoppedClock).unwrap();
     for thread in &threads {
         assert_eq!(state(&scratch, thread), ThreadState::Cancelled, "{thread}");
     }
-    let Balance { settled, reserved, .. } = account(&scratch, &threads[0]);
-    assert_eq!((settled.get(), reserved.get()), (0, 0));
+    let Account { cost, reserved, .. } = account(&scratch, &threads[0]);
+    assert_eq!((cost.get(), reserved.get()), (0, 0));
 }
 
 /// Each caller says that it ended the tree, or that it had ended.
@@ -111,8 +110,8 @@ async fn below_a_thread_that_has_ended_the_rest_is_ended() {
     assert_eq!(states, [ThreadState::Cancelled, ThreadState::Cancelled, ThreadState::Suspended]);
     scratch.cancel(&threads[0], &StoppedClock).unwrap();
     assert_eq!(state(&scratch, &threads[2]), ThreadState::Cancelled);
-    let Balance { settled, reserved, .. } = account(&scratch, &threads[0]);
-    assert_eq!((settled.get(), reserved.get()), (0, 0));
+    let Account { cost, reserved, .. } = account(&scratch, &threads[0]);
+    assert_eq!((cost.get(), reserved.get()), (0, 0));
     let again = scratch.cancel(&threads[0], &StoppedClock).unwrap_err();
     assert!(matches!(again, ReopenError::Ended { .. }), "{again}");
 }

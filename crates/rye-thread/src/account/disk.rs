@@ -17,6 +17,8 @@ pub(crate) struct ChildEndDisk {
     thread: String,
     state: String,
     cost_nanos: u64,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    overrun: bool,
     records: u64,
     head: String,
 }
@@ -27,6 +29,7 @@ impl ChildEndDisk {
             thread: end.child.to_string(),
             state: end.state.to_string(),
             cost_nanos: end.cost.get(),
+            overrun: end.is_overrun,
             records: end.records,
             head: end.head.clone(),
         }
@@ -37,6 +40,7 @@ impl ChildEndDisk {
             child: self.thread.parse().map_err(|error| format!("{error}"))?,
             state: self.state.parse().map_err(|error| format!("{error}"))?,
             cost: Nanos::new(self.cost_nanos),
+            is_overrun: self.overrun,
             records: self.records,
             head: self.head,
         })
@@ -50,7 +54,27 @@ pub(super) struct ContinuedDisk {
 }
 
 #[derive(Deserialize)]
-pub(super) struct StepDisk {
-    pub(super) cost_nanos: Option<u64>,
-    pub(super) reserved_nanos: Option<u64>,
+pub(super) struct CostDisk {
+    pub(super) cost_nanos: u64,
+}
+
+#[derive(Deserialize)]
+pub(super) struct LimitedDisk {
+    pub(super) limits: LimitsDisk,
+}
+
+#[derive(Deserialize)]
+pub(super) struct RaisedDisk {
+    pub(super) limits: Option<LimitsDisk>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct ReservedDisk {
+    pub(super) reserved_nanos: u64,
+}
+
+#[derive(Deserialize)]
+pub(super) struct RetriedDisk {
+    pub(super) cost_nanos: u64,
+    pub(super) reserved_nanos: u64,
 }

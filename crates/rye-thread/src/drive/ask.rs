@@ -1,4 +1,4 @@
-//! One request: reserve, request, record, settle.
+//! One request: reserve, request, record the reply with its cost.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -64,14 +64,13 @@ impl Driver<'_> {
             // What children spent is in no replay.
             return Err(Stop::Failed(failure.clone()));
         }
+        // What children did not spend of their shares is free for this request.
+        self.record_ended_children();
         let reserved = self.reserve(run, &mut request)?;
         let (turn, max_output_tokens) = (run.turns() + 1, request.max_output_tokens);
-        let (reservation, held) = (self.purse.number(), self.purse.left());
-        // What children left may be part of what was reserved.
-        self.record_ended_children();
-        self.emit(&Event::StepStart { turn, reserved, reservation, held, max_output_tokens });
+        self.emit(&Event::StepStart { turn, reserved, max_output_tokens });
         // This is the disk's one turn: all that was recorded since the request before goes there with it.
-        self.sync_for_a_request()?;
+        self.sync()?;
         self.due.asked(run.turns());
         let span = telemetry::chat(self, &request);
         request.patience = Some(self.left(run));
@@ -100,7 +99,7 @@ impl Driver<'_> {
             }
             Answer::Failed(error) => {
                 let cost = self.cost_of(&error, reserved);
-                self.lose(run, error.class.as_str(), &with_causes(&error), cost)?;
+                self.lose(run, error.class.as_str(), &with_causes(&error), cost);
                 let booked = if error.usage.is_none() { cost } else { Nanos::ZERO };
                 self.fall_back(run, &error, &booked_words(booked))
             }
@@ -109,12 +108,12 @@ impl Driver<'_> {
                     Halt::Cancel => ("cancelled", "the thread was cancelled"),
                     Halt::Interrupt => ("interrupted", "the thread was interrupted"),
                 };
-                self.lose(run, class, message, cost)?;
+                self.lose(run, class, message, cost);
                 Err(halt.into())
             }
             Answer::OutOfTime(cost) => {
                 let failure = self.out_of_time(run);
-                self.lose(run, Limit::Duration.as_str(), &failure.message, cost)?;
+                self.lose(run, Limit::Duration.as_str(), &failure.message, cost);
                 let message = format!("{}{}", failure.message, booked_words(cost));
                 Err(Stop::Failed(Failure { message, ..failure }))
             }
@@ -156,40 +155,34 @@ impl Driver<'_> {
         }
     }
 
-    /// Settles the attempt that failed, and reserves and records the next one, which is on disk before it is sent.
+    /// Records the cost of the attempt that failed and the reservation of the next one, which is on disk before it is sent.
     fn attempt_again(&mut self, run: &Run, retry: Retry, reserved: Nanos) -> Result<(), Stop> {
         let turn = run.turns() + 1;
         let cost = match retry.charge {
             Charge::Nothing => Nanos::ZERO,
             Charge::Possible => reserved,
         };
-        match self.reserve_again(cost, reserved) {
-            Err(Stop::Failed(failure)) => {
-                let class = retry.class.to_string();
-                let message = format!("{}; another attempt is not paid for", retry.message);
-                self.emit(&Event::RequestFailed { turn, class, message: message.clone(), cost });
-                let message = format!("{message}{}: {}", booked_words(cost), failure.message);
-                return Err(Stop::Failed(Failure { message, ..failure }));
-            }
-            reserved => reserved?,
+        if let Err(failure) = self.check_another_attempt(run, cost) {
+            let class = retry.class.to_string();
+            let message = format!("{}; another attempt is not paid for", retry.message);
+            self.emit(&Event::RequestFailed { turn, class, message: message.clone(), cost });
+            let message = format!("{message}{}: {}", booked_words(cost), failure.message);
+            return Err(Stop::Failed(Failure { message, ..failure }));
         }
-        let (reservation, held) = (self.purse.number(), self.purse.left());
-        self.emit(&Event::RequestRetried { turn, retry, cost, reserved, reservation, held });
-        self.sync_for_a_request()
+        self.emit(&Event::RequestRetried { turn, retry, cost, reserved });
+        self.sync()
     }
 
-    /// Records a request that has no answer, and settles it.
-    fn lose(&mut self, run: &Run, class: &str, message: &str, cost: Nanos) -> Result<(), Stop> {
+    /// Records a request that has no answer, with its cost.
+    fn lose(&mut self, run: &Run, class: &str, message: &str, cost: Nanos) {
         let (turn, class, message) = (run.turns() + 1, class.to_owned(), message.to_owned());
         self.emit(&Event::RequestFailed { turn, class, message, cost });
-        Ok(self.settle_lost(cost)?)
     }
 
-    /// What it cost is settled once it is written, which it is before anything else is done.
+    /// Records a reply with its cost, and gives it to the run.
     fn take(&mut self, run: &mut Run, reply: Reply, reserved: Nanos) -> Result<(), Stop> {
         let cost = self.cost_of_reply(&reply, reserved);
         let reply = Arc::new(reply);
-        self.purse.owe(cost);
         self.record_reply(run, &reply, cost);
         let overrun = match &self.tape {
             // What was reserved depends on what children spent, which is in no replay.

@@ -49,18 +49,6 @@ pub struct RecordedLimits {
     pub last: Limits,
 }
 
-/// The records of a transcript, each with `true` if it was signed when it was written.
-///
-/// What the operator allows is followed by a checkpoint of its own. A later checkpoint also covers records that another program
-/// left behind the last one, and says nothing of who wrote them.
-pub(super) fn sealed(reading: &Reading) -> impl DoubleEndedIterator<Item = (&Record, bool)> {
-    let records = &reading.records;
-    let is_checkpoint = |record: &Record| record.event == "checkpoint";
-    let next = move |index: usize| records.get(index + 1);
-    let sealed = move |(index, record)| (record, next(index).is_some_and(is_checkpoint));
-    records.iter().enumerate().map(sealed)
-}
-
 /// The limits of a thread, as its transcript holds them; `None` before it began. Raised limits count only with a checkpoint of
 /// their own.
 #[must_use]
@@ -73,7 +61,7 @@ pub fn recorded_limits(reading: &Reading) -> Option<RecordedLimits> {
     let first = limits(first?)?;
     let resumed =
         |(record, is_sealed): &(&Record, bool)| *is_sealed && record.event == "thread_resumed";
-    let last = sealed(reading).rev().filter(resumed).find_map(|(record, _)| limits(record));
+    let last = reading.sealed().rev().filter(resumed).find_map(|(record, _)| limits(record));
     Some(RecordedLimits { last: last.unwrap_or_else(|| first.clone()), first })
 }
 

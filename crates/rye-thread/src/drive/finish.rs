@@ -12,7 +12,7 @@ use crate::{
 impl Driver<'_> {
     /// Records the end; a thread whose end cannot be recorded has none.
     pub(super) fn finish(&mut self, run: &Run, end: End) -> Outcome {
-        let written = self.write_last();
+        let written = self.write();
         let outcome = self.outcome(run, end);
         match written.and_then(|()| self.record_end(run, &outcome)) {
             Ok(()) => self.saved(outcome),
@@ -22,7 +22,7 @@ impl Driver<'_> {
 
     fn record_end(&mut self, run: &Run, outcome: &Outcome) -> Result<(), Stop> {
         let event = match &outcome.continued_by {
-            Some(next) => self.continued(run, outcome, next)?,
+            Some(next) => self.continued(run, outcome, next),
             None => event(outcome),
         };
         self.emit(&event);
@@ -31,7 +31,7 @@ impl Driver<'_> {
 
     /// The end of a thread that is continued. What it used of its limits is gone for the next one too, so that no
     /// continuation makes a budget longer; nor does the next one get money that is still set aside, which a child may have spent.
-    fn continued(&self, run: &Run, outcome: &Outcome, next: &ThreadId) -> Result<Event, Stop> {
+    fn continued(&self, run: &Run, outcome: &Outcome, next: &ThreadId) -> Event {
         let mut limits = run.limits().clone();
         let turns = run.turns().saturating_add(run.retries());
         limits.turns = limits.turns.saturating_sub(turns);
@@ -39,16 +39,15 @@ impl Driver<'_> {
         let seconds = self.elapsed().as_secs();
         limits.duration_seconds = limits.duration_seconds.saturating_sub(seconds);
         limits.spawns = limits.spawns.saturating_sub(self.spawned);
-        let balance = self.context.ledger.open(self.context.journal.thread(), limits.spend)?;
-        limits.spend = balance.free().map_or(SpendLimit::Unlimited, SpendLimit::AtMost);
-        Ok(Event::ThreadContinued {
+        limits.spend = self.account(run).free().map_or(SpendLimit::Unlimited, SpendLimit::AtMost);
+        Event::ThreadContinued {
             next: next.clone(),
             limits,
             text: outcome.text.clone(),
             turns: outcome.turns,
             usage: outcome.usage,
             cost: outcome.cost,
-        })
+        }
     }
 
     /// Writes down an end that the transcript holds already, and its program could not tell elsewhere.
@@ -66,7 +65,7 @@ impl Driver<'_> {
 
     /// Leaves the thread so that somebody can resume it; what cannot be written is resumed from what was.
     pub(super) fn pause(&mut self, run: &Run, asked: Option<ApprovalRequest>) -> Outcome {
-        let written = self.write_last();
+        let written = self.write();
         let state = if asked.is_some() { ThreadState::Suspended } else { ThreadState::Running };
         // A call of its own that waits for somebody was signed when it began to.
         let is_own =
@@ -81,8 +80,8 @@ impl Driver<'_> {
 
     /// Leaves a thread that its storage stopped as it stands there, so that somebody can resume it from that.
     pub(super) fn leave(&mut self, run: &Run, failure: Failure) -> Outcome {
-        // What can be written is, money above all.
-        let _tried: Result<(), Stop> = self.write_last();
+        // What can be written is.
+        let _tried: Result<(), Stop> = self.write();
         let outcome = self.outcome(run, End::Cancelled);
         self.unrecorded(outcome, Stop::Unwritten(failure))
     }
@@ -150,10 +149,9 @@ impl Driver<'_> {
         }
     }
 
-    /// What the ledger settled, which counts failed requests too; without an account, what the answers cost.
+    /// The cost of the thread with all below it, failed requests included.
     pub(super) fn cost(&self, run: &Run) -> Nanos {
-        let balance = self.context.ledger.open(self.context.journal.thread(), run.limits().spend);
-        balance.map_or(run.cost(), |balance| balance.cost())
+        self.account(run).cost
     }
 }
 

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use super::stop::exhausted;
-use crate::budget::Balance;
 use crate::{
-    End, Failure, FailureKind, Limits, Prices, ProviderInfo, Request, Run, SpendLimit, Step,
+    Account, End, Failure, FailureKind, Limits, Prices, ProviderInfo, Request, Run, SpendLimit,
+    Step,
 };
 
 /// The request that [`drive`](crate::drive) sends first for this run to this model; nothing is sent or reserved.
@@ -28,9 +28,9 @@ pub fn first_request(mut run: Run, info: &ProviderInfo) -> Result<Request, Failu
         }
     };
     if let Some(prices) = info.prices {
-        let balance = Balance::opened(run.limits().spend);
+        let account = Account::new(run.limits().spend);
         request.max_output_tokens =
-            affordable(&balance, &prices, input, request.max_output_tokens)?;
+            affordable(&account, &prices, input, request.max_output_tokens)?;
     }
     Ok(request)
 }
@@ -49,16 +49,16 @@ pub(super) fn refuse_unpriced(info: &ProviderInfo, limits: &Limits) -> Result<()
 
 /// The longest answer, up to `most`, that the free money can pay after the input.
 pub(super) fn affordable(
-    balance: &Balance,
+    account: &Account,
     prices: &Prices,
     input: u64,
     most: u64,
 ) -> Result<u64, Failure> {
     let least = most.min(SHORTEST_ANSWER);
     let too_dear =
-        |output: u64| balance.free().is_some_and(|free| free < prices.worst_case(input, output));
+        |output: u64| account.free().is_some_and(|free| free < prices.worst_case(input, output));
     if too_dear(least) {
-        return Err(exhausted(balance, prices.worst_case(input, least)));
+        return Err(exhausted(account, prices.worst_case(input, least)));
     }
     if !too_dear(most) {
         return Ok(most);

@@ -66,33 +66,11 @@ impl Driver<'_> {
 
     /// Writes what is recorded, so that it outlives the program.
     pub(super) fn write(&mut self) -> Result<(), Stop> {
-        let written = self.context.journal.flush();
-        let paid = self.pay();
-        written?;
-        Ok(paid?)
-    }
-
-    /// As [`Driver::write`], when no request follows for now.
-    pub(super) fn write_last(&mut self) -> Result<(), Stop> {
-        let written = self.context.journal.flush();
-        let paid = self.empty_purse();
-        written?;
-        Ok(paid?)
+        Ok(self.context.journal.flush()?)
     }
 
     /// Puts what is recorded on disk, so that it outlives the machine's power.
     pub(super) fn sync(&mut self) -> Result<(), Stop> {
-        let synced = self.context.journal.sync();
-        let paid = self.pay();
-        synced?;
-        Ok(paid?)
-    }
-
-    /// As [`Driver::sync`], before a request.
-    pub(super) fn sync_for_a_request(&mut self) -> Result<(), Stop> {
-        let synced = self.context.journal.sync();
-        let paid = self.pay_now_and_then();
-        synced?;
-        Ok(paid?)
+        Ok(self.context.journal.sync()?)
     }
 }

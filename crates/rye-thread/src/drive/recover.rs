@@ -14,7 +14,6 @@ use self::wire::EndWire;
 pub(super) use self::wire::{FallbackWire, Recorded};
 use super::approve::approved_in_thread;
 use super::batch::{Progress, Proposal};
-use super::ended::sealed;
 use super::hooks::{Due, Entry, Log};
 use super::stop::overrun;
 use crate::children::Spawn;
@@ -64,7 +63,7 @@ pub(super) fn recover(
     reading: &Reading,
 ) -> Result<Recovered, ResumeError> {
     let mut fold = Fold::new(run, opening);
-    for (record, is_sealed) in sealed(reading) {
+    for (record, is_sealed) in reading.sealed() {
         fold.clock(record);
         fold.take(record, is_sealed)
             .map_err(|problem| ResumeError::Contradiction { record: record.seq, problem })?;

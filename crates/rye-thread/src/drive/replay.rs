@@ -11,7 +11,6 @@ use rye_sign::SigningKey;
 pub(super) use self::tape::Tape;
 use self::visible::{Seen, digest, visible};
 use super::{DriveContext, Driver};
-use crate::budget::MemoryLedger;
 use crate::store::{MemoryStore, Store};
 use crate::transcript::{Injected, Reading, read};
 use crate::{
@@ -89,7 +88,6 @@ pub async fn replay(
         provider: &voice,
         palette: context.palette,
         authority: context.authority,
-        ledger: &MemoryLedger::new(),
         journal: &mut journal,
         clock: &*tape,
         observer: &*tape,
@@ -111,13 +109,7 @@ impl Driver<'_> {
     pub(super) fn replays_reopening(&mut self, run: &mut Run) -> bool {
         let tape = self.tape.as_ref().filter(|_| run.failure().is_some());
         let Some(limits) = tape.and_then(|tape| tape.reopened()) else { return false };
-        if let Some(limits) = limits {
-            let (thread, ledger) = (self.context.journal.thread(), self.context.ledger);
-            if ledger.set_cap(thread, limits.spend).is_err() {
-                return false;
-            }
-            run.limit(limits);
-        }
+        limits.into_iter().for_each(|limits| run.limit(limits));
         self.reopen_run(run).is_ok()
     }
 }

@@ -2,7 +2,6 @@
 
 use serde_json::{Map, Value};
 
-use super::paid::{settle_left, spending};
 use super::recover::{Recovered, ResumeError, recover};
 use super::warnings::{KILLED, thread_warnings};
 use super::{DriveContext, Driver, Stop, telemetry};
@@ -74,8 +73,8 @@ impl NextLimits {
 ///
 /// # Errors
 ///
-/// Before anything is done: when what the thread began with changed, or the records contradict each other, or the
-/// ledger fails; and when a limit is not raised that has to be.
+/// Before anything is done: when what the thread began with changed, or the records contradict each other; and when a limit is not
+/// raised that has to be.
 pub async fn resume(
     run: Run,
     resumed: Resumed<'_>,
@@ -99,7 +98,6 @@ pub async fn resume(
     if recovered.ended.is_some() && state.is_final() && !next.has_ended {
         return Err(ResumeError::Ended { state });
     }
-    driver.settle_left(&next.limits, resumed.reading)?;
     driver.context.journal.limit(&next.limits);
     driver.take_over(&mut recovered, resumed.reading);
     let Recovered { mut run, missing, ended, spawns, unanswered, .. } = recovered;
@@ -140,16 +138,7 @@ impl Driver<'_> {
         self.add_all(std::mem::take(&mut recovered.added));
     }
 
-    /// Settles what the program before this one set aside, and what it spent by another ledger than this.
-    fn settle_left(&self, limits: &Limits, reading: &Reading) -> Result<(), ResumeError> {
-        let (thread, ledger) = (self.context.journal.thread(), self.context.ledger);
-        ledger.set_cap(thread, limits.spend)?;
-        settle_left(thread, reading, ledger)?;
-        ledger.recall(thread, spending(reading))?;
-        Ok(())
-    }
-
-    /// Records that a request of the program before this one has no answer; it was settled before.
+    /// Records that a request of the program before this one has no answer, which counts as its whole reservation.
     fn record_killed(&mut self, run: &Run, cost: Nanos) {
         let message = "the program was stopped before its answer was recorded".to_owned();
         let (turn, class) = (run.turns() + 1, KILLED.to_owned());

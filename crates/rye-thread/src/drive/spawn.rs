@@ -95,9 +95,9 @@ impl Driver<'_> {
         run: &Run,
         call: &SpawnCall<'_>,
     ) -> Result<Result<Spawn, Returned>, Stop> {
-        // What is set aside for requests to come is free for the child, too.
-        self.empty_purse()?;
-        let left = match self.left_for_a_child(run)? {
+        // What the others did not spend of their shares is free for this one.
+        self.record_ended_children();
+        let left = match self.left_for_a_child(run) {
             Ok(left) => left,
             Err(hit) => return Ok(Err(call.limited(hit))),
         };
@@ -107,8 +107,9 @@ impl Driver<'_> {
             Ok(spawn) => Spawn { added: self.added, ..spawn },
             Err(output) => return Ok(Err(call.answer(output))),
         };
-        // Its share may be out of what others left.
-        self.record_ended_children();
+        if !self.account(run).covers(spawn.limits.spend) {
+            return Ok(Err(call.answer(too_much(&spawn))));
+        }
         self.emit(&Event::SpawnChild(spawn.clone()));
         self.sync()?;
         self.spawned += 1;
@@ -117,7 +118,7 @@ impl Driver<'_> {
     }
 
     /// What the thread has left of each limit, for a child one level below (SPEC 10.5).
-    fn left_for_a_child(&self, run: &Run) -> Result<Result<Limits, LimitHit>, Stop> {
+    fn left_for_a_child(&self, run: &Run) -> Result<Limits, LimitHit> {
         let limits = run.limits();
         let tokens = limits.tokens.saturating_sub(run.usage().total());
         let seconds = self.left(run).as_secs();
@@ -130,15 +131,13 @@ impl Driver<'_> {
         if let Some((limit, value, maximum)) =
             rows.into_iter().find(|(_, value, maximum)| maximum <= value)
         {
-            return Ok(Err(LimitHit { limit, value, maximum }));
+            return Err(LimitHit { limit, value, maximum });
         }
         let mut left = limits.clone();
-        let thread = self.context.journal.thread();
-        let balance = self.context.ledger.open(thread, limits.spend)?;
-        left.spend = balance.free().map_or(SpendLimit::Unlimited, SpendLimit::AtMost);
+        left.spend = self.account(run).free().map_or(SpendLimit::Unlimited, SpendLimit::AtMost);
         (left.tokens, left.duration_seconds) = (tokens, seconds);
         left.depth = limits.depth.saturating_sub(1);
-        Ok(Ok(left))
+        Ok(left)
     }
 
     /// Takes over the children of the program before this one.
@@ -193,6 +192,7 @@ impl Driver<'_> {
         let Some(children) = self.children().filter(|_| 0 < self.spawned).cloned() else { return };
         for end in children.ended() {
             if self.ended_children.insert(end.child.clone()) {
+                let end = self.context.journal.priced(end);
                 self.emit(&Event::ChildEnded(end));
             }
         }
@@ -214,6 +214,14 @@ pub(super) async fn used_up(left: Duration, thought: impl Fn() -> Duration) {
         }
         (due, counted) = (now.saturating_sub(counted), now);
     }
+}
+
+/// The answer to a call whose child would have more money than its parent has left.
+fn too_much(spawn: &Spawn) -> ToolOutput {
+    let (child, spend) = (&spawn.child, spawn.limits.spend);
+    let message =
+        format!("a spend limit of {spend} for `{child}` is more than its parent has left");
+    ToolOutput::error(json!({ "error": message }))
 }
 
 fn limited(hit: &LimitHit) -> ToolOutput {

@@ -2,11 +2,10 @@
 
 use std::io;
 
-use crate::budget::{Balance, LedgerError};
 use crate::cancel::Halt;
 use crate::{
-    ApprovalRequest, Failure, FailureKind, JournalError, Limit, LimitHit, Nanos, OutOfTurn,
-    SpendLimit,
+    Account, ApprovalRequest, Failure, FailureKind, JournalError, Limit, LimitHit, Nanos,
+    OutOfTurn, SpendLimit,
 };
 
 /// Why a run cannot go on, for good or for now.
@@ -40,18 +39,6 @@ impl From<OutOfTurn> for Stop {
     }
 }
 
-impl From<LedgerError> for Stop {
-    fn from(error: LedgerError) -> Self {
-        match error {
-            LedgerError::Exhausted { balance, needed, .. } => {
-                Self::Failed(exhausted(&balance, needed))
-            }
-            LedgerError::Store { .. } => Self::Unwritten(storage(&error)),
-            other => Self::Failed(storage(&other)),
-        }
-    }
-}
-
 pub(super) fn storage(error: &(dyn std::error::Error + 'static)) -> Failure {
     let room = if is_full(error) { "; make room on that disk" } else { "" };
     Failure::new(FailureKind::Storage, &format!("{}{room}", with_causes(error)))
@@ -79,16 +66,24 @@ pub(super) fn with_causes(error: &dyn std::error::Error) -> String {
     message
 }
 
-pub(super) fn exhausted(balance: &Balance, needed: Nanos) -> Failure {
-    let maximum = match balance.cap {
+/// The end of a thread whose free money is less than it needs.
+pub(super) fn exhausted(account: &Account, needed: Nanos) -> Failure {
+    let maximum = match account.cap {
         SpendLimit::AtMost(cap) => cap.get(),
         SpendLimit::Unlimited => u64::MAX,
     };
-    let value = balance.cost().saturating_add(balance.reserved).saturating_add(needed).get();
+    let value = account.cost.saturating_add(account.held).saturating_add(needed).get();
     let hit = LimitHit { limit: Limit::Spend, value, maximum };
-    let message = hit.to_string();
+    let message = match account.is_overrun {
+        true => OVERRUN.to_owned(),
+        false => hit.to_string(),
+    };
     Failure::new(FailureKind::Limit(hit), &message)
 }
+
+/// Why nothing is free although the limit may not be reached.
+const OVERRUN: &str = "limit `spend` reached: a request of this thread, or of one below it, cost more than was reserved for it, so \
+                       that the rest of the limit is not spent; check the prices and `max_output` of the model in the provider's file";
 
 /// The end of a thread whose provider charged more than was reserved for the request.
 pub(super) fn overrun(reserved: Nanos, cost: Nanos) -> Option<Failure> {

@@ -6,7 +6,6 @@ use rye_sign::SigningKey;
 use serde_json::value::to_raw_value;
 
 use super::*;
-use crate::budget::MemoryLedger;
 use crate::store::{MemoryStore, Ownership, Store as _};
 use crate::{
     Limits, Moment, Nanos, Opening, OutputContract, Prices, ProviderError, Registry, Reply,
@@ -74,7 +73,6 @@ impl Place {
             provider: &self.provider,
             palette: &Palette::new(Vec::new()).unwrap(),
             authority: &Authority::denied(),
-            ledger: &MemoryLedger::new(),
             journal: &mut self.journal,
             clock: &Still,
             observer: &(),

@@ -48,9 +48,10 @@ impl Journal {
             store.release(&ownership);
             return Err(JournalError::Folder { path: folder, source });
         }
+        let account = store.account(&ownership)?;
         let transcript = Transcript::create(store, ownership, &record.directive)?;
         let place = Some(Place { readable: Readable::create(&folder), folder, registry });
-        Ok(Self { place, transcript, record, key, announces: None, begins: Kept::This })
+        Ok(Self { place, transcript, account, record, key, announces: None, begins: Kept::This })
     }
 
     /// Takes the right to append to a thread that is there, and verifies its transcript with `keys`; half a record at its end
@@ -71,13 +72,14 @@ impl Journal {
         let folder = threads.join(record.thread.as_str());
         let ownership = store.acquire(&record.thread, &record.root)?;
         ThreadRecord::remove_unfinished(&folder);
-        let claim = record.transcript.as_ref();
+        let (account, claim) = (store.account(&ownership)?, record.transcript.as_ref());
         let (transcript, reading) =
             Transcript::open(store, ownership, &record.directive, keys, claim)?;
+        account.open(&record.thread, &reading);
         let readable = Readable::open(&folder, &reading);
         let place = Some(Place { folder, readable, registry });
         let (announces, begins) = (None, Kept::Either);
-        Ok((Self { place, transcript, record, key, announces, begins }, reading))
+        Ok((Self { place, transcript, account, record, key, announces, begins }, reading))
     }
 
     /// A journal of which nothing outlives its store.
@@ -87,8 +89,29 @@ impl Journal {
         store: Arc<dyn Store>,
     ) -> Result<Self, JournalError> {
         let ownership = store.acquire(&record.thread, &record.root)?;
+        let account = store.account(&ownership)?;
         let transcript = Transcript::create(store, ownership, &record.directive)?;
-        Ok(Self { place: None, transcript, record, key, announces: None, begins: Kept::Either })
+        let (announces, begins) = (None, Kept::Either);
+        Ok(Self { place: None, transcript, account, record, key, announces, begins })
+    }
+}
+
+#[cfg(test)]
+impl Journal {
+    /// As [`Journal::open`], of which nothing outlives its store.
+    pub(crate) fn open_in_memory(
+        record: ThreadRecord,
+        keys: &[PublicKey],
+        key: Arc<SigningKey>,
+        store: Arc<dyn Store>,
+    ) -> Result<Self, JournalError> {
+        let ownership = store.acquire(&record.thread, &record.root)?;
+        let account = store.account(&ownership)?;
+        let (transcript, reading) =
+            Transcript::open(store, ownership, &record.directive, keys, None)?;
+        account.open(&record.thread, &reading);
+        let (announces, begins) = (None, Kept::Either);
+        Ok(Self { place: None, transcript, account, record, key, announces, begins })
     }
 }
 

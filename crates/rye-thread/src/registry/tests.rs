@@ -147,35 +147,66 @@ fn interior(below: usize, size: usize) -> Vec<u8> {
 /// Each file means more rows than could be read in a life, in a few pages.
 #[test]
 fn a_file_without_an_end_is_refused() {
-    for (table, expected) in [
-        ("thread", "registry holds a thread that cannot be read: the row of `"),
-        ("account", "reading `registry.db` takes more than 50000000 operations"),
-    ] {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("registry.db");
+    let registry = Registry::open(&path).unwrap();
+    registry.enter(&record(1, 0)).unwrap();
+    drop(registry);
+    bomb(&path, "thread", 8);
+    let registry = StoreView::open(folder.path()).unwrap().unwrap().registry();
+    let listed = registry.list().unwrap_err().to_string();
+    let twice = "registry holds a thread that cannot be read: the row of `";
+    assert!(listed.starts_with(twice), "{listed}");
+    let sum = "SELECT SUM(cost_nanos) FROM thread";
+    let sum = registry.database().read().query_row(sum, [], |row| row.get::<_, i64>(0));
+    let summed = RegistryError::from(sum.unwrap_err()).source().unwrap().to_string();
+    let endless = "reading `registry.db` takes more than 50000000 operations";
+    assert!(summed.starts_with(endless), "{summed}");
+}
+
+/// A project can bring a `registry.db` along, and what it defines there must not run here.
+#[test]
+fn a_file_with_more_than_our_tables_is_refused() {
+    let forgetful = "CREATE TRIGGER forgetful AFTER INSERT ON thread BEGIN DELETE FROM thread; END";
+    let other = "DROP TABLE thread; CREATE TABLE thread (id TEXT PRIMARY KEY ON CONFLICT IGNORE)";
+    for foreign in [forgetful, other, "CREATE VIEW other AS SELECT 1"] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("registry.db");
-        let registry = Registry::open(&path).unwrap();
-        let thread = record(1, 0).thread;
-        registry.enter(&record(1, 0)).unwrap();
-        drop(registry);
-        let connection = Connection::open(&path).unwrap();
-        connection
-            .execute("INSERT INTO account VALUES (?1, 0, 0, 0, 0)", [thread.as_str()])
-            .unwrap();
-        drop(connection);
-        bomb(&path, table, 8);
-        let view = StoreView::open(folder.path()).unwrap().unwrap();
-        let error = match table {
-            "thread" => view.registry().list().unwrap_err().to_string(),
-            _ => {
-                let database = view.registry();
-                let database = database.database();
-                let scan =
-                    database.read().query_row("SELECT SUM(cap_nanos) FROM account", [], |row| {
-                        row.get::<_, i64>(0)
-                    });
-                RegistryError::from(scan.unwrap_err()).source().unwrap().to_string()
+        drop(Registry::open(&path).unwrap());
+        drop(Registry::open(&path).unwrap());
+        Connection::open(&path).unwrap().execute_batch(foreign).unwrap();
+        let error = Registry::open(&path).unwrap_err();
+        let source = error.source().map(ToString::to_string).unwrap_or_default();
+        assert!(source.contains("tables or triggers"), "{error}: {source}");
+    }
+}
+
+#[test]
+fn a_file_of_another_version_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("registry.db");
+    drop(Registry::open(&path).unwrap());
+    Connection::open(&path).unwrap().pragma_update(None, "user_version", 99).unwrap();
+    let error = Registry::open(&path).unwrap_err();
+    let source = error.source().map(ToString::to_string).unwrap_or_default();
+    assert!(source.starts_with("`registry.db` has version 99"), "{error}: {source}");
+}
+
+#[test]
+fn a_new_file_may_be_opened_by_many_at_once() {
+    for _ in 0..10 {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("registry.db");
+        let barrier = std::sync::Barrier::new(8);
+        std::thread::scope(|scope| {
+            for number in 0..8 {
+                let (path, barrier) = (&path, &barrier);
+                scope.spawn(move || {
+                    barrier.wait();
+                    Registry::open(path).unwrap().enter(&record(number, 0)).unwrap();
+                });
             }
-        };
-        assert!(error.starts_with(expected), "{error}");
+        });
+        assert_eq!(Registry::open(&path).unwrap().list().unwrap().len(), 8);
     }
 }

@@ -92,7 +92,7 @@ impl Run {
         now <= hit.maximum
     }
 
-    /// A limit that can be raised; money is the ledger's.
+    /// A limit that can be raised; money is the account's.
     fn limit_mut(&mut self, limit: Limit) -> Option<&mut u64> {
         match limit {
             Limit::Depth => Some(&mut self.limits.depth),

@@ -11,8 +11,7 @@ use std::sync::Arc;
 use std::thread;
 
 use super::{Ownership, Store, StoreError};
-use crate::budget::Reservation;
-use crate::{Nanos, SpendLimit, ThreadId};
+use crate::ThreadId;
 
 /// Puts stores through all checks; `open` gives an empty one each time.
 ///
@@ -30,7 +29,7 @@ pub fn check(open: &dyn Fn() -> Arc<dyn Store>) {
 
 type Check = fn(&dyn Store) -> Result<(), String>;
 
-const CHECKS: [(&str, Check); 10] = [
+const CHECKS: [(&str, Check); 8] = [
     ("a thread without a transcript has none", no_journal),
     ("what was appended is read back", appends),
     ("threads have transcripts of their own", apart),
@@ -38,9 +37,7 @@ const CHECKS: [(&str, Check); 10] = [
     ("an owned thread is not given out", holds),
     ("a released thread is given out again", releases),
     ("an ownership that was given back changes nothing", refuses_released),
-    ("what was reserved and not settled is found", finds_unsettled),
-    ("what is drawn is settled and the rest stays set aside", draws),
-    ("what is drawn beyond what is set aside counts too", overdraws),
+    ("a tree has one account, which its owner alone has", one_account),
 ];
 
 fn no_journal(store: &dyn Store) -> Result<(), String> {
@@ -105,51 +102,13 @@ fn refuses_released(store: &dyn Store) -> Result<(), String> {
     same(&store.journal(&name(1)).map_err(text)?, &b"one\n".to_vec())
 }
 
-fn finds_unsettled(store: &dyn Store) -> Result<(), String> {
-    let cap = SpendLimit::AtMost(Nanos::new(100));
-    for number in [1, 2] {
-        store.ledger().open(&name(number), cap).map_err(text)?;
-    }
-    let settled = store.ledger().reserve(&name(1), Nanos::new(10)).map_err(text)?;
-    let left = store.ledger().reserve(&name(1), Nanos::new(20)).map_err(text)?;
-    let _other = store.ledger().reserve(&name(2), Nanos::new(30)).map_err(text)?;
-    store.ledger().settle(settled, Nanos::new(10)).map_err(text)?;
-    let mut found = store.ledger().unsettled(&name(1)).map_err(text)?;
-    same(&found, &vec![left])?;
-    let balance = store.ledger().settle(found.remove(0), Nanos::new(5)).map_err(text)?;
-    same(&(balance.settled, balance.reserved), &(Nanos::new(15), Nanos::ZERO))?;
-    same(&store.ledger().unsettled(&name(1)).map_err(text)?, &Vec::new())
-}
-
-fn draws(store: &dyn Store) -> Result<(), String> {
-    let cap = SpendLimit::AtMost(Nanos::new(100));
-    store.ledger().open(&name(1), cap).map_err(text)?;
-    let purse = store.ledger().reserve(&name(1), Nanos::new(80)).map_err(text)?;
-    let purse = drawn(store, purse, 30)?;
-    same(&purse.amount(), &Nanos::new(50))?;
-    let balance = store.ledger().open(&name(1), cap).map_err(text)?;
-    same(&(balance.settled, balance.reserved), &(Nanos::new(30), Nanos::new(50)))?;
-    let purse = drawn(store, purse, 50)?;
-    same(&store.ledger().unsettled(&name(1)).map_err(text)?.len(), &1)?;
-    let balance = store.ledger().settle(purse, Nanos::ZERO).map_err(text)?;
-    same(&(balance.settled, balance.reserved), &(Nanos::new(80), Nanos::ZERO))?;
-    same(&store.ledger().unsettled(&name(1)).map_err(text)?, &Vec::new())
-}
-
-fn overdraws(store: &dyn Store) -> Result<(), String> {
-    let cap = SpendLimit::AtMost(Nanos::new(100));
-    store.ledger().open(&name(1), cap).map_err(text)?;
-    let purse = store.ledger().reserve(&name(1), Nanos::new(80)).map_err(text)?;
-    let left = store.ledger().draw(purse, Nanos::new(130)).map_err(text)?;
-    same(&left.map_or(Nanos::ZERO, |left| left.amount()), &Nanos::ZERO)?;
-    let balance = store.ledger().open(&name(1), cap).map_err(text)?;
-    same(&(balance.cost(), balance.reserved), &(Nanos::new(130), Nanos::ZERO))?;
-    same(&balance.free(), &Some(Nanos::ZERO))
-}
-
-fn drawn(store: &dyn Store, purse: Reservation, actual: u64) -> Result<Reservation, String> {
-    let left = store.ledger().draw(purse, Nanos::new(actual)).map_err(text)?;
-    left.ok_or_else(|| "nothing stays set aside".to_owned())
+fn one_account(store: &dyn Store) -> Result<(), String> {
+    let (first, second) = (acquire(store, 1)?, acquire(store, 2)?);
+    let (of_first, of_second) =
+        (store.account(&first).map_err(text)?, store.account(&second).map_err(text)?);
+    same(&Arc::ptr_eq(&of_first, &of_second), &true)?;
+    store.release(&second);
+    not_owned(store.account(&second))
 }
 
 /// Many want one thread at once, and append when they get it: exactly one does.
@@ -172,9 +131,6 @@ fn one_of_many_gets_it(store: &Arc<dyn Store>) {
 /// The two threads of these checks are one tree.
 fn acquire(store: &dyn Store, number: u8) -> Result<Ownership, String> {
     let thread = name(number);
-    if store.ledger().open(&thread, SpendLimit::AtMost(Nanos::new(100))).is_err() {
-        return Err("its account cannot be opened".to_owned());
-    }
     store.acquire(&thread, &name(1)).map_err(text)
 }
 

@@ -1,4 +1,4 @@
-//! The store of a project: money in `registry.db`, each transcript in the folder of its thread.
+//! The store of a project: each transcript in the folder of its thread.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rusqlite::Connection;
 use rye_sign::SigningKey;
 
 use super::files::Files;
@@ -16,9 +15,8 @@ use super::lock::Lock;
 use super::request::{PostedRequest, ThreadRequest};
 use super::trees::TreeOwnership;
 use super::{Owner, Ownership, Store, StoreError, file_system};
-use crate::budget::{Ledger, SqliteLedger};
 use crate::database::{self, Database, DatabaseError, Durability};
-use crate::{Moment, Nanos, Registry, ThreadId};
+use crate::{Moment, Registry, ThreadId, TreeAccount};
 
 /// Threads below one folder of one machine, shared by any number of processes there.
 ///
@@ -26,7 +24,6 @@ use crate::{Moment, Nanos, Registry, ThreadId};
 /// nothing to recover.
 pub struct LocalStore {
     database: Arc<Mutex<Database>>,
-    ledger: SqliteLedger,
     files: Files,
     threads: PathBuf,
     owned: Mutex<BTreeMap<ThreadId, Owned>>,
@@ -78,7 +75,6 @@ impl LocalStore {
         let database = Database::open(&threads.join("registry.db"))?;
         let database = Arc::new(Mutex::new(database));
         Ok(Self {
-            ledger: SqliteLedger::new(&database),
             database,
             files: Files::new(threads),
             threads: threads.to_owned(),
@@ -136,16 +132,7 @@ impl LocalStore {
         PostedRequest::post(&self.threads, root, owner, request, key, now)
     }
 
-    /// What the thread and all below it have cost by now, as far as it is settled; nothing, for a thread without an account.
-    ///
-    /// # Errors
-    ///
-    /// When the database fails.
-    pub fn spent(&self, thread: &ThreadId) -> Result<Option<Nanos>, StoreError> {
-        spent(self.database().read(), thread)
-    }
-
-    /// Removes what the database holds of these threads: their rows and accounts.
+    /// Removes the rows of these threads from the list.
     ///
     /// The caller owns their tree, so that no other process begins to drive one of them meanwhile.
     ///
@@ -154,10 +141,8 @@ impl LocalStore {
     /// When the database fails; then it holds all that it held before.
     pub fn forget(&self, threads: &[ThreadId]) -> Result<(), StoreError> {
         self.database().write(Durability::Now, |connection| {
-            for statement in FORGET {
-                for thread in threads {
-                    database::execute(connection, statement, [thread.as_str()])?;
-                }
+            for thread in threads {
+                database::execute(connection, FORGET, [thread.as_str()])?;
             }
             Ok(())
         })
@@ -186,10 +171,6 @@ const PATIENCE: Duration = Duration::from_secs(1);
 static LAST: AtomicU64 = AtomicU64::new(0);
 
 impl Store for LocalStore {
-    fn ledger(&self) -> &dyn Ledger {
-        &self.ledger
-    }
-
     fn acquire(&self, thread: &ThreadId, root: &ThreadId) -> Result<Ownership, StoreError> {
         let tree = self.own(root).map_err(|error| match error {
             StoreError::Held { owner, .. } => StoreError::Held { thread: thread.clone(), owner },
@@ -214,6 +195,13 @@ impl Store for LocalStore {
             let released = owned.remove(thread);
             released.inspect(|owned| owned.tree.end(thread));
         }
+    }
+
+    fn account(&self, ownership: &Ownership) -> Result<Arc<TreeAccount>, StoreError> {
+        self.check(ownership)?;
+        let owned = self.owned();
+        let tree = owned.get(ownership.thread()).map(|owned| Arc::clone(owned.tree.account()));
+        tree.ok_or_else(|| StoreError::NotOwned { thread: ownership.thread().clone() })
     }
 
     fn check(&self, ownership: &Ownership) -> Result<(), StoreError> {
@@ -261,43 +249,7 @@ fn refuse_old_format(threads: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// In the order in which the rows refer to each other.
-const FORGET: [&str; 4] = [
-    "DELETE FROM child WHERE thread = ?1 OR parent = ?1",
-    "DELETE FROM reservation WHERE thread = ?1",
-    "DELETE FROM account WHERE thread = ?1",
-    "DELETE FROM thread WHERE id = ?1",
-];
-
-/// A child that was closed is settled in the account above it.
-const SPENT: &str = "
-WITH RECURSIVE tree (thread) AS (
-    SELECT ?1
-    UNION
-    SELECT child.thread FROM child
-    JOIN tree ON child.parent = tree.thread
-    JOIN reservation ON reservation.number = child.reservation
-    WHERE reservation.actual_nanos IS NULL
-)
-SELECT settled_nanos, overrun_nanos FROM account JOIN tree USING (thread)";
-
-pub(super) fn spent(
-    connection: &Connection,
-    thread: &ThreadId,
-) -> Result<Option<Nanos>, StoreError> {
-    let mut statement = connection.prepare_cached(SPENT)?;
-    let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?));
-    // Added up here, because a sum in SQL fails where it is too great.
-    let (mut accounts, mut spent) = (0, Nanos::ZERO);
-    for amounts in statement.query_map([thread.as_str()], read)? {
-        let (settled, overrun) = amounts?;
-        accounts += 1;
-        for amount in [settled, overrun] {
-            spent = spent.saturating_add(Nanos::new(amount.unsigned_abs()));
-        }
-    }
-    Ok((0 < accounts).then_some(spent))
-}
+const FORGET: &str = "DELETE FROM thread WHERE id = ?1";
 
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {

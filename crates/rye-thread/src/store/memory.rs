@@ -1,22 +1,20 @@
 //! A store that lives as long as its process.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{Owner, Ownership, Store, StoreError};
-use crate::ThreadId;
-use crate::budget::{Ledger, MemoryLedger};
+use crate::{ThreadId, TreeAccount};
 
 /// Threads in memory, for processes whose threads need not outlive them.
 #[derive(Debug, Default)]
-pub struct MemoryStore {
-    ledger: MemoryLedger,
-    threads: Mutex<Threads>,
-}
+pub struct MemoryStore(Mutex<Threads>);
 
 #[derive(Debug, Default)]
 struct Threads {
     transcripts: BTreeMap<ThreadId, Vec<u8>>,
+    /// The account of each tree, by its root.
+    accounts: BTreeMap<ThreadId, Arc<TreeAccount>>,
     /// The number of the ownership of each thread that is appended to.
     owned: BTreeMap<ThreadId, u64>,
     /// The number of the last ownership.
@@ -32,7 +30,7 @@ impl MemoryStore {
 
     /// A panic elsewhere cannot leave half a change behind: none of them can fail midway.
     fn threads(&self) -> MutexGuard<'_, Threads> {
-        self.threads.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn owned<T>(
@@ -50,10 +48,6 @@ impl MemoryStore {
 }
 
 impl Store for MemoryStore {
-    fn ledger(&self) -> &dyn Ledger {
-        &self.ledger
-    }
-
     fn acquire(&self, thread: &ThreadId, root: &ThreadId) -> Result<Ownership, StoreError> {
         let mut threads = self.threads();
         if threads.owned.contains_key(thread) {
@@ -70,6 +64,12 @@ impl Store for MemoryStore {
         if threads.owned.get(ownership.thread()) == Some(&ownership.number()) {
             threads.owned.remove(ownership.thread());
         }
+    }
+
+    fn account(&self, ownership: &Ownership) -> Result<Arc<TreeAccount>, StoreError> {
+        self.check(ownership)?;
+        let mut threads = self.threads();
+        Ok(Arc::clone(threads.accounts.entry(ownership.root().clone()).or_default()))
     }
 
     fn check(&self, ownership: &Ownership) -> Result<(), StoreError> {

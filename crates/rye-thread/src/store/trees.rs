@@ -11,7 +11,7 @@ use super::lock::{Lock, Sharing, failed, identity};
 use super::owner::Owner;
 use super::request::Inbox;
 use super::{StoreError, watch};
-use crate::ThreadId;
+use crate::{ThreadId, TreeAccount};
 
 /// The ownership of one thread tree, which may be shared within the process. The lock is held until the last one is dropped.
 pub struct TreeOwnership {
@@ -43,6 +43,7 @@ pub(super) struct OwnedTree {
     inboxes: Mutex<Vec<Weak<dyn Inbox>>>,
     /// Held while threads are changed that are not driven.
     changing: Mutex<()>,
+    account: Arc<TreeAccount>,
 }
 
 struct Entry {
@@ -131,6 +132,19 @@ impl TreeOwnership {
         self.tree.changing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The account of the tree, in the memory of this process.
+    #[must_use]
+    pub fn account(&self) -> &Arc<TreeAccount> {
+        &self.tree.account
+    }
+
+    /// Takes over an account that was folded from transcripts. Each journal keeps the account of its own thread, so that threads are
+    /// left out that this process appends to.
+    pub fn take_account(&self, folded: TreeAccount) {
+        let driven = self.tree.appended();
+        self.tree.account.extend(folded, |thread| !driven.contains(thread));
+    }
+
     /// Returns `true` while this process appends to a thread of the tree.
     #[must_use]
     pub fn is_driven(&self) -> bool {
@@ -202,6 +216,7 @@ impl OwnedTree {
             appended: Mutex::default(),
             inboxes: Mutex::default(),
             changing: Mutex::default(),
+            account: Arc::default(),
         }))
     }
 

@@ -2,13 +2,12 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
-use super::local::spent;
 use super::lock::Lock;
 use super::{Owner, StoreError};
 use crate::database::Database;
-use crate::{Nanos, Registry, ThreadId};
+use crate::{Registry, ThreadId};
 
 /// A reader of the threads in a folder: it makes, locks and changes nothing there, so that a folder can be read that cannot be
 /// written, such as another user's.
@@ -48,19 +47,6 @@ impl StoreView {
         let folder = threads.join(root.as_str());
         Ok(Lock::is_held(&lock_of(&folder))?
             .then(|| Owner::read(&folder).unwrap_or_else(Owner::unknown)))
-    }
-
-    /// As [`LocalStore::spent`](super::LocalStore::spent).
-    ///
-    /// # Errors
-    ///
-    /// The same.
-    pub fn spent(&self, thread: &ThreadId) -> Result<Option<Nanos>, StoreError> {
-        spent(self.database().read(), thread)
-    }
-
-    fn database(&self) -> MutexGuard<'_, Database> {
-        self.database.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

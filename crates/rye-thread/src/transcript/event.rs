@@ -99,10 +99,6 @@ pub enum Event {
         cost: Nanos,
         /// The most that the next attempt may cost.
         reserved: Nanos,
-        /// The number of the reservation that the next attempt is paid from, where there is one.
-        reservation: Option<u64>,
-        /// How much is set aside there, for the next attempt and the requests after it.
-        held: Nanos,
     },
     /// A child has ended, and its end is on disk. What it did not spend of its share is free from here on.
     ChildEnded(ChildEnd),
@@ -123,10 +119,6 @@ pub enum Event {
         turn: u64,
         /// The most that it may cost.
         reserved: Nanos,
-        /// The number of the reservation that it is paid from, where there is one.
-        reservation: Option<u64>,
-        /// How much is set aside there, for this request and those after it.
-        held: Nanos,
         /// The most tokens that the answer may have.
         max_output_tokens: u64,
     },

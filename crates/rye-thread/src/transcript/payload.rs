@@ -31,12 +31,10 @@ impl Serialize for Payload<'_> {
                 let (turn, reply, cost_nanos) = (*turn, ReplyDisk::of(reply), cost.get());
                 StepFinishWire { turn, reply, cost_nanos }.serialize(serializer)
             }
-            Event::StepStart { turn, reserved, reservation, held, max_output_tokens } => {
-                let (reserved_nanos, held_nanos) = (reserved.get(), held.get());
-                let (turn, reservation, max_output_tokens) =
-                    (*turn, *reservation, *max_output_tokens);
-                StepStartWire { turn, reserved_nanos, reservation, held_nanos, max_output_tokens }
-                    .serialize(serializer)
+            Event::StepStart { turn, reserved, max_output_tokens } => {
+                let (turn, reserved_nanos, max_output_tokens) =
+                    (*turn, reserved.get(), *max_output_tokens);
+                StepStartWire { turn, reserved_nanos, max_output_tokens }.serialize(serializer)
             }
             Event::ToolCallResult { result, refusal, limit, added } => {
                 let limit = limit.as_ref().map(LimitHitDisk::of);
@@ -69,8 +67,6 @@ struct StepFinishWire<'a> {
 struct StepStartWire {
     turn: u64,
     reserved_nanos: u64,
-    reservation: Option<u64>,
-    held_nanos: u64,
     max_output_tokens: u64,
 }
 

@@ -71,6 +71,18 @@ impl Reading {
         u64::try_from(self.records.len()).unwrap_or(u64::MAX)
     }
 
+    /// The records, each with `true` if it was signed when it was written.
+    ///
+    /// What the operator allows is followed by a checkpoint of its own. A later checkpoint also covers records that another program
+    /// left behind the last one, and says nothing of who wrote them.
+    pub(crate) fn sealed(&self) -> impl DoubleEndedIterator<Item = (&Record, bool)> {
+        let records = &self.records;
+        let is_checkpoint = |record: &Record| record.event == "checkpoint";
+        let next = move |index: usize| records.get(index + 1);
+        let sealed = move |(index, record)| (record, next(index).is_some_and(is_checkpoint));
+        records.iter().enumerate().map(sealed)
+    }
+
     /// The hash of the first `records` records; `None` when there are fewer.
     #[must_use]
     pub fn head_after(&self, records: u64) -> Option<&Head> {

@@ -162,7 +162,7 @@ fn failed(event: &Event) -> Value {
 }
 
 fn retried(event: &Event) -> Value {
-    let Event::RequestRetried { turn, retry, cost, reserved, reservation, held } = event else {
+    let Event::RequestRetried { turn, retry, cost, reserved } = event else {
         return Value::Null;
     };
     json!({
@@ -175,8 +175,6 @@ fn retried(event: &Event) -> Value {
         "wait_millis": millis(retry.wait),
         "cost_nanos": cost.get(),
         "reserved_nanos": reserved.get(),
-        "reservation": reservation,
-        "held_nanos": held.get(),
     })
 }
 

@@ -5,10 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use rye_sign::PublicKey;
-use rye_thread::budget::Ledger;
 use rye_thread::store::{MemoryStore, Ownership, Store, StoreError};
 use rye_thread::transcript::read;
-use rye_thread::{Cancel, ThreadId, ThreadRecord, TranscriptClaim};
+use rye_thread::{Cancel, ThreadId, ThreadRecord, TranscriptClaim, TreeAccount};
 
 use crate::doubles::thread_id;
 use crate::world::World;
@@ -45,8 +44,8 @@ impl Watching {
 }
 
 impl Store for Watching {
-    fn ledger(&self) -> &dyn Ledger {
-        self.store.ledger()
+    fn account(&self, ownership: &Ownership) -> Result<Arc<TreeAccount>, StoreError> {
+        self.store.account(ownership)
     }
     fn acquire(&self, thread: &ThreadId, root: &ThreadId) -> Result<Ownership, StoreError> {
         self.store.acquire(thread, root)

@@ -13,16 +13,15 @@ use std::time::Duration;
 use async_trait::async_trait;
 use rye_caps::{Authority, Capability, Grant, Kind, Layer, LayerName, Permit, Primary};
 use rye_sign::SigningKey;
-use rye_thread::budget::{Ledger, MemoryLedger};
 use rye_thread::store::LocalStore;
 use rye_thread::transcript::{Event, Injected, Reading, read_file};
 use rye_thread::{
-    ApprovalRequest, Approver, Cancel, Charge, Clock, Decider, Decision, Delta, DeltaSink,
-    DriveContext, Effect, Hooks, Journal, Limits, Moment, Nanos, Observer, Opening, Outcome,
-    OutputContract, OutputField, OutputType, Palette, PaletteEntry, Prices, Provider,
-    ProviderError, ProviderErrorClass, ProviderInfo, Registry, ReplayContext, Replayed, Reply,
-    Request, Retry, Run, StopReason, ThreadId, ThreadRecord, Tool, ToolCall, ToolOutput, ToolSpec,
-    Usage, drive, replay,
+    Account, ApprovalRequest, Approver, Cancel, Charge, Clock, Decider, Decision, Delta, DeltaSink,
+    DriveContext, Effect, FoundTranscript, Hooks, Journal, Limits, Moment, Nanos, Observer,
+    Opening, Outcome, OutputContract, OutputField, OutputType, Palette, PaletteEntry, Prices,
+    Provider, ProviderError, ProviderErrorClass, ProviderInfo, Registry, ReplayContext, Replayed,
+    Reply, Request, Retry, Run, StopReason, ThreadId, ThreadRecord, Tool, ToolCall, ToolOutput,
+    ToolSpec, Usage, drive, replay,
 };
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};

@@ -1,5 +1,6 @@
 //! A thread with children, all of them in one store, whose every write is remembered.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
@@ -7,19 +8,18 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use rye_caps::{Authority, Capability, Grant, Kind, Layer, LayerName, Primary};
 use rye_sign::SigningKey;
-use rye_thread::budget::Ledger;
 use rye_thread::store::{MemoryStore, Ownership, Store, StoreError};
 use rye_thread::transcript::{Reading, Transcript, read};
 use rye_thread::{
-    Asking, Cancel, Children, Clock, DriveContext, Ended, Ending, Journal, Limits, Nanos, Opening,
-    Outcome, Palette, PaletteEntry, Registry, ResumeError, Resumed, Run, Spawn, SpawnRequest,
-    Spawned, SpendLimit, ThreadId, ThreadRecord, ThreadState, ToolCall, ToolOutput, ToolSpec,
-    Waiting, drive, resume,
+    Account, Asking, Cancel, ChildEnd, Children, Clock, DriveContext, Ended, Ending,
+    FoundTranscript, Journal, Limits, Nanos, Opening, Outcome, Palette, PaletteEntry, Registry,
+    ResumeError, Resumed, Run, Spawn, SpawnRequest, Spawned, SpendLimit, ThreadId, ThreadRecord,
+    ThreadState, ToolCall, ToolOutput, ToolSpec, TreeAccount, Waiting, drive, resume,
 };
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
-use crate::doubles::{FakeClock, Says, call, returns, score, thread_id};
+use crate::doubles::{FakeClock, Says, account, call, returns, score, thread_id};
 use crate::world::{Effects, Model, entries};
 
 /// A store that remembers in which order what was appended to whose journal.
@@ -30,8 +30,8 @@ pub(crate) struct Logged {
 }
 
 impl Store for Logged {
-    fn ledger(&self) -> &dyn Ledger {
-        self.store.ledger()
+    fn account(&self, ownership: &Ownership) -> Result<Arc<TreeAccount>, StoreError> {
+        self.store.account(ownership)
     }
     fn acquire(&self, thread: &ThreadId, root: &ThreadId) -> Result<Ownership, StoreError> {
         self.store.acquire(thread, root)
@@ -151,6 +151,15 @@ impl Home {
         read(&self.store.journal(thread).unwrap(), thread, &[self.key.public()]).unwrap()
     }
 
+    /// The account of the whole tree, by its transcripts.
+    pub(crate) fn account(&self) -> Account {
+        let read = |child: &ThreadId| match self.store.journal(child).unwrap().is_empty() {
+            true => FoundTranscript::Absent,
+            false => FoundTranscript::Transcript(Cow::Owned(self.reading(child))),
+        };
+        Account::from_transcripts(&self.reading(&thread_id()), &read).unwrap()
+    }
+
     pub(crate) fn limits() -> Limits {
         let mut limits = Limits::default();
         limits.turns = 40;
@@ -160,7 +169,8 @@ impl Home {
 
     /// Drives the parent from its beginning, or goes on with what the store holds of it.
     pub(crate) async fn drive(&self) -> Result<Outcome, ResumeError> {
-        let family = Arc::new(Family { home: self.clone(), running: Mutex::default() });
+        let (running, ended) = (Mutex::default(), Arc::default());
+        let family = Arc::new(Family { home: self.clone(), running, ended });
         let mut entries = entries(&self.effects, Asking::Never);
         entries.push(spawner(family));
         let turns = self.turns.clone();
@@ -202,7 +212,6 @@ impl Home {
             provider: &Model::new(turns),
             palette: &palette,
             authority: &Authority::new(layer),
-            ledger: self.store.ledger(),
             journal: &mut journal,
             clock: &*self.clock,
             observer: &(),
@@ -292,11 +301,11 @@ fn spawner(family: Arc<Family>) -> PaletteEntry {
 struct Family {
     home: Home,
     running: Mutex<Vec<JoinHandle<()>>>,
+    ended: Arc<Mutex<Vec<ChildEnd>>>,
 }
 
 impl Family {
-    async fn work(home: Home, spawn: Spawn) -> Value {
-        home.store.ledger().open_child(&thread_id(), &spawn.child, spawn.limits.spend).unwrap();
+    async fn work(home: Home, ended: Arc<Mutex<Vec<ChildEnd>>>, spawn: Spawn) -> Value {
         if home.ended(&spawn.child).is_none() {
             let entries = entries(&home.effects, Asking::Never);
             let turns = childs_turns(&spawn.child);
@@ -306,13 +315,16 @@ impl Family {
             let outcome = driven.await.unwrap();
             assert_eq!(outcome.state, ThreadState::Completed, "{:?}", outcome.failure);
         }
-        home.store.ledger().close_child(&spawn.child).unwrap();
+        let (reading, child) = (home.reading(&spawn.child), spawn.child.clone());
+        let end = (u64::try_from(reading.records.len()).unwrap(), reading.head.to_string());
+        let cost = account(&reading).cost;
+        ended.lock().unwrap().push(ChildEnd::new(child, ThreadState::Completed, cost, end));
         home.ended(&spawn.child).unwrap()
     }
 
     fn beside(&self, spawn: &Spawn) {
-        let (home, spawn) = (self.home.clone(), spawn.clone());
-        let task = tokio::spawn(async move { drop(Self::work(home, spawn).await) });
+        let (home, ended, spawn) = (self.home.clone(), Arc::clone(&self.ended), spawn.clone());
+        let task = tokio::spawn(async move { drop(Self::work(home, ended, spawn).await) });
         self.running.lock().unwrap().push(task);
     }
 }
@@ -336,12 +348,17 @@ impl Children for Family {
             self.beside(spawn);
             return Spawned::Returned(ToolOutput::ok(json!({"thread": spawn.child.as_str()})));
         }
-        Spawned::Returned(ToolOutput::ok(Self::work(self.home.clone(), spawn.clone()).await))
+        let (home, ended) = (self.home.clone(), Arc::clone(&self.ended));
+        Spawned::Returned(ToolOutput::ok(Self::work(home, ended, spawn.clone()).await))
     }
 
     async fn adopt(&self, spawns: &[Spawn]) -> Result<(), String> {
         spawns.iter().for_each(|spawn| self.beside(spawn));
         Ok(())
+    }
+
+    fn ended(&self) -> Vec<ChildEnd> {
+        self.ended.lock().unwrap().clone()
     }
 
     async fn end(&self, _: Ending) -> Ended {

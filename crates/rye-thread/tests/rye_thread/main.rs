@@ -5,7 +5,6 @@
 mod doubles;
 mod family;
 mod spans;
-mod tapped;
 mod world;
 
 mod answering;

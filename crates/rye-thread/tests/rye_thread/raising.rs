@@ -3,13 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use rye_thread::store::Store as _;
 use rye_thread::{
     Cancel, Limits, Nanos, Outcome, ProviderErrorClass, RaisedLimits, ResumeError, SpendLimit,
     ThreadState, Usage, recorded_end, recorded_limits,
 };
 
-use crate::doubles::{FakeClock, thread_id};
+use crate::doubles::FakeClock;
 use crate::world::{EVERY, World, count, line_ends, outcome, visible};
 
 /// One way for a thread of twenty turns to end early.
@@ -133,8 +132,9 @@ async fn a_stopped_thread_goes_on_with_the_same_history() {
         assert_eq!(world.effects(), whole.effects(), "{}: no effect twice", row.name);
         let replayed = world.replay("", "").await;
         assert_eq!((replayed.divergence, replayed.turns), (None, 20), "{}", row.name);
-        let balance = world.store.ledger().open(&thread_id(), cap(&world)).unwrap();
-        assert_eq!((balance.cost(), balance.reserved), (found.cost, Nanos::ZERO), "{}", row.name);
+        let account = world.account();
+        assert_eq!((account.cost, account.reserved), (found.cost, Nanos::ZERO), "{}", row.name);
+        assert_eq!(account.cap, cap(&world), "{}", row.name);
         let lost = ended.cost.get() + expected.cost.get() - found.cost.get();
         assert!(ended.cost <= found.cost && lost <= found.cost.get(), "{}", row.name);
     }
@@ -176,9 +176,9 @@ async fn killed_after_it_was_reopened_it_ends_the_same() {
                 // A request without an answer counts as spent, and of the time since the last record nobody knows.
                 assert_eq!(found.turns, ended.turns, "{} cut at record {index}", row.name);
             }
-            let balance = cut.store.ledger().open(&thread_id(), cap(&cut)).unwrap();
-            let held = (balance.cost(), balance.reserved, balance.overrun);
-            assert_eq!(held, (found.cost, Nanos::ZERO, Nanos::ZERO), "{} at {index}", row.name);
+            let account = cut.account();
+            let spent = (account.cap, account.cost, account.reserved);
+            assert_eq!(spent, (cap(&cut), found.cost, Nanos::ZERO), "{} at {index}", row.name);
         }
     }
 }
@@ -266,8 +266,8 @@ async fn a_thread_that_overran_goes_on_behind_its_answer() {
         let found = world.reopen(spend).await.unwrap();
         assert_eq!(found.state, ThreadState::Completed, "{:?}", found.failure);
         assert_eq!(world.replay("", "").await.divergence, None, "turn {turn}");
-        let balance = world.store.ledger().open(&thread_id(), cap(&world)).unwrap();
-        let held = (balance.cost(), balance.reserved, balance.overrun);
-        assert_eq!(held, (found.cost, Nanos::ZERO, Nanos::ZERO), "turn {turn}");
+        let account = world.account();
+        let spent = (account.cap, account.cost, account.reserved);
+        assert_eq!(spent, (cap(&world), found.cost, Nanos::ZERO), "turn {turn}");
     }
 }

@@ -6,15 +6,15 @@ mod refusing;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rye_thread::budget::{Ledger, LedgerError};
 use rye_thread::store::{MemoryStore, Ownership, Store, StoreError};
 use rye_thread::transcript::{Reading, read};
-use rye_thread::{Asking, Cancel, Decision, Nanos, ResumeError, ThreadId, ThreadState, spending};
+use rye_thread::{
+    Asking, Cancel, Decision, Nanos, ResumeError, ThreadId, ThreadState, TreeAccount,
+};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 
 use crate::doubles::{call, returns, thread_id};
-use crate::tapped::{Tap, Tapped, Use};
 use crate::world::{EVERY, World, count, counted, line_ends, outcome, progress, visible};
 
 /// Cut after every record, and resumed: the same end, the same history, and no effect twice that had a receipt.
@@ -81,20 +81,20 @@ pub(crate) fn assert_effects(all: &[String], after: &[String], before: &Reading,
     assert_eq!(after, expected, "cut at {cut}");
 }
 
-/// The ledger is another one each time, as where the project was copied without it: what the transcript says was spent is
-/// settled in it before anything more is, so that the money is that of one thread.
+/// Whatever is left of a transcript, the thread goes on with the account that it says: a request without a reply counts as its whole
+/// reservation, and nothing else is paid for twice.
 #[tokio::test]
-async fn what_was_spent_by_another_ledger_is_not_spent_again() {
+async fn rule_07_a_thread_goes_on_with_the_account_of_its_transcript() {
     let whole = World::new();
     let expected = whole.begin(Arc::clone(&whole.store) as _, &Cancel::new()).await.unwrap();
     let bytes = whole.bytes();
     for end in line_ends(&bytes) {
         let cut = whole.cut(&bytes[..end]);
-        let before = spending(&cut.reading());
+        let before = cut.account();
         let found = cut.resume("Begin.").await.unwrap();
-        assert_eq!(found.cost, expected.cost.saturating_add(before.unanswered), "cut at {end}");
-        let balance = cut.store.ledger().open(&thread_id(), cut.limits.spend).unwrap();
-        assert_eq!((balance.cost(), balance.reserved), (found.cost, Nanos::ZERO), "cut at {end}");
+        assert_eq!(found.cost, expected.cost.saturating_add(before.reserved), "cut at {end}");
+        let account = cut.account();
+        assert_eq!((account.cost, account.reserved), (found.cost, Nanos::ZERO), "cut at {end}");
     }
 }
 

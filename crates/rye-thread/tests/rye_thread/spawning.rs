@@ -4,26 +4,24 @@ mod money;
 mod taken;
 
 use std::io;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use rye_caps::{Capability, Kind, Primary};
-use rye_thread::budget::{Ledger, LedgerError, MemoryLedger};
 use rye_thread::store::{MemoryStore, Ownership, Store, StoreError};
 use rye_thread::transcript::Reading;
 use rye_thread::{
-    Cancel, Children, Ended, Ending, FailureKind, HookEffect, HookEvent, Nanos, PaletteEntry,
-    Spawn, SpawnRequest, Spawned, SpendLimit, ThreadId, ThreadRecord, ThreadState, ToolCall,
-    ToolOutput, ToolSpec, Waiting, handed_over,
+    Cancel, ChildEnd, Children, Ended, Ending, FailureKind, HookEffect, HookEvent, Limits, Nanos,
+    PaletteEntry, Spawn, SpawnRequest, Spawned, SpendLimit, ThreadId, ThreadRecord, ThreadState,
+    ToolCall, ToolOutput, ToolSpec, TreeAccount, Waiting, handed_over,
 };
 use serde_json::{Value, json};
 
-use crate::doubles::{FakeClock, Thread, call, calls, returns, says, thread_id};
+use crate::doubles::{FakeClock, Thread, account, call, calls, returns, says, thread_id};
 use crate::family::{Home, child, few_turns, many_turns};
 use crate::hooking::{deciding, hooks};
-use crate::tapped::{Tap, Tapped, Use};
 use crate::world::{EVERY, World, count, counted, outcome, progress, visible};
 
 /// How often an effect has a receipt, in whichever of these threads.
@@ -78,9 +76,9 @@ impl Whole {
         for done in &before {
             assert!(!again.contains(done), "cut at {bytes}: {done} again");
         }
-        let balance = home.store.ledger().open(&thread_id(), Home::limits().spend).unwrap();
-        let left = (balance.reserved, balance.overrun);
-        assert_eq!(left, (Nanos::ZERO, Nanos::ZERO), "cut at {bytes}");
+        let account = home.account();
+        let left = (account.reserved, account.held, account.is_overrun);
+        assert_eq!(left, (Nanos::ZERO, Nanos::ZERO, false), "cut at {bytes}");
     }
 
     /// The same after every record of whichever thread, on all processors.
@@ -171,8 +169,9 @@ fn cut_anywhere_a_small_tree_ends_the_same() {
     whole.check_all();
 }
 
-/// Children that are done as soon as they are started.
-struct Quick;
+/// Children that are done as soon as they are started, and cost nothing.
+#[derive(Default)]
+struct Quick(Mutex<Vec<ThreadId>>);
 
 #[async_trait]
 impl Children for Quick {
@@ -184,11 +183,21 @@ impl Children for Quick {
     }
 
     async fn run(&self, spawn: &Spawn, _: &Value) -> Spawned {
+        self.0.lock().unwrap().push(spawn.child.clone());
         Spawned::Returned(ToolOutput::ok(json!(spawn.child.as_str())))
     }
 
-    async fn adopt(&self, _: &[Spawn]) -> Result<(), String> {
+    async fn adopt(&self, spawns: &[Spawn]) -> Result<(), String> {
+        self.0.lock().unwrap().extend(spawns.iter().map(|spawn| spawn.child.clone()));
         Ok(())
+    }
+
+    fn ended(&self) -> Vec<ChildEnd> {
+        let end = |child: &ThreadId| {
+            let end = (7, "00ff".to_owned());
+            ChildEnd::new(child.clone(), ThreadState::Completed, Nanos::ZERO, end)
+        };
+        self.0.lock().unwrap().iter().map(end).collect()
     }
 
     async fn end(&self, _: Ending) -> Ended {
@@ -199,7 +208,7 @@ impl Children for Quick {
 pub(crate) fn spawning() -> PaletteEntry {
     let capability = Capability::new(Primary::Execute, Kind::Tool, "a/spawn").unwrap();
     let spec = ToolSpec::new("", "Starts.", json!({"type": "object"}));
-    PaletteEntry::spawning("a/spawn", spec, capability, Arc::new(Quick))
+    PaletteEntry::spawning("a/spawn", spec, capability, Arc::new(Quick::default()))
 }
 
 /// A conversation that goes on in another thread starts no more threads for it.
@@ -223,6 +232,13 @@ async fn a_continuation_has_what_is_left_of_the_threads_to_start() {
     }
 }
 
+/// Limits that leave the parent nearly all of its money.
+pub(crate) fn a_little_of(left: &Limits) -> Limits {
+    let mut limits = left.clone();
+    limits.spend = SpendLimit::AtMost(Nanos::new(1_000));
+    limits
+}
+
 /// A child that takes so many seconds, of which somebody thinks about a call of it for some.
 struct Asked {
     clock: Arc<FakeClock>,
@@ -235,7 +251,7 @@ impl Children for Asked {
     fn add(&self, _: &rye_thread::AddedItem) {}
 
     async fn prepare(&self, request: &SpawnRequest) -> Result<Spawn, ToolOutput> {
-        let (waiting, limits) = (Waiting::ForTheEnd, request.left.clone());
+        let (waiting, limits) = (Waiting::ForTheEnd, a_little_of(&request.left));
         Ok(Spawn::new(&request.call_id, child(0), "d", waiting, limits))
     }
     async fn run(&self, _: &Spawn, _: &Value) -> Spawned {

@@ -1,18 +1,12 @@
 //! Money: nothing is asked that cannot be paid.
 
-use std::sync::{Arc, Mutex};
-
-use rye_thread::budget::{Ledger, LedgerError, MemoryLedger, SqliteLedger};
 use rye_thread::{
-    Effect, FailureKind, Limit, Nanos, Prices, ProviderError, ProviderErrorClass, SpendLimit,
-    ThreadId, ThreadState, ToolOutput, Usage,
+    FailureKind, Limit, Nanos, Prices, ProviderError, ProviderErrorClass, SpendLimit, ThreadState,
+    Usage,
 };
 use serde_json::{Value, json};
 
-use crate::doubles::{
-    Function, Thread, Turn, after, again, call, calls, fails, says, thread_id, tool,
-};
-use crate::tapped::{Tap, Tapped, Use};
+use crate::doubles::{Thread, Turn, again, call, calls, fails, says};
 
 fn at_most(nanos: u64) -> SpendLimit {
     SpendLimit::AtMost(Nanos::new(nanos))
@@ -216,88 +210,4 @@ async fn a_charge_beyond_the_bound_is_told() {
     driven.check_consistent();
     assert_eq!(driven.outcome.cost, Nanos::new(50_100_000));
     assert!(driven.failure().starts_with("Limit(LimitHit { limit: Spend"), "{}", driven.failure());
-}
-
-#[tokio::test]
-async fn the_ledger_may_be_the_registrys_file() {
-    let mut thread = Thread::new(vec![says("Hello.")]);
-    let path = thread.place.path().join("registry.db");
-    thread.ledger = Arc::new(SqliteLedger::open_file(&path).unwrap());
-    let (place, limits) = (Arc::clone(&thread.place), thread.limits.clone());
-    let driven = thread.drive().await;
-    driven.check_consistent();
-    let again = SqliteLedger::open_file(&place.path().join("registry.db")).unwrap();
-    assert_eq!(again.open(&thread_id(), limits.spend).unwrap().settled, Nanos::new(110_000));
-}
-
-/// As when somebody cancelled the child from elsewhere, while it was about to ask.
-#[tokio::test]
-async fn an_account_that_was_closed_pays_nothing_more() {
-    let mut thread = Thread::new(vec![says("Never asked.")]);
-    let parent = ThreadId::new("test/parent", "019a0000-0000-7000-8000-0000000000ff").unwrap();
-    let (ledger, spend) = (MemoryLedger::new(), thread.limits.spend);
-    ledger.open(&parent, spend).unwrap();
-    ledger.open_child(&parent, &thread_id(), spend).unwrap();
-    ledger.close_child(&thread_id()).unwrap();
-    thread.ledger = Arc::new(ledger);
-    let driven = thread.drive().await;
-    assert!(driven.failure().starts_with("Limit(LimitHit { limit: Spend"), "{}", driven.failure());
-    assert_eq!(driven.requests.len(), 0);
-}
-
-/// A ledger that remembers what it was asked.
-#[derive(Default)]
-struct Asked(MemoryLedger, Mutex<Vec<String>>);
-
-impl Asked {
-    fn note(&self, what: &str) {
-        self.1.lock().unwrap().push(what.to_owned());
-    }
-}
-
-impl Tap for Asked {
-    fn through<T>(
-        &self,
-        used: Use,
-        act: impl FnOnce(&dyn Ledger) -> Result<T, LedgerError>,
-    ) -> Result<T, LedgerError> {
-        match used {
-            Use::Reserve { .. } => self.note("reserve"),
-            Use::Settle { actual, .. } => self.note(&format!("settle {actual}")),
-            Use::Draw { actual, .. } => self.note(&format!("draw {actual}")),
-            _ => {}
-        }
-        act(&self.0)
-    }
-}
-
-/// Answers that follow each other at once are settled together at the end; slow ones, and whatever somebody may look at
-/// while a tool runs, one by one.
-#[tokio::test]
-async fn the_account_is_told_when_somebody_may_look() {
-    let together = ["reserve", "settle 0.00044 USD"];
-    let apart = ["draw 0.00011 USD"; 3];
-    let rows = [
-        ("fast and reading", Effect::ReadOnly, 0, together.to_vec()),
-        ("slow", Effect::ReadOnly, 1, [&["reserve"], &apart[..], &["settle 0.00011 USD"]].concat()),
-        ("changing", Effect::Once, 0, [&["reserve"], &apart[..], &["settle 0.00011 USD"]].concat()),
-    ];
-    for (name, effect, seconds, expected) in rows {
-        let mut thread = Thread::new(Vec::new());
-        let clock = Arc::clone(&thread.clock);
-        let slow = |turn| {
-            let clock = Arc::clone(&clock);
-            after(move || clock.advance(seconds), turn)
-        };
-        let turn = |id: &str| slow(calls(vec![call(id, "x", json!({}))]));
-        thread.script = vec![turn("1"), turn("2"), turn("3"), slow(says("Done."))];
-        let function = Function(|_: Value| async { ToolOutput::ok(json!(1)) });
-        let mut thread = thread.with(tool("x", effect, function));
-        let ledger = Arc::new(Tapped::<Asked>::default());
-        thread.ledger = Arc::clone(&ledger) as _;
-        let driven = thread.drive().await;
-        driven.check_consistent();
-        assert_eq!(*ledger.0.1.lock().unwrap(), expected, "{name}");
-        assert_eq!(driven.outcome.cost, Nanos::new(440_000), "{name}");
-    }
 }

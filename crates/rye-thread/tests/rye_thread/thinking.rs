@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use crate::doubles::{FakeClock, call, returns, tool};
 use crate::family::child;
+use crate::spawning::a_little_of;
 use crate::world::{World, outcome};
 
 /// What a wait comes to.
@@ -56,7 +57,7 @@ impl Children for Waits {
     fn add(&self, _: &rye_thread::AddedItem) {}
 
     async fn prepare(&self, request: &SpawnRequest) -> Result<Spawn, ToolOutput> {
-        let (waiting, limits) = (Waiting::ForTheEnd, request.left.clone());
+        let (waiting, limits) = (Waiting::ForTheEnd, a_little_of(&request.left));
         Ok(Spawn::new(&request.call_id, child(0), "d", waiting, limits))
     }
     async fn run(&self, _: &Spawn, _: &Value) -> Spawned {

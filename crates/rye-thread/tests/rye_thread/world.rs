@@ -9,8 +9,8 @@ use rye_sign::SigningKey;
 use rye_thread::store::{MemoryStore, Store};
 use rye_thread::transcript::{Reading, read};
 use rye_thread::{
-    Approver, Asking, Cancel, Clock, Decision, DriveContext, Effect, Hooks, Journal, Limits,
-    Message, Nanos, Opening, Outcome, Palette, PaletteEntry, Provider, ProviderError,
+    Account, Approver, Asking, Cancel, Clock, Decision, DriveContext, Effect, Hooks, Journal,
+    Limits, Message, Nanos, Opening, Outcome, Palette, PaletteEntry, Provider, ProviderError,
     ProviderErrorClass, ProviderInfo, RaisedLimits, Registry, ReplayContext, Replayed, Reply,
     Request, ResumeError, Resumed, Run, SpendLimit, StopReason, ThreadRecord, ThreadState,
     ToolCall, ToolOutput, Usage, drive, replay, resume,
@@ -18,7 +18,8 @@ use rye_thread::{
 use serde_json::{Value, json};
 
 use crate::doubles::{
-    FakeClock, Function, Judge, PRICES, Says, call, execute, reply, returns, score, thread_id, tool,
+    FakeClock, Function, Judge, PRICES, Says, account, call, execute, reply, returns, score,
+    thread_id, tool,
 };
 use crate::family::in_memory;
 
@@ -255,9 +256,7 @@ impl World {
         let mut journal = journal.ok()?;
         let palette = self.palette();
         let run = self.run(&palette, "Begin.");
-        Some(
-            self.with(&palette, &*store, &mut journal, cancel, |context| drive(run, context)).await,
-        )
+        Some(self.with(&palette, &mut journal, cancel, |context| drive(run, context)).await)
     }
 
     pub(crate) fn open(&self, store: &Arc<dyn Store>) -> Result<(Journal, Reading), String> {
@@ -305,14 +304,12 @@ impl World {
         let mut resumed = Resumed::new(&reading);
         opened(&mut resumed);
         let cancel = Cancel::new();
-        self.with(&palette, &*store, &mut journal, &cancel, |context| resume(run, resumed, context))
-            .await
+        self.with(&palette, &mut journal, &cancel, |context| resume(run, resumed, context)).await
     }
 
     async fn with<'a, T, F: Future<Output = T> + 'a>(
         &'a self,
         palette: &'a Palette,
-        store: &'a dyn Store,
         journal: &'a mut Journal,
         cancel: &'a Cancel,
         action: impl FnOnce(DriveContext<'a>) -> F,
@@ -331,7 +328,6 @@ impl World {
             provider: &self.model,
             palette,
             authority,
-            ledger: store.ledger(),
             journal,
             clock: &*self.clock,
             observer: &(),
@@ -365,6 +361,11 @@ impl World {
 
     pub(crate) fn bytes(&self) -> Vec<u8> {
         self.store.journal(&thread_id()).unwrap()
+    }
+
+    /// What the thread has spent and holds, by its transcript.
+    pub(crate) fn account(&self) -> Account {
+        account(&self.reading())
     }
 
     pub(crate) fn reading(&self) -> Reading {

@@ -94,12 +94,11 @@ impl Begun {
         self,
         host: &Host<'_>,
         cancel: &Cancel,
-        store: &Store,
     ) -> Result<Outcome, ResumeError> {
         let Self { run, mut journal, means, before, folder, .. } = self;
         let live = Live::new(&folder, host.observer);
         let host = Host { cancel, observer: &live, ..host.clone() };
-        let context = means.context(store.ledger(), &mut journal, &host);
+        let context = means.context(&mut journal, &host);
         match before {
             None => Ok(drive(run, context).await),
             Some(Before { reading, facts, reopens, raised }) => {

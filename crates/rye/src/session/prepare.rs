@@ -9,7 +9,6 @@ use rye_providers::StepsProvider;
 use rye_resolve::{ExtendsChain, Item};
 use rye_sign::token::{Claims, Token};
 use rye_sign::{SigningKey, Timestamp};
-use rye_thread::budget::Ledger;
 use rye_thread::transcript::Injected;
 use rye_thread::{
     DriveContext, Hooks, Journal, Limits, Moment, Opening, OutputContract, Palette, Provider,
@@ -74,7 +73,6 @@ impl Means {
 
     pub(crate) fn context<'a>(
         &'a self,
-        ledger: &'a dyn Ledger,
         journal: &'a mut Journal,
         host: &Host<'a>,
     ) -> DriveContext<'a> {
@@ -82,7 +80,6 @@ impl Means {
             provider: self.provider.as_ref(),
             palette: &self.palette,
             authority: &self.authority,
-            ledger,
             journal,
             clock: host.clock,
             observer: host.observer,

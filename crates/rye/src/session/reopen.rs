@@ -11,17 +11,15 @@ mod reopened;
 mod stands;
 mod waiting;
 
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
 use rye_sign::SigningKey;
-use rye_thread::budget::LedgerError;
 use rye_thread::store::{StoreError, ThreadRequest, TreeOwnership};
 use rye_thread::transcript::Reading;
 use rye_thread::{
     ApprovalRequest, Decider, Decision, FailureKind, JournalError, Limits, RaisedLimits,
-    ResumeError, ThreadId, ThreadRecord, ThreadState, ThreadSummary, decided_approval, decision_on,
+    ResumeError, ThreadId, ThreadRecord, ThreadState, decided_approval, decision_on,
     recorded_limits,
 };
 use serde_json::Map;
@@ -149,26 +147,8 @@ impl Rye {
         }
         let report = Box::pin(self.begin_with(&request, host.clone(), key)).await?;
         let parent = request.lineage.as_ref().map(|lineage| &lineage.parent);
-        let parent = self.settled(&report, parent, &store)?;
+        let parent = parent.map(|parent| store.registry.show(parent)).transpose()?.flatten();
         Ok(RunReport { parent, ..report })
-    }
-
-    /// Closes the accounts of a conversation that has ended and that another thread began; gives that one.
-    fn settled(
-        &self,
-        report: &RunReport,
-        parent: Option<&ThreadId>,
-        store: &Store,
-    ) -> Result<Option<ThreadSummary>, ReopenError> {
-        let Some(parent) = parent else { return Ok(None) };
-        let state = report.outcome.state;
-        let has_ended = state.is_final() && state != ThreadState::Continued;
-        let (mut last, mut seen) = (Some(report.thread.clone()), BTreeSet::new());
-        while let Some(thread) = last.filter(|it| has_ended && seen.insert(it.clone())) {
-            store.ledger().close_child(&thread)?;
-            last = self.found(&store.folder, &thread)?.reading.record.continues;
-        }
-        Ok(store.registry.show(parent)?)
     }
 
     async fn resume_one(
@@ -184,27 +164,25 @@ impl Rye {
         let limits = begun.journal.record().limits.clone();
         let folder = begun.folder.clone();
         let (key, parent) = (begun.journal.signing_key(), begun.journal.record().parent.clone());
-        // Its program may have ended before a child had its account below the parent's, and this ledger may be another one.
-        self.account_again(&begun, &store, &host)?;
+        self.take_account(&begun, tree, &host)?;
         let (outcome, warnings) = Box::pin(self.tended(thread, begun, &host, (&store, tree), key))
             .await
             .map_err(|source| not_resumed(thread, &limits, source))?;
         let (thread, continues) = (thread.clone(), Vec::new());
-        let report = RunReport {
+        let parent = parent.map(|parent| store.registry.show(&parent)).transpose()?.flatten();
+        Ok(RunReport {
             thread,
             folder,
             outcome,
             warnings,
-            parent: None,
+            parent,
             continues,
             self_starting: Vec::new(),
             limit_set_by: None,
             resume: None,
             called: None,
             tree: None,
-        };
-        let parent = self.settled(&report, parent.as_ref(), &store)?;
-        Ok(RunReport { parent, ..report })
+        })
     }
 
     /// A thread that can go on from where it is, prepared anew and held against what it rested on.
@@ -259,26 +237,18 @@ impl Rye {
         Ok(Begun::again(run, journal, means, heritage, warnings, before))
     }
 
-    fn account_again(
+    /// Has the owner of the tree know what the thread and all below it have spent and hold.
+    fn take_account(
         &self,
         begun: &Begun,
-        store: &Store,
+        tree: &TreeOwnership,
         host: &Host<'_>,
     ) -> Result<(), ReopenError> {
-        let record = begun.journal.record();
-        if let Some(before) = begun.before() {
-            let thread = record.thread.clone();
-            let bounded = self.money(before, store, host);
-            bounded.map_err(|source| ReopenError::Unbounded { thread, source })?;
-        }
-        let accounted = begun.before().map_or(Ok(()), |it| self.account(record, it, store, host));
-        accounted.map_err(|error| match error {
-            LedgerError::UnknownAccount { thread: payer } if payer != record.thread => {
-                let (thread, first) = (record.thread.clone(), self.first_above(record));
-                ReopenError::NoAccount { thread, payer, first }
-            }
-            error => ReopenError::Ledger(error),
-        })
+        let (Some(before), Some(threads)) = (begun.before(), self.threads()) else { return Ok(()) };
+        let thread = begun.journal.thread().clone();
+        let folded = self.fold_account(&threads, before, host);
+        tree.take_account(folded.map_err(|source| ReopenError::Unbounded { thread, source })?);
+        Ok(())
     }
 
     pub(super) fn opened(&self, threads: &Path) -> Result<Arc<Store>, ReopenError> {

@@ -1,13 +1,12 @@
-//! Where the threads of a project are kept: their journals, their money and their list.
+//! Where the threads of a project are kept: their journals and their list.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::{fs, io};
 
 use rye_sign::SigningKey;
-use rye_thread::budget::{Ledger, LedgerError};
-use rye_thread::store::{LocalStore, Store as _, StoreOptions, TreeOwnership};
-use rye_thread::{Journal, JournalError, Nanos, Registry, ThreadId, ThreadRecord};
+use rye_thread::store::{LocalStore, StoreOptions, TreeOwnership};
+use rye_thread::{Journal, JournalError, Registry, ThreadId, ThreadRecord};
 
 use super::{RunError, stored};
 
@@ -24,25 +23,6 @@ impl Store {
         let store = Arc::new(LocalStore::open_with(threads, options).map_err(stored)?);
         let registry = Arc::new(store.registry());
         Ok(Self { registry, threads: store, folder: threads.to_owned() })
-    }
-
-    /// The accounts of these threads.
-    pub(super) fn ledger(&self) -> &dyn Ledger {
-        self.threads.ledger()
-    }
-
-    /// Opens the account of a thread that another one started, below that one's, or below the one whose conversation it goes on
-    /// with; or finds it.
-    pub(super) fn open_account(&self, record: &ThreadRecord) -> Result<(), LedgerError> {
-        let Some(parent) = &record.parent else { return Ok(()) };
-        let payer = record.continues.as_ref().unwrap_or(parent);
-        self.ledger().open_child(payer, &record.thread, record.limits.spend).map(drop)
-    }
-
-    /// What is settled in the account of the thread and those below it; nothing where it has none.
-    pub(super) fn spent(&self, thread: &ThreadId) -> Result<Option<Nanos>, LedgerError> {
-        let failed = |error| LedgerError::Store { source: Box::new(error) };
-        self.threads.spent(thread).map_err(failed)
     }
 
     /// Owns the tree of `root` for as long as the result lives, or joins the owner where that is this process.

@@ -4,10 +4,9 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use rye::thread::store::{LocalStore, Store as _};
-use rye::thread::{Nanos, SpendLimit, ThreadId};
 use serde_json::Value;
 
+use crate::money::{Money, records};
 use crate::session::Session;
 
 /// How many programs are killed in each test; `RYE_KILLS` in the environment of the build says another number.
@@ -207,19 +206,16 @@ fn check_tree(session: &Session, at: u64) {
     let (trees, branches, leaves) =
         (folders(session, "tree-"), folders(session, "branch-"), folders(session, "leaf-"));
     assert_eq!((trees.len(), branches.len(), leaves.len()), (1, 2, 3), "at {at}");
-    let store = LocalStore::open(&session.project().join(".ai/threads")).unwrap();
     for folder in trees.iter().chain(&branches).chain(&leaves) {
-        let thread: ThreadId = folder.file_name().unwrap().to_str().unwrap().parse().unwrap();
         let record = fs::read_to_string(folder.join("thread.json")).unwrap();
         assert!(record.contains("\"state\": \"completed\""), "at {at}: {record}");
         let record: Value = serde_json::from_str(&record).unwrap();
         let cap = record["limits"]["spend_nanos"]["at_most"].as_u64().unwrap();
-        let balance = store.ledger().open(&thread, SpendLimit::AtMost(Nanos::new(cap))).unwrap();
-        assert_eq!(
-            (balance.reserved, balance.overrun),
-            (Nanos::ZERO, Nanos::ZERO),
-            "at {at}: {thread}"
-        );
+        let transcript = fs::read_to_string(folder.join("transcript.jsonl")).unwrap();
+        let money = Money::of(&records(&transcript));
+        let folder = folder.display();
+        assert_eq!((money.reserved, money.shares.len()), (0, 0), "at {at}: {folder}");
+        assert!(money.taken() <= cap, "at {at}: {folder}: {money:?}");
     }
 }
 

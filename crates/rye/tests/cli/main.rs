@@ -31,6 +31,7 @@ mod loading;
 mod looking;
 mod mcp;
 mod mistakes;
+mod money;
 mod outcomes;
 mod owning;
 mod programs;

@@ -7,13 +7,13 @@ mod scenes;
 use std::collections::BTreeSet;
 use std::fs;
 
-use rye::thread::store::{LocalStore, Store as _};
-use rye::thread::{Nanos, SpendLimit, ThreadId, ThreadState};
+use rye::thread::ThreadState;
 use serde_json::Value;
 
 use self::camera::{Left, Shot};
 use self::scenes::Scene;
 use crate::killing::KILLS;
+use crate::money::Money;
 
 /// What `rye resume` does with what was left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -266,7 +266,7 @@ fn check_row(scene: &Scene, shot: &Shot, (shown, row): (&str, &Row), name: &str)
 }
 
 fn check_resumed(scene: &Scene, shot: &Shot, expected: Resume, name: &str) {
-    let (script, spent) = (scene.script, scene.spent(shot));
+    let script = scene.script;
     let mut told = scene.after(shot, "resume");
     let is_decided =
         shot.records(scene.thread.as_str()).iter().any(|it| it["event"] == "approval_decided");
@@ -280,7 +280,7 @@ fn check_resumed(scene: &Scene, shot: &Shot, expected: Resume, name: &str) {
         assert!(scene.now("approve").ends_with("--- exit 0\n"), "{name}");
         told = scene.now("resume");
     }
-    let found = scene.check_over(&spent, name);
+    let found = scene.check_over(shot, name);
     // A thread that a limit ended is told the command that raises it, and does nothing either.
     let is_over = ["and nothing more happens in it", "raise the limit, for example with"];
     let has_ended = is_over.iter().any(|words| told.contains(words));
@@ -301,9 +301,8 @@ fn check_resumed(scene: &Scene, shot: &Shot, expected: Resume, name: &str) {
 }
 
 fn check_cancelled(scene: &Scene, shot: &Shot, expected: Cancel, name: &str) {
-    let spent = scene.spent(shot);
     let told = scene.after(shot, "cancel");
-    let found = scene.check_over(&spent, name);
+    let found = scene.check_over(shot, name);
     let has_ended =
         told.contains("and nothing more happens in it") && told.ends_with("--- exit 1\n");
     assert_eq!(has_ended, expected == Cancel::Ended, "{name}: {told}");
@@ -362,23 +361,10 @@ impl Scene {
         last
     }
 
-    /// What each thread has cost by then.
-    fn spent(&self, shot: &Shot) -> Vec<(ThreadId, Nanos)> {
-        let folder = self.family.project().join(".ai/threads");
-        shot.restore(&folder);
-        let store = LocalStore::open(&folder).unwrap();
-        let threads = shot.threads().into_iter().map(|thread| thread.parse().unwrap());
-        let spent = |thread: ThreadId| Some((thread.clone(), store.spent(&thread).unwrap()?));
-        threads.filter_map(spent).collect()
-    }
-
-    /// Every thread has one end, and has given back what was set aside for it; no account is overdrawn, and nothing that was
-    /// settled before is lost.
+    /// Every thread has one end; none has taken more than its limit, and nothing that was settled before is lost.
     #[track_caller]
-    fn check_over(&self, before: &[(ThreadId, Nanos)], name: &str) -> Shot {
-        let folder = self.family.project().join(".ai/threads");
-        let shot = Shot::of(&folder);
-        let store = LocalStore::open(&folder).unwrap();
+    fn check_over(&self, before: &Shot, name: &str) -> Shot {
+        let shot = Shot::of(&self.family.project().join(".ai/threads"));
         for thread in shot.threads() {
             let record = shot.record(&thread).unwrap_or_else(|| panic!("{name}: {thread}"));
             assert!(shot.state(&thread).unwrap().is_final(), "{name}: {thread}: {record}");
@@ -386,18 +372,11 @@ impl Scene {
             let ends = ["thread_complete", "thread_continued", "thread_error"];
             let ends = records.iter().filter(|it| ends.contains(&it["event"].as_str().unwrap()));
             assert!(ends.count() <= 1, "{name}: {thread} ended twice");
-            let id: ThreadId = thread.parse().unwrap();
-            let spent = store.spent(&id).unwrap();
-            let settled = before.iter().find(|(known, _)| *known == id).map(|(_, spent)| *spent);
-            assert!(settled <= spent, "{name}: {thread}: {settled:?} of {spent:?}");
-            let cap = Nanos::new(record["limits"]["spend_nanos"]["at_most"].as_u64().unwrap());
-            let balance = store.ledger().open(&id, SpendLimit::AtMost(cap)).unwrap();
-            assert_eq!(
-                (balance.reserved, balance.overrun),
-                (Nanos::ZERO, Nanos::ZERO),
-                "{name}: {thread}"
-            );
-            assert!(balance.settled <= cap, "{name}: {thread}: {balance:?}");
+            let (was, is) = (Money::of(&before.records(&thread)), Money::of(&records));
+            assert!(was.settled <= is.settled + is.reserved, "{name}: {thread}: {was:?} {is:?}");
+            assert!(was.children <= is.children, "{name}: {thread}: {was:?} {is:?}");
+            let cap = record["limits"]["spend_nanos"]["at_most"].as_u64().unwrap();
+            assert!(is.taken() <= cap, "{name}: {thread}: {is:?}");
         }
         shot
     }

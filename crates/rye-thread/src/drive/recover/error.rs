@@ -1,6 +1,5 @@
 //! The reasons for which a thread does not go on.
 
-use crate::budget::LedgerError;
 use crate::{JournalError, LimitHit, NotRaised, ThreadState};
 
 /// Why a thread cannot go on.
@@ -42,7 +41,4 @@ pub enum ResumeError {
     /// The journal failed.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// The ledger failed.
-    #[error(transparent)]
-    Ledger(#[from] LedgerError),
 }

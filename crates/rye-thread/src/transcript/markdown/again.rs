@@ -188,15 +188,8 @@ impl RetriedWire {
         let class = ProviderErrorClass::ALL.into_iter().find(|it| it.as_str() == self.class)?;
         let mut retry = Retry::new(self.attempt, self.attempts, class, &self.message);
         retry.wait = Duration::from_millis(self.wait_millis);
-        let (cost, nothing) = (Nanos::new(self.cost_nanos), Nanos::ZERO);
-        Some(Event::RequestRetried {
-            turn: self.turn,
-            retry,
-            cost,
-            reserved: nothing,
-            reservation: None,
-            held: nothing,
-        })
+        let (cost, reserved) = (Nanos::new(self.cost_nanos), Nanos::ZERO);
+        Some(Event::RequestRetried { turn: self.turn, retry, cost, reserved })
     }
 }
 

@@ -115,10 +115,8 @@ rows! {
             retry: retry(),
             cost: Nanos::ZERO,
             reserved: Nanos::new(42),
-            reservation: Some(7),
-            held: Nanos::new(336),
         },
-        r#"{"turn":2,"attempt":2,"attempts":4,"class":"rate_limited","message":"it answered 429","hint_millis":6000,"wait_millis":6000,"cost_nanos":0,"reserved_nanos":42,"reservation":7,"held_nanos":336}"#,
+        r#"{"turn":2,"attempt":2,"attempts":4,"class":"rate_limited","message":"it answered 429","hint_millis":6000,"wait_millis":6000,"cost_nanos":0,"reserved_nanos":42}"#,
         "*Turn 2: it answered 429: rate limited, next attempt in 6 s (2 of 4)*\n\n";
     SpawnChild: Event::SpawnChild(Spawn::new(
             "1",
@@ -135,11 +133,9 @@ rows! {
     StepStart: Event::StepStart {
             turn: 2,
             reserved: Nanos::new(42),
-            reservation: Some(7),
-            held: Nanos::new(336),
             max_output_tokens: 100,
         },
-        r#"{"turn":2,"reserved_nanos":42,"reservation":7,"held_nanos":336,"max_output_tokens":100}"#,
+        r#"{"turn":2,"reserved_nanos":42,"max_output_tokens":100}"#,
         "";
     SystemPrompt: Event::SystemPrompt { text: "Be brief.".to_owned() },
         r#"{"text":"Be brief.","sha256":"213c22ed7234eb11116e1e88f314c73cb3a019b5c87fe224b6ce5665bd9ec50e"}"#,
@@ -251,6 +247,13 @@ fn reply() -> Reply {
     let mut reply = Reply::new(raw.unwrap(), StopReason::EndTurn);
     (reply.text, reply.usage) = ("Hi.".to_owned(), Usage::new(3, 4));
     reply
+}
+
+/// One of each, in the order of [`recorded`].
+pub(crate) fn every_event() -> Vec<Event> {
+    let (last, events): (Vec<Row>, Vec<Row>) =
+        rows().into_iter().partition(|row| row.event.name() == "checkpoint");
+    events.into_iter().chain(last).map(|row| row.event).collect()
 }
 
 /// One of each, as a transcript holds them.

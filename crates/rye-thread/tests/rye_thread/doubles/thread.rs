@@ -11,7 +11,6 @@ pub(crate) struct Thread {
     pub(crate) limits: Limits,
     pub(crate) info: ProviderInfo,
     pub(crate) fallback: Option<(ProviderInfo, Vec<Turn>)>,
-    pub(crate) ledger: Arc<dyn Ledger>,
     pub(crate) clock: Arc<FakeClock>,
     pub(crate) cancel: Cancel,
     pub(crate) place: Arc<TempDir>,
@@ -35,7 +34,6 @@ impl Thread {
             limits: Limits::default(),
             info,
             fallback: None,
-            ledger: Arc::new(MemoryLedger::new()),
             clock: Arc::default(),
             cancel: Cancel::new(),
             place: Arc::new(tempfile::tempdir().unwrap()),
@@ -93,7 +91,6 @@ impl Thread {
             provider: &script,
             palette: &palette,
             authority: &authority,
-            ledger: &*self.ledger,
             journal: &mut journal,
             clock: &*self.clock,
             observer: &watching,
@@ -122,11 +119,14 @@ impl Thread {
             left: script.turns.into_inner().unwrap().len(),
             key,
             registry,
-            limits: self.limits,
-            ledger: self.ledger,
             place: self.place,
         }
     }
+}
+
+/// The account of a thread alone, by its transcript.
+pub(crate) fn account(reading: &Reading) -> Account {
+    Account::from_transcripts(reading, &|_| FoundTranscript::Absent).unwrap()
 }
 
 /// Whatever a test is about: who watches is told what is recorded, byte for byte, unless it could not be written.
@@ -160,8 +160,6 @@ pub(crate) struct Driven {
     pub(crate) left: usize,
     pub(crate) registry: Arc<Registry>,
     key: Arc<SigningKey>,
-    limits: Limits,
-    ledger: Arc<dyn Ledger>,
     place: Arc<TempDir>,
 }
 
@@ -211,10 +209,10 @@ impl Driven {
         format!("{:?}: {failure}", failure.kind)
     }
 
-    /// Settled and reserved, in nano-dollars.
+    /// Settled and reserved, in nano-dollars, by the transcript.
     pub(crate) fn spent(&self) -> (u64, u64) {
-        let balance = self.ledger.open(&thread_id(), self.limits.spend).unwrap();
-        (balance.cost().get(), balance.reserved.get())
+        let account = account(&self.transcript());
+        (account.cost.saturating_sub(account.reserved).get(), account.reserved.get())
     }
 
     /// Every account of the end agrees with the outcome.

@@ -18,8 +18,8 @@ impl Refusing {
 }
 
 impl Store for Refusing {
-    fn ledger(&self) -> &dyn Ledger {
-        self.store.ledger()
+    fn account(&self, ownership: &Ownership) -> Result<Arc<TreeAccount>, StoreError> {
+        self.store.account(ownership)
     }
     fn acquire(&self, thread: &ThreadId, root: &ThreadId) -> Result<Ownership, StoreError> {
         self.store.acquire(thread, root)
@@ -54,7 +54,7 @@ impl Children for Endless {
     fn add(&self, _: &rye_thread::AddedItem) {}
 
     async fn prepare(&self, request: &SpawnRequest) -> Result<Spawn, ToolOutput> {
-        let (id, limits) = (child(request.number), request.left.clone());
+        let (id, limits) = (child(request.number), a_little_of(&request.left));
         Ok(Spawn::new(&request.call_id, id, "test/child", Waiting::ForNothing, limits))
     }
 

@@ -3,12 +3,8 @@
 use std::sync::Arc;
 
 use rye_sign::SigningKey;
-use rye_thread::budget::LedgerError;
 use rye_thread::store::ThreadRequest;
-use rye_thread::transcript::Reading;
-use rye_thread::{
-    Limits, Nanos, ThreadId, ThreadRecord, ThreadState, handed_over, recorded_end, settle_left,
-};
+use rye_thread::{Limits, Nanos, ThreadId, ThreadRecord, ThreadState, handed_over, recorded_end};
 use serde_json::{Value, json};
 
 use super::ReopenError;
@@ -127,7 +123,7 @@ impl Rye {
         }
     }
 
-    /// Ends a conversation from this thread on and all below it, and closes their accounts. Gives what was ended beside the thread
+    /// Ends a conversation from this thread on and all below it. Gives what was ended beside the thread
     /// itself, and how the conversation had ended before, where it had. The caller owns the tree.
     pub(in crate::session) fn end_all(
         &self,
@@ -139,26 +135,9 @@ impl Rye {
         let (line, had_ended) = self.end_line(thread, host, store, key)?;
         let last = line.last().filter(|last| had_ended.is_none() && *last != thread);
         // A process that ended it before may have been stopped before those below it were ended.
-        let below = self.end_below(&line, host, store, key);
-        // What is set aside below one that cannot be ended is nobody's, either.
-        self.close_accounts(&line, store)?;
-        let ended = Cancelled { went_on_in: last.cloned(), below: below? };
+        let below = self.end_below(&line, host, store, key)?;
+        let ended = Cancelled { went_on_in: last.cloned(), below };
         Ok((ended, had_ended))
-    }
-
-    fn close_accounts(&self, line: &[ThreadId], store: &Store) -> Result<(), ReopenError> {
-        // The lowest first: what an account below has still set aside when one is closed counts as spent. Also of those that had
-        // ended before: the process that ended them may have got no further.
-        let below = self.below(line, store);
-        let below = below.iter().rev().map(|below| &below.thread);
-        for each in below.chain(line.iter().rev()) {
-            match store.ledger().close_child(each) {
-                // A thread that nobody started has no account in another one's, and one that was killed early has none at all.
-                Ok(_) | Err(LedgerError::UnknownAccount { .. }) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Ok(())
     }
 
     /// Ends the last thread of a conversation; gives its threads from this one on.
@@ -240,8 +219,7 @@ impl Rye {
     }
 
     /// Ends one thread, also one that only its own key vouches for: nothing is made of what it says, and it would go on otherwise.
-    /// One whose transcript holds an end already keeps that. What its process had set aside for requests that were never sent is
-    /// free in its own account; that account is closed once all below it has ended.
+    /// One whose transcript holds an end already keeps that.
     fn end(
         &self,
         thread: &ThreadId,
@@ -255,36 +233,13 @@ impl Rye {
         if let Some(key) = key {
             reopened.key = Arc::clone(key);
         }
-        let (record, now) = (reopened.record.clone(), host.clock.now());
+        let now = host.clock.now();
         let (journal, reading) = reopened.journal(store)?;
-        let cost = self.settled_cost(&record, &reading, store, host)?;
+        let cost = self.cost(&store.folder, &reading, host);
         let Some(end) = recorded_end(&reading) else { return Ok(journal.cancel(cost, now)?) };
         // Its process was stopped while it wrote down its end, which is what it comes to.
         let (thread, state) = (thread.clone(), end.state());
         journal.close(end, cost, now)?;
         Err(ReopenError::Ended { thread, state })
-    }
-
-    /// What a thread that is ended has cost, settled in its account. One that was stopped before it had an account has cost
-    /// nothing; where the ledger is another one than it ran with, its records tell.
-    fn settled_cost(
-        &self,
-        record: &ThreadRecord,
-        reading: &Reading,
-        store: &Store,
-        host: &Host<'_>,
-    ) -> Result<Nanos, ReopenError> {
-        let told = self.cost(reading, store, host).unwrap_or(record.cost);
-        if told == Nanos::ZERO {
-            settle_left(&record.thread, reading, store.ledger())?;
-        } else {
-            match self.account(record, reading, store, host) {
-                // The account is made of the record when the thread above goes on.
-                Ok(())
-                | Err(LedgerError::UnknownAccount { .. } | LedgerError::Exhausted { .. }) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Ok(store.spent(&record.thread)?.unwrap_or(told))
     }
 }

@@ -1,6 +1,5 @@
 //! Why a thread is not opened again.
 
-use rye_thread::budget::LedgerError;
 use rye_thread::store::Owner;
 use rye_thread::{
     AccountError, ApprovalRequest, ClockError, DecidedApproval, JournalError, LimitHit, NotRaised,
@@ -112,21 +111,6 @@ pub enum ReopenError {
     /// The thread's record would be written through a link.
     #[error(transparent)]
     Linked(#[from] LinkedThreads),
-    /// The ledger refuses, or cannot be used.
-    #[error(transparent)]
-    Ledger(#[from] LedgerError),
-    /// The account that pays for the thread is not in the ledger of this project.
-    #[error(
-        "`registry.db` has no account of thread `{payer}`, which pays for thread `{thread}`; go on with `rye resume {first}`, which opens both"
-    )]
-    NoAccount {
-        /// The thread.
-        thread: ThreadId,
-        /// The one above it, or before it.
-        payer: ThreadId,
-        /// The first of its tree.
-        first: ThreadId,
-    },
     /// A thread above it has ended.
     #[error(
         "thread `{thread}` does not go on, because thread `{parent}`, which stands above it, has ended; start the directive again"
@@ -271,7 +255,7 @@ impl ReopenError {
             | Self::NoProject
             | Self::NotRaised { .. }
             | Self::RaisedBelow { .. } => Class::Usage,
-            Self::LimitStands { .. } | Self::Ledger(LedgerError::Exhausted { .. }) => Class::Limit,
+            Self::LimitStands { .. } => Class::Limit,
             _ => Class::Failed,
         }
     }

@@ -1,7 +1,9 @@
 //! How a thread stands and what it came to, as the thread above is told.
 
+use rye_sign::chain::Head;
 use rye_thread::{
-    ChildEnd, Failure, Nanos, Outcome, ThreadId, ThreadState, ToolOutput, TranscriptClaim,
+    ChildEnd, Failure, FailureKind, Nanos, Outcome, ThreadId, ThreadState, ToolOutput,
+    TranscriptClaim,
 };
 use serde_json::{Map, Value, json};
 
@@ -36,9 +38,23 @@ impl Report {
         }
     }
 
+    /// The report of a child that could not begin, so that it has no transcript.
+    pub(super) fn unbegun(reason: &str) -> Self {
+        Self {
+            state: ThreadState::Error,
+            outputs: None,
+            text: String::new(),
+            turns: 0,
+            tokens: 0,
+            cost: 0,
+            failure: Some(Failure::new(FailureKind::Preparation, reason)),
+            transcript: Some(TranscriptClaim::new(0, Head::genesis().to_string(), false)),
+        }
+    }
+
     /// The same from what its folder holds.
     pub(super) fn of_reading(reading: &ThreadReading) -> Self {
-        let record = &reading.record;
+        let (record, records) = (&reading.record, reading.transcript.records.len());
         let end = reading.transcript.records.iter().rev().find(|it| it.event == "thread_complete");
         let end = end.and_then(|it| serde_json::from_str::<Value>(it.payload.get()).ok());
         let text = end.and_then(|end| end["text"].as_str().map(str::to_owned)).unwrap_or_default();
@@ -50,7 +66,11 @@ impl Report {
             tokens: record.usage.total(),
             cost: record.cost.get(),
             failure: record.failure.clone(),
-            transcript: record.transcript.clone(),
+            transcript: Some(TranscriptClaim::new(
+                u64::try_from(records).unwrap_or(u64::MAX),
+                reading.transcript.head.to_string(),
+                false,
+            )),
         }
     }
 

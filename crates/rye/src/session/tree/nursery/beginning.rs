@@ -10,8 +10,8 @@ use crate::outcome::Class;
 use crate::session::begin::Begun;
 use crate::session::prepare::{Prepared, prepare};
 use crate::session::request::{Host, RunRequest};
-use crate::session::tree::Standing;
 use crate::session::tree::arguments::{Wanted, told, wanted};
+use crate::session::tree::{Report, Standing};
 use crate::session::{PrepareError, leave_failed, with_causes};
 
 impl Nursery<'_> {
@@ -74,8 +74,26 @@ impl Nursery<'_> {
         }
     }
 
-    /// Begins a child, goes on with it, or finds that it has ended.
+    /// Begins a child, goes on with it, or finds that it has ended. One that cannot begin has ended, so that its parent has its share
+    /// of the money back.
     pub(super) fn start(
+        &mut self,
+        parent: &ThreadId,
+        spawn: &Spawn,
+        arguments: &Value,
+    ) -> Result<(), ToolOutput> {
+        self.begin(parent, spawn, arguments).inspect_err(|output| {
+            self.end_unbegun(parent, spawn, &output.content.to_string());
+        })
+    }
+
+    /// Enters a child that has a share of its parent's money and never begins.
+    pub(super) fn end_unbegun(&self, parent: &ThreadId, spawn: &Spawn, reason: &str) {
+        let ended = Standing::Ended(Arc::new(Report::unbegun(reason)));
+        drop(self.tree.enter(&spawn.child, Some(parent), &spawn.directive, ended));
+    }
+
+    fn begin(
         &mut self,
         parent: &ThreadId,
         spawn: &Spawn,
@@ -100,11 +118,6 @@ impl Nursery<'_> {
         };
         let key = Arc::clone(&self.key);
         let begun = Begun::new(prepared, &self.store, key).map_err(|error| failed(&error))?;
-        if let Err(error) = self.store.open_account(begun.journal.record()) {
-            let reason = with_causes(&error);
-            drop(begun.journal.fail(&reason, self.host.clock.now()));
-            return Err(told(&reason));
-        }
         self.drive(self.line(parent, spawn), begun);
         Ok(())
     }

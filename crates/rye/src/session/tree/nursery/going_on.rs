@@ -70,10 +70,6 @@ impl<'a> Nursery<'a> {
         let (key, host) = (Arc::clone(&self.key), &self.host);
         let begun = self.rye.going_on(line.last(), (lineage, Some(key)), None, host, &self.store);
         let begun = begun.map_err(|error| with_causes(&error))?;
-        let (record, before) = (begun.journal.record(), begun.before());
-        let before = before.unwrap_or(&reading.transcript);
-        let accounted = self.rye.account(record, before, &self.store, &self.host);
-        accounted.map_err(|error| with_causes(&error))?;
         // The last one takes over its own.
         for (thread, transcript) in learned.iter().rev().skip(1) {
             self.learn(thread, transcript)?;
@@ -117,6 +113,7 @@ impl<'a> Nursery<'a> {
         for spawn in spawns {
             // A child whose call was answered before it had a record never began.
             if !self.store.has(&spawn.child) {
+                self.end_unbegun(parent, spawn, "the process was stopped before the thread began");
                 continue;
             }
             self.go_on_or_wait(parent, spawn);

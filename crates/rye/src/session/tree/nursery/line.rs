@@ -16,8 +16,8 @@ use crate::session::tree::watching::Below;
 use crate::session::tree::{Report, Standing, Tree};
 use crate::session::{Store, with_causes};
 
-/// The threads of one conversation below the same parent. Who waits for the first waits for the last, and the money of each is
-/// set aside in the account of the one before it, so that nobody can take it in between.
+/// The threads of one conversation below the same parent. A call that waits for the first waits for the last, and all spend the share
+/// of the first.
 pub(super) struct Line<'a> {
     pub(super) rye: &'a Rye,
     pub(super) host: Host<'a>,
@@ -54,7 +54,7 @@ impl Line<'_> {
             let watching = Below::new(self.host.observer, &last, self.tree.depth(self.first()));
             let thinking = Thinking::new(&self.host, &self.tree, self.first());
             let host = Host { observer: &watching, approver: &thinking, ..self.host.clone() };
-            let driven = followed(own, &cancel, begun.driven(&host, &cancel, &self.store)).await;
+            let driven = followed(own, &cancel, begun.driven(&host, &cancel)).await;
             let Ok(outcome) = driven else { return self.stands(Standing::Interrupted) };
             self.warn(&last, &outcome);
             if outcome.continued_by.is_none() {
@@ -82,7 +82,6 @@ impl Line<'_> {
     pub(super) fn stands(&self, standing: Standing) -> Standing {
         let standing = match standing {
             Standing::Ended(report) => {
-                self.settle();
                 let report = Report::clone(&report);
                 Standing::Ended(Arc::new(self.used.iter().fold(report, Report::after)))
             }
@@ -90,13 +89,6 @@ impl Line<'_> {
         };
         self.threads.iter().skip(1).for_each(|thread| self.tree.stand(thread, standing.clone()));
         standing
-    }
-
-    /// Closes all accounts, the last first. What cannot be settled now is when somebody goes on with the parent.
-    fn settle(&self) {
-        for thread in self.threads.iter().rev() {
-            drop(self.store.ledger().close_child(thread));
-        }
     }
 
     /// Begins the thread that goes on where the last one ended.
@@ -131,13 +123,6 @@ impl Line<'_> {
         let made = self.rye.make_room(&request.thread, &self.store, &self.host);
         made.map_err(|error| told(&error))?;
         let begun = Begun::new(prepared, &self.store, Arc::clone(&self.key));
-        let begun = begun.map_err(|error| told(&error))?;
-        let now = self.host.clock.now();
-        if let Err(error) = self.store.open_account(begun.journal.record()) {
-            let reason = told(&error);
-            drop(begun.journal.fail(&reason, now));
-            return Err(reason);
-        }
-        Ok(begun)
+        begun.map_err(|error| told(&error))
     }
 }

@@ -35,7 +35,7 @@ fn distant(folder: &Path) -> Option<Finding> {
         "`{}` lies on a network file system (`{name}`), which may not keep locks and writes",
         folder.display()
     );
-    let advice = "keep the project on a disk of this machine; two that share its ledger may both spend what is left in it";
+    let advice = "keep the project on a disk of this machine; two that share it may both append to one thread";
     Some(Finding::note("records", text, advice))
 }
 

@@ -78,7 +78,7 @@ fn page(
     let children = children(reading, known, environment);
     let mut source = source(reading, known);
     source.cost = match known.find(thread) {
-        Some(summary) => known.cost_of(summary)?,
+        Some(summary) => known.cost_of(summary),
         None => reading.record.cost,
     };
     let project = environment.project()?;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use rye::thread::store::{StoreOptions, StoreView};
 use rye::thread::{Nanos, ThreadId, ThreadState, ThreadSummary, thread_root};
-use rye::{Rye, ThreadReadError};
+use rye::{Rye, ThreadReadError, ThreadReading};
 use serde_json::Value;
 
 use super::nothing;
@@ -149,13 +149,18 @@ impl Known {
         }
     }
 
-    /// Returns the cost of the thread and its descendants from the ledger, or from its record if the ledger
-    /// has none.
-    pub(super) fn cost_of(&self, thread: &ThreadSummary) -> Result<Nanos, Failure> {
-        let Some(store) = &self.store else { return Ok(thread.cost) };
-        let spent = store.spent(&thread.thread);
-        let spent = spent.map_err(|error| Failure::of(&error, Exit::Failed))?;
-        Ok(spent.unwrap_or(thread.cost))
+    /// Returns the cost of the thread and its descendants, without what is reserved for requests under way. The transcript of a thread
+    /// that has not ended says it. If nothing bounds the cost of a child that cannot be read, the list does.
+    pub(super) fn cost_of(&self, thread: &ThreadSummary) -> Nanos {
+        let Some(rye) = self.rye.as_ref().filter(|_| !thread.state.is_final()) else {
+            return thread.cost;
+        };
+        let reading = rye.thread(&self.threads, &thread.thread).ok();
+        let settled = |it: ThreadReading| {
+            let account = rye.thread_account(&self.threads, &it.transcript).ok()?;
+            Some(account.cost.saturating_sub(account.reserved))
+        };
+        reading.and_then(settled).unwrap_or(thread.cost)
     }
 
     /// Returns `true` if the verified record of the thread says that it used unsigned items, or `None` if no

@@ -37,7 +37,7 @@ pub(super) fn list(
         return Ok(Exit::Fine);
     }
     for (thread, state) in listed {
-        let cost = known.cost_of(thread)?.to_string();
+        let cost = known.cost_of(thread).to_string();
         let mark = match known.is_unverified(&thread.thread) {
             Some(true) => "  unverified",
             Some(false) => "",
@@ -73,7 +73,7 @@ pub(super) fn row(known: &Known, thread: &ThreadSummary) -> Result<Value, Failur
         "driven_by": driver,
         "created": thread.created.to_string(),
         "updated": thread.updated.to_string(),
-        "cost_nanos": known.cost_of(thread)?.get(),
+        "cost_nanos": known.cost_of(thread).get(),
         "used_unsigned": known.is_unverified(&thread.thread),
     }))
 }

@@ -23,9 +23,9 @@ pub(super) fn show(
     let thread = &known.named_or_newest(&arguments.thread, environment)?;
     let reading = read(thread, &known.threads, environment)?;
     let children = children(known, &reading)?;
-    // For an interrupted thread, the record knows less than the ledger.
+    // Of a thread that was not left as it should be, the record tells less than the transcript.
     let cost = match known.find(thread) {
-        Some(summary) => known.cost_of(summary)?,
+        Some(summary) => known.cost_of(summary),
         None => reading.record.cost,
     };
     if environment.json() {

@@ -83,7 +83,7 @@ impl<'a> Below<'a> {
         let state = self.known.standing(&thread.thread, thread.state);
         let next = self.goes_on.get(&thread.thread);
         let next = next.map_or(String::new(), |next| format!("  as {next}"));
-        println!("{lead}{}  {state}  {}{next}", thread.thread, self.known.cost_of(thread)?);
+        println!("{lead}{}  {state}  {}{next}", thread.thread, self.known.cost_of(thread));
         self.children(thread, depth).try_for_each(|child| self.print(child, depth + 1))
     }
 
@@ -92,7 +92,7 @@ impl<'a> Below<'a> {
         if let Some(next) = self.goes_on.get(&thread.thread) {
             branch["continued_by"] = next.as_str().into();
         }
-        branch["total_nanos"] = self.known.cost_of(thread)?.get().into();
+        branch["total_nanos"] = self.known.cost_of(thread).get().into();
         let children = self.children(thread, depth).map(|child| self.json(child, depth + 1));
         branch["children"] = children.collect::<Result<Vec<_>, _>>()?.into();
         Ok(branch)

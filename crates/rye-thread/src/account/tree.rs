@@ -1,0 +1,225 @@
+//! The account of a thread tree, in the memory of the process that owns it.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::change::Change;
+use super::thread::{Share, ThreadAccount};
+use super::{Account, AccountError, FoundTranscript, is_over};
+use crate::transcript::{Event, Reading};
+use crate::{Nanos, SpendLimit, ThreadId};
+
+/// The money of a thread tree, by thread. The owner of a tree has one, which the journal of each thread changes with each record.
+#[derive(Debug, Default)]
+pub struct TreeAccount(Mutex<Threads>);
+
+type Threads = BTreeMap<ThreadId, ThreadAccount>;
+
+impl TreeAccount {
+    /// Folds a thread, the threads that continue its conversation, and their children that have no `child_ended`, with all below
+    /// these. One transcript is in memory at a time on each level of the tree.
+    ///
+    /// # Errors
+    ///
+    /// When a child without a limit has no transcript that can be relied on, so that nothing bounds its cost; or when threads
+    /// stand below themselves, or too deep.
+    pub fn from_transcripts<'a>(
+        thread: &Reading,
+        read: &dyn Fn(&ThreadId) -> FoundTranscript<'a>,
+    ) -> Result<Self, AccountError> {
+        let mut fold = Fold { read, threads: Threads::new() };
+        fold.conversation(Cow::Borrowed(thread), 0)?;
+        Ok(Self(Mutex::new(fold.threads)))
+    }
+
+    /// Returns the account of a thread; `None` for one that the tree does not know, or whose end its parent has recorded.
+    #[must_use]
+    pub fn account(&self, thread: &ThreadId) -> Option<Account> {
+        let threads = self.threads();
+        let cap = threads.get(thread)?.cap;
+        let Sum { cost, reserved, held, is_overrun } = Sum::of(thread, &threads);
+        Some(Account { cap, cost, reserved, held, is_overrun: is_overrun || is_over(cap, cost) })
+    }
+
+    /// Changes the account as a record says that is appended to the transcript of the thread.
+    pub(crate) fn record(&self, thread: &ThreadId, event: &Event) {
+        let Some(change) = Change::of_event(event) else { return };
+        let mut threads = self.threads();
+        if let Change::EndChild { child, .. } = &change {
+            forget(&mut threads, child);
+        }
+        let account = threads.entry(thread.clone());
+        account.or_insert(ThreadAccount::new(SpendLimit::Unlimited)).apply(change);
+    }
+
+    /// Replaces the account of one thread by what its transcript says, because a process that failed may have recorded less than it
+    /// counted.
+    pub(crate) fn open(&self, thread: &ThreadId, reading: &Reading) {
+        self.threads().insert(thread.clone(), ThreadAccount::of(reading));
+    }
+
+    /// Takes over the folded accounts of the threads for which `is_wanted` says so.
+    pub(crate) fn extend(&self, folded: Self, is_wanted: impl Fn(&ThreadId) -> bool) {
+        let folded = folded.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        self.threads().extend(folded.into_iter().filter(|(thread, _)| is_wanted(thread)));
+    }
+
+    /// A panic elsewhere leaves no half of a change behind.
+    fn threads(&self) -> MutexGuard<'_, Threads> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Removes a thread that has ended with all below it: its parent has recorded what they cost.
+fn forget(threads: &mut Threads, ended: &ThreadId) {
+    let mut ended = vec![ended.clone()];
+    while let Some(thread) = ended.pop() {
+        let Some(account) = threads.remove(&thread) else { continue };
+        ended.extend(account.children.into_keys());
+        ended.extend(account.successor.map(|(next, _)| next));
+    }
+}
+
+/// The deepest tree that is read; limits on depth are far lower.
+const DEEPEST: usize = 64;
+
+struct Fold<'a, 'r> {
+    read: &'r dyn Fn(&ThreadId) -> FoundTranscript<'a>,
+    threads: Threads,
+}
+
+impl Fold<'_, '_> {
+    /// A thread and those that continue its conversation.
+    fn conversation(&mut self, first: Cow<'_, Reading>, depth: usize) -> Result<(), AccountError> {
+        let mut next = self.thread(first, depth)?;
+        while let Some((thread, share)) = next {
+            next = match (self.read)(&thread) {
+                FoundTranscript::Absent => None,
+                FoundTranscript::Unreadable => {
+                    self.spend_all(thread, share)?;
+                    None
+                }
+                FoundTranscript::Transcript(found) => self.thread(found, depth)?,
+            };
+        }
+        Ok(())
+    }
+
+    /// Folds one thread with its children; gives the thread that continues it.
+    fn thread(
+        &mut self,
+        reading: Cow<'_, Reading>,
+        depth: usize,
+    ) -> Result<Option<(ThreadId, SpendLimit)>, AccountError> {
+        let Some(thread) = reading.records.first().map(|record| record.thread.clone()) else {
+            return Ok(None);
+        };
+        if DEEPEST < depth || self.threads.contains_key(&thread) {
+            return Err(AccountError::Circle { thread });
+        }
+        let account = ThreadAccount::of(&reading);
+        drop(reading);
+        self.threads.insert(thread, account.clone());
+        for (child, share) in &account.children {
+            if let Share::Held(share) = share {
+                self.child(child, *share, depth)?;
+            }
+        }
+        Ok(account.successor)
+    }
+
+    /// A child that has no end in its parent, whose whole share is taken.
+    fn child(
+        &mut self,
+        child: &ThreadId,
+        share: SpendLimit,
+        depth: usize,
+    ) -> Result<(), AccountError> {
+        match (self.read)(child) {
+            FoundTranscript::Absent => Ok(()),
+            FoundTranscript::Unreadable => self.spend_all(child.clone(), share),
+            FoundTranscript::Transcript(found) => self.conversation(found, depth + 1),
+        }
+    }
+
+    /// Enters a thread whose transcript cannot be relied on.
+    fn spend_all(&mut self, thread: ThreadId, share: SpendLimit) -> Result<(), AccountError> {
+        match share {
+            SpendLimit::AtMost(share) => {
+                self.threads.insert(thread, ThreadAccount::spent(share));
+                Ok(())
+            }
+            SpendLimit::Unlimited => Err(AccountError::Unbounded { thread }),
+        }
+    }
+}
+
+/// The sum over a conversation and all below it.
+#[derive(Default)]
+struct Sum {
+    cost: Nanos,
+    reserved: Nanos,
+    held: Nanos,
+    is_overrun: bool,
+}
+
+impl Sum {
+    fn of(first: &ThreadId, threads: &Threads) -> Self {
+        let (mut sum, mut seen) = (Self::default(), BTreeSet::new());
+        sum.add_conversation(first, threads, &mut seen);
+        sum
+    }
+
+    fn add_conversation<'t>(
+        &mut self,
+        first: &'t ThreadId,
+        threads: &'t Threads,
+        seen: &mut BTreeSet<&'t ThreadId>,
+    ) {
+        let mut next = Some(first);
+        while let Some(thread) = next.filter(|thread| seen.insert(thread))
+            && let Some(account) = threads.get(thread)
+        {
+            self.spend(account.settled);
+            self.spend(account.reserved);
+            self.reserved = self.reserved.saturating_add(account.reserved);
+            self.is_overrun |= account.is_overrun;
+            for (child, share) in &account.children {
+                self.add_child(child, share, threads, seen);
+            }
+            next = account.successor.as_ref().map(|(next, _)| next);
+        }
+    }
+
+    fn add_child<'t>(
+        &mut self,
+        child: &'t ThreadId,
+        share: &Share,
+        threads: &'t Threads,
+        seen: &mut BTreeSet<&'t ThreadId>,
+    ) {
+        let share = match share {
+            Share::Ended { cost, is_overrun } => {
+                self.spend(*cost);
+                self.is_overrun |= is_overrun;
+                return;
+            }
+            Share::Held(share) => *share,
+        };
+        let mut of_child = Self::default();
+        of_child.add_conversation(child, threads, seen);
+        self.spend(of_child.cost);
+        self.reserved = self.reserved.saturating_add(of_child.reserved);
+        self.is_overrun |= of_child.is_overrun || is_over(share, of_child.cost);
+        let held = match share {
+            SpendLimit::AtMost(share) => share.saturating_sub(of_child.cost),
+            SpendLimit::Unlimited => of_child.held,
+        };
+        self.held = self.held.saturating_add(held);
+    }
+
+    fn spend(&mut self, cost: Nanos) {
+        self.cost = self.cost.saturating_add(cost);
+    }
+}
