@@ -95,13 +95,16 @@ impl Calls<'_> {
     /// The execution of a tool or directive.
     fn of_execution(&self, action: &Spanned<Action>) -> Vec<Finding> {
         let called = &action.value;
-        let Some(id) = called.item_id.as_deref().filter(|_| called.primary == Primary::Execute)
-        else {
+        if called.primary != Primary::Execute {
             return Vec::new();
+        }
+        let (Some(item_type), Some(id)) = (called.item_type.as_deref(), called.item_id.as_deref())
+        else {
+            return vec![self.incomplete(action)];
         };
-        let (misfits, known) = match called.item_type.as_deref() {
-            Some("tool") => (self.of_tool(called, id), &[][..]),
-            Some("directive") => (self.of_directive(called, id), &["async", "thread"][..]),
+        let (misfits, known) = match item_type {
+            "tool" => (self.of_tool(called, id), &[][..]),
+            "directive" => (self.of_directive(called, id), &["async", "thread"][..]),
             _ => return Vec::new(),
         };
         let Some(misfits) = misfits else { return Vec::new() };
@@ -205,6 +208,21 @@ impl Calls<'_> {
             misfit.finding(self.by, what, place, is_bare)
         };
         misfits.into_iter().map(told).collect()
+    }
+
+    /// A call that does not say what it executes, so that no run carries it out.
+    fn incomplete(&self, action: &Spanned<Action>) -> Finding {
+        let missing = [("item_type", &action.value.item_type), ("item_id", &action.value.item_id)];
+        let missing = missing.iter().filter(|(_, value)| value.is_none());
+        let missing: Vec<String> = missing.map(|(name, _)| format!("`{name}`")).collect();
+        let message = format!(
+            "{}: the call has no {}, so that a run without a model leaves it out",
+            self.by,
+            missing.join(" and no ")
+        );
+        let help = "write `<execute item_type=\"tool\" item_id=\"…\">`, with the kind and the id of the item";
+        let finding = Finding::warning("incomplete-call", &message, self.place(action, None));
+        finding.labelled("executes nothing").helped(help)
     }
 
     /// An argument of the operation that it does not have, and that a call therefore does not pass on.

@@ -84,6 +84,7 @@ fn parameters_of_calls() {
         ("unfit", FILE, of_steps(&step("a", &call(READ, &[("path", "a"), ("limit", "three")])))),
         ("of an alias", FILE, of_steps(&step("a", &call("fs_read", &[("file", "a")])))),
         ("attribute", FILE, of_steps(&step("a", "<execute item_type=\"tool\" item_id=\"rye/file-system/ls\" path=\".\" />"))),
+        ("without a type", FILE, of_steps(&step("a", "<execute item_id=\"rye/file-system/ls\"><param name=\"path\" value=\".\" /></execute>"))),
         ("search", FILE, of_steps(&step("a", "<search item_type=\"tool\" quer=\"x\" />"))),
         ("markdown", FILE, of_steps("").replace("<process>\n\n</process>", "## Look\n\n`rye_execute(item_type=\"tool\", item_id=\"rye/file-system/read\", parameters={\"path\": \"a\", \"limit\": 0})`")),
         ("hook", FILE, of_hook(&[("pth", "x"), ("content", "${cost.turns}")])),
