@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 
 use rye_parse::ParseError;
 use rye_providers::ProviderConfig;
-use rye_resolve::{ItemId, ItemKind};
+use rye_resolve::{ItemId, ItemKind, Space};
 use rye_sign::CommentStyle;
 
 pub(crate) use self::ast::{directive_meaning, hook_meaning};
@@ -218,6 +218,51 @@ fn against(schema: &'static str, path: &Path, source: &str) -> Vec<Finding> {
         Finding::error("schema", &problem.to_string(), config.place(&keys)).helped(&help)
     };
     config::problems(schema, &config.value).iter().map(finding).collect()
+}
+
+/// A file in a folder of Rye's own configuration whose name is nearly, or in another folder, the name of a file that Rye reads.
+fn unread(id: &ItemId) -> Option<Finding> {
+    let parts = |id: &'static str| id.rsplit_once('/').unwrap_or(("", id));
+    let (folder, name) = id.as_str().rsplit_once('/').unwrap_or(("", id.as_str()));
+    let is_own = config::FILES.into_iter().any(|file| parts(file).0 == folder);
+    if config::FILES.contains(&id.as_str()) || !is_own {
+        return None;
+    }
+    let elsewhere = config::FILES.into_iter().find(|file| parts(file).1 == name);
+    let beside = config::FILES.into_iter().map(parts).filter(|(of_file, _)| *of_file == folder);
+    let near = rye_parse::nearest_name(name, beside.map(|(_, name)| name))
+        .map(|near| if folder.is_empty() { near.to_owned() } else { format!("{folder}/{near}") });
+    let meant = elsewhere.map(str::to_owned).or(near)?;
+    let message = format!("Rye reads no configuration `{id}`; did you mean `{meant}`?");
+    Some(Finding::warning("unread-configuration", &message, 0..0).labelled("without effect"))
+}
+
+/// Findings about a configuration file of the right form: values without effect, and keys for the operator alone.
+fn of_space(space: Space, path: &Path, id: &ItemId, source: &str) -> Vec<Finding> {
+    let read = || rye_parse::placed_config(source, extension(path)).ok();
+    let Some((schema, config)) = config::of_file(id.as_str()).zip(read()) else {
+        return unread(id).into_iter().collect();
+    };
+    if !config::problems(schema, &config.value).is_empty() {
+        return Vec::new();
+    }
+    let of_project = match space {
+        Space::Project => config::problems_of_project(schema, &config.value),
+        _ => Vec::new(),
+    };
+    let in_vain = config::problems_of_meaning(schema, &config.value);
+    let placed = |problem: &config::ConfigProblem| {
+        let keys: Vec<&str> = problem.path.iter().map(String::as_str).collect();
+        (problem.to_string(), config.place(&keys))
+    };
+    let of_project = of_project.iter().map(placed).map(|(message, place)| {
+        let finding = Finding::error("not-for-projects", &message, place);
+        finding.labelled("only in the user space")
+    });
+    let in_vain = in_vain.iter().map(placed);
+    of_project
+        .chain(in_vain.map(|(message, place)| Finding::error("schema", &message, place)))
+        .collect()
 }
 
 fn errors(error: &ParseError) -> Vec<Finding> {

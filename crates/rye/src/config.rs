@@ -21,10 +21,12 @@ pub(crate) use self::processes::{FILE as PROCESSES_FILE, process_rules};
 pub(crate) use self::provider::{PROVIDERS, is_provider};
 pub(crate) use self::providers::{FILE as PROVIDERS_FILE, provider_variables};
 pub use self::read::ConfigError;
-pub(crate) use self::read::{ConfigProblem, is_secretive, problems};
+pub(crate) use self::read::{
+    ConfigProblem, is_secretive, problems, problems_of_meaning, problems_of_project,
+};
 pub(crate) use self::resilience::{complexity_limits, requests_at_once, thread_limits};
 pub(crate) use self::risk::risk_table;
-pub(crate) use self::schema::of_file;
+pub(crate) use self::schema::{FILES, of_file};
 pub use self::schema::{SCHEMAS, Schema, schema};
 pub(crate) use self::servers::{FILE as SERVERS_FILE, servers};
 pub(crate) use self::trust::{policy_layers, single_host, strict_extends, trust_policy};

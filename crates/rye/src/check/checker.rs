@@ -8,7 +8,8 @@ use rye_sign::{SigningKey, Timestamp};
 
 use super::catalog::{Catalog, Content, Fault, Loaded};
 use super::{
-    Checked, Finding, calls, finished, form, grants, metadata, references, signature, tool,
+    Checked, Finding, calls, finished, form, grants, metadata, of_space, references, signature,
+    tool,
 };
 use crate::config::is_provider;
 use crate::parallel::in_parallel;
@@ -220,6 +221,7 @@ impl Checker<'_> {
             }
             Content::Other if kind == ItemKind::Config => {
                 findings.extend(references::of_config(&self.catalog, id, path, source));
+                findings.extend(of_space(space, path, id, source));
             }
             _ => {}
         }

@@ -3,7 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use rye_parse::{Directive, Input, Outputs, Placeholder, Spanned, placeholders};
+use rye_parse::{
+    ContextContent, ContextEntry, Directive, Hook, Input, Outputs, Placeholder, Spanned,
+    placeholders,
+};
 use rye_prompt::Inputs;
 use rye_resolve::{ItemId, declared_problems, permission_problems};
 
@@ -19,7 +22,55 @@ pub(super) fn findings(directive: &Directive, source: &str, id: Option<&ItemId>)
     findings.extend(directive.inputs.iter().filter_map(unfit_default));
     findings.extend(other_currency(directive));
     findings.extend(undeclared(directive, source));
+    findings.extend(directive.context.iter().filter_map(|entry| unfilled(entry, source)));
+    findings.extend(directive.hooks.iter().flat_map(|hook| of_hook(&hook.value, source)));
     findings
+}
+
+/// A placeholder of an input in the text of a context entry, which no value is placed into.
+fn unfilled(entry: &Spanned<ContextEntry>, source: &str) -> Option<Finding> {
+    let ContextContent::Inline(text) = &entry.value.content else { return None };
+    let found = placeholders(text).into_iter().find_map(|found| input(&found.value))?;
+    let message = format!(
+        "no value is placed into the text of `<context>`, so that the placeholder of `{found}` stays as it is"
+    );
+    let finding =
+        Finding::warning("unfilled-input", &message, place_in(source, &entry.span, &found));
+    Some(finding.labelled("stays as it is").helped("write it in the steps below the metadata"))
+}
+
+/// Placeholders of inputs in the parameters of a hook, which take parts of the event's data instead.
+fn of_hook(hook: &Hook, source: &str) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for action in &hook.actions {
+        let text = serde_json::Value::Object(action.value.parameters.clone()).to_string();
+        for found in placeholders(&text) {
+            let is_of_data = text.get(found.span).is_some_and(|text| text.starts_with('$'));
+            let Some(name) = input(&found.value).filter(|_| !is_of_data) else { continue };
+            let by = &hook.id.value;
+            let message = format!("hook `{by}`: no value is placed into `{{input:{name}}}` here");
+            let help = format!("write `${{inputs.{name}}}`: hooks take parts of the event's data");
+            let place = place_in(source, &action.span, &name);
+            let finding = Finding::warning("unfilled-input", &message, place);
+            findings.push(finding.labelled("in a hook").helped(&help));
+        }
+    }
+    findings
+}
+
+fn input(placeholder: &Placeholder) -> Option<String> {
+    match placeholder {
+        Placeholder::Input { name, .. } => Some(name.clone()),
+        Placeholder::Step { .. } => None,
+    }
+}
+
+/// The place of an input's placeholder within a part of the file, or that part.
+fn place_in(source: &str, part: &Range<usize>, name: &str) -> Range<usize> {
+    let text = source.get(part.clone()).unwrap_or_default();
+    let forms = [format!("{{input:{name}"), format!("${{inputs.{name}")];
+    let found = forms.iter().find_map(|form| Some((text.find(form.as_str())?, form.len())));
+    found.map_or_else(|| part.clone(), |(at, length)| part.start + at..part.start + at + length)
 }
 
 fn claims(directive: &Directive, id: &ItemId) -> Vec<Finding> {

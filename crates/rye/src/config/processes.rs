@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::read::{ConfigError, read};
+use super::read::{ConfigError, ConfigProblem, forbidden, read};
 
 pub(crate) const PROCESSES: &str = "processes";
 
@@ -184,6 +184,15 @@ fn refuse_wide(
     Err(ConfigError { location: layer.location.to_string(), schema: PROCESSES, problems })
 }
 
+/// The keys that a project may not set, whatever the operator's files say.
+pub(super) fn problems_of_project(value: &Value) -> Vec<ConfigProblem> {
+    const HOME: &str =
+        "a project may not show more of the home folder; `home_visible` is for the user space";
+    const SCRIPTS: &str =
+        "a project may not say what runs scripts; `runtimes` is for the user space";
+    forbidden(value, &[("home_visible", HOME), ("runtimes", SCRIPTS)])
+}
+
 fn refuse_milder(
     layer: &Item<Value>,
     file: &ProcessesFile,
@@ -203,17 +212,6 @@ fn refuse_milder(
         if let Some(asked) = asked.filter(|asked| *asked > most) {
             problems.push(format!("a project may not raise `{key}` from {most} to {asked}"));
         }
-    }
-    if !file.home_visible.is_empty() {
-        problems.push(
-            "a project may not show more of the home folder; `home_visible` is for the user space"
-                .to_owned(),
-        );
-    }
-    if !file.runtimes.is_empty() {
-        problems.push(
-            "a project may not say what runs scripts; `runtimes` is for the user space".to_owned(),
-        );
     }
     if problems.is_empty() {
         return Ok(());

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use rye_resolve::{Config, Space};
+use rye_resolve::Config;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 
-use super::read::{ConfigError, read};
+use super::read::{ConfigError, ConfigProblem, forbidden, read};
 
 pub(crate) const PROVIDERS_POLICY: &str = "providers";
 
@@ -34,16 +35,13 @@ pub(crate) fn provider_variables(config: Option<&Config>) -> Result<BTreeSet<Str
     let mut allowed = Vec::new();
     for layer in config.map_or(&[][..], Config::layers).iter().rev() {
         let file: ProvidersFile = read(PROVIDERS_POLICY, layer)?;
-        let Some(variables) = file.variables else { continue };
-        if layer.location.space == Space::Project {
-            let problem = "a project may not say which variables its providers are sent; `variables` is for the user space";
-            return Err(ConfigError {
-                location: layer.location.to_string(),
-                schema: PROVIDERS_POLICY,
-                problems: vec![problem.to_owned()],
-            });
-        }
-        allowed = variables;
+        allowed = file.variables.unwrap_or(allowed);
     }
     Ok(allowed.into_iter().collect())
+}
+
+/// A project does not choose what is sent to the providers that it brings along.
+pub(super) fn problems_of_project(value: &Value) -> Vec<ConfigProblem> {
+    const MESSAGE: &str = "a project may not say which variables its providers are sent; `variables` is for the user space";
+    forbidden(value, &[("variables", MESSAGE)])
 }

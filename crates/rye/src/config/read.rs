@@ -4,11 +4,14 @@ use std::fmt;
 
 use jsonschema::{ValidationError, error::ValidationErrorKind};
 use rye_parse::{did_you_mean, nearest_name};
-use rye_resolve::Item;
+use rye_resolve::{Item, Space};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{approval, patterns::bad_patterns, risk, schema::schema, servers, trust, web};
+use super::{
+    approval, patterns::bad_patterns, processes, providers, risk, schema::schema, servers, trust,
+    web,
+};
 
 /// A configuration file whose text says something that it may not say.
 #[derive(Debug, thiserror::Error)]
@@ -31,7 +34,10 @@ pub(crate) fn read<T: DeserializeOwned>(
     let location = item.location.to_string();
     let value = item.content.value();
     let failed = |problems| ConfigError { location: location.clone(), schema: name, problems };
-    let problems = problems(name, value);
+    let mut problems = problems(name, value);
+    if problems.is_empty() && item.location.space == Space::Project {
+        problems = problems_of_project(name, value);
+    }
     if !problems.is_empty() {
         return Err(failed(problems.iter().map(ToString::to_string).collect()));
     }
@@ -88,6 +94,38 @@ pub(crate) fn problems(name: &'static str, value: &Value) -> Vec<ConfigProblem> 
         risk::CAPABILITY_RISK => risk::bad_patterns(value),
         _ => problems,
     }
+}
+
+/// The keys in `value`, which has the right form, that a project may not set because they are the operator's (SPEC 4.3).
+pub(crate) fn problems_of_project(name: &'static str, value: &Value) -> Vec<ConfigProblem> {
+    match name {
+        processes::PROCESSES => processes::problems_of_project(value),
+        providers::PROVIDERS_POLICY => providers::problems_of_project(value),
+        servers::SERVERS => servers::problems_of_project(value),
+        trust::TRUST => trust::problems_of_project(value),
+        web::WEB => web::problems_of_project(value),
+        _ => Vec::new(),
+    }
+}
+
+/// The values in `value`, which has the right form, that mean nothing in any space: text that is no host, a server that cannot
+/// be reached. No message repeats the value, because it may be a secret.
+pub(crate) fn problems_of_meaning(name: &'static str, value: &Value) -> Vec<ConfigProblem> {
+    match name {
+        servers::SERVERS => servers::problems_of_meaning(value),
+        web::WEB => web::problems_of_meaning(value),
+        _ => Vec::new(),
+    }
+}
+
+/// The problem of each of these keys that `value` has. An empty list counts too, because the key itself is the operator's.
+pub(super) fn forbidden(value: &Value, keys: &[(&str, &str)]) -> Vec<ConfigProblem> {
+    let is_said = |key: &str| value.get(key).is_some_and(|value| !value.is_null());
+    let said = keys.iter().filter(|(key, _)| is_said(key));
+    said.map(|(key, message)| {
+        ConfigProblem::new(&format!("/{key}"), (*message).to_owned()).told_by_message()
+    })
+    .collect()
 }
 
 fn against_schema(name: &'static str, value: &Value) -> Vec<ConfigProblem> {

@@ -81,6 +81,19 @@ pub fn schema(name: &str) -> Option<&'static Schema> {
     SCHEMAS.iter().find(|schema| schema.name == name)
 }
 
+/// The configuration files that are read, as ids below `config`.
+pub(crate) const FILES: [&str; 9] = [
+    approval::FILE,
+    "agent/capability_risk",
+    hooks::FILE,
+    processes::FILE,
+    "agent/resilience",
+    web::FILE,
+    servers::FILE,
+    providers::FILE,
+    "trust",
+];
+
 /// The schema of the configuration file `name`, such as `agent/resilience`; other files are free in form.
 pub(crate) fn of_file(name: &str) -> Option<&'static str> {
     match name {

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::read::{ConfigError, read};
+use super::read::{ConfigError, ConfigProblem, read};
 
 pub(crate) const SERVERS: &str = "mcp_servers";
 
@@ -156,16 +156,34 @@ fn refuse_more(
     servers: &BTreeMap<String, (Server, &Item<Value>)>,
 ) -> Result<(), ConfigError> {
     let mut problems = Vec::new();
-    for (name, server) in &file.servers {
+    for name in file.servers.keys() {
         if servers.contains_key(name) {
             problems.push(format!(
                 "a project may not change server `{name}` of the user space or the system; call it something else"
             ));
         }
-        let kept = server.only_for_operators();
-        problems.extend(kept.map(|problem| format!("at `/servers/{name}`: {problem}")));
     }
     refuse(layer, problems)
+}
+
+/// The keys of a server that only the operator may set.
+pub(super) fn problems_of_project(value: &Value) -> Vec<ConfigProblem> {
+    of_each(value, |server| server.only_for_operators().map(str::to_owned).collect())
+}
+
+/// Servers that are reached in no way, and keys that mean nothing beside others.
+pub(super) fn problems_of_meaning(value: &Value) -> Vec<ConfigProblem> {
+    of_each(value, |server| server.into_server("server").err().unwrap_or_default())
+}
+
+fn of_each(value: &Value, problems: impl Fn(ServerFile) -> Vec<String>) -> Vec<ConfigProblem> {
+    let Ok(file) = serde_json::from_value::<ServersFile>(value.clone()) else { return Vec::new() };
+    let of_one = |(name, server): (String, ServerFile)| {
+        let place = format!("/servers/{name}");
+        let problems = problems(server).into_iter();
+        problems.map(|problem| ConfigProblem::new(&place, problem)).collect::<Vec<_>>()
+    };
+    file.servers.into_iter().flat_map(of_one).collect()
 }
 
 impl ServerFile {

@@ -5,9 +5,10 @@ use rye_resolve::{Config, Space};
 use rye_sign::Policy;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::patterns::parse_grant;
-use super::read::{ConfigError, read};
+use super::read::{ConfigError, ConfigProblem, read};
 
 pub(crate) const TRUST: &str = "trust";
 
@@ -145,18 +146,29 @@ pub(crate) fn single_host(config: Option<&Config>) -> Result<bool, ConfigError> 
 
 /// Returns the settings of a project's file that would allow more than the operator does.
 fn looser_settings(file: &Trust, content_only: ContentOnly, strict_extends: bool) -> Vec<String> {
-    let metadata = file.metadata_only == Some(MetadataOnly::Allow);
     let content =
         file.content_only == Some(ContentOnly::Allow) && content_only == ContentOnly::Deny;
     let extends = file.strict_extends == Some(false) && strict_extends;
-    [
-        (metadata, "metadata_only: allow"),
-        (content, "content_only: allow"),
-        (extends, "strict_extends: false"),
-        (file.single_host == Some(true), "single_host: true"),
-    ]
-    .into_iter()
-    .filter(|(is_loosened, _)| *is_loosened)
-    .map(|(_, setting)| format!("a project may not set `{setting}`; the user space may"))
-    .collect()
+    [(content, "content_only: allow"), (extends, "strict_extends: false")]
+        .into_iter()
+        .filter(|(is_loosened, _)| *is_loosened)
+        .map(|(_, setting)| not_for_projects(setting))
+        .collect()
+}
+
+fn not_for_projects(setting: &str) -> String {
+    format!("a project may not set `{setting}`; the user space may")
+}
+
+/// The settings that a project may not make, whatever the operator's files say.
+pub(super) fn problems_of_project(value: &Value) -> Vec<ConfigProblem> {
+    let Ok(file) = serde_json::from_value::<Trust>(value.clone()) else { return Vec::new() };
+    let metadata = file.metadata_only == Some(MetadataOnly::Allow);
+    let rows = [
+        (metadata, "/metadata_only", "metadata_only: allow"),
+        (file.single_host == Some(true), "/single_host", "single_host: true"),
+    ];
+    let loosened = rows.into_iter().filter(|(is_loosened, ..)| *is_loosened);
+    let problem = |place, setting| ConfigProblem::new(place, not_for_projects(setting));
+    loosened.map(|(_, place, setting)| problem(place, setting).told_by_message()).collect()
 }

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::read::{ConfigError, read};
+use super::read::{ConfigError, ConfigProblem, forbidden, read};
 
 pub(crate) const WEB: &str = "web";
 
@@ -91,7 +91,6 @@ pub(crate) fn web_rules(config: Option<&Config>) -> Result<WebRules, ConfigError
         let hosts: Option<Vec<HostPattern>> = parse_all(layer, file.hosts.as_deref())?;
         let private: Option<Vec<Origin>> = parse_all(layer, file.private.as_deref())?;
         if layer.location.space == Space::Project {
-            refuse_milder(layer, &file)?;
             rules.hosts.extend(hosts);
             continue;
         }
@@ -104,19 +103,47 @@ pub(crate) fn web_rules(config: Option<&Config>) -> Result<WebRules, ConfigError
     Ok(rules)
 }
 
-/// Refuses a project's layer that chooses ports, private hosts or the receivers of a secret.
-fn refuse_milder(layer: &Item<Value>, file: &WebFile) -> Result<(), ConfigError> {
-    let mut problems = Vec::new();
-    if file.ports.is_some() || file.private.is_some() {
-        problems.push("a project may not allow ports or private hosts; `ports` and `private` are for the user space".to_owned());
-    }
-    if file.credentials.is_some() {
-        problems.push(
-            "a project may not say who gets a secret; `credentials` is for the user space"
-                .to_owned(),
-        );
-    }
-    if problems.is_empty() { Ok(()) } else { Err(error(layer, problems)) }
+/// The keys that a project may not set, because they choose hosts of this machine and receivers of secrets.
+pub(super) fn problems_of_project(value: &Value) -> Vec<ConfigProblem> {
+    const ASKED: &str = "a project may not allow ports or private hosts; `ports` and `private` are for the user space";
+    const TOLD: &str =
+        "a project may not say who gets a secret; `credentials` is for the user space";
+    let mut problems =
+        forbidden(value, &[("ports", ASKED), ("private", ASKED), ("credentials", TOLD)]);
+    problems.dedup_by(|second, first| second.message == first.message);
+    problems
+}
+
+/// Texts that are no host, and secrets that no origin can be sent.
+pub(super) fn problems_of_meaning(value: &Value) -> Vec<ConfigProblem> {
+    let Ok(file) = serde_json::from_value::<WebFile>(value.clone()) else { return Vec::new() };
+    let unread =
+        |key: &str, is_read: &dyn Fn(&str) -> bool, texts: Option<Vec<String>>, help: &str| {
+            let texts = texts.into_iter().flatten().enumerate();
+            let unread = texts.filter(|(_, text)| !is_read(text));
+            unread
+                .map(|(place, _)| ConfigProblem::new(&format!("/{key}/{place}"), help.to_owned()))
+                .collect::<Vec<_>>()
+        };
+    let mut problems = unread(
+        "hosts",
+        &|text| text.parse::<HostPattern>().is_ok(),
+        file.hosts,
+        "no host; write `example.org`, `*.example.org` for all below it, or `*`",
+    );
+    problems.extend(unread(
+        "private",
+        &|text| text.parse::<Origin>().is_ok(),
+        file.private,
+        "no host with a port; write it like `localhost:8080`",
+    ));
+    let credentials = file.credentials.into_iter().flatten();
+    problems.extend(credentials.filter(|(name, one)| one.read(name).is_err()).map(|(name, _)| {
+        let message = "no credential; it names a variable under `env`, and under `origins` who gets it, such as \
+                       `https://api.example.org`, in clear text on this machine alone";
+        ConfigProblem::new(&format!("/credentials/{name}"), message.to_owned())
+    }));
+    problems
 }
 
 /// The secrets of one layer; a nearer layer decides about each by its name.

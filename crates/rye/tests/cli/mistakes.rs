@@ -255,6 +255,34 @@ fn what_tools_run() {
     ]));
 }
 
+#[test]
+fn inputs_where_no_value_is_placed() {
+    let write = |content: &str| {
+        hook(&call("rye/file-system/write", &[("path", "a.txt"), ("content", content)]))
+    };
+    let inputs = "<inputs><input name=\"folder\" required=\"true\">x</input></inputs>";
+    let listed = step("list", &call(LS, &[("path", "{input:folder}")]));
+    let with = |metadata: &str| directive(metadata, inputs, &listed);
+    insta::assert_snapshot!(all(&[
+        ("nowhere", FILE, directive("", "", &listed)),
+        ("context", FILE, with("<context><before>Look in {input:folder}.</before></context>")),
+        ("hook", FILE, with(&write("{input:folder}"))),
+    ]));
+    assert_eq!(all(&[("", FILE, with(&write("${inputs.folder}")))]), "\n");
+}
+
+#[test]
+fn configuration_that_nothing_reads() {
+    let said = |name: &str| {
+        format!("{name}\n{}", told(&[(&format!(".ai/config/{name}.yaml"), "ask: []\n")]))
+    };
+    insta::assert_snapshot!(
+        ["agent/aproval", "approval", "agent/trust", "agent/approval", "team/trust", "agent/x"]
+            .map(said)
+            .concat()
+    );
+}
+
 #[cfg(feature = "mcp")]
 #[test]
 fn servers_of_tools() {
@@ -267,4 +295,32 @@ fn servers_of_tools() {
         "unknown\n{unknown}not locked\n{unlocked}nowhere\n{}",
         told(&[(TOOL, &tool)])
     ));
+}
+
+/// A project's file is refused for what only the operator may say; each is told at its key.
+#[test]
+fn configuration_that_is_not_for_projects() {
+    let config = |name: &'static str, text: &str| (name, text.to_owned());
+    let mistakes = [
+        config(
+            "agent/web",
+            "hosts: [example.org]\nprivate: [\"localhost:8080\"]\ncredentials: {bank: {env: BANK, origins: [\"https://bank.example\"]}}\n",
+        ),
+        config("agent/web", "hosts: [\"https://example.org/x\"]\n"),
+        config("mcp/servers", "servers:\n  notes:\n    command: x\n    variables: [TOKEN]\n"),
+        config(
+            "mcp/servers",
+            "servers:\n  notes: {command: x, url: \"https://e.org/mcp\"}\n  other: {}\n",
+        ),
+        config(
+            "agent/processes",
+            "memory_mib: 100\nruntimes: {py: [python3]}\nhome_visible: [.config/x]\n",
+        ),
+        config("providers", "variables: [MY_KEY]\n"),
+        config("trust", "content_only: deny\nmetadata_only: allow\nsingle_host: true\n"),
+    ];
+    let shown = mistakes.iter().map(|(name, text)| {
+        format!("{name}\n{}", told(&[(&format!(".ai/config/{name}.yaml"), text)]))
+    });
+    insta::assert_snapshot!(shown.collect::<String>());
 }
