@@ -109,6 +109,22 @@ fn a_server_that_offers_something_else_is_refused_until_somebody_accepts_it() {
 }
 
 #[test]
+fn a_tool_that_the_lock_of_its_server_lacks_is_an_error_of_the_check() {
+    let session = session();
+    contains(&session.rye("lock --server own --allow-unsigned"), 0, &[]);
+    let check = "check .ai/tools/mcp/own/rye_load.yaml";
+    contains(&session.rye(check), 0, &["0 errors"]);
+    session.change(".ai/tools/mcp/own/rye_load.yaml", "tool: \"rye_load\"", "tool: \"rye_laod\"");
+    let told = [
+        "the MCP server `own` offers no tool `rye_laod`; did you mean `rye_load`?",
+        "not in `.ai/rye.lock`",
+        "it has `rye_execute`, `rye_load`, `rye_search`",
+        "if it offers more by now, `rye lock --server own` accepts that",
+    ];
+    contains(&session.rye(check), 1, &told);
+}
+
+#[test]
 fn what_is_written_once_is_not_written_over() {
     let session = session();
     session.put(".ai/tools/mcp/own/rye_load.yaml", "mine");
