@@ -118,8 +118,8 @@ fn a_tool_that_the_lock_of_its_server_lacks_is_an_error_of_the_check() {
     let told = [
         "the MCP server `own` offers no tool `rye_laod`; did you mean `rye_load`?",
         "not in `.ai/rye.lock`",
-        "it has `rye_execute`, `rye_load`, `rye_search`",
-        "if it offers more by now, `rye lock --server own` accepts that",
+        "it has `rye_execute`, `rye_fetch`, `rye_load`, `rye_search`",
+        "`rye lock --server own` accepts that",
     ];
     contains(&session.rye(check), 1, &told);
 }
