@@ -48,7 +48,7 @@ fn a_project_that_cannot_be_written_can_be_looked_at() {
     let before: Vec<String> = COMMANDS.iter().map(|(command, _)| session.rye(command)).collect();
     let reader = Reader::of(&session);
     for ((command, code), before) in COMMANDS.iter().zip(before) {
-        assert_eq!(reader.rye(&session, command), before);
+        assert_eq!(without_cache_warning(&reader.rye(&session, command)), before);
         assert!(before.ends_with(&format!("--- exit {code}\n")), "{before}");
     }
     for writing in WRITING {
@@ -56,6 +56,13 @@ fn a_project_that_cannot_be_written_can_be_looked_at() {
         assert!(written.ends_with("--- exit 1\n"), "{written}");
         assert!(!written.contains("panicked"), "{written}");
     }
+}
+
+/// Leaves out that a search could not keep what it found. It only tries once the files are old enough, which depends on how fast
+/// the machine is.
+fn without_cache_warning(shown: &str) -> String {
+    let is_kept = |line: &&str| !line.starts_with("warning: cannot write the search cache ");
+    shown.split_inclusive('\n').filter(is_kept).collect()
 }
 
 /// Directives that write, those that come with the program among them.
