@@ -15,7 +15,10 @@ mod scale;
 mod summary;
 mod text;
 mod thread;
+mod threads;
 mod timeline;
 mod value;
 
-pub(crate) use self::thread::file;
+pub(crate) use self::document::served_policy;
+pub(crate) use self::thread::{file, served};
+pub(crate) use self::threads::{problem, threads};

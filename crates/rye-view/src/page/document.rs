@@ -5,30 +5,37 @@ use base64::engine::general_purpose::STANDARD;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use rye_sign::Digest;
 
+use super::links::Links;
 use super::text::{Shown, plain};
 
 const STYLE: &str = include_str!("../assets/style.css");
 const SCRIPT: &str = include_str!("../assets/script.js");
 const SYMBOLS: &str = include_str!("../assets/symbols.svg");
 
+/// The content policy of a page of the server, whose forms ask the same server.
+pub(crate) fn served_policy() -> String {
+    policy("'self'")
+}
+
 /// The content policy of a page: its own style and script, by their hashes, and nothing from anywhere.
-pub(crate) fn policy() -> String {
+fn policy(forms: &str) -> String {
     let hash = |text: &str| STANDARD.encode(Digest::of(text.as_bytes()).as_bytes());
     format!(
-        "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
+        "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; base-uri 'none'; form-action {forms}",
         hash(STYLE),
         hash(SCRIPT)
     )
 }
 
 /// A whole page.
-pub(crate) fn document(title: &str, project: &str, body: &Markup) -> Markup {
+pub(crate) fn document(title: &str, project: &str, links: Links, body: &Markup) -> Markup {
+    let forms = if links == Links::Served { "'self'" } else { "'none'" };
     html! {
         (DOCTYPE)
         html lang="en" {
             head {
                 meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(policy());
+                meta http-equiv="Content-Security-Policy" content=(policy(forms));
                 meta name="viewport" content="width=device-width,initial-scale=1";
                 meta name="referrer" content="no-referrer";
                 title { (plain(title)) " · Rye" }
@@ -39,7 +46,7 @@ pub(crate) fn document(title: &str, project: &str, body: &Markup) -> Markup {
                 svg.vh width="0" height="0" aria-hidden="true" focusable="false" {
                     defs { (PreEscaped(SYMBOLS)) }
                 }
-                (bar(project))
+                (bar(title, project, links))
                 main #main { (body) }
                 script { (PreEscaped(SCRIPT)) }
             }
@@ -47,11 +54,12 @@ pub(crate) fn document(title: &str, project: &str, body: &Markup) -> Markup {
     }
 }
 
-fn bar(project: &str) -> Markup {
+fn bar(title: &str, project: &str, links: Links) -> Markup {
     html! {
         header.top {
             div { b { "Rye" } @if !project.is_empty() { " " span.where { "/ " (Shown(project)) } } }
-            div.end { (colours()) }
+            @if links == Links::Served { nav aria-label="Pages" { ul { li { a href="../threads/" aria-current=[(title == "Threads").then_some("page")] { "Threads" } } } } }
+            div.end { @if links == Links::Served { span.note { "loopback only" } } (colours()) }
         }
     }
 }
@@ -88,7 +96,7 @@ mod tests {
 
     #[test]
     fn the_policy_allows_nothing_but_two_hashes() {
-        let policy = policy();
+        let policy = policy("'none'");
         assert_eq!(policy.matches("sha256-").count(), 2);
         assert!(!policy.contains("unsafe") && !policy.contains("http"));
     }

@@ -76,6 +76,14 @@ pub(crate) fn day_and_time(moment: Moment) -> String {
     format!("{day} {} {}, {} UTC", month.unwrap_or(&""), part(0..4), part(11..19))
 }
 
+/// A day and a time without year and seconds: `22 Nov, 10:41`.
+pub(crate) fn short_time(moment: Moment) -> String {
+    let long = day_and_time(moment);
+    let (date, time) = long.split_once(", ").unwrap_or_default();
+    let day = date.rsplit_once(' ').map_or(date, |(day, _)| day);
+    format!("{day}, {}", time.get(..5).unwrap_or_default())
+}
+
 /// The time of day with milliseconds: `10:42:53.911 UTC`.
 pub(crate) fn time_of_day(moment: Moment) -> String {
     let text = moment.to_string();
@@ -156,6 +164,7 @@ mod tests {
         assert_eq!(key(&"73a7".repeat(16)), "73a7 73a7 73a7 73a7 …");
         let moment = Moment::from_unix_millis(1_795_197_600_250);
         assert_eq!(day_and_time(moment), "20 Nov 2026, 18:00:00 UTC");
+        assert_eq!(short_time(moment), "20 Nov, 18:00");
         assert_eq!(time_of_day(moment), "18:00:00.250 UTC");
         assert_eq!(short_id("a-01a20274"), "…01a20274");
     }

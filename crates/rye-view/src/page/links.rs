@@ -8,21 +8,23 @@ use rye_thread::ThreadId;
 pub(crate) enum Links {
     /// A file that stands alone: everything that it leads to is inside.
     File,
+    /// A page of a server, below which other threads have pages.
+    Served,
 }
 
 impl Links {
     /// The address of the line, the hash and the checkpoint of a record.
     pub(crate) fn record(self, seq: u64) -> String {
         match self {
-            Self::File => format!("#p{seq}"),
+            Self::File | Self::Served => format!("#p{seq}"),
         }
     }
 
     /// The address of another thread, where the page leads to one.
     pub(crate) fn thread(self, thread: &ThreadId) -> Option<String> {
-        let _not_inside = thread;
         match self {
             Self::File => None,
+            Self::Served => Some(format!("../thread/{thread}")),
         }
     }
 }

@@ -16,7 +16,14 @@ use crate::model::Thread;
 pub(crate) fn file(source: &Source<'_>) -> String {
     let thread = Thread::read(source);
     let title = format!("{} {}", source.record.directive, short_id(source.record.thread.as_str()));
-    document(&title, &source.project, &body(&thread, Links::File)).into_string()
+    document(&title, &source.project, Links::File, &body(&thread, Links::File)).into_string()
+}
+
+/// The page as a server shows it, with links to other threads.
+pub(crate) fn served(source: &Source<'_>) -> String {
+    let thread = Thread::read(source);
+    let title = format!("{} {}", source.record.directive, short_id(source.record.thread.as_str()));
+    document(&title, &source.project, Links::Served, &body(&thread, Links::Served)).into_string()
 }
 
 fn body(thread: &Thread<'_>, links: Links) -> Markup {

@@ -123,7 +123,7 @@ fn of_all(
 }
 
 /// What prints no answer: text for people, a protocol, and lines of a thread that is followed.
-const NO_ANSWER: [&str; 3] = ["help", "mcp", "threads tail"];
+const NO_ANSWER: [&str; 4] = ["help", "mcp", "threads tail", "view"];
 
 /// With `--json`, what every command prints is one object: a list with a name of its own, and a summary that counts it. Every
 /// failure is told in the same form.

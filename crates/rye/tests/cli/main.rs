@@ -57,6 +57,7 @@ mod terminal;
 mod trust;
 mod trusting;
 mod usage;
+mod viewing;
 mod visible;
 mod vouching;
 mod watching;

@@ -119,6 +119,7 @@ pub(crate) enum Command {
     Which(commands::which::Arguments),
     #[command(subcommand)]
     Threads(commands::threads::Command),
+    View(commands::threads::view::Arguments),
     #[cfg(feature = "mcp")]
     Mcp(commands::mcp::Arguments),
     Schema(commands::schema::Arguments),

@@ -89,6 +89,7 @@ fn dispatch(command: Command, environment: &Environment) -> Result<Exit, Failure
         Command::Load(arguments) => commands::load::run(&arguments, environment),
         Command::Which(arguments) => commands::which::run(&arguments, environment),
         Command::Threads(command) => commands::threads::run(&command, environment),
+        Command::View(arguments) => commands::threads::view::run(&arguments, environment),
         #[cfg(feature = "mcp")]
         Command::Mcp(arguments) => commands::mcp::run(&arguments, environment),
         Command::Schema(arguments) => commands::schema::run(&arguments, environment),

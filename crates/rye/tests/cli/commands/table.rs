@@ -548,6 +548,15 @@ pub(super) const TABLE: &[(&str, &[Row])] = &[
         ],
     ),
     (
+        "view",
+        &[
+            (Ran, "view --help", 0),
+            (Ran, "view --port many", 2),
+            (Ran, "view newest", 1),
+            (Nowhere, "view", 2),
+        ],
+    ),
+    (
         "which",
         &[
             (New, "which notes/index", 0),

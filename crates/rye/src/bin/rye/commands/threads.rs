@@ -6,9 +6,11 @@ mod list;
 mod prune;
 mod records;
 mod show;
+mod source;
 mod tail;
 mod tree;
 mod verify;
+pub(crate) mod view;
 
 use std::path::{Path, PathBuf};
 

@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use rye::thread::{ThreadId, read_plain, spawned_children};
-use rye::{ThreadReading, Voucher};
-use rye_view::{Signer, Source};
+use rye::ThreadReading;
+use rye::thread::{ThreadId, read_plain};
 use serde_json::json;
 
+use super::source::with_source;
 use super::{Known, read};
 use crate::environment::Environment;
 use crate::exit::Exit;
@@ -44,10 +44,9 @@ pub(super) fn export(
         return Err(Failure::usage("`--json` tells about a written file; add `--output FILE`"));
     }
     let thread = known.named_or_newest(&arguments.thread, environment)?;
-    let reading = read(&thread, &known.threads, environment)?;
     let text = match arguments.format {
-        Format::Html => page(&thread, &reading, known, environment)?,
-        Format::Jsonl => lines(&reading)?,
+        Format::Html => page(&thread, known, environment)?,
+        Format::Jsonl => lines(&read(&thread, &known.threads, environment)?)?,
     };
     match &arguments.output {
         None => output::bytes(text.as_bytes()),
@@ -69,49 +68,12 @@ fn told(thread: &ThreadId, path: &Path, size: usize, environment: &Environment) 
     }
 }
 
-fn page(
-    thread: &ThreadId,
-    reading: &ThreadReading,
-    known: &Known,
-    environment: &Environment,
-) -> Result<String, Failure> {
-    let children = children(reading, known, environment);
-    let mut source = source(reading, known);
-    source.cost = match known.find(thread) {
-        Some(summary) => known.cost_of(summary),
-        None => reading.record.cost,
-    };
-    let project = environment.project()?;
-    source.project =
-        project.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    source.children = children.iter().map(|child| self::source(child, known)).collect();
-    Ok(rye_view::export::html(&source))
-}
-
-fn source<'a>(reading: &'a ThreadReading, known: &Known) -> Source<'a> {
-    let signer = match reading.vouched_by {
-        Voucher::TrustedKey => Signer::Trusted,
-        _ => Signer::OwnKey,
-    };
-    let (record, now) = (&reading.record, Environment::moment());
-    let mut source = Source::new(record, &reading.transcript, signer, now);
-    source.standing = known.standing(&record.thread, record.state);
-    source.patterns = match &reading.token {
-        Some(token) => token.claims().capabilities.clone(),
-        None => Vec::new(),
-    };
-    source
-}
-
-/// The children that can be read. A page shows of the others what their parent recorded.
-fn children(
-    reading: &ThreadReading,
-    known: &Known,
-    environment: &Environment,
-) -> Vec<ThreadReading> {
-    let spawned = spawned_children(&reading.transcript).unwrap_or_default();
-    let read = |child| read(child, &known.threads, environment).ok();
-    spawned.iter().filter_map(|spawn| read(&spawn.child)).collect()
+fn page(thread: &ThreadId, known: &Known, environment: &Environment) -> Result<String, Failure> {
+    let mut page = String::new();
+    with_source(thread, known, environment, &mut |source| {
+        page = rye_view::export::html(source);
+    })?;
+    Ok(page)
 }
 
 fn lines(reading: &ThreadReading) -> Result<String, Failure> {

@@ -1,0 +1,141 @@
+//! Pages for a browser on this machine.
+//!
+//! Other pages in the same browser can reach a server on this machine, too. So a request needs an address of this server in
+//! `Host`, no foreign `Origin`, and a path that begins with a random token. Nothing but `GET` is answered.
+
+mod answer;
+mod request;
+
+use std::convert::Infallible;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use rye_sign::Digest;
+use rye_thread::ThreadId;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+
+use self::answer::{answer, refuse};
+use self::request::{Guard, Refusal};
+use crate::{Listed, Source};
+
+/// The threads that a server shows.
+pub trait Threads: Send + Sync + 'static {
+    /// The name of the project.
+    fn project(&self) -> String;
+
+    /// All threads, the newest first.
+    ///
+    /// # Errors
+    ///
+    /// A sentence that the page shows.
+    fn list(&self) -> Result<Vec<Listed>, String>;
+
+    /// Reads and verifies one thread, and passes it on.
+    ///
+    /// # Errors
+    ///
+    /// A sentence that the page shows, if the thread is not there, cannot be read, or was changed.
+    fn thread(&self, thread: &ThreadId, show: &mut dyn FnMut(&Source<'_>)) -> Result<(), String>;
+}
+
+/// The address of a server is not one of this machine alone, or the system refused.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// Other machines reach the address.
+    #[error("`{address}` is reachable by other machines; use 127.0.0.1 or [::1]")]
+    NotLoopback {
+        /// The address.
+        address: SocketAddr,
+    },
+    /// The system refused.
+    #[error("cannot listen")]
+    Io(#[from] io::Error),
+}
+
+/// The most connections at a time. Further ones wait.
+const MOST_CONNECTIONS: usize = 64;
+
+/// The time in which a browser has to send its headers.
+const HEADERS_WITHIN: Duration = Duration::from_secs(10);
+
+/// The pause after a connection could not be accepted, because what is used up comes back when another one ends.
+const AFTER_FAILURE: Duration = Duration::from_millis(50);
+
+/// What all connections share.
+struct Shared {
+    threads: Arc<dyn Threads>,
+    guard: Guard,
+}
+
+/// Serves the threads below `/TOKEN/` of the listener's address until `stop` is ready.
+///
+/// # Errors
+///
+/// [`ServeError`] if other machines reach the address, or the system has none.
+pub async fn serve(
+    threads: Arc<dyn Threads>,
+    listener: TcpListener,
+    token: &str,
+    stop: impl Future<Output = ()>,
+) -> Result<(), ServeError> {
+    let address = listener.local_addr()?;
+    if !address.ip().is_loopback() {
+        return Err(ServeError::NotLoopback { address });
+    }
+    let guard = Guard::new(address.port(), Digest::of(token.as_bytes()));
+    let shared = Arc::new(Shared { threads, guard });
+    tokio::select! {
+        () = accept(listener, shared) => {}
+        () = stop => {}
+    }
+    Ok(())
+}
+
+async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+    let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    while let Ok(place) = Arc::clone(&places).acquire_owned().await {
+        let Ok((stream, _)) = listener.accept().await else {
+            tokio::time::sleep(AFTER_FAILURE).await;
+            continue;
+        };
+        let shared = Arc::clone(&shared);
+        tokio::spawn(async move {
+            connection(stream, shared).await;
+            drop(place);
+        });
+    }
+}
+
+/// Answers one browser until it closes the connection.
+async fn connection(stream: TcpStream, shared: Arc<Shared>) {
+    let _slower_without = stream.set_nodelay(true);
+    let answered = service_fn(move |request| {
+        let shared = Arc::clone(&shared);
+        async move {
+            let response = match shared.guard.admit(&request) {
+                Err(refusal) => refuse(refusal),
+                Ok(place) => {
+                    let threads = Arc::clone(&shared.threads);
+                    // Reading and verifying waits for the disk.
+                    let made = tokio::task::spawn_blocking(move || answer(&*threads, &place)).await;
+                    made.unwrap_or_else(|_| refuse(Refusal::Failed))
+                }
+            };
+            Ok::<_, Infallible>(response)
+        }
+    });
+    let served = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADERS_WITHIN)
+        .serve_connection(TokioIo::new(stream), answered)
+        .await;
+    // A browser that closes a connection early has not seen an error.
+    drop(served);
+}

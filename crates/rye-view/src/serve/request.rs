@@ -1,0 +1,105 @@
+//! The requests that are answered.
+
+use hyper::body::Incoming;
+use hyper::header::{HOST, ORIGIN};
+use hyper::{Method, Request};
+use rye_sign::Digest;
+use rye_thread::ThreadId;
+
+use crate::Filter;
+
+/// A page that a request names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Place {
+    Threads(Filter),
+    Thread(ThreadId),
+}
+
+/// Why a request gets no page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// The page was not made.
+    Failed,
+    /// Another host or origin, or not a `GET`.
+    Forbidden,
+    /// A wrong token, or no such page.
+    NotFound,
+}
+
+/// The conditions that each request has to meet.
+#[derive(Debug)]
+pub(super) struct Guard {
+    hosts: [String; 3],
+    origins: [String; 3],
+    token: Digest,
+}
+
+impl Guard {
+    pub(super) fn new(port: u16, token: Digest) -> Self {
+        let names = ["127.0.0.1", "localhost", "[::1]"];
+        let hosts = names.map(|name| format!("{name}:{port}"));
+        let origins = hosts.clone().map(|host| format!("http://{host}"));
+        Self { hosts, origins, token }
+    }
+
+    /// Returns the page that a request names.
+    ///
+    /// A page of another origin can send requests here, but only under its own origin; a name that leads here has another host.
+    pub(super) fn admit(&self, request: &Request<Incoming>) -> Result<Place, Refusal> {
+        let header = |name| request.headers().get(name).map(|value| value.to_str().unwrap_or(""));
+        let is_own = |own: &[String; 3], value: &str| own.iter().any(|it| it == value);
+        let has_host = header(HOST).is_some_and(|host| is_own(&self.hosts, host));
+        let has_origin = header(ORIGIN).is_none_or(|origin| is_own(&self.origins, origin));
+        if !has_host || !has_origin || request.method() != Method::GET {
+            return Err(Refusal::Forbidden);
+        }
+        self.place(request.uri().path(), request.uri().query().unwrap_or_default())
+            .ok_or(Refusal::NotFound)
+    }
+
+    /// Digests are compared, so that the time of the comparison tells nothing of the token.
+    fn place(&self, path: &str, query: &str) -> Option<Place> {
+        let (token, rest) = path.strip_prefix('/')?.split_once('/')?;
+        if Digest::of(token.as_bytes()) != self.token {
+            return None;
+        }
+        match rest.split_once('/') {
+            Some(("threads", "")) => Some(Place::Threads(Filter::read(query))),
+            Some(("thread", thread)) => thread.parse().ok().map(Place::Thread),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(path: &str, expected: Option<&Place>) {
+        let guard = Guard::new(8080, Digest::of(b"token"));
+        assert_eq!(guard.place(path, "").as_ref(), expected, "{path}");
+    }
+
+    #[test]
+    fn only_paths_below_the_token_lead_to_pages() {
+        let thread = "index-019a0000-0000-7000-8000-000000000000";
+        check("/token/threads/", Some(&Place::Threads(Filter::default())));
+        check(&format!("/token/thread/{thread}"), Some(&Place::Thread(thread.parse().unwrap())));
+        for path in [
+            "/",
+            "/token",
+            "/token/",
+            "/other/threads/",
+            "/token/threads",
+            "/token/x",
+            "/token/thread/",
+            "/token/thread/../x",
+            "//token/threads/",
+            "",
+            "/TOKEN/threads/",
+        ] {
+            check(path, None);
+        }
+    }
+}
