@@ -14,6 +14,7 @@ Usage: cargo xtask TASK
   fuzz [--seconds N] [TARGET…]
                       run the fuzz targets, each for N seconds (10)
   e2e llama           run whole threads against llama.cpp's server, which is built first (not part of `ci`)
+  e2e view            open exported pages and those of `rye view` in Chromium (not part of `ci`)
   sdk                 check every request body that the tests make with the types of the vendors' own SDKs
   mcp                 call `rye mcp` with third-party clients and with the conformance suite; call third-party servers
   transcript          read the threads that the tests made with the reader in `examples/read-transcript`
@@ -33,6 +34,7 @@ pub(crate) enum Task {
     Ci,
     Codegen(Mode),
     E2eLlama,
+    E2eView,
     Fixtures(Mode),
     Fuzz(fuzz::Request),
     Help,
@@ -55,6 +57,7 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Task, String> {
         ["codegen"] => Ok(Task::Codegen(Mode::Write)),
         ["codegen", "--check"] => Ok(Task::Codegen(Mode::Check)),
         ["e2e", "llama"] => Ok(Task::E2eLlama),
+        ["e2e", "view"] => Ok(Task::E2eView),
         ["fixtures"] => Ok(Task::Fixtures(Mode::Write)),
         ["fixtures", "--check"] => Ok(Task::Fixtures(Mode::Check)),
         ["fuzz", words @ ..] => fuzz::Request::parse(words).map(Task::Fuzz),

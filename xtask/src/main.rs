@@ -53,6 +53,7 @@ fn run(task: Task, root: &Path) -> Result<(), String> {
         Task::Ci => ci::run(root),
         Task::Codegen(mode) => codegen::run(root, mode),
         Task::E2eLlama => e2e::llama::run(root),
+        Task::E2eView => e2e::view::run(root),
         Task::Fixtures(mode) => fixtures::run(root, mode),
         Task::Fuzz(request) => fuzz::run(root, &request),
         Task::Mcp => mcp::run(root),

@@ -1,0 +1,184 @@
+//! `cargo xtask e2e view`: opens exported pages and those of `rye view` in Chromium.
+//!
+//! The threads are run by a scripted model on this machine: one with everything that a page shows, and one whose texts attack the
+//! page. It needs `chromium`, `node` and `npm` on the path, and installs `playwright-core` and `axe-core` once.
+
+use std::{
+    fs,
+    io::{BufRead as _, BufReader},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+};
+
+use crate::process::{self, Rye};
+
+const FOLDER: &str = "target/xtask/view";
+const SOURCES: &str = "xtask/src/e2e/view";
+const PACKAGES: &str = "playwright-core@1.65.1 axe-core@4.14.1";
+
+/// Runs the threads, exports them, and checks their pages.
+pub(crate) fn run(root: &Path) -> Result<(), String> {
+    let node = install(root)?;
+    let chromium = process::output(root, "which chromium")
+        .map_err(|_| "`chromium` is missing; install Debian's package `chromium`".to_owned())?;
+    let rye = Rye::build(root)?;
+    let project = Project::new(&root.join(FOLDER), &rye);
+    let pages = project.pages(root)?;
+    let server = project.serve()?;
+    let screenshots = root.join(FOLDER).join("screenshots");
+    let script = node.join("browser.mjs");
+    fs::copy(root.join(SOURCES).join("browser.mjs"), &script)
+        .map_err(|error| format!("`{}` cannot be written: {error}", script.display()))?;
+    let words = [&script, Path::new(chromium.trim()), &pages, &screenshots].map(text);
+    process::run(root, &[], &format!("node {} {}", words.join(" "), server.first))?;
+    println!("screenshots are in `{FOLDER}/screenshots`");
+    Ok(())
+}
+
+/// Installs the packages, unless these versions are there.
+fn install(root: &Path) -> Result<PathBuf, String> {
+    let folder = root.join(FOLDER).join("node");
+    let stamp = folder.join("installed");
+    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == PACKAGES) {
+        return Ok(folder);
+    }
+    write(&folder.join("package.json"), "{\"private\": true}\n")?;
+    let line = format!(
+        "npm install --prefix {FOLDER}/node --no-audit --no-fund --loglevel=error {PACKAGES}"
+    );
+    process::run(root, &[], &line)?;
+    write(&stamp, PACKAGES)?;
+    Ok(folder)
+}
+
+/// The options of each run.
+const RUN: [&str; 3] = ["--provider", "scripted", "--quiet"];
+
+/// The exit code of a run that waits for a decision.
+const WAITS: i32 = 4;
+
+struct Project<'a> {
+    rye: &'a Rye<'a>,
+    folder: PathBuf,
+    home: PathBuf,
+}
+
+impl<'a> Project<'a> {
+    fn new(folder: &Path, rye: &'a Rye<'a>) -> Self {
+        Self { rye, folder: folder.join("checkout-service"), home: folder.join("home") }
+    }
+
+    /// Runs both threads, and returns the folder of their pages.
+    fn pages(&self, root: &Path) -> Result<PathBuf, String> {
+        let pages = root.join(FOLDER).join("pages");
+        for old in [&pages, &self.folder, &self.home] {
+            drop(fs::remove_dir_all(old));
+        }
+        let model = Served::start(process::command(root, &format!("node {SOURCES}/model.mjs")))?;
+        self.write(root, &model.first)?;
+        fs::create_dir_all(&pages).map_err(|error| format!("no folder for pages: {error}"))?;
+        self.rye(&["keys", "generate", "--owner", "release key"], 0)?;
+        self.rye(&["sign", ".ai"], 0)?;
+        self.rye(
+            &[&["run", "release/prepare", "--input", "version=2.4.0"], &RUN[..]].concat(),
+            WAITS,
+        )?;
+        self.rye(&["approve", "--last", "--resume"], 0)?;
+        self.export("prepare", &pages)?;
+        let much = ["run", "release/hostile", "--spend", "5", "--tokens", "5000000"];
+        self.rye(&[&much, &RUN[..]].concat(), 0)?;
+        self.export("hostile", &pages)?;
+        Ok(pages)
+    }
+
+    fn serve(&self) -> Result<Served, String> {
+        let (folder, home) = (text(&self.folder), text(&self.home));
+        let words = ["view", "--project", &folder, "--user-space", &home];
+        Served::start(process::start(&self.folder, self.rye.program(), words.into_iter()))
+    }
+
+    fn write(&self, root: &Path, port: &str) -> Result<(), String> {
+        let failed = |error| format!("`{}` cannot be written: {error}", self.folder.display());
+        super::copy(&root.join(SOURCES).join("project"), &self.folder).map_err(failed)?;
+        fs::create_dir_all(&self.home).map_err(failed)?;
+        write(&self.folder.join(".ai/tools/rye/agent/providers/scripted.yaml"), &provider(port))?;
+        for (place, attack) in attacks().iter().enumerate() {
+            write(&self.folder.join(format!("hostile/{place}.txt")), attack)?;
+        }
+        Ok(())
+    }
+
+    /// Runs the program here. It has to end with the exit code.
+    fn rye(&self, arguments: &[&str], exit: i32) -> Result<(), String> {
+        let (folder, home) = (text(&self.folder), text(&self.home));
+        let place = ["--project", &folder, "--user-space", &home];
+        let output = self.rye.call(&self.folder, &[arguments, &place[..]].concat())?;
+        if output.status.code() == Some(exit) {
+            return Ok(());
+        }
+        let told = String::from_utf8_lossy(&output.stderr);
+        Err(format!("`rye {}` ended with {}: {told}", arguments.join(" "), output.status))
+    }
+
+    fn export(&self, name: &str, pages: &Path) -> Result<(), String> {
+        let page = text(pages.join(format!("{name}.html")));
+        self.rye(&["threads", "export", "--last", "--format", "html", "--output", &page], 0)
+    }
+}
+
+/// Texts that would run, hide or slow something if a page took them for more than texts.
+fn attacks() -> [String; 4] {
+    let scripts =
+        "</script><script>window.hacked=1</script><img src=x onerror=\"window.hacked=2\">";
+    let pictures = "<svg onload=\"window.hacked=3\"><animate onbegin=\"window.hacked=4\"></svg></template></title>";
+    let hidden = "\u{202e}turned\u{202c} \u{1b}[31mred\u{1b}[0m \u{200b}none";
+    [scripts.to_owned(), pictures.to_owned(), hidden.to_owned(), "x".repeat(300_000)]
+}
+
+fn provider(port: &str) -> String {
+    format!(
+        "protocol: openai_chat\nbase_url: http://127.0.0.1:{port}\ntiers: {{ general: scripted-1, fast: scripted-1 }}\nstream: \
+         false\nmodels:\n  scripted-1: {{ context_window: 1000000, max_output: 4000, prices: {{ input: \"3\", output: \"15\" }} }}\n"
+    )
+}
+
+/// A program that serves, with the first line that it prints. Dropping this value ends it.
+struct Served {
+    child: Child,
+    first: String,
+}
+
+impl Served {
+    fn start(mut command: Command) -> Result<Self, String> {
+        let begun = command.stdout(Stdio::piped()).spawn();
+        let mut child = begun.map_err(|error| format!("{command:?} cannot be started: {error}"))?;
+        let mut first = String::new();
+        if let Some(stdout) = child.stdout.take() {
+            drop(BufReader::new(stdout).read_line(&mut first));
+        }
+        let served = Self { child, first: first.trim().to_owned() };
+        if served.first.is_empty() {
+            Err(format!("{command:?} prints nothing"))
+        } else {
+            Ok(served)
+        }
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+fn write(path: &Path, contents: &str) -> Result<(), String> {
+    let folder = path.parent().unwrap_or(path);
+    fs::create_dir_all(folder)
+        .and_then(|()| fs::write(path, contents))
+        .map_err(|error| format!("`{}` cannot be written: {error}", path.display()))
+}
+
+fn text(path: impl AsRef<Path>) -> String {
+    path.as_ref().to_string_lossy().into_owned()
+}

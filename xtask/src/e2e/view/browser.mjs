@@ -1,0 +1,165 @@
+// Opens exported pages in a real browser: with and without the script, wide and narrow, light and dark. Axe must find no violation,
+// the page must report no breach of its content policy, nothing may be asked of a network, and hostile texts must not run.
+// The same holds for the pages of `rye view`, which other origins, other hosts and guessed addresses must not get.
+// Usage: node browser.mjs CHROMIUM FOLDER SCREENSHOTS ADDRESS. FOLDER holds prepare.html and hostile.html; ADDRESS is that of the list.
+import { readFileSync, mkdirSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { get } from 'node:http';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { chromium } from 'playwright-core';
+
+const [executablePath, folder, screenshots, address] = process.argv.slice(2);
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const failures = [];
+let checks = 0;
+const check = (what, holds, more = '') => {
+  checks += 1;
+  if (!holds) failures.push(`${what}: ${more}`);
+};
+
+const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
+
+/** Opens a page and notes everything that it asks for, reports or throws. */
+async function open(name, { width = 1440, height = 900, colorScheme = 'light', javaScriptEnabled = true, hash = '' } = {}) {
+  const context = await browser.newContext({ viewport: { width, height }, colorScheme, javaScriptEnabled, reducedMotion: 'reduce' });
+  const page = await context.newPage();
+  const noted = [];
+  page.on('request', (request) => { if (!request.url().startsWith('file:') && !request.url().startsWith(new URL('/', address).href)) noted.push(`asks for ${request.url()}`); });
+  page.on('console', (message) => noted.push(`${message.type()}: ${message.text()}`));
+  page.on('pageerror', (error) => noted.push(`throws ${error.message}`));
+  page.on('dialog', (dialog) => { noted.push(`asks ${dialog.message()}`); dialog.dismiss(); });
+  await page.addInitScript(() => {
+    window.breaches = [];
+    addEventListener('securitypolicyviolation', (event) => window.breaches.push(event.violatedDirective + ' ' + event.blockedURI));
+  });
+  await page.goto(name.startsWith('http:') ? name : pathToFileURL(join(folder, name)).href + hash);
+  return { page, noted, close: () => context.close() };
+}
+
+const overflow = (page) => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+
+// Every page in every form.
+const served = await (async () => {
+  const { page, close } = await open(address);
+  const links = await page.locator('.list td.d a').evaluateAll((all) => all.map((link) => link.href));
+  await close();
+  return links;
+})();
+check('the list has all threads', served.length === 4, `${served.length}`);
+for (const name of ['prepare.html', 'hostile.html', address, served[0]]) {
+  for (const width of [1440, 1000, 320]) {
+    for (const colorScheme of ['light', 'dark']) {
+      const label = `${name} at ${width} px, ${colorScheme}`;
+      const { page, noted, close } = await open(name, { width, colorScheme });
+      check(`${label} asks for nothing and reports nothing`, noted.length === 0, noted.join('; '));
+      check(`${label} breaks no policy`, (await page.evaluate(() => window.breaches.length)) === 0);
+      check(`${label} does not scroll sideways`, (await overflow(page)) <= 0, `${await overflow(page)} px`);
+      check(`${label} ran nothing of the thread`, await page.evaluate(() => window.hacked === undefined && !document.querySelector('main img, main script, main iframe')));
+      // The policy keeps injected scripts out, so axe comes through the debugger.
+      await page.evaluate(axe);
+      const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
+      check(`${label} is accessible`, violations.length === 0,
+        violations.map((it) => `${it.id}: ${it.nodes.slice(0, 3).map((node) => node.html.slice(0, 160)).join(' | ')}`).join('; '));
+      await close();
+    }
+  }
+  if (name === address) continue;
+  const { page, close } = await open(name, { javaScriptEnabled: false, width: 320 });
+  check(`${name} has its conversation without the script`, (await page.locator('.conv .rec').count()) > 5);
+  check(`${name} hides the search without the script`, !(await page.locator('#find').isVisible()));
+  await page.locator('.conv .rec .no').first().click();
+  check(`${name} shows the panel of a record without the script`, await page.locator('.panel .one:target').isVisible());
+  await close();
+}
+
+// Deep links, search and keys.
+{
+  const { page, noted, close } = await open('prepare.html', { hash: '#r8' });
+  check('a deep link marks its record', await page.locator('#r8.sel').isVisible());
+  await page.keyboard.press('/');
+  await page.keyboard.type('ledger::case_7 ');
+  await page.waitForFunction(() => document.querySelector('#found').textContent.includes('found'));
+  check('the search counts what it finds', (await page.locator('#found').textContent()) === '1 record found', await page.locator('#found').textContent());
+  check('the search hides the rest', (await page.locator('.conv .rec:visible').count()) === 1);
+  await page.locator('#find').fill('');
+  await page.waitForFunction(() => !document.querySelector('.conv .rec[hidden]'));
+  await page.locator('body').click({ position: { x: 2, y: 200 } });
+  const focused = () => page.evaluate(() => document.activeElement.id || document.activeElement.getAttribute('aria-label'));
+  await page.keyboard.press('e');
+  check('e goes to an error', (await page.evaluate(() => document.activeElement.className)).includes('bad'), await focused());
+  await page.keyboard.press('t');
+  const first = await focused();
+  await page.keyboard.press('ArrowRight');
+  check('arrows move between spans', (await focused()) !== first, first);
+  await page.keyboard.press('n');
+  await page.locator('label', { hasText: 'Money' }).click();
+  check('the timeline is coloured by money', await page.locator('.lg-m').isVisible());
+  check('keys report nothing', noted.length === 0, noted.join('; '));
+  await page.emulateMedia({ media: 'print' });
+  check('print leaves the panel out', !(await page.locator('.panel').isVisible()));
+  await close();
+}
+
+// A page of many records stays quick: no task of the browser is longer than 100 ms after it is loaded, while it scrolls and searches.
+{
+  const { page, close } = await open('hostile.html');
+  await page.evaluate(() => {
+    window.long = [];
+    new PerformanceObserver((list) => window.long.push(...list.getEntries().map((it) => it.duration))).observe({ type: 'longtask' });
+  });
+  await page.evaluate(() => { for (const details of document.querySelectorAll('.conv details')) details.open = true; });
+  await page.mouse.wheel(0, 20_000);
+  await page.waitForTimeout(300);
+  const long = await page.evaluate(() => window.long.filter((duration) => duration > 100));
+  check('nothing takes longer than 100 ms', long.length === 0, long.join(', '));
+  await close();
+}
+
+// The server without the script: filters, links between threads, and what it refuses.
+{
+  const { page, close } = await open(address, { javaScriptEnabled: false });
+  await page.locator('[name=q]').fill('hostile');
+  await page.locator('button', { hasText: 'Filter' }).click();
+  check('a filter in the address shows what passes it', (await page.locator('.list tbody tr').count()) === 1 && page.url().includes('q=hostile'), page.url());
+  await page.goto(address);
+  await page.locator('.list a', { hasText: 'release/prepare' }).click();
+  await page.locator('.rec p a', { hasText: 'release/notes' }).click();
+  check('a thread leads to its child', (await page.locator('h1').textContent()) === 'release/notes', page.url());
+  await close();
+  const status = (path, headers = {}, method = 'GET') => new Promise((done, failed) => {
+    get(new URL(path, address), { headers, method }, (response) => { response.resume(); done(response.statusCode); }).on('error', failed);
+  });
+  check('the address is answered', (await status(address)) === 200);
+  check('a foreign host is refused', (await status(address, { host: 'evil.test' })) === 403);
+  check('a foreign origin is refused', (await status(address, { origin: 'http://evil.test' })) === 403);
+  check('a change is refused', (await status(address, {}, 'POST')) === 403);
+  for (const path of ['/', '/threads/', `/${'0'.repeat(32)}/threads/`]) check(`${path} is not found`, (await status(path)) === 404);
+  const foreign = await browser.newPage();
+  await foreign.goto('data:text/html,<p>another origin</p>');
+  const got = await foreign.evaluate((url) => fetch(url).then((response) => response.text(), () => 'nothing'), address);
+  check('a page of another origin gets nothing', got === 'nothing', got.slice(0, 80));
+  await foreign.setContent(`<iframe src="${address}"></iframe>`);
+  await foreign.waitForTimeout(300);
+  const framed = foreign.frames().some((frame) => frame.url().startsWith(new URL('/', address).href));
+  check('a page of another origin cannot frame it', !framed);
+  await foreign.close();
+}
+
+if (screenshots) {
+  mkdirSync(screenshots, { recursive: true });
+  for (const [name, file, options] of [
+    ['view-thread-light.png', 'prepare.html', {}],
+    ['view-thread-dark.png', 'prepare.html', { colorScheme: 'dark' }],
+    ['view-threads-light.png', address, {}],
+    ['view-thread-mobile.png', 'prepare.html', { width: 390, height: 844 }],
+  ]) {
+    const { page, close } = await open(file, options);
+    await page.screenshot({ path: join(screenshots, name) });
+    await close();
+  }
+}
+await browser.close();
+for (const failure of failures) console.error(`FAILED ${failure}`);
+console.log(`${checks - failures.length} of ${checks} checks of pages in a browser`);
+process.exitCode = failures.length ? 1 : 0;
