@@ -213,7 +213,7 @@ async fn a_project_cannot_raise_the_operator_s_limits() {
 async fn a_spend_limit_in_a_currency_that_no_price_is_in_is_refused() {
     let scratch = Scratch::new();
     let limits = r#"<limits spend="50" spend_currency="JPY" /><permissions>"#;
-    scratch.sign(
+    scratch.sign_unchecked(
         ".ai/directives/test/write.md",
         &writing(WRITE, "out.txt").replace("<permissions>", limits),
     );
