@@ -25,7 +25,7 @@ pub(crate) struct Thread<'a> {
     pub(crate) source: &'a Source<'a>,
     /// Wall time to active time.
     pub(crate) clock: ActiveClock,
-    /// What came before the first turn, then a section for each turn.
+    /// A section for the records before the first turn, then one for each turn.
     pub(crate) sections: Vec<Section>,
     /// In the order of their starts.
     pub(crate) spans: Vec<Span>,

@@ -68,7 +68,7 @@ const HEADERS_WITHIN: Duration = Duration::from_secs(10);
 /// The pause after a connection could not be accepted, because what is used up comes back when another one ends.
 const AFTER_FAILURE: Duration = Duration::from_millis(50);
 
-/// What all connections share.
+/// The values that all connections share.
 struct Shared {
     threads: Arc<dyn Threads>,
     guard: Guard,

@@ -17,7 +17,7 @@ pub(crate) struct Section {
     pub(crate) end: i64,
     pub(crate) has_error: bool,
     pub(crate) has_approval: bool,
-    /// Whether a call of it waits for a decision now.
+    /// `true` while a call of it waits for a decision.
     pub(crate) is_waiting: bool,
 }
 

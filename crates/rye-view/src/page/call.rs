@@ -55,7 +55,7 @@ fn in_a_line(arguments: &Value, answer: &Value) -> Markup {
     }
 }
 
-/// How long the call took, as a link to the record of its result.
+/// The duration of the call, as a link to the record of its result.
 fn outcome(
     thread: &Thread<'_>,
     record: &Record,
