@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use rye::providers::ApiKey;
 use rye::resolve::{Spaces, item_at};
+use rye::sandbox::ProcessHost;
 use rye::sign::{CommentStyle, ItemName, Policy, SigningKey, Timestamp, TrustDocument, sign};
 use rye::thread::{
     ApprovalRequest, Cancel, Clock, Decision, Failure, FailureKind, Moment, Registry, ThreadId,
     ThreadRecord, ThreadState,
 };
-use rye::tools::ProcessHost;
 use rye::{
     Cancelled, Host, OpenError, ProviderChoice, ReopenError, RunError, RunReport, RunRequest, Rye,
     Secrets, Setup, shipped, signed,

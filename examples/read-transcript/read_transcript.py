@@ -90,6 +90,8 @@ class Transcript:
         self.signed, self.named = payload["seq"], None
 
     def read_claim(self, path):
+        if not path.exists():
+            return None
         summary = json.loads(path.read_text())
         words = summary.pop("_signature").split(":")
         scheme, time, digest, signature, key_id = ":".join(words[:2]), ":".join(words[2:-3]), *words[-3:]
@@ -106,6 +108,8 @@ class Transcript:
         return summary["transcript"]
 
     def check_claim(self, claim):
+        if claim is None:
+            return
         records, count = claim["records"], len(self.records)
         if count < records or self.heads[records] != claim["head"] or (records < count and not claim.get("open")):
             raise Refused("the transcript is not the one that thread.json claims")

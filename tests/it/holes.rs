@@ -1,6 +1,6 @@
 //! Security holes of the original system, with one named test for each (SPEC 13).
 //!
-//! Attacks through command lines, variables and terminals are in `crates/rye/tests/cli/hostile.rs`.
+//! Attacks through command lines, variables and terminals are in `crates/rye-cli/tests/cli/hostile.rs`.
 
 use std::fs;
 

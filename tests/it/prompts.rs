@@ -46,7 +46,7 @@ fn show_their_edges_and_their_context() {
         ".ai/directives/a.md",
         "```xml\n<directive name=\"a\"><metadata><context><suppress>rye/agent/core/DirectiveInstruction</suppress>\
          <system>Be brief.</system></context></metadata>\
-         <inputs><input name=\"what\"/></inputs></directive>\n```\nSay {input:what}.\r\nThen stop.\n",
+         <inputs><input name=\"what\"/></inputs></directive>\n```\nSay {input:what}.\r\r\nThen stop.\r\n",
     );
     let prompts = scratch.rye().prompts().unwrap();
     let [(_, prompt)] = prompts.as_slice() else { panic!("one prompt") };

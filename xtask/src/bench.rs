@@ -34,7 +34,7 @@ struct Row<'a> {
 
 /// Builds the program in the profile `dist`, runs all rows in turns, and prints their times.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
-    process::run(root, &[], "cargo build --quiet --profile dist --package rye --bin rye")?;
+    process::run(root, &[], "cargo build --quiet --profile dist --package rye-cli --bin rye")?;
     let metadata = crate::tidy::metadata(root)?;
     let rye: PathBuf = metadata.target_directory.join("dist/rye").into();
     let python = python(root)?;

@@ -39,14 +39,14 @@ const STEPS: &[Step] = &[
         name: "otel lint",
         action: Action::Command(
             &[],
-            "cargo clippy -p rye --features otel --all-targets -- -D warnings",
+            "cargo clippy -p rye-cli --features otel --all-targets -- -D warnings",
         ),
     },
     Step {
         name: "otel test",
         action: Action::Command(
             &[("CI", "1")],
-            "cargo test -p rye --features otel --bin rye --test cli telemetry",
+            "cargo test -p rye-cli --features otel --bin rye --test cli telemetry",
         ),
     },
     Step {

@@ -2,6 +2,7 @@
 
 use std::{fs, io, path::Path};
 
+pub(crate) mod exports;
 pub(crate) mod llama;
 pub(crate) mod view;
 

@@ -13,6 +13,7 @@ Usage: cargo xtask TASK
                       render the directives of a project (the quick start) into snapshots to review
   fuzz [--seconds N] [TARGET…]
                       run the fuzz targets, each for N seconds (10)
+  e2e exports         read exported trajectories and receipts with packages of PyPI (not part of `ci`)
   e2e llama           run whole threads against llama.cpp's server, which is built first (not part of `ci`)
   e2e view            open exported pages and those of `rye view` in Chromium (not part of `ci`)
   sdk                 check every request body that the tests make with the types of the vendors' own SDKs
@@ -33,6 +34,7 @@ pub(crate) enum Task {
     Book,
     Ci,
     Codegen(Mode),
+    E2eExports,
     E2eLlama,
     E2eView,
     Fixtures(Mode),
@@ -56,6 +58,7 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Task, String> {
         ["ci"] => Ok(Task::Ci),
         ["codegen"] => Ok(Task::Codegen(Mode::Write)),
         ["codegen", "--check"] => Ok(Task::Codegen(Mode::Check)),
+        ["e2e", "exports"] => Ok(Task::E2eExports),
         ["e2e", "llama"] => Ok(Task::E2eLlama),
         ["e2e", "view"] => Ok(Task::E2eView),
         ["fixtures"] => Ok(Task::Fixtures(Mode::Write)),

@@ -70,7 +70,7 @@ pub(crate) struct Rye<'a> {
 impl<'a> Rye<'a> {
     /// Builds the program in the debug profile.
     pub(crate) fn build(root: &'a Path) -> Result<Self, String> {
-        run(root, &[], "cargo build --quiet --package rye --bin rye")?;
+        run(root, &[], "cargo build --quiet --package rye-cli --bin rye")?;
         let metadata = crate::tidy::metadata(root)?;
         let name = format!("rye{}", std::env::consts::EXE_SUFFIX);
         Ok(Self { root, program: metadata.target_directory.join("debug").join(name).into() })

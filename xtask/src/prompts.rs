@@ -37,7 +37,7 @@ impl Request {
 pub(crate) fn run(root: &Path, request: &Request) -> Result<(), String> {
     let Request { project, trust } = request;
     // Paths are passed as separate arguments, because they may have spaces.
-    let status = process::command(root, "cargo run --quiet --package rye --example prompts --")
+    let status = process::command(root, "cargo run --quiet --package rye-os --example prompts --")
         .arg(project)
         .args(trust)
         .envs([("INSTA_UPDATE", "new"), ("INSTA_FORCE_PASS", "1")])

@@ -50,7 +50,7 @@ pub(crate) fn run(root: &Path, request: Request) -> Result<(), String> {
 const CUTS: &str = "cargo test --quiet --package rye-thread --test rye_thread -- --nocapture cut_anywhere cut_inside \
                     whatever_the_power whenever_the_power";
 const KILLS: &str =
-    "cargo test --quiet --package rye --test cli -- --nocapture killing:: stopped::";
+    "cargo test --quiet --package rye-cli --test cli -- --nocapture killing:: stopped::";
 const STARTS: &str = "cargo test --quiet --package rye-tools --test processes --examples -- --nocapture parallel_starts";
 
 #[cfg(test)]

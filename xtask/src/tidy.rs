@@ -2,10 +2,12 @@
 //!
 //! All findings are reported at once. Tidy needs no network, no git and no build.
 
+mod cycles;
 mod exceptions;
 mod files;
 mod layers;
 mod measure;
+mod modules;
 mod packages;
 mod sources;
 pub(crate) mod tree;
@@ -14,11 +16,12 @@ use std::path::Path;
 
 use cargo_metadata::{Metadata, MetadataCommand};
 
+use cycles::CYCLES;
 use exceptions::{EXCEPTIONS, Exception};
 
 /// Prints every finding in the workspace at `root` and fails if there is one.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
-    let findings = check(root, EXCEPTIONS)?;
+    let findings = check(root, EXCEPTIONS, CYCLES)?;
     if findings.is_empty() {
         return Ok(());
     }
@@ -29,7 +32,11 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
 }
 
 /// Returns every finding, in the order of the checks.
-fn check(root: &Path, exceptions: &[Exception]) -> Result<Vec<String>, String> {
+fn check(
+    root: &Path,
+    exceptions: &[Exception],
+    cycles: &[(&str, usize)],
+) -> Result<Vec<String>, String> {
     let metadata = metadata(root)?;
     let mut packages = metadata.workspace_packages();
     packages.sort_by_key(|package| &package.name);
@@ -38,6 +45,7 @@ fn check(root: &Path, exceptions: &[Exception]) -> Result<Vec<String>, String> {
     findings.extend(packages::check(&packages));
     findings.extend(sources::check(&tree, exceptions));
     findings.extend(files::check(&tree));
+    findings.extend(cycles::check(&tree, cycles));
     Ok(findings)
 }
 

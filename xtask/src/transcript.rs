@@ -16,7 +16,7 @@ const CHECK: &str = "xtask/src/transcript/check.py";
 /// The tests that export their threads.
 const TESTS: &str = "cargo test --quiet --workspace --test cli -- --exact children::a_tree_as_data \
     resuming::an_approved_call_runs killing::a_killed_tree_is_resumed \
-    hooking::a_conversation_goes_on_in_a_new_thread";
+    hooking::rule_09_a_conversation_goes_on_in_a_new_thread_of_its_tree";
 
 pub(crate) fn run(root: &Path) -> Result<(), String> {
     let python = venv::python(root, "transcript", PACKAGES)?;

@@ -1,7 +1,8 @@
 //! The name that was probably meant by one that is not there, and the ends of messages that say so.
 
-/// The longest name for which one is sought: a comparison takes memory for the square of the length.
-const LONGEST: usize = 256;
+/// The longest name for which one is sought: a comparison takes time for the square of the length, and a file of others may
+/// have many thousand wrong names.
+const LONGEST: usize = 64;
 
 /// The shortest name that stands for a longer one that begins with it.
 const SHORTEST_BEGINNING: usize = 3;
@@ -47,10 +48,29 @@ pub fn did_you_mean(suggestion: Option<&str>) -> String {
     suggestion.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default()
 }
 
-/// Returns the names in backticks, separated by commas.
+/// The most names that a message lists: a file can declare many thousand, and name them in as many messages.
+const MOST_LISTED: usize = 30;
+
+/// The most characters of a listed name.
+const LONGEST_LISTED: usize = 100;
+
+/// Returns the names in backticks, separated by commas. After 30 names, the rest is counted; a name is cut after 100
+/// characters.
 #[must_use]
 pub fn quoted<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
-    names.into_iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+    let mut names = names.into_iter();
+    let listed: Vec<String> = names.by_ref().take(MOST_LISTED).map(in_backticks).collect();
+    match names.count() {
+        0 => listed.join(", "),
+        more => format!("{} and {more} more", listed.join(", ")),
+    }
+}
+
+fn in_backticks(name: &str) -> String {
+    match name.char_indices().nth(LONGEST_LISTED) {
+        Some((end, _)) => format!("`{}…`", name.get(..end).unwrap_or_default()),
+        None => format!("`{name}`"),
+    }
 }
 
 /// "did you mean `x`? valid: `x`, `y`", without the question when nothing is near.
@@ -65,6 +85,14 @@ pub(crate) fn suggestion(given: &str, known: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn many_names_are_counted_and_long_ones_cut() {
+        assert_eq!(quoted(["a", "b"]), "`a`, `b`");
+        assert_eq!(quoted(["a"].repeat(30)), ["`a`"; 30].join(", "));
+        assert_eq!(quoted(["a"].repeat(33)), format!("{} and 3 more", ["`a`"; 30].join(", ")));
+        assert_eq!(quoted([&*"é".repeat(101)]), format!("`{}…`", "é".repeat(100)));
+    }
 
     #[test]
     fn the_nearest_name_is_no_guess() {

@@ -1,14 +1,14 @@
 //! The context of an `extends` chain (SPEC 7.2).
 
 mod compose;
-mod wanted;
+mod references;
 
 use std::fmt;
 
 use rye_parse::ContextPosition;
 
 pub use self::compose::{ComposeError, compose};
-pub use self::wanted::{Wanted, wanted};
+pub use self::references::{ContextReference, context_references};
 
 /// Everything that a chain puts around the directive prompt, in the order in which the model reads it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub struct Context {
     /// The knowledge ids that any directive of the chain suppresses. Hook context with these ids is left out, too.
     pub suppressed: Vec<Suppression>,
     /// Optional references that were not found. Callers should record them.
-    pub skipped: Vec<Wanted>,
+    pub skipped: Vec<ContextReference>,
     pub(crate) hooks: HookLayers,
 }
 

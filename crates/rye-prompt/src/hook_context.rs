@@ -31,7 +31,7 @@ pub enum Wrap {
 impl Context {
     /// Adds the entries of hooks in the given order, except those that the chain suppresses.
     #[must_use]
-    pub fn hooked(mut self, entries: &[HookEntry]) -> Self {
+    pub fn with_hooks(mut self, entries: &[HookEntry]) -> Self {
         for entry in entries
             .iter()
             .filter(|entry| !self.suppressed.iter().any(|suppressed| suppressed.id == entry.id))

@@ -5,7 +5,7 @@
 //! run. The steps are separate, and each has its own error:
 //!
 //! 1. [`Inputs::bind`] checks the given values against the declared inputs;
-//! 2. [`wanted`] lists the knowledge to which an `extends` chain refers, and [`compose`] puts it in order;
+//! 2. [`context_references`] lists the knowledge to which an `extends` chain refers, and [`compose`] puts it in order;
 //! 3. [`render`] makes the directive prompt, with the inputs placed;
 //! 4. [`opening`] joins prompt and context into the first messages of a thread.
 //!
@@ -77,7 +77,8 @@ mod opening;
 mod json;
 
 pub use context::{
-    ComposeError, Context, Origin, Piece, Slot, Suppression, Wanted, compose, wanted,
+    ComposeError, Context, ContextReference, Origin, Piece, Slot, Suppression, compose,
+    context_references,
 };
 pub use hook_context::{HookEntry, Wrap};
 pub use inputs::{BindError, BindProblem, Inputs, ValueOrigin};

@@ -18,6 +18,9 @@ use crate::json::compact;
 /// The number of problems that are reported one by one, because a prompt can have nearly as many as it has bytes.
 const TOLD: usize = 200;
 
+/// The most text of values that one prompt has, in bytes. A small file can name a large value many thousand times.
+const MAX_VALUE_BYTES: usize = 16 * 1024 * 1024;
+
 /// Places the bound values of one directive, and collects problems with its placeholders.
 #[derive(Debug)]
 pub(crate) struct Placer<'a> {
@@ -26,6 +29,8 @@ pub(crate) struct Placer<'a> {
     problems: Vec<RenderProblem>,
     /// The parts and texts with problems. One text in one part is one problem, however often it occurs.
     blamed: BTreeSet<(Part, String)>,
+    /// The bytes of values that may still be placed; `None` after a value did not fit.
+    room: Option<usize>,
 }
 
 /// The replacement of a placeholder.
@@ -42,7 +47,13 @@ impl<'a> Placer<'a> {
             .iter()
             .map(|input| (input.value.name.value.as_str(), &input.value))
             .collect();
-        Self { declared, inputs, problems: Vec::new(), blamed: BTreeSet::new() }
+        Self {
+            declared,
+            inputs,
+            problems: Vec::new(),
+            blamed: BTreeSet::new(),
+            room: Some(MAX_VALUE_BYTES),
+        }
     }
 
     /// Replaces the placeholders of `text` in one pass. Placeholders of the results of earlier steps stay as written.
@@ -55,9 +66,9 @@ impl<'a> Placer<'a> {
             placed.push_literal(slice(end..span.start));
             let written = slice(span.clone());
             match self.fill(&placeholder, written, part) {
-                Filling::Value(Value::String(value)) => placed.push_value(value),
-                Filling::Value(value) => placed.push_value(&compact(value)),
-                Filling::Default(default, _) => placed.push_value(&default),
+                Filling::Value(Value::String(value)) => self.push(&mut placed, value, part),
+                Filling::Value(value) => self.push(&mut placed, &compact(value), part),
+                Filling::Default(default, _) => self.push(&mut placed, &default, part),
                 Filling::AsWritten => placed.push_literal(written),
             }
             end = span.end;
@@ -86,7 +97,8 @@ impl<'a> Placer<'a> {
         if self.problems.is_empty() {
             return Ok(());
         }
-        if let count @ 1.. = self.blamed.len() - self.problems.len() {
+        let told = self.problems.len() - usize::from(self.room.is_none());
+        if let count @ 1.. = self.blamed.len() - told {
             self.problems.push(RenderProblem::More { count });
         }
         Err(RenderError::new(self.problems, self.declared.into_keys()))
@@ -98,7 +110,8 @@ impl<'a> Placer<'a> {
             return None;
         }
         Some(match self.fill(&placeholder, text, part) {
-            Filling::Value(value) => value.clone(),
+            Filling::Value(value) if self.fits(&compact(value), part) => value.clone(),
+            Filling::Value(_) => text.into(),
             // A default that does not fit the declared type stays the author's text. The schema of the tool will check
             // it.
             Filling::Default(default, declared) => {
@@ -114,7 +127,8 @@ impl<'a> Placer<'a> {
             if self.blames(part, written) {
                 let suggestion =
                     nearest_name(name, self.declared.keys().copied()).map(str::to_owned);
-                let (part, written) = (part.clone(), written.to_owned());
+                let part = part.clone();
+                let written = written.to_owned();
                 self.problems.push(RenderProblem::Undeclared { part, written, suggestion });
             }
             return Filling::AsWritten;
@@ -135,6 +149,23 @@ impl<'a> Placer<'a> {
             }
             (None, Fallback::None) => Filling::AsWritten,
         }
+    }
+
+    fn push(&mut self, placed: &mut Placed, value: &str, part: &Part) {
+        if self.fits(value, part) {
+            placed.push_value(value);
+        }
+    }
+
+    /// Returns `true` if the prompt has room for one more value. The first value that does not fit is a problem.
+    fn fits(&mut self, value: &str, part: &Part) -> bool {
+        let Some(room) = self.room else { return false };
+        self.room = room.checked_sub(value.len());
+        if self.room.is_none() {
+            let (part, limit) = (part.clone(), MAX_VALUE_BYTES);
+            self.problems.push(RenderProblem::TooLarge { part, limit });
+        }
+        self.room.is_some()
     }
 
     /// Returns `true` if a problem with `text` in `part` is new and must be reported on its own.

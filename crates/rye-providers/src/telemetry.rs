@@ -1,14 +1,14 @@
 //! Names of providers in telemetry, after OpenTelemetry's GenAI conventions.
 
 use reqwest::Url;
-use rye_thread::ProviderTelemetry;
+use rye_thread::{ProviderTelemetry, ServerAddress};
 
 use crate::ProviderConfig;
 use crate::wire::Delivery;
 
 pub(crate) fn of(config: &ProviderConfig) -> ProviderTelemetry {
     let server = server(config.base_url());
-    let known = server.as_ref().and_then(|(host, _)| convention_name(host));
+    let known = server.as_ref().and_then(|server| convention_name(&server.host));
     let mut telemetry = ProviderTelemetry::new(known.unwrap_or(config.name()));
     telemetry.server = server;
     telemetry.is_streamed = config.delivery() == Delivery::Streamed;
@@ -16,9 +16,10 @@ pub(crate) fn of(config: &ProviderConfig) -> ProviderTelemetry {
 }
 
 /// Host and port of a URL.
-pub(crate) fn server(url: &str) -> Option<(String, u16)> {
+pub(crate) fn server(url: &str) -> Option<ServerAddress> {
     let url = Url::parse(url).ok()?;
-    Some((url.host_str()?.to_owned(), url.port_or_known_default()?))
+    let host = url.host_str()?.to_owned();
+    Some(ServerAddress { host, port: url.port_or_known_default()? })
 }
 
 /// Returns the convention's name for a host. A host without one keeps the name of its configuration.
@@ -66,7 +67,7 @@ mod tests {
             "models": { "m": { "context_window": 1000, "max_output": 100 } },
         }));
         let telemetry = of(&config.unwrap());
-        let server = Some((host.to_owned(), port));
+        let server = Some(ServerAddress { host: host.to_owned(), port });
         assert_eq!((telemetry.name.as_str(), telemetry.server), (name, server));
         assert!(telemetry.is_streamed, "as it is unless the config says otherwise");
     }

@@ -16,7 +16,7 @@ const MOST_TOKENS: u64 = 1 << 32;
 pub(crate) fn put(reply: &mut Reply, count: Option<&impl Count>) {
     match count.and_then(Count::normalise).filter(can_be) {
         Some(usage) => reply.usage = usage,
-        None => reply.counted = Counted::ByNobody,
+        None => reply.counted = Counted::Unreported,
     }
 }
 
@@ -152,9 +152,9 @@ mod tests {
     fn what_cannot_be_is_no_count() {
         for (output, counted) in [
             ((1_u64 << 32) - 1, Counted::ByProvider),
-            (1 << 32, Counted::ByNobody),
-            (1 << 63, Counted::ByNobody),
-            (u64::MAX, Counted::ByNobody),
+            (1 << 32, Counted::Unreported),
+            (1 << 63, Counted::Unreported),
+            (u64::MAX, Counted::Unreported),
         ] {
             let raw = crate::raw::text_value("");
             let mut reply = Reply::new(raw, rye_thread::StopReason::EndTurn);

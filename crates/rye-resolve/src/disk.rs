@@ -11,6 +11,10 @@ use crate::ResolveError;
 /// The longest file that is read, in bytes (SPEC 3.8).
 pub(crate) const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;
 
+/// The folders below `.ai` whose files decide what a thread may do. Programs are kept from them by their paths, so that no
+/// link leads elsewhere.
+const POLICY: [&str; 2] = ["config", "tools/rye/agent/providers"];
+
 /// Returns `true` if anything is at `path`. A dangling link counts, so that it does not fall through to a
 /// farther space.
 pub(crate) fn is_occupied(path: &Path) -> Result<bool, ResolveError> {
@@ -53,14 +57,20 @@ fn reach(ai: &Path, path: &Path) -> Result<(PathBuf, Metadata), ResolveError> {
     }
 }
 
-/// Returns the real path and the metadata of the entry at `path`, or an error if a link leads out of `ai`.
+/// Returns the real path and the metadata of the entry at `path`, or an error if a link leads out of `ai` or to policy.
 ///
 /// `ai` itself may be a link, because a home folder may be kept elsewhere.
 pub(crate) fn inside(ai: &Path, path: &Path) -> Result<(PathBuf, Metadata), ResolveError> {
     let failed = |source| ResolveError::Io { path: path.to_owned(), source };
     let space = fs::canonicalize(ai).map_err(failed)?;
-    if let Some(found) = path.strip_prefix(ai).ok().and_then(|below| find_unlinked(&space, below)) {
-        return Ok(found);
+    if let Ok(below) = path.strip_prefix(ai) {
+        if let Some(found) = find_unlinked(&space, below) {
+            return Ok(found);
+        }
+        if POLICY.iter().any(|folder| below.starts_with(folder)) {
+            fs::metadata(path).map_err(failed)?;
+            return Err(ResolveError::LinkedPolicy { path: path.to_owned() });
+        }
     }
     let real = fs::canonicalize(path).map_err(failed)?;
     if !real.starts_with(&space) {

@@ -48,6 +48,13 @@ pub enum ResolveError {
         /// The target of the link.
         target: PathBuf,
     },
+    /// A link leads to a file of configuration or of a provider. Programs, which leave the folders of these files as they are,
+    /// could change the file at its other place (SPEC 1.3).
+    #[error("`{}` is reached by a link, and configuration and providers are not; copy the file to its place", .path.display())]
+    LinkedPolicy {
+        /// The path inside the space.
+        path: PathBuf,
+    },
     /// A folder, a device or a pipe stands where an item should be.
     #[error("`{}` is not a plain file; move it away or give it another name", .path.display())]
     NotAFile {

@@ -95,7 +95,7 @@ impl fmt::Debug for Digest {
 }
 
 /// Turns CRLF into LF. A lone CR stays, so that replacing an LF by a CR changes the digest.
-fn normalize_line_ends(text: &str) -> Cow<'_, str> {
+pub(crate) fn normalize_line_ends(text: &str) -> Cow<'_, str> {
     if text.contains("\r\n") { Cow::Owned(text.replace("\r\n", "\n")) } else { Cow::Borrowed(text) }
 }
 

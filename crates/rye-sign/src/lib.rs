@@ -69,6 +69,7 @@ mod canonical;
 mod json;
 
 pub mod chain;
+pub mod dsse;
 pub mod token;
 
 pub use canonical::canonical_json;

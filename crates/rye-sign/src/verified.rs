@@ -1,5 +1,6 @@
 //! A value whose source text was verified.
 
+use crate::digest::normalize_line_ends;
 use crate::provenance::Provenance;
 
 /// A value with the reason why it is accepted. Only functions of this crate make one (SPEC 2.10).
@@ -53,9 +54,12 @@ impl<T> Verified<T> {
 }
 
 impl Verified<&str> {
-    /// Copies the text and keeps its provenance.
+    /// Copies the text as the digest covers it, with CRLF as LF, and keeps its provenance.
+    ///
+    /// A signature holds for both line ends (SPEC 2.1). A shell script with a CR at the end of a line does something else,
+    /// so that no program gets the other text.
     pub fn to_owned_text(self) -> Verified<String> {
-        self.map(str::to_owned)
+        self.map(|text| normalize_line_ends(text).into_owned())
     }
 }
 

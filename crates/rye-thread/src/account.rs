@@ -1,10 +1,11 @@
-//! The money of a thread tree: one account, a fold over the records of its threads (SPEC 10.6).
+//! The money of a thread tree: one account, folded from the records of its threads (SPEC 10.6).
 //!
-//! A request counts as what its reply cost, and as its whole reservation while no record ends it. A child counts as the cost in its
-//! `child_ended`. Before that its whole share is taken, and its own records say how much of it was spent.
+//! A finished request counts with the cost of its reply. A request without a record of its end counts with its whole
+//! reservation. A finished child counts with the cost in its `child_ended`. An unfinished child counts with its whole
+//! share, and its own records say which part of the share is spent.
 //!
-//! While a process owns a tree, [`TreeAccount`] holds the account in memory, and each record changes it when it is appended. After a
-//! crash the same changes are read from the transcripts, so that nothing of the account is ever stored beside them.
+//! While a process owns a tree, [`TreeAccount`] holds the account in memory and each appended record changes it. After
+//! a crash the same changes are read from the transcripts. No account is stored beside the transcripts.
 //!
 //! ```
 //! use rye_thread::{Account, Nanos, SpendLimit};
@@ -21,69 +22,68 @@ mod tree;
 use std::borrow::Cow;
 
 pub use self::change::ended_children;
+use self::thread::ThreadAccount;
 pub use self::tree::TreeAccount;
 use crate::transcript::Reading;
-use crate::{Nanos, SpendLimit, ThreadId, ThreadState};
+use crate::{Nanos, SpendLimit, ThreadId, ThreadState, TranscriptClaim};
 
-/// The end of a child, as its parent records it once it is on disk.
+/// The end of a child. The parent records it after the end is on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ChildEnd {
-    /// The child; of a conversation its first thread.
+    /// The child. For a conversation, its first thread.
     pub child: ThreadId,
-    /// How it ended.
+    /// The final state of the child.
     pub state: ThreadState,
-    /// What it and all below it cost.
+    /// The cost of the child and all its descendants.
     pub cost: Nanos,
-    /// Whether a request of it, or of a thread below it, cost more than was reserved.
+    /// `true` if a request of the child or of a descendant cost more than its reservation.
     pub is_overrun: bool,
-    /// How many records its transcript has; of a conversation that of its last thread.
+    /// The number of records in its transcript. For a conversation, in the transcript of its last thread.
     pub records: u64,
-    /// The hash of these records.
+    /// The hash of the last of these records.
     pub head: String,
 }
 
 impl ChildEnd {
-    /// The end of a child that stayed within its reservations.
+    /// Creates the end of a child that stayed within its reservations. `transcript` claims all its records.
     #[must_use]
     pub fn new(
         child: ThreadId,
         state: ThreadState,
         cost: Nanos,
-        (records, head): (u64, String),
+        transcript: TranscriptClaim,
     ) -> Self {
+        let TranscriptClaim { records, head, .. } = transcript;
         Self { child, state, cost, is_overrun: false, records, head }
     }
 }
 
 /// The transcript of a thread, as a reader of its tree finds it.
 #[derive(Debug)]
-#[expect(
-    clippy::exhaustive_enums,
-    reason = "a transcript is there, or not, or cannot be relied on"
-)]
+#[expect(clippy::exhaustive_enums, reason = "a transcript is verified, missing or unreliable")]
 pub enum FoundTranscript<'a> {
-    /// The thread has none, because it did not begin yet.
+    /// The thread has not begun, so it has no transcript.
     Absent,
-    /// It was changed, or cannot be read.
+    /// The transcript was changed, or cannot be read.
     Unreadable,
-    /// It is verified.
+    /// The verified transcript.
     Transcript(Cow<'a, Reading>),
 }
 
-/// What a thread, the threads that continue its conversation and all below them have spent and hold.
+/// The spent and reserved money of a conversation and all its descendants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Account {
     /// The most that the thread may spend.
     pub cap: SpendLimit,
-    /// What was charged at the most: settled costs, and the reservations of requests that no record ends.
+    /// The most that was charged: settled costs, and the reservations of requests without a record of their end.
     pub cost: Nanos,
-    /// The part of `cost` that is reserved for requests that no record ends.
+    /// The part of `cost` that is reserved for requests without a record of their end.
     pub reserved: Nanos,
-    /// What is kept back beside `cost` for children that have not ended.
+    /// The money held back for unfinished children, beside `cost`.
     pub held: Nanos,
-    /// Whether a request cost more than was reserved for it, which leaves nothing free.
+    /// `true` if a request cost more than its reservation. Then nothing is free.
     pub is_overrun: bool,
 }
 
@@ -95,11 +95,13 @@ impl Account {
         Self { cap, cost: zero, reserved: zero, held: zero, is_overrun: false }
     }
 
-    /// Computes the account of the thread from its transcript and those of its children that have no `child_ended`.
+    /// Computes the account of a thread from its transcript and the transcripts of its unfinished children.
+    ///
+    /// A child is unfinished while its parent has no `child_ended` for it.
     ///
     /// # Errors
     ///
-    /// As [`TreeAccount::from_transcripts`].
+    /// The errors of [`TreeAccount::from_transcripts`].
     pub fn from_transcripts<'a>(
         thread: &Reading,
         read: &dyn Fn(&ThreadId) -> FoundTranscript<'a>,
@@ -109,7 +111,7 @@ impl Account {
         Ok(id.and_then(|id| tree.account(id)).unwrap_or(Self::new(SpendLimit::Unlimited)))
     }
 
-    /// Returns what can still be reserved; `None` without a limit.
+    /// Returns the money that can still be reserved, or `None` without a limit.
     #[must_use]
     pub fn free(&self) -> Option<Nanos> {
         match self.cap {
@@ -131,17 +133,19 @@ impl Account {
     }
 }
 
-/// Why an account cannot be computed.
+/// The reason why an account cannot be computed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AccountError {
-    /// The threads stand below themselves, or deeper than any limit allows.
-    #[error("thread `{thread}` stands below itself or too deep, so its cost cannot be computed")]
+    /// A thread is its own ancestor, or the tree is deeper than any limit allows.
+    #[error(
+        "thread `{thread}` is its own ancestor, or its tree is too deep, so its cost cannot be computed"
+    )]
     Circle {
         /// The thread.
         thread: ThreadId,
     },
-    /// Nothing bounds what the thread has cost.
+    /// The thread has no limit and no readable transcript, so nothing bounds its cost.
     #[error(
         "the transcript of `{thread}` cannot be read, and it had no spend limit, so its cost is not known; restore `.ai/threads/{thread}` or start the directive again"
     )]
@@ -149,6 +153,11 @@ pub enum AccountError {
         /// The thread.
         thread: ThreadId,
     },
+}
+
+/// The cost of a thread by its own records: its settled requests, and its children that have ended.
+pub(crate) fn recorded_cost(reading: &Reading) -> Nanos {
+    ThreadAccount::of(reading).cost()
 }
 
 /// Returns `true` if the cost is beyond the limit.

@@ -1,42 +1,42 @@
-//! Items that calls add to a conversation, each with the most that its signer may grant (SPEC D16).
+//! Items that calls add to a conversation, with the bounds of their signers (SPEC D16).
 
 pub(crate) mod disk;
 
 use rye_caps::{Authority, Grant, Layer, LayerName};
 use serde_json::{Map, Value};
 
-use self::disk::added;
+use self::disk::receipt_items;
 use crate::transcript::Reading;
 
 /// An item whose text a call added to the conversation of its thread.
 ///
-/// From the receipt of that call on, the thread may do no more than the item's signer may grant, because the item steers
-/// the model as the directive of the thread does.
+/// The item steers the model as the directive does. So the authority of the thread is narrowed from the receipt of that
+/// call on: it may do no more than the signer of the item may grant.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct AddedItem {
-    /// The record of the item, such as its kind, id and digest; only the caller reads it.
+    /// The facts about the item, such as its kind, id and digest. Only the caller reads them.
     pub facts: Map<String, Value>,
-    /// The id of the key that signed it; `None` for an item without a signature.
+    /// The id of the key that signed the item, or `None` for an unsigned item.
     pub key_id: Option<String>,
-    /// The most that items of that key may be granted: each of these grants has to allow a call.
+    /// The bounds of the signer. Each of these grants must allow a call.
     pub grants: Vec<Grant>,
 }
 
 impl AddedItem {
-    /// An item whose signer has no bound.
+    /// Creates an item whose signer has no bound.
     #[must_use]
     pub const fn new(facts: Map<String, Value>) -> Self {
         Self { facts, key_id: None, grants: Vec::new() }
     }
 
-    /// The same item, bounded by the grants of its signer.
+    /// Sets the signer of the item and the grants that bound it.
     #[must_use]
     pub fn signed_by(self, key_id: &str, grants: Vec<Grant>) -> Self {
         Self { key_id: Some(key_id.to_owned()), grants, ..self }
     }
 
-    /// Returns the authority under the layers of the item, which never allows more than `authority`.
+    /// Returns `authority` narrowed by the grants of the item.
     #[must_use]
     pub fn narrow(&self, authority: &Authority) -> Authority {
         let name = LayerName::Signer(self.key_id.clone().unwrap_or_default());
@@ -47,12 +47,13 @@ impl AddedItem {
     }
 }
 
-/// The items that calls of a thread added to its conversation, in their order, as its transcript holds them; `None` when one
-/// cannot be read.
+/// Returns the items that calls added to a conversation, in order, from the transcript of its thread.
+///
+/// Returns `None` if one of them cannot be read.
 #[must_use]
 pub fn added_items(reading: &Reading) -> Option<Vec<AddedItem>> {
     let receipts = reading.records.iter().filter(|record| record.event == "tool_call_result");
-    let each: Option<Vec<_>> = receipts.map(|record| added(record).ok()).collect();
+    let each: Option<Vec<_>> = receipts.map(|record| receipt_items(record).ok()).collect();
     Some(each?.concat())
 }
 

@@ -1,4 +1,4 @@
-//! Money as whole nano-dollars, and what a model's tokens cost.
+//! Money as whole nano-dollars, and the prices of tokens.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,38 +13,38 @@ impl Nanos {
     /// No money.
     pub const ZERO: Self = Self(0);
 
-    /// Takes a count of nano-dollars: `Nanos::new(1_000_000_000)` is one dollar.
+    /// Creates an amount from a count of nano-dollars: `Nanos::new(1_000_000_000)` is one dollar.
     #[must_use]
     pub const fn new(nanos: u64) -> Self {
         Self(nanos)
     }
 
-    /// The count of nano-dollars.
+    /// Returns the count of nano-dollars.
     #[must_use]
     pub const fn get(self) -> u64 {
         self.0
     }
 
-    /// The sum, or `None` where it does not fit (past some 18 billion dollars).
+    /// Returns the sum, or `None` if it does not fit (above some 18 billion dollars).
     #[must_use]
     pub fn checked_add(self, other: Self) -> Option<Self> {
         self.0.checked_add(other.0).map(Self)
     }
 
-    /// The sum, held at the largest amount there is.
+    /// Returns the sum, or the largest amount if it does not fit.
     #[must_use]
     pub fn saturating_add(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
     }
 
-    /// What is left after taking `other` away, never less than nothing.
+    /// Returns the difference, or zero if `other` is larger.
     #[must_use]
     pub fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
 }
 
-/// Dollars with every digit that counts and at least two: `0.50 USD`, `0.000000001 USD`.
+/// Dollars with at least two decimals and no further trailing zeros: `0.50 USD`, `0.000000001 USD`.
 impl fmt::Display for Nanos {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let fraction = format!("{:09}", self.0 % PER_DOLLAR);
@@ -56,7 +56,7 @@ impl fmt::Display for Nanos {
 
 const PER_DOLLAR: u64 = 1_000_000_000;
 
-/// Reads dollars as decimal text, `0.50` or `3`, exactly.
+/// Reads dollars as decimal text, such as `0.50` or `3`, without rounding.
 impl FromStr for Nanos {
     type Err = NanosError;
 
@@ -76,14 +76,14 @@ impl FromStr for Nanos {
     }
 }
 
-/// Why a text is no amount of money.
+/// The reason why a text is not an amount of money.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NanosError {
-    /// Something else than digits around one point.
+    /// Not digits around one point.
     #[error("is not an amount in dollars; write a decimal such as `0.30`")]
     NotDecimal,
-    /// More digits after the point than a nano-dollar has.
+    /// More decimals than a nano-dollar has.
     #[error("has more than 9 decimals; nano-dollars are the smallest unit")]
     TooFine,
     /// More than some 18 billion dollars.
@@ -91,7 +91,7 @@ pub enum NanosError {
     TooLarge,
 }
 
-/// What a million tokens of each sort cost.
+/// The price of a million tokens of each kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Prices {
@@ -106,19 +106,19 @@ pub struct Prices {
 }
 
 impl Prices {
-    /// Prices per million tokens, with cached input priced as plain input until the fields say otherwise.
+    /// Creates prices per million tokens. Cached input has the price of plain input until the fields are set.
     #[must_use]
     pub const fn new(input: Nanos, output: Nanos) -> Self {
         Self { input, output, cache_read: input, cache_write: input }
     }
 
-    /// The prices of a provider that charges nothing, which differs from one whose prices are unknown.
+    /// The prices of a provider that charges nothing. They differ from unknown prices.
     #[must_use]
     pub const fn free() -> Self {
         Self::new(Nanos::ZERO, Nanos::ZERO)
     }
 
-    /// The dearer price of both, for each kind of token.
+    /// Returns the higher of both prices for each kind of token.
     #[must_use]
     pub fn at_least(self, other: Self) -> Self {
         Self {
@@ -129,7 +129,7 @@ impl Prices {
         }
     }
 
-    /// What this use cost, rounded up to the next nano-dollar.
+    /// Returns the cost of this usage, rounded up to the next nano-dollar.
     #[must_use]
     pub fn cost(&self, usage: &Usage) -> Nanos {
         total(&[
@@ -140,7 +140,7 @@ impl Prices {
         ])
     }
 
-    /// The most that a request may cost when it holds at most `input` tokens and may answer with at most `output`.
+    /// Returns the highest cost of a request with at most `input` tokens and a reply of at most `output` tokens.
     #[must_use]
     pub fn worst_case(&self, input: u64, output: u64) -> Nanos {
         let dearest = self.input.max(self.cache_read).max(self.cache_write);

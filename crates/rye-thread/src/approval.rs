@@ -1,4 +1,4 @@
-//! Asking a person before a call runs (SPEC 10.11).
+//! Approval of calls by a person before they run (SPEC 10.11).
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,9 +9,9 @@ use sha2::{Digest, Sha256};
 
 use crate::ThreadId;
 
-/// Whether somebody must approve each call of a tool.
+/// The approval policy of a tool.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[expect(clippy::exhaustive_enums, reason = "a call waits for somebody or it does not")]
+#[expect(clippy::exhaustive_enums, reason = "a call needs approval or it does not")]
 pub enum Asking {
     /// Each call waits for a decision.
     Always,
@@ -26,10 +26,13 @@ pub enum Asking {
 pub enum Decision {
     /// The call may run, this once.
     Approved,
-    /// The call may run, and so may later calls of this thread that use no other capabilities than
-    /// [`ApprovalRequest::covers`] lists. Where that list is empty, this means the same as [`Decision::Approved`].
+    /// The call may run, and so may later calls of this thread.
+    ///
+    /// The later calls may use only the capabilities in [`ApprovalRequest::covers`]. If that list is empty, this means
+    /// the same as
+    /// [`Decision::Approved`].
     ApprovedInThread,
-    /// The call may not run; the model is told, with the operator's reason where there is one.
+    /// The call may not run. The model reads the denial, and the operator's reason if there is one.
     Denied(Option<DenialReason>),
 }
 
@@ -37,7 +40,7 @@ impl Decision {
     /// A denial without a reason.
     pub const DENIED: Self = Self::Denied(None);
 
-    /// `approved`, `approved_in_thread` or `denied`, as the transcript writes it.
+    /// Returns `approved`, `approved_in_thread` or `denied`, as in the transcript.
     #[must_use]
     pub const fn as_str(&self) -> &'static str {
         match self {
@@ -53,7 +56,7 @@ impl Decision {
         !matches!(self, Self::Denied(_))
     }
 
-    /// The reason of a denial, where the operator gave one.
+    /// Returns the operator's reason for a denial, if there is one.
     #[must_use]
     pub fn reason(&self) -> Option<&DenialReason> {
         match self {
@@ -93,15 +96,15 @@ impl FromStr for Decision {
     }
 }
 
-/// The operator's reason for a denial: one line of text, which the model is told.
+/// The operator's reason for a denial: one line of text for the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DenialReason(String);
 
 impl DenialReason {
-    /// The most characters of a reason.
+    /// The maximum length of a reason in characters.
     pub const MAX_CHARS: usize = 1_000;
 
-    /// The text.
+    /// Returns the text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -131,52 +134,60 @@ impl FromStr for DenialReason {
     }
 }
 
-/// A text that is no reason for a denial.
+/// The reason why a text is not a reason for a denial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DenialReasonError {
-    /// It holds a line end or another control character.
+    /// The text holds a line end or another control character.
     #[error("a reason is one line of text, without line ends and other control characters")]
     Control,
-    /// It is empty.
+    /// The text is empty.
     #[error("a reason has at least one character; leave the option out to give none")]
     Empty,
-    /// It is too long.
+    /// The text is too long.
     #[error("a reason has at most {} characters", DenialReason::MAX_CHARS)]
     TooLong,
 }
 
-/// A word that is no decision.
+/// A word that is not a decision.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-#[error("`{text}` is no decision; use `approved`, `approved_in_thread` or `denied`")]
+#[error("`{text}` is not a decision; use `approved`, `approved_in_thread` or `denied`")]
 pub struct DecisionError {
     /// The word.
     pub text: String,
 }
 
-/// Who said it, as the transcript writes it.
+/// The source of a decision, as recorded in the transcript.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decider(String);
 
-/// The longest name of a client that is recorded, in characters.
+/// The maximum length of a recorded client name in characters.
 const LONGEST_NAME: usize = 64;
 
 impl Decider {
-    /// The operator, at the question of the process that drives the thread.
+    /// The operator, who answered the prompt of the process that drives the thread.
     #[must_use]
     pub fn prompt() -> Self {
         Self("prompt".to_owned())
     }
 
-    /// The operator, by a command.
+    /// The operator, on a page of the viewer.
+    #[must_use]
+    pub fn page() -> Self {
+        Self("page".to_owned())
+    }
+
+    /// The operator, with a command.
     #[must_use]
     pub fn command() -> Self {
         Self("command".to_owned())
     }
 
-    /// Whoever a client of the Model Context Protocol asked. What the client calls itself is its own word: of it no more than
-    /// 64 characters are kept, and each that is no ASCII letter, digit, space or one of `-._/@` is written as `?`.
+    /// The person at a client of the Model Context Protocol.
+    ///
+    /// The client chooses its own name, so it is recorded in a bounded form. At most 64 characters are kept. Each
+    /// character that is not an ASCII letter, digit, space or one of `-._/@` becomes `?`.
     #[must_use]
     pub fn client(name: &str) -> Self {
         let plain = |c: char| c.is_ascii_alphanumeric() || " -._/@".contains(c);
@@ -185,30 +196,30 @@ impl Decider {
         Self(format!("mcp client {name}").trim_end().to_owned())
     }
 
-    /// `command`, or `mcp client` with the client's name.
+    /// Returns `prompt`, `command`, `page`, or `mcp client` with the client's name.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// Why a call waits.
+/// The reason why a call waits for approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ApprovalReason {
-    /// The configuration wants every call of this tool to be approved.
+    /// The configuration requires approval for every call of this tool.
     Configured,
-    /// A hook wants somebody to decide; the arguments are what it saw.
+    /// A hook escalated the call. The arguments are those that the hook saw.
     Escalated,
-    /// The program was killed while the call ran, and running it twice is not the same as running it once.
+    /// The program was killed while the call ran, and the effect of a second run may differ.
     Interrupted,
 }
 
 impl ApprovalReason {
-    /// All of them, sorted by name.
+    /// All reasons, sorted by name.
     pub const ALL: [Self; 3] = [Self::Configured, Self::Escalated, Self::Interrupted];
 
-    /// `configured`, `escalated` or `interrupted`, as the transcript writes it.
+    /// Returns `configured`, `escalated` or `interrupted`, as in the transcript.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -219,7 +230,7 @@ impl ApprovalReason {
     }
 }
 
-/// The exact call that waits for a decision.
+/// The call that waits for a decision, with its exact arguments.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ApprovalRequest {
@@ -227,16 +238,17 @@ pub struct ApprovalRequest {
     pub thread: ThreadId,
     /// The provider's id of the call.
     pub call_id: String,
-    /// The tool that it means.
+    /// The item id of the tool.
     pub item_id: String,
-    /// The arguments that the tool would get.
+    /// The arguments of the call.
     pub arguments: Value,
-    /// The SHA-256 of the arguments as compact JSON, in hex; a decision is recorded with it.
+    /// The SHA-256 of the arguments as compact JSON, in hex. The decision is recorded with it.
     pub sha256: String,
-    /// Why it waits.
+    /// The reason why the call waits.
     pub reason: ApprovalReason,
-    /// The capabilities that [`Decision::ApprovedInThread`] approves for the rest of the thread. The list is empty where each
-    /// call needs a decision of its own: a signature, a hook's escalation, or a call that began before.
+    /// The capabilities that [`Decision::ApprovedInThread`] approves for the rest of the thread.
+    ///
+    /// The list is empty if each call needs its own decision: a signature, a hook's escalation, or an interrupted call.
     pub covers: Vec<String>,
 }
 
@@ -248,32 +260,38 @@ impl ApprovalRequest {
         arguments: &Value,
         reason: ApprovalReason,
     ) -> Self {
-        let (call_id, item_id) = (call_id.to_owned(), item_id.to_owned());
-        let (thread, arguments, sha256) = (thread.clone(), arguments.clone(), digest(arguments));
-        Self { thread, call_id, item_id, arguments, sha256, reason, covers: Vec::new() }
+        Self {
+            thread: thread.clone(),
+            call_id: call_id.to_owned(),
+            item_id: item_id.to_owned(),
+            arguments: arguments.clone(),
+            sha256: digest(arguments),
+            reason,
+            covers: Vec::new(),
+        }
     }
 
-    /// The same request, which may be approved for the rest of the thread.
+    /// Sets the capabilities that may be approved for the rest of the thread.
     pub(crate) fn covering(self, covers: Vec<String>) -> Self {
         Self { covers, ..self }
     }
 }
 
-/// The SHA-256 of arguments as compact JSON, in hex.
+/// Returns the SHA-256 of the arguments as compact JSON, in hex.
 pub(crate) fn digest(arguments: &Value) -> String {
     Sha256::digest(arguments.to_string()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Somebody who can be asked while a thread runs.
+/// A way to ask the operator while a thread runs.
 #[async_trait]
 pub trait Approver: Send + Sync {
-    /// The decision, and the person or command that made it; `None` when there is none now, which suspends the thread.
+    /// Returns the decision and its source, or `None` if no decision is possible now. `None` suspends the thread.
     ///
-    /// The future is dropped when the thread is stopped; the time that it takes is not the thread's.
+    /// The future is dropped when the thread is stopped. Its time does not count as time of the thread.
     async fn decide(&self, request: &ApprovalRequest) -> Option<(Decision, Decider)>;
 }
 
-/// Nobody is there.
+/// No operator is present, so each approval suspends the thread.
 #[async_trait]
 impl Approver for () {
     async fn decide(&self, _: &ApprovalRequest) -> Option<(Decision, Decider)> {
@@ -316,7 +334,7 @@ mod tests {
         assert_eq!(read("approved", Some("x")), "`approved` has no reason");
         assert_eq!(
             read("maybe", None),
-            "`maybe` is no decision; use `approved`, `approved_in_thread` or `denied`"
+            "`maybe` is not a decision; use `approved`, `approved_in_thread` or `denied`"
         );
     }
 

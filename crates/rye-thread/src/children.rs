@@ -1,4 +1,4 @@
-//! Threads that a thread starts, as it sees them (SPEC 10.9).
+//! Child threads, as their parent sees them (SPEC 10.9).
 
 pub(crate) mod disk;
 
@@ -13,89 +13,90 @@ use crate::{AddedItem, ApprovalRequest, Limits, ThreadId, ToolOutput};
 /// The item id of the tool that starts a child.
 pub const THREAD_DIRECTIVE: &str = "rye/agent/threads/thread_directive";
 
-/// Whoever prepares and drives the children of one thread; [`drive`](crate::drive) says when.
+/// The supervisor of the children of one thread. [`drive`](crate::drive) says when it is called.
 ///
-/// What a child may do, spend and last is for the implementation to keep below its parent's: the authority narrowed, the
-/// limits of the [`SpawnRequest`] as caps. The money of the child is its limit on
-/// `spend`, which the record of the parent takes from the parent's account.
+/// The implementation keeps a child within its parent: a narrowed authority, and the limits of the [`SpawnRequest`] as
+/// caps. The money of the child is its `spend` limit. The parent's record of the child reserves it in the parent's
+/// account.
 #[async_trait]
 pub trait Children: Send + Sync {
-    /// Finds out everything about a child that can be known before it begins, and begins nothing.
+    /// Determines everything about a child that can be known before it begins. It starts nothing.
     ///
     /// # Errors
     ///
-    /// What the model is told when there will be no child.
+    /// The output for the model if the child is refused.
     async fn prepare(&self, request: &SpawnRequest) -> Result<Spawn, ToolOutput>;
 
-    /// Begins the child, which is on record by now, or goes on with it where it has begun before; never a second time.
+    /// Starts the child, or continues it if it was started before. Its intent is on record at this point.
     ///
-    /// The future is dropped when the parent is stopped, which must leave the child where [`Children::end`] finds it.
+    /// The future is dropped when the parent is stopped. Then [`Children::end`] must still find the child.
     async fn run(&self, spawn: &Spawn, arguments: &Value) -> Spawned;
 
-    /// Takes over what an earlier program started for this thread and gave back an id or a result of; of these, what has
-    /// not ended goes on.
+    /// Takes over the children that an earlier process started for this thread. Those that have not ended continue.
     ///
     /// # Errors
     ///
-    /// Why not, in words.
-    async fn adopt(&self, spawns: &[Spawn]) -> Result<(), String>;
+    /// The reason in words.
+    async fn adopt(&self, spawns: &[RecordedSpawn]) -> Result<(), String>;
 
-    /// Bounds the children that are prepared from now on by an item that a call of the thread added to its conversation.
-    /// The items come in their order, each once, also where the thread is resumed.
+    /// Bounds the children that are prepared from now on by an added item.
+    ///
+    /// The items come in order, each once, also when the thread is resumed.
     fn add(&self, item: &AddedItem);
 
-    /// How long people have thought about calls below the thread until `now`, by the clock that it is driven with; times in which
-    /// several of these waited count once. A thread that waits for a child meanwhile takes none of its own time.
-    fn thought(&self, now: Duration) -> Duration {
-        let _nobody_is_asked = now;
+    /// Returns the approval waits of all descendants until `now`, on the clock of the thread.
+    ///
+    /// Waits that overlap count once. While a thread waits for such a child, its own time does not advance.
+    fn approval_wait(&self, now: Duration) -> Duration {
+        let _unused = now;
         Duration::ZERO
     }
 
-    /// The children that have ended, and whose ends are on disk; each as often as this is asked. The ends of children that could not
-    /// begin are among them, so that the parent has their shares back.
-    fn ended(&self) -> Vec<ChildEnd> {
+    /// Returns the children whose ends are on disk, at each call all of them.
+    ///
+    /// The ends of children that could not begin are included, so that the parent gets their shares back.
+    fn ends(&self) -> Vec<ChildEnd> {
         Vec::new()
     }
 
-    /// Sees to it that no child of the thread runs any more, and that its end is on disk.
+    /// Ends all children of the thread and waits until their ends are on disk.
     async fn end(&self, ending: Ending) -> Ended;
 }
 
-/// A call that wants a child.
+/// A call that asks for a child.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct SpawnRequest {
     /// The provider's id of the call.
     pub call_id: String,
-    /// How many children were begun before.
+    /// The number of children that were started before.
     pub number: u64,
-    /// The call's arguments, which satisfy its schema.
+    /// The call's arguments, valid under the tool's schema.
     pub arguments: Value,
-    /// The most that the child may use: what the parent has left, and one level less.
+    /// The upper bound of the child's limits: the rest of the parent's limits, with one level of depth less.
     pub left: Limits,
 }
 
-/// A child, as it is on record before it begins.
+/// A child, as recorded before it begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Spawn {
-    /// The provider's id of the call that wants it.
+    /// The provider's id of the call that asks for it.
     pub call_id: String,
     /// The child.
     pub child: ThreadId,
-    /// The directive that it follows.
+    /// The directive of the child.
     pub directive: String,
-    /// Whether the call waits for it.
+    /// The moment at which the call returns.
     pub waiting: Waiting,
-    /// Its limits, at most what the parent had left.
+    /// Its limits, within the rest of the parent's limits.
     pub limits: Limits,
-    /// How many items calls of the parent had added to its conversation by then; they bound the child as they bound the
-    /// parent.
+    /// The number of items that calls of the parent had added to its conversation. They bound the child as well.
     pub added: u64,
 }
 
 impl Spawn {
-    /// The child that a call wants.
+    /// Creates the record of a child.
     #[must_use]
     pub fn new(
         call_id: &str,
@@ -104,53 +105,65 @@ impl Spawn {
         waiting: Waiting,
         limits: Limits,
     ) -> Self {
-        let (call_id, directive) = (call_id.to_owned(), directive.to_owned());
+        let call_id = call_id.to_owned();
+        let directive = directive.to_owned();
         Self { call_id, child, directive, waiting, limits, added: 0 }
     }
 }
 
-/// Whether a call that starts a child waits for its end.
+/// A child that an earlier process put on record.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct RecordedSpawn {
+    /// The child.
+    pub spawn: Spawn,
+    /// The arguments of the call that wants it, with which it begins if it has no record of its own. `None` if the call failed, or
+    /// the end of the child is on record: then it never begins.
+    pub arguments: Option<Value>,
+}
+
+/// The moment at which a call that starts a child returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a call waits or it does not")]
 pub enum Waiting {
-    /// The call gives back what the child comes to.
+    /// At the end of the child, with its result.
     ForTheEnd,
-    /// The call gives back the child's id at once.
+    /// At once, with the id of the child.
     ForNothing,
 }
 
-/// What a call that starts a child comes to.
+/// The result of a call that starts a child.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Spawned {
-    /// The model is told this.
+    /// The output for the model.
     Returned(ToolOutput),
-    /// The child was stopped so that somebody can go on with it, and so is its parent.
+    /// The child was interrupted so that it can be resumed, and so is its parent.
     Interrupted,
-    /// The child waits for somebody, and so does its parent.
+    /// The child waits for an approval, and so does its parent.
     Suspended(Box<ApprovalRequest>),
 }
 
-/// How a thread parts with its children.
+/// The way in which a thread ends its children.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Ending {
-    /// They come to their ends: the thread has done its work, or waits for somebody.
+    /// Waits for their ends: the thread has completed or is suspended.
     Await,
-    /// They are cancelled: the thread failed or was cancelled.
+    /// Cancels them: the thread failed or was cancelled.
     Cancel,
-    /// They are stopped where somebody can go on with them, as the thread is.
+    /// Interrupts them so that they can be resumed, like the thread.
     Interrupt,
 }
 
-/// What [`Children::end`] left.
+/// The result of [`Children::end`].
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Ended {
-    /// Every child has ended for good.
+    /// Every child has ended.
     All,
-    /// Some were stopped and can go on.
+    /// Some children were interrupted and can be resumed.
     Interrupted,
-    /// One waits for somebody.
+    /// A child waits for an approval.
     Suspended(Box<ApprovalRequest>),
 }

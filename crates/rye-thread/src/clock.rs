@@ -1,4 +1,4 @@
-//! Time, as the caller tells it.
+//! Time, given by the caller.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,12 +6,12 @@ use std::time::{Duration, SystemTime};
 
 use rye_sign::Timestamp;
 
-/// Where a thread reads the time; only the program that owns the run has a real one.
+/// The source of time of a thread. Only the binary has a real clock.
 pub trait Clock: Send + Sync {
-    /// The time of day, for records.
+    /// Returns the time of day, for records.
     fn now(&self) -> Moment;
 
-    /// Time since any fixed start, on a clock that never runs backwards; only differences are used.
+    /// Returns the time since any fixed start, on a monotonic clock. Only differences are used.
     fn elapsed(&self) -> Duration;
 }
 
@@ -20,41 +20,41 @@ pub trait Clock: Send + Sync {
 pub struct Moment(i64);
 
 impl Moment {
-    /// Milliseconds since the start of 1970, UTC.
+    /// Creates a moment from milliseconds since the start of 1970, UTC.
     #[must_use]
     pub const fn from_unix_millis(millis: i64) -> Self {
         Self(millis)
     }
 
-    /// Milliseconds since the start of 1970, UTC.
+    /// Returns the milliseconds since the start of 1970, UTC.
     #[must_use]
     pub const fn as_unix_millis(self) -> i64 {
         self.0
     }
 
-    /// The reading of a clock that a record may carry.
+    /// Returns the moment if a record may carry it.
     ///
     /// # Errors
     ///
-    /// [`ClockError`] if it is before 1970: such a clock is not set, and nothing that it dates would expire when it should.
-    pub const fn checked(self) -> Result<Self, ClockError> {
+    /// [`ClockError`] if it is before 1970. Such a clock is not set, and a dated signature would not expire when it should.
+    pub const fn validate(self) -> Result<Self, ClockError> {
         if self.0 < 0 { Err(ClockError { moment: self }) } else { Ok(self) }
     }
 
-    /// The whole seconds, as signatures carry them.
+    /// Returns the whole seconds, as signatures carry them.
     #[must_use]
     pub fn timestamp(self) -> Timestamp {
         Timestamp::from_unix(self.0.div_euclid(1_000))
     }
 }
 
-/// Before 1970 too, so that [`Moment::checked`] can refuse it.
+/// Keeps times before 1970, so that [`Moment::validate`] can refuse them.
 impl From<SystemTime> for Moment {
     fn from(time: SystemTime) -> Self {
         let millis = |duration: Duration| i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
         match time.duration_since(SystemTime::UNIX_EPOCH) {
             Ok(since) => Self(millis(since)),
-            // At least a millisecond, so that no part of one before 1970 becomes 1970.
+            // At least one millisecond, so that a fraction before 1970 does not become 1970.
             Err(before) => Self(-millis(before.duration()).max(1)),
         }
     }
@@ -65,7 +65,7 @@ impl From<SystemTime> for Moment {
 #[non_exhaustive]
 #[error("the clock shows {moment}, which is before 1970; set the clock of this machine")]
 pub struct ClockError {
-    /// What the clock shows.
+    /// The time that the clock shows.
     pub moment: Moment,
 }
 
@@ -94,7 +94,7 @@ impl FromStr for Moment {
     }
 }
 
-/// Text that is no time of day.
+/// A text that is not a time of day.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 #[error("`{text}` is not a time such as `2026-11-20T18:00:00.250Z`")]
@@ -122,16 +122,17 @@ mod tests {
     #[test]
     fn a_reading_of_a_clock_before_1970_is_an_error() {
         let at = |millis: u64| Duration::from_millis(millis);
-        let (start, nanosecond) = (SystemTime::UNIX_EPOCH, Duration::from_nanos(1));
+        let start = SystemTime::UNIX_EPOCH;
+        let nanosecond = Duration::from_nanos(1);
         for time in [start, start + at(1), start + at(1_795_197_600_250)] {
-            assert_eq!(Moment::from(time).checked(), Ok(Moment::from(time)));
+            assert_eq!(Moment::from(time).validate(), Ok(Moment::from(time)));
         }
         assert_eq!(Moment::from(start + at(250)), Moment::from_unix_millis(250));
         for time in [start - nanosecond, start - at(1), start - at(86_400_000_000)] {
-            assert!(Moment::from(time).checked().is_err(), "{time:?}");
+            assert!(Moment::from(time).validate().is_err(), "{time:?}");
         }
         let message = "the clock shows 1969-12-31T23:59:59.000Z, which is before 1970; set the clock of this machine";
-        let error = Moment::from(start - at(1_000)).checked().unwrap_err();
+        let error = Moment::from(start - at(1_000)).validate().unwrap_err();
         assert_eq!(error.to_string(), message);
     }
 

@@ -1,4 +1,4 @@
-//! What a directive promises to return, and whether a value keeps the promise.
+//! The declared outputs of a directive, and the check of returned values.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,18 +8,18 @@ use serde_json::{Map, Value, json};
 /// The item id of the internal tool that returns a directive's outputs.
 pub const DIRECTIVE_RETURN: &str = "rye/agent/threads/directive_return";
 
-/// The outputs that a directive declares, in the order that it declares them.
+/// The outputs that a directive declares, in the order of their declaration.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OutputContract {
     fields: Vec<OutputField>,
 }
 
 impl OutputContract {
-    /// A contract over these outputs; no outputs at all is a directive that returns nothing but its text.
+    /// Creates a contract. Without outputs, the directive returns only its text.
     ///
     /// # Errors
     ///
-    /// When a name is declared twice.
+    /// [`ContractError`] if a name is declared twice.
     pub fn new(fields: Vec<OutputField>) -> Result<Self, ContractError> {
         let duplicate = fields.iter().enumerate().find(|(index, field)| {
             fields.iter().take(*index).any(|other| other.name == field.name)
@@ -30,29 +30,29 @@ impl OutputContract {
         }
     }
 
-    /// The declared outputs.
+    /// Returns the declared outputs.
     #[must_use]
     pub fn fields(&self) -> &[OutputField] {
         &self.fields
     }
 
-    /// Whether nothing is declared, which also means that `directive_return` is not granted (SPEC 9.2).
+    /// Returns `true` if no output is declared. Then `directive_return` is not granted either (SPEC 9.2).
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.fields.is_empty()
     }
 
-    /// Whether the thread may not end without outputs.
+    /// Returns `true` if the thread may not end without outputs.
     #[must_use]
     pub fn requires_outputs(&self) -> bool {
         self.fields.iter().any(|field| field.required)
     }
 
-    /// Takes the outputs that a model returned.
+    /// Checks the outputs that a model returned.
     ///
     /// # Errors
     ///
-    /// Every problem at once, each a sentence that the model can act on: missing, unknown, or of the wrong type.
+    /// All problems, each as a sentence for the model: missing, unknown, or of the wrong type.
     pub fn check(&self, value: &Value) -> Result<Map<String, Value>, Vec<String>> {
         let Value::Object(given) = value else {
             return Err(vec![format!("outputs must be an object, not {}", type_of(value))]);
@@ -63,7 +63,7 @@ impl OutputContract {
         if problems.is_empty() { Ok(given.clone()) } else { Err(problems) }
     }
 
-    /// The JSON schema of `directive_return`'s arguments.
+    /// Returns the JSON schema of the arguments of `directive_return`.
     #[must_use]
     pub fn schema(&self) -> Value {
         let properties: Map<String, Value> =
@@ -107,28 +107,28 @@ impl fmt::Display for OutputContract {
 pub struct OutputField {
     /// Its name.
     pub name: String,
-    /// What its value must be.
+    /// The type of its value.
     pub value_type: OutputType,
-    /// Whether it must be given.
+    /// `true` if it must be given.
     pub required: bool,
-    /// What it means, for the model; may be empty.
+    /// Its meaning, for the model. It may be empty.
     pub description: String,
 }
 
 impl OutputField {
-    /// An output that must be given.
+    /// Creates an output that must be given.
     #[must_use]
     pub fn required(name: &str, value_type: OutputType) -> Self {
         Self { name: name.to_owned(), value_type, required: true, description: String::new() }
     }
 
-    /// An output that may be left out.
+    /// Creates an output that may be left out.
     #[must_use]
     pub fn optional(name: &str, value_type: OutputType) -> Self {
         Self { required: false, ..Self::required(name, value_type) }
     }
 
-    /// The same output with what it means.
+    /// Sets the meaning of the output.
     #[must_use]
     pub fn with_description(mut self, description: &str) -> Self {
         description.clone_into(&mut self.description);
@@ -136,7 +136,8 @@ impl OutputField {
     }
 
     fn problem(&self, value: Option<&Value>) -> Option<String> {
-        let (name, expected) = (&self.name, self.value_type);
+        let name = &self.name;
+        let expected = self.value_type;
         match value {
             None if self.required => Some(format!("`{name}` is missing; give {expected}")),
             Some(value) if !expected.admits(value) => {
@@ -158,7 +159,7 @@ impl OutputField {
     }
 }
 
-/// What the value of an output must be.
+/// The type of the value of an output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OutputType {
@@ -168,7 +169,7 @@ pub enum OutputType {
     Array,
     /// `true` or `false`.
     Boolean,
-    /// A number without a fraction; `3.0` counts, as in JSON Schema.
+    /// A number without a fraction. `3.0` counts, as in JSON Schema.
     Integer,
     /// Any JSON number.
     Number,
@@ -179,7 +180,7 @@ pub enum OutputType {
 }
 
 impl OutputType {
-    /// The name that JSON Schema has for it; `any` has none there.
+    /// Returns the name in JSON Schema, or `any`, which has no name there.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -232,16 +233,16 @@ impl FromStr for OutputType {
     }
 }
 
-/// A contract that cannot be kept.
+/// A contract that declares an output twice.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 #[error("output `{name}` is declared twice; give each output its own name")]
 pub struct ContractError {
-    /// The name that occurs twice.
+    /// The name that is declared twice.
     pub name: String,
 }
 
-/// A word that names no type.
+/// A word that is not a type of output.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 #[error(

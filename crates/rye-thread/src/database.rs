@@ -1,6 +1,6 @@
-//! `registry.db`: the file of the registry, opened one way.
+//! `registry.db`, the file of the registry, and the one way to open it.
 
-mod look;
+mod read_only;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,30 +10,41 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode};
 
-/// Why the file cannot be opened.
+/// The problem of a file that cannot be opened or read.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DatabaseError {
-    #[error(
-        "`registry.db` has version {version} and this program reads version {VERSION}; use the program that wrote it"
-    )]
+    #[error("`registry.db` has version {version} and this program reads version {VERSION}")]
     OtherVersion { version: i64 },
-    #[error(
-        "`registry.db` holds tables or triggers that this program did not make, which could change what is listed; move the file away: threads are found by their records"
-    )]
+    #[error("`registry.db` holds tables or triggers that this program did not create")]
     Foreign,
-    #[error("`{}` is no plain file; remove it", .path.display())]
+    #[error("`{}` is not a plain file; remove it", .path.display())]
     NotPlain { path: PathBuf },
     #[error("`registry.db` cannot be read")]
     Unreadable(#[source] io::Error),
     #[error(
-        "reading `registry.db` takes more than {MOST_OPERATIONS} operations, as in a file that was made to have no end; move the \
-         file away: threads are found by their records"
+        "reading `registry.db` takes more than {MOST_OPERATIONS} operations, as a crafted file can cause"
     )]
     Endless,
     #[error("the database cannot be used")]
     Sqlite(#[source] rusqlite::Error),
+}
+
+impl DatabaseError {
+    /// Returns `true` if the file holds no index of this version, so that it is written anew: the index is derived from the folders
+    /// of the threads.
+    fn is_damage(&self) -> bool {
+        match self {
+            Self::OtherVersion { .. } | Self::Foreign | Self::Endless => true,
+            Self::NotPlain { .. } | Self::Unreadable(_) => false,
+            Self::Sqlite(error) => matches!(
+                error.sqlite_error_code(),
+                Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
+            ),
+        }
+    }
 }
 
 impl From<rusqlite::Error> for DatabaseError {
@@ -48,72 +59,69 @@ impl From<rusqlite::Error> for DatabaseError {
 /// One connection to the file.
 pub(crate) struct Database {
     connection: Connection,
-    durability: Durability,
     operations: Operations,
 }
 
-/// Whether a change is waited for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Durability {
-    /// It is on disk when the transaction is over, and so is everything before it.
-    Now,
-    /// When the machine loses its power, it may be undone, with everything after it and nothing before it.
-    Later,
-}
-
 impl Database {
-    /// Opens the file, creating and bringing it up to date as needed.
+    /// Opens the file. It is made where it is missing, and emptied where it holds no index of this version.
     pub(crate) fn open(path: &Path) -> Result<Self, DatabaseError> {
         refuse_others(path)?;
-        let mut connection = Connection::open(path)?;
+        match Self::prepare(Connection::open(path)?) {
+            Err(error) if error.is_damage() => {
+                let connection = Connection::open(path)?;
+                reset(&connection)?;
+                Self::prepare(connection)
+            }
+            opened => opened,
+        }
+    }
+
+    /// A loss of power may undo the last changes, with everything after them and nothing before: the index is derived.
+    fn prepare(mut connection: Connection) -> Result<Self, DatabaseError> {
         let operations = Operations::bound(&connection)?;
         connection.busy_timeout(BUSY)?;
         enter_wal(&connection)?;
-        connection.pragma_update(None, "synchronous", "full")?;
-        connection.pragma_update(None, "foreign_keys", true)?;
+        connection.pragma_update(None, "synchronous", "normal")?;
         connection.set_prepared_statement_cache_capacity(STATEMENTS);
         migrate(&mut connection)?;
-        Ok(Self { connection, durability: Durability::Now, operations })
+        Ok(Self { connection, operations })
     }
 
-    /// Opens a file that is there for who only looks: nothing is made or changed. One of an older version is brought up to date
-    /// as by [`Database::open`].
-    pub(crate) fn look(path: &Path) -> Result<Self, DatabaseError> {
-        match look::look(path)? {
-            Some((connection, operations)) => {
-                Ok(Self { connection, durability: Durability::Now, operations })
-            }
-            None => Self::open(path),
-        }
+    /// Opens a file for a reader, which makes and changes nothing; `None` where the file holds nothing yet.
+    pub(crate) fn open_read_only(path: &Path) -> Result<Option<Self>, DatabaseError> {
+        let opened = read_only::open(path)?;
+        Ok(opened.map(|(connection, operations)| Self { connection, operations }))
     }
 
-    /// Runs `change` in a transaction that holds the write lock from its start, so that what it reads stays true.
+    /// Empties the file, also one whose rows cannot be read.
+    pub(crate) fn empty(&mut self) -> Result<(), DatabaseError> {
+        self.operations.reset();
+        reset(&self.connection)?;
+        migrate(&mut self.connection)
+    }
+
+    /// Runs `change` in a transaction.
+    ///
+    /// The transaction holds the write lock from its start, so that everything it reads stays true.
     pub(crate) fn write<T, E: From<rusqlite::Error>>(
         &mut self,
-        durability: Durability,
         change: impl FnOnce(&Connection) -> Result<T, E>,
     ) -> Result<T, E> {
         self.operations.reset();
-        // Statements of this kind are read anew each time, so that one that would change nothing is left out.
-        if durability != self.durability {
-            self.connection.execute_batch(match durability {
-                Durability::Now => "PRAGMA synchronous = FULL",
-                Durability::Later => "PRAGMA synchronous = NORMAL",
-            })?;
-            self.durability = durability;
-        }
         write(&mut self.connection, change)
     }
 
-    /// For what changes nothing.
+    /// Returns the connection, for statements that change nothing.
     pub(crate) fn read(&self) -> &Connection {
         self.operations.reset();
         &self.connection
     }
 }
 
-/// The operations of SQLite since a connection was last taken for use. A file of a few pages can name each of them many times, so
-/// that a walk through its tables would not end; it is interrupted instead.
+/// The number of SQLite operations since the connection was last taken for use.
+///
+/// A small file can name each of its pages many times, so that a scan of its tables would not end. Such a scan is
+/// interrupted.
 struct Operations(Arc<AtomicU64>);
 
 impl Operations {
@@ -131,12 +139,12 @@ impl Operations {
     }
 }
 
-/// A list of a million threads takes half of it.
+/// The limit on operations. A list of a million threads takes half of it.
 const MOST_OPERATIONS: u64 = 50_000_000;
-/// How many operations there are between two looks at their number.
+/// The number of operations between two checks of the limit.
 const STRIDE: u16 = 10_000;
 
-/// Returns the reason of an error: an interruption is one by [`Operations`], because nothing else interrupts.
+/// Returns the reason of an error. Only [`Operations`] interrupts, so an interruption is [`DatabaseError::Endless`].
 pub(crate) fn reason(error: rusqlite::Error) -> Box<dyn std::error::Error + Send + Sync> {
     match error.sqlite_error_code() {
         Some(ErrorCode::OperationInterrupted) => Box::new(DatabaseError::Endless),
@@ -144,7 +152,9 @@ pub(crate) fn reason(error: rusqlite::Error) -> Box<dyn std::error::Error + Send
     }
 }
 
-/// Whoever sent the folder may have put a pipe there, which would be waited for and for ever, or a link that leads elsewhere.
+/// Refuses a path that is not a plain file.
+///
+/// A folder from elsewhere may hold a pipe, on which opening would block for ever, or a link to another place.
 fn refuse_others(path: &Path) -> Result<(), DatabaseError> {
     for end in ["", "-wal", "-shm", "-journal"] {
         let mut name = path.as_os_str().to_owned();
@@ -157,7 +167,7 @@ fn refuse_others(path: &Path) -> Result<(), DatabaseError> {
     Ok(())
 }
 
-/// `BEGIN` and `COMMIT` are read once for each connection, as all statements are.
+/// Runs `change` in a transaction. `BEGIN` and `COMMIT` are compiled once for each connection, like all statements.
 fn write<T, E: From<rusqlite::Error>>(
     connection: &mut Connection,
     change: impl FnOnce(&Connection) -> Result<T, E>,
@@ -169,19 +179,19 @@ fn write<T, E: From<rusqlite::Error>>(
     Ok(value)
 }
 
-/// A transaction, rolled back when it is dropped before its end.
+/// A transaction that is rolled back if it is dropped before its end.
 struct Unfinished<'a>(&'a Connection);
 
 impl Drop for Unfinished<'_> {
     fn drop(&mut self) {
         if !self.0.is_autocommit() {
-            // Where even that fails, the next transaction cannot begin, and says so.
+            // If the rollback fails, the next transaction cannot begin and returns the error.
             drop(self.0.execute_batch("ROLLBACK"));
         }
     }
 }
 
-/// Runs a statement that is read once for each connection.
+/// Runs a statement that is compiled once for each connection.
 pub(crate) fn execute(
     connection: &Connection,
     statement: &str,
@@ -190,8 +200,22 @@ pub(crate) fn execute(
     connection.prepare_cached(statement)?.execute(params)
 }
 
-/// SQLite does not wait where several programs turn one new file over to WAL, so that those who lose wait for the
-/// write lock and look again.
+/// Empties the file in one transaction, whatever it holds: other processes may have it open, so that it is never removed.
+fn reset(connection: &Connection) -> Result<(), DatabaseError> {
+    connection.busy_timeout(BUSY)?;
+    connection.flush_prepared_statement_cache();
+    // SQLite has to have looked at the schema once, also at one that it cannot read.
+    drop(connection.prepare("SELECT 1 FROM sqlite_schema"));
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_RESET_DATABASE, true)?;
+    let emptied = connection.execute_batch("VACUUM");
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_RESET_DATABASE, false)?;
+    Ok(emptied?)
+}
+
+/// Turns the file over to WAL mode.
+///
+/// SQLite does not wait if several programs do this to a new file at the same time. So a program that loses waits for
+/// the write lock and tries again.
 fn enter_wal(connection: &Connection) -> rusqlite::Result<()> {
     let enter = || connection.pragma_update(None, "journal_mode", "wal");
     for _ in 0..ATTEMPTS {
@@ -206,9 +230,9 @@ fn enter_wal(connection: &Connection) -> rusqlite::Result<()> {
 }
 
 const ATTEMPTS: usize = 100;
-/// More than there are, so that none is read twice.
+/// The size of the cache of statements. It exceeds their number, so that no statement is compiled twice.
 const STATEMENTS: usize = 32;
-/// How long another program may hold the write lock.
+/// The longest wait for another program's write lock.
 const BUSY: Duration = Duration::from_secs(10);
 const VERSION: i64 = 5;
 
@@ -218,8 +242,8 @@ fn migrate(connection: &mut Connection) -> Result<(), DatabaseError> {
             connection
                 .query_row("SELECT user_version FROM pragma_user_version", [], |row| row.get(0))?;
         match version {
-            0 => connection.execute_batch(SCHEMA)?,
-            4 => connection.execute_batch(WITHOUT_ACCOUNTS)?,
+            0 if objects(connection)?.is_empty() => connection.execute_batch(SCHEMA)?,
+            0 => return Err(DatabaseError::Foreign),
             VERSION => {}
             version => return Err(DatabaseError::OtherVersion { version }),
         }
@@ -227,34 +251,28 @@ fn migrate(connection: &mut Connection) -> Result<(), DatabaseError> {
     })
 }
 
-/// The file lies in the project, whose author may have brought it along: a trigger, or a constraint that makes SQLite
-/// pass over an update, would change what is listed.
+/// Refuses a file with objects that this program did not create.
+///
+/// The file is in the project, whose author may have supplied it. A trigger, or a constraint that makes SQLite skip an
+/// update, would change the list of threads.
 fn refuse_foreign(connection: &Connection) -> Result<(), DatabaseError> {
     let ours = Connection::open_in_memory()?;
     ours.execute_batch(SCHEMA)?;
     if objects(connection)? == objects(&ours)? { Ok(()) } else { Err(DatabaseError::Foreign) }
 }
 
-/// The statements that made everything in the file.
+/// Returns the statements that created the objects of the file.
 fn objects(
     connection: &Connection,
 ) -> rusqlite::Result<BTreeSet<(String, String, Option<String>)>> {
-    // One more than there are of ours shows that there are others.
+    // The limit is above the number of our objects, so a foreign object is always seen.
     let mut statement =
         connection.prepare("SELECT type, name, sql FROM sqlite_schema LIMIT 100")?;
     let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
     rows.collect()
 }
 
-/// Version 4 held the accounts of threads beside the list.
-const WITHOUT_ACCOUNTS: &str = "
-DROP TABLE child;
-DROP TABLE reservation;
-DROP TABLE account;
-PRAGMA user_version = 5;
-";
-
-/// A change of so much as a space in it, also in what it makes, is a new version: files are held against its text.
+/// The schema of the file. Files are compared with its text, so any change, even of a space, needs a new version.
 pub(crate) const SCHEMA: &str = "
 CREATE TABLE thread (
     id TEXT PRIMARY KEY,

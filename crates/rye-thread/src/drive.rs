@@ -1,11 +1,13 @@
 //! The thin asynchronous shell around a [`Run`]: what it decides is done here, in the order that survives a crash.
 
+mod accountant;
+mod answer;
 mod approve;
 mod ask;
 mod batch;
 mod call;
+mod caller;
 mod ended;
-mod fallback;
 mod finish;
 mod first;
 mod handover;
@@ -13,10 +15,9 @@ mod hooks;
 mod observe;
 mod output;
 mod pending;
-mod recording;
+mod recorder;
 mod recover;
 mod replay;
-mod reserve;
 mod resume;
 mod spawn;
 mod stop;
@@ -29,7 +30,9 @@ use std::time::Duration;
 
 use rye_caps::Authority;
 
+use self::accountant::Accountant;
 use self::batch::Progress;
+use self::caller::ModelCaller;
 pub use self::ended::{RecordedEnd, RecordedLimits, recorded_end, recorded_limits, recorded_root};
 pub use self::first::first_request;
 use self::first::refuse_unpriced;
@@ -40,6 +43,7 @@ pub use self::pending::{
     DecidedApproval, PendingApproval, decided_approval, decision_on, last_result, pending_approval,
     spawned_children,
 };
+use self::recorder::Recorder;
 pub use self::recover::ResumeError;
 use self::replay::Tape;
 pub use self::replay::{Divergence, ReplayContext, Replayed, replay};
@@ -47,10 +51,10 @@ pub use self::resume::{Resumed, resume};
 use self::stop::Stop;
 pub use self::warnings::thread_warnings;
 use crate::children::Ending;
-use crate::transcript::Injected;
+use crate::transcript::{Event, Injected};
 use crate::{
-    AddedItem, Approver, Cancel, Clock, Failure, FailureKind, Hooks, Journal, OutOfTurn, Outcome,
-    Palette, Provider, ProviderInfo, Run, Step, ThreadId, ThreadState,
+    Account, AddedItem, Approver, Cancel, Clock, Failure, FailureKind, Hooks, Journal, Message,
+    OutOfTurn, Outcome, Palette, Provider, Run, Step, ThreadId, ThreadState,
 };
 
 /// What a run needs of the world; nothing of it can be left out.
@@ -97,7 +101,7 @@ pub async fn drive(run: Run, context: DriveContext<'_>) -> Outcome {
     if run.turns() > 0 || context.journal.record().state != ThreadState::Created {
         return driven_before(&run);
     }
-    let driver = Driver::new(&run, context);
+    let driver = Driver::new(&run, context, None);
     telemetry::within(telemetry::agent(&driver), *run.usage(), driver.drive(run)).await
 }
 
@@ -107,15 +111,23 @@ pub(crate) fn driven_before(run: &Run) -> Outcome {
     finish::unrecorded(run, Failure::new(FailureKind::OutOfTurn, message))
 }
 
-/// The context of one run and what it measured of the world; every decision is the run's.
+/// The owners of one run and what was measured of the world; every decision is the run's.
 struct Driver<'a> {
-    context: DriveContext<'a>,
-    info: ProviderInfo,
+    recorder: Recorder<'a>,
+    accountant: Accountant,
+    caller: ModelCaller<'a>,
+    palette: &'a Palette,
+    clock: &'a dyn Clock,
+    observer: &'a dyn Observer,
+    approver: &'a dyn Approver,
+    cancel: &'a Cancel,
+    injected: &'a [Injected],
+    hooks: &'a Hooks,
     /// What the clock showed when this driver began.
     started: Duration,
     /// What the run had taken before that.
     before: Duration,
-    /// How long somebody thought about an approval.
+    /// The time spent waiting for approvals.
     waited: Duration,
     progress: Progress,
     /// How many children were begun.
@@ -138,33 +150,38 @@ struct Driver<'a> {
     approved: BTreeSet<(String, String)>,
     /// The thread that goes on after this one, where it is on record.
     successor: Option<ThreadId>,
-    /// The warnings about what was recorded.
-    warnings: Vec<String>,
 }
 
 impl<'a> Driver<'a> {
-    fn new(run: &Run, context: DriveContext<'a>) -> Self {
-        let (started, before) = (context.clock.elapsed(), run.elapsed());
-        let (info, progress) = (context.provider.describe(), Progress::default());
-        let authority = context.authority.clone();
+    fn new(run: &Run, context: DriveContext<'a>, tape: Option<Arc<Tape>>) -> Self {
+        let DriveContext { provider, palette, authority, journal, clock, observer, .. } = context;
+        let DriveContext { approver, cancel, injected, hooks, .. } = context;
+        let (tree, thread) = (journal.tree_account(), journal.thread().clone());
         Self {
-            context,
-            info,
-            started,
-            before,
+            recorder: Recorder::new(journal, clock, observer),
+            accountant: Accountant::new(tree, thread, tape.is_some()),
+            caller: ModelCaller::new(provider, observer, cancel),
+            palette,
+            clock,
+            observer,
+            approver,
+            cancel,
+            injected,
+            hooks,
+            started: clock.elapsed(),
+            before: run.elapsed(),
             waited: Duration::ZERO,
-            progress,
+            progress: Progress::default(),
             spawned: 0,
             ended_children: BTreeSet::new(),
-            tape: None,
+            tape,
             due: Due::default(),
             log: Log::default(),
             evaluations: 0,
-            authority,
+            authority: authority.clone(),
             added: 0,
             approved: BTreeSet::new(),
             successor: None,
-            warnings: Vec::new(),
         }
     }
 
@@ -230,14 +247,14 @@ impl<'a> Driver<'a> {
     }
 
     fn elapsed(&self) -> Duration {
-        let driven = self.context.clock.elapsed().saturating_sub(self.started);
+        let driven = self.clock.elapsed().saturating_sub(self.started);
         self.before.saturating_add(driven.saturating_sub(self.waited))
     }
 
     /// Takes what people thought off the time of the thread, also for whoever goes on with it.
     fn thought(&mut self, time: Duration) {
         self.waited += time;
-        self.context.journal.thought(time);
+        self.recorder.journal.add_approval_wait(time);
     }
 
     /// How long a request or a call that begins now may take.
@@ -246,11 +263,31 @@ impl<'a> Driver<'a> {
     }
 
     fn begin(&mut self, run: &Run) -> Result<(), Stop> {
-        let now = self.context.clock.now();
-        self.context.journal.begin(&self.info, now);
-        self.record_opening(run);
-        self.checkpoint();
-        refuse_unpriced(&self.info, run.limits()).map_err(Stop::Failed)
+        let now = self.clock.now();
+        self.recorder.journal.begin(&self.caller.info, now);
+        self.opening(run).iter().for_each(|event| self.recorder.emit(event));
+        self.recorder.checkpoint();
+        refuse_unpriced(&self.caller.info, run.limits()).map_err(Stop::Failed)
+    }
+
+    /// What is recorded before the first request.
+    fn opening(&self, run: &Run) -> Vec<Event> {
+        let names = self.palette.names();
+        let palette = names.map(|(name, id)| (name.to_owned(), id.to_owned())).collect();
+        let (provider, limits) = (self.caller.info.clone(), run.limits().clone());
+        let start = self.recorder.journal.start(provider, limits, run.tools().to_vec(), palette);
+        let system = run.system().map(|text| Event::SystemPrompt { text: text.to_owned() });
+        let injected = self.injected.iter().cloned().map(Event::ContextInjected);
+        let first = run.messages().iter().map_while(|message| match message {
+            Message::User { text } => Some(Event::UserMessage { text: text.clone() }),
+            _ => None,
+        });
+        std::iter::once(start).chain(system).chain(injected).chain(first).collect()
+    }
+
+    /// The account of the thread.
+    fn account(&self, run: &Run) -> Account {
+        self.accountant.account(run.limits().spend)
     }
 
     /// Bounds what happens from now on, in this thread and in the children that it starts, by what a call added to the
@@ -259,14 +296,14 @@ impl<'a> Driver<'a> {
         for item in items {
             self.authority = item.narrow(&self.authority);
             self.added += 1;
-            if let Some(children) = self.context.palette.children() {
+            if let Some(children) = self.palette.children() {
                 children.add(&item);
             }
         }
     }
 
     fn check_cancelled(&self) -> Result<(), Stop> {
-        self.context.cancel.raised().map_or(Ok(()), |halt| Err(halt.into()))
+        self.cancel.halt().map_or(Ok(()), |halt| Err(halt.into()))
     }
 }
 

@@ -1,16 +1,17 @@
-//! Files that are appended to, and stay open while there are few: many systems let a program have a thousand at once, and a
-//! thousand threads want two each.
+//! Files for appending, which stay open while there are few.
+//!
+//! Many systems let a program have a thousand open files, and a thousand threads need two each.
 
 use std::fs::File;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// How many stay open in one program.
+/// The number of files that stay open in one program.
 const MOST: usize = 128;
 
 static KEPT: AtomicUsize = AtomicUsize::new(0);
 
-/// An open file, and whether it may stay so.
+/// An open file, and its permission to stay open.
 #[derive(Debug)]
 pub(crate) struct Handle {
     file: File,
@@ -24,7 +25,7 @@ impl Handle {
         Self { file, may_stay }
     }
 
-    /// Whether whoever opened it may keep it; else it is to be closed, and opened for the next use.
+    /// Returns `true` if the file may stay open. Otherwise close it after this use and open it again for the next.
     pub(crate) fn may_stay(&self) -> bool {
         self.may_stay
     }

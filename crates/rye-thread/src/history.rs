@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::Message;
 
-/// The messages of a conversation, oldest first: shared by whoever holds it, and added to at its end alone.
+/// The messages of a conversation, oldest first. Clones share them, and messages are added only at the end.
 ///
-/// Because no message is ever changed or taken away, what somebody made of the first of them stays true.
-/// [`History::note`] keeps that beside them, so that a conversation of many turns is not written out again for each.
+/// No message is ever changed or removed, so a value computed from the first messages stays true. [`History::note`]
+/// keeps such a value beside them. So a conversation of many turns need not be encoded again for each turn.
 ///
 /// ```
 /// use rye_thread::{History, Message};
@@ -24,7 +24,7 @@ use crate::Message;
 #[derive(Clone, Default)]
 pub struct History(Arc<Shared>);
 
-/// Whoever shares it sees the same messages: it grows only while one holds it.
+/// The shared messages. They grow only while there is a single clone, so all clones see the same messages.
 #[derive(Default)]
 struct Shared {
     messages: Vec<Message>,
@@ -32,9 +32,9 @@ struct Shared {
 }
 
 impl History {
-    /// Adds a message at the end, for this holder alone.
+    /// Adds a message at the end, for this clone alone.
     ///
-    /// Where the messages are shared with another holder, they are copied first, without the note.
+    /// If the messages are shared with another clone, they are copied first, without the note.
     pub fn push(&mut self, message: Message) {
         if let Some(shared) = Arc::get_mut(&mut self.0) {
             shared.messages.push(message);
@@ -46,13 +46,13 @@ impl History {
         *self = Self::from(messages);
     }
 
-    /// Lets somebody keep what was made of the first messages, and find it again when there are more.
+    /// Gives access to a value that was computed from the first messages, for use when there are more.
     ///
-    /// It must follow from the messages, and say for how many of them it is true. There is one note, so that one of another
-    /// type takes its place; nobody can rely on finding what was kept.
+    /// The value must follow from the messages and say for how many of them it is true. There is one note: a note of
+    /// another type replaces it, so a caller cannot rely on finding its value.
     pub fn note<T: Any + Default + Send, R>(&self, with: impl FnOnce(&mut T) -> R) -> R {
         let mut note = self.0.note.lock().unwrap_or_else(|poisoned| {
-            // Whoever panicked may have left half a note.
+            // A panic may have left an incomplete note.
             let mut note = PoisonError::into_inner(poisoned);
             *note = None;
             note
@@ -96,7 +96,7 @@ impl FromIterator<Message> for History {
     }
 }
 
-/// The messages.
+/// Lists the messages.
 impl fmt::Debug for History {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.iter()).finish()
@@ -119,7 +119,7 @@ mod tests {
         texts.collect()
     }
 
-    /// How many messages the note was made of, after it was brought up to date.
+    /// Brings the note up to date. Returns the numbers of messages that it covered before and covers now.
     fn noted(history: &History) -> (usize, usize) {
         history.note(|known: &mut usize| (std::mem::replace(known, history.len()), history.len()))
     }

@@ -1,6 +1,7 @@
-//! What happens at the events of a thread, beside what its model does (SPEC 10.3).
+//! Hooks: effects and actions at the events of a thread (SPEC 10.3).
 
 mod action;
+mod paths;
 mod words;
 
 use std::fmt;
@@ -12,11 +13,11 @@ pub use self::action::{ActionTarget, HookAction};
 pub use self::words::{HookEffect, HookEvent, HookLayer, HookWordError};
 use crate::Palette;
 
-/// Whether a hook's condition holds of an event's data.
+/// The condition of a hook.
 ///
-/// The answer depends on the data alone, so that a thread that goes on, or is replayed, comes to the same one.
+/// The answer depends on the event's data alone, so that a resumed or replayed thread gets the same answer.
 pub trait HookCondition: Send + Sync {
-    /// Whether it holds.
+    /// Returns `true` if the condition holds for the data.
     fn holds(&self, data: &Value) -> bool;
 }
 
@@ -32,27 +33,28 @@ impl<F: Fn(&Value) -> bool + Send + Sync> HookCondition for F {
 pub struct Hook {
     /// Its name.
     pub id: String,
-    /// What declares it, for people and for the record.
+    /// The place that declares it, for people and for the record.
     pub declared_by: String,
-    /// When it is considered.
+    /// The event at which it is considered.
     pub event: HookEvent,
-    /// When it has its turn among all hooks of its event.
+    /// Its layer, which orders the hooks of an event.
     pub layer: HookLayer,
-    /// When it has its turn in its layer, lowest first.
+    /// Its place within the layer, lowest first.
     pub order: i64,
-    /// What must hold; nothing, for one that always acts.
+    /// Its condition. Without one the hook always acts.
     pub condition: Option<Arc<dyn HookCondition>>,
-    /// What it decides about the thread.
+    /// Its decision about the thread.
     pub effect: Option<HookEffect>,
-    /// What it does, in order, before it decides.
+    /// Its actions, which run in order before the decision.
     pub actions: Vec<HookAction>,
 }
 
 impl Hook {
-    /// A hook that always acts, and neither does nor decides anything yet.
+    /// Creates a hook that always acts, without an action or a decision.
     #[must_use]
     pub fn new(id: &str, declared_by: &str, event: HookEvent, layer: HookLayer) -> Self {
-        let (id, declared_by) = (id.to_owned(), declared_by.to_owned());
+        let id = id.to_owned();
+        let declared_by = declared_by.to_owned();
         Self {
             id,
             declared_by,
@@ -83,11 +85,10 @@ impl fmt::Debug for Hook {
     }
 }
 
-/// The hooks of one thread, in turn, with the texts that they may put before its model.
+/// The hooks of one thread in order, with the texts that they may add to the conversation.
 ///
-/// Hooks see what a thread does and not what hooks do: no action of a hook is an event, so that hooks never set each
-/// other off. Each is considered once at each event, and the events are bounded by the limit on turns, towards which a
-/// retry counts as well.
+/// No action of a hook is an event, so hooks never trigger each other. Each hook is considered once at each event. The
+/// limit on turns bounds the number of events, because a retry counts as a turn.
 #[derive(Debug)]
 pub struct Hooks {
     hooks: Vec<Hook>,
@@ -97,32 +98,32 @@ pub struct Hooks {
 }
 
 impl Hooks {
-    /// No hooks at all.
+    /// Creates an empty list of hooks.
     #[must_use]
     pub fn none() -> Self {
         let texts = Palette::new(Vec::new()).expect("because no tool is no problem");
         Self::new(Vec::new(), texts, Map::new())
     }
 
-    /// Sorts the hooks by layer and order; equal ones stay as given.
+    /// Sorts the hooks by layer and order. Equal hooks stay in the given order.
     ///
-    /// `texts` are the items of [`ActionTarget::Text`], which no model is shown. `about` is what every event's data says
-    /// beside what the thread knows of itself, such as the directive and its inputs.
+    /// `texts` are the items of [`ActionTarget::Text`], which are not offered to a model. `about` is added to the data
+    /// of every event, for example the directive and its inputs.
     #[must_use]
     pub fn new(mut hooks: Vec<Hook>, texts: Palette, about: Map<String, Value>) -> Self {
         hooks.sort_by_key(|hook| (hook.layer, hook.order));
         Self { hooks, texts, about, is_continuation: false }
     }
 
-    /// The same for a thread that goes on where another one left off: it begins with
-    /// [`HookEvent::ThreadContinued`] instead of [`HookEvent::ThreadStarted`].
+    /// Marks the thread as a successor: it begins with [`HookEvent::ThreadContinued`] instead of
+    /// [`HookEvent::ThreadStarted`].
     #[must_use]
     pub fn continuing(mut self) -> Self {
         self.is_continuation = true;
         self
     }
 
-    /// All of them, in turn.
+    /// Returns all hooks in order.
     #[must_use]
     pub fn hooks(&self) -> &[Hook] {
         &self.hooks
@@ -140,7 +141,7 @@ impl Hooks {
         &self.about
     }
 
-    /// Those of an event that match its data, in turn.
+    /// Returns the hooks of an event whose conditions hold for its data, in order.
     pub(crate) fn matching(&self, event: HookEvent, data: &Value) -> Vec<&Hook> {
         self.hooks.iter().filter(|hook| hook.event == event && hook.matches(data)).collect()
     }

@@ -1,4 +1,4 @@
-//! The name of one thread, which is also the name of its folder.
+//! The id of a thread, which is also the name of its folder.
 
 use std::fmt;
 use std::str::FromStr;
@@ -16,13 +16,14 @@ impl ThreadId {
     ///
     /// # Errors
     ///
-    /// When the segment breaks the grammar of item ids or the UUID is not a version 7 one in lower case.
+    /// [`ThreadIdError`] if the segment breaks the grammar of item ids, or the UUID is not of version 7 in lower case.
     pub fn new(directive: &str, uuid: &str) -> Result<Self, ThreadIdError> {
         let segment = directive.rsplit('/').next().unwrap_or(directive);
         format!("{segment}-{uuid}").parse()
     }
 
-    /// The thread that goes on after this one, from `at`: the same for the same time, so that it is found again.
+    /// Returns the id of the successor that begins `at` this time. The same time gives the same id, so a resuming
+    /// process finds it.
     #[must_use]
     pub fn successor(&self, at: Moment) -> Self {
         let segment = self.0.get(..self.0.len() - UUID_LENGTH - 1).unwrap_or_default();
@@ -30,12 +31,15 @@ impl ThreadId {
         let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
         let part = |range: std::ops::Range<usize>| hex.get(range).unwrap_or_default();
         let millis = at.as_unix_millis().max(0) & 0xffff_ffff_ffff;
-        let (high, low) = (millis >> 16, millis & 0xffff);
-        let (a, b, c) = (part(0..3), part(3..6), part(6..18));
+        let high = millis >> 16;
+        let low = millis & 0xffff;
+        let a = part(0..3);
+        let b = part(3..6);
+        let c = part(6..18);
         Self(format!("{segment}-{high:08x}-{low:04x}-7{a}-8{b}-{c}"))
     }
 
-    /// The text, safe as the name of a folder.
+    /// Returns the text, which is safe as the name of a folder.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -84,7 +88,7 @@ fn is_uuid_v7(text: &str) -> bool {
         })
 }
 
-/// Text that is no thread id.
+/// A text that is not a thread id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 #[error(

@@ -1,10 +1,11 @@
-//! The folder of one thread: everything that a run leaves behind.
+//! The folder of one thread, with everything that a run records.
 
-mod ending;
+mod acquisition;
+mod end;
 mod error;
 mod readable;
-mod taking;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,28 +18,27 @@ use crate::record::Kept;
 use crate::transcript::markdown;
 use crate::transcript::{Event, Transcript};
 use crate::{
-    Account, ChildEnd, Limits, Moment, Outcome, ProviderInfo, Registry, ThreadId, ThreadRecord,
-    ThreadState, TranscriptClaim, TreeAccount,
+    Limits, Moment, Outcome, ProviderInfo, Registry, ThreadId, ThreadRecord, ThreadState, ToolSpec,
+    TranscriptClaim, TreeAccount,
 };
 
-/// The folder `<threads>/<id>/` with `transcript.jsonl`, `transcript.md` and `thread.json`, and the thread's line in
-/// the registry.
+/// The folder `<threads>/<id>/` with `transcript.jsonl`, `transcript.md` and `thread.json`, and the thread's row in the
+/// registry.
 #[derive(Debug)]
 pub struct Journal {
     place: Option<Place>,
     transcript: Transcript,
-    /// The account of the tree, which each record changes.
+    /// The account of the tree. Each record changes it.
     account: Arc<TreeAccount>,
     record: ThreadRecord,
     key: Arc<SigningKey>,
-    /// Whether the next sync is followed by a `thread.json` that says that the thread is under way, and what a loss of power may
-    /// leave of it.
+    /// `Some` if the next sync must also write a `thread.json` that says `running`, with the durability of that write.
     announces: Option<Kept>,
-    /// The same once the thread begins.
+    /// The durability of the first `thread.json` after the thread begins.
     begins: Kept,
 }
 
-/// Where a journal is kept beside the store; a replay has no such place.
+/// The files of a journal beside the store. A replay has none.
 #[derive(Debug)]
 struct Place {
     folder: PathBuf,
@@ -47,36 +47,58 @@ struct Place {
 }
 
 impl Journal {
-    /// The thread.
+    /// Returns the id of the thread.
     #[must_use]
     pub fn thread(&self) -> &ThreadId {
         &self.record.thread
     }
 
-    /// The key that signs the record and the transcript.
+    /// Returns the key that signs the record and the transcript.
     #[must_use]
     pub fn signing_key(&self) -> Arc<SigningKey> {
         Arc::clone(&self.key)
     }
 
-    /// The folder.
+    /// Returns the folder, or an empty path for a journal in memory.
     #[must_use]
     pub fn folder(&self) -> &Path {
         self.place.as_ref().map_or(Path::new(""), |place| &place.folder)
     }
 
-    /// How the thread stands.
+    /// Returns the record of the thread.
     #[must_use]
     pub fn record(&self) -> &ThreadRecord {
         &self.record
     }
 
-    /// Notes the limits that the transcript holds, which another program may have been stopped before it changed.
+    /// Sets the limits to those of the transcript. A process may have been killed before it wrote them to the record.
     pub(crate) fn limit(&mut self, limits: &Limits) {
         self.record.limits.clone_from(limits);
     }
 
-    /// Appends an event to both transcripts, which are written with the next [`Journal::flush`] or [`Journal::sync`].
+    /// Returns the first record of the thread.
+    pub(crate) fn start(
+        &self,
+        provider: ProviderInfo,
+        limits: Limits,
+        tools: Vec<ToolSpec>,
+        palette: BTreeMap<String, String>,
+    ) -> Event {
+        Event::ThreadStart {
+            provider,
+            limits,
+            tools,
+            palette,
+            facts: self.record.facts.clone(),
+            root: self.record.root.clone(),
+            parent: self.record.parent.clone(),
+            continues: self.record.continues.clone(),
+            created: self.record.created,
+            signed_by: self.key.public().to_pem(),
+        }
+    }
+
+    /// Appends an event to both transcripts. The next [`Journal::flush`] or [`Journal::sync`] writes it.
     pub(crate) fn append(&mut self, event: &Event, at: Moment) {
         self.account.record(&self.record.thread, event);
         self.transcript.add(event, at);
@@ -85,48 +107,40 @@ impl Journal {
         }
     }
 
-    /// Returns the account of the thread; `None` before it began.
-    pub(crate) fn account(&self) -> Option<Account> {
-        self.account.account(&self.record.thread)
+    /// Returns the account of the thread's tree.
+    pub(crate) fn tree_account(&self) -> Arc<TreeAccount> {
+        Arc::clone(&self.account)
     }
 
-    /// The end of a child, with its cost by the account of the tree where that knows the child.
-    pub(crate) fn priced(&self, end: ChildEnd) -> ChildEnd {
-        match self.account.account(&end.child) {
-            Some(Account { cost, is_overrun, .. }) => ChildEnd { cost, is_overrun, ..end },
-            None => end,
-        }
+    /// Records an approval wait of this length in the next record.
+    pub(crate) fn add_approval_wait(&mut self, time: Duration) {
+        self.transcript.add_approval_wait(time);
     }
 
-    /// Has the next record say that somebody thought for so long, beside whatever else it tells.
-    pub(crate) fn thought(&mut self, time: Duration) {
-        self.transcript.thought(time);
-    }
-
-    /// The record that was appended last, as its line; empty once it was written.
+    /// Returns the line of the last appended record, or an empty text if it is already written.
     pub(crate) fn newest(&self) -> &str {
         self.transcript.newest()
     }
 
-    /// Writes what was appended, so that it outlives this program.
+    /// Writes the appended records to the store, so that they survive this process.
     pub(crate) fn flush(&mut self) -> Result<(), JournalError> {
         self.transcript.flush()?;
-        // No record: what cannot be written of it is no reason to stop.
+        // The readable transcript is not a record, so a failure to write it does not stop the thread.
         if let Some(place) = &mut self.place {
             place.readable.write();
         }
         Ok(())
     }
 
-    /// What somebody should know although the thread went on.
+    /// Returns the problems that did not stop the thread.
     pub(crate) fn warnings(&self) -> Vec<String> {
         let warning = self.place.as_ref().and_then(|place| place.readable.warning());
         warning.map(str::to_owned).into_iter().collect()
     }
 
-    /// Puts the transcript on disk, as must be before an effect, so that it outlives the machine's power.
+    /// Syncs the transcript to disk, so that it survives a power loss. Every effect needs this before it.
     ///
-    /// The first time after the thread began, `thread.json` claims what is on disk by then.
+    /// After the thread begins, the first sync also writes a `thread.json` that claims the synced records.
     pub(crate) fn sync(&mut self) -> Result<(), JournalError> {
         self.flush()?;
         self.transcript.sync()?;
@@ -138,12 +152,12 @@ impl Journal {
         Ok(())
     }
 
-    /// Signs the transcript, as [`Journal::append`] records events.
+    /// Appends a signed checkpoint to the transcript.
     pub(crate) fn checkpoint(&mut self, at: Moment) -> Event {
         self.transcript.sign(&self.key, at)
     }
 
-    /// Notes that the thread is under way, which `thread.json` says after the next [`Journal::sync`].
+    /// Sets the state to running. The next [`Journal::sync`] writes it to `thread.json`.
     pub(crate) fn begin(&mut self, provider: &ProviderInfo, at: Moment) {
         self.record.state = ThreadState::Running;
         self.record.failure = None;
@@ -153,7 +167,7 @@ impl Journal {
         self.announces = Some(self.begins);
     }
 
-    /// Notes that a thread that was stopped is under way again.
+    /// Sets the state of a resumed thread to running.
     pub(crate) fn begin_again(
         &mut self,
         provider: &ProviderInfo,
@@ -163,7 +177,7 @@ impl Journal {
         self.reopen()
     }
 
-    /// Has `thread.json` say that the transcript grows from now on; what it claims stays.
+    /// Marks the transcript as open in `thread.json`. The claimed records stay.
     fn reopen(&mut self) -> Result<(), JournalError> {
         if let Some(claim) = &mut self.record.transcript {
             claim.is_open = true;
@@ -171,7 +185,9 @@ impl Journal {
         self.save()
     }
 
-    /// Notes how the thread ended, or stands. Of one that was stopped by its storage nobody knows where its transcript ends.
+    /// Records the end or the state of the thread.
+    ///
+    /// If storage stopped the thread, the end of its transcript is unknown, so the claim stays open.
     pub(crate) fn finish(&mut self, outcome: &Outcome, at: Moment) -> Result<(), JournalError> {
         self.record.state = outcome.state;
         self.record.turns = outcome.turns;
@@ -186,7 +202,7 @@ impl Journal {
             false => self.record.transcript = Some(self.transcript.claim()),
         }
         self.record.updated = at;
-        // The transcript holds it already: who finds the record before this one is led to the same end.
+        // The transcript already holds the end. So a reader that finds the previous record comes to the same end.
         self.put(Kept::Either)?;
         self.transcript.release();
         Ok(())
@@ -196,12 +212,12 @@ impl Journal {
         self.put(Kept::This)
     }
 
-    /// Writes the record, unless another process may own the thread.
+    /// Writes the record if this process still owns the thread.
     fn put(&self, kept: Kept) -> Result<(), JournalError> {
         let Some(place) = &self.place else { return Ok(()) };
         self.transcript.check_owned()?;
         let number = self.transcript.ownership();
-        let mut staged = self.record.staged(&place.folder, &self.key, number)?;
+        let mut staged = self.record.stage(&place.folder, &self.key, number)?;
         staged.place()?;
         if kept == Kept::This {
             staged.keep()?;

@@ -1,7 +1,7 @@
 //! Runs one recorded model and tool loop inside its limits.
 //!
-//! [`Run`] is the loop as a value: it decides, and does nothing. Whoever holds it does what [`Run::step`] says and
-//! reports back, so that it can be tested without a runtime, saved between any two steps and restored elsewhere:
+//! [`Run`] is the loop as a value: it decides, and performs nothing. Its driver performs what [`Run::step`] returns and
+//! reports the result. So a run can be tested without a runtime, saved between any two steps and restored elsewhere:
 //!
 //! ```
 //! use std::time::Duration;
@@ -24,15 +24,15 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`drive`] is the shell around it, which asks a [`Provider`], calls [`Tool`]s and writes a [`Journal`], in the order that
-//! survives a crash: reserve, request, record the reply with its cost; authorise, validate, intent, effect, receipt. The money is
-//! an [`Account`], which is computed from these records alone.
+//! [`drive`] is the driver. It asks a [`Provider`], calls [`Tool`]s and writes a [`Journal`], in an order that survives
+//! a crash. For a request: reserve, request, record the reply with its cost. For a call: authorise, validate, intent,
+//! effect, receipt. The money is an [`Account`], computed from these records alone.
 //!
-//! # What it does not do
+//! # Scope
 //!
-//! It makes no prompt, finds no item, knows no vendor and reads no clock or environment; all of that is given to it.
-//! No tool is called without a [`Permit`](rye_caps::Permit), and no request is sent whose worst case does not fit the
-//! money that is left.
+//! The crate renders no prompt, finds no item, knows no vendor and reads no clock or environment. The caller supplies
+//! all of these. No tool is called without a [`Permit`](rye_caps::Permit). No request is sent if its worst case does
+//! not fit the money that is left.
 
 #![warn(clippy::exhaustive_enums, clippy::exhaustive_structs)]
 
@@ -45,6 +45,7 @@ mod children;
 mod clock;
 mod contract;
 mod database;
+mod derived_record;
 mod drive;
 mod handle;
 mod history;
@@ -63,6 +64,7 @@ mod registry;
 mod retry;
 mod root;
 mod run;
+mod schema;
 pub mod store;
 mod threads;
 mod tool;
@@ -80,7 +82,7 @@ pub use self::approval::{
 };
 pub use self::cancel::Cancel;
 pub use self::children::{
-    Children, Ended, Ending, Spawn, SpawnRequest, Spawned, THREAD_DIRECTIVE, Waiting,
+    Children, Ended, Ending, RecordedSpawn, Spawn, SpawnRequest, Spawned, THREAD_DIRECTIVE, Waiting,
 };
 pub use self::clock::{Clock, ClockError, Moment, MomentError};
 pub use self::contract::{
@@ -105,19 +107,20 @@ pub use self::message::{
 };
 pub use self::outcome::{Failure, FailureKind, Outcome, Refusal, ThreadState, ThreadStateError};
 pub use self::palette::{
-    Need, Needs, Palette, PaletteEntry, PaletteError, PaletteProblem, palette_name, schema_problems,
+    Need, Needs, Palette, PaletteEntry, PaletteError, PaletteProblem, palette_name,
 };
 pub use self::plain::{count_json_values, read_plain};
 pub use self::provider::{
     Charge, Delta, DeltaSink, Provider, ProviderError, ProviderErrorClass, ProviderInfo,
-    ProviderTelemetry,
+    ProviderTelemetry, ServerAddress,
 };
 pub use self::record::{RecordError, ThreadRecord, TranscriptClaim};
 pub use self::reference::{ThreadReference, ThreadReferenceError};
-pub use self::registry::{Registry, RegistryError, ThreadSummary};
+pub use self::registry::{Registry, RegistryError, Reindexed, ThreadSummary};
 pub use self::retry::Retry;
 pub use self::root::thread_root;
 pub use self::run::{End, OutOfTurn, Returned, Run, RunDiskError, Step};
+pub use self::schema::{ArgumentSchema, SchemaError, SchemaProblem, SchemaProblemKind};
 pub use self::threads::{Setting, Threads};
 pub use self::tool::{Effect, OutputSink, OutputStream, Tool, ToolOutput, ToolSpec, ToolStatus};
 pub use self::usage::Usage;

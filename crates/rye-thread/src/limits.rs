@@ -1,4 +1,4 @@
-//! How much a thread may use, and the limit that ended one.
+//! The limits of a thread, and the limit that ended one.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,22 +12,22 @@ use crate::{Nanos, NanosError, Usage};
 pub struct Limits {
     /// Requests to the model.
     pub turns: u64,
-    /// Tokens of every sort, over all requests.
+    /// Tokens of every kind, over all requests.
     pub tokens: u64,
     /// Money.
     pub spend: SpendLimit,
     /// Seconds since the thread started.
     pub duration_seconds: u64,
-    /// Child threads; a thread that starts none stays below any value.
+    /// Child threads. A thread without children stays below any value.
     pub spawns: u64,
-    /// Levels of threads below this one; likewise.
+    /// Levels of descendants. A thread without children stays below any value.
     pub depth: u64,
 }
 
 impl Limits {
-    /// The first limit that these amounts have reached, if any; money is counted by the [`Account`](crate::Account).
+    /// Returns the first limit that these amounts reach, if any. The [`Account`](crate::Account) counts money.
     #[must_use]
-    pub fn reached(&self, turns: u64, usage: &Usage, elapsed: Duration) -> Option<LimitHit> {
+    pub fn first_hit(&self, turns: u64, usage: &Usage, elapsed: Duration) -> Option<LimitHit> {
         let rows = [
             (Limit::Turns, turns, self.turns),
             (Limit::Tokens, usage.total(), self.tokens),
@@ -53,13 +53,13 @@ impl Default for Limits {
     }
 }
 
-/// Limits that the operator raises for a thread that is resumed (SPEC D18).
+/// Limits that the operator raises for a resumed thread (SPEC D18).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RaisedLimits {
     /// Requests to the model.
     pub turns: Option<u64>,
-    /// Tokens of every sort.
+    /// Tokens of every kind.
     pub tokens: Option<u64>,
     /// Money.
     pub spend: Option<SpendLimit>,
@@ -74,11 +74,11 @@ impl RaisedLimits {
         *self == Self::default()
     }
 
-    /// The limits with these in their place.
+    /// Returns `limits` with the raised values.
     ///
     /// # Errors
     ///
-    /// When one of these is not higher than the limit that it replaces.
+    /// [`NotRaised`] if a value is not higher than the limit that it replaces.
     pub fn raise(&self, limits: &Limits) -> Result<Limits, NotRaised> {
         let mut raised = limits.clone();
         let rows = [
@@ -105,16 +105,16 @@ impl RaisedLimits {
     }
 }
 
-/// A limit that was to be raised to a value that is not higher than its own.
+/// A limit with a new value that is not higher than the current one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 #[error("limit `{limit}` is {now} already, and {given} does not raise it; give more")]
 pub struct NotRaised {
-    /// Which one.
+    /// The limit.
     pub limit: Limit,
-    /// The value that it was to have.
+    /// The new value.
     pub given: String,
-    /// The value that it has.
+    /// The current value.
     pub now: String,
 }
 
@@ -124,13 +124,13 @@ impl NotRaised {
     }
 }
 
-/// How much money may be spent.
+/// The cap on the cost of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "there is a cap on spending or there is none")]
 pub enum SpendLimit {
-    /// No more than this.
+    /// At most this amount.
     AtMost(Nanos),
-    /// Whatever it costs, which is also the only way to run a model without a price.
+    /// No cap. Only with this limit can a model without a price run.
     Unlimited,
 }
 
@@ -164,27 +164,29 @@ impl FromStr for SpendLimit {
     }
 }
 
-/// A limit that ended a thread, with what it measured.
+/// A limit that ended a thread, with its measured value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LimitHit {
-    /// Which one.
+    /// The limit.
     pub limit: Limit,
-    /// What was reached or, for money, what the next request would have come to; in the limit's own unit.
+    /// The measured value in the limit's own unit. For money, the possible cost with the next request.
     pub value: u64,
-    /// What is allowed, in the same unit.
+    /// The allowed value, in the same unit.
     pub maximum: u64,
 }
 
 impl LimitHit {
-    /// The limit with what it measured and what it allows.
+    /// Creates a limit with its measured and its allowed value.
     #[must_use]
     pub const fn new(limit: Limit, value: u64, maximum: u64) -> Self {
         Self { limit, value, maximum }
     }
 
-    /// Returns `true` if a thread that ended by it would not end by it again at once, its limits having been raised from `old`
-    /// to `new`.
+    /// Returns `true` if the raised limits let a thread continue that this limit ended.
+    ///
+    /// The limits were raised from `old` to `new`. Without a sufficient raise the same limit would end the thread again
+    /// at once.
     pub(crate) fn is_lifted(&self, old: &Limits, new: &Limits) -> bool {
         match self.limit {
             Limit::Turns => self.value < new.turns,
@@ -198,10 +200,13 @@ impl LimitHit {
 
 impl fmt::Display for LimitHit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (name, value, maximum) = (self.limit, self.value, self.maximum);
+        let name = self.limit;
+        let value = self.value;
+        let maximum = self.maximum;
         match name {
             Limit::Spend => {
-                let (value, maximum) = (Nanos::new(value), Nanos::new(maximum));
+                let value = Nanos::new(value);
+                let maximum = Nanos::new(maximum);
                 write!(
                     f,
                     "limit `{name}` reached: the next request may bring the cost to {value} of {maximum}"
@@ -220,15 +225,15 @@ impl fmt::Display for LimitHit {
     }
 }
 
-/// The limits of a thread, by name.
+/// The name of a limit of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Limit {
-    /// `depth`, which keeps a thread from starting a child, and ends it where a hook says so.
+    /// `depth`. It prevents a child from starting. It ends the thread only if a hook decides so.
     Depth,
     /// `duration_seconds`.
     Duration,
-    /// `spawns`; likewise.
+    /// `spawns`. It prevents a child from starting. It ends the thread only if a hook decides so.
     Spawns,
     /// `spend`, in nano-dollars.
     Spend,
@@ -239,11 +244,11 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// All of them, sorted by name.
+    /// All limits, sorted by name.
     pub const ALL: [Self; 6] =
         [Self::Depth, Self::Duration, Self::Spawns, Self::Spend, Self::Tokens, Self::Turns];
 
-    /// The name in a directive's `<limits>`.
+    /// Returns the name in a directive's `<limits>`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -269,8 +274,11 @@ mod tests {
 
     #[track_caller]
     fn check(turns: u64, tokens: u64, seconds: u64, expected: Option<&str>) {
-        let hit =
-            Limits::default().reached(turns, &Usage::new(tokens, 0), Duration::from_secs(seconds));
+        let hit = Limits::default().first_hit(
+            turns,
+            &Usage::new(tokens, 0),
+            Duration::from_secs(seconds),
+        );
         assert_eq!(hit.map(|hit| hit.to_string()).as_deref(), expected);
     }
 
@@ -289,7 +297,7 @@ mod tests {
         check(0, 0, 601, Some("limit `duration_seconds` reached: 601 of 600"));
     }
 
-    /// The first of several, in the order in which a person would look.
+    /// The first limit of several, in the order in which a person would look.
     #[test]
     fn several_at_once() {
         check(10, 200_000, 600, Some("limit `turns` reached: 10 of 10"));
@@ -298,7 +306,8 @@ mod tests {
 
     #[test]
     fn limits_are_raised_and_never_lowered() {
-        let (limits, dollars) = (Limits::default(), |text: &str| Some(text.parse().unwrap()));
+        let limits = Limits::default();
+        let dollars = |text: &str| Some(text.parse().unwrap());
         let turns = RaisedLimits { turns: Some(20), ..RaisedLimits::default() };
         assert_eq!(turns.raise(&limits), Ok(Limits { turns: 20, ..limits.clone() }));
         let more = RaisedLimits {
@@ -328,7 +337,7 @@ mod tests {
         );
     }
 
-    /// Rows by the variant's name: what a directive calls it, and what is said when it ends a thread at 620,000,000 of
+    /// Rows by the variant's name: its name in a directive, and the message when it ends a thread at 620,000,000 of
     /// 500,000,000. A limit without a row does not compile.
     macro_rules! rows {
         ($($limit:ident: $name:literal, $said:literal;)*) => {

@@ -1,4 +1,4 @@
-//! The conversation as values: what a provider is sent and what it answers.
+//! The conversation as values: requests, messages and results.
 
 mod depth;
 mod reply;
@@ -10,11 +10,12 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+pub(crate) use self::depth::nests_deeper;
 use self::depth::{MAX_DEPTH, nests_too_deep};
 pub use self::reply::{Counted, Reply, StopReason, ToolCall};
 use crate::{History, ToolSpec};
 
-/// The two texts that a thread begins with.
+/// The two texts at the start of a thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(
     clippy::exhaustive_structs,
@@ -27,9 +28,9 @@ pub struct Opening {
     pub first_user_message: String,
 }
 
-/// One request to a model; equal requests are the same request.
+/// One request to a model. Requests with equal fields are the same request.
 ///
-/// A thread's requests share what they have in common, so that making one takes no longer as the thread goes on.
+/// The requests of a thread share their common parts, so the cost of making one does not grow with the thread.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Request {
@@ -37,16 +38,16 @@ pub struct Request {
     pub system: Option<Arc<str>>,
     /// The tools, sorted by name and the same in every request of a thread.
     pub tools: Arc<[ToolSpec]>,
-    /// The whole conversation so far, which only ever grows at its end.
+    /// The whole conversation so far. It only grows at its end.
     pub messages: History,
-    /// The most tokens that the answer may have, reasoning included.
+    /// The maximum number of tokens of the reply, reasoning included.
     pub max_output_tokens: u64,
-    /// How long whoever asks waits for the answer, where that is known, so that no wait that is longer is begun.
+    /// The time that the caller waits for the reply, if it is known. The provider starts no longer wait.
     pub patience: Option<Duration>,
 }
 
 impl Request {
-    /// The first request of a conversation, for one who drives a provider without a thread.
+    /// Creates the first request of a conversation, for use of a provider without a thread.
     #[must_use]
     pub fn new(opening: &Opening, tools: Vec<ToolSpec>, max_output_tokens: u64) -> Self {
         let first = Message::User { text: opening.first_user_message.clone() };
@@ -64,53 +65,56 @@ impl Request {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Message {
-    /// What the model answered, to be resent from [`Reply::raw`] as it was received.
+    /// The reply of the model. It is resent from [`Reply::raw`] as it was received.
     Assistant {
-        /// The answer.
+        /// The reply.
         reply: Arc<Reply>,
     },
-    /// The results of every call of the answer before it, in the order of the calls.
+    /// The results of all calls of the previous reply, in the order of the calls.
     ToolResults {
         /// One result per call.
         results: Vec<ToolResult>,
     },
-    /// A text of the user's side.
+    /// A message of the user.
     User {
         /// The text.
         text: String,
     },
 }
 
-/// What one tool call came to.
+/// The result of one tool call.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ToolResult {
-    /// The id that the provider gave the call.
+    /// The provider's id of the call.
     pub call_id: String,
-    /// The palette name that was called.
+    /// The palette name of the tool.
     pub name: String,
-    /// The result or, with `is_error`, what went wrong.
+    /// The result, or the problem if `is_error` is set.
     pub content: Value,
-    /// Whether the call failed or was refused.
+    /// `true` if the call failed or was refused.
     pub is_error: bool,
 }
 
 impl ToolResult {
-    /// A result that answers `call` with success; content nested deeper than 64 levels makes an error that says so
-    /// instead, so that every record of a result can be read again.
+    /// Creates a successful result of `call`.
+    ///
+    /// Content that is nested deeper than 64 levels is replaced by an error that says so. Otherwise the record of the
+    /// result could not be read again.
     #[must_use]
     pub fn ok(call: &ToolCall, content: Value) -> Self {
         Self::new(call, content, false)
     }
 
-    /// A result that tells the model why `call` failed; content nested deeper than 64 levels is left out.
+    /// Creates a failed result of `call` for the model. Content that is nested deeper than 64 levels is left out.
     #[must_use]
     pub fn error(call: &ToolCall, content: Value) -> Self {
         Self::new(call, content, true)
     }
 
     fn new(call: &ToolCall, content: Value, is_error: bool) -> Self {
-        let (call_id, name) = (call.id.clone(), call.name.clone());
+        let call_id = call.id.clone();
+        let name = call.name.clone();
         if nests_too_deep(&content) {
             let message = format!(
                 "the tool ran, and its result is nested deeper than {MAX_DEPTH} levels, which is not kept"

@@ -1,4 +1,4 @@
-//! How a thread ends.
+//! The end of a thread.
 
 pub(crate) mod disk;
 
@@ -12,28 +12,28 @@ use crate::{
     ApprovalRequest, Limit, LimitHit, Nanos, ProviderErrorClass, ThreadId, TranscriptClaim, Usage,
 };
 
-/// Where a thread is in its life (SPEC 10.2).
+/// The state of a thread (SPEC 10.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ThreadState {
-    /// Somebody stopped it.
+    /// The operator or a hook stopped it.
     Cancelled,
-    /// It did what it was asked.
+    /// It finished its directive.
     Completed,
-    /// Another thread goes on with its conversation.
+    /// Another thread continues its conversation.
     Continued,
     /// It has a folder and has sent nothing yet.
     Created,
     /// It failed.
     Error,
-    /// It is under way, or its program was stopped or killed in the middle and somebody may resume it.
+    /// It is running, or its process was stopped or killed and it can be resumed.
     Running,
-    /// It waits for somebody to approve a call.
+    /// It waits for the approval of a call.
     Suspended,
 }
 
 impl ThreadState {
-    /// All of them, sorted by name.
+    /// All states, sorted by name.
     pub const ALL: [Self; 7] = [
         Self::Cancelled,
         Self::Completed,
@@ -44,14 +44,15 @@ impl ThreadState {
         Self::Suspended,
     ];
 
-    /// Whether nothing more will happen in it, unless the operator resumes a thread that was stopped
-    /// ([`FailureKind::may_go_on`]).
+    /// Returns `true` if nothing more happens in the thread.
+    ///
+    /// The exception is a thread that the operator resumes after a limit or a failure ([`FailureKind::may_go_on`]).
     #[must_use]
     pub const fn is_final(self) -> bool {
         matches!(self, Self::Cancelled | Self::Completed | Self::Continued | Self::Error)
     }
 
-    /// The lower case name that `thread.json` and the registry hold.
+    /// Returns the lower case name in `thread.json` and in the registry.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -83,7 +84,7 @@ impl FromStr for ThreadState {
     }
 }
 
-/// A word that names no state.
+/// A word that is not a thread state.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 #[error(
@@ -94,47 +95,51 @@ pub struct ThreadStateError {
     pub text: String,
 }
 
-/// What became of a driven thread.
+/// The result of driving a thread.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Outcome {
-    /// `Completed`, `Error`, `Cancelled` or `Continued`; `Suspended` with an approval to decide on, and `Running` after an interruption,
-    /// when [`resume`](crate::resume) can go on.
+    /// `Completed`, `Error`, `Cancelled` or `Continued` for an end.
+    ///
+    /// `Suspended` with an approval to decide, and `Running` after an interruption. [`resume`](crate::resume) continues
+    /// both.
     pub state: ThreadState,
-    /// The call that waits for somebody, exactly in state `Suspended`.
+    /// The call that waits for approval. It is `Some` exactly in state `Suspended`.
     pub asked: Option<ApprovalRequest>,
-    /// What was returned; `None` when nothing was, which is fine where nothing is required.
+    /// The returned outputs. `None` is an error only if outputs are required.
     pub outputs: Option<Map<String, Value>>,
-    /// The last text that the model wrote, may be empty.
+    /// The last text of the model. It may be empty.
     pub text: String,
-    /// Requests that were answered.
+    /// The number of answered requests.
     pub turns: u64,
     /// Tokens of all answered requests.
     pub usage: Usage,
-    /// The cost of the thread with all below it, failed requests included.
+    /// The cost of the thread and all its descendants, failed requests included.
     pub cost: Nanos,
-    /// Why it failed, in state `Error`; in state `Running`, what could not be written, which [`resume`](crate::resume) tries again.
+    /// The failure in state `Error`.
+    ///
+    /// In state `Running`, the failure to write. [`resume`](crate::resume) tries the write again.
     pub failure: Option<Failure>,
-    /// The thread that goes on, exactly in state `Continued`; whoever drove this one begins it.
+    /// The successor. It is `Some` exactly in state `Continued`, and the caller starts it.
     pub continued_by: Option<ThreadId>,
-    /// What `thread.json` claims of the transcript, once that says how the thread ended.
+    /// The claim of `thread.json` about the transcript, once the record holds the end.
     pub transcript: Option<TranscriptClaim>,
-    /// What somebody should know although the thread went on, such as that its readable transcript is not whole.
+    /// Problems that did not stop the thread, such as an incomplete readable transcript.
     pub warnings: Vec<String>,
 }
 
-/// Why a thread failed.
+/// The reason why a thread failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Failure {
-    /// What sort of failure it was.
+    /// The kind of failure.
     pub kind: FailureKind,
-    /// A lowercase fragment that says what happened and what to do.
+    /// A lowercase fragment that says what happened and how to mend it.
     pub message: String,
 }
 
 impl Failure {
-    /// A failure of this sort.
+    /// Creates a failure of this kind.
     #[must_use]
     pub fn new(kind: FailureKind, message: &str) -> Self {
         Self { kind, message: message.to_owned() }
@@ -147,34 +152,34 @@ impl fmt::Display for Failure {
     }
 }
 
-/// The sorts of failure of a thread.
+/// The kinds of failure of a thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FailureKind {
-    /// The model's last answer is not whole.
+    /// The model's last reply is incomplete.
     CutOff,
     /// A hook ended it.
     Hook,
     /// A limit was reached (SPEC 10.5), money included.
     Limit(LimitHit),
-    /// Required outputs were not returned, even when asked for.
+    /// Required outputs were not returned, even after a reminder.
     MissingOutputs,
-    /// The run was driven before.
+    /// The driver reported something for which the run did not wait.
     OutOfTurn,
-    /// The thread could not begin; the caller says why.
+    /// The thread could not begin. The caller gives the reason.
     Preparation,
-    /// The model could not be asked.
+    /// The request to the model failed.
     Provider(ProviderErrorClass),
-    /// A call was refused, and the run did not get over it.
+    /// A call was refused, and the run failed because of it.
     Refused,
-    /// What must be on disk could not be written, or the lock of the thread tree was replaced. No thread ends by it.
+    /// A record could not be written, or the lock of the thread tree was replaced. It never ends a thread.
     Storage,
-    /// The model has no price and spending is limited (SPEC 10.6).
+    /// The model has no price, and the thread has a spend limit (SPEC 10.6).
     Unpriced,
 }
 
 impl FailureKind {
-    /// The snake case name that transcript and `thread.json` hold; limits and provider classes have theirs beside it.
+    /// Returns the snake case name in the transcript and in `thread.json`. Limits and provider classes are beside it.
     #[must_use]
     pub const fn as_str(&self) -> &'static str {
         match self {
@@ -191,8 +196,9 @@ impl FailureKind {
         }
     }
 
-    /// Returns `true` if the operator can have a thread go on that ended so: by a limit that can be raised, or by a failure of its
-    /// provider (SPEC D18).
+    /// Returns `true` if the operator can resume a thread after this failure.
+    ///
+    /// That is possible after a limit that can be raised, and after a failure of the provider (SPEC D18).
     #[must_use]
     pub const fn may_go_on(&self) -> bool {
         match self {
@@ -205,7 +211,7 @@ impl FailureKind {
         }
     }
 
-    /// Whether a refused call earlier in the run may be what led here.
+    /// Returns `true` if a refused call earlier in the run may have caused this failure.
     pub(crate) const fn may_follow_from_refusal(&self) -> bool {
         matches!(
             self,
@@ -223,13 +229,13 @@ impl FailureKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Refusal {
-    /// The capability that was asked for.
+    /// The capability that was required.
     pub capability: String,
-    /// The layer of the authority that said no, or `tool` for a tool's own confinement.
+    /// The layer of the authority that refused, or `tool` for a tool's own confinement.
     pub layer: String,
-    /// The smallest pattern that would allow it; a tool's confinement has none.
+    /// The smallest pattern that would allow it. A tool's confinement has none.
     pub pattern: Option<String>,
-    /// What the model was told.
+    /// The message for the model.
     pub message: String,
 }
 

@@ -1,6 +1,6 @@
-//! The tools that one thread offers its model, and what a call by the model means.
+//! The tools that a thread offers its model, and the resolution of the model's calls.
 
-mod alone;
+mod direct_call;
 mod execute;
 mod name;
 mod operation;
@@ -10,11 +10,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
-use jsonschema::Validator;
 use rye_caps::{Authority, Capability, Grant, Invocation, Kind, Permit, Primary};
 use serde_json::Value;
 
-pub(crate) use self::alone::MISFIT;
+pub(crate) use self::direct_call::MISFIT;
 pub(crate) use self::execute::{EXECUTE, arguments as execute_arguments};
 use self::execute::{Execution, execution, fork_arguments, inline_arguments};
 pub use self::name::palette_name;
@@ -22,8 +21,8 @@ use self::operation::OPERATIONS;
 pub use self::operation::{Need, Needs};
 pub(crate) use self::resolve::{Resolved, Unresolved};
 use crate::{
-    Asking, Children, DIRECTIVE_RETURN, Effect, OutputContract, THREAD_DIRECTIVE, Tool, ToolOutput,
-    ToolSpec,
+    ArgumentSchema, Asking, Children, DIRECTIVE_RETURN, Effect, OutputContract, SchemaProblem,
+    THREAD_DIRECTIVE, Tool, ToolOutput, ToolSpec,
 };
 
 /// One tool to offer.
@@ -34,26 +33,28 @@ pub struct PaletteEntry {
     pub item_id: String,
     /// Further item ids that mean the same tool, such as `fs_read`.
     pub aliases: Vec<String>,
-    /// What the model is shown; the palette replaces the name by the one of SPEC 5.4.
+    /// The description for the model. The palette replaces its name by the name of SPEC 5.4.
     pub spec: ToolSpec,
-    /// What an authority must allow before a call: the item, with the functions that it stands for.
+    /// The item that an authority must allow before a call, with the functions behind it.
     pub invocation: Invocation,
-    /// What a second call would do.
+    /// The effect of a second call.
     pub effect: Effect,
-    /// Whether somebody must approve each call.
+    /// The approval policy of its calls.
     pub asking: Asking,
     /// The tool itself.
     pub tool: Arc<dyn Tool>,
-    /// Who starts the children, for the one tool that does.
+    /// The supervisor of children, for the one tool that starts them.
     pub(crate) children: Option<Arc<dyn Children>>,
-    /// What calls need, for an operation, instead of `invocation`.
+    /// The needs of an operation, instead of `invocation`.
     pub(crate) needs: Option<Arc<dyn Needs>>,
-    /// The capabilities of which each use waits for somebody.
+    /// The capabilities whose every use needs approval.
     pub(crate) asked: Grant,
 }
 
 impl PaletteEntry {
-    /// A tool without aliases. A [`Capability`] alone is the invocation of a tool that stands for nothing else.
+    /// Creates a tool without aliases.
+    ///
+    /// A [`Capability`] alone is the invocation of a tool without functions behind it.
     #[must_use]
     pub fn new(
         item_id: &str,
@@ -76,7 +77,8 @@ impl PaletteEntry {
         }
     }
 
-    /// An operation on items, such as `rye_load`, of which each call needs what `needs` says and nothing else.
+    /// Creates an operation on items, such as `rye_load`. `needs` says what each call requires, and nothing else is
+    /// required.
     #[must_use]
     pub fn operation(
         name: &str,
@@ -89,8 +91,10 @@ impl PaletteEntry {
         Self { needs: Some(needs), ..entry }
     }
 
-    /// The tool that starts children (SPEC 10.9). Its arguments are an object with at least the text `directive`, the id of
-    /// what the child follows, which the authority must allow to execute beside the tool itself.
+    /// Creates the tool that starts children (SPEC 10.9).
+    ///
+    /// Its arguments are an object with at least the text `directive`, the id of the child's directive. The authority
+    /// must allow to execute that directive as well as the tool itself.
     #[must_use]
     pub fn spawning(
         item_id: &str,
@@ -98,33 +102,32 @@ impl PaletteEntry {
         invocation: impl Into<Invocation>,
         children: Arc<dyn Children>,
     ) -> Self {
-        // A child that is on record is gone on with, so that to ask for it twice is to ask for it once.
+        // A recorded child is continued, so a second call has the effect of one.
         let tool = Arc::new(Inert);
         let entry = Self::new(item_id, spec, invocation, Effect::Idempotent, tool);
         Self { children: Some(children), ..entry }
     }
 
-    /// The same tool, of which each call waits for somebody.
+    /// Sets the approval policy of the tool.
     #[must_use]
     pub fn with_asking(mut self, asking: Asking) -> Self {
         self.asking = asking;
         self
     }
 
-    /// The same tool, of which each call waits for a decision that uses a capability which `asked` allows: the item's or that
-    /// of a function behind it.
+    /// Requires approval for each call that uses a capability in `asked`, of the item or of a function behind it.
     #[must_use]
     pub fn asking_for(mut self, asked: &Grant) -> Self {
         self.asked = asked.clone();
         self
     }
 
-    /// Returns `true` if each call waits for a decision, whatever its arguments are.
+    /// Returns `true` if each call needs approval, regardless of its arguments.
     pub(crate) fn waits(&self) -> bool {
         self.asking == Asking::Always || self.invocation.meets(&self.asked)
     }
 
-    /// The same tool under further ids.
+    /// Adds further ids of the tool.
     #[must_use]
     pub fn with_aliases(mut self, aliases: &[&str]) -> Self {
         self.aliases = aliases.iter().map(|alias| (*alias).to_owned()).collect();
@@ -145,36 +148,41 @@ impl fmt::Debug for PaletteEntry {
     }
 }
 
-/// The tools of one thread, under the names that its model sees.
+/// The tools of one thread, under their palette names.
 ///
-/// Besides, it may offer operations on items, whose names no tool gets: `rye_search`, `rye_load`, `rye_fetch` and `rye_sign`.
-/// Every palette also offers `rye_execute`, which runs a tool of the palette by its item id, and, where outputs are
-/// declared, `directive_return`. Both are resolved to what they mean before any authority is asked (SPEC 9.4).
+/// A palette may also offer operations on items: `rye_search`, `rye_load`, `rye_fetch` and `rye_sign`. No tool gets
+/// these names. Every palette offers `rye_execute`, which runs a tool by its item id. If outputs are declared, it also
+/// offers `directive_return`. Both are resolved to their target before any authority is asked (SPEC 9.4).
 #[derive(Debug)]
 pub struct Palette {
     offered: BTreeMap<String, Offered>,
     names: BTreeMap<String, String>,
     fork: Option<Offered>,
-    /// What returns directives and knowledge into the conversation.
+    /// The entry that returns directives and knowledge into the conversation.
     inline: Option<Inline>,
     operations: BTreeMap<String, Offered>,
-    /// The operations that the model is not shown.
+    /// The operations that the model does not see.
     closed: BTreeSet<String>,
 }
 
 impl Palette {
-    /// Names the tools and reads their input schemas, without any network.
+    /// Names the tools and compiles their input schemas, without network access.
     ///
     /// # Errors
     ///
-    /// Every problem at once: an id or alias that stands for two tools or is reserved, and schemas that cannot be used.
+    /// Every problem at once: an id or alias of two tools, a reserved id, and unusable schemas.
     pub fn new(entries: Vec<PaletteEntry>) -> Result<Self, PaletteError> {
         let mut problems = Vec::new();
         let ids: Vec<&str> = entries.iter().map(|entry| entry.item_id.as_str()).collect();
         let given = name::assign(&ids);
-        let (offered, names, fork, inline) = (BTreeMap::new(), BTreeMap::new(), None, None);
-        let (operations, closed) = (BTreeMap::new(), BTreeSet::new());
-        let mut palette = Self { offered, names, fork, inline, operations, closed };
+        let mut palette = Self {
+            offered: BTreeMap::new(),
+            names: BTreeMap::new(),
+            fork: None,
+            inline: None,
+            operations: BTreeMap::new(),
+            closed: BTreeSet::new(),
+        };
         for (mut entry, name) in entries.into_iter().zip(given) {
             entry.spec.name.clone_from(&name);
             palette.admit(entry, &name, &mut problems);
@@ -182,12 +190,13 @@ impl Palette {
         if problems.is_empty() { Ok(palette) } else { Err(PaletteError { problems }) }
     }
 
-    /// The same palette, whose `rye_execute` starts children too, with `item_type: "directive"` and `thread: "fork"`, for
-    /// which the authority must allow to execute the directive and nothing else.
+    /// Lets `rye_execute` start children, with `item_type: "directive"` and `thread: "fork"`.
+    ///
+    /// The authority must allow to execute the directive, and nothing else.
     ///
     /// # Errors
     ///
-    /// When the schema of the arguments cannot be used.
+    /// [`PaletteError`] if the schema of the arguments is unusable.
     pub fn with_fork(
         mut self,
         spec: ToolSpec,
@@ -195,48 +204,52 @@ impl Palette {
         children: Arc<dyn Children>,
     ) -> Result<Self, PaletteError> {
         let entry = PaletteEntry::spawning(THREAD_DIRECTIVE, spec, nothing(), children);
-        match jsonschema::options().offline().build(&entry.spec.input_schema) {
-            Ok(validator) => {
-                self.fork = Some(Offered { entry: entry.asking_for(asked), validator });
+        match ArgumentSchema::new(&entry.spec.input_schema) {
+            Ok(schema) => {
+                self.fork = Some(Offered { entry: entry.asking_for(asked), schema });
                 Ok(self)
             }
             Err(error) => {
-                let (id, message) = (THREAD_DIRECTIVE.to_owned(), error.to_string());
+                let id = THREAD_DIRECTIVE.to_owned();
+                let message = error.to_string();
                 Err(PaletteError { problems: vec![PaletteProblem::Schema { id, message }] })
             }
         }
     }
 
-    /// The same palette, whose `rye_execute` also returns directives and knowledge into the conversation (SPEC D16). A model is
-    /// shown this for items of `kinds`; a call for an item of another kind is refused by the authority, which says why.
+    /// Lets `rye_execute` return directives and knowledge into the conversation (SPEC D16).
+    ///
+    /// The model sees this for items of `kinds`. The authority refuses a call for an item of another kind, with the
+    /// reason.
     ///
     /// # Errors
     ///
-    /// When the schema of the arguments cannot be used.
+    /// [`PaletteError`] if the schema of the arguments is unusable.
     pub fn with_inline(
         mut self,
         entry: PaletteEntry,
         kinds: Vec<Kind>,
     ) -> Result<Self, PaletteError> {
-        match jsonschema::options().offline().build(&entry.spec.input_schema) {
-            Ok(validator) => {
-                self.inline = Some(Inline { offered: Offered { entry, validator }, kinds });
+        match ArgumentSchema::new(&entry.spec.input_schema) {
+            Ok(schema) => {
+                self.inline = Some(Inline { offered: Offered { entry, schema }, kinds });
                 Ok(self)
             }
             Err(error) => {
-                let (id, message) = (entry.item_id, error.to_string());
+                let id = entry.item_id;
+                let message = error.to_string();
                 Err(PaletteError { problems: vec![PaletteProblem::Schema { id, message }] })
             }
         }
     }
 
-    /// Who starts the children of the thread, where it may have any.
+    /// Returns the supervisor of the thread's children, if it may have any.
     pub(crate) fn children(&self) -> Option<&Arc<dyn Children>> {
         let offered = self.fork.iter().chain(self.offered.values());
         offered.filter_map(|offered| offered.entry.children.as_ref()).next()
     }
 
-    /// Whether this is what `rye_execute` starts children with, which is no tool of the palette.
+    /// Returns `true` if this is the entry with which `rye_execute` starts children. It is not a tool of the palette.
     pub(crate) fn is_fork(&self, offered: &Offered) -> bool {
         self.fork.as_ref().is_some_and(|fork| std::ptr::eq(fork, offered))
     }
@@ -253,22 +266,21 @@ impl Palette {
                 problems.push(PaletteProblem::TwoTools { id: id.clone() });
             }
         }
-        match jsonschema::options().offline().build(&entry.spec.input_schema) {
+        match ArgumentSchema::new(&entry.spec.input_schema) {
             Ok(_) if self.offered.contains_key(name) => {
                 problems.push(PaletteProblem::TwoTools { id: entry.item_id });
             }
-            Ok(validator) => {
-                drop(self.offered.insert(name.to_owned(), Offered { entry, validator }))
-            }
+            Ok(schema) => drop(self.offered.insert(name.to_owned(), Offered { entry, schema })),
             Err(error) => {
-                problems
-                    .push(PaletteProblem::Schema { id: entry.item_id, message: error.to_string() });
+                let message = error.to_string();
+                problems.push(PaletteProblem::Schema { id: entry.item_id, message });
             }
         }
     }
 
-    /// What the model is shown: every tool, open operations, `rye_execute`, and `directive_return` where outputs are declared, sorted
-    /// by name.
+    /// Returns the tools that the model sees, sorted by name.
+    ///
+    /// These are every tool, the open operations and `rye_execute`, and `directive_return` if outputs are declared.
     #[must_use]
     pub fn specs(&self, contract: &OutputContract) -> Vec<ToolSpec> {
         let mut specs: Vec<ToolSpec> =
@@ -290,7 +302,7 @@ impl Palette {
         specs
     }
 
-    /// Palette name and item id of every tool, sorted by name; aliases are not listed.
+    /// Returns the palette name and item id of every tool, sorted by name, without aliases.
     pub fn names(&self) -> impl Iterator<Item = (&str, &str)> {
         self.offered.iter().map(|(name, offered)| (name.as_str(), offered.entry.item_id.as_str()))
     }
@@ -300,12 +312,12 @@ impl Palette {
     }
 }
 
-/// In the place of a capability, for what needs another one with each call.
+/// Returns a placeholder capability, for entries whose calls need different capabilities.
 fn nothing() -> Capability {
     Capability::new(Primary::Execute, Kind::Directive, "none").expect("because it is an id")
 }
 
-/// What starts children is done by the driver.
+/// A placeholder tool. The driver itself starts children.
 struct Inert;
 
 #[async_trait::async_trait]
@@ -315,11 +327,11 @@ impl Tool for Inert {
     }
 }
 
-/// What `rye_execute` does with items that are no tools.
+/// The use of `rye_execute` for items that are not tools.
 #[derive(Debug)]
 struct Inline {
     offered: Offered,
-    /// The kinds of items that a model is shown it for.
+    /// The kinds of items for which the model sees it.
     kinds: Vec<Kind>,
 }
 
@@ -327,11 +339,11 @@ struct Inline {
 #[derive(Debug)]
 pub(crate) struct Offered {
     pub(crate) entry: PaletteEntry,
-    validator: Validator,
+    schema: ArgumentSchema,
 }
 
 impl Offered {
-    /// What a call needs, where this is an operation.
+    /// Returns the needs of a call, or `None` if this is not an operation.
     pub(crate) fn need(
         &self,
         arguments: &Value,
@@ -340,40 +352,16 @@ impl Offered {
         self.entry.needs.as_ref().map(|needs| needs.need(arguments, authority))
     }
 
-    /// What a second call with these arguments would do.
+    /// Returns the effect of a second call with these arguments.
     pub(crate) fn effect(&self, arguments: &Value) -> Effect {
         let own = self.entry.needs.as_ref().and_then(|needs| needs.effect(arguments));
         own.unwrap_or(self.entry.effect)
     }
 
-    /// Why the arguments do not satisfy the input schema; empty when they do.
+    /// Returns the reasons why the arguments do not fit the input schema.
     pub(crate) fn problems(&self, arguments: &Value) -> Vec<String> {
-        problems(&self.validator, arguments)
+        self.schema.problems(arguments).iter().map(SchemaProblem::text).collect()
     }
-}
-
-/// Why arguments do not satisfy the input schema of a tool, with every problem; empty when they do. A schema that cannot be used
-/// is the one problem.
-#[must_use]
-pub fn schema_problems(schema: &Value, arguments: &Value) -> Vec<String> {
-    match jsonschema::options().offline().build(schema) {
-        Ok(validator) => problems(&validator, arguments),
-        Err(error) => vec![format!("the schema of the tool cannot be used: {error}")],
-    }
-}
-
-fn problems(validator: &Validator, arguments: &Value) -> Vec<String> {
-    validator.iter_errors(arguments).take(MAX_PROBLEMS).map(|error| problem(&error)).collect()
-}
-
-const MAX_PROBLEMS: usize = 20;
-const MAX_PROBLEM_CHARS: usize = 300;
-
-/// The message of one schema error, cut so that a large value is not quoted back to the model in full.
-fn problem(error: &jsonschema::ValidationError<'_>) -> String {
-    let path = error.instance_path().to_string();
-    let message: String = error.to_string().chars().take(MAX_PROBLEM_CHARS).collect();
-    if path.is_empty() { message } else { format!("at `{path}`: {message}") }
 }
 
 /// A set of tools that cannot be offered together.
@@ -383,7 +371,7 @@ pub struct PaletteError {
 }
 
 impl PaletteError {
-    /// Every problem, at least one.
+    /// Returns every problem, at least one.
     #[must_use]
     pub fn problems(&self) -> &[PaletteProblem] {
         &self.problems
@@ -406,21 +394,21 @@ impl std::error::Error for PaletteError {}
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PaletteProblem {
-    /// The id means something that every thread has of its own.
+    /// The id is reserved for a function of every thread.
     #[error("tool id `{id}` is reserved for returning outputs; choose another id")]
     Reserved {
         /// The id.
         id: String,
     },
-    /// The input schema cannot be used.
+    /// The input schema is unusable.
     #[error("input schema of tool `{id}` cannot be used: {message}")]
     Schema {
         /// The tool.
         id: String,
-        /// What is wrong with the schema.
+        /// The problem with the schema.
         message: String,
     },
-    /// Two tools answer to one id.
+    /// Two tools have the same id.
     #[error("tool id `{id}` stands for two tools; rename one or drop its alias")]
     TwoTools {
         /// The id.

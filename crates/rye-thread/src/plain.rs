@@ -1,25 +1,24 @@
-//! Reading files that somebody else may have laid out.
+//! Bounded reading of untrusted files.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::Path;
 
-/// The bytes of the plain file at `path`, links followed; at most `most` of them.
+/// Returns the bytes of the plain file at `path`, at most `most` of them. Links are followed.
 ///
-/// What lies in a project may be a pipe, which would be waited for, a device, which never ends, or a file of more bytes
-/// than there is memory.
+/// A project may hold a pipe, on which reading would block, a device without an end, or a file larger than the memory.
 ///
 /// # Errors
 ///
-/// What the system says; anything else than a plain file, and one that is longer.
+/// The error of the system, or an error for a longer file and for anything that is not a plain file.
 pub fn read_plain(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    // Before opening, because opening a pipe waits for its other end.
+    // Checked before opening, because opening a pipe waits for its other end.
     let found = fs::metadata(path)?;
     if !found.is_file() {
         return Err(io::Error::other("it is not a plain file"));
     }
     let too_long = || Err(io::Error::other(format!("it is longer than {most} bytes")));
-    // Before reading, so that a file with a hole in it takes no memory.
+    // Checked before reading, so that a sparse file takes no memory.
     if most < found.len() {
         return too_long();
     }
@@ -32,10 +31,14 @@ pub fn read_plain(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     too_long()
 }
 
-/// Returns the number of values in a text of JSON, or more: each one but the first of a list follows a comma, and that one a bracket.
+/// Returns an upper bound of the number of values in a JSON text.
+///
+/// Each value but the first of a list follows a comma, and the first follows a bracket.
 #[must_use]
 pub fn count_json_values(json: &[u8]) -> usize {
-    let (mut count, mut is_text, mut is_escaped) = (0, false, false);
+    let mut count = 0;
+    let mut is_text = false;
+    let mut is_escaped = false;
     for byte in json {
         match byte {
             _ if is_escaped => is_escaped = false,
@@ -59,7 +62,7 @@ mod tests {
         fs::write(&path, "four").unwrap();
         assert_eq!(read_plain(&path, 4).unwrap(), b"four");
         assert_eq!(read_plain(&path, 3).unwrap_err().to_string(), "it is longer than 3 bytes");
-        // A file with a hole in it takes no room on the disk.
+        // A sparse file takes no room on the disk.
         File::options().write(true).open(&path).unwrap().set_len(1 << 40).unwrap();
         assert!(read_plain(&path, 1 << 20).is_err());
     }

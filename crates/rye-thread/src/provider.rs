@@ -1,4 +1,4 @@
-//! What a model provider is to a thread.
+//! The interface of a model provider.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -7,90 +7,97 @@ use async_trait::async_trait;
 
 use crate::{Prices, Reply, Request, Retry, Usage};
 
-/// One model behind one wire.
+/// One model over one wire protocol.
 #[async_trait]
 pub trait Provider: Send + Sync {
-    /// Which model this is and what it costs; the same answer every time.
+    /// Returns the model and its prices. The answer is the same every time.
     fn describe(&self) -> ProviderInfo;
 
-    /// Sends one request and waits for the whole answer.
+    /// Sends one request and waits for the whole reply.
+    ///
+    /// Retries are up to the provider. The future is dropped when the thread is cancelled or its time is used up.
     ///
     /// # Errors
     ///
-    /// When no whole answer came, classified so that a caller can act on it. Retrying is the provider's work; the
-    /// future is dropped when the thread is cancelled or its time is used up.
+    /// [`ProviderError`] if no whole reply came, with a class for the caller to act on.
     async fn complete(&self, request: &Request) -> Result<Reply, ProviderError>;
 
-    /// Does the same, and tells of the answer while it comes; one who cannot tells nothing.
+    /// Sends one request like [`complete`](Self::complete), and reports pieces of the reply as they arrive.
+    ///
+    /// A provider without streaming reports nothing.
     ///
     /// # Errors
     ///
-    /// As [`complete`](Self::complete). What was told of an answer that then failed is no answer.
+    /// As [`complete`](Self::complete). The reported pieces of a failed reply do not count.
     async fn stream(
         &self,
         request: &Request,
         deltas: &dyn DeltaSink,
     ) -> Result<Reply, ProviderError> {
-        let _nobody_tells = deltas;
+        let _unused = deltas;
         self.complete(request).await
     }
 
-    /// What telemetry says of this provider; no more than its configuration's name, unless it knows better.
+    /// Returns the provider's telemetry. By default, it holds only the name of the provider's configuration.
     fn telemetry(&self) -> ProviderTelemetry {
         ProviderTelemetry::new(&self.describe().provider)
     }
 
-    /// Who is asked instead when this one refuses a thread's first request for want of the model or of capacity.
+    /// Returns the provider that is asked if this one refuses a thread's first request for lack of the model or of
+    /// capacity.
     ///
-    /// Later requests stay where the first was answered: a conversation's reasoning is bound to its model (WIRES 1.0).
+    /// Later requests stay with the provider of the first reply, because a conversation's reasoning is bound to its
+    /// model (WIRES 1.0).
     fn fallback(&self) -> Option<&dyn Provider> {
         None
     }
 }
 
-/// The caller's view of an answer that is on its way; only the whole answer counts.
+/// The receiver of a reply in progress. Only the whole reply counts.
 #[async_trait]
 pub trait DeltaSink: Send + Sync {
-    /// Called with each piece in order, at once.
+    /// Receives each piece in order, at once.
     fn delta(&self, delta: Delta<'_>);
 
-    /// Called when it changes what a request costs that is dropped from now on; until it is called, that is possibly all.
+    /// Receives a change in the possible cost of a dropped request. Before the first call, a dropped request may cost
+    /// everything.
     fn charge(&self, charge: Charge) {
-        let _nobody_pays = charge;
+        let _unused = charge;
     }
 
-    /// Called after an attempt failed and before the wait for the next one, which is not sent before this returns.
+    /// Receives the announcement of a further attempt, before the wait for it.
     ///
-    /// The failed attempt is paid for here: a later error tells of the last attempt alone.
+    /// The next attempt is not sent before this returns. The failed attempt is settled here, because a later error
+    /// covers only the last attempt.
     async fn retry(&self, retry: &Retry) {
-        let _not_looked_at = retry;
+        let _unused = retry;
     }
 }
 
-/// What a request that is dropped may cost.
+/// The possible cost of a dropped request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a provider may charge for it or may not")]
 pub enum Charge {
-    /// Nothing: no attempt is on its way. Attempts that failed were paid for when the next one was announced.
+    /// No cost: no attempt is in flight. Failed attempts were settled when the next one was announced.
     Nothing,
-    /// The cost of the attempt that is on its way.
+    /// The cost of the attempt in flight.
     Possible,
 }
 
-/// Nobody watches.
+/// Ignores the pieces.
 impl DeltaSink for () {
     fn delta(&self, _: Delta<'_>) {}
 }
 
-/// A piece of an answer that is on its way.
+/// A piece of a reply in progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Delta<'a> {
-    /// The model begins to write a call of the tool with this palette name.
+    /// The start of a call of the tool with this palette name.
     Call(&'a str),
-    /// More of its readable reasoning.
+    /// More readable reasoning.
     Reasoning(&'a str),
-    /// More of its text.
+    /// More text.
     Text(&'a str),
 }
 
@@ -102,54 +109,65 @@ pub struct ProviderInfo {
     pub provider: String,
     /// The model's id.
     pub model: String,
-    /// What its tokens cost; `None` when nobody said, which is not the same as free.
+    /// The prices of its tokens. `None` if they are unknown, which is not the same as free.
     pub prices: Option<Prices>,
-    /// How many tokens a conversation may have.
+    /// The maximum number of tokens of a conversation.
     pub context_window: u64,
-    /// The most tokens that one answer may have.
+    /// The maximum number of tokens of one reply.
     pub max_output: u64,
 }
 
 impl ProviderInfo {
-    /// A model whose prices are unknown; set the field where they are known.
+    /// Creates the facts of a model without prices. Set the field if they are known.
     #[must_use]
     pub fn new(provider: &str, model: &str, context_window: u64, max_output: u64) -> Self {
-        let (provider, model) = (provider.to_owned(), model.to_owned());
+        let provider = provider.to_owned();
+        let model = model.to_owned();
         Self { provider, model, prices: None, context_window, max_output }
     }
 }
 
-/// What the span of a request says of its provider, in the words of OpenTelemetry's GenAI conventions.
+/// The provider's attributes on the span of a request, as in OpenTelemetry's GenAI conventions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ProviderTelemetry {
-    /// `gen_ai.provider.name`: the convention's name of the provider where it has one.
+    /// `gen_ai.provider.name`: the convention's name of the provider, if it has one.
     pub name: String,
-    /// Host and port of the server; `None` for what answers in this process.
-    pub server: Option<(String, u16)>,
-    /// Whether answers are asked for in pieces.
+    /// The address of the server. `None` for a provider in this process.
+    pub server: Option<ServerAddress>,
+    /// `true` if replies are streamed.
     pub is_streamed: bool,
 }
 
+/// The address of a provider's server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "an address is a host and a port")]
+pub struct ServerAddress {
+    /// The host: a name or an IP address.
+    pub host: String,
+    /// The port.
+    pub port: u16,
+}
+
 impl ProviderTelemetry {
-    /// A provider in this process, which answers whole; set the fields where it is otherwise.
+    /// Creates the attributes of a provider in this process without streaming. Set the fields for another one.
     #[must_use]
     pub fn new(name: &str) -> Self {
         Self { name: name.to_owned(), server: None, is_streamed: false }
     }
 }
 
-/// Why a request got no answer.
+/// The reason why a request got no reply.
 ///
-/// The message is for people and must hold no key; the cause is only in [`source`](StdError::source).
+/// The message is for people and must hold no key. The cause is only in [`source`](StdError::source).
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct ProviderError {
-    /// What sort of failure it was.
+    /// The kind of failure.
     pub class: ProviderErrorClass,
-    /// A lowercase fragment that says what happened and what to do.
+    /// A lowercase fragment that says what happened and how to mend it.
     pub message: String,
-    /// What the provider says the failed request used; `None` when it did not say.
+    /// The usage of the failed request, if the provider reported it.
     pub usage: Option<Usage>,
     answer_began: bool,
     lacks_model: bool,
@@ -157,7 +175,7 @@ pub struct ProviderError {
 }
 
 impl ProviderError {
-    /// A failure without a deeper cause.
+    /// Creates a failure without a cause.
     #[must_use]
     pub fn new(class: ProviderErrorClass, message: &str) -> Self {
         Self {
@@ -170,28 +188,28 @@ impl ProviderError {
         }
     }
 
-    /// The same failure with what caused it.
+    /// Sets the cause of the failure.
     #[must_use]
     pub fn with_source(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         self.source = Some(source.into());
         self
     }
 
-    /// The same failure of a request whose answer had begun, so that it may be charged whatever the class.
+    /// Marks the failure as one after the start of the reply. Such a request may be charged in any class.
     #[must_use]
     pub const fn after_the_answer_began(mut self) -> Self {
         self.answer_began = true;
         self
     }
 
-    /// The same failure, because the provider does not have the model.
+    /// Marks the failure as one for lack of the model.
     #[must_use]
     pub const fn for_want_of_the_model(mut self) -> Self {
         self.lacks_model = true;
         self
     }
 
-    /// Whether the model was refused for existence or capacity, so that another one may answer (SPEC 11.1).
+    /// Returns `true` if the model is missing or out of capacity, so that the fallback may reply (SPEC 11.1).
     #[must_use]
     pub const fn is_for_the_fallback(&self) -> bool {
         let at_capacity =
@@ -199,13 +217,13 @@ impl ProviderError {
         !self.answer_began && (self.lacks_model || at_capacity)
     }
 
-    /// Whether the provider may have done, and charged for, work that it did not tell of.
+    /// Returns `true` if the provider may have charged for work that it did not report.
     #[must_use]
     pub const fn may_have_cost(&self) -> bool {
         self.usage.is_none() && (self.answer_began || self.class.may_have_cost())
     }
 
-    /// The same failure with what the request used all the same.
+    /// Sets the usage of the failed request.
     #[must_use]
     pub const fn with_usage(mut self, usage: Usage) -> Self {
         self.usage = Some(usage);
@@ -225,36 +243,36 @@ impl StdError for ProviderError {
     }
 }
 
-/// The sorts of failure of a request (SPEC 11.4).
+/// The kinds of failure of a request (SPEC 11.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProviderErrorClass {
-    /// The key is missing, wrong or not allowed to do this.
+    /// The key is missing, wrong or not permitted.
     Auth,
-    /// Model or filter refused for the content.
+    /// The model or a filter refused because of the content.
     ContentRefused,
     /// The conversation does not fit the model's context window.
     ContextTooLong,
-    /// The provider understood the request and will not serve it.
+    /// The provider refused a request that it understood.
     InvalidRequest,
     /// The connection failed.
     Network,
-    /// The provider has too much to do.
+    /// The provider is over capacity.
     Overloaded,
-    /// Too many requests.
+    /// The client sent too many requests.
     RateLimited,
     /// The provider failed.
     Server,
-    /// A limit on spending at the provider is used up, which no retry mends.
+    /// A spend limit at the provider is used up. A retry does not help.
     SpendLimit,
-    /// A planned step failed, for a provider that follows steps instead of a model (SPEC 10.13).
+    /// A planned step failed, in a provider that follows steps instead of a model (SPEC 10.13).
     StepFailed,
-    /// No answer in time.
+    /// No reply came in time.
     Timeout,
 }
 
 impl ProviderErrorClass {
-    /// All of them, sorted by name.
+    /// All classes, sorted by name.
     pub const ALL: [Self; 11] = [
         Self::Auth,
         Self::ContentRefused,
@@ -269,7 +287,7 @@ impl ProviderErrorClass {
         Self::Timeout,
     ];
 
-    /// The snake case name, as SPEC 11.4 and the transcript write it.
+    /// Returns the snake case name of SPEC 11.4 and of the transcript.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -287,7 +305,7 @@ impl ProviderErrorClass {
         }
     }
 
-    /// Whether the provider may have done, and charged for, work that it did not tell of.
+    /// Returns `true` if the provider may have charged for work that it did not report.
     #[must_use]
     pub const fn may_have_cost(self) -> bool {
         match self {

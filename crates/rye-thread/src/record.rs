@@ -1,4 +1,4 @@
-//! `thread.json`: how one thread stands, signed.
+//! `thread.json`: the signed state of one thread.
 
 mod disk;
 
@@ -13,27 +13,27 @@ use crate::{
     Failure, Limits, Moment, Nanos, ThreadId, ThreadState, Usage, count_json_values, read_plain,
 };
 
-/// What `thread.json` holds of one thread.
+/// The content of `thread.json`.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ThreadRecord {
     /// The thread.
     pub thread: ThreadId,
-    /// The root of its tree, whose lock owns it: itself, unless another thread started it or was continued by it.
+    /// The root of its tree, whose lock owns it. It is the thread itself without a parent and a predecessor.
     pub root: ThreadId,
-    /// The thread that started it.
+    /// The parent.
     pub parent: Option<ThreadId>,
-    /// The thread whose conversation it goes on with (SPEC 10.10).
+    /// The predecessor, whose conversation it continues (SPEC 10.10).
     pub continues: Option<ThreadId>,
-    /// The thread that goes on with its conversation, in state `continued`.
+    /// The successor, in state `continued`.
     pub continued_by: Option<ThreadId>,
-    /// The id of the directive that it follows.
+    /// The id of its directive.
     pub directive: String,
-    /// Where it is in its life.
+    /// Its state.
     pub state: ThreadState,
-    /// When it got its folder.
+    /// The creation time of its folder.
     pub created: Moment,
-    /// When this record was written.
+    /// The time of this record.
     pub updated: Moment,
     /// The name of the provider's configuration, once it is known.
     pub provider: Option<String>,
@@ -41,39 +41,40 @@ pub struct ThreadRecord {
     pub model: Option<String>,
     /// The limits.
     pub limits: Limits,
-    /// Requests that were answered.
+    /// The number of answered requests.
     pub turns: u64,
-    /// Tokens of all answers.
+    /// The token usage of all replies.
     pub usage: Usage,
-    /// What it cost.
+    /// Its cost.
     pub cost: Nanos,
-    /// What was returned.
+    /// The returned outputs.
     pub outputs: Option<Map<String, Value>>,
-    /// Why it failed.
+    /// The failure.
     pub failure: Option<Failure>,
-    /// What the record claims of the transcript, so that records missing at its end are seen.
+    /// The claim about the transcript, so that missing records at its end are detected.
     pub transcript: Option<TranscriptClaim>,
-    /// What the caller wants on record beside, such as inputs or that unsigned items were allowed; the first record of
-    /// the transcript repeats it.
+    /// Further facts of the caller, such as inputs or the permission of unsigned items. The first record of the
+    /// transcript repeats them.
     pub facts: Map<String, Value>,
-    /// Members that a newer version wrote, kept for it.
+    /// Members of a newer version, kept unchanged.
     rest: Map<String, Value>,
 }
 
-/// The part of a transcript that a signed `thread.json` claims to exist: records that were on disk before it was written.
+/// The records of a transcript that a signed `thread.json` claims. They were on disk before it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TranscriptClaim {
-    /// How many records there are at least.
+    /// The minimum number of records.
     pub records: u64,
-    /// The hash of those records.
+    /// The hash of the last of those records.
     pub head: String,
-    /// Whether more records may follow: a process drives the thread, or stopped without noting where the transcript ends.
+    /// `true` if more records may follow: a process drives the thread, or stopped without recording the end of the
+    /// transcript.
     pub is_open: bool,
 }
 
 impl TranscriptClaim {
-    /// Claims these records.
+    /// Creates a claim of these records.
     #[must_use]
     pub const fn new(records: u64, head: String, is_open: bool) -> Self {
         Self { records, head, is_open }
@@ -81,10 +82,10 @@ impl TranscriptClaim {
 }
 
 impl ThreadRecord {
-    /// The longest `thread.json` that is read, in bytes: far more than inputs and outputs make of one.
+    /// The maximum length of a `thread.json` in bytes. Inputs and outputs make far shorter ones.
     pub const MAX_BYTES: u64 = 32 * 1024 * 1024;
 
-    /// A thread that has just been made.
+    /// Creates the record of a new thread.
     #[must_use]
     pub fn new(thread: &ThreadId, directive: &str, limits: &Limits, created: Moment) -> Self {
         Self {
@@ -111,20 +112,22 @@ impl ThreadRecord {
         }
     }
 
-    /// Writes `thread.json` into the folder, signed at the time of `updated`; a reader sees the old or the new one, also after
-    /// a loss of power, and the new one once this has returned.
+    /// Writes `thread.json` into the folder, signed at the time of `updated`.
+    ///
+    /// The write is atomic: a reader sees the old or the new record, also after a power loss. After this returns, it
+    /// sees the new one.
     ///
     /// # Errors
     ///
-    /// When the disk refuses.
+    /// [`RecordError::Write`] if the file cannot be written.
     pub fn write(&self, folder: &Path, key: &SigningKey) -> Result<(), RecordError> {
-        let mut staged = self.staged(folder, key, 0)?;
+        let mut staged = self.stage(folder, key, 0)?;
         staged.place()?;
         staged.keep()
     }
 
-    /// Writes the record beside the one that is there, under a name that has no other `number`.
-    pub(crate) fn staged(
+    /// Writes the record to a temporary file beside the current one. `number` makes the name unique.
+    pub(crate) fn stage(
         &self,
         folder: &Path,
         key: &SigningKey,
@@ -137,9 +140,9 @@ impl ThreadRecord {
         Staged::write(folder, number, &text)
     }
 
-    /// Removes what programs left that were killed while they wrote the record; for the owner of the thread.
+    /// Removes temporary files of killed programs. Only the owner of the thread may call this.
     ///
-    /// What cannot be removed is in nobody's way.
+    /// Files that cannot be removed do no harm.
     pub fn remove_unfinished(folder: &Path) {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             let name = entry.file_name();
@@ -150,12 +153,12 @@ impl ThreadRecord {
         }
     }
 
-    /// Reads the bytes of the `thread.json` of the folder, which nobody vouches for yet.
+    /// Reads the bytes of the folder's `thread.json`, without verification.
     ///
     /// # Errors
     ///
-    /// When it is no plain file, is longer than [`ThreadRecord::MAX_BYTES`], or holds more than two million values, because a value
-    /// takes many times the memory of its text.
+    /// An error if it is not a plain file, is longer than [`ThreadRecord::MAX_BYTES`], or holds more than two million
+    /// values. A parsed value takes many times the memory of its text.
     pub fn read_bytes(folder: &Path) -> io::Result<Vec<u8>> {
         let bytes = read_plain(&folder.join(FILE), Self::MAX_BYTES)?;
         if count_json_values(&bytes) <= MOST_VALUES {
@@ -164,16 +167,22 @@ impl ThreadRecord {
         Err(io::Error::other(format!("it holds more than {MOST_VALUES} values")))
     }
 
+    /// Reads the `thread.json` of a folder for the index, by which nothing is decided; `None` if it cannot be read.
+    pub(crate) fn read_unverified(folder: &Path) -> Option<Self> {
+        let value: Value = serde_json::from_slice(&Self::read_bytes(folder).ok()?).ok()?;
+        disk::parse(value).ok()
+    }
+
     /// Reads and verifies the `thread.json` of the folder.
     ///
     /// # Errors
     ///
-    /// When it cannot be read, is not signed by one of the keys as it stands, or is of another version.
+    /// [`RecordError`] if it cannot be read, has no valid signature of one of the keys, or has another version.
     pub fn read(folder: &Path, keys: &[PublicKey]) -> Result<Self, RecordError> {
         Self::read_signed(folder, keys).map(|(record, _)| record)
     }
 
-    /// The same, with the id of the key that signed it.
+    /// Reads and verifies the `thread.json` of the folder, and returns the id of its key as well.
     ///
     /// # Errors
     ///
@@ -195,16 +204,16 @@ impl ThreadRecord {
     }
 }
 
-/// Why a `thread.json` was not written or read.
+/// The reason why a `thread.json` was not written or read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecordError {
-    /// It is signed, and not what this version reads.
+    /// It is signed, but has another form than this version reads.
     #[error("`{}` is not a thread record of version 1: {problem}", .path.display())]
     Malformed {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
     },
     /// The file cannot be read.
@@ -212,15 +221,15 @@ pub enum RecordError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The signature does not hold.
+    /// The signature is not valid.
     #[error("`{}` is not as a run wrote it; do not rely on it", .path.display())]
     Unverified {
         /// The file.
         path: PathBuf,
-        /// What is wrong with the signature.
+        /// The problem of the signature.
         source: Box<JsonError>,
     },
     /// The file cannot be written.
@@ -228,19 +237,19 @@ pub enum RecordError {
     Write {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
 }
 
 const FILE: &str = "thread.json";
 
-/// The most values that a `thread.json` holds.
+/// The maximum number of values in a `thread.json`.
 const MOST_VALUES: usize = 2_000_000;
 
 const UNFINISHED: &str = ".tmp";
 
-/// A record that is on disk beside the one that counts, and is removed where it does not take its place.
+/// A record in a temporary file, which is removed unless it replaces the current record.
 #[derive(Debug)]
 pub(crate) struct Staged {
     temporary: PathBuf,
@@ -252,7 +261,7 @@ impl Staged {
     fn write(folder: &Path, number: u64, text: &[u8]) -> Result<Self, RecordError> {
         let path = folder.join(FILE);
         let temporary = folder.join(format!("{FILE}.{number}{UNFINISHED}"));
-        let written = created(&temporary).and_then(|mut file| {
+        let written = create_file(&temporary).and_then(|mut file| {
             file.write_all(text)?;
             file.sync_all()
         });
@@ -263,20 +272,20 @@ impl Staged {
         }
     }
 
-    /// Takes the place of the record that is there: a loss of power leaves the one or the other.
+    /// Replaces the current record. A power loss leaves either of the two.
     pub(crate) fn place(&mut self) -> Result<(), RecordError> {
-        fs::rename(&self.temporary, &self.path).map_err(|source| self.failed(source))?;
+        fs::rename(&self.temporary, &self.path).map_err(|source| self.write_error(source))?;
         self.is_placed = true;
         Ok(())
     }
 
-    /// Sees to it that nothing else is found from now on.
+    /// Makes the replacement durable, so that a power loss no longer undoes it.
     pub(crate) fn keep(&self) -> Result<(), RecordError> {
         let kept = self.path.parent().map_or(Ok(()), sync_folder);
-        kept.map_err(|source| self.failed(source))
+        kept.map_err(|source| self.write_error(source))
     }
 
-    fn failed(&self, source: io::Error) -> RecordError {
+    fn write_error(&self, source: io::Error) -> RecordError {
         RecordError::Write { path: self.path.clone(), source }
     }
 }
@@ -289,17 +298,17 @@ impl Drop for Staged {
     }
 }
 
-/// What is found when the machine loses its power after a record was written.
+/// The durability of a written record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kept {
-    /// It, or the one before it.
+    /// A power loss leaves it or the record before it.
     Either,
-    /// It, and nothing else.
+    /// A power loss leaves it.
     This,
 }
 
-/// A new file. What a killed program left, or a link that somebody laid there and that would be followed, makes room for it.
-fn created(path: &Path) -> io::Result<File> {
+/// Creates a file. It replaces a file of a killed program, and a link, which opening would follow.
+fn create_file(path: &Path) -> io::Result<File> {
     match File::create_new(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             fs::remove_file(path)?;
@@ -309,7 +318,7 @@ fn created(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Puts the names in a folder on disk, where the system lets a folder be opened for that.
+/// Syncs the names in a folder to disk, if the system can open a folder for that.
 pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }

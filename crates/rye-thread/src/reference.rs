@@ -1,4 +1,4 @@
-//! A thread as a person names it: by its id, or by a part that only one thread has.
+//! References to threads: an id, or a part of an id that only one thread has.
 
 use std::fmt;
 use std::str::FromStr;
@@ -19,11 +19,12 @@ use crate::ThreadId;
 pub struct ThreadReference(String);
 
 impl ThreadReference {
-    /// Returns the one thread among `known` that the text refers to. A whole id refers to itself, known or not.
+    /// Returns the one thread among `known` that the text refers to. A whole id refers to its thread even if it is not
+    /// known.
     ///
     /// # Errors
     ///
-    /// When no known thread has the part, or more than one has it.
+    /// [`ThreadReferenceError`] if no known thread has the part, or more than one has it.
     pub fn resolve<'a>(
         &self,
         known: impl IntoIterator<Item = &'a ThreadId>,
@@ -51,10 +52,10 @@ impl ThreadReference {
     }
 }
 
-/// The number of characters at an id's end that refer to it.
+/// The number of characters at the end of an id that refer to it.
 const SUFFIX_LENGTH: usize = 8;
 
-/// The most threads that an error lists.
+/// The maximum number of threads in an error.
 const LISTED: usize = 5;
 
 impl fmt::Display for ThreadReference {
@@ -81,7 +82,7 @@ impl FromStr for ThreadReference {
     }
 }
 
-/// Why a text refers to no thread.
+/// The reason why a text refers to no thread.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ThreadReferenceError {
@@ -94,13 +95,13 @@ pub enum ThreadReferenceError {
         text: String,
     },
     /// No thread has this prefix or end.
-    #[error("no thread here has an id that {} `{text}`; `rye threads list` shows all", compared(.text))]
+    #[error("no thread here has an id that {} `{text}`; `rye threads list` shows all", comparison(.text))]
     Unknown {
         /// The text.
         text: String,
     },
     /// Several threads have this prefix or end.
-    #[error("`{text}` may mean {}; add characters until only one thread has them", listed(.threads))]
+    #[error("`{text}` may mean {}; add characters until only one thread has them", list_threads(.threads))]
     Ambiguous {
         /// The text.
         text: String,
@@ -109,12 +110,12 @@ pub enum ThreadReferenceError {
     },
 }
 
-/// The ways in which ids are compared with a part of this length.
-fn compared(part: &str) -> &'static str {
+/// Returns the words for the comparison of ids with a part of this length.
+fn comparison(part: &str) -> &'static str {
     if part.len() == SUFFIX_LENGTH { "begins or ends with" } else { "begins with" }
 }
 
-fn listed(threads: &[ThreadId]) -> String {
+fn list_threads(threads: &[ThreadId]) -> String {
     let named: Vec<String> = threads.iter().take(LISTED).map(|it| format!("`{it}`")).collect();
     let more = threads.len().saturating_sub(LISTED);
     let last = if more == 0 { String::new() } else { format!(" or {more} more") };

@@ -1,75 +1,60 @@
 //! The list of all threads, in one database.
 
+mod folder;
+mod summary;
+
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rusqlite::{OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use crate::database::{self, Database, DatabaseError, Durability, reason};
-use crate::{Moment, Nanos, ThreadId, ThreadRecord, ThreadState};
+use self::folder::Indexed;
+pub use self::summary::ThreadSummary;
 
-/// `registry.db`: an index over the thread records, which stay the truth.
+use crate::database::{self, Database, DatabaseError, reason};
+use crate::{Moment, Nanos, ThreadId, ThreadRecord};
+
+/// `registry.db`: an index over the transcripts, from which it can be written anew at any time.
 pub struct Registry(Arc<Mutex<Database>>);
 
 impl Registry {
-    /// Opens the database, creating it where there is none; its folder must exist.
+    /// Opens the database; its folder must exist. The file is made where it is missing, and emptied where it is damaged or of another
+    /// version.
     ///
     /// # Errors
     ///
-    /// When the file cannot be opened or is of another version.
+    /// When the file cannot be opened.
     pub fn open(path: &Path) -> Result<Self, RegistryError> {
         Ok(Self::new(&Arc::new(Mutex::new(Database::open(path)?))))
     }
 
-    /// A registry over a connection that has other uses too.
+    /// Creates a registry over a shared connection.
     pub(crate) fn new(database: &Arc<Mutex<Database>>) -> Self {
         Self(Arc::clone(database))
     }
 
-    /// Enters a thread, or what became of it.
+    /// Adds a thread, or updates its row.
     ///
     /// # Errors
     ///
-    /// When the database refuses.
+    /// [`RegistryError`] if the write fails.
     pub fn enter(&self, record: &ThreadRecord) -> Result<(), RegistryError> {
-        let cost = i64::try_from(record.cost.get()).unwrap_or(i64::MAX);
-        // Before a thread spends anything, money is set aside in the same file, which is waited for with all before it. Who
-        // resumes a thread whose end is undone here finds it in the transcript, as after a program that was killed before it
-        // came here. One that waits for somebody is found by its line alone.
-        let durability = match record.state {
-            ThreadState::Suspended => Durability::Now,
-            _ => Durability::Later,
-        };
-        self.database().write(durability, |connection| {
-            database::execute(
-                connection,
-                "INSERT INTO thread VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-                 ON CONFLICT (id) DO UPDATE SET state = ?4, updated_millis = ?6, cost_nanos = ?7",
-                params![
-                    record.thread.as_str(),
-                    record.parent.as_ref().map(ThreadId::as_str),
-                    record.directive,
-                    record.state.as_str(),
-                    record.created.as_unix_millis(),
-                    record.updated.as_unix_millis(),
-                    cost,
-                ],
-            )?;
-            Ok(())
-        })
+        let row = ThreadSummary::of(record);
+        self.database().write(|connection| insert(connection, &row, ON_CONFLICT_UPDATE))
     }
 
-    /// Every thread, the newest first.
+    /// Returns all threads, newest first.
     ///
     /// # Errors
     ///
-    /// When the database refuses or holds what no version of this crate wrote.
+    /// [`RegistryError`] if the database cannot be read, or holds a row that no version of this crate wrote.
     pub fn list(&self) -> Result<Vec<ThreadSummary>, RegistryError> {
         let database = self.database();
-        // Sorted here and not by the database, so that a file in which a row comes again and again ends at the second one.
+        // Sorted here and not by the database, so that reading a file with an endlessly repeated row stops at its
+        // second copy.
         let mut statement =
             database.read().prepare(&format!("SELECT {COLUMNS}, rowid FROM thread"))?;
         let rows = statement
@@ -78,7 +63,7 @@ impl Registry {
         for row in rows {
             let (number, row) = row?;
             let summary = row.into_summary()?;
-            let problem = format!("the row of `{}` is there twice", summary.thread);
+            let problem = format!("the row of `{}` occurs twice", summary.thread);
             if listed.insert(number, summary).is_some() {
                 return Err(RegistryError::Malformed { problem });
             }
@@ -88,7 +73,7 @@ impl Registry {
         Ok(summaries)
     }
 
-    /// One thread, if it is known.
+    /// Returns one thread, if it is listed.
     ///
     /// # Errors
     ///
@@ -106,9 +91,96 @@ impl Registry {
         row.map(RowDisk::into_summary).transpose()
     }
 
+    /// Adds a row for each thread below `threads` that has none, as of a copied folder, or all of a new list. Names are compared, not
+    /// times.
+    pub(crate) fn complete(&self, threads: &Path) -> Result<(), RegistryError> {
+        let Ok(listed) = self.names() else { return self.rebuild(threads).map(drop) };
+        let missing: Vec<ThreadId> =
+            folder::names(threads).filter(|thread| !listed.contains(thread.as_str())).collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        self.database().write(|connection| {
+            for thread in &missing {
+                if let Indexed::Thread(row) = Indexed::read(threads, thread) {
+                    insert(connection, &row, ON_CONFLICT_KEEP)?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Writes the list anew from the first and the last records of all threads below `threads`, in one transaction.
+    pub(crate) fn rebuild(&self, threads: &Path) -> Result<Reindexed, RegistryError> {
+        if self.list().is_err() {
+            self.database().empty()?;
+        }
+        let mut reindexed = Reindexed::default();
+        self.database().write(|connection| {
+            database::execute(connection, "DELETE FROM thread", [])?;
+            for thread in folder::names(threads) {
+                match Indexed::read(threads, &thread) {
+                    Indexed::Thread(row) => {
+                        insert(connection, &row, ON_CONFLICT_KEEP)?;
+                        reindexed.threads += 1;
+                    }
+                    Indexed::Unreadable => reindexed.unreadable.push(thread),
+                    Indexed::Nothing => {}
+                }
+            }
+            Ok::<_, RegistryError>(())
+        })?;
+        reindexed.unreadable.sort();
+        Ok(reindexed)
+    }
+
+    /// The ids of all rows.
+    fn names(&self) -> Result<BTreeSet<String>, RegistryError> {
+        let database = self.database();
+        let mut statement = database.read().prepare("SELECT id FROM thread")?;
+        let names = statement.query_map([], |row| row.get(0))?;
+        Ok(names.collect::<Result<_, _>>()?)
+    }
+
     fn database(&self) -> MutexGuard<'_, Database> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// A list that was written anew.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Reindexed {
+    /// The number of threads on the list.
+    pub threads: u64,
+    /// The threads that are left out because their first or last record cannot be read.
+    pub unreadable: Vec<ThreadId>,
+}
+
+const ON_CONFLICT_UPDATE: &str = "INSERT INTO thread VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+    ON CONFLICT (id) DO UPDATE SET state = ?4, updated_millis = ?6, cost_nanos = ?7";
+
+/// What a process has entered meanwhile is newer.
+const ON_CONFLICT_KEEP: &str =
+    "INSERT INTO thread VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (id) DO NOTHING";
+
+fn insert(
+    connection: &Connection,
+    row: &ThreadSummary,
+    statement: &str,
+) -> Result<(), RegistryError> {
+    let cost = i64::try_from(row.cost.get()).unwrap_or(i64::MAX);
+    let values = params![
+        row.thread.as_str(),
+        row.parent.as_ref().map(ThreadId::as_str),
+        row.directive,
+        row.state.as_str(),
+        row.created.as_unix_millis(),
+        row.updated.as_unix_millis(),
+        cost,
+    ];
+    database::execute(connection, statement, values)?;
+    Ok(())
 }
 
 impl fmt::Debug for Registry {
@@ -117,50 +189,16 @@ impl fmt::Debug for Registry {
     }
 }
 
-/// One line of the list of threads.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ThreadSummary {
-    /// The thread.
-    pub thread: ThreadId,
-    /// The thread that started it.
-    pub parent: Option<ThreadId>,
-    /// The id of the directive that it follows.
-    pub directive: String,
-    /// Where it is in its life.
-    pub state: ThreadState,
-    /// When it got its folder.
-    pub created: Moment,
-    /// When it last changed.
-    pub updated: Moment,
-    /// What it cost.
-    pub cost: Nanos,
-}
-
-impl ThreadSummary {
-    /// The line of a thread that no registry lists, by its record.
-    #[must_use]
-    pub fn of(record: &ThreadRecord) -> Self {
-        Self {
-            thread: record.thread.clone(),
-            parent: record.parent.clone(),
-            directive: record.directive.clone(),
-            state: record.state,
-            created: record.created,
-            updated: record.updated,
-            cost: record.cost,
-        }
-    }
-}
-
-/// Why the registry could not be used.
+/// The reason why the registry cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RegistryError {
     /// A row is not one that this crate writes.
-    #[error("registry holds a thread that cannot be read: {problem}; restore `registry.db`")]
+    #[error(
+        "registry holds a thread that cannot be read: {problem}; `rye threads reindex` writes the list anew"
+    )]
     Malformed {
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
     },
     /// The database failed.
@@ -168,7 +206,7 @@ pub enum RegistryError {
         "cannot use the registry of threads; check the disk and the permissions of `registry.db`"
     )]
     Store {
-        /// What the database met.
+        /// The error of the database.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
 }

@@ -26,12 +26,19 @@ pub struct Retry {
 }
 
 impl Retry {
-    /// Announces attempt `attempt` of at most `attempts`, after a failure that costs nothing and without a wait.
+    /// Creates the announcement of attempt `attempt` of at most `attempts`, without a wait, after a failure without
+    /// cost.
     #[must_use]
     pub fn new(attempt: u32, attempts: u32, class: ProviderErrorClass, message: &str) -> Self {
-        let (message, charge) = (message.to_owned(), Charge::Nothing);
-        let (hint, wait) = (None, Duration::ZERO);
-        Self { attempt, attempts, class, message, hint, wait, charge }
+        Self {
+            attempt,
+            attempts,
+            class,
+            message: message.to_owned(),
+            hint: None,
+            wait: Duration::ZERO,
+            charge: Charge::Nothing,
+        }
     }
 }
 
@@ -59,7 +66,7 @@ const fn words(class: ProviderErrorClass) -> &'static str {
     }
 }
 
-/// A wait as a person reads it: milliseconds, tenths of a second or whole seconds.
+/// Formats a wait for people: milliseconds, tenths of a second or whole seconds.
 fn length(wait: Duration) -> String {
     let millis = wait.as_millis();
     match millis {

@@ -1,13 +1,13 @@
-//! The loop as a value: it decides, and does nothing.
+//! The loop as a value: it decides, and performs nothing.
 
-mod approving;
+mod approval;
 mod decide;
 mod disk;
 mod end;
 mod facts;
-mod hooked;
+mod hooks;
 mod phase;
-mod stopping;
+mod stop;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,7 +40,7 @@ use crate::{
 /// | `calling` | results | `ready` |
 /// | `calling` | `ask_approval` of one of the calls | `waiting` |
 /// | `waiting` | `step` | `waiting`, yields [`Step::AskApproval`] |
-/// | `waiting` | `decided` | `calling`, which knows the decision |
+/// | `waiting` | `approval_decided` | `calling`, which knows the decision |
 /// | any but `done` | `fail` | `done`: failed |
 /// | any but `done` | `cancel` | `done`: cancelled |
 /// | `done` | `step` | `done`, yields [`Step::Done`] |
@@ -70,17 +70,17 @@ pub struct Run {
     is_reminded: bool,
     refusals: Vec<Refusal>,
     text: String,
-    /// Requests that were made again after a failure.
+    /// The number of requests that were repeated after a failure.
     retries: u64,
-    /// The calls that were under way when the run failed.
+    /// The calls in progress when the run failed.
     failed_in: Option<Batch>,
 }
 
 impl Run {
-    /// A conversation that has not begun.
+    /// Creates a conversation that has not begun.
     ///
-    /// The tools are those of [`Palette::specs`](crate::Palette::specs) for the same contract, and
-    /// `max_output_tokens` is the model's.
+    /// The tools are those of [`Palette::specs`](crate::Palette::specs) for the same contract. `max_output_tokens` is
+    /// the model's.
     #[must_use]
     pub fn new(
         opening: Opening,
@@ -110,7 +110,7 @@ impl Run {
         }
     }
 
-    /// What to do now, `elapsed` after the thread began; every request passes the limits here.
+    /// Returns the next step, `elapsed` after the thread began. Every request is checked against the limits here.
     pub fn step(&mut self, elapsed: Duration) -> Step {
         self.elapsed = self.elapsed.max(elapsed);
         match &self.phase {
@@ -144,11 +144,11 @@ impl Run {
         })
     }
 
-    /// Takes the answer to the request of [`Step::CallModel`], and what it cost.
+    /// Takes the reply to the request of [`Step::CallModel`], and its cost.
     ///
     /// # Errors
     ///
-    /// When no answer is awaited.
+    /// [`OutOfTurn`] if the run does not wait for a reply.
     pub fn model_replied(
         &mut self,
         reply: impl Into<Arc<Reply>>,
@@ -159,7 +159,7 @@ impl Run {
         self.turns += 1;
         self.usage = self.usage.plus(&reply.usage);
         self.cost = self.cost.saturating_add(cost);
-        self.measured = decide::measured(&reply, self.messages.len()).or(self.measured);
+        self.measured = decide::measure(&reply, self.messages.len()).or(self.measured);
         if !reply.text.is_empty() {
             self.text.clone_from(&reply.text);
         }
@@ -169,7 +169,7 @@ impl Run {
         Ok(())
     }
 
-    /// Takes an answer that ends the run with this failure, whatever it says.
+    /// Takes a reply that ends the run with this failure, regardless of its content.
     pub(crate) fn model_overran(
         &mut self,
         reply: impl Into<Arc<Reply>>,
@@ -197,13 +197,13 @@ impl Run {
         }
     }
 
-    /// Takes the results of the `calls` of [`Step::CallTools`], in their order, and answers the `returns` itself.
+    /// Takes the results of the `calls` of [`Step::CallTools`], in order.
     ///
-    /// The answers to the `returns` are given back, for the record.
+    /// The run answers the `returns` itself and returns these answers, for the record.
     ///
     /// # Errors
     ///
-    /// When no results are awaited, or they are not those of the calls.
+    /// [`OutOfTurn`] if the run does not wait for results, or they do not match the calls.
     pub fn tools_returned(
         &mut self,
         returned: Vec<Returned>,
@@ -231,7 +231,8 @@ impl Run {
         Ok(answers.own)
     }
 
-    /// As [`Run::step`] where a request was sent before, whatever the limits say by now.
+    /// Marks the request as sent, without a check of the limits. A recorded request was sent within the limits of its
+    /// time.
     pub(crate) fn asked_before(&mut self, elapsed: Duration) -> Result<(), OutOfTurn> {
         let (Phase::Ready | Phase::Asked) = self.phase else {
             return Err(self.out_of_turn("a request"));
@@ -241,8 +242,8 @@ impl Run {
         Ok(())
     }
 
-    /// Counts time that the run took before it was restored.
-    pub(crate) fn spent(&mut self, elapsed: Duration) {
+    /// Counts the time before the run was restored.
+    pub(crate) fn restore_elapsed(&mut self, elapsed: Duration) {
         self.elapsed = self.elapsed.max(elapsed);
     }
 

@@ -1,7 +1,7 @@
 //! The transcripts of threads, and the right to append to them.
 //!
-//! A process that drives a thread owns the whole tree of that thread, so that two processes never both append to one of its
-//! transcripts. Within the process each thread has one [`Ownership`] at a time.
+//! A process that drives a thread owns the whole tree of that thread. So two processes never append to the same
+//! transcript. Within the process, each thread has one [`Ownership`] at a time.
 //!
 //! ```
 //! use rye_thread::ThreadId;
@@ -46,63 +46,65 @@ pub use self::trees::TreeOwnership;
 pub use self::view::StoreView;
 use crate::{ThreadId, TreeAccount};
 
-/// The transcripts of threads, the right to append to them, and the account of each tree. Another store can stand in for it.
+/// A store of transcripts, with the right to append to them and the account of each tree.
 ///
-/// Every method is atomic, also against other processes that use the same store. What a new one must hold is in
-/// `store::conformance`, behind the feature of that name.
+/// Every method is atomic, also against other processes that use the same store. The feature `conformance` offers
+/// checks for a new implementation in `store::conformance`.
 pub trait Store: Send + Sync {
-    /// Takes the right to append to the transcript of `thread`, which belongs to the tree of `root`.
+    /// Acquires the right to append to the transcript of `thread`, which belongs to the tree of `root`.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Held`] while another process owns the tree, or this process appends to the thread already.
+    /// [`StoreError::Held`] while another process owns the tree, or while this process already appends to the thread.
     fn acquire(&self, thread: &ThreadId, root: &ThreadId) -> Result<Ownership, StoreError>;
 
-    /// Gives the right back; of one that was given back before nothing is left to do.
+    /// Releases the right. A second release does nothing.
     fn release(&self, ownership: &Ownership);
 
-    /// The account of the tree of an owned thread: one value per tree, for as long as the process owns the tree.
+    /// Returns the account of the tree of an owned thread. It is the same value for as long as the process owns the
+    /// tree.
     ///
     /// # Errors
     ///
-    /// [`StoreError::NotOwned`] for an ownership that was given back.
+    /// [`StoreError::NotOwned`] for a released ownership.
     fn account(&self, ownership: &Ownership) -> Result<Arc<TreeAccount>, StoreError>;
 
-    /// Fails unless this process may still append.
+    /// Checks that this process may still append.
     ///
     /// # Errors
     ///
-    /// [`StoreError::NotOwned`] for an ownership that was given back, and [`StoreError::LockReplaced`] where the lock of the tree is
-    /// not the one that this process locked.
+    /// [`StoreError::NotOwned`] for a released ownership. [`StoreError::LockReplaced`] if the lock of the tree is not
+    /// the one that this process locked.
     fn check(&self, ownership: &Ownership) -> Result<(), StoreError>;
 
-    /// Appends whole lines to the thread's transcript; they are durable after [`Store::sync`]. Without lines it leaves a transcript,
-    /// which may be empty.
+    /// Appends whole lines to the thread's transcript. They are durable after [`Store::sync`].
+    ///
+    /// Without lines, it creates a missing transcript.
     ///
     /// # Errors
     ///
-    /// As [`Store::check`]; then nothing is written.
+    /// As [`Store::check`]. Then nothing is written.
     fn append(&self, ownership: &Ownership, lines: &[u8]) -> Result<(), StoreError>;
 
-    /// Makes everything appended so far outlive the machine.
+    /// Makes everything appended so far durable.
     ///
     /// # Errors
     ///
-    /// As [`Store::check`], which it does first.
+    /// As [`Store::check`], which runs first.
     fn sync(&self, ownership: &Ownership) -> Result<(), StoreError>;
 
-    /// Cuts the transcript to its first `length` bytes, as an opening does with half a record at its end.
+    /// Truncates the transcript to its first `length` bytes, for example to remove an incomplete record at its end.
     ///
     /// # Errors
     ///
     /// As [`Store::append`].
     fn cut(&self, ownership: &Ownership, length: u64) -> Result<(), StoreError>;
 
-    /// All bytes of the thread's transcript; none for a thread that has none.
+    /// Returns all bytes of the thread's transcript, or none without a transcript.
     ///
     /// # Errors
     ///
-    /// When the store fails.
+    /// [`StoreError`] if the store fails.
     fn journal(&self, thread: &ThreadId) -> Result<Vec<u8>, StoreError>;
 }
 
@@ -116,38 +118,38 @@ pub struct Ownership {
 }
 
 impl Ownership {
-    /// An ownership that a store gives out; no other one of the same process has its number.
+    /// Creates an ownership, for a store. Its number is unique within the process.
     pub const fn new(thread: ThreadId, root: ThreadId, number: u64) -> Self {
         Self { thread, root, number }
     }
 
-    /// The thread.
+    /// Returns the thread.
     #[must_use]
     pub const fn thread(&self) -> &ThreadId {
         &self.thread
     }
 
-    /// The root of the thread's tree.
+    /// Returns the root of the thread's tree.
     #[must_use]
     pub const fn root(&self) -> &ThreadId {
         &self.root
     }
 
-    /// The number that tells it from others of the same process.
+    /// Returns the number that identifies the ownership within the process.
     #[must_use]
     pub const fn number(&self) -> u64 {
         self.number
     }
 }
 
-/// Why a store did not do what it was asked.
+/// The reason why an operation of a store failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
     /// The database failed.
     #[error("cannot use the store of threads; check the disk and the permissions of `registry.db`")]
     Database {
-        /// What the database met.
+        /// The error of the database.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// A file of a thread, or its lock, failed.
@@ -155,10 +157,10 @@ pub enum StoreError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// Another process owns the tree, or this one appends to the thread already.
+    /// Another process owns the tree, or this process already appends to the thread.
     #[error("thread `{thread}` is driven by {owner}; wait for its end, or `rye cancel {thread}`")]
     Held {
         /// The thread.
@@ -166,7 +168,7 @@ pub enum StoreError {
         /// The owner of its tree.
         owner: Owner,
     },
-    /// A link stands in the place of a file of the store, which would lead it elsewhere.
+    /// A file of the store is a link, which would lead to another place.
     #[error("`{}` is a link, through which no thread is recorded; put a file of its own in its place", .path.display())]
     Linked {
         /// The link.
@@ -175,15 +177,15 @@ pub enum StoreError {
     /// The lock of the tree was removed or replaced while this process owned it.
     #[error(
         "`{}` is not the file that this process locked, so that another process may own the thread tree; the thread stops, and `rye \
-         resume` goes on with it", .path.display()
+         resume` continues it", .path.display()
     )]
     LockReplaced {
         /// The lock.
         path: PathBuf,
     },
-    /// The file system keeps no locks that processes on other machines see.
+    /// The file system has no locks that processes on other machines see.
     #[error(
-        "`{}` is on {kind}, where a file lock need not keep a process of another machine away; move the project to a local disk, or \
+        "`{}` is on {kind}, where a file lock may not exclude processes of other machines; move the project to a local disk, or \
          set `single_host: true` in `config/trust.yaml` of the user space if only this machine uses it", .path.display()
     )]
     NetworkFileSystem {
@@ -193,19 +195,17 @@ pub enum StoreError {
         kind: &'static str,
     },
     /// The platform has no file locks that this version uses.
-    #[error(
-        "this platform has no file locks that Rye can own threads by, so that it drives none here"
-    )]
+    #[error("this platform has no file locks that Rye can use, so it runs no threads here")]
     NoLocks,
-    /// The system has no lock left.
+    /// The system has no locks left.
     #[error("the system has no file lock left for `{}`; end other programs that lock files", .path.display())]
     LocksExhausted {
         /// The lock.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The process has no descriptor left.
+    /// The process has no file descriptors left.
     #[error(
         "this process has too many files open to own another thread tree (`{}`); raise the limit (`ulimit -n`) or drive fewer \
          trees at once", .path.display()
@@ -213,25 +213,25 @@ pub enum StoreError {
     FilesExhausted {
         /// The lock.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The ownership was given back, or is of another store.
-    #[error("thread `{thread}` is not owned here any more; resume it to go on")]
+    /// The ownership was released, or belongs to another store.
+    #[error("this process no longer owns thread `{thread}`; resume the thread")]
     NotOwned {
         /// The thread.
         thread: ThreadId,
     },
-    /// A process that keeps threads by an older format is alive.
+    /// A process that uses an older format is alive.
     #[error(
         "a process of an older version of Rye uses these threads (`{}` is locked); end it first, because it does not see the locks of \
          this version", .path.display()
     )]
     OldFormat {
-        /// The file that the process has locked.
+        /// The file that the process locked.
         path: PathBuf,
     },
-    /// Tools of a process that was killed have not ended.
+    /// Tools of a killed process still run.
     #[error(
         "programs that tools of thread tree `{root}` started still run; wait for their end, or end the process that holds `{}`",
         .path.display()

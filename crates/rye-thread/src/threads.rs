@@ -1,4 +1,4 @@
-//! Threads for programs that have a text and tools of their own, and no directive.
+//! Threads for programs with their own text and tools, without a directive.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -16,8 +16,8 @@ use crate::{
 
 /// A folder of threads, and the key that signs them.
 ///
-/// It puts together what [`drive`] needs for a thread that nobody watches, stops or is asked about. Whoever wants one of
-/// these makes the [`DriveContext`] instead.
+/// It supplies the context of [`drive`] for a thread without an observer, a cancel flag and an approver. For any of
+/// these, make the [`DriveContext`] directly.
 pub struct Threads {
     folder: PathBuf,
     store: Arc<LocalStore>,
@@ -25,39 +25,39 @@ pub struct Threads {
     key: Arc<SigningKey>,
 }
 
-/// Who answers a thread, what it may do, and what time it is.
+/// The provider, tools, authority and clock of a thread.
 #[expect(clippy::exhaustive_structs, reason = "a thread that lacks one of these must not compile")]
 #[expect(missing_debug_implementations, reason = "most of it is traits that others implement")]
 #[derive(Clone, Copy)]
 pub struct Setting<'a> {
-    /// Who answers.
+    /// The model that replies.
     pub provider: &'a dyn Provider,
-    /// The tools whose specifications the run was made with.
+    /// The tools with whose specifications the run was made.
     pub palette: &'a Palette,
-    /// Who allows the calls; what it does not allow is refused.
+    /// The authority. It refuses every call that it does not allow.
     pub authority: &'a Authority,
-    /// What time it is.
+    /// The source of time.
     pub clock: &'a dyn Clock,
 }
 
 impl Threads {
-    /// Opens the folder, which is made where it is missing.
+    /// Opens the folder, and creates it if it is missing.
     ///
     /// # Errors
     ///
-    /// When the folder or its `registry.db` cannot be used.
+    /// [`JournalError`] if the folder or its `registry.db` cannot be used.
     pub fn open(folder: &Path, key: SigningKey) -> Result<Self, JournalError> {
         let store = Arc::new(LocalStore::open(folder)?);
         let registry = Arc::new(store.registry());
         Ok(Self { folder: folder.to_owned(), store, registry, key: Arc::new(key) })
     }
 
-    /// Runs a conversation that has not begun to its end, in a new thread with this id; `name` stands in its record where
-    /// other threads have their directive.
+    /// Runs a new conversation to its end, in a new thread with this id. `name` replaces the directive in its record.
     ///
     /// # Errors
     ///
-    /// When the thread's folder is there already or cannot be written; what happens after that is in the [`Outcome`].
+    /// [`JournalError`] if the thread's folder exists already or cannot be written. Later failures are in the
+    /// [`Outcome`].
     pub async fn drive(
         &self,
         thread: &ThreadId,
@@ -70,7 +70,8 @@ impl Threads {
         }
         let Setting { provider, palette, authority, clock } = setting;
         let record = ThreadRecord::new(thread, name, run.limits(), clock.now());
-        let (registry, store) = (Arc::clone(&self.registry), Arc::clone(&self.store) as _);
+        let registry = Arc::clone(&self.registry);
+        let store = Arc::clone(&self.store) as _;
         let key = Arc::clone(&self.key);
         let mut journal = Journal::create_unlisted(&self.folder, record, key, registry, store)?;
         let context = DriveContext {
@@ -88,14 +89,14 @@ impl Threads {
         Ok(drive(run, context).await)
     }
 
-    /// The folder of the thread, with its transcript and its record.
+    /// Returns the folder of the thread, with its transcript and its record.
     #[must_use]
     pub fn folder(&self, thread: &ThreadId) -> PathBuf {
         self.folder.join(thread.as_str())
     }
 }
 
-/// Without the key.
+/// Omits the key.
 impl fmt::Debug for Threads {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Threads").field("folder", &self.folder).finish_non_exhaustive()

@@ -1,4 +1,4 @@
-//! What a tool is to a thread: a description for the model, and one call that needs a permit.
+//! The interface of a tool: a description for the model, and a call that needs a permit.
 
 pub(crate) mod disk;
 
@@ -10,29 +10,30 @@ use serde_json::Value;
 
 use crate::AddedItem;
 
-/// What a provider shows to the model of one tool.
+/// The description of one tool for the model.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ToolSpec {
     /// The name in the model's palette; [`Palette`](crate::Palette) sets it from the item id (SPEC 5.4).
     pub name: String,
-    /// What the tool does, for the model.
+    /// The effect and use of the tool, for the model.
     pub description: String,
     /// The JSON schema of the arguments, an object schema.
     pub input_schema: Value,
-    /// The JSON schema of the result, where the tool declares one.
+    /// The JSON schema of the result, if the tool declares one.
     pub output_schema: Option<Value>,
 }
 
 impl ToolSpec {
-    /// A tool without an output schema.
+    /// Creates a tool description without an output schema.
     #[must_use]
     pub fn new(name: &str, description: &str, input_schema: Value) -> Self {
-        let (name, description) = (name.to_owned(), description.to_owned());
+        let name = name.to_owned();
+        let description = description.to_owned();
         Self { name, description, input_schema, output_schema: None }
     }
 
-    /// The same tool with the JSON schema of its result.
+    /// Sets the JSON schema of the result.
     #[must_use]
     pub fn with_output_schema(mut self, schema: Value) -> Self {
         self.output_schema = Some(schema);
@@ -40,45 +41,48 @@ impl ToolSpec {
     }
 }
 
-/// Something that a thread can run once an authority permitted it.
+/// A tool that a thread can run after an authority permitted it.
 #[async_trait]
 pub trait Tool: Send + Sync {
-    /// Runs with arguments that already satisfy the input schema.
+    /// Runs with arguments that already fit the input schema.
     ///
-    /// The future may be dropped when the thread is cancelled or its time is used up, so it must stop its effect then.
+    /// The future may be dropped when the thread is cancelled or its time is used up. The tool must stop its effect
+    /// then.
     async fn call(&self, permit: &Permit, arguments: Value) -> ToolOutput;
 
-    /// Does the same, and tells of its output while it comes; one who cannot tells nothing.
-    async fn watched(
+    /// Runs like [`call`](Self::call), and reports pieces of the output as they arrive. By default, it reports nothing.
+    async fn call_with_sink(
         &self,
         permit: &Permit,
         arguments: Value,
-        told: &dyn OutputSink,
+        sink: &dyn OutputSink,
     ) -> ToolOutput {
-        let _nobody_tells = told;
+        let _unused = sink;
         self.call(permit, arguments).await
     }
 
-    /// How long people have thought, by this time of the driver's clock, about what a call of this tool waits for: that is none
-    /// of the thread's time. Only a difference of two of them counts. Tools that wait for nobody have none.
-    fn thought(&self, now: Duration) -> Duration {
-        let _nobody_thinks = now;
+    /// Returns the total of approval waits in calls of this tool until `now`, on the driver's clock.
+    ///
+    /// Such waits do not count as time of the thread. Only the difference between two calls counts. By default, there
+    /// are none.
+    fn approval_wait(&self, now: Duration) -> Duration {
+        let _unused = now;
         Duration::ZERO
     }
 }
 
-/// Somebody who watches the output of a call grow; only what the call gives back in the end is recorded.
+/// The receiver of a call's output in progress. Only the final output is recorded.
 pub trait OutputSink: Send + Sync {
-    /// Called with each piece in order, at once; it must not wait.
+    /// Receives each piece in order, at once. It must not block.
     fn output(&self, stream: OutputStream, text: &str);
 }
 
-/// Nobody watches.
+/// Ignores the output.
 impl OutputSink for () {
     fn output(&self, _: OutputStream, _: &str) {}
 }
 
-/// Where a program wrote to.
+/// The stream of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OutputStream {
@@ -88,7 +92,7 @@ pub enum OutputStream {
     Output,
 }
 
-/// A function of the arguments is a tool; it is called as it is, so that it should be quick.
+/// A function of the arguments is a tool. It runs on the driver's task, so it should be quick.
 #[async_trait]
 impl<F: Fn(Value) -> ToolOutput + Send + Sync> Tool for F {
     async fn call(&self, _: &Permit, arguments: Value) -> ToolOutput {
@@ -96,70 +100,70 @@ impl<F: Fn(Value) -> ToolOutput + Send + Sync> Tool for F {
     }
 }
 
-/// What a tool gave back; the model reads `content` whatever the status.
+/// The output of a tool. The model reads `content` in any status.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ToolOutput {
-    /// The result, or what went wrong.
+    /// The result, or the problem.
     pub content: Value,
-    /// Whether it worked.
+    /// The status of the call.
     pub status: ToolStatus,
-    /// The items whose texts `content` adds to the conversation, each of which bounds the thread from now on.
+    /// The items whose texts `content` adds to the conversation. Each of them bounds the thread from now on.
     pub added: Vec<AddedItem>,
 }
 
 impl ToolOutput {
-    /// A result.
+    /// Creates a successful output.
     #[must_use]
     pub const fn ok(content: Value) -> Self {
         Self { content, status: ToolStatus::Ok, added: Vec::new() }
     }
 
-    /// The same result, which adds these items to the conversation.
+    /// Sets the items that the output adds to the conversation.
     #[must_use]
     pub fn with_added(self, added: Vec<AddedItem>) -> Self {
         Self { added, ..self }
     }
 
-    /// A failure that the model can read and work around.
+    /// Creates the output of a failure that the model can read and work around.
     #[must_use]
     pub const fn error(content: Value) -> Self {
         Self { content, status: ToolStatus::Error, added: Vec::new() }
     }
 
-    /// A refusal by the tool's own confinement, such as a path outside the project.
+    /// Creates the output of a refusal by the tool's own confinement, such as for a path outside the project.
     #[must_use]
-    pub const fn refused(content: Value) -> Self {
+    pub const fn refusal(content: Value) -> Self {
         Self { content, status: ToolStatus::Refused, added: Vec::new() }
     }
 }
 
-/// How a tool call ended.
+/// The status of a tool call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ToolStatus {
     /// It failed.
     Error,
-    /// It did what was asked.
+    /// It succeeded.
     Ok,
-    /// Its own confinement said no.
+    /// Its own confinement refused.
     Refused,
 }
 
-/// What running a tool twice would do, which decides what may run in parallel and what may be run again.
+/// The effect of running a tool twice. It decides which calls may run in parallel or again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Effect {
-    /// Twice is the same as once.
+    /// Two runs have the effect of one.
     Idempotent,
-    /// Twice is not the same as once.
+    /// Two runs may differ from one.
     Once,
     /// Nothing outside the tool changes, so that calls may run in parallel.
     ReadOnly,
 }
 
 impl Effect {
-    /// `read_only`, `idempotent` or `once`, as the transcript writes it.
+    /// Returns `read_only`, `idempotent` or `once`, as in the transcript.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -1,5 +1,4 @@
-//! What happened in a thread, as lines that cannot be changed unseen (SPEC 10.7).
-//!
+//! The events of a thread, as a tamper-evident chain of lines (SPEC 10.7).
 
 mod event;
 mod markdown;
@@ -27,9 +26,9 @@ use self::wire::{RecordWire, Shown};
 use crate::store::{Ownership, Store, StoreError};
 use crate::{Moment, ThreadId, TranscriptClaim, read_plain};
 
-/// An append-only journal of JSON lines, each of which carries the hash of all before it.
+/// An append-only journal of JSON lines. Each line carries the hash of all lines before it.
 ///
-/// After a write that failed nothing more is appended: what is in the store then may end in half a line.
+/// After a failed write, nothing more is appended, because the store may end in an incomplete line.
 #[derive(Debug)]
 pub struct Transcript {
     held: Held,
@@ -38,24 +37,24 @@ pub struct Transcript {
     records: u64,
     /// Lines that the store does not have yet.
     pending: Vec<u8>,
-    /// Where the last of them begins.
+    /// The start of the last pending line.
     newest: usize,
-    /// The head and the number of the records that it has.
-    kept: (Head, u64),
-    /// The same of those that are durable, as far as this process made them so.
-    synced: (Head, u64),
-    /// What people thought since the last record, which the next one tells.
-    thought: Duration,
-    /// Why the store refused a write.
+    /// The head and the number of the records in the store.
+    written: Position,
+    /// The head and the number of the records that this process synced.
+    synced: Position,
+    /// The approval waits since the last record. The next record holds them.
+    approval_wait: Duration,
+    /// The first error of a write.
     broken: Option<Arc<StoreError>>,
 }
 
 impl Transcript {
-    /// Begins the journal of the owned thread, which must be empty.
+    /// Creates the journal of the owned thread, which must be empty.
     ///
     /// # Errors
     ///
-    /// When it is not, or cannot be read.
+    /// [`TranscriptError`] if it is not empty, or cannot be read.
     pub fn create(
         store: Arc<dyn Store>,
         ownership: Ownership,
@@ -66,18 +65,19 @@ impl Transcript {
         if !held.store.journal(held.ownership.thread()).map_err(failed)?.is_empty() {
             return Err(TranscriptError::NotNew { thread: held.ownership.thread().clone() });
         }
-        // A thread that never begins has a journal too, which is empty.
+        // A thread that never begins has an empty journal.
         held.store.append(&held.ownership, b"").map_err(failed)?;
         Ok(Self::after(held, directive, Head::genesis(), 0))
     }
 
-    /// Goes on after what the journal of the owned thread holds, once all of it is verified; half a record at its
-    /// end, which a killed program leaves, is cut off first and told in the [`Reading`].
+    /// Opens the journal of the owned thread to append to it, and verifies all of it first.
+    ///
+    /// A killed program leaves an incomplete record at the end. It is cut off and reported in the [`Reading`].
     ///
     /// # Errors
     ///
-    /// When the journal is damaged anywhere else, or lacks records that `claim` has, or cannot be read or cut. Nothing is
-    /// changed then.
+    /// [`TranscriptError`] if the journal is damaged before its end, lacks records of `claim`, or cannot be read or
+    /// cut. Then nothing is changed.
     pub fn open(
         store: Arc<dyn Store>,
         ownership: Ownership,
@@ -86,7 +86,8 @@ impl Transcript {
         claim: Option<&TranscriptClaim>,
     ) -> Result<(Self, Reading), TranscriptError> {
         let held = Held { store, ownership };
-        let (ownership, thread) = (&held.ownership, held.ownership.thread());
+        let ownership = &held.ownership;
+        let thread = held.ownership.thread();
         let failed = |source| TranscriptError::store(ownership, source);
         let bytes = held.store.journal(thread).map_err(failed)?;
         let reading = read(&bytes, thread, keys)
@@ -110,26 +111,26 @@ impl Transcript {
             records,
             pending: Vec::new(),
             newest: 0,
-            kept: (head, records),
-            synced: (Head::genesis(), 0),
-            thought: Duration::ZERO,
+            written: Position { head, records },
+            synced: Position { head: Head::genesis(), records: 0 },
+            approval_wait: Duration::ZERO,
             broken: None,
         }
     }
 
-    /// Appends one record; it is with the store when this returns, and durable after [`Transcript::sync`].
+    /// Appends one record and writes it to the store. It is durable after [`Transcript::sync`].
     ///
     /// # Errors
     ///
-    /// When it cannot be written whole, and ever after.
+    /// [`TranscriptError`] if it cannot be written whole. Every later write fails too.
     pub fn append(&mut self, event: &Event, at: Moment) -> Result<(), TranscriptError> {
         self.add(event, at);
         self.flush()
     }
 
-    /// Appends one record, which is with the store after [`Transcript::flush`].
+    /// Appends one record. [`Transcript::flush`] writes it to the store.
     pub(crate) fn add(&mut self, event: &Event, at: Moment) {
-        let thought_millis = self.told_thought();
+        let approval_wait_millis = self.take_approval_wait();
         let record = RecordWire {
             seq: self.records,
             ts: Shown(at),
@@ -137,7 +138,7 @@ impl Transcript {
             directive: &self.directive,
             event: event.name(),
             payload: Payload(event),
-            thought_millis,
+            approval_wait_millis,
             prev: Shown(self.head),
         };
         self.newest = self.pending.len();
@@ -147,41 +148,41 @@ impl Transcript {
         self.records += 1;
     }
 
-    /// Notes that somebody thought for so long about what the thread waits for.
-    pub(crate) fn thought(&mut self, time: Duration) {
-        self.thought += time;
+    /// Adds an approval wait of this length.
+    pub(crate) fn add_approval_wait(&mut self, time: Duration) {
+        self.approval_wait += time;
     }
 
-    /// In whole milliseconds; what is left is told once it is one.
-    fn told_thought(&mut self) -> u64 {
-        let millis = u64::try_from(self.thought.as_millis()).unwrap_or(u64::MAX);
-        self.thought = self.thought.saturating_sub(Duration::from_millis(millis));
+    /// Takes the approval waits in whole milliseconds. The rest stays for a later record.
+    fn take_approval_wait(&mut self) -> u64 {
+        let millis = u64::try_from(self.approval_wait.as_millis()).unwrap_or(u64::MAX);
+        self.approval_wait = self.approval_wait.saturating_sub(Duration::from_millis(millis));
         millis
     }
 
-    /// The record that was added last, without its line end; empty once the store has it.
+    /// Returns the last added record without its line end, or an empty text after it was written.
     pub(crate) fn newest(&self) -> &str {
         let line = self.pending.get(self.newest..).unwrap_or_default();
         std::str::from_utf8(line.strip_suffix(b"\n").unwrap_or_default())
             .expect("because a record is written from text")
     }
 
-    /// Gives the store what was added, in one piece.
+    /// Writes the added records to the store in one piece.
     ///
     /// # Errors
     ///
-    /// When it cannot be written whole, and ever after.
+    /// [`TranscriptError`] if they cannot be written whole. Every later write fails too.
     pub(crate) fn flush(&mut self) -> Result<(), TranscriptError> {
         if self.pending.is_empty() && self.broken.is_none() {
             return Ok(());
         }
         let lines = std::mem::take(&mut self.pending);
-        let written = self.guarded(|held| held.store.append(&held.ownership, &lines));
+        let written = self.write_unless_broken(|held| held.store.append(&held.ownership, &lines));
         match &written {
-            Ok(()) => self.kept = (self.head, self.records),
-            Err(_) => (self.head, self.records) = self.kept,
+            Ok(()) => self.written = Position { head: self.head, records: self.records },
+            Err(_) => Position { head: self.head, records: self.records } = self.written,
         }
-        // The next turn's lines are about as many.
+        // The buffer is kept, because the lines of the next turn need about as much.
         self.pending = lines;
         self.pending.clear();
         self.newest = 0;
@@ -192,17 +193,17 @@ impl Transcript {
     ///
     /// # Errors
     ///
-    /// When the store refuses, and ever after.
+    /// [`TranscriptError`] if the store refuses. Every later write fails too.
     pub fn sync(&mut self) -> Result<(), TranscriptError> {
         self.flush()?;
-        self.guarded(|held| held.store.sync(&held.ownership))?;
-        self.synced = self.kept;
+        self.write_unless_broken(|held| held.store.sync(&held.ownership))?;
+        self.synced = self.written;
         Ok(())
     }
 
-    /// Claims what is durable; more may follow unless that is everything.
+    /// Claims the durable records. The claim is open if there are more.
     pub(crate) fn claim(&self) -> TranscriptClaim {
-        let (head, records) = self.synced;
+        let Position { head, records } = self.synced;
         TranscriptClaim::new(records, head.to_string(), records != self.records)
     }
 
@@ -227,34 +228,34 @@ impl Transcript {
         event
     }
 
-    /// The hash of all records.
+    /// Returns the hash of all records.
     #[must_use]
     pub fn head(&self) -> &Head {
         &self.head
     }
 
-    /// How many records there are.
+    /// Returns the number of records.
     #[must_use]
     pub fn records(&self) -> u64 {
         self.records
     }
 
-    /// The number of this process's ownership of the thread.
+    /// Returns the number of this process's ownership of the thread.
     pub(crate) fn ownership(&self) -> u64 {
         self.held.ownership.number()
     }
 
-    /// Fails unless this process may still write the thread.
+    /// Checks that this process may still write the thread.
     pub(crate) fn check_owned(&self) -> Result<(), StoreError> {
         self.held.store.check(&self.held.ownership)
     }
 
-    /// Lets another process go on.
+    /// Releases the thread for another process.
     pub(crate) fn release(&self) {
         self.held.store.release(&self.held.ownership);
     }
 
-    fn guarded(
+    fn write_unless_broken(
         &mut self,
         write: impl FnOnce(&Held) -> Result<(), StoreError>,
     ) -> Result<(), TranscriptError> {
@@ -270,7 +271,14 @@ impl Transcript {
     }
 }
 
-/// The right to write, given back when it is dropped.
+/// The end of a chain of records.
+#[derive(Debug, Clone, Copy)]
+struct Position {
+    head: Head,
+    records: u64,
+}
+
+/// The right to write, released on drop.
 struct Held {
     store: Arc<dyn Store>,
     ownership: Ownership,
@@ -288,37 +296,37 @@ impl Drop for Held {
     }
 }
 
-/// Why a transcript was not written or read.
+/// The reason why a transcript was not written or read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TranscriptError {
-    /// A write failed before, so that the file may end in half a record.
+    /// An earlier write failed, so that the file may end in an incomplete record.
     #[error(
         "the transcript of `{thread}` is not continued after a write that failed; resume the thread"
     )]
     Broken {
         /// The thread.
         thread: ThreadId,
-        /// What the store said then.
+        /// The error of the store.
         source: Arc<StoreError>,
     },
-    /// A record is not the one that was written.
+    /// A record differs from the written one.
     #[error("transcript `{}` is damaged; do not resume from it", .path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// Where and how.
+        /// The place and kind of the damage.
         source: Damage,
     },
-    /// A record in the store is not the one that was written.
+    /// A record in the store differs from the written one.
     #[error("the transcript of `{thread}` is damaged; nothing is added to it")]
     Journal {
         /// The thread.
         thread: ThreadId,
-        /// Where and how.
+        /// The place and kind of the damage.
         source: Damage,
     },
-    /// It does not end where the record says.
+    /// The transcript does not end where `thread.json` says.
     #[error(
         "the transcript of `{thread}` does not end where `thread.json` says: records are missing or were added"
     )]
@@ -326,7 +334,7 @@ pub enum TranscriptError {
         /// The thread.
         thread: ThreadId,
     },
-    /// Something was recorded for the thread before.
+    /// The thread has records already.
     #[error("thread `{thread}` has a transcript already; every run is a new thread")]
     NotNew {
         /// The thread.
@@ -337,15 +345,15 @@ pub enum TranscriptError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: std::io::Error,
     },
     /// The store refused.
-    #[error("the transcript of `{thread}` cannot be kept")]
+    #[error("cannot write the transcript of `{thread}`")]
     Store {
         /// The thread.
         thread: ThreadId,
-        /// What the store said.
+        /// The error of the store.
         source: Arc<StoreError>,
     },
 }
@@ -356,14 +364,14 @@ impl TranscriptError {
     }
 }
 
-/// The longest transcript that is read, in bytes: it is held in memory, and no run writes as much.
+/// The maximum length of a transcript in bytes. It is read into memory, and no run writes as much.
 pub(crate) const MAX_BYTES: u64 = 1 << 30;
 
 /// Reads and verifies a whole file, as [`read`] does for bytes.
 ///
 /// # Errors
 ///
-/// When it cannot be read or is damaged anywhere but in a torn last line.
+/// [`TranscriptError`] if it cannot be read, or is damaged before an incomplete last line.
 pub fn read_file(
     path: &Path,
     thread: &ThreadId,
@@ -373,6 +381,18 @@ pub fn read_file(
         .map_err(|source| TranscriptError::Read { path: path.to_owned(), source })?;
     read(&bytes, thread, keys)
         .map_err(|source| TranscriptError::Damaged { path: path.to_owned(), source })
+}
+
+/// Returns the public keys, as PEM, that the openings of an unverified transcript name, oldest first. A thread whose operator has no
+/// key is verified with the keys that it names itself.
+///
+/// # Errors
+///
+/// When the file cannot be read.
+pub fn named_keys(path: &Path) -> std::io::Result<Vec<String>> {
+    let bytes = read_plain(path, MAX_BYTES)?;
+    let lines = bytes.split(|byte| *byte == b'\n');
+    Ok(lines.filter_map(read::named_key).collect())
 }
 
 #[cfg(test)]

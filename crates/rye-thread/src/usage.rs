@@ -1,4 +1,4 @@
-//! How many tokens a request used, counted one way for every provider.
+//! Token counts, with the same meaning for every provider.
 
 /// Token counts of one or more requests, without overlap: cached input is not part of `input`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -15,13 +15,13 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Counts without any cached input; set the other fields afterwards where the provider caches.
+    /// Creates counts without cached input. Set the other fields if the provider caches.
     #[must_use]
     pub const fn new(input: u64, output: u64) -> Self {
         Self { input, output, cache_read: 0, cache_write: 0 }
     }
 
-    /// All tokens of every sort, which is what the `tokens` limit counts.
+    /// Returns the sum of all tokens, which the `tokens` limit counts.
     #[must_use]
     pub fn total(&self) -> u64 {
         [self.output, self.cache_read, self.cache_write]
@@ -29,7 +29,7 @@ impl Usage {
             .fold(self.input, |sum, tokens| sum.saturating_add(*tokens))
     }
 
-    /// Both uses together, sort by sort.
+    /// Returns the sum of both, for each kind of token.
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
         Self {

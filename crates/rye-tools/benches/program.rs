@@ -8,9 +8,10 @@ use std::sync::Arc;
 
 use divan::Bencher;
 use rye_caps::{Authority, Capability, Grant, Layer, LayerName, Permit};
+use rye_sandbox::{Mode, launch};
+use rye_sandbox::{ProcessHost, Processes, Rules};
 use rye_thread::ToolStatus;
-use rye_tools::sandbox::{Mode, launch};
-use rye_tools::{CommandTool, ProcessHost, Processes, Rules};
+use rye_tools::CommandTool;
 use serde_json::json;
 use tempfile::TempDir;
 

@@ -5,5 +5,5 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().collect();
-    rye_tools::sandbox::launch(&words).unwrap_or(ExitCode::SUCCESS)
+    rye_sandbox::launch(&words).unwrap_or(ExitCode::SUCCESS)
 }

@@ -10,8 +10,9 @@ use std::error::Error;
 use std::sync::Arc;
 
 use rye_caps::{Authority, Grant, Layer, LayerName};
+use rye_sandbox::{ProcessHost, Processes, Rules};
 use rye_tools::mcp::{Connections, Server, ServerAddress, Wrapper};
-use rye_tools::{ProcessHost, Processes, Rules, Web, WebRules};
+use rye_tools::{Web, WebRules};
 use serde_json::{Map, Value, json};
 
 #[tokio::main(flavor = "current_thread")]

@@ -102,7 +102,7 @@ impl Failure {
     fn into_output(self) -> ToolOutput {
         match self {
             Self::Failed(message) => ToolOutput::error(json!({ "error": message })),
-            Self::Refused(message) => ToolOutput::refused(json!({ "error": message })),
+            Self::Refused(message) => ToolOutput::refusal(json!({ "error": message })),
         }
     }
 }

@@ -23,7 +23,6 @@ mod glob;
 mod grep;
 mod ignored;
 mod ls;
-mod names;
 mod path;
 mod patterns;
 mod protected;
@@ -44,7 +43,6 @@ pub use self::grep::{
     MAX_SEARCHED_BYTES, MAX_SEARCHED_FILE_BYTES, Show, Syntax, grep,
 };
 pub use self::ls::{Entry, EntryKind, FirstLines, Listing, LsQuery, MAX_ENTRIES, ls};
-pub(crate) use self::names::fold;
 pub use self::protected::Area;
 pub use self::read::{FileText, Lines, MAX_CONTENT_BYTES, MAX_FILE_BYTES, read};
 pub use self::root::Root;

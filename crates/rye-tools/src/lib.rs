@@ -26,24 +26,17 @@
 mod builtin;
 pub mod fs;
 pub mod mcp;
-mod process;
 mod program;
-mod repository;
-pub mod sandbox;
+mod program_result;
 mod self_starting;
 mod shell;
-mod temporary;
 mod web;
 
 pub use builtin::{builtin, builtins, effect};
-pub use process::{
-    ENVIRONMENT, Placing, ProcessHost, Processes, QUARANTINED, Rules, Template, TemplateError,
-    UNCHECKED, Variables,
-};
 pub use program::{CommandTool, ScriptTool};
+pub use program_result::{QUARANTINED, UNCHECKED};
 pub use self_starting::SELF_STARTING;
 pub use shell::{BASH, bash};
-pub use temporary::{TemporaryFolder, temporary_file};
 pub use web::{
     AddressFault, Credential, CredentialError, FETCH, HostPattern, HttpBody, HttpTool,
     HttpToolError, MAX_REDIRECTS, Names, Origin, RuleError, SEND, SystemNames, Web, WebError,

@@ -9,13 +9,11 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use rye_caps::Permit;
+use rye_sandbox::{Exit, Job, Processes, Script, Template, TemplateError, command_line, limit_of};
 use rye_thread::{OutputSink, Tool, ToolOutput};
 use serde_json::{Map, Value, json};
 
-use crate::process::{
-    Exit, Job, Processes, Script, Template, TemplateError, command_line, failure, limit_of,
-    with_account,
-};
+use crate::program_result::{failure, forward, start_failure, with_account};
 use crate::self_starting::foreign;
 
 /// A program, with templates for its arguments.
@@ -78,15 +76,14 @@ impl CommandTool {
             .iter()
             .map(|(name, value)| Ok((name.clone(), value.text(arguments)?)))
             .collect::<Result<_, TemplateError>>()?;
-        Ok(Job {
-            words: std::iter::once(program).chain(line.into_iter().map(OsString::from)).collect(),
-            script: None,
-            cwd: PathBuf::from(&self.folder),
-            environment,
-            input: self.reads_arguments().then(|| as_input(arguments)),
-            limit: limit_of(self.timeout_seconds),
-            network: self.network,
-        })
+        let words = std::iter::once(program).chain(line.into_iter().map(OsString::from));
+        let mut job = Job::new(words.collect());
+        job.cwd = PathBuf::from(&self.folder);
+        job.environment = environment;
+        job.input = self.reads_arguments().then(|| as_input(arguments));
+        job.limit = limit_of(self.timeout_seconds);
+        job.network = self.network;
+        Ok(job)
     }
 }
 
@@ -146,10 +143,15 @@ struct Command {
 #[async_trait]
 impl Tool for Command {
     async fn call(&self, permit: &Permit, arguments: Value) -> ToolOutput {
-        self.watched(permit, arguments, &()).await
+        self.call_with_sink(permit, arguments, &()).await
     }
 
-    async fn watched(&self, _: &Permit, arguments: Value, told: &dyn OutputSink) -> ToolOutput {
+    async fn call_with_sink(
+        &self,
+        _: &Permit,
+        arguments: Value,
+        told: &dyn OutputSink,
+    ) -> ToolOutput {
         let arguments = arguments.as_object().cloned().unwrap_or_default();
         match self.command.job(&arguments) {
             Ok(job) => run(&self.processes, job, told).await,
@@ -167,21 +169,22 @@ struct Scripted {
 #[async_trait]
 impl Tool for Scripted {
     async fn call(&self, permit: &Permit, arguments: Value) -> ToolOutput {
-        self.watched(permit, arguments, &()).await
+        self.call_with_sink(permit, arguments, &()).await
     }
 
-    async fn watched(&self, _: &Permit, arguments: Value, told: &dyn OutputSink) -> ToolOutput {
+    async fn call_with_sink(
+        &self,
+        _: &Permit,
+        arguments: Value,
+        told: &dyn OutputSink,
+    ) -> ToolOutput {
         let ScriptTool { text, extension, network, timeout_seconds } = self.script.clone();
         let arguments = arguments.as_object().cloned().unwrap_or_default();
-        let job = Job {
-            words: self.words.iter().map(OsString::from).collect(),
-            script: Some(Script { text, extension }),
-            cwd: PathBuf::new(),
-            environment: BTreeMap::new(),
-            input: Some(as_input(&arguments)),
-            limit: limit_of(timeout_seconds),
-            network,
-        };
+        let mut job = Job::new(self.words.iter().map(OsString::from).collect());
+        job.script = Some(Script::new(text, extension));
+        job.input = Some(as_input(&arguments));
+        job.limit = limit_of(timeout_seconds);
+        job.network = network;
         run(&self.processes, job, told).await
     }
 }
@@ -194,10 +197,10 @@ fn as_input(arguments: &Map<String, Value>) -> Vec<u8> {
 
 async fn run(processes: &Processes, job: Job, told: &dyn OutputSink) -> ToolOutput {
     let limit: Duration = job.limit;
-    match processes.run(job, told).await {
+    match processes.run(job, &forward(told)).await {
         Ok(ended) if ended.code == 0 && !ended.is_late => ToolOutput::ok(result(&ended)),
         Ok(ended) => ToolOutput::error(failure(&ended, limit)),
-        Err(error) => error.into_output(),
+        Err(error) => start_failure(&error),
     }
 }
 

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use rye_caps::Permit;
+use rye_sandbox::{Exit, Job, Processes, limit_of};
 use rye_thread::{OutputSink, Tool, ToolOutput};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::process::{Exit, Job, Processes, failure, limit_of, with_account};
+use crate::program_result::{failure, forward, start_failure, with_account};
 
 /// The function name in a manifest's `builtin: bash/bash`.
 pub const BASH: &str = "bash/bash";
@@ -40,10 +41,15 @@ const LONGEST: u64 = 600;
 #[async_trait]
 impl Tool for Bash {
     async fn call(&self, permit: &Permit, arguments: Value) -> ToolOutput {
-        self.watched(permit, arguments, &()).await
+        self.call_with_sink(permit, arguments, &()).await
     }
 
-    async fn watched(&self, _: &Permit, arguments: Value, told: &dyn OutputSink) -> ToolOutput {
+    async fn call_with_sink(
+        &self,
+        _: &Permit,
+        arguments: Value,
+        told: &dyn OutputSink,
+    ) -> ToolOutput {
         let arguments: Arguments = match serde_json::from_value(arguments) {
             Ok(arguments) => arguments,
             Err(error) => {
@@ -52,19 +58,13 @@ impl Tool for Bash {
             }
         };
         let limit = limit_of(arguments.timeout_seconds.map(|seconds| seconds.min(LONGEST)));
-        let job = Job {
-            words: vec![shell().into(), "-c".into(), arguments.command.into()],
-            script: None,
-            cwd: PathBuf::from(arguments.cwd.unwrap_or_default()),
-            environment: std::collections::BTreeMap::new(),
-            input: None,
-            limit,
-            network: false,
-        };
-        match self.processes.run(job, told).await {
+        let mut job = Job::new(vec![shell().into(), "-c".into(), arguments.command.into()]);
+        job.cwd = PathBuf::from(arguments.cwd.unwrap_or_default());
+        job.limit = limit;
+        match self.processes.run(job, &forward(told)).await {
             Ok(ended) if ended.code == 0 && !ended.is_late => ToolOutput::ok(result(&ended)),
             Ok(ended) => ToolOutput::error(failure(&ended, limit)),
-            Err(error) => error.into_output(),
+            Err(error) => start_failure(&error),
         }
     }
 }

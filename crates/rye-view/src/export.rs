@@ -3,7 +3,7 @@
 use rye_sign::chain::Head;
 use rye_thread::transcript::Reading;
 
-use crate::{Source, page};
+use crate::{Charset, Source, atif as trajectories, page, terminal};
 
 /// Returns the thread as one HTML page that needs no server and no network.
 ///
@@ -12,6 +12,27 @@ use crate::{Source, page};
 #[must_use]
 pub fn html(source: &Source<'_>) -> String {
     page::file(source)
+}
+
+/// Returns the thread as a trajectory of ATIF, version 1.8, with its children inside: JSON with a line feed.
+///
+/// The events that the format has no place for are steps of the system. Hashes and signatures are left out, apart from the hash
+/// of the last record.
+#[must_use]
+pub fn atif(source: &Source<'_>) -> String {
+    format!("{:#}\n", trajectories::trajectory(source))
+}
+
+/// Returns the page of [`html`] with the pages of all children inside, below that of their parent.
+#[must_use]
+pub fn html_tree(source: &Source<'_>) -> String {
+    page::tree_file(source)
+}
+
+/// Returns the turns, waits, children and money of the thread as bars of text, 80 columns wide.
+#[must_use]
+pub fn timeline(source: &Source<'_>, charset: Charset) -> String {
+    terminal::timeline(source, charset)
 }
 
 /// Returns the lines of the verified records, byte for byte, out of the bytes of `transcript.jsonl`. What a killed program left

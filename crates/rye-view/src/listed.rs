@@ -88,7 +88,7 @@ impl Filter {
 }
 
 /// A value of a query as text; bytes that are no text become replacement characters.
-fn decode(value: &str) -> String {
+pub(crate) fn decode(value: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = value.as_bytes();
     while let Some((first, after)) = rest.split_first() {

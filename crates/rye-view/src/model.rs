@@ -9,12 +9,14 @@ mod payload;
 mod section;
 mod span;
 
-use rye_thread::Usage;
+use std::collections::BTreeMap;
+
 use rye_thread::transcript::Record;
+use rye_thread::{ChildEnd, PendingApproval, ThreadId, Usage};
 
 pub(crate) use self::clock::ActiveClock;
 use self::fold::Fold;
-pub(crate) use self::payload::{item_name, main_argument, payload};
+pub(crate) use self::payload::{item_name, main_argument, payload, usage_of};
 pub(crate) use self::section::{Entry, Section};
 pub(crate) use self::span::{Pause, PauseKind, Span, SpanKind};
 use crate::Source;
@@ -23,6 +25,14 @@ use crate::Source;
 #[derive(Debug)]
 pub(crate) struct Thread<'a> {
     pub(crate) source: &'a Source<'a>,
+    /// The beginning of each id on the page, so that several threads fit on one.
+    pub(crate) prefix: String,
+    /// The ends of children as this thread recorded them.
+    pub(crate) child_ends: BTreeMap<ThreadId, ChildEnd>,
+    /// The call that waits for a decision.
+    pub(crate) pending: Option<PendingApproval>,
+    /// The token with which the call that waits is decided on.
+    pub(crate) decision: Option<String>,
     /// Wall time to active time.
     pub(crate) clock: ActiveClock,
     /// A section for the records before the first turn, then one for each turn.
@@ -53,6 +63,34 @@ impl<'a> Thread<'a> {
         fold.finish()
     }
 
+    /// The same thread for a page with others, whose ids begin with another prefix.
+    pub(crate) fn with_prefix(self, prefix: &str) -> Self {
+        Self { prefix: prefix.to_owned(), ..self }
+    }
+
+    /// The same thread with a form for the call that waits.
+    pub(crate) fn with_decision(self, token: Option<String>) -> Self {
+        Self { decision: token, ..self }
+    }
+
+    /// The name of a part of the page, which names the thread where it is one of several.
+    pub(crate) fn label(&self, part: &str) -> String {
+        if self.prefix.is_empty() {
+            return part.to_owned();
+        }
+        format!("{part} of {}", self.source.record.thread)
+    }
+
+    /// The id of the element of a record.
+    pub(crate) fn record_id(&self, seq: u64) -> String {
+        format!("{}r{seq}", self.prefix)
+    }
+
+    /// The id of the element with the line, the hash and the checkpoint of a record.
+    pub(crate) fn panel_id(&self, seq: u64) -> String {
+        format!("{}p{seq}", self.prefix)
+    }
+
     pub(crate) fn records(&self) -> &'a [Record] {
         &self.source.reading.records
     }
@@ -73,7 +111,7 @@ impl<'a> Thread<'a> {
     }
 
     /// The number of records that a checkpoint signs, the last checkpoint included.
-    pub(crate) fn signed(&self) -> usize {
+    pub(crate) fn signed_records(&self) -> usize {
         self.checkpoints.last().map_or(0, |last| usize::try_from(*last).unwrap_or(usize::MAX) + 1)
     }
 }

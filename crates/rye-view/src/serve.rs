@@ -1,9 +1,12 @@
 //! Pages for a browser on this machine.
 //!
 //! Other pages in the same browser can reach a server on this machine, too. So a request needs an address of this server in
-//! `Host`, no foreign `Origin`, and a path that begins with a random token. Nothing but `GET` is answered.
+//! `Host`, no foreign `Origin`, and a path that begins with a random token. Nothing but `GET` is answered, apart from decisions
+//! about a call that waits: those are a `POST` with the own `Origin` and a token of that call, and off without [`Decisions`].
 
 mod answer;
+mod decide;
+mod events;
 mod request;
 
 use std::convert::Infallible;
@@ -12,16 +15,19 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use hyper::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rye_sign::Digest;
-use rye_thread::ThreadId;
+use rye_thread::{PendingApproval, ThreadId};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 
-use self::answer::{answer, refuse};
-use self::request::{Guard, Refusal};
+use self::answer::{Answer, answer, follow, refuse, to_thread};
+pub use self::decide::Verdict;
+use self::request::{Guard, Place, Refusal};
 use crate::{Listed, Source};
 
 /// The threads that a server shows.
@@ -42,6 +48,19 @@ pub trait Threads: Send + Sync + 'static {
     ///
     /// A sentence that the page shows, if the thread is not there, cannot be read, or was changed.
     fn thread(&self, thread: &ThreadId, show: &mut dyn FnMut(&Source<'_>)) -> Result<(), String>;
+
+    /// A text that changes when the thread does, without verifying it; `None` if it cannot be had.
+    fn pulse(&self, thread: &ThreadId) -> Option<String>;
+}
+
+/// The way of decisions about calls that wait to the threads.
+pub trait Decisions: Send + Sync + 'static {
+    /// Records a decision about exactly this call, or has the owner of the thread record it (SPEC 10.11).
+    ///
+    /// # Errors
+    ///
+    /// A sentence that the page shows, if the thread does not wait with the call any more, or nothing was recorded.
+    fn decide(&self, asked: &PendingApproval, verdict: &Verdict) -> Result<(), String>;
 }
 
 /// The address of a server is not one of this machine alone, or the system refused.
@@ -71,16 +90,22 @@ const AFTER_FAILURE: Duration = Duration::from_millis(50);
 /// The values that all connections share.
 struct Shared {
     threads: Arc<dyn Threads>,
+    decisions: Option<Arc<dyn Decisions>>,
     guard: Guard,
+    /// The beginning of the text whose digest is the token of a decision.
+    secret: String,
 }
 
 /// Serves the threads below `/TOKEN/` of the listener's address until `stop` is ready.
+///
+/// Without `decisions`, the pages only show what waits.
 ///
 /// # Errors
 ///
 /// [`ServeError`] if other machines reach the address, or the system has none.
 pub async fn serve(
     threads: Arc<dyn Threads>,
+    decisions: Option<Arc<dyn Decisions>>,
     listener: TcpListener,
     token: &str,
     stop: impl Future<Output = ()>,
@@ -90,7 +115,8 @@ pub async fn serve(
         return Err(ServeError::NotLoopback { address });
     }
     let guard = Guard::new(address.port(), Digest::of(token.as_bytes()));
-    let shared = Arc::new(Shared { threads, guard });
+    let secret = Digest::of(format!("decisions\n{token}").as_bytes()).to_string();
+    let shared = Arc::new(Shared { threads, decisions, guard, secret });
     tokio::select! {
         () = accept(listener, shared) => {}
         () = stop => {}
@@ -121,12 +147,9 @@ async fn connection(stream: TcpStream, shared: Arc<Shared>) {
         async move {
             let response = match shared.guard.admit(&request) {
                 Err(refusal) => refuse(refusal),
-                Ok(place) => {
-                    let threads = Arc::clone(&shared.threads);
-                    // Reading and verifying waits for the disk.
-                    let made = tokio::task::spawn_blocking(move || answer(&*threads, &place)).await;
-                    made.unwrap_or_else(|_| refuse(Refusal::Failed))
-                }
+                Ok(Place::Events { thread, since }) => follow(shared, thread, since),
+                Ok(Place::Decide(thread)) => take_decision(shared, thread, request).await,
+                Ok(place) => in_background(move || answer(&shared, &place)).await,
             };
             Ok::<_, Infallible>(response)
         }
@@ -138,4 +161,25 @@ async fn connection(stream: TcpStream, shared: Arc<Shared>) {
         .await;
     // A browser that closes a connection early has not seen an error.
     drop(served);
+}
+
+/// Makes an answer where reading and verifying can wait for the disk.
+async fn in_background(make: impl FnOnce() -> Answer + Send + 'static) -> Answer {
+    tokio::task::spawn_blocking(make).await.unwrap_or_else(|_| refuse(Refusal::Failed))
+}
+
+/// Decides about the call that a form names, and leads back to its thread.
+async fn take_decision(
+    shared: Arc<Shared>,
+    thread: ThreadId,
+    request: Request<Incoming>,
+) -> Answer {
+    let Some(form) = decide::form(request.into_body()).await else {
+        return refuse(Refusal::Forbidden);
+    };
+    in_background(move || {
+        let project = shared.threads.project();
+        to_thread(&thread, decide::decide(&shared, &thread, &form), &project)
+    })
+    .await
 }

@@ -63,4 +63,9 @@ impl<'a> Source<'a> {
             children: Vec::new(),
         }
     }
+
+    /// Returns `true` in the states that a process or a decision may change. A stopped thread waits for its operator.
+    pub(crate) fn may_change(&self) -> bool {
+        ["created", "running", "suspended"].contains(&self.standing)
+    }
 }

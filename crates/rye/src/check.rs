@@ -1,10 +1,12 @@
 //! The problems of files, found before they are signed or run (SPEC 12.1a).
 
 mod ast;
+mod called_items;
 mod calls;
 mod catalog;
 mod checker;
 mod directive;
+mod event_data;
 mod finding;
 mod grants;
 mod hidden;
@@ -13,6 +15,7 @@ mod references;
 mod report;
 mod signature;
 mod tool;
+mod vouching;
 
 use std::cmp::Reverse;
 use std::ops::Range;

@@ -25,7 +25,7 @@ pub(crate) use self::read::{
     ConfigProblem, is_secretive, problems, problems_of_meaning, problems_of_project,
 };
 pub(crate) use self::resilience::{complexity_limits, requests_at_once, thread_limits};
-pub(crate) use self::risk::risk_table;
+pub(crate) use self::risk::{RISK_FILE, risk_table};
 pub(crate) use self::schema::{FILES, of_file};
 pub use self::schema::{SCHEMAS, Schema, schema};
 pub(crate) use self::servers::{FILE as SERVERS_FILE, servers};

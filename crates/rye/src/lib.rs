@@ -29,6 +29,7 @@ mod server_tools;
 mod session;
 mod shipped;
 mod signing;
+mod thread_folder;
 mod thread_reading;
 mod verify;
 
@@ -43,6 +44,8 @@ pub use rye_prompt as prompt;
 pub use rye_providers as providers;
 #[doc(inline)]
 pub use rye_resolve as resolve;
+#[doc(inline)]
+pub use rye_sandbox as sandbox;
 #[doc(inline)]
 pub use rye_sign as sign;
 #[doc(inline)]

@@ -8,10 +8,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use rye_sandbox::{Mode, Policy, ProbeError};
+use rye_sandbox::{Processes, temporary_file};
 use rye_sign::Digest;
 use rye_thread::read_plain;
-use rye_tools::sandbox::{Mode, Policy, ProbeError};
-use rye_tools::{Processes, temporary_file};
 use serde::{Deserialize, Serialize};
 
 use self::files::files;

@@ -4,7 +4,7 @@ use rye_caps::risk::{Acknowledgement, Finding, Verdict};
 use rye_caps::{Capability, Grant, Invocation, Kind, Pattern, Primary};
 use rye_resolve::{ItemId, ItemKind};
 
-use crate::config::risk_table;
+use crate::config::{RISK_FILE, risk_table};
 use crate::rye::Rye;
 use crate::session::{PrepareError, canonical, canonical_grant, invocation};
 
@@ -33,7 +33,7 @@ impl Rye {
         grant: &Grant,
         acknowledged: &[Acknowledgement],
     ) -> Result<Risks, PrepareError> {
-        let config = self.library.config("agent/capability_risk")?;
+        let config = self.library.config(RISK_FILE)?;
         let table = risk_table(config.as_ref())?;
         let findings = table.assess(&canonical_grant(grant), &[], acknowledged);
         let of = |verdict: Verdict| {
@@ -59,6 +59,25 @@ impl Rye {
             .into_iter()
             .filter(|pattern| !canonical((*pattern).clone()).iter().any(is_known))
             .collect()
+    }
+
+    /// Returns the pattern that one which covers nothing was probably meant to be: by the id of an item alone, or by a similar
+    /// spelling.
+    #[must_use]
+    pub fn nearest_pattern(&self, pattern: &Pattern) -> Option<String> {
+        let known = self.known_capabilities();
+        let text = pattern.as_str().replace('/', ".");
+        let is_meant =
+            |known: &&Capability| known.primary() == Primary::Execute && known.dotted_id() == text;
+        if let Some(meant) = known.iter().find(is_meant) {
+            return Some(meant.to_string());
+        }
+        let folder = |known: &Capability| Some(format!("{}.*", known.as_str().rsplit_once('.')?.0));
+        let spellings: Vec<String> = match text.ends_with(".*") {
+            true => known.iter().filter_map(folder).collect(),
+            false => known.iter().map(ToString::to_string).collect(),
+        };
+        rye_parse::nearest_name(&text, spellings.iter().map(String::as_str)).map(str::to_owned)
     }
 
     /// Returns the tools that a grant to clients covers without their functions. No client could call them (SPEC 9.6b). Each

@@ -35,7 +35,7 @@ const RECORD: Members = &[
     ("ts", Moment),
     ("thread_id", Text),
     ("directive", Text),
-    ("thought_millis?", Count),
+    ("approval_wait_millis?", Count),
     ("prev", Sha256),
 ];
 
@@ -172,6 +172,9 @@ const PAYLOADS: [(&str, Members); 23] = [
             ("palette", Object),
             ("facts", Object),
             ("root", Text),
+            ("created", Moment),
+            ("parent?", Text),
+            ("continues?", Text),
             ("signed_by", Text),
         ],
     ),

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, Weak};
 
 use rye_resolve::{Config, Library, ResolveError, Spaces, TrustNote, trust_store};
+use rye_sandbox::{ProcessHost, Variables};
 use rye_sign::{Policy, Timestamp, TrustStore};
 use rye_thread::{ClockError, Moment};
-use rye_tools::{Names, ProcessHost, Variables};
+use rye_tools::Names;
 
 use crate::config::{ConfigError, single_host, strict_extends, trust_policy};
 use crate::session::Store;
@@ -40,11 +41,11 @@ pub struct Setup {
     /// ```no_run
     /// use std::process::ExitCode;
     ///
-    /// use rye::tools::{ProcessHost, sandbox};
+    /// use rye::sandbox::{ProcessHost, launch};
     ///
     /// fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
     ///     let words: Vec<std::ffi::OsString> = std::env::args_os().collect();
-    ///     if let Some(code) = sandbox::launch(&words) {
+    ///     if let Some(code) = launch(&words) {
     ///         return Ok(code);
     ///     }
     ///     let mut programs = ProcessHost::new(&std::env::temp_dir());
@@ -128,7 +129,7 @@ impl Rye {
         setup: &Setup,
         trust_config: impl FnOnce(Library) -> Result<Option<Config>, ResolveError>,
     ) -> Result<Self, OpenError> {
-        Moment::from_unix_millis(setup.now.as_unix().saturating_mul(1_000)).checked()?;
+        Moment::from_unix_millis(setup.now.as_unix().saturating_mul(1_000)).validate()?;
         let documents: Vec<&str> = setup.trust_documents.iter().map(String::as_str).collect();
         let (trust, notes) = trust_store(&setup.spaces, &documents, setup.now)?;
         let library = |policy| Library::new(setup.spaces.clone(), trust.clone(), policy, setup.now);

@@ -84,7 +84,7 @@ pub(crate) use self::store::Store;
 #[cfg(feature = "mcp")]
 pub(crate) use self::told::waits_for;
 pub(crate) use self::tools::{
-    Offer, Offering, canonical, canonical_grant, chain_grant, entry_grant, offer, tool_id,
+    Offer, Offering, canonical, canonical_grant, chain_grant, entry_grant, namesake, offer, tool_id,
 };
 pub(crate) use self::tree::Lineage;
 use self::tree::{Nursery, Standing, Tree, followed, nursed};
@@ -180,7 +180,7 @@ impl Rye {
     /// When the directive cannot be prepared, which costs no tokens and leaves a thread in state `error`; and when the
     /// record cannot be written. A run that begins always gives a report, failed or not.
     pub async fn run(&self, request: RunRequest, host: Host<'_>) -> Result<RunReport, RunError> {
-        host.clock.now().checked()?;
+        host.clock.now().validate()?;
         if let Some(threads) = self.threads() {
             refuse_linked_threads(&threads)?;
         }
@@ -334,7 +334,7 @@ pub fn record_failure(
     host: &Host<'_>,
     reason: &str,
 ) -> Result<(), RunError> {
-    host.clock.now().checked()?;
+    host.clock.now().validate()?;
     let threads = project.join(".ai").join("threads");
     refuse_linked_threads(&threads)?;
     let key = host.signing_key.clone().map_or_else(own_key, Ok)?;

@@ -2,20 +2,21 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::io::{self, BufRead as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use rye_caps::{Grant, Pattern};
 use rye_resolve::ItemId;
 use rye_sign::token::{Token, TokenError, verify_chain};
 use rye_sign::{KeyError, KeyId, PublicKey};
-use rye_thread::transcript::{Damage, DamageKind, Reading, TranscriptError, read_file};
+use rye_thread::transcript::{Damage, DamageKind, Reading, TranscriptError, named_keys, read_file};
 use rye_thread::{RecordError, ThreadId, ThreadRecord, recorded_root};
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use crate::Rye;
 use crate::session::{Host, ReopenError, TOKEN, TOKENS_ABOVE};
+use crate::thread_folder::{RECORD, TRANSCRIPT, has_whole_line};
 
 /// A thread as its folder holds it, verified.
 #[derive(Debug)]
@@ -122,12 +123,6 @@ pub enum ThreadReadError {
         /// The folder.
         folder: PathBuf,
     },
-    /// There is a transcript, and no record of the thread.
-    #[error("`{}` is no record of a thread, beside what one has done; it was removed or overwritten", .path.display())]
-    NoRecord {
-        /// The expected path of the record.
-        path: PathBuf,
-    },
     /// The transcript is not there.
     #[error("`{}` is not there, and `thread.json` says where it ends; it was removed", .path.display())]
     NoTranscript {
@@ -171,7 +166,6 @@ impl ThreadReadError {
             self,
             Self::Length { .. }
                 | Self::NoDirective { .. }
-                | Self::NoRecord { .. }
                 | Self::NoTranscript { .. }
                 | Self::OtherRoot { .. }
                 | Self::OtherThread { .. }
@@ -196,7 +190,7 @@ impl Rye {
         self.found(threads, thread).map(|found| found.reading)
     }
 
-    /// Reads and verifies the record of a thread below `threads` alone, and nothing of its transcript.
+    /// Reads and verifies the record of a thread below `threads` alone, and nothing of its transcript unless `thread.json` is lost.
     ///
     /// # Errors
     ///
@@ -207,7 +201,10 @@ impl Rye {
         thread: &ThreadId,
     ) -> Result<ThreadRecord, ThreadReadError> {
         let folder = threads.join(thread.as_str());
-        self.vouched_record(&folder, thread).map(|vouched| vouched.record)
+        match self.vouched_record(&folder, thread)? {
+            Some(vouched) => Ok(vouched.record),
+            None => Ok(self.found_by_transcript(folder, thread)?.reading.record),
+        }
     }
 
     /// The same, with the keys that may have signed its transcript.
@@ -223,23 +220,61 @@ impl Rye {
 
     fn found_now(&self, threads: &Path, thread: &ThreadId) -> Result<Found, ThreadReadError> {
         let folder = threads.join(thread.as_str());
-        let Vouched { record, signer, keys, vouched_by } = self.vouched_record(&folder, thread)?;
+        let Some(vouched) = self.vouched_record(&folder, thread)? else {
+            return self.found_by_transcript(folder, thread);
+        };
+        let Vouched { record, signer, keys, vouched_by } = vouched;
         let transcript = transcript(&folder, &record, &keys)?;
         let token = token(&record, &keys)?;
         let reading = ThreadReading { folder, record, transcript, token, vouched_by };
         Ok(Found { reading, keys, signer })
     }
 
-    /// The verified record in a folder.
-    fn vouched_record(&self, folder: &Path, thread: &ThreadId) -> Result<Vouched, ThreadReadError> {
-        // An expired key vouches for what it signed before; a revoked one for nothing.
+    /// The keys that are trusted with records. An expired key vouches for what it signed before; a revoked one for nothing.
+    fn trusted_keys(&self) -> Vec<PublicKey> {
         let standing = self.library.trust().keys().filter(|key| key.revoked().is_none());
-        let trusted: Vec<PublicKey> = standing.map(|key| key.key().clone()).collect();
+        standing.map(|key| key.key().clone()).collect()
+    }
+
+    /// Reads a thread whose `thread.json` is lost: the transcript holds all that the file says.
+    fn found_by_transcript(
+        &self,
+        folder: PathBuf,
+        thread: &ThreadId,
+    ) -> Result<Found, ThreadReadError> {
+        let path = folder.join(TRANSCRIPT);
+        let trusted = self.trusted_keys();
+        let (transcript, keys, vouched_by) = match read_transcript(&path, thread, &trusted) {
+            Ok(transcript) => (transcript, trusted, Voucher::TrustedKey),
+            Err(error) => {
+                let keys = opening_keys(&path);
+                let transcript = read_transcript(&path, thread, &keys).map_err(|_| error)?;
+                (transcript, keys, Voucher::Thread)
+            }
+        };
+        let signer = transcript.signers.first().cloned();
+        let record = ThreadRecord::from_transcript(&transcript);
+        let (Some(record), Some(signer)) = (record, signer) else {
+            return Err(ThreadReadError::Unbegun { folder });
+        };
+        if record.directive.parse::<ItemId>().is_err() {
+            return Err(ThreadReadError::NoDirective { folder });
+        }
+        let token = token(&record, &keys)?;
+        let reading = ThreadReading { folder, record, transcript, token, vouched_by };
+        Ok(Found { reading, keys, signer })
+    }
+
+    /// The verified record in a folder; `None` if it is lost, and the transcript is there to tell the same.
+    fn vouched_record(
+        &self,
+        folder: &Path,
+        thread: &ThreadId,
+    ) -> Result<Option<Vouched>, ThreadReadError> {
+        let trusted = self.trusted_keys();
         let (record, signer, keys, vouched_by) = match ThreadRecord::read_signed(folder, &trusted) {
             Ok((record, signer)) => (record, signer, trusted, Voucher::TrustedKey),
-            Err(error) if !is_whole(folder, &error) => {
-                return Err(unreadable(folder.to_owned(), error));
-            }
+            Err(error) if !is_whole(folder, &error) => return lost(folder, error).map(|()| None),
             Err(error @ RecordError::Unverified { .. }) => {
                 let keys = own_keys(folder)?;
                 let own = keys.first().cloned().ok_or(error)?;
@@ -255,7 +290,7 @@ impl Rye {
         if record.directive.parse::<ItemId>().is_err() {
             return Err(ThreadReadError::NoDirective { folder });
         }
-        Ok(Vouched { record, signer, keys, vouched_by })
+        Ok(Some(Vouched { record, signer, keys, vouched_by }))
     }
 }
 
@@ -337,7 +372,6 @@ fn steadily<R: PartialEq, T>(
 
 /// More often than a thread is opened while one is read.
 const ATTEMPTS: usize = 8;
-const RECORD: &str = "thread.json";
 
 /// Returns `true` unless `thread.json` is missing or is no JSON object, which a run never leaves in the place of a record.
 fn is_whole(folder: &Path, error: &RecordError) -> bool {
@@ -349,57 +383,30 @@ fn is_whole(folder: &Path, error: &RecordError) -> bool {
     }
 }
 
-/// The reason why a folder without a whole `thread.json` is not read. The record is written before the first line of the
-/// transcript and only ever replaced by another one, so beside a whole line its absence is a change.
-fn unreadable(folder: PathBuf, error: RecordError) -> ThreadReadError {
+/// Checks that the transcript in a folder without a whole `thread.json` has a record, from which the thread can be read.
+fn lost(folder: &Path, error: RecordError) -> Result<(), ThreadReadError> {
     if !folder.is_dir() {
-        error.into()
-    } else if has_whole_line(&folder.join("transcript.jsonl")) {
-        ThreadReadError::NoRecord { path: folder.join(RECORD) }
+        Err(error.into())
+    } else if has_whole_line(&folder.join(TRANSCRIPT)) {
+        Ok(())
     } else {
-        ThreadReadError::Unbegun { folder }
+        Err(ThreadReadError::Unbegun { folder: folder.to_owned() })
     }
 }
-
-/// Returns `true` if a plain file holds a line end. It is read in pieces, and a file of more bytes than a transcript has counts as one.
-fn has_whole_line(path: &Path) -> bool {
-    if !std::fs::metadata(path).is_ok_and(|found| found.is_file()) {
-        return false;
-    }
-    let Ok(file) = std::fs::File::open(path) else { return false };
-    let mut pieces = io::BufReader::new(file);
-    let mut read = 0;
-    loop {
-        match pieces.fill_buf() {
-            Ok([]) | Err(_) => return false,
-            Ok(piece) if piece.contains(&b'\n') || MOST_TORN <= read => return true,
-            Ok(piece) => {
-                let length = piece.len();
-                read += length;
-                pieces.consume(length);
-            }
-        }
-    }
-}
-
-/// The most bytes of half a line that are looked through.
-const MOST_TORN: usize = 1 << 30;
 
 fn transcript(
     folder: &Path,
     record: &ThreadRecord,
     keys: &[PublicKey],
 ) -> Result<Reading, ThreadReadError> {
-    let path = folder.join("transcript.jsonl");
-    let reading = read_file(&path, &record.thread, keys).map_err(|error| match error {
-        TranscriptError::Damaged { path, source } => ThreadReadError::Damaged { path, source },
-        TranscriptError::Read { path, source }
+    let path = folder.join(TRANSCRIPT);
+    let reading = read_transcript(&path, &record.thread, keys).map_err(|error| match error {
+        ThreadReadError::Read { path, source }
             if source.kind() == io::ErrorKind::NotFound && record.transcript.is_some() =>
         {
             ThreadReadError::NoTranscript { path }
         }
-        TranscriptError::Read { path, source } => ThreadReadError::Read { path, source },
-        other => ThreadReadError::Read { path: path.clone(), source: io::Error::other(other) },
+        error => error,
     })?;
     if recorded_root(&reading).is_some_and(|root| root != record.root) {
         return Err(ThreadReadError::OtherRoot { path, root: record.root.clone() });
@@ -408,6 +415,24 @@ fn transcript(
         Some(claim) if !reading.fits(claim) => Err(ThreadReadError::Length { path }),
         _ => Ok(reading),
     }
+}
+
+fn read_transcript(
+    path: &Path,
+    thread: &ThreadId,
+    keys: &[PublicKey],
+) -> Result<Reading, ThreadReadError> {
+    read_file(path, thread, keys).map_err(|error| match error {
+        TranscriptError::Damaged { path, source } => ThreadReadError::Damaged { path, source },
+        TranscriptError::Read { path, source } => ThreadReadError::Read { path, source },
+        other => ThreadReadError::Read { path: path.to_owned(), source: io::Error::other(other) },
+    })
+}
+
+/// The keys that an unverified transcript says it was signed with, the last one first; none of a transcript that cannot be read.
+fn opening_keys(path: &Path) -> Vec<PublicKey> {
+    let pems = named_keys(path).unwrap_or_default();
+    pems.iter().rev().filter_map(|pem| PublicKey::from_pem(pem).ok()).collect()
 }
 
 /// The token that the thread acted with (SPEC 9.5). It held from the record's beginning, and may be over by now.

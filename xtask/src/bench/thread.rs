@@ -45,7 +45,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
 
 /// Measures runs of the program, from its start to its end.
 fn whole_processes(root: &Path, programs: &Path) -> Result<(), String> {
-    process::run(root, &[], "cargo build --quiet --profile dist --package rye --bin rye")?;
+    process::run(root, &[], "cargo build --quiet --profile dist --package rye-cli --bin rye")?;
     const TURNS: [u64; 3] = [1, 10, 50];
     let start =
         |turns: &u64| Server::calling(root, programs, *turns, &[whole::TOOL.0, whole::TOOL.1]);

@@ -7,7 +7,7 @@ use std::{
     fs,
     io::{BufRead as _, BufReader},
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::{Child, Command, Output, Stdio},
 };
 
 use crate::process::{self, Rye};
@@ -23,6 +23,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
         .map_err(|_| "`chromium` is missing; install Debian's package `chromium`".to_owned())?;
     let rye = Rye::build(root)?;
     let project = Project::new(&root.join(FOLDER), &rye);
+    let _model = project.prepare(root)?;
     let pages = project.pages(root)?;
     let server = project.serve()?;
     let screenshots = root.join(FOLDER).join("screenshots");
@@ -30,7 +31,9 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     fs::copy(root.join(SOURCES).join("browser.mjs"), &script)
         .map_err(|error| format!("`{}` cannot be written: {error}", script.display()))?;
     let words = [&script, Path::new(chromium.trim()), &pages, &screenshots].map(text);
-    process::run(root, &[], &format!("node {} {}", words.join(" "), server.first))?;
+    let place = [rye.program(), &project.folder, &project.home].map(text);
+    let line = format!("node {} {} {}", words.join(" "), server.first, place.join(" "));
+    process::run(root, &[], &line)?;
     println!("screenshots are in `{FOLDER}/screenshots`");
     Ok(())
 }
@@ -57,43 +60,83 @@ const RUN: [&str; 3] = ["--provider", "scripted", "--quiet"];
 /// The exit code of a run that waits for a decision.
 const WAITS: i32 = 4;
 
-struct Project<'a> {
+/// A project with scripted models, and the home folder of its operator.
+pub(super) struct Project<'a> {
     rye: &'a Rye<'a>,
     folder: PathBuf,
     home: PathBuf,
 }
 
 impl<'a> Project<'a> {
-    fn new(folder: &Path, rye: &'a Rye<'a>) -> Self {
+    pub(super) fn new(folder: &Path, rye: &'a Rye<'a>) -> Self {
         Self { rye, folder: folder.join("checkout-service"), home: folder.join("home") }
     }
 
     /// Runs both threads, and returns the folder of their pages.
     fn pages(&self, root: &Path) -> Result<PathBuf, String> {
         let pages = root.join(FOLDER).join("pages");
-        for old in [&pages, &self.folder, &self.home] {
-            drop(fs::remove_dir_all(old));
-        }
-        let model = Served::start(process::command(root, &format!("node {SOURCES}/model.mjs")))?;
-        self.write(root, &model.first)?;
+        drop(fs::remove_dir_all(&pages));
         fs::create_dir_all(&pages).map_err(|error| format!("no folder for pages: {error}"))?;
-        self.rye(&["keys", "generate", "--owner", "release key"], 0)?;
-        self.rye(&["sign", ".ai"], 0)?;
-        self.rye(
-            &[&["run", "release/prepare", "--input", "version=2.4.0"], &RUN[..]].concat(),
-            WAITS,
-        )?;
-        self.rye(&["approve", "--last", "--resume"], 0)?;
+        self.run_release()?;
         self.export("prepare", &pages)?;
-        let much = ["run", "release/hostile", "--spend", "5", "--tokens", "5000000"];
-        self.rye(&[&much, &RUN[..]].concat(), 0)?;
+        self.run_hostile()?;
         self.export("hostile", &pages)?;
         Ok(pages)
     }
 
+    /// Makes the project anew, with a key and a scripted model, which serves until the returned value is dropped.
+    pub(super) fn prepare(&self, root: &Path) -> Result<Served, String> {
+        for old in [&self.folder, &self.home] {
+            drop(fs::remove_dir_all(old));
+        }
+        let model = Served::start(process::command(root, &format!("node {SOURCES}/model.mjs")))?;
+        self.write(root, &model.first)?;
+        self.rye(&["keys", "generate", "--owner", "release key"], 0)?;
+        self.rye(&["sign", ".ai"], 0)?;
+        Ok(model)
+    }
+
+    /// Runs a thread with children, a retry, errors and a call that waits for a decision, to its end.
+    pub(super) fn run_release(&self) -> Result<(), String> {
+        self.run_until_it_waits()?;
+        self.rye(&["approve", "--last", "--resume"], 0)
+    }
+
+    /// Runs the same thread up to the call that waits.
+    pub(super) fn run_until_it_waits(&self) -> Result<(), String> {
+        let run = ["run", "release/prepare", "--input", "version=2.4.0"];
+        self.rye(&[&run, &RUN[..]].concat(), WAITS)
+    }
+
+    /// Runs a thread whose texts attack the page.
+    pub(super) fn run_hostile(&self) -> Result<(), String> {
+        let much = ["run", "release/hostile", "--spend", "5", "--tokens", "5000000"];
+        self.rye(&[&much, &RUN[..]].concat(), 0)
+    }
+
+    /// Writes a provider of the project.
+    pub(super) fn put_provider(&self, name: &str, text: &str) -> Result<(), String> {
+        write(&self.folder.join(format!(".ai/tools/rye/agent/providers/{name}.yaml")), text)
+    }
+
+    /// The path of the operator's public key.
+    pub(super) fn public_key(&self) -> PathBuf {
+        self.home.join(".ai/config/keys/signing/public_key.pem")
+    }
+
+    /// All threads with their states.
+    pub(super) fn threads(&self) -> Result<Vec<(String, String)>, String> {
+        let output = self.output(&["threads", "list", "--json"])?;
+        let list: serde_json::Value = serde_json::from_slice(&output.stdout)
+            .map_err(|error| format!("the list of threads is no JSON: {error}"))?;
+        let rows = list["threads"].as_array().into_iter().flatten();
+        let text = |row: &serde_json::Value, name: &str| row[name].as_str().map(str::to_owned);
+        Ok(rows.filter_map(|row| Some((text(row, "thread")?, text(row, "state")?))).collect())
+    }
+
     fn serve(&self) -> Result<Served, String> {
         let (folder, home) = (text(&self.folder), text(&self.home));
-        let words = ["view", "--project", &folder, "--user-space", &home];
+        let words = ["view", "--approve", "--project", &folder, "--user-space", &home];
         Served::start(process::start(&self.folder, self.rye.program(), words.into_iter()))
     }
 
@@ -101,7 +144,7 @@ impl<'a> Project<'a> {
         let failed = |error| format!("`{}` cannot be written: {error}", self.folder.display());
         super::copy(&root.join(SOURCES).join("project"), &self.folder).map_err(failed)?;
         fs::create_dir_all(&self.home).map_err(failed)?;
-        write(&self.folder.join(".ai/tools/rye/agent/providers/scripted.yaml"), &provider(port))?;
+        self.put_provider("scripted", &provider(port))?;
         for (place, attack) in attacks().iter().enumerate() {
             write(&self.folder.join(format!("hostile/{place}.txt")), attack)?;
         }
@@ -109,15 +152,19 @@ impl<'a> Project<'a> {
     }
 
     /// Runs the program here. It has to end with the exit code.
-    fn rye(&self, arguments: &[&str], exit: i32) -> Result<(), String> {
-        let (folder, home) = (text(&self.folder), text(&self.home));
-        let place = ["--project", &folder, "--user-space", &home];
-        let output = self.rye.call(&self.folder, &[arguments, &place[..]].concat())?;
+    pub(super) fn rye(&self, arguments: &[&str], exit: i32) -> Result<(), String> {
+        let output = self.output(arguments)?;
         if output.status.code() == Some(exit) {
             return Ok(());
         }
         let told = String::from_utf8_lossy(&output.stderr);
         Err(format!("`rye {}` ended with {}: {told}", arguments.join(" "), output.status))
+    }
+
+    fn output(&self, arguments: &[&str]) -> Result<Output, String> {
+        let (folder, home) = (text(&self.folder), text(&self.home));
+        let place = ["--project", &folder, "--user-space", &home];
+        self.rye.call(&self.folder, &[arguments, &place[..]].concat())
     }
 
     fn export(&self, name: &str, pages: &Path) -> Result<(), String> {
@@ -143,13 +190,13 @@ fn provider(port: &str) -> String {
 }
 
 /// A program that serves, with the first line that it prints. Dropping this value ends it.
-struct Served {
+pub(super) struct Served {
     child: Child,
-    first: String,
+    pub(super) first: String,
 }
 
 impl Served {
-    fn start(mut command: Command) -> Result<Self, String> {
+    pub(super) fn start(mut command: Command) -> Result<Self, String> {
         let begun = command.stdout(Stdio::piped()).spawn();
         let mut child = begun.map_err(|error| format!("{command:?} cannot be started: {error}"))?;
         let mut first = String::new();
@@ -179,6 +226,6 @@ fn write(path: &Path, contents: &str) -> Result<(), String> {
         .map_err(|error| format!("`{}` cannot be written: {error}", path.display()))
 }
 
-fn text(path: impl AsRef<Path>) -> String {
+pub(super) fn text(path: impl AsRef<Path>) -> String {
     path.as_ref().to_string_lossy().into_owned()
 }

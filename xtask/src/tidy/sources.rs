@@ -46,7 +46,7 @@ pub(crate) fn check(tree: &[File], exceptions: &[Exception]) -> Vec<String> {
 }
 
 /// Returns `true` if the path is that of a file of tests.
-fn is_test(path: &str) -> bool {
+pub(crate) fn is_test(path: &str) -> bool {
     path.split('/').any(|part| matches!(part, "tests" | "benches" | "tests.rs"))
 }
 

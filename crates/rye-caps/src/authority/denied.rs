@@ -24,11 +24,21 @@ pub struct Denied {
     pub refusing: Vec<(LayerName, Vec<Pattern>)>,
 }
 
+/// The way to allow one item and not the whole function behind it.
+const NARROWER: &str = "that allows the whole function behind the tool as well, such as every command of a shell; a directive \
+                        that calls the tool needs only `--allow rye.execute.directive.ID`";
+
 impl Denied {
     /// The further layers that refuse the capability, outermost first.
     pub fn others(&self) -> impl Iterator<Item = &LayerName> {
         let refuses = self.refusing.iter().filter(|(_, lacks)| lacks.contains(&self.smallest));
         refuses.map(|(layer, _)| layer).skip(1)
+    }
+
+    /// Returns `true` if one of the patterns is for a function that the requested item stands for.
+    fn lacks_function(&self, lacks: &[Pattern]) -> bool {
+        let item = self.item.as_ref().unwrap_or(&self.capability);
+        lacks.iter().any(|pattern| !pattern.matches(item))
     }
 
     /// Returns advice on how to allow all of the call in `layer`.
@@ -53,7 +63,8 @@ impl Denied {
             LayerName::Client => {
                 let options: Vec<String> =
                     lacks.iter().map(|pattern| format!("--allow {pattern}")).collect();
-                format!("the operator allows it with `{}`", options.join(" "))
+                let way = format!("the operator allows it with `{}`", options.join(" "));
+                if self.lacks_function(lacks) { format!("{way}; {NARROWER}") } else { way }
             }
         }
     }

@@ -231,7 +231,9 @@ fn all_that_a_layer_lacks_for_a_call_is_named() {
     assert_eq!(
         authority.permit(&invocation).unwrap_err().to_string(),
         "`rye.execute.tool.t.x` is not allowed by what clients of this server may do (the operator allows it with `--allow \
-         rye.execute.tool.t.x --allow rye.execute.tool.rye.bash.bash --allow rye.execute.tool.rye.web.fetch`), nor by the signing \
+         rye.execute.tool.t.x --allow rye.execute.tool.rye.bash.bash --allow rye.execute.tool.rye.web.fetch`; \
+         that allows the whole function behind the tool as well, such as every command of a shell; a directive that calls the tool \
+         needs only `--allow rye.execute.directive.ID`), nor by the signing \
          key `6ea18199041a1ea8` (add `rye.execute.tool.rye.bash.bash` to the `grants` of its trust document)"
     );
 }

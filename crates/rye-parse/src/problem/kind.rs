@@ -242,6 +242,9 @@ pub enum ProblemKind {
         /// The subject, such as "`<step>`" or "`rye_execute(…)`".
         what: String,
     },
+    /// Note: a step without an end tag, which ends before the next step or with the process.
+    #[error("`<step>` has no end tag")]
+    UnclosedStep,
     /// Note: metadata of a knowledge entry in an older form instead of a fence.
     #[error("metadata stands {form}")]
     OldMetadata {
@@ -376,6 +379,7 @@ impl ProblemKind {
             Self::OldCapability => "old-capability",
             Self::BodyInFence { .. } => "body-in-fence",
             Self::UnreadableStep { .. } => "unreadable-step",
+            Self::UnclosedStep => "unclosed-step",
             Self::OldMetadata { .. } => "old-metadata",
             Self::Syntax { .. } => "syntax",
             Self::DuplicateKey { .. } => "duplicate-key",

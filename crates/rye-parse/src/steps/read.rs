@@ -203,7 +203,9 @@ impl<'s> Reader<'_, 's> {
         self.drop_element();
         let Some(open) = &self.step else { return };
         let place = open.start..open.text;
-        self.unreadable("`<step>`".to_owned(), place, Some("its `</step>` is missing".to_owned()));
+        let problem = Problem::new(ProblemKind::UnclosedStep, place, "ends before the next step");
+        self.report
+            .note(problem.help("add `</step>` behind its calls; until then they belong to it"));
         let end = self.text_end(end);
         self.close(end, end);
     }

@@ -90,10 +90,10 @@ fn body_noted(marked: &str, messages: &[&str]) {
 }
 
 rows! { body_noted;
-    unclosed_step: "<process>«<step name=\"s\">» a\n</process>", &["`<step>` cannot be read as a step; its `</step>` is missing"];
+    unclosed_step: "<process>«<step name=\"s\">» a\n</process>", &["`<step>` has no end tag; add `</step>` behind its calls; until then they belong to it"];
     unclosed_steps: "«<step>»a«<step>»b", &[
-        "`<step>` cannot be read as a step; its `</step>` is missing",
-        "`<step>` cannot be read as a step; its `</step>` is missing",
+        "`<step>` has no end tag; add `</step>` behind its calls; until then they belong to it",
+        "`<step>` has no end tag; add `</step>` behind its calls; until then they belong to it",
     ];
     unclosed_call: "<step>«<execute item_id=\"x\">»a</step>", &["`<execute>` cannot be read as a step; its `</execute>` is missing"];
     malformed_call: "<step>«<execute item_id=x/>»</step>", &[

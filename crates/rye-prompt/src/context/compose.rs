@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use rye_parse::ContextContent;
 use thiserror::Error;
 
-use super::wanted::{entries, suppressions};
-use super::{Context, Origin, Piece, Slot, Wanted, wanted};
+use super::references::{entries, suppressions};
+use super::{Context, ContextReference, Origin, Piece, Slot, context_references};
 use crate::Link;
 
 /// Composes the context of a chain: root first and, for each position, in document order (SPEC 7.2, D7, D14).
 ///
-/// `knowledge` contains the content of every item of [`wanted`] that was found, by id. If an item was found but failed
+/// `knowledge` contains the content of every item of [`context_references`] that was found, by id. If an item was found but failed
 /// verification, the caller must end the run instead, even if the item is optional.
 ///
 /// # Errors
@@ -21,15 +21,15 @@ pub fn compose(
     chain_root_first: &[Link<'_>],
     knowledge: &BTreeMap<String, String>,
 ) -> Result<Context, ComposeError> {
-    let wanted = wanted(chain_root_first);
-    let (skipped, missing) = absent(&wanted, knowledge);
+    let references = context_references(chain_root_first);
+    let (skipped, missing) = absent(&references, knowledge);
     if !missing.is_empty() {
         return Err(ComposeError::Missing { missing });
     }
     let suppressed = suppressions(chain_root_first);
     let mut context = Context { suppressed, skipped, ..Context::default() };
     let mut awaited: BTreeSet<(Slot, &str)> =
-        wanted.iter().map(|item| (item.position, item.id.as_str())).collect();
+        references.iter().map(|item| (item.position, item.id.as_str())).collect();
     for (link, entry) in entries(chain_root_first) {
         let Some(position) = Slot::of(entry.position) else { continue };
         let (text, origin) = match &entry.content {
@@ -62,8 +62,8 @@ pub enum ComposeError {
         missing.iter().map(complaint).collect::<Vec<_>>().join("; ")
     )]
     Missing {
-        /// The missing items, in the order of [`wanted`]. There is at least one.
-        missing: Vec<Wanted>,
+        /// The missing items, in the order of [`context_references`]. There is at least one.
+        missing: Vec<ContextReference>,
     },
 }
 
@@ -78,15 +78,18 @@ impl Context {
 }
 
 /// Returns the items that were not found: first the optional ones, then the required ones.
-fn absent(wanted: &[Wanted], knowledge: &BTreeMap<String, String>) -> (Vec<Wanted>, Vec<Wanted>) {
-    wanted
+fn absent(
+    references: &[ContextReference],
+    knowledge: &BTreeMap<String, String>,
+) -> (Vec<ContextReference>, Vec<ContextReference>) {
+    references
         .iter()
         .filter(|item| !knowledge.contains_key(&item.id))
         .cloned()
         .partition(|item| item.optional)
 }
 
-fn complaint(item: &Wanted) -> String {
+fn complaint(item: &ContextReference) -> String {
     format!(
         "knowledge `{}`, wanted in `<{}>` by directive `{}`, cannot be found",
         item.id, item.position, item.asked_by

@@ -65,6 +65,14 @@ pub enum RenderProblem {
         /// The declared name.
         name: String,
     },
+    /// The values that are placed in the prompt are too large together.
+    #[error("{part} makes the prompt too large: the values in it have more than {limit} bytes")]
+    TooLarge {
+        /// The part with the placeholder that did not fit.
+        part: Part,
+        /// The most bytes of values in one prompt.
+        limit: usize,
+    },
     /// There are too many problems to report each of them. This one comes last.
     #[error("{count} more problems of these kinds")]
     More {

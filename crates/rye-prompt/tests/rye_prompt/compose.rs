@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use rye_parse::Directive;
-use rye_prompt::{ComposeError, Context, Link, Origin, Piece, Slot, compose, wanted};
+use rye_prompt::{ComposeError, Context, Link, Origin, Piece, Slot, compose, context_references};
 
 use crate::given::directive;
 
@@ -247,7 +247,7 @@ fn wanted_lists_what_is_to_be_loaded() {
         ),
         ("leaf", "<system>a</system><after>a</after><before>c</before><suppress>c</suppress>"),
     ]);
-    let wanted: Vec<_> = wanted(&links(&chain))
+    let wanted: Vec<_> = context_references(&links(&chain))
         .into_iter()
         .map(|item| (item.id, item.position.as_str(), item.optional, item.asked_by))
         .collect();

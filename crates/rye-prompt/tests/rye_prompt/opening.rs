@@ -60,18 +60,19 @@ fn an_empty_template_is_no_system_message() {
 
 #[test]
 fn hook_context_is_outside_of_the_chains() {
-    let context = context("<before>b 1</before><after>a 1</after><system>s 1</system>").hooked(&[
-        bare(Slot::After, "ha 1"),
-        bare(Slot::Before, "hb 1"),
-        bare(Slot::Before, "hb 2"),
-        bare(Slot::System, "hs 1"),
-    ]);
+    let context =
+        context("<before>b 1</before><after>a 1</after><system>s 1</system>").with_hooks(&[
+            bare(Slot::After, "ha 1"),
+            bare(Slot::Before, "hb 1"),
+            bare(Slot::Before, "hb 2"),
+            bare(Slot::System, "hs 1"),
+        ]);
     check(&context, Some("T"), Some("T\nhs 1\ns 1"), "hb 1\nhb 2\n\nb 1\n\nP\n\na 1\n\nha 1");
 }
 
 #[test]
 fn empty_entries_leave_no_gap() {
-    let context = context("").hooked(&[
+    let context = context("").with_hooks(&[
         bare(Slot::Before, ""),
         bare(Slot::Before, " \n"),
         bare(Slot::After, "x"),
@@ -83,7 +84,7 @@ fn empty_entries_leave_no_gap() {
 #[test]
 fn a_suppressed_id_is_kept_out_of_hook_context_too() {
     let context = context("<suppress>h</suppress>")
-        .hooked(&[bare(Slot::Before, "x"), bare(Slot::System, "y")]);
+        .with_hooks(&[bare(Slot::Before, "x"), bare(Slot::System, "y")]);
     check(&context, None, None, "P");
 }
 
@@ -97,7 +98,7 @@ fn wraps(id: &str, name: &str, expected: &str) {
         content: "c\nd".to_owned(),
         wrap: Wrap::Element,
     };
-    check(&context("").hooked(&[entry]), None, None, &format!("{expected}\n\nP"));
+    check(&context("").with_hooks(&[entry]), None, None, &format!("{expected}\n\nP"));
 }
 
 #[test]

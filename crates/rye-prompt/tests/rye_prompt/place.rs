@@ -133,3 +133,18 @@ fn very_many_problems_are_counted() {
     let last = error.problems().last().map(ToString::to_string);
     assert_eq!(last.as_deref(), Some("50 more problems of these kinds"));
 }
+
+/// A file of a megabyte can name a value of a megabyte so often that no machine holds the prompt.
+#[test]
+fn values_that_multiply_are_refused() {
+    let directive = with_inputs(INPUTS, &"{input:a}{input:x}".repeat(20));
+    for (length, is_refused) in [(800_000, false), (900_000, true)] {
+        let given = bind(&directive, json!({"a": "x".repeat(length)}));
+        let error = render(Link::new("t", &directive), None, &given, ReturnStyle::Call);
+        let problems = error.unwrap_err().problems().to_vec();
+        let too_large =
+            problems.iter().filter(|it| matches!(it, RenderProblem::TooLarge { .. })).count();
+        assert_eq!(too_large, usize::from(is_refused), "{length}");
+        assert_eq!(problems.len(), 1 + too_large, "the undeclared input is told too");
+    }
+}

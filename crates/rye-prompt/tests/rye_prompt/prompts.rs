@@ -98,7 +98,7 @@ impl Fixture {
         let knowledge: BTreeMap<String, String> =
             knowledge.into_iter().map(|(id, text)| (id, string(&text).to_owned())).collect();
         let context = match compose(&self.chain(), &knowledge) {
-            Ok(context) => context.hooked(&self.hooks()),
+            Ok(context) => context.with_hooks(&self.hooks()),
             Err(error) => panic!("{}: {error}", self.id),
         };
         let tool_names: Vec<String> =

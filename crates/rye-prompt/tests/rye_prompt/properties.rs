@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use rye_parse::{Directive, Outputs};
 use rye_prompt::{
-    Context, HookEntry, Inputs, Link, Piece, ReturnStyle, Slot, Wanted, Wrap, compose, render,
-    template, wanted,
+    Context, ContextReference, HookEntry, Inputs, Link, Piece, ReturnStyle, Slot, Wrap, compose,
+    context_references, render, template,
 };
 use serde_json::{Map, Value, json};
 
@@ -96,11 +96,12 @@ proptest! {
     ) {
         let directives: Vec<Directive> = contexts.iter().map(|entries| with_context(entries)).collect();
         let chain = links(&directives);
-        let asked = wanted(&chain);
+        let asked = context_references(&chain);
         prop_assert_eq!(ids_by_position(&asked), expected(&contexts));
 
         let knowledge = found.iter().map(|id| (id.clone(), id.clone())).collect();
-        let missing: Vec<&Wanted> = asked.iter().filter(|item| !found.contains(&item.id)).collect();
+        let missing: Vec<&ContextReference> =
+            asked.iter().filter(|item| !found.contains(&item.id)).collect();
         match compose(&chain, &knowledge) {
             Err(_) => prop_assert!(missing.iter().any(|item| !item.optional)),
             Ok(context) => {
@@ -117,7 +118,7 @@ proptest! {
     fn an_item_is_optional_only_where_all_agree(contexts in prop::collection::vec(entries(), 1..4)) {
         let directives: Vec<Directive> = contexts.iter().map(|entries| with_context(entries)).collect();
         let chain = links(&directives);
-        for item in wanted(&chain) {
+        for item in context_references(&chain) {
             let is_same = |(tag, id, _): &&Entry| *tag == item.position.as_str() && *id == item.id;
             let mut mentions = contexts.iter().flatten().filter(is_same);
             prop_assert_eq!(item.optional, mentions.all(|(_, _, optional)| *optional));
@@ -177,7 +178,7 @@ proptest! {
             content: "from a hook".to_owned(),
             wrap: Wrap::Bare,
         };
-        prop_assert_eq!(context.clone().hooked(&[hook]), context);
+        prop_assert_eq!(context.clone().with_hooks(&[hook]), context);
     }
 }
 
@@ -277,7 +278,7 @@ fn expected(contexts: &[Vec<Entry>]) -> [Vec<String>; 3] {
     })
 }
 
-fn ids_by_position(wanted: &[Wanted]) -> [Vec<String>; 3] {
+fn ids_by_position(wanted: &[ContextReference]) -> [Vec<String>; 3] {
     POSITIONS.map(|position| {
         let there = wanted.iter().filter(|item| item.position.as_str() == position);
         there.map(|item| item.id.clone()).collect()

@@ -8,7 +8,7 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Request, redirect};
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt;
-use rye_thread::{Charge, DeltaSink, ProviderError, Reply};
+use rye_thread::{Charge, DeltaSink, ProviderError, Reply, ServerAddress};
 use tokio::time::Instant;
 use tracing::{Instrument as _, Span};
 
@@ -48,7 +48,7 @@ pub(crate) struct Transport {
     protocol: Protocol,
     /// The request without its body, made once.
     request: Request,
-    server: Option<(String, u16)>,
+    server: Option<ServerAddress>,
     retry: RetryPolicy,
     timeout: Duration,
     idle: Duration,

@@ -185,7 +185,7 @@ pub(super) async fn read_stream(
 pub(super) fn accept(mut reply: Reply, reporter: &Reporter) -> Result<Reply, Failure> {
     let is_empty = reply.text.is_empty() && reply.reasoning.is_empty() && reply.calls.is_empty();
     if !is_empty && reply.usage.output == 0 {
-        reply.counted = Counted::ByNobody;
+        reply.counted = Counted::Unreported;
     }
     match reporter.secret() {
         Some(secret) if guard::repeats(&reply, secret) => {

@@ -10,7 +10,11 @@ use super::retry::Reached;
 
 /// Makes the span of a POST. `attempts` includes this one. The URL holds no key, because the config refuses
 /// such a URL.
-pub(super) fn attempt(url: &str, server: Option<&(String, u16)>, attempts: u32) -> Span {
+pub(super) fn attempt(
+    url: &str,
+    server: Option<&rye_thread::ServerAddress>,
+    attempts: u32,
+) -> Span {
     let span = info_span!(
         "POST",
         otel.kind = "client",
@@ -18,8 +22,8 @@ pub(super) fn attempt(url: &str, server: Option<&(String, u16)>, attempts: u32) 
         http.request.method = "POST",
         http.request.resend_count = Empty,
         http.response.status_code = Empty,
-        server.address = server.map(|server| server.0.as_str()),
-        server.port = server.map(|server| i64::from(server.1)),
+        server.address = server.map(|server| server.host.as_str()),
+        server.port = server.map(|server| i64::from(server.port)),
         url.full = url,
         error.type = Empty,
     );

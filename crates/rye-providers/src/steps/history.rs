@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use rye_thread::{Message, ToolResult};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::plan::{PlannedCall, Turn};
 
@@ -71,12 +71,39 @@ fn causes(error: &Value) -> Option<String> {
     Some(causes.collect::<Vec<_>>().join(": "))
 }
 
+/// Returns the message with what else the result tells of the failure. A value that the message has already is left out.
+fn with_details(message: &str, result: &Map<String, Value>) -> String {
+    let detail = |(name, value): (&String, &Value)| {
+        let text = match value {
+            Value::String(text) => text.trim().to_owned(),
+            Value::Array(values) => {
+                let texts = values
+                    .iter()
+                    .map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+                texts.collect::<Vec<_>>().join("; ")
+            }
+            other => other.to_string(),
+        };
+        match name.as_str() {
+            _ if text.is_empty() || message.contains(&text) => None,
+            "problems" | "stderr" => Some(text),
+            _ => Some(format!("{name} {text}")),
+        }
+    };
+    let details: Vec<String> = result.iter().filter_map(detail).collect();
+    if details.is_empty() {
+        message.to_owned()
+    } else {
+        format!("{message}: {}", details.join("; "))
+    }
+}
+
 /// Returns the message of an error, shortened.
 fn error_text(content: &Value) -> String {
     let text = match content {
         Value::String(text) => text.clone(),
         Value::Object(object) => match object.get("error") {
-            Some(Value::String(text)) if object.len() == 1 => text.clone(),
+            Some(Value::String(text)) => with_details(text, object),
             Some(error) => causes(error).unwrap_or_else(|| content.to_string()),
             None => content.to_string(),
         },

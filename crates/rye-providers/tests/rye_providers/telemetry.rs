@@ -65,6 +65,7 @@ async fn a_provider_says_where_it_is() {
     let telemetry = vendor.provider(&config).telemetry();
     let address = *vendor.server.address();
     assert_eq!(telemetry.name, "vendor");
-    assert_eq!(telemetry.server, Some((address.ip().to_string(), address.port())));
+    let server = rye_thread::ServerAddress { host: address.ip().to_string(), port: address.port() };
+    assert_eq!(telemetry.server, Some(server));
     assert!(!telemetry.is_streamed);
 }

@@ -37,6 +37,34 @@ fn a_folder_inside_the_space_is_followed() {
     assert_eq!(world.library().directive(&id("b/a")).unwrap().source, signed);
 }
 
+/// Programs are kept from the folder of configuration, and not from where a link in it leads.
+#[test]
+fn policy_is_reached_by_no_link() {
+    for (link_at, file) in [
+        ("config/agent/approval.yaml", "shared/approval.yaml"),
+        ("config/agent", "shared/approval.yaml"),
+        ("config", "shared/agent/approval.yaml"),
+    ] {
+        let world = World::new();
+        let text = signed_text(&world.operator, "config/agent/approval.yaml", "ask: []\n");
+        world.write("project", file, &text);
+        let is_file = link_at.ends_with(".yaml");
+        link(&world, link_at, &format!("project/.ai/{}", if is_file { file } else { "shared" }));
+        let error = world.library().config("agent/approval").unwrap_err();
+        let told = world.error_text(&error);
+        assert!(
+            told.contains("is reached by a link, and configuration and providers are not"),
+            "{told}"
+        );
+    }
+    let world = World::new();
+    let provider = "tools/rye/agent/providers/p.yaml";
+    world.write("project", "shared/p.yaml", &signed_text(&world.operator, provider, "a: 1\n"));
+    link(&world, "tools/rye/agent/providers", "project/.ai/shared");
+    let found = world.library().text(ItemKind::Tool, &id("rye/agent/providers/p"));
+    assert!(world.error_text(&found.unwrap_err()).contains("is reached by a link"));
+}
+
 #[test]
 fn a_folder_that_leads_nowhere_holds_nothing() {
     let world = World::new();

@@ -1,4 +1,4 @@
-//! What one record changes about the money of its thread.
+//! The change that one record makes to the money of its thread.
 
 use std::collections::BTreeMap;
 
@@ -16,11 +16,11 @@ use crate::{Nanos, SpendLimit, ThreadId};
 pub(super) enum Change {
     /// The thread begins.
     Begin { cap: SpendLimit },
-    /// A request is about to be sent that may cost this much.
+    /// A request is about to be sent. Its worst case costs `amount`.
     Reserve { amount: Nanos },
     /// The request ended.
     Settle { cost: Nanos },
-    /// An attempt of the request ended, and the next one may cost this much.
+    /// An attempt of the request ended. The worst case of the next attempt costs `amount`.
     Retry { cost: Nanos, amount: Nanos },
     /// A child is about to begin.
     Spawn { child: ThreadId, share: SpendLimit },
@@ -55,7 +55,8 @@ impl Change {
         })
     }
 
-    /// As [`Change::of_event`]. Raised limits count only under a checkpoint of their own.
+    /// Reads the change from a stored record, like [`Change::of_event`]. Raised limits count only under their own
+    /// checkpoint.
     pub(super) fn of_record(record: &Record, is_sealed: bool) -> Option<Self> {
         Some(match record.event.as_str() {
             "thread_start" => {
@@ -92,7 +93,7 @@ impl Change {
     }
 }
 
-/// Returns the ends of children that a thread has recorded.
+/// Returns the ends of children that the transcript of a thread records.
 #[must_use]
 pub fn ended_children(thread: &Reading) -> BTreeMap<ThreadId, ChildEnd> {
     let ended = thread.records.iter().filter(|record| record.event == "child_ended");

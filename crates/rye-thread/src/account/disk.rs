@@ -1,4 +1,4 @@
-//! The parts of records that an account is computed from.
+//! The members of records from which an account is computed.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};

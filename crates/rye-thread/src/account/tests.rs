@@ -31,7 +31,7 @@ fn at_most(nanos: u64) -> SpendLimit {
     SpendLimit::AtMost(Nanos::new(nanos))
 }
 
-/// A thread with its journal, and the reservation of the request that is under way.
+/// A thread with its journal, and the reservation of its request in flight.
 struct Thread {
     parent: Option<usize>,
     journal: Journal,
@@ -39,21 +39,22 @@ struct Thread {
     has_ended: bool,
 }
 
-/// Threads of one tree that record what they spend.
+/// Threads of one tree that record their costs.
 struct Forest {
     key: Arc<SigningKey>,
     store: Arc<MemoryStore>,
     threads: Vec<Thread>,
-    /// How many bytes of each transcript outlive a loss of power.
+    /// The number of bytes of each transcript that survive a power loss.
     synced: BTreeMap<usize, usize>,
-    /// What the provider has charged.
+    /// The money that the provider has charged.
     charged: u64,
 }
 
 impl Forest {
     fn new(cap: SpendLimit) -> Self {
         let key = Arc::new(SigningKey::generate().unwrap());
-        let (threads, synced) = (Vec::new(), BTreeMap::new());
+        let threads = Vec::new();
+        let synced = BTreeMap::new();
         let mut forest = Self { key, store: Arc::default(), threads, synced, charged: 0 };
         forest.begin(None, cap);
         forest
@@ -72,6 +73,9 @@ impl Forest {
             palette: BTreeMap::new(),
             facts: serde_json::Map::new(),
             root: id(0),
+            parent: None,
+            continues: None,
+            created: AT,
             signed_by: self.key.public().to_pem(),
         };
         journal.append(&start, AT);
@@ -95,15 +99,15 @@ impl Forest {
         read(&bytes, thread, &[self.key.public()]).unwrap()
     }
 
-    /// What the transcripts say.
+    /// Returns the account that the transcripts give.
     fn account(&self, thread: usize) -> Account {
         let read = |child: &ThreadId| FoundTranscript::Transcript(Cow::Owned(self.reading(child)));
         Account::from_transcripts(&self.reading(&id(thread)), &read).unwrap()
     }
 
-    /// What the memory of the owner says.
+    /// Returns the account in the memory of the owner.
     fn known(&self, thread: usize) -> Account {
-        self.threads[thread].journal.account().unwrap()
+        self.threads[thread].journal.tree_account().account(&id(thread)).unwrap()
     }
 
     fn ask(&mut self, thread: usize, amount: u64) {
@@ -113,13 +117,14 @@ impl Forest {
             return;
         }
         self.threads[thread].request = Some(reserved);
-        let (turn, max_output_tokens) = (1, 1);
+        let turn = 1;
+        let max_output_tokens = 1;
         self.record(thread, &Event::StepStart { turn, reserved, max_output_tokens });
         // No request is sent before its reservation is on disk.
         self.sync(thread);
     }
 
-    /// Ends the request that is under way with an answer, or without one.
+    /// Ends the request in flight, with or without a reply.
     fn settle(&mut self, thread: usize, actual: u64, is_answered: bool) {
         let Some(reserved) = self.threads[thread].request.take() else { return };
         let cost = Nanos::new(actual).min(reserved);
@@ -132,7 +137,8 @@ impl Forest {
         let event = match is_answered {
             true => Event::StepFinish { turn, reply: reply(), cost },
             false => {
-                let (class, message) = ("overloaded".to_owned(), String::new());
+                let class = "overloaded".to_owned();
+                let message = String::new();
                 Event::RequestFailed { turn, class, message, cost }
             }
         };
@@ -140,7 +146,8 @@ impl Forest {
     }
 
     fn spawn(&mut self, parent: usize, share: u64) {
-        let (child, share) = (self.threads.len(), at_most(share));
+        let child = self.threads.len();
+        let share = at_most(share);
         if !self.known(parent).covers(share) {
             return;
         }
@@ -150,7 +157,7 @@ impl Forest {
         self.begin(Some(parent), share);
     }
 
-    /// Ends a child that has no request and no child under way.
+    /// Ends a child without a request in flight and without a running child.
     fn end(&mut self, child: usize) {
         let Some(parent) = self.threads[child].parent else { return };
         let is_below = |thread: &Thread| thread.parent == Some(child) && !thread.has_ended;
@@ -158,19 +165,22 @@ impl Forest {
             return;
         }
         let cost = self.known(child).cost;
-        let (turns, usage, text) = (1, Usage::default(), String::new());
+        let turns = 1;
+        let usage = Usage::default();
+        let text = String::new();
         self.record(child, &Event::ThreadComplete { outputs: None, text, turns, usage, cost });
         self.threads[child].journal.checkpoint(AT);
         self.sync(child);
         self.threads[child].has_ended = true;
-        let end = (0, String::new());
+        let end = TranscriptClaim::new(0, String::new(), false);
         let end = ChildEnd::new(id(child), ThreadState::Completed, Nanos::ZERO, end);
-        let end = self.threads[parent].journal.priced(end);
+        let end = self.threads[parent].journal.tree_account().price_end(end);
         assert_eq!(end.cost, cost);
         self.record(parent, &Event::ChildEnded(end));
     }
 
-    /// The process dies, with the power where `is_power` says so; the next one opens all threads that have not ended.
+    /// Kills the process, with a power loss if `is_power` is set. The next process opens all threads that have not
+    /// ended.
     fn crash(&mut self, is_power: bool) {
         let store = Arc::new(MemoryStore::new());
         for thread in 0..self.threads.len() {
@@ -191,7 +201,8 @@ impl Forest {
             let store: Arc<dyn Store> = Arc::clone(&self.store) as _;
             let mut record = ThreadRecord::new(&id(number), "a", &Limits::default(), AT);
             record.root = id(0);
-            let (keys, key) = ([self.key.public()], Arc::clone(&self.key));
+            let keys = [self.key.public()];
+            let key = Arc::clone(&self.key);
             let journal = Journal::open_in_memory(record, &keys, key, store).unwrap();
             let thread = &mut self.threads[number];
             // The provider may charge for a request whose reply was lost.
@@ -201,7 +212,7 @@ impl Forest {
         self.end_again(&recorded);
     }
 
-    /// Records the ends of children that were lost with the power.
+    /// Records the ends of children that the power loss removed.
     fn end_again(&mut self, recorded: &BTreeSet<ThreadId>) {
         for child in (0..self.threads.len()).rev() {
             let Some(parent) = self.threads[child].parent.filter(|_| self.threads[child].has_ended)
@@ -209,9 +220,9 @@ impl Forest {
                 continue;
             };
             if !recorded.contains(&id(child)) && !self.threads[parent].has_ended {
-                let end = (0, String::new());
+                let end = TranscriptClaim::new(0, String::new(), false);
                 let end = ChildEnd::new(id(child), ThreadState::Completed, Nanos::ZERO, end);
-                let end = self.threads[parent].journal.priced(end);
+                let end = self.threads[parent].journal.tree_account().price_end(end);
                 self.record(parent, &Event::ChildEnded(end));
             }
         }
@@ -232,11 +243,12 @@ impl Forest {
         }
     }
 
-    /// The account in memory is the fold of the transcripts, for each thread that has not ended; nothing passes its limit, and
-    /// nothing that was charged is forgotten.
+    /// Checks that the account in memory is the fold of the transcripts, for each thread that has not ended. No thread
+    /// exceeds its limit, and no charge is forgotten.
     fn check(&self) {
         for (number, _) in self.threads.iter().enumerate().filter(|(_, it)| !it.has_ended) {
-            let (known, folded) = (self.known(number), self.account(number));
+            let known = self.known(number);
+            let folded = self.account(number);
             assert_eq!(known, folded, "{number}");
             let SpendLimit::AtMost(cap) = known.cap else { panic!("{known:?}") };
             assert!(known.cost.saturating_add(known.held) <= cap, "{number}: {known:?}");
@@ -280,7 +292,7 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// In random trees with kills and losses of power, after each record.
+    /// Random trees with kills and power losses, checked after each record.
     #[test]
     fn rule_07_the_account_in_memory_is_the_fold_of_the_transcripts(acts in acts()) {
         let mut forest = Forest::new(at_most(CAP));
@@ -341,7 +353,8 @@ fn rule_06_a_charge_beyond_a_reservation_leaves_nothing_free_up_to_the_root() {
     let mut forest = Forest::new(at_most(CAP));
     forest.spawn(0, 400);
     forest.ask(1, 100);
-    let (turn, cost) = (1, Nanos::new(101));
+    let turn = 1;
+    let cost = Nanos::new(101);
     forest.record(1, &Event::StepFinish { turn, reply: reply(), cost });
     forest.threads[1].request = None;
     let check = |forest: &Forest, thread: usize| {
@@ -357,7 +370,7 @@ fn rule_06_a_charge_beyond_a_reservation_leaves_nothing_free_up_to_the_root() {
     check(&forest, 0);
 }
 
-/// What the journal changes when it appends an event is what a reader changes when it finds the record.
+/// Appending an event changes the account in the same way as reading its record.
 #[test]
 fn rule_07_an_event_and_its_record_change_the_account_alike() {
     let mut changed = 0;
@@ -369,7 +382,7 @@ fn rule_07_an_event_and_its_record_change_the_account_alike() {
     assert_eq!(changed, 9);
 }
 
-/// Raised limits count only under a checkpoint of their own.
+/// Raised limits count only under their own checkpoint.
 #[test]
 fn rule_01_a_limit_that_is_raised_without_a_checkpoint_changes_nothing() {
     let records = recorded();

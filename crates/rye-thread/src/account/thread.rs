@@ -1,4 +1,4 @@
-//! The money of one thread, by its own records alone.
+//! The money of one thread, from its own records alone.
 
 use std::collections::BTreeMap;
 
@@ -7,46 +7,58 @@ use super::is_over;
 use crate::transcript::Reading;
 use crate::{Nanos, SpendLimit, ThreadId};
 
-/// What the records of one thread say about money.
+/// The account of one thread, without its descendants.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ThreadAccount {
     pub(super) cap: SpendLimit,
-    /// What requests cost that a record ends.
+    /// The cost of finished requests.
     pub(super) settled: Nanos,
-    /// The reservation of the request that no record ends.
+    /// The reservation of the unfinished request.
     pub(super) reserved: Nanos,
-    /// Whether a request cost more than was reserved for it.
+    /// `true` if a request cost more than its reservation.
     pub(super) is_overrun: bool,
     pub(super) children: BTreeMap<ThreadId, Share>,
-    /// The thread that continues the conversation, and its limit.
-    pub(super) successor: Option<(ThreadId, SpendLimit)>,
+    pub(super) successor: Option<Successor>,
 }
 
-/// What a child takes of the money of its parent.
+/// The thread that continues the conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Successor {
+    pub(super) thread: ThreadId,
+    /// Its spend limit.
+    pub(super) share: SpendLimit,
+}
+
+/// The share that a child takes from the money of its parent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Share {
-    /// The child has not ended: its whole share.
+    /// The child has not ended. Its whole share is taken.
     Held(SpendLimit),
-    /// The child has ended: its cost.
+    /// The child has ended. Its cost is taken.
     Ended { cost: Nanos, is_overrun: bool },
 }
 
 impl ThreadAccount {
     pub(super) const fn new(cap: SpendLimit) -> Self {
-        let (settled, reserved) = (Nanos::ZERO, Nanos::ZERO);
-        let children = BTreeMap::new();
-        Self { cap, settled, reserved, is_overrun: false, children, successor: None }
+        Self {
+            cap,
+            settled: Nanos::ZERO,
+            reserved: Nanos::ZERO,
+            is_overrun: false,
+            children: BTreeMap::new(),
+            successor: None,
+        }
     }
 
-    /// The account of a thread whose transcript cannot be relied on: it may have spent all that it was given.
-    pub(super) fn spent(share: Nanos) -> Self {
+    /// Creates the account of a thread without a reliable transcript. The whole share counts as spent.
+    pub(super) fn with_all_spent(share: Nanos) -> Self {
         Self { settled: share, ..Self::new(SpendLimit::AtMost(share)) }
     }
 
     /// Folds the records of a thread.
     pub(super) fn of(reading: &Reading) -> Self {
         let mut account = Self::new(SpendLimit::Unlimited);
-        for (record, is_sealed) in reading.sealed() {
+        for (record, is_sealed) in reading.records_with_seals() {
             if let Some(change) = Change::of_record(record, is_sealed) {
                 account.apply(change);
             }
@@ -54,7 +66,16 @@ impl ThreadAccount {
         account
     }
 
-    /// Changes the account as one record says, be it appended or read.
+    /// Returns what is settled, with the cost of the children that have ended.
+    pub(super) fn cost(&self) -> Nanos {
+        let children = self.children.values().map(|share| match share {
+            Share::Held(_) => Nanos::ZERO,
+            Share::Ended { cost, .. } => *cost,
+        });
+        children.fold(self.settled, Nanos::saturating_add)
+    }
+
+    /// Applies the change of one record, appended or read.
     pub(super) fn apply(&mut self, change: Change) {
         match change {
             Change::Begin { cap } => *self = Self::new(cap),
@@ -68,12 +89,15 @@ impl ThreadAccount {
                 self.children.insert(child, Share::Held(share));
             }
             Change::EndChild { child, cost, is_overrun } => self.end_child(child, cost, is_overrun),
-            Change::Continue { next, share } => self.successor = Some((next, share)),
+            Change::Continue { next, share } => {
+                self.successor = Some(Successor { thread: next, share });
+            }
             Change::Raise { cap } => self.raise(cap),
         }
     }
 
-    /// A request that is sent again without an end may have been charged all the same.
+    /// Reserves money for a request. An earlier reservation without an end counts as spent, because it may have been
+    /// charged.
     fn reserve(&mut self, amount: Nanos) {
         self.settled = self.settled.saturating_add(self.reserved);
         self.reserved = amount;
@@ -85,7 +109,7 @@ impl ThreadAccount {
         self.reserved = Nanos::ZERO;
     }
 
-    /// The operator knows what went beyond a reservation, which no longer keeps the rest of the money.
+    /// Raises the limit. It also clears overruns, because the operator decided with knowledge of them.
     fn raise(&mut self, cap: SpendLimit) {
         (self.cap, self.is_overrun) = (cap, false);
         for share in self.children.values_mut() {

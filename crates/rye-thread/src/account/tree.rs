@@ -5,25 +5,28 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::change::Change;
-use super::thread::{Share, ThreadAccount};
-use super::{Account, AccountError, FoundTranscript, is_over};
+use super::thread::{Share, Successor, ThreadAccount};
+use super::{Account, AccountError, ChildEnd, FoundTranscript, is_over};
 use crate::transcript::{Event, Reading};
 use crate::{Nanos, SpendLimit, ThreadId};
 
-/// The money of a thread tree, by thread. The owner of a tree has one, which the journal of each thread changes with each record.
+/// The money of a thread tree, by thread.
+///
+/// The owner of a tree has one. The journal of each thread changes it with each record.
 #[derive(Debug, Default)]
 pub struct TreeAccount(Mutex<Threads>);
 
 type Threads = BTreeMap<ThreadId, ThreadAccount>;
 
 impl TreeAccount {
-    /// Folds a thread, the threads that continue its conversation, and their children that have no `child_ended`, with all below
-    /// these. One transcript is in memory at a time on each level of the tree.
+    /// Folds a conversation and its unfinished children, with all their descendants.
+    ///
+    /// At most one transcript is in memory for each level of the tree.
     ///
     /// # Errors
     ///
-    /// When a child without a limit has no transcript that can be relied on, so that nothing bounds its cost; or when threads
-    /// stand below themselves, or too deep.
+    /// [`AccountError::Unbounded`] if a child has neither a limit nor a reliable transcript. [`AccountError::Circle`] if a thread
+    /// is its own ancestor, or the tree is too deep.
     pub fn from_transcripts<'a>(
         thread: &Reading,
         read: &dyn Fn(&ThreadId) -> FoundTranscript<'a>,
@@ -33,7 +36,9 @@ impl TreeAccount {
         Ok(Self(Mutex::new(fold.threads)))
     }
 
-    /// Returns the account of a thread; `None` for one that the tree does not know, or whose end its parent has recorded.
+    /// Returns the account of a thread.
+    ///
+    /// Returns `None` if the tree does not hold the thread, or if its parent has recorded its end.
     #[must_use]
     pub fn account(&self, thread: &ThreadId) -> Option<Account> {
         let threads = self.threads();
@@ -42,7 +47,15 @@ impl TreeAccount {
         Some(Account { cap, cost, reserved, held, is_overrun: is_overrun || is_over(cap, cost) })
     }
 
-    /// Changes the account as a record says that is appended to the transcript of the thread.
+    /// Sets the cost of a child's end, if the account holds the child.
+    pub(crate) fn price_end(&self, end: ChildEnd) -> ChildEnd {
+        match self.account(&end.child) {
+            Some(Account { cost, is_overrun, .. }) => ChildEnd { cost, is_overrun, ..end },
+            None => end,
+        }
+    }
+
+    /// Applies the change of a record that is appended to the transcript of the thread.
     pub(crate) fn record(&self, thread: &ThreadId, event: &Event) {
         let Some(change) = Change::of_event(event) else { return };
         let mut threads = self.threads();
@@ -53,35 +66,36 @@ impl TreeAccount {
         account.or_insert(ThreadAccount::new(SpendLimit::Unlimited)).apply(change);
     }
 
-    /// Replaces the account of one thread by what its transcript says, because a process that failed may have recorded less than it
-    /// counted.
+    /// Replaces the account of one thread by the account of its transcript.
+    ///
+    /// A process that failed may have counted more than it recorded.
     pub(crate) fn open(&self, thread: &ThreadId, reading: &Reading) {
         self.threads().insert(thread.clone(), ThreadAccount::of(reading));
     }
 
-    /// Takes over the folded accounts of the threads for which `is_wanted` says so.
+    /// Adds the folded accounts of the threads for which `is_wanted` returns `true`.
     pub(crate) fn extend(&self, folded: Self, is_wanted: impl Fn(&ThreadId) -> bool) {
         let folded = folded.0.into_inner().unwrap_or_else(PoisonError::into_inner);
         self.threads().extend(folded.into_iter().filter(|(thread, _)| is_wanted(thread)));
     }
 
-    /// A panic elsewhere leaves no half of a change behind.
+    /// Locks the accounts. A poisoned lock is used all the same, because no change is applied in parts.
     fn threads(&self) -> MutexGuard<'_, Threads> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Removes a thread that has ended with all below it: its parent has recorded what they cost.
+/// Removes a finished thread with its descendants, because its parent has recorded their cost.
 fn forget(threads: &mut Threads, ended: &ThreadId) {
     let mut ended = vec![ended.clone()];
     while let Some(thread) = ended.pop() {
         let Some(account) = threads.remove(&thread) else { continue };
         ended.extend(account.children.into_keys());
-        ended.extend(account.successor.map(|(next, _)| next));
+        ended.extend(account.successor.map(|next| next.thread));
     }
 }
 
-/// The deepest tree that is read; limits on depth are far lower.
+/// The depth at which reading stops. Limits on depth are far lower.
 const DEEPEST: usize = 64;
 
 struct Fold<'a, 'r> {
@@ -90,10 +104,10 @@ struct Fold<'a, 'r> {
 }
 
 impl Fold<'_, '_> {
-    /// A thread and those that continue its conversation.
+    /// Folds a thread and its successors.
     fn conversation(&mut self, first: Cow<'_, Reading>, depth: usize) -> Result<(), AccountError> {
         let mut next = self.thread(first, depth)?;
-        while let Some((thread, share)) = next {
+        while let Some(Successor { thread, share }) = next {
             next = match (self.read)(&thread) {
                 FoundTranscript::Absent => None,
                 FoundTranscript::Unreadable => {
@@ -106,12 +120,12 @@ impl Fold<'_, '_> {
         Ok(())
     }
 
-    /// Folds one thread with its children; gives the thread that continues it.
+    /// Folds one thread with its children and returns its successor.
     fn thread(
         &mut self,
         reading: Cow<'_, Reading>,
         depth: usize,
-    ) -> Result<Option<(ThreadId, SpendLimit)>, AccountError> {
+    ) -> Result<Option<Successor>, AccountError> {
         let Some(thread) = reading.records.first().map(|record| record.thread.clone()) else {
             return Ok(None);
         };
@@ -129,7 +143,7 @@ impl Fold<'_, '_> {
         Ok(account.successor)
     }
 
-    /// A child that has no end in its parent, whose whole share is taken.
+    /// Folds an unfinished child. Its whole share is taken from its parent.
     fn child(
         &mut self,
         child: &ThreadId,
@@ -143,11 +157,11 @@ impl Fold<'_, '_> {
         }
     }
 
-    /// Enters a thread whose transcript cannot be relied on.
+    /// Adds a thread without a reliable transcript, with its whole share as spent.
     fn spend_all(&mut self, thread: ThreadId, share: SpendLimit) -> Result<(), AccountError> {
         match share {
             SpendLimit::AtMost(share) => {
-                self.threads.insert(thread, ThreadAccount::spent(share));
+                self.threads.insert(thread, ThreadAccount::with_all_spent(share));
                 Ok(())
             }
             SpendLimit::Unlimited => Err(AccountError::Unbounded { thread }),
@@ -155,7 +169,7 @@ impl Fold<'_, '_> {
     }
 }
 
-/// The sum over a conversation and all below it.
+/// The sum over a conversation and all its descendants.
 #[derive(Default)]
 struct Sum {
     cost: Nanos,
@@ -166,7 +180,8 @@ struct Sum {
 
 impl Sum {
     fn of(first: &ThreadId, threads: &Threads) -> Self {
-        let (mut sum, mut seen) = (Self::default(), BTreeSet::new());
+        let mut sum = Self::default();
+        let mut seen = BTreeSet::new();
         sum.add_conversation(first, threads, &mut seen);
         sum
     }
@@ -188,7 +203,7 @@ impl Sum {
             for (child, share) in &account.children {
                 self.add_child(child, share, threads, seen);
             }
-            next = account.successor.as_ref().map(|(next, _)| next);
+            next = account.successor.as_ref().map(|next| &next.thread);
         }
     }
 

@@ -1,4 +1,4 @@
-//! The saved form of items that a call added, shared by receipts and the records of continued threads.
+//! The saved form of added items, shared by receipts and the records of continued threads.
 
 use rye_caps::{Grant, Pattern};
 use serde::{Deserialize, Serialize};
@@ -42,24 +42,24 @@ pub(crate) fn read(disks: Vec<AddedDisk>) -> Result<Vec<AddedItem>, String> {
 }
 
 impl AddedItem {
-    /// The form in which records hold the item.
+    /// Returns the item as records store it.
     #[must_use]
     pub fn to_json(&self) -> Value {
         serde_json::to_value(AddedDisk::of(self)).expect("because every part of it is plain JSON")
     }
 
-    /// Reads what [`AddedItem::to_json`] gives.
+    /// Reads the form that [`AddedItem::to_json`] returns.
     ///
     /// # Errors
     ///
-    /// The reason in words, when the value is not such a record.
+    /// The reason in words, if the value has another form.
     pub fn from_json(value: &Value) -> Result<Self, String> {
         AddedDisk::deserialize(value).map_err(|error| error.to_string())?.into_added()
     }
 }
 
-/// The items that the receipt of one record added.
-pub(super) fn added(record: &Record) -> Result<Vec<AddedItem>, String> {
+/// Returns the items that a receipt added.
+pub(super) fn receipt_items(record: &Record) -> Result<Vec<AddedItem>, String> {
     let wire: Wire =
         serde_json::from_str(record.payload.get()).map_err(|error| error.to_string())?;
     read(wire.added)

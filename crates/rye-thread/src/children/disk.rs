@@ -1,4 +1,4 @@
-//! The saved form of a child that a thread is about to begin.
+//! The saved form of a child that is about to begin.
 
 use serde::{Deserialize, Serialize};
 
@@ -36,7 +36,8 @@ impl SpawnDisk {
     pub(crate) fn into_spawn(self) -> Result<Spawn, String> {
         let child = self.thread.parse().map_err(|error| format!("{error}"))?;
         let waiting = if self.r#async { Waiting::ForNothing } else { Waiting::ForTheEnd };
-        let (limits, added) = (self.limits.into_limits(), self.added);
+        let limits = self.limits.into_limits();
+        let added = self.added;
         let Self { call_id, directive, .. } = self;
         Ok(Spawn { call_id, child, directive, waiting, limits, added })
     }

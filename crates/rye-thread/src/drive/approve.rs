@@ -16,11 +16,11 @@ impl Driver<'_> {
         self.check_cancelled()?;
         // The tool may have ceased to need it since the thread was suspended.
         let Some(request) = self.prepare(run, index, call).await.asks else {
-            return Ok(run.decided(Decision::Approved)?);
+            return Ok(run.approval_decided(Decision::Approved)?);
         };
         if !self.progress.is_asked {
-            self.emit(&Event::ApprovalRequested(request.clone()));
-            self.seal()?;
+            self.recorder.emit(&Event::ApprovalRequested(request.clone()));
+            self.recorder.seal()?;
             self.progress.is_asked = true;
             self.progress.proposal = Some(Proposal::of(&request));
         }
@@ -32,10 +32,10 @@ impl Driver<'_> {
         if decision == Decision::ApprovedInThread {
             self.approved.extend(approved_in_thread(&request.item_id, &request.covers));
         }
-        self.emit(&Event::ApprovalDecided { request, decision: decision.clone(), by });
-        self.seal()?;
+        self.recorder.emit(&Event::ApprovalDecided { request, decision: decision.clone(), by });
+        self.recorder.seal()?;
         self.progress.is_asked = false;
-        Ok(run.decided(decision)?)
+        Ok(run.approval_decided(decision)?)
     }
 
     /// What somebody says; the time that they take is not the thread's.
@@ -43,13 +43,13 @@ impl Driver<'_> {
         &mut self,
         request: &ApprovalRequest,
     ) -> Result<Option<(Decision, Decider)>, Stop> {
-        let began = self.context.clock.elapsed();
+        let began = self.clock.elapsed();
         let decision = tokio::select! {
             biased;
-            halt = self.context.cancel.halted() => Err(halt),
-            decision = self.context.approver.decide(request) => Ok(decision),
+            halt = self.cancel.wait_for_halt() => Err(halt),
+            decision = self.approver.decide(request) => Ok(decision),
         };
-        let thought = self.context.clock.elapsed().saturating_sub(began);
+        let thought = self.clock.elapsed().saturating_sub(began);
         match decision {
             // The record of it stands for the time since they were asked.
             Ok(Some(_)) => self.waited += thought,

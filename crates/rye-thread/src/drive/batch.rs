@@ -114,7 +114,7 @@ impl<'a> Driver<'a> {
     ) -> Result<(), Stop> {
         let recorded = self.progress.intents.saturating_sub(called);
         for call in returns.iter().skip(recorded) {
-            self.emit(&intent(call, call.arguments.clone().unwrap_or(Value::Null), None));
+            self.recorder.emit(&intent(call, call.arguments.clone().unwrap_or(Value::Null), None));
         }
         self.progress.intents = self.progress.intents.max(called + returns.len());
         let unwanted = match run.returning(&self.progress.answers) {
@@ -135,14 +135,14 @@ impl<'a> Driver<'a> {
         };
         self.due.turn_over(run.refusals_since(known), limited);
         for result in own {
-            self.emit(&Event::ToolCallResult {
+            self.recorder.emit(&Event::ToolCallResult {
                 result,
                 refusal: None,
                 limit: None,
                 added: Vec::new(),
             });
         }
-        self.checkpoint();
+        self.recorder.checkpoint();
         Ok(())
     }
 
@@ -157,7 +157,7 @@ impl<'a> Driver<'a> {
             // A call that is run again has its intent on record. One that somebody let run again has another one, which
             // shows that what they said was acted on: it is not for a third run.
             if is_new || (prepared.plan.runs() && run.decision(prepared.index).is_some()) {
-                self.emit(&prepared.intent);
+                self.recorder.emit(&prepared.intent);
                 self.progress.intents = self.progress.intents.max(prepared.index + 1);
             }
         }
@@ -165,7 +165,7 @@ impl<'a> Driver<'a> {
         let spawns = self.tape.is_none().then(|| SpawnCall::of(&group)).flatten();
         // A call that only reads may be run again by one who finds no trace of it.
         if !only_reads || spawns.is_some() {
-            self.sync()?;
+            self.recorder.sync()?;
         }
         if let Some(call) = spawns {
             let span = group.first().map_or_else(Span::none, telemetry::tool);
@@ -173,23 +173,23 @@ impl<'a> Driver<'a> {
             telemetry::started(&span, answer.as_ref());
             drop(span);
             self.receive(answer);
-            self.write()?;
+            self.recorder.write()?;
             return stop.map_or(Ok(()), Err);
         }
         let (answers, interrupted) = match &self.tape {
             Some(tape) => (group.into_iter().map(|it| replayed(it, tape)).collect(), None),
             None => {
-                let mut begun = Begun::new(group, self.context.clock);
+                let mut begun = Begun::new(group, self.clock);
                 if only_reads && !begun.end_at_once().await {
                     // It may take long, and an answer that was paid for is not to be lost meanwhile.
-                    self.write()?;
+                    self.recorder.write()?;
                 }
                 self.ended(run, begun).await
             }
         };
         self.receive(answers);
         if !only_reads {
-            self.write()?;
+            self.recorder.write()?;
         }
         match interrupted {
             // In a replay the time is known by what is recorded until it ran out.
@@ -204,9 +204,8 @@ impl<'a> Driver<'a> {
         run: &Run,
         begun: Begun<'_>,
     ) -> (Vec<Returned>, Option<Interruption>) {
-        let (left, observer) = (self.left(run), self.context.observer);
-        let Ran { answers, interrupted, thought } =
-            begun.ended(self.context.cancel, left, observer).await;
+        let (left, observer) = (self.left(run), self.observer);
+        let Ran { answers, interrupted, thought } = begun.ended(self.cancel, left, observer).await;
         self.thought(thought);
         (answers, interrupted)
     }
@@ -215,7 +214,7 @@ impl<'a> Driver<'a> {
         for answer in answers {
             let Returned { result, refusal, limit, added } = answer.clone();
             self.add_all(added.clone());
-            self.emit(&Event::ToolCallResult { result, refusal, limit, added });
+            self.recorder.emit(&Event::ToolCallResult { result, refusal, limit, added });
             self.progress.answers.push(answer);
             self.progress.spawned = None;
             self.progress.proposal = None;
@@ -292,7 +291,7 @@ impl<'a> Thinking<'a> {
     /// What several wait for at once counts once.
     fn so_far(&self) -> Duration {
         let now = self.clock.elapsed();
-        let thought = self.tools.iter().map(|tool| tool.thought(now)).max();
+        let thought = self.tools.iter().map(|tool| tool.approval_wait(now)).max();
         thought.unwrap_or_default().saturating_sub(self.before)
     }
 }
@@ -331,7 +330,7 @@ impl<'a> Begun<'a> {
         let interrupted = loop {
             tokio::select! {
                 biased;
-                halt = cancel.halted(), if !tasks.is_empty() => break Some(Interruption::Halted(halt)),
+                halt = cancel.wait_for_halt(), if !tasks.is_empty() => break Some(Interruption::Halted(halt)),
                 joined = tasks.join_next_with_id() => match joined {
                     None => break None,
                     Some(joined) => place(joined, &mut slots),
@@ -376,7 +375,7 @@ fn start<'a>(
 }
 
 async fn call(tool: Arc<dyn Tool>, permit: Permit, arguments: Value, told: Told) -> ToolOutput {
-    tool.watched(&permit, arguments, &told).await
+    tool.call_with_sink(&permit, arguments, &told).await
 }
 
 fn place(joined: Result<(Id, ToolOutput), JoinError>, slots: &mut [Slot<'_>]) {

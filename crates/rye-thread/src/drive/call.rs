@@ -63,7 +63,7 @@ impl<'a> Driver<'a> {
     where
         'a: 'b,
     {
-        let prepared = self.resolved_in(self.context.palette, index, call);
+        let prepared = self.resolved_in(self.palette, index, call);
         let Plan::Run { offered, permit, arguments } = &prepared.plan else { return prepared };
         let is_again = index < self.progress.intents;
         let why = match offered.need(arguments, &self.authority) {
@@ -78,7 +78,7 @@ impl<'a> Driver<'a> {
         let (asks, plan) = match (why, run.decision(index)) {
             (Some(reason), None) => match self.proposal(index, call, offered, arguments).await {
                 Ok(Some(proposal)) => {
-                    let (thread, id) = (self.context.journal.thread(), &offered.entry.item_id);
+                    let (thread, id) = (self.recorder.journal.thread(), &offered.entry.item_id);
                     let request = ApprovalRequest::new(thread, &call.id, id, &proposal, reason);
                     (Some(request.covering(covers)), None)
                 }
@@ -233,7 +233,7 @@ impl<'a> Driver<'a> {
     /// Everything that the authority must allow before the call: to start a child, to execute its directive, too.
     pub(super) fn needed(&self, offered: &Offered, arguments: &Value) -> Vec<Invocation> {
         let entry = &offered.entry;
-        let is_fork = self.context.palette.is_fork(offered);
+        let is_fork = self.palette.is_fork(offered);
         let own = (!is_fork).then(|| entry.invocation.clone());
         let directive = entry.children.is_some().then(|| arguments.get("directive")).flatten();
         let directive = directive.and_then(Value::as_str).and_then(|id| {
@@ -313,7 +313,7 @@ impl<'a> Driver<'a> {
     }
 
     fn unknown(&self, call: &ToolCall, name: &str) -> Returned {
-        let known: Vec<&str> = self.context.palette.names().map(|(_, id)| id).collect();
+        let known: Vec<&str> = self.palette.names().map(|(_, id)| id).collect();
         let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
         failed(
             call,
@@ -352,7 +352,7 @@ pub(super) fn returned(call: &ToolCall, capability: &Capability, output: ToolOut
         ToolStatus::Refused => {
             let message = words(&output.content);
             let refusal = Refusal::of_tool(capability.as_str(), &message);
-            Returned::refused(ToolResult::error(call, output.content), refusal)
+            Returned::refusal(ToolResult::error(call, output.content), refusal)
         }
     }
 }
@@ -379,7 +379,7 @@ pub(super) fn intent(call: &ToolCall, arguments: Value, target: Option<Target>) 
 }
 
 fn refused(call: &ToolCall, refusal: Refusal) -> Returned {
-    Returned::refused(ToolResult::error(call, json!({ "error": refusal.message })), refusal)
+    Returned::refusal(ToolResult::error(call, json!({ "error": refusal.message })), refusal)
 }
 
 /// The answer with the operator's reason beside it.

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use crate::message::disk::UsageDisk;
 use crate::outcome::disk::{FailureDisk, LimitsDisk};
 use crate::transcript::{Reading, Record};
-use crate::{Failure, Limits, ThreadId, ThreadState, Usage};
+use crate::{Failure, Limits, Nanos, ThreadId, ThreadState, Usage};
 
 /// How a thread ended by its transcript, which is written before `thread.json` says so.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,6 +15,7 @@ pub struct RecordedEnd {
     pub(crate) state: ThreadState,
     pub(crate) turns: u64,
     pub(crate) usage: Usage,
+    pub(crate) cost: Nanos,
     pub(crate) outputs: Option<Map<String, Value>>,
     pub(crate) failure: Option<Failure>,
     pub(crate) next: Option<ThreadId>,
@@ -61,7 +62,8 @@ pub fn recorded_limits(reading: &Reading) -> Option<RecordedLimits> {
     let first = limits(first?)?;
     let resumed =
         |(record, is_sealed): &(&Record, bool)| *is_sealed && record.event == "thread_resumed";
-    let last = reading.sealed().rev().filter(resumed).find_map(|(record, _)| limits(record));
+    let last =
+        reading.records_with_seals().rev().filter(resumed).find_map(|(record, _)| limits(record));
     Some(RecordedLimits { last: last.unwrap_or_else(|| first.clone()), first })
 }
 
@@ -90,12 +92,13 @@ fn end(record: &Record) -> Option<RecordedEnd> {
         "thread_error" => None,
         _ => return None,
     };
-    let Wire { state, turns, usage, outputs, failure, next } =
+    let Wire { state, turns, usage, cost_nanos, outputs, failure, next } =
         serde_json::from_str(record.payload.get()).ok()?;
     Some(RecordedEnd {
         state: known.or_else(|| state?.parse().ok())?,
         turns,
         usage: usage.into_usage(),
+        cost: Nanos::new(cost_nanos),
         outputs,
         failure: failure.map(FailureDisk::into_failure).transpose().ok()?,
         next: next.map(|next| next.parse()).transpose().ok()?,
@@ -107,6 +110,7 @@ struct Wire {
     state: Option<String>,
     turns: u64,
     usage: UsageDisk,
+    cost_nanos: u64,
     outputs: Option<Map<String, Value>>,
     failure: Option<FailureDisk>,
     next: Option<String>,

@@ -12,7 +12,7 @@ use crate::{
 impl Driver<'_> {
     /// Records the end; a thread whose end cannot be recorded has none.
     pub(super) fn finish(&mut self, run: &Run, end: End) -> Outcome {
-        let written = self.write();
+        let written = self.recorder.write();
         let outcome = self.outcome(run, end);
         match written.and_then(|()| self.record_end(run, &outcome)) {
             Ok(()) => self.saved(outcome),
@@ -25,8 +25,8 @@ impl Driver<'_> {
             Some(next) => self.continued(run, outcome, next),
             None => event(outcome),
         };
-        self.emit(&event);
-        self.seal()
+        self.recorder.emit(&event);
+        self.recorder.seal()
     }
 
     /// The end of a thread that is continued. What it used of its limits is gone for the next one too, so that no
@@ -57,7 +57,7 @@ impl Driver<'_> {
             _ => End::Cancelled,
         };
         let outcome = Outcome { state, ..self.outcome(run, end) };
-        match self.seal() {
+        match self.recorder.seal() {
             Ok(()) => self.saved(outcome),
             Err(stop) => self.unrecorded(outcome, stop),
         }
@@ -65,12 +65,12 @@ impl Driver<'_> {
 
     /// Leaves the thread so that somebody can resume it; what cannot be written is resumed from what was.
     pub(super) fn pause(&mut self, run: &Run, asked: Option<ApprovalRequest>) -> Outcome {
-        let written = self.write();
+        let written = self.recorder.write();
         let state = if asked.is_some() { ThreadState::Suspended } else { ThreadState::Running };
         // A call of its own that waits for somebody was signed when it began to.
         let is_own =
-            asked.as_ref().is_some_and(|asked| asked.thread == *self.context.journal.thread());
-        let sealed = if is_own { Ok(()) } else { self.seal() };
+            asked.as_ref().is_some_and(|asked| asked.thread == *self.recorder.journal.thread());
+        let sealed = if is_own { Ok(()) } else { self.recorder.seal() };
         let outcome = Outcome { state, asked, ..self.outcome(run, End::Cancelled) };
         match written.and(sealed) {
             Ok(()) => self.saved(outcome),
@@ -81,7 +81,7 @@ impl Driver<'_> {
     /// Leaves a thread that its storage stopped as it stands there, so that somebody can resume it from that.
     pub(super) fn leave(&mut self, run: &Run, failure: Failure) -> Outcome {
         // What can be written is.
-        let _tried: Result<(), Stop> = self.write();
+        let _tried: Result<(), Stop> = self.recorder.write();
         let outcome = self.outcome(run, End::Cancelled);
         self.unrecorded(outcome, Stop::Unwritten(failure))
     }
@@ -96,8 +96,7 @@ impl Driver<'_> {
             Stop::Cancelled | Stop::Interrupted | Stop::Suspended(_) => return outcome,
         };
         let outcome = Outcome { failure: Some(failure), ..nothing(outcome, Running) };
-        let now = self.context.clock.now();
-        let _tried: Result<(), JournalError> = self.context.journal.finish(&outcome, now);
+        let _tried: Result<(), JournalError> = self.recorder.finish(&outcome);
         outcome
     }
 
@@ -105,18 +104,17 @@ impl Driver<'_> {
     fn successor(&self) -> ThreadId {
         self.successor
             .clone()
-            .unwrap_or_else(|| self.context.journal.thread().successor(self.context.clock.now()))
+            .unwrap_or_else(|| self.recorder.journal.thread().successor(self.clock.now()))
     }
 
     /// Notes in the record what the transcript holds by now; where that fails, whoever resumes the thread is led there.
     fn saved(&mut self, outcome: Outcome) -> Outcome {
-        let now = self.context.clock.now();
-        match self.context.journal.finish(&outcome, now).map_err(Stop::from) {
+        match self.recorder.finish(&outcome).map_err(Stop::from) {
             Err(Stop::Unwritten(failure)) if outcome.failure.is_none() => {
                 Outcome { failure: Some(failure), ..nothing(outcome, Running) }
             }
             _ => {
-                Outcome { transcript: self.context.journal.record().transcript.clone(), ..outcome }
+                Outcome { transcript: self.recorder.journal.record().transcript.clone(), ..outcome }
             }
         }
     }
@@ -140,12 +138,7 @@ impl Driver<'_> {
             failure,
             continued_by,
             transcript: None,
-            warnings: self
-                .warnings
-                .iter()
-                .cloned()
-                .chain(self.context.journal.warnings())
-                .collect(),
+            warnings: self.recorder.warnings(),
         }
     }
 

@@ -24,11 +24,11 @@ impl Driver<'_> {
         occasion: &Occasion,
     ) -> Result<Option<String>, Stop> {
         let (event, number) = (occasion.event(), self.evaluations + 1);
-        if !self.context.hooks.listens(event) {
+        if !self.hooks.listens(event) {
             return Ok(None);
         }
         let data = self.data(run, occasion);
-        let mut matching = self.context.hooks.matching(event, &data);
+        let mut matching = self.hooks.matching(event, &data);
         matching.retain(|hook| self.due.is_news(occasion, hook));
         let matching: Vec<Hook> = matching.into_iter().cloned().collect();
         if matching.is_empty() {
@@ -90,9 +90,9 @@ impl Driver<'_> {
             if let Some((hook, item)) = by {
                 let digest = rye_sign::Digest::of(text.as_bytes()).to_string();
                 let injected = Injected::new(Some(&item), IN_A_TURN, &digest).by_hook(&hook);
-                self.emit(&Event::ContextInjected(injected));
+                self.recorder.emit(&Event::ContextInjected(injected));
             }
-            self.emit(&Event::UserMessage { text });
+            self.recorder.emit(&Event::UserMessage { text });
         }
     }
 
@@ -101,7 +101,7 @@ impl Driver<'_> {
         match self.log.take(event) {
             Ok(Some(entry)) => Ok(Some(entry)),
             Ok(None) => {
-                self.emit(event);
+                self.recorder.emit(event);
                 Ok(None)
             }
             Err(problem) => Err(Stop::Failed(Failure::new(FailureKind::Storage, &problem))),

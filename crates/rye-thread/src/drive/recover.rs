@@ -63,7 +63,7 @@ pub(super) fn recover(
     reading: &Reading,
 ) -> Result<Recovered, ResumeError> {
     let mut fold = Fold::new(run, opening);
-    for (record, is_sealed) in reading.sealed() {
+    for (record, is_sealed) in reading.records_with_seals() {
         fold.clock(record);
         fold.take(record, is_sealed)
             .map_err(|problem| ResumeError::Contradiction { record: record.seq, problem })?;
@@ -147,7 +147,7 @@ impl Fold {
         if let Some(last) = self.last.filter(|_| !is_pause) {
             let millis = record.at.as_unix_millis().saturating_sub(last.as_unix_millis());
             let passed = Duration::from_millis(u64::try_from(millis).unwrap_or(0));
-            self.elapsed += passed.saturating_sub(record.thought);
+            self.elapsed += passed.saturating_sub(record.approval_wait);
         }
         self.last = Some(record.at);
     }
@@ -240,14 +240,14 @@ impl Fold {
         if let Some(last) = last.filter(|last| self.run.decision(*last).is_some())
             && calls.get(last).is_some_and(|call| call.id == call_id && call.name == name)
         {
-            self.run.begun(last);
+            self.run.remove_decision(last);
             return Ok(());
         }
         let own = self.progress.intents.checked_sub(calls.len());
         let call = own.map_or_else(|| calls.get(self.progress.intents), |own| returns.get(own));
         match call {
             Some(call) if call.id == call_id && call.name == name => {
-                self.run.begun(self.progress.intents);
+                self.run.remove_decision(self.progress.intents);
                 self.progress.intents += 1;
                 Ok(())
             }
@@ -334,7 +334,7 @@ impl Fold {
             let (item_id, covers) = &self.asked_about;
             self.approved.extend(approved_in_thread(item_id, covers));
         }
-        self.run.decided(decision).map_err(text)
+        self.run.approval_decided(decision).map_err(text)
     }
 
     fn end(&mut self, end: EndWire) -> Result<(), String> {
@@ -404,7 +404,7 @@ impl Fold {
             added: Vec::new(),
         }));
         let mut run = run;
-        run.spent(self.elapsed);
+        run.restore_elapsed(self.elapsed);
         Recovered {
             run,
             progress,

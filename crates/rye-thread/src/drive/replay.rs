@@ -96,7 +96,7 @@ pub async fn replay(
         injected: context.injected,
         hooks: context.hooks,
     };
-    Driver { tape: Some(Arc::clone(&tape)), ..Driver::new(&run, driver) }.drive(run).await;
+    Driver::new(&run, driver, Some(Arc::clone(&tape))).drive(run).await;
     let thread = &context.record.thread;
     let bytes = store.journal(thread)?;
     // A record of its own is whole, and signed by its own key.

@@ -1,10 +1,12 @@
 //! Going on with a thread whose program was stopped or killed, or that waited for somebody.
 
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::recover::{Recovered, ResumeError, recover};
 use super::warnings::{KILLED, thread_warnings};
 use super::{DriveContext, Driver, Stop, telemetry};
+use crate::children::{RecordedSpawn, Spawn};
 use crate::transcript::{Event, Reading, Record};
 use crate::{FailureKind, Limits, Nanos, OutOfTurn, Outcome, RaisedLimits, Run, ThreadState};
 
@@ -84,26 +86,27 @@ pub async fn resume(
     if state.is_final() && !(state == ThreadState::Error && resumed.reopens()) {
         return Err(ResumeError::Ended { state });
     }
-    let driver = Driver::new(&run, context);
+    let driver = Driver::new(&run, context, None);
     let opening = driver.opening(&run);
     let mut recovered = recover(run, opening, resumed.reading)?;
     let mut driver = Driver { before: recovered.run.elapsed(), ..driver };
     if recovered.has_fallen_back
-        && let Some(next) = driver.context.provider.fallback()
+        && let Some(next) = driver.caller.provider.fallback()
     {
-        driver.context.provider = next;
-        driver.info = next.describe();
+        driver.caller.use_fallback(next);
     }
     let next = NextLimits::new(&recovered, &resumed)?;
     if recovered.ended.is_some() && state.is_final() && !next.has_ended {
         return Err(ResumeError::Ended { state });
     }
-    driver.context.journal.limit(&next.limits);
+    driver.recorder.journal.limit(&next.limits);
     driver.take_over(&mut recovered, resumed.reading);
     let Recovered { mut run, missing, ended, spawns, unanswered, .. } = recovered;
     if let Some(state) = ended.filter(|_| !next.has_ended) {
         return Ok(driver.close(&run, state));
     }
+    let spawns = spawns.into_iter();
+    let spawns = spawns.map(|spawn| recorded_spawn(spawn, resumed.reading)).collect();
     let (span, before) = (telemetry::agent(&driver), *run.usage());
     let driven = async {
         // The request that has no answer is told by itself.
@@ -134,7 +137,7 @@ impl Driver<'_> {
         self.approved = std::mem::take(&mut recovered.approved);
         self.ended_children = std::mem::take(&mut recovered.ended_children);
         (self.evaluations, self.successor) = (recovered.evaluations, recovered.successor.take());
-        self.warnings = thread_warnings(reading);
+        self.recorder.take_over(thread_warnings(reading));
         self.add_all(std::mem::take(&mut recovered.added));
     }
 
@@ -142,7 +145,7 @@ impl Driver<'_> {
     fn record_killed(&mut self, run: &Run, cost: Nanos) {
         let message = "the program was stopped before its answer was recorded".to_owned();
         let (turn, class) = (run.turns() + 1, KILLED.to_owned());
-        self.emit(&Event::RequestFailed { turn, class, message, cost });
+        self.recorder.emit(&Event::RequestFailed { turn, class, message, cost });
     }
 
     /// Completes what the program before this one was about to record, and records that this one goes on.
@@ -154,26 +157,25 @@ impl Driver<'_> {
         resumed: Resumed<'_>,
         next: NextLimits,
     ) -> Result<(), Stop> {
-        let now = self.context.clock.now();
-        self.context.journal.begin_again(&self.info, now)?;
+        let now = self.clock.now();
+        self.recorder.journal.begin_again(&self.caller.info, now)?;
         run.limit(next.limits.clone());
         // It was known when the last record was written: the time since then is nobody's.
         let then = resumed.reading.records.last().map_or(now, |record| record.at);
         for event in missing {
-            self.context.journal.append(event, then);
-            self.tell(event);
+            self.recorder.emit_late(event, then);
         }
         let cut = resumed.reading.torn.as_ref().map_or(0, std::ops::Range::len);
-        self.emit(&Event::ThreadResumed {
+        self.recorder.emit(&Event::ThreadResumed {
             opening: openings(resumed.reading).saturating_add(1),
             cut_bytes: u64::try_from(cut).unwrap_or(u64::MAX),
             facts: resumed.facts,
             cost,
             elapsed: self.before,
-            signed_by: self.context.journal.signing_key().public().to_pem(),
+            signed_by: self.recorder.journal.signing_key().public().to_pem(),
             limits: next.is_raised.then_some(next.limits),
         });
-        self.checkpoint();
+        self.recorder.checkpoint();
         if next.has_ended {
             self.reopen_run(run)?;
         }
@@ -195,4 +197,41 @@ fn openings(reading: &Reading) -> u64 {
     let is_resume = |record: &&Record| record.event == "thread_resumed";
     let resumed = reading.records.iter().filter(is_resume).count();
     u64::try_from(resumed).unwrap_or(u64::MAX).saturating_add(1)
+}
+
+/// Finds the call that wants a child in the transcript of its parent.
+fn recorded_spawn(spawn: Spawn, parent: &Reading) -> RecordedSpawn {
+    let mut arguments = None;
+    for record in &parent.records {
+        match record.event.as_str() {
+            "tool_call_start" => arguments = intent(record, &spawn.call_id).or(arguments),
+            "tool_call_result" if has_failed(record, &spawn.call_id) => arguments = None,
+            _ => {}
+        }
+    }
+    RecordedSpawn { spawn, arguments }
+}
+
+/// The arguments of a call, if the record is its intent.
+fn intent(record: &Record, call_id: &str) -> Option<Value> {
+    let wire: IntentWire = serde_json::from_str(record.payload.get()).ok()?;
+    (wire.call_id == call_id).then_some(wire.arguments)
+}
+
+/// Returns `true` if the record is a receipt of the call that tells of an error.
+fn has_failed(record: &Record, call_id: &str) -> bool {
+    let wire = serde_json::from_str::<ReceiptWire>(record.payload.get());
+    wire.is_ok_and(|wire| wire.call_id == call_id && wire.is_error)
+}
+
+#[derive(Deserialize)]
+struct IntentWire {
+    call_id: String,
+    arguments: Value,
+}
+
+#[derive(Deserialize)]
+struct ReceiptWire {
+    call_id: String,
+    is_error: bool,
 }

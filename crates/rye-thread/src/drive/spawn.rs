@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::call::{Plan, Prepared, returned};
 use super::{Driver, Stop};
 use crate::cancel::Halt;
-use crate::children::{Children, Ended, Ending, Spawn, SpawnRequest, Spawned};
+use crate::children::{Children, Ended, Ending, RecordedSpawn, Spawn, SpawnRequest, Spawned};
 use crate::transcript::Event;
 use crate::{
     End, Limit, LimitHit, Limits, Returned, Run, SpendLimit, ToolCall, ToolOutput, ToolResult,
@@ -45,7 +45,7 @@ impl<'a> SpawnCall<'a> {
     fn limited(&self, hit: LimitHit) -> Returned {
         let answer = self.answer(limited(&hit));
         match hit.limit {
-            Limit::Depth | Limit::Spawns => Returned::limited(answer.result, hit),
+            Limit::Depth | Limit::Spawns => Returned::limit(answer.result, hit),
             _ => answer,
         }
     }
@@ -68,11 +68,11 @@ impl Driver<'_> {
             },
         };
         let children = Arc::clone(&call.children);
-        let thought = || children.thought(self.context.clock.elapsed());
+        let thought = || children.approval_wait(self.clock.elapsed());
         let (left, before) = (self.left(run), thought());
         let spawned = tokio::select! {
             biased;
-            halt = self.context.cancel.halted() => Err(halt),
+            halt = self.cancel.wait_for_halt() => Err(halt),
             spawned = call.children.run(&spawn, &call.arguments) => Ok(Some(spawned)),
             () = used_up(left, || thought().saturating_sub(before)) => Ok(None),
         };
@@ -110,8 +110,8 @@ impl Driver<'_> {
         if !self.account(run).covers(spawn.limits.spend) {
             return Ok(Err(call.answer(too_much(&spawn))));
         }
-        self.emit(&Event::SpawnChild(spawn.clone()));
-        self.sync()?;
+        self.recorder.emit(&Event::SpawnChild(spawn.clone()));
+        self.recorder.sync()?;
         self.spawned += 1;
         self.progress.spawned = Some(spawn.clone());
         Ok(Ok(spawn))
@@ -141,11 +141,16 @@ impl Driver<'_> {
     }
 
     /// Takes over the children of the program before this one.
-    pub(super) async fn adopt(&mut self, spawns: Vec<Spawn>) -> Result<(), Stop> {
+    pub(super) async fn adopt(&mut self, spawns: Vec<RecordedSpawn>) -> Result<(), Stop> {
         self.spawned = u64::try_from(spawns.len()).unwrap_or(u64::MAX);
         let Some(children) = self.children() else { return Ok(()) };
-        let is_next = |spawn: &Spawn| self.progress.spawned.as_ref() == Some(spawn);
-        let others: Vec<Spawn> = spawns.into_iter().filter(|spawn| !is_next(spawn)).collect();
+        let is_next = |it: &RecordedSpawn| self.progress.spawned.as_ref() == Some(&it.spawn);
+        let mut others: Vec<RecordedSpawn> =
+            spawns.into_iter().filter(|spawn| !is_next(spawn)).collect();
+        for other in &mut others {
+            let has_ended = self.ended_children.contains(&other.spawn.child);
+            other.arguments = other.arguments.take().filter(|_| !has_ended);
+        }
         if others.is_empty() {
             return Ok(());
         }
@@ -163,7 +168,7 @@ impl Driver<'_> {
         };
         // They may take their time, and a reader may want to know meanwhile what has happened.
         if 0 < self.spawned {
-            self.write()?;
+            self.recorder.write()?;
         }
         let ended = self.end_children(ending).await;
         self.record_ended_children();
@@ -179,7 +184,7 @@ impl Driver<'_> {
         let Some(children) = self.children().filter(|_| 0 < self.spawned).cloned() else {
             return Ended::All;
         };
-        let thought = || children.thought(self.context.clock.elapsed());
+        let thought = || children.approval_wait(self.clock.elapsed());
         let before = thought();
         let ended = children.end(ending).await;
         let thought = thought().saturating_sub(before);
@@ -190,16 +195,16 @@ impl Driver<'_> {
     /// Records the ends of children that have no record yet. What they did not spend may be reserved afterwards.
     pub(super) fn record_ended_children(&mut self) {
         let Some(children) = self.children().filter(|_| 0 < self.spawned).cloned() else { return };
-        for end in children.ended() {
+        for end in children.ends() {
             if self.ended_children.insert(end.child.clone()) {
-                let end = self.context.journal.priced(end);
-                self.emit(&Event::ChildEnded(end));
+                let end = self.accountant.tree.price_end(end);
+                self.recorder.emit(&Event::ChildEnded(end));
             }
         }
     }
 
     fn children(&self) -> Option<&Arc<dyn Children>> {
-        self.tape.is_none().then(|| self.context.palette.children()).flatten()
+        self.tape.is_none().then(|| self.palette.children()).flatten()
     }
 }
 

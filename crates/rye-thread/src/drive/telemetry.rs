@@ -7,7 +7,7 @@ use tracing::field::Empty;
 use tracing::{Instrument as _, Span, info_span};
 
 use super::Driver;
-use super::ask::Answer;
+use super::answer::Answer;
 use super::call::{Plan, Prepared};
 use crate::transcript::Event;
 use crate::{
@@ -17,15 +17,15 @@ use crate::{
 
 /// The span of a thread, from where its driver takes it up to where it leaves it.
 pub(super) fn agent(driver: &Driver<'_>) -> Span {
-    let record = driver.context.journal.record();
+    let record = driver.recorder.journal.record();
     info_span!(
         "invoke_agent",
         otel.name = format!("invoke_agent {}", record.directive),
         otel.kind = "internal",
         otel.status_code = Empty,
         gen_ai.operation.name = "invoke_agent",
-        gen_ai.provider.name = driver.context.provider.telemetry().name,
-        gen_ai.request.model = driver.info.model,
+        gen_ai.provider.name = driver.caller.provider.telemetry().name,
+        gen_ai.request.model = driver.caller.info.model,
         gen_ai.agent.name = record.directive,
         gen_ai.conversation.id = record.thread.as_str(),
         gen_ai.usage.input_tokens = Empty,
@@ -78,15 +78,15 @@ pub(super) fn chat(driver: &Driver<'_>, request: &Request) -> Span {
     }
     let span = info_span!(
         "chat",
-        otel.name = format!("chat {}", driver.info.model),
+        otel.name = format!("chat {}", driver.caller.info.model),
         otel.kind = Empty,
         otel.status_code = Empty,
         gen_ai.operation.name = "chat",
         gen_ai.provider.name = Empty,
-        gen_ai.request.model = driver.info.model,
+        gen_ai.request.model = driver.caller.info.model,
         gen_ai.request.max_tokens = count(request.max_output_tokens),
         gen_ai.request.stream = Empty,
-        gen_ai.conversation.id = driver.context.journal.thread().as_str(),
+        gen_ai.conversation.id = driver.recorder.journal.thread().as_str(),
         gen_ai.response.finish_reasons = Empty,
         gen_ai.usage.input_tokens = Empty,
         gen_ai.usage.output_tokens = Empty,
@@ -97,13 +97,14 @@ pub(super) fn chat(driver: &Driver<'_>, request: &Request) -> Span {
         error.type = Empty,
     );
     if !span.is_disabled() {
-        let provider = driver.context.provider.telemetry();
+        let provider = driver.caller.provider.telemetry();
         span.record("gen_ai.provider.name", &provider.name);
         // What runs in this process is no call of a client.
         let kind = if provider.server.is_some() { "client" } else { "internal" };
         span.record("otel.kind", kind);
-        if let Some((address, port)) = provider.server {
-            span.record("server.address", address).record("server.port", i64::from(port));
+        if let Some(server) = provider.server {
+            span.record("server.address", server.host)
+                .record("server.port", i64::from(server.port));
         }
         if provider.is_streamed {
             span.record("gen_ai.request.stream", true);

@@ -8,8 +8,8 @@ use serde_json::value::to_raw_value;
 use super::*;
 use crate::store::{MemoryStore, Ownership, Store as _};
 use crate::{
-    Limits, Moment, Nanos, Opening, OutputContract, Prices, ProviderError, Registry, Reply,
-    Request, Setting, StopReason, ThreadId, ThreadRecord, Threads,
+    Limits, Moment, Nanos, Opening, OutputContract, Prices, ProviderError, ProviderInfo, Registry,
+    Reply, Request, Setting, StopReason, ThreadId, ThreadRecord, Threads,
 };
 
 /// Says one word, and counts how often it is asked.
@@ -146,7 +146,7 @@ async fn what_cannot_be_recorded_is_not_asked() {
     place.store.release(&Ownership::new(thread.clone(), thread.clone(), 1));
     let failure = place.drive(run()).await.failure.unwrap();
     assert_eq!(failure.kind, FailureKind::Storage);
-    let message = format!("thread `{thread}` is not owned here any more; resume it to go on");
+    let message = format!("this process no longer owns thread `{thread}`; resume the thread");
     assert!(failure.message.ends_with(&message), "{failure}");
     assert_eq!(place.asked(), 0);
     let folder = place.folder.path().join(thread.as_str());

@@ -22,7 +22,7 @@ pub(super) fn of_event(event: &Event) -> Option<String> {
             of_killed(*turn, *cost)
         }
         Event::RequestRetried { turn, retry, cost, .. } => of_attempt(*turn, &retry.message, *cost),
-        Event::StepFinish { turn, reply, cost } if reply.counted == Counted::ByNobody => {
+        Event::StepFinish { turn, reply, cost } if reply.counted == Counted::Unreported => {
             Some(of_uncounted(*turn, *cost))
         }
         _ => None,
@@ -48,7 +48,7 @@ fn of_record(record: &Record) -> Option<String> {
             of_attempt(turn, payload["message"].as_str().unwrap_or_default(), cost)
         }
         (_, Recorded::StepFinish { reply, cost }) => {
-            let is_uncounted = reply.into_reply().counted == Counted::ByNobody;
+            let is_uncounted = reply.into_reply().counted == Counted::Unreported;
             is_uncounted.then(|| of_uncounted(turn, cost))
         }
         _ => None,

@@ -1,4 +1,4 @@
-//! What a hook does, and how its arguments take parts of the event's data.
+//! Actions of hooks, and the placeholders in their arguments.
 
 use serde_json::{Map, Value};
 
@@ -6,63 +6,66 @@ use serde_json::{Map, Value};
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct HookAction {
-    /// What is run.
+    /// The item that is run.
     pub target: ActionTarget,
     /// Its arguments, in which `${path}` stands for a part of the event's data.
     pub arguments: Map<String, Value>,
 }
 
-/// What an action runs, always through the thread's own authority.
+/// The item that an action runs, always with the thread's own authority.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ActionTarget {
-    /// An item of the hooks' own palette, whose text is put before the model.
+    /// An item of the hooks' own palette, whose text is added to the conversation.
     Text(String),
     /// A tool of the thread's palette.
     Tool(String),
 }
 
 impl HookAction {
-    /// An action on an item.
+    /// Creates an action on an item.
     #[must_use]
     pub const fn new(target: ActionTarget, arguments: Map<String, Value>) -> Self {
         Self { target, arguments }
     }
 
-    /// The arguments with the event's data in place.
+    /// Returns the arguments with the event's data in place of the placeholders.
     ///
-    /// A text that is one `${path}` alone becomes what the path leads to, with its type; inside of a longer text that
-    /// is written as text, or as compact JSON. What was placed is not read again.
+    /// A text that consists of one `${path}` becomes the value at the path, with its type. Within a longer text the
+    /// value is written as text or as compact JSON. Inserted values are not expanded again.
     ///
     /// # Errors
     ///
-    /// Every path that leads nowhere.
-    pub(crate) fn filled(&self, data: &Value) -> Result<Value, Vec<String>> {
+    /// Every path without a value.
+    pub(crate) fn fill(&self, data: &Value) -> Result<Value, Vec<String>> {
         let mut missing = Vec::new();
-        let filled = fill(&Value::Object(self.arguments.clone()), data, &mut missing);
+        let filled = fill_value(&Value::Object(self.arguments.clone()), data, &mut missing);
         if missing.is_empty() { Ok(filled) } else { Err(missing) }
     }
 }
 
-fn fill(template: &Value, data: &Value, missing: &mut Vec<String>) -> Value {
+fn fill_value(template: &Value, data: &Value, missing: &mut Vec<String>) -> Value {
     match template {
-        Value::String(text) => filled_text(text, data, missing),
-        Value::Array(values) => values.iter().map(|value| fill(value, data, missing)).collect(),
+        Value::String(text) => fill_text(text, data, missing),
+        Value::Array(values) => {
+            values.iter().map(|value| fill_value(value, data, missing)).collect()
+        }
         Value::Object(members) => members
             .iter()
-            .map(|(name, value)| (name.clone(), fill(value, data, missing)))
+            .map(|(name, value)| (name.clone(), fill_value(value, data, missing)))
             .collect::<Map<_, _>>()
             .into(),
         other => other.clone(),
     }
 }
 
-fn filled_text(text: &str, data: &Value, missing: &mut Vec<String>) -> Value {
+fn fill_text(text: &str, data: &Value, missing: &mut Vec<String>) -> Value {
     let whole = text.trim().strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
     if let Some(path) = whole.filter(|path| is_path(path)) {
         return found(path, data, missing).cloned().unwrap_or(Value::Null);
     }
-    let (mut filled, mut rest) = (String::new(), text);
+    let mut filled = String::new();
+    let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {
         filled.push_str(before);
         match after.split_once('}').filter(|(path, _)| is_path(path)) {
@@ -84,7 +87,7 @@ fn filled_text(text: &str, data: &Value, missing: &mut Vec<String>) -> Value {
     Value::String(filled)
 }
 
-/// Names of letters, digits, `_` and `-`, joined by dots, as in the paths of conditions.
+/// Returns `true` for names of letters, digits, `_` and `-`, joined by dots, as in the paths of conditions.
 fn is_path(text: &str) -> bool {
     let is_name = |name: &str| {
         !name.is_empty()
@@ -124,7 +127,7 @@ mod tests {
         let expected = expected
             .map(|value| json!({ "x": value }))
             .map_err(|paths| paths.iter().map(|path| (*path).to_owned()).collect::<Vec<_>>());
-        assert_eq!(action.filled(&data), expected, "{template}");
+        assert_eq!(action.fill(&data), expected, "{template}");
     }
 
     #[test]
@@ -169,7 +172,7 @@ mod tests {
         let arguments = json!({"a": ["${n}", {"b": "${n}"}], "c": 1});
         let Value::Object(arguments) = arguments else { panic!("an object") };
         let action = HookAction::new(ActionTarget::Tool("t".to_owned()), arguments);
-        let filled = action.filled(&json!({"n": 2}));
+        let filled = action.fill(&json!({"n": 2}));
         assert_eq!(filled, Ok(json!({"a": [2, {"b": 2}], "c": 1})));
     }
 }

@@ -1,17 +1,17 @@
-//! The words of hooks: events, layers, effects.
+//! The names of hook events, layers and effects.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// The events of a thread that a hook may act on.
+/// An event of a thread that a hook may act on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum HookEvent {
-    /// The thread completed or failed, and nothing is recorded of that yet.
+    /// The thread completed or failed, and its end is not recorded yet.
     AfterComplete,
-    /// A turn is over, and the thread goes on.
+    /// A turn is over, and the thread continues.
     AfterStep,
-    /// The conversation has come to nine tenths of the model's context window.
+    /// The conversation fills nine tenths of the model's context window.
     ContextLimitReached,
     /// The model returns outputs that fit the contract.
     DirectiveReturn,
@@ -19,14 +19,14 @@ pub enum HookEvent {
     Error,
     /// A limit was reached, and the thread is about to fail.
     Limit,
-    /// A thread that continues another one is about to send its first request.
+    /// A successor is about to send its first request.
     ThreadContinued,
     /// The thread is about to send its first request.
     ThreadStarted,
 }
 
 impl HookEvent {
-    /// All of them, sorted by name.
+    /// All events, sorted by name.
     pub const ALL: [Self; 8] = [
         Self::AfterComplete,
         Self::AfterStep,
@@ -38,7 +38,7 @@ impl HookEvent {
         Self::ThreadStarted,
     ];
 
-    /// The snake case name of SPEC 10.3.
+    /// Returns the snake case name of SPEC 10.3.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -53,30 +53,30 @@ impl HookEvent {
         }
     }
 
-    /// Whether what tools give back is put before the model as well.
+    /// Returns `true` if the outputs of tools are added to the conversation as well.
     pub(crate) const fn is_context(self) -> bool {
         matches!(self, Self::ThreadContinued | Self::ThreadStarted)
     }
 }
 
-/// When hooks have their turn, lowest first.
+/// The order of hooks within an event, lowest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[expect(clippy::exhaustive_enums, reason = "SPEC 10.3 numbers these five")]
 pub enum HookLayer {
-    /// 0: the operator's.
+    /// 0: hooks of the operator.
     User,
-    /// 1: those of the directive and of what it extends.
+    /// 1: hooks of the directive and of the directives that it extends.
     Directive,
-    /// 2: those that come with the program.
+    /// 2: hooks of the program.
     BuiltIn,
-    /// 3: the project's.
+    /// 3: hooks of the project.
     Project,
-    /// 4: those that run whatever came before.
+    /// 4: hooks that run regardless of earlier decisions.
     Infrastructure,
 }
 
 impl HookLayer {
-    /// Its number in SPEC 10.3.
+    /// Returns its number in SPEC 10.3.
     #[must_use]
     pub const fn number(self) -> u8 {
         match self {
@@ -89,28 +89,28 @@ impl HookLayer {
     }
 }
 
-/// What a hook decides about its thread. Of all hooks of an event the first that decides wins.
+/// The decision of a hook about its thread. The first decision at an event wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "SPEC 10.3 names these five")]
 pub enum HookEffect {
     /// The thread ends as cancelled.
     Abort,
-    /// The thread goes on; at [`HookEvent::ContextLimitReached`] as a new one.
+    /// The thread continues. At [`HookEvent::ContextLimitReached`], a successor continues it.
     Continue,
-    /// Somebody is asked, as for an approval.
+    /// The operator is asked, as for an approval.
     Escalate,
     /// The thread ends as failed.
     Fail,
-    /// The request is made again, or the outputs are asked for again.
+    /// The request is sent again, or the model is asked for the outputs again.
     Retry,
 }
 
 impl HookEffect {
-    /// All of them, sorted by name.
+    /// All effects, sorted by name.
     pub const ALL: [Self; 5] =
         [Self::Abort, Self::Continue, Self::Escalate, Self::Fail, Self::Retry];
 
-    /// The name of SPEC 10.3.
+    /// Returns the name of SPEC 10.3.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -122,7 +122,9 @@ impl HookEffect {
         }
     }
 
-    /// Whether it lets the thread do more than it would without: only a hook whose actions all worked decides so.
+    /// Returns `true` if the effect permits more than the thread may do without it.
+    ///
+    /// A hook decides so only if all its actions succeeded.
     pub(crate) const fn is_permissive(self) -> bool {
         matches!(self, Self::Continue | Self::Retry)
     }
@@ -158,10 +160,10 @@ impl FromStr for HookEffect {
     }
 }
 
-/// A word that names no event or effect of a hook.
+/// A word that is not an event or effect of a hook.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-#[error("`{text}` is no event or effect of a hook")]
+#[error("`{text}` is not an event or an effect of a hook")]
 pub struct HookWordError {
     /// The word.
     pub text: String,

@@ -1,4 +1,4 @@
-//! Why a thread's folder could not be used.
+//! Errors of a thread's folder.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,16 +7,16 @@ use crate::store::StoreError;
 use crate::transcript::TranscriptError;
 use crate::{RecordError, RegistryError};
 
-/// Why a thread's folder could not be used.
+/// The reason why a thread's folder cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum JournalError {
-    /// The folder is there or cannot be created.
-    #[error("cannot create the thread's folder `{}`; every run has a new one", .path.display())]
+    /// The folder exists already or cannot be created.
+    #[error("cannot create the thread's folder `{}`; each run needs a new folder", .path.display())]
     Folder {
         /// The folder.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// The thread record cannot be written.
@@ -25,7 +25,7 @@ pub enum JournalError {
     /// The registry cannot be written.
     #[error(transparent)]
     Registry(#[from] RegistryError),
-    /// Somebody else drives the thread, or the store failed.
+    /// Another process drives the thread, or the store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The transcript cannot be written.

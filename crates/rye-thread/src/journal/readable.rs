@@ -1,4 +1,5 @@
-//! `transcript.md`: the transcript for people, which is no record. What cannot be written of it waits for the next chance.
+//! `transcript.md`, the transcript for people. It is not a record, so text that cannot be written is kept for the next
+//! write.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -8,35 +9,35 @@ use crate::handle::Handle;
 use crate::read_plain;
 use crate::transcript::{Reading, markdown_of};
 
-/// The file, and what is to be written there.
+/// The file, and the text that must still be written.
 #[derive(Debug)]
 pub(super) struct Readable {
     path: PathBuf,
-    /// Closed where too many are open.
+    /// `None` if too many files are open.
     file: Option<Handle>,
     text: String,
-    /// How many bytes of the file are known to be as they were written.
+    /// The number of bytes that were written completely.
     whole: u64,
-    /// Whether there may be more than those.
+    /// `true` if the file may hold more than those bytes.
     is_torn: bool,
     warning: Option<String>,
 }
 
 impl Readable {
-    /// That of a thread whose folder is new.
+    /// Creates the file in a new folder.
     pub(super) fn create(folder: &Path) -> Self {
-        let mut readable = Self::closed(folder);
+        let mut readable = Self::new(folder);
         let created = OpenOptions::new().append(true).create_new(true).open(&readable.path);
-        readable.opened(created);
+        readable.set_file(created);
         readable
     }
 
-    /// That of a thread that is there: written anew from its records, unless it says what they do.
+    /// Opens the file of an existing thread. It is rewritten from the records if its text differs from them.
     pub(super) fn open(folder: &Path, reading: &Reading) -> Self {
-        let mut readable = Self::closed(folder);
-        readable.opened(open(&readable.path));
+        let mut readable = Self::new(folder);
+        readable.set_file(open(&readable.path));
         let length = readable.length();
-        // What a newer program recorded only that one can show.
+        // Only a newer program can render the records that it wrote.
         match markdown_of(&reading.records) {
             Some(text) if !readable.says(&text) => (readable.text, readable.is_torn) = (text, true),
             _ => readable.whole = length,
@@ -45,7 +46,7 @@ impl Readable {
         readable
     }
 
-    fn closed(folder: &Path) -> Self {
+    fn new(folder: &Path) -> Self {
         let path = folder.join("transcript.md");
         Self { path, file: None, text: String::new(), whole: 0, is_torn: false, warning: None }
     }
@@ -54,7 +55,7 @@ impl Readable {
         self.text.push_str(text);
     }
 
-    /// Writes what waits; where that fails, it waits on.
+    /// Writes the pending text. If that fails, the text stays pending.
     pub(super) fn write(&mut self) {
         if self.text.is_empty() && !self.is_torn {
             return;
@@ -66,11 +67,11 @@ impl Readable {
                 self.is_torn = false;
                 self.warning = None;
             }
-            Err(error) => self.failed(&error),
+            Err(error) => self.note_failure(&error),
         }
     }
 
-    /// Why the file does not say all that the records do.
+    /// Returns the reason why the file lacks a part of the records.
     pub(super) fn warning(&self) -> Option<&str> {
         self.warning.as_deref()
     }
@@ -86,17 +87,17 @@ impl Readable {
         Ok(())
     }
 
-    fn opened(&mut self, opened: io::Result<File>) {
+    fn set_file(&mut self, opened: io::Result<File>) {
         match opened {
             Ok(file) => self.file = Some(Handle::new(file)).filter(Handle::may_stay),
-            Err(error) => self.failed(&error),
+            Err(error) => self.note_failure(&error),
         }
     }
 
-    fn failed(&mut self, error: &io::Error) {
+    fn note_failure(&mut self, error: &io::Error) {
         self.is_torn = true;
         self.warning = Some(format!(
-            "cannot write `{}`: {error}; `transcript.jsonl` has all of it, and a thread that goes on writes it anew",
+            "cannot write `{}`: {error}; `transcript.jsonl` is complete, and resuming the thread writes the file again",
             self.path.display()
         ));
     }
@@ -111,11 +112,12 @@ impl Readable {
     }
 }
 
-/// Opens the readable transcript of a thread that is there. Whoever sent the folder may have put something else in its place,
-/// which would lead what is written elsewhere.
+/// Opens the readable transcript of an existing thread.
+///
+/// A folder from elsewhere may hold something else under this name, such as a link to another file.
 fn open(path: &Path) -> io::Result<File> {
     if fs::symlink_metadata(path).is_ok_and(|found| !found.is_file()) {
-        return Err(io::Error::other("it is no file of its own; remove it"));
+        return Err(io::Error::other("it is not a plain file; remove it"));
     }
     OpenOptions::new().append(true).create(true).open(path)
 }
@@ -124,7 +126,7 @@ fn open(path: &Path) -> io::Result<File> {
 mod tests {
     use super::*;
 
-    /// A disk that is full, and has room again.
+    /// A full disk that has room again.
     #[test]
     fn what_cannot_be_written_waits_and_is_whole_once_it_can() {
         let place = tempfile::tempdir().unwrap();
@@ -149,7 +151,7 @@ mod tests {
         }
     }
 
-    /// Who took the file away is not answered with what was in it.
+    /// If the file was removed, its former content is not written again.
     #[test]
     fn a_file_that_is_gone_begins_again_at_its_beginning() {
         let place = tempfile::tempdir().unwrap();
@@ -163,8 +165,8 @@ mod tests {
         readable.push("two ");
         readable.write();
         let warning = format!(
-            "cannot write `{}`: it is no file of its own; remove it; `transcript.jsonl` has all of it, and a thread that goes on \
-             writes it anew",
+            "cannot write `{}`: it is not a plain file; remove it; `transcript.jsonl` is complete, and resuming the \
+             thread writes the file again",
             path.display()
         );
         assert_eq!(readable.warning(), Some(warning.as_str()));

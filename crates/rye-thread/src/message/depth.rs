@@ -1,17 +1,18 @@
-//! How deep the values of a conversation may be nested.
+//! The limit on the nesting of values in a conversation.
 
 use serde_json::Value;
 
-/// The most levels of arrays and objects; JSON is read to 128 of them, and a record has some around each value.
+/// The maximum number of nested arrays and objects. JSON is read to 128 levels, and a record adds some around each
+/// value.
 pub(super) const MAX_DEPTH: usize = 64;
 
-/// Whether a value has more levels than are kept.
+/// Returns `true` if a value has more levels than a record keeps.
 pub(super) fn nests_too_deep(value: &Value) -> bool {
     nests_deeper(value, MAX_DEPTH)
 }
 
-/// No deeper than `levels` is looked, whatever the value.
-fn nests_deeper(value: &Value, levels: usize) -> bool {
+/// Returns `true` if a value has more than `levels` levels. It looks no deeper than that.
+pub(crate) fn nests_deeper(value: &Value, levels: usize) -> bool {
     if !matches!(value, Value::Array(_) | Value::Object(_)) {
         return false;
     }

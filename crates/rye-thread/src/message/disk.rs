@@ -73,7 +73,7 @@ pub(crate) struct ReplyDisk<'a> {
     reasoning: Cow<'a, str>,
     calls: Vec<CallDisk<'a>>,
     usage: UsageDisk,
-    /// Missing where the provider counted.
+    /// Missing if the provider counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     counted: Option<CountedDisk>,
     stop: String,
@@ -82,7 +82,9 @@ pub(crate) struct ReplyDisk<'a> {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum CountedDisk {
-    ByNobody,
+    // Transcripts written before 0.1.0 have the alias.
+    #[serde(alias = "by_nobody")]
+    Unreported,
 }
 
 impl<'a> ReplyDisk<'a> {
@@ -93,7 +95,7 @@ impl<'a> ReplyDisk<'a> {
             reasoning: Cow::Borrowed(&reply.reasoning),
             calls: reply.calls.iter().map(CallDisk::of).collect(),
             usage: UsageDisk::of(&reply.usage),
-            counted: (reply.counted == Counted::ByNobody).then_some(CountedDisk::ByNobody),
+            counted: (reply.counted == Counted::Unreported).then_some(CountedDisk::Unreported),
             stop: reply.stop.to_string(),
         }
     }
@@ -106,8 +108,8 @@ impl<'a> ReplyDisk<'a> {
         reply.reasoning = self.reasoning.into_owned();
         reply.calls = self.calls.into_iter().map(CallDisk::into_call).collect();
         reply.usage = self.usage.into_usage();
-        if let Some(CountedDisk::ByNobody) = self.counted {
-            reply.counted = Counted::ByNobody;
+        if let Some(CountedDisk::Unreported) = self.counted {
+            reply.counted = Counted::Unreported;
         }
         reply
     }
@@ -165,5 +167,26 @@ impl ResultDisk {
     pub(crate) fn into_result(self) -> ToolResult {
         let Self { call_id, name, content, is_error } = self;
         ToolResult { call_id, name, content, is_error }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_former_name_of_a_missing_count_is_read() {
+        for (member, expected) in [
+            (r#""counted": "unreported","#, Counted::Unreported),
+            (r#""counted": "by_nobody","#, Counted::Unreported),
+            ("", Counted::ByProvider),
+        ] {
+            let usage = r#"{"input": 1, "output": 0, "cache_read": 0, "cache_write": 0}"#;
+            let text = format!(
+                r#"{{"raw": [], "text": "", "reasoning": "", "calls": [], "usage": {usage}, {member} "stop": "end_turn"}}"#
+            );
+            let disk: ReplyDisk<'_> = serde_json::from_str(&text).unwrap();
+            assert_eq!(disk.into_reply().counted, expected, "{member}");
+        }
     }
 }

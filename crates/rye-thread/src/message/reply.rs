@@ -1,4 +1,4 @@
-//! One answer of a model: what was received, and the view of it that a thread reads.
+//! The reply of a model: the received bytes, and the parsed view of them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,9 +9,9 @@ use serde_json::value::RawValue;
 use super::depth::{MAX_DEPTH, nests_too_deep};
 use crate::Usage;
 
-/// An answer of a model.
+/// A reply of a model.
 ///
-/// The fields are a view; [`Reply::raw`] is what counts and what is sent back (WIRES 1.0).
+/// The fields are a view. [`Reply::raw`] is authoritative and is sent back (WIRES 1.0).
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Reply {
@@ -20,21 +20,21 @@ pub struct Reply {
     pub text: String,
     /// The readable reasoning, joined.
     pub reasoning: String,
-    /// The tool calls in the order that the model made them.
+    /// The tool calls in the order of the reply.
     pub calls: Vec<ToolCall>,
-    /// What the request used.
+    /// The token usage of the request.
     pub usage: Usage,
-    /// Whether `usage` is the provider's count; [`drive`](crate::drive) takes the worst case where nobody counted.
+    /// The source of `usage`. Without a provider's count, [`drive`](crate::drive) takes the worst case.
     pub counted: Counted,
-    /// Why the model stopped.
+    /// The reason why the model stopped.
     pub stop: StopReason,
 }
 
 impl Reply {
-    /// A reply with this content and nothing read from it yet.
+    /// Creates a reply with this content and empty fields.
     ///
-    /// The content is kept byte for byte, but for line ends between JSON tokens, which become spaces: a record of the
-    /// transcript is one line. Text inside JSON strings has none.
+    /// The content is kept byte for byte, except that line ends between JSON tokens become spaces. A record of the
+    /// transcript is one line, and JSON strings hold no raw line ends.
     #[must_use]
     pub fn new(raw: Box<RawValue>, stop: StopReason) -> Self {
         Self {
@@ -48,14 +48,14 @@ impl Reply {
         }
     }
 
-    /// The assistant content as received, for the provider that made it to send again.
+    /// Returns the assistant content as received, for the provider to send again.
     #[must_use]
     pub fn raw(&self) -> &RawValue {
         &self.raw
     }
 }
 
-/// JSON strings hold no raw line ends, so that every one found lies between tokens.
+/// Replaces line ends by spaces. JSON strings hold no raw line ends, so every line end is between tokens.
 fn on_one_line(raw: Box<RawValue>) -> Box<RawValue> {
     if !raw.get().contains(['\n', '\r']) {
         return raw;
@@ -64,31 +64,33 @@ fn on_one_line(raw: Box<RawValue>) -> Box<RawValue> {
     RawValue::from_string(line).unwrap_or(raw)
 }
 
-/// Who counted the tokens of a reply.
+/// The source of the token count of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(clippy::exhaustive_enums, reason = "a count is there or it is not")]
+#[expect(clippy::exhaustive_enums, reason = "the provider counted or it did not")]
 pub enum Counted {
-    /// The provider did.
+    /// The provider counted.
     ByProvider,
-    /// The provider answered and gave no count.
-    ByNobody,
+    /// The provider replied without a count.
+    Unreported,
 }
 
 /// One tool call of a reply.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ToolCall {
-    /// The provider's id of the call, or one made for the thread where the provider has none.
+    /// The provider's id of the call, or a generated id if the provider has none.
     pub id: String,
-    /// The palette name that the model called.
+    /// The palette name of the tool.
     pub name: String,
-    /// The arguments, or why they could not be read.
+    /// The arguments, or the reason why they cannot be read.
     pub arguments: Result<Value, String>,
 }
 
 impl ToolCall {
-    /// A call with arguments that were read; those nested deeper than 64 levels are [unreadable](Self::unreadable), so
-    /// that every record of a call can be read again.
+    /// Creates a call with parsed arguments.
+    ///
+    /// Arguments that are nested deeper than 64 levels make the call [unreadable](Self::unreadable). Otherwise its
+    /// record could not be read again.
     #[must_use]
     pub fn new(id: &str, name: &str, arguments: Value) -> Self {
         if nests_too_deep(&arguments) {
@@ -98,36 +100,36 @@ impl ToolCall {
         Self { id: id.to_owned(), name: name.to_owned(), arguments: Ok(arguments) }
     }
 
-    /// A call whose arguments could not be read, for this reason.
+    /// Creates a call whose arguments cannot be read, for this reason.
     #[must_use]
     pub fn unreadable(id: &str, name: &str, reason: &str) -> Self {
         Self { id: id.to_owned(), name: name.to_owned(), arguments: Err(reason.to_owned()) }
     }
 }
 
-/// Why a model stopped.
+/// The reason why a model stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StopReason {
     /// The conversation no longer fits the model's context window.
     ContextWindow,
-    /// It said what it had to say.
+    /// The reply is complete.
     EndTurn,
-    /// The answer reached the most tokens it may have, and is cut.
+    /// The reply reached its maximum number of tokens and is cut off.
     MaxTokens,
-    /// A reason that is none of these, in the provider's word.
+    /// Any other reason, in the provider's word.
     Other(String),
-    /// It wants to go on; the conversation is to be sent again as it is.
+    /// The model paused. The conversation must be sent again as it is.
     Pause,
-    /// It, or a filter in front of it, refused for the content.
+    /// The model, or a filter in front of it, refused because of the content.
     Refusal,
-    /// It met a stop sequence.
+    /// The reply reached a stop sequence.
     StopSequence,
-    /// It waits for tool results.
+    /// The model waits for tool results.
     ToolUse,
 }
 
-/// The snake case name, or the provider's own word.
+/// Writes the snake case name, or the provider's own word.
 impl fmt::Display for StopReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -143,7 +145,7 @@ impl fmt::Display for StopReason {
     }
 }
 
-/// Reads what `Display` writes; a word that is none of ours is [`StopReason::Other`].
+/// Reads the output of `Display`. An unknown word becomes [`StopReason::Other`].
 impl FromStr for StopReason {
     type Err = std::convert::Infallible;
 

@@ -5,13 +5,13 @@ use serde_json::{Map, Value, json};
 
 use crate::{DIRECTIVE_RETURN, OutputContract, ToolSpec};
 
-/// The palette name, which no other tool gets.
+/// The palette name. No other tool gets it.
 pub(crate) const EXECUTE: &str = "rye_execute";
 
-/// What the model is shown.
+/// Returns the description of `rye_execute` for the model.
 ///
-/// `fork` is what starts children, where the thread may have any; its schema says how. Items of `inline` are returned into
-/// the conversation.
+/// `fork` is the entry that starts children, if the thread may have any, and supplies the schema. Items of the `inline`
+/// kinds are returned into the conversation.
 pub(super) fn spec<'a>(
     ids: impl Iterator<Item = &'a str>,
     contract: &OutputContract,
@@ -42,7 +42,7 @@ pub(super) fn spec<'a>(
     spec
 }
 
-/// Shows what can be done with items that are no tools.
+/// Describes the uses of items that are not tools.
 fn admit_items(spec: &mut ToolSpec, fork: Option<&ToolSpec>, inline: &[Kind]) {
     let (directives, knowledge) =
         (inline.contains(&Kind::Directive), inline.contains(&Kind::Knowledge));
@@ -78,16 +78,16 @@ fn admit_items(spec: &mut ToolSpec, fork: Option<&ToolSpec>, inline: &[Kind]) {
 
 const OTHER_NAME: &str = "Another name of `parameters`, for a directive.";
 
-/// The sort of call that arguments of `rye_execute` make, right or wrong.
+/// The kind of call that arguments of `rye_execute` make, valid or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Execution {
-    /// A directive is returned into the conversation.
+    /// Returns a directive into the conversation.
     Directive,
-    /// A directive is run in a thread of its own.
+    /// Runs a directive in its own thread.
     Fork,
-    /// Knowledge is returned into the conversation.
+    /// Returns knowledge into the conversation.
     Knowledge,
-    /// A tool is run.
+    /// Runs a tool.
     Tool,
 }
 
@@ -101,7 +101,7 @@ pub(super) fn execution(arguments: &Value) -> Execution {
     }
 }
 
-/// The arguments of the tool that starts children, out of those of `rye_execute`, or every problem with them.
+/// Converts the arguments of `rye_execute` to those of the tool that starts children, or returns every problem.
 pub(super) fn fork_arguments(arguments: &Value) -> Result<Value, Vec<String>> {
     let Value::Object(given) = arguments else {
         return Err(vec![format!("arguments of `{EXECUTE}` must be an object")]);
@@ -130,7 +130,7 @@ pub(super) fn fork_arguments(arguments: &Value) -> Result<Value, Vec<String>> {
     Ok(Value::Object(arguments))
 }
 
-/// The arguments of what returns an item into the conversation, out of those of `rye_execute`, or every problem with them.
+/// Converts the arguments of `rye_execute` to those of the inline entry, or returns every problem.
 pub(super) fn inline_arguments(arguments: &Value) -> Result<Value, Vec<String>> {
     let Value::Object(given) = arguments else {
         return Err(vec![format!("arguments of `{EXECUTE}` must be an object")]);
@@ -177,14 +177,14 @@ pub(super) fn inline_arguments(arguments: &Value) -> Result<Value, Vec<String>> 
     Ok(Value::Object(arguments))
 }
 
-/// The problem with a call that gives one argument under both of its names.
+/// Returns the problem of a call that gives one argument under both of its names.
 fn two_names(given: &Map<String, Value>) -> Option<String> {
     let has_both = given.contains_key("parameters") && given.contains_key("inputs");
     let problem = "`inputs` is another name of `parameters`; give one of the two";
     has_both.then(|| problem.to_owned())
 }
 
-/// The item id and the parameters of a call, or every problem with it.
+/// Returns the item id and the parameters of a call, or every problem with it.
 pub(crate) fn arguments(arguments: &Value) -> Result<(&str, Value), Vec<String>> {
     let Value::Object(given) = arguments else {
         return Err(vec![format!("arguments of `{EXECUTE}` must be an object")]);
@@ -218,6 +218,6 @@ pub(crate) fn arguments(arguments: &Value) -> Result<(&str, Value), Vec<String>>
     }
 }
 
-/// What a child may be asked for beside its directive and inputs.
+/// The arguments for a child beside its directive and inputs.
 const FORK_KEYS: [&str; 2] = ["async", "limits"];
 const KEYS: [&str; 3] = ["item_type", "item_id", "parameters"];

@@ -7,19 +7,19 @@ use sha2::{Digest, Sha256};
 use super::{EXECUTE, OPERATIONS};
 use crate::DIRECTIVE_RETURN;
 
-/// The name of an id that no other id of its palette competes with.
+/// Returns the palette name of an id without a collision.
 ///
-/// Characters outside `[A-Za-z0-9_]` become `_`, a leading digit gets a `_` before it, and a name past 64 characters
-/// is cut and ends in a short hash of the id.
+/// Characters outside `[A-Za-z0-9_]` become `_`, and a leading digit gets a `_` before it. A name of more than 64
+/// characters is cut and ends in a short hash of the id.
 #[must_use]
 pub fn palette_name(id: &str) -> String {
     let plain = plain(id);
-    if plain.len() <= MAX_LENGTH { plain } else { hashed(id) }
+    if plain.len() <= MAX_LENGTH { plain } else { hashed_name(id) }
 }
 
-/// One name per id, in the order given.
+/// Returns one name per id, in the given order.
 ///
-/// Every id of a collision gets a hash, so that a name does not depend on the order or on which tool came first.
+/// Every id of a collision gets a hash, so that a name does not depend on the order of the tools.
 pub(super) fn assign(ids: &[&str]) -> Vec<String> {
     let mut wanted: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
     for id in ids.iter().copied().chain([DIRECTIVE_RETURN]) {
@@ -30,7 +30,7 @@ pub(super) fn assign(ids: &[&str]) -> Vec<String> {
     ids.iter()
         .map(|id| {
             let name = palette_name(id);
-            if is_taken(&name) { hashed(id) } else { name }
+            if is_taken(&name) { hashed_name(id) } else { name }
         })
         .collect()
 }
@@ -47,7 +47,7 @@ fn plain(id: &str) -> String {
     }
 }
 
-fn hashed(id: &str) -> String {
+fn hashed_name(id: &str) -> String {
     let digest = Sha256::digest(id.as_bytes());
     let hash: String =
         digest.iter().take(HASH_LENGTH / 2).map(|byte| format!("{byte:02x}")).collect();

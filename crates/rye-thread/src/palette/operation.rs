@@ -1,4 +1,4 @@
-//! The operations on items that a thread may be offered beside its tools (SPEC 12.4).
+//! The operations on items that a thread may offer beside its tools (SPEC 12.4).
 
 use std::fmt;
 
@@ -7,42 +7,43 @@ use rye_caps::{Authority, Capability, Grant, Kind, Permit, Primary};
 use serde_json::Value;
 
 use super::{Offered, Palette, PaletteEntry, PaletteError, PaletteProblem};
-use crate::{Effect, Refusal, ToolOutput};
+use crate::{ArgumentSchema, Effect, Refusal, ToolOutput};
 
-/// What calls of an operation need of the authority, which depends on their arguments.
+/// The authority that calls of an operation need, depending on their arguments.
 #[async_trait]
 pub trait Needs: Send + Sync {
-    /// What a call with these arguments needs of `authority`, which is that of the thread by now.
+    /// Returns the need of a call with these arguments under `authority`, the current authority of the thread.
     ///
     /// # Errors
     ///
-    /// What the model is told of arguments that do not say what the call is for.
+    /// The output for the model if the arguments do not say what the call is for.
     fn need(&self, arguments: &Value, authority: &Authority) -> Result<Need, ToolOutput>;
 
-    /// The arguments as the operator is asked about them, with which an approved call then runs; `None` for those of the call.
+    /// Returns the arguments that the operator approves and that an approved call runs with. `None` means the call's
+    /// own.
     ///
-    /// Other threads of the program wait for nothing here, so that work which takes its time belongs on a thread for blocking work.
+    /// Other threads of the program do not wait for this future. Slow work belongs on a thread for blocking work.
     ///
     /// # Errors
     ///
-    /// What the model is told of a call that would be refused even with an approval, about which nobody is asked.
+    /// The output for the model if the call would be refused even with an approval. The operator is not asked then.
     async fn proposal(
         &self,
         arguments: &Value,
         authority: &Authority,
     ) -> Result<Option<Value>, ToolOutput> {
-        let _as_the_call_has_them = (arguments, authority);
+        let _unused = (arguments, authority);
         Ok(None)
     }
 
-    /// What a second call with these arguments would do, where that is not what the entry says.
+    /// Returns the effect of a second call with these arguments, if it differs from the entry's effect.
     fn effect(&self, arguments: &Value) -> Option<Effect> {
-        let _as_the_entry_says = arguments;
+        let _unused = arguments;
         None
     }
 }
 
-/// What one call of an operation needs.
+/// The need of one call of an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Need {
@@ -55,7 +56,7 @@ pub enum Need {
 }
 
 impl Need {
-    /// The proof that the authority allows it.
+    /// Returns the permit, if the authority allows the need.
     pub(crate) fn permit(&self, authority: &Authority) -> Result<Permit, Refusal> {
         match self {
             Self::Exactly(capability) => authority
@@ -76,7 +77,7 @@ impl Need {
         }
     }
 
-    /// Whether `asked` may be meant by it.
+    /// Returns `true` if the need may use a capability in `asked`.
     pub(crate) fn is_asked(&self, asked: &Grant) -> bool {
         match self {
             Self::Exactly(capability) => asked.allows(capability),
@@ -89,7 +90,7 @@ impl Need {
         }
     }
 
-    /// The capabilities, as text; of any item of some kinds, the pattern of all of them.
+    /// Returns the capabilities as text. For any item of some kinds, returns the pattern of all of them.
     pub(crate) fn capabilities(&self) -> Vec<String> {
         match self {
             Self::All(own, others) => {
@@ -113,7 +114,7 @@ impl Need {
     }
 }
 
-/// A capability, or the pattern of all that may be meant.
+/// Writes a capability, or the pattern of all possible ones.
 impl fmt::Display for Need {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -127,12 +128,15 @@ impl fmt::Display for Need {
 }
 
 impl Palette {
-    /// The same palette with operations on items. A model is shown those that `is_open` holds for; a call of another one is
-    /// refused by the authority, which says why.
+    /// Adds operations on items.
+    ///
+    /// The model sees those for which `is_open` returns `true`. The authority refuses a call of another one, with the
+    /// reason.
     ///
     /// # Errors
     ///
-    /// When the name of one is not kept for it, or the schema of its arguments cannot be used.
+    /// [`PaletteError`] if the name of an entry is not reserved for operations, or the schema of its arguments is
+    /// unusable.
     pub fn with_operations(
         mut self,
         entries: Vec<PaletteEntry>,
@@ -149,10 +153,11 @@ impl Palette {
             if !is_open(&entry) {
                 self.closed.insert(id.clone());
             }
-            match jsonschema::options().offline().build(&entry.spec.input_schema) {
-                Ok(validator) => drop(self.operations.insert(id, Offered { entry, validator })),
+            match ArgumentSchema::new(&entry.spec.input_schema) {
+                Ok(schema) => drop(self.operations.insert(id, Offered { entry, schema })),
                 Err(error) => {
-                    problems.push(PaletteProblem::Schema { id, message: error.to_string() });
+                    let message = error.to_string();
+                    problems.push(PaletteProblem::Schema { id, message });
                 }
             }
         }
@@ -160,5 +165,5 @@ impl Palette {
     }
 }
 
-/// The names that are kept for operations on items.
+/// The names that are reserved for operations on items.
 pub(super) const OPERATIONS: [&str; 4] = ["rye_fetch", "rye_load", "rye_search", "rye_sign"];

@@ -1,4 +1,4 @@
-//! From the name and arguments that a model wrote to the one tool that they mean.
+//! Resolution of the name and arguments that a model wrote to exactly one tool.
 
 use rye_caps::Kind;
 use serde_json::Value;
@@ -9,26 +9,26 @@ use super::{
 };
 use crate::ToolCall;
 
-/// A call whose tool is settled: nothing in `arguments` can name another one.
+/// A call with its tool. Nothing in `arguments` can name another one.
 #[derive(Debug)]
 pub(crate) struct Resolved<'a> {
     pub(crate) offered: &'a Offered,
     pub(crate) arguments: Value,
 }
 
-/// A call that means no tool of the palette.
+/// A call that does not resolve to a tool of the palette.
 #[derive(Debug)]
 pub(crate) enum Unresolved {
-    /// The call cannot be read; the text is for the model.
+    /// The call cannot be read. The text is for the model.
     Unreadable(Vec<String>),
     /// No tool has this palette name.
     UnknownName(String),
-    /// Nothing here executes this item, which the authority may have an opinion about.
+    /// Nothing here executes this item. The authority may refuse it with a reason.
     UnknownId { kind: Kind, id: String, arguments: Value },
 }
 
 impl Palette {
-    /// The arguments with numbers and booleans as text, where the tool of this id declares text (SPEC 6.1).
+    /// Returns the arguments with numbers and booleans as text, if the tool of this id declares text (SPEC 6.1).
     pub(crate) fn with_texts(&self, id: &str, mut arguments: Value) -> Value {
         let schema = self.by_id(id).map(|offered| &offered.entry.spec.input_schema);
         for (name, value) in arguments.as_object_mut().into_iter().flatten() {
@@ -41,7 +41,7 @@ impl Palette {
         arguments
     }
 
-    /// What a call means, before any authority is asked.
+    /// Resolves a call, before any authority is asked.
     pub(crate) fn resolve(&self, call: &ToolCall) -> Result<Resolved<'_>, Unresolved> {
         let arguments = call.arguments.as_ref().map_err(|reason| {
             Unresolved::Unreadable(vec![format!("the arguments are not readable JSON: {reason}")])
@@ -67,7 +67,9 @@ impl Palette {
         }
     }
 
-    /// What a call of `rye_execute` means that names no tool; `None` where it names one, or nothing else is offered.
+    /// Resolves a call of `rye_execute` for an item that is not a tool.
+    ///
+    /// Returns `None` if the call names a tool, or if nothing else is offered.
     fn resolve_item(&self, arguments: &Value) -> Option<Result<Resolved<'_>, Unresolved>> {
         let inline = self.inline.as_ref().map(|inline| &inline.offered);
         let (offered, read) = match (execution(arguments), &self.fork, inline) {
@@ -83,7 +85,8 @@ impl Palette {
     }
 }
 
-/// A call that would start a thread where nothing does. The authority refuses it by the directive and says why.
+/// Returns the error of a call that would start a thread where none can start. The authority refuses the directive with
+/// a reason.
 fn without_fork(arguments: &Value) -> Unresolved {
     let arguments = match fork_arguments(arguments) {
         Ok(arguments) => arguments,

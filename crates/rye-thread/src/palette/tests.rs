@@ -94,7 +94,7 @@ fn every_problem_is_reported() {
             "tool id `a` stands for two tools; rename one or drop its alias",
             "tool id `rye/agent/threads/directive_return` is reserved for returning outputs; choose another id",
             "input schema of tool `schema` cannot be used: \"objekt\" is not valid under any of the schemas listed in the 'anyOf' keyword",
-            "input schema of tool `remote` cannot be used: Resource 'http://127.0.0.1:1/schema.json' is not present in a registry and retrieving it failed: Retrieval is disabled, cannot fetch http://127.0.0.1:1/schema.json",
+            "input schema of tool `remote` cannot be used: the reference `http://127.0.0.1:1/schema.json` leads to no part of it",
         ]
     );
     assert_eq!(error.to_string(), shown.join("; "));
@@ -192,7 +192,7 @@ fn execute_reports_every_problem_with_its_arguments() {
     );
 }
 
-/// Where nothing starts threads, a call that asks for one is still about its directive.
+/// Without a supervisor of children, a call that asks for a child still resolves to its directive.
 #[test]
 fn a_thread_that_nothing_starts_is_named_by_its_directive() {
     check_resolves(

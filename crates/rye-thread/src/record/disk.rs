@@ -18,7 +18,7 @@ pub(super) fn value(record: &ThreadRecord) -> Value {
     Value::Object(members)
 }
 
-/// Reads a verified value; members of other names are kept.
+/// Reads a verified value. Members with unknown names are kept.
 pub(super) fn parse(value: Value) -> Result<ThreadRecord, String> {
     let Value::Object(members) = value else { return Err("it is not an object".to_owned()) };
     let is_own = |name: &str| MEMBERS.contains(&name);

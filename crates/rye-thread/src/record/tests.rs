@@ -44,7 +44,7 @@ impl Folder {
         ThreadRecord::read(self.folder.path(), &[self.key.public()])
     }
 
-    /// Signs other members than `write` would.
+    /// Signs members that `write` would not write.
     fn rewrite(&self, change: impl FnOnce(&mut Map<String, Value>)) {
         let mut value: Value =
             serde_json::from_str(&fs::read_to_string(self.path()).unwrap()).unwrap();
@@ -138,7 +138,7 @@ fn a_missing_record_is_named() {
     );
 }
 
-/// A repository may bring a thread's folder along, with a link in it to a file of the operator's.
+/// A repository may supply a thread's folder with a link to a file of the operator.
 #[cfg(unix)]
 #[test]
 fn writing_follows_no_link_that_waits_for_it() {
@@ -151,7 +151,7 @@ fn writing_follows_no_link_that_waits_for_it() {
     assert_eq!(folder.read().unwrap(), record());
 }
 
-/// A program that was killed leaves the record that it was about to put in place, and nobody else's.
+/// A killed program leaves its own temporary record, and no other file is removed.
 #[test]
 fn what_was_not_finished_is_removed() {
     let folder = Folder::new();
@@ -167,12 +167,12 @@ fn what_was_not_finished_is_removed() {
     assert_eq!(left, ["thread.json", "transcript.jsonl", "x.tmp"]);
 }
 
-/// By then another opening of the thread may write under the name that is free again.
+/// Another opening of the thread may write under the free name at this point.
 #[test]
 fn what_took_its_place_leaves_nothing_to_remove() {
     let folder = Folder::new();
     let left = |is_placed: bool| {
-        let mut staged = record().staged(folder.folder.path(), &folder.key, 1).unwrap();
+        let mut staged = record().stage(folder.folder.path(), &folder.key, 1).unwrap();
         let temporary = folder.path().with_extension("json.1.tmp");
         assert!(temporary.exists());
         if is_placed {

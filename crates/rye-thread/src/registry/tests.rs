@@ -4,8 +4,8 @@ use std::path::Path;
 use rusqlite::Connection;
 
 use super::*;
-use crate::Limits;
 use crate::store::StoreView;
+use crate::{Limits, ThreadState};
 
 fn record(number: u8, created: i64) -> ThreadRecord {
     let uuid = format!("019a0000-0000-7000-8000-0000000000{number:02x}");
@@ -19,7 +19,8 @@ fn lists_the_newest_first_and_shows_one() {
     let path = folder.path().join("registry.db");
     let registry = Registry::open(&path).unwrap();
     assert_eq!(registry.list().unwrap(), []);
-    let (old, mut new) = (record(1, 10), record(2, 20));
+    let old = record(1, 10);
+    let mut new = record(2, 20);
     new.parent = Some(old.thread.clone());
     registry.enter(&old).unwrap();
     registry.enter(&new).unwrap();
@@ -59,29 +60,18 @@ fn a_row_that_nobody_wrote_is_an_error() {
     assert_eq!(
         registry.list().unwrap_err().to_string(),
         "registry holds a thread that cannot be read: `dreaming` is not a thread state; use `cancelled`, `completed`, `continued`, \
-         `created`, `error`, `running` or `suspended`; restore `registry.db`"
+         `created`, `error`, `running` or `suspended`; `rye threads reindex` writes the list anew"
     );
 }
 
-#[test]
-fn a_file_that_is_no_database_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("registry.db");
-    std::fs::write(&path, "x".repeat(4_096)).unwrap();
-    let error = Registry::open(&path).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "cannot use the registry of threads; check the disk and the permissions of `registry.db`"
-    );
-}
-
-/// What a folder that somebody sent may hold in place of a file is not opened: a pipe would be waited for.
+/// A folder from elsewhere may hold something else than a file. It is not opened, because opening a pipe blocks.
 #[cfg(unix)]
 #[test]
 fn what_is_no_plain_file_is_refused() {
     for name in ["registry.db", "registry.db-wal", "registry.db-shm", "registry.db-journal"] {
         let folder = tempfile::tempdir().unwrap();
-        let (path, elsewhere) = (folder.path().join(name), folder.path().join("elsewhere"));
+        let path = folder.path().join(name);
+        let elsewhere = folder.path().join("elsewhere");
         let made: [&dyn Fn(); 3] = [
             &|| std::fs::create_dir(&path).unwrap(),
             &|| std::os::unix::fs::symlink(&elsewhere, &path).unwrap(),
@@ -91,14 +81,14 @@ fn what_is_no_plain_file_is_refused() {
             make();
             let refused = Registry::open(&folder.path().join("registry.db")).unwrap_err();
             let cause = std::error::Error::source(&refused).unwrap().to_string();
-            assert_eq!(cause, format!("`{}` is no plain file; remove it", path.display()));
+            assert_eq!(cause, format!("`{}` is not a plain file; remove it", path.display()));
             std::fs::remove_file(&path).or_else(|_| std::fs::remove_dir(&path)).unwrap();
         }
         assert!(!elsewhere.exists());
     }
 }
 
-/// Makes `levels` pages of which each names the next one hundreds of times, above the only page of the table.
+/// Writes `levels` pages, each of which names the next one hundreds of times, above the only page of the table.
 fn bomb(path: &Path, table: &str, levels: usize) {
     let connection = Connection::open(path).unwrap();
     connection.pragma_update(None, "journal_mode", "delete").unwrap();
@@ -122,7 +112,7 @@ fn bomb(path: &Path, table: &str, levels: usize) {
     std::fs::write(path, file).unwrap();
 }
 
-/// A page of a table with as many cells as fit, all for the page `below`.
+/// Returns a page of a table with as many cells as fit, all for the page `below`.
 fn interior(below: usize, size: usize) -> Vec<u8> {
     let below = u32::try_from(below).unwrap().to_be_bytes();
     let count = (size - 12) / 7;
@@ -144,7 +134,7 @@ fn interior(below: usize, size: usize) -> Vec<u8> {
     page
 }
 
-/// Each file means more rows than could be read in a life, in a few pages.
+/// Each file stands for an endless number of rows in a few pages.
 #[test]
 fn a_file_without_an_end_is_refused() {
     let folder = tempfile::tempdir().unwrap();
@@ -162,34 +152,85 @@ fn a_file_without_an_end_is_refused() {
     let summed = RegistryError::from(sum.unwrap_err()).source().unwrap().to_string();
     let endless = "reading `registry.db` takes more than 50000000 operations";
     assert!(summed.starts_with(endless), "{summed}");
+    drop(registry);
+    let registry = Registry::open(&path).unwrap();
+    registry.rebuild(folder.path()).unwrap();
+    assert_eq!(registry.list().unwrap(), []);
 }
 
-/// A project can bring a `registry.db` along, and what it defines there must not run here.
+/// Changes the file of an index.
+type Change = fn(&Path);
+
+/// Changes after which the file holds no index of this version. A project can bring such a file along, and what it defines must not run
+/// here.
+const DAMAGE: [(&str, Change); 8] = [
+    ("no database", |path| std::fs::write(path, "x".repeat(4_096)).unwrap()),
+    ("a few bytes", |path| std::fs::write(path, "no database").unwrap()),
+    ("half a database", |path| {
+        let bytes = std::fs::read(path).unwrap();
+        std::fs::write(path, &bytes[..bytes.len() / 2]).unwrap();
+    }),
+    ("a trigger", |path| {
+        let forgetful =
+            "CREATE TRIGGER forgetful AFTER INSERT ON thread BEGIN DELETE FROM thread; END";
+        Connection::open(path).unwrap().execute_batch(forgetful).unwrap();
+    }),
+    ("another table", |path| {
+        let other =
+            "DROP TABLE thread; CREATE TABLE thread (id TEXT PRIMARY KEY ON CONFLICT IGNORE)";
+        Connection::open(path).unwrap().execute_batch(other).unwrap();
+    }),
+    ("a view", |path| {
+        Connection::open(path).unwrap().execute_batch("CREATE VIEW other AS SELECT 1").unwrap();
+    }),
+    ("a newer version", |path| {
+        Connection::open(path).unwrap().pragma_update(None, "user_version", 99).unwrap();
+    }),
+    ("an older version", |path| {
+        Connection::open(path).unwrap().pragma_update(None, "user_version", 4).unwrap();
+    }),
+];
+
 #[test]
-fn a_file_with_more_than_our_tables_is_refused() {
-    let forgetful = "CREATE TRIGGER forgetful AFTER INSERT ON thread BEGIN DELETE FROM thread; END";
-    let other = "DROP TABLE thread; CREATE TABLE thread (id TEXT PRIMARY KEY ON CONFLICT IGNORE)";
-    for foreign in [forgetful, other, "CREATE VIEW other AS SELECT 1"] {
+fn rule_22_a_file_that_is_no_index_is_emptied_in_its_place() {
+    for (name, damage) in DAMAGE {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("registry.db");
-        drop(Registry::open(&path).unwrap());
-        drop(Registry::open(&path).unwrap());
-        Connection::open(&path).unwrap().execute_batch(foreign).unwrap();
-        let error = Registry::open(&path).unwrap_err();
-        let source = error.source().map(ToString::to_string).unwrap_or_default();
-        assert!(source.contains("tables or triggers"), "{error}: {source}");
+        Registry::open(&path).unwrap().enter(&record(1, 0)).unwrap();
+        damage(&path);
+        let before = identity(&path);
+        let seen = StoreView::open(folder.path()).map(drop);
+        assert!(seen.is_err(), "{name}");
+        let registry = Registry::open(&path).unwrap();
+        assert_eq!(registry.list().unwrap(), [], "{name}");
+        registry.enter(&record(2, 0)).unwrap();
+        drop(registry);
+        assert_eq!(Registry::open(&path).unwrap().list().unwrap().len(), 1, "{name}");
+        assert_eq!(identity(&path), before, "{name}: the file was removed");
     }
 }
 
+/// Another process that has the index open goes on with it.
 #[test]
-fn a_file_of_another_version_is_refused() {
+fn rule_22_an_index_is_written_anew_below_a_process_that_has_it_open() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("registry.db");
-    drop(Registry::open(&path).unwrap());
-    Connection::open(&path).unwrap().pragma_update(None, "user_version", 99).unwrap();
-    let error = Registry::open(&path).unwrap_err();
-    let source = error.source().map(ToString::to_string).unwrap_or_default();
-    assert!(source.starts_with("`registry.db` has version 99"), "{error}: {source}");
+    let (first, second) = (Registry::open(&path).unwrap(), Registry::open(&path).unwrap());
+    first.enter(&record(1, 0)).unwrap();
+    second.database().empty().unwrap();
+    assert_eq!(first.list().unwrap(), []);
+    first.enter(&record(2, 0)).unwrap();
+    assert_eq!(second.list().unwrap().len(), 1);
+}
+
+#[cfg(unix)]
+fn identity(path: &Path) -> u64 {
+    std::os::unix::fs::MetadataExt::ino(&std::fs::metadata(path).unwrap())
+}
+
+#[cfg(not(unix))]
+fn identity(_: &Path) -> u64 {
+    0
 }
 
 #[test]
@@ -200,7 +241,8 @@ fn a_new_file_may_be_opened_by_many_at_once() {
         let barrier = std::sync::Barrier::new(8);
         std::thread::scope(|scope| {
             for number in 0..8 {
-                let (path, barrier) = (&path, &barrier);
+                let path = &path;
+                let barrier = &barrier;
                 scope.spawn(move || {
                     barrier.wait();
                     Registry::open(path).unwrap().enter(&record(number, 0)).unwrap();

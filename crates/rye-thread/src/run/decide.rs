@@ -1,4 +1,4 @@
-//! The decisions of a run, each from values to a value.
+//! The decisions of a run, as functions from values to values.
 
 use serde_json::{Map, Value, json};
 
@@ -9,7 +9,7 @@ use crate::{
     Refusal, Reply, StopReason, ToolCall, ToolResult,
 };
 
-/// Where a reply leads.
+/// The next state after a reply.
 pub(super) enum Next {
     Ask,
     Call(Vec<ToolCall>),
@@ -26,7 +26,7 @@ pub(super) fn after_reply(reply: &Reply, contract: &OutputContract, is_reminded:
         );
     }
     match &reply.stop {
-        // The last call of a cut answer may be half of what the model meant.
+        // The last call of a cut reply may be incomplete.
         StopReason::MaxTokens => fail(
             FailureKind::CutOff,
             "the answer reached the most tokens it may have and is cut; raise the limits or ask for less",
@@ -35,7 +35,7 @@ pub(super) fn after_reply(reply: &Reply, contract: &OutputContract, is_reminded:
             FailureKind::Provider(ProviderErrorClass::ContextTooLong),
             "the conversation no longer fits the model's context window; ask for less or use a larger model",
         ),
-        // Nor is it known of one that stopped for a reason that we do not know.
+        // After an unknown stop reason, the reply may be incomplete too.
         StopReason::Other(word) => {
             let message = format!(
                 "the model stopped for `{word}`, so its answer may not be whole; run it again"
@@ -74,7 +74,7 @@ fn fail(kind: FailureKind, message: &str) -> Next {
     Next::Fail(Failure::new(kind, message))
 }
 
-/// Whether a call means `directive_return`, by its palette name or through `rye_execute`.
+/// Returns `true` if a call is a `directive_return`, by its palette name or through `rye_execute`.
 pub(super) fn is_return(call: &ToolCall) -> bool {
     call.name == palette_name(DIRECTIVE_RETURN)
         || (call.name == EXECUTE
@@ -83,11 +83,11 @@ pub(super) fn is_return(call: &ToolCall) -> bool {
             }))
 }
 
-/// What a batch of calls comes to.
+/// The results of a batch of calls.
 pub(super) struct Answers {
     /// One result per call, in the order of the calls.
     pub(super) results: Vec<ToolResult>,
-    /// The results that the run gave itself.
+    /// The results of the calls that the run answered itself.
     pub(super) own: Vec<ToolResult>,
     pub(super) refusals: Vec<Refusal>,
     pub(super) outputs: Option<Map<String, Value>>,
@@ -182,16 +182,16 @@ fn judge(
     }
 }
 
-/// The failure as it is reported once calls were refused.
+/// Returns the failure with the refusal that may have caused it.
 pub(super) fn blame(failure: Failure, refusals: &[Refusal]) -> Failure {
     match refusals.last() {
         Some(refusal) if failure.kind.may_follow_from_refusal() => {
-            // A failure that quotes the refusal says it once.
+            // A failure that quotes the refusal says it only once.
             let message = match failure.message.contains(&refusal.message) {
                 true => failure.message,
                 false => format!("{}; then: {}", refusal.message, failure.message),
             };
-            // A limit stays one: no hook may take what it ended for a refusal that asking again could mend.
+            // A limit stays a limit, so that no hook treats it as a refusal that a retry could mend.
             let kind = match failure.kind {
                 limit @ FailureKind::Limit(_) => limit,
                 _ => FailureKind::Refused,
@@ -202,8 +202,8 @@ pub(super) fn blame(failure: Failure, refusals: &[Refusal]) -> Failure {
     }
 }
 
-/// What the provider counted, where it counted anything; the worst case that stands in for nobody's count measures nothing.
-pub(super) fn measured(reply: &Reply, messages: usize) -> Option<Measured> {
+/// Returns the provider's count, if there is one. The worst case that replaces a missing count measures nothing.
+pub(super) fn measure(reply: &Reply, messages: usize) -> Option<Measured> {
     let usage = &reply.usage;
     let tokens = usage.input.saturating_add(usage.cache_read).saturating_add(usage.cache_write);
     let is_counted = reply.counted == Counted::ByProvider && 0 < tokens;
@@ -238,12 +238,12 @@ pub(super) fn context_estimate(run: &Run) -> u64 {
     since.fold(tokens, u64::saturating_add)
 }
 
-/// How many bytes of text or JSON a token has, about.
+/// The approximate number of bytes of text or JSON per token.
 const BYTES_PER_TOKEN: u64 = 4;
 
-/// Tokens that a provider may put around a message or a tool.
+/// The maximum number of tokens that a provider adds around a message or a tool.
 const FRAME: u64 = 128;
-/// Tokens that a provider may put in front of tools for its own instructions.
+/// The maximum number of tokens that a provider adds before tools for its own instructions.
 const TOOLS_FRAME: u64 = 2_048;
 
 fn opening_bound(run: &Run) -> u64 {

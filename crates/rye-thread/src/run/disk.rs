@@ -1,4 +1,4 @@
-//! The saved form of a run: tagged, versioned, and apart from the types that it saves.
+//! The saved form of a run: tagged, versioned, and separate from the types that it saves.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,17 +14,17 @@ use crate::tool::disk::ToolDisk;
 use crate::{Decision, Nanos, OutputContract, OutputField};
 
 impl Run {
-    /// Saves everything, so that [`Run::from_json`] goes on with byte-identical requests.
+    /// Saves the whole run, so that [`Run::from_json`] continues with byte-identical requests.
     #[must_use]
     pub fn to_json(&self) -> String {
         serde_json::to_string(&RunDisk::of(self)).expect("because every part of it is plain JSON")
     }
 
-    /// Restores what [`Run::to_json`] saved.
+    /// Restores a run from the output of [`Run::to_json`].
     ///
     /// # Errors
     ///
-    /// When the text is not a run, or one of another version.
+    /// [`RunDiskError`] if the text is not a run, or has another version.
     pub fn from_json(text: &str) -> Result<Self, RunDiskError> {
         let header: Header = serde_json::from_str(text).map_err(RunDiskError::unreadable)?;
         if header.format != FORMAT {
@@ -38,20 +38,20 @@ impl Run {
     }
 }
 
-/// Text that cannot be restored to a run.
+/// The reason why a text cannot be restored to a run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunDiskError {
     /// The parts do not fit together.
     #[error("saved run contradicts itself: {problem}; start the directive again")]
     Contradiction {
-        /// What does not fit.
+        /// The problem.
         problem: String,
     },
-    /// It is something else.
+    /// The text has another format.
     #[error("`{format}` is not the format of a saved run, which is `rye-run`")]
     OtherFormat {
-        /// What it says it is.
+        /// The format that the text names.
         format: String,
     },
     /// It was saved by another version of the program.
@@ -59,13 +59,13 @@ pub enum RunDiskError {
         "saved run has version {version} and this program reads versions 1 and 2; use the program that saved it"
     )]
     OtherVersion {
-        /// The version that it says it has.
+        /// The version that the text names.
         version: u64,
     },
-    /// It is not readable.
+    /// The text cannot be parsed.
     #[error("saved run cannot be read; start the directive again")]
     Unreadable {
-        /// What the reader met.
+        /// The error of the parser.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
 }
@@ -77,7 +77,7 @@ impl RunDiskError {
 }
 
 const FORMAT: &str = "rye-run";
-/// Version 1 knows no retries, and is read as well.
+/// Version 1 has no retries, and is read as well.
 const VERSION: u64 = 2;
 
 #[derive(Deserialize)]
@@ -219,7 +219,7 @@ struct BatchDisk<'a> {
     calls: Vec<CallDisk<'a>>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     decisions: BTreeMap<usize, String>,
-    /// The reasons of those that are denials.
+    /// The reasons of the denials.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     reasons: BTreeMap<usize, String>,
 }

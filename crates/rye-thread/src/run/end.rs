@@ -1,105 +1,105 @@
-//! What a run asks of its driver, takes from it, and ends with.
+//! The steps, inputs and ends of a run.
 
 use serde_json::{Map, Value};
 
 use crate::{AddedItem, Failure, LimitHit, Refusal, Request, ToolCall, ToolResult};
 
-/// What the driver is to do.
+/// The next task of the driver.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Step {
-    /// Have somebody decide on the call and report to [`Run::decided`](crate::Run::decided).
+    /// Get a decision on the call and report it to [`Run::approval_decided`](crate::Run::approval_decided).
     AskApproval {
-        /// Its place among the calls of [`Step::CallTools`].
+        /// Its index among the calls of [`Step::CallTools`].
         index: usize,
         /// The call.
         call: ToolCall,
     },
-    /// Send the request and report the answer to [`Run::model_replied`](crate::Run::model_replied).
+    /// Send the request and report the reply to [`Run::model_replied`](crate::Run::model_replied).
     CallModel(Request),
     /// Run the calls and report to [`Run::tools_returned`](crate::Run::tools_returned).
     CallTools {
-        /// The calls to run, in the order that the model made them; none when it only returned outputs.
+        /// The calls to run, in the order of the reply. Empty if the model only returned outputs.
         calls: Vec<ToolCall>,
         /// The calls of `directive_return`, which the run answers itself.
         returns: Vec<ToolCall>,
     },
-    /// Nothing more.
+    /// Nothing: the run has ended.
     Done(End),
 }
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum End {
-    /// Somebody stopped it.
+    /// The operator or a hook stopped it.
     Cancelled,
-    /// The model did what it was asked.
+    /// The model finished the directive.
     Completed {
-        /// The outputs, where some were returned.
+        /// The outputs, if some were returned.
         outputs: Option<Map<String, Value>>,
-        /// The last text, may be empty.
+        /// The last text. It may be empty.
         text: String,
     },
-    /// Another thread goes on with the conversation.
+    /// Another thread continues the conversation.
     Continued,
     /// It failed.
     Failed(Failure),
 }
 
-/// What one call came to, for the history and for the blame.
+/// The result of one call, with the facts that decide how the run ends.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Returned {
-    /// What the model is told.
+    /// The result for the model.
     pub result: ToolResult,
-    /// Set when the call was refused, by the authority or by the tool.
+    /// The refusal, if the authority or the tool refused the call.
     pub refusal: Option<Refusal>,
-    /// Set when the call wanted a thread more than a limit allows.
+    /// The limit, if the call would start more threads than it allows.
     pub limit: Option<LimitHit>,
     /// The items that the call added to the conversation.
     pub added: Vec<AddedItem>,
 }
 
 impl Returned {
-    /// A call that was run.
+    /// Creates the result of an executed call.
     #[must_use]
     pub const fn ran(result: ToolResult) -> Self {
         Self { result, refusal: None, limit: None, added: Vec::new() }
     }
 
-    /// The same call, which added these items to the conversation.
+    /// Sets the items that the call added to the conversation.
     #[must_use]
     pub fn with_added(self, added: Vec<AddedItem>) -> Self {
         Self { added, ..self }
     }
 
-    /// A call that was refused.
+    /// Creates the result of a refused call.
     #[must_use]
-    pub const fn refused(result: ToolResult, refusal: Refusal) -> Self {
+    pub const fn refusal(result: ToolResult, refusal: Refusal) -> Self {
         Self { result, refusal: Some(refusal), limit: None, added: Vec::new() }
     }
 
-    /// A call that was not run because it wants a thread more than a limit allows.
+    /// Creates the result of a call that was not run because of a limit on threads.
     #[must_use]
-    pub const fn limited(result: ToolResult, hit: LimitHit) -> Self {
+    pub const fn limit(result: ToolResult, hit: LimitHit) -> Self {
         Self { result, refusal: None, limit: Some(hit), added: Vec::new() }
     }
 }
 
-/// A driver's mistake: something was reported that the run does not wait for.
+/// A mistake of the driver: an input for which the run does not wait.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OutOfTurn {
-    /// The run waits for something else.
+    /// The run waits for another input.
     #[error("{input} came while the run was `{state}`; do what `step` says and report that")]
     Input {
-        /// What was reported.
+        /// The input.
         input: &'static str,
         /// The state of the transition table.
         state: &'static str,
     },
-    /// The results are not those of the calls.
+    /// The results do not match the calls.
     #[error("results for `{}` came where `{}` were called; report one result per call, in order", .given.join("`, `"), .called.join("`, `"))]
     WrongResults {
         /// The ids of the calls.

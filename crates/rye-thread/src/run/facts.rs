@@ -1,4 +1,4 @@
-//! What is known of a run.
+//! Getters of a run.
 
 use std::time::Duration;
 
@@ -6,76 +6,76 @@ use super::{Run, decide};
 use crate::{Limits, Message, Nanos, OutputContract, Refusal, ToolSpec, Usage};
 
 impl Run {
-    /// The whole history, oldest first.
+    /// Returns the whole history, oldest first.
     #[must_use]
     pub fn messages(&self) -> &[Message] {
         &self.messages
     }
 
-    /// The system message.
+    /// Returns the system message.
     #[must_use]
     pub fn system(&self) -> Option<&str> {
         self.system.as_deref()
     }
 
-    /// The tools that every request shows.
+    /// Returns the tools of every request.
     #[must_use]
     pub fn tools(&self) -> &[ToolSpec] {
         &self.tools
     }
 
-    /// What must be returned.
+    /// Returns the contract for the outputs.
     #[must_use]
     pub fn contract(&self) -> &OutputContract {
         &self.contract
     }
 
-    /// The limits that `step` checks.
+    /// Returns the limits that `step` checks.
     #[must_use]
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    /// How many requests were answered.
+    /// Returns the number of answered requests.
     #[must_use]
     pub fn turns(&self) -> u64 {
         self.turns
     }
 
-    /// The tokens of all answers together.
+    /// Returns the token usage of all replies.
     #[must_use]
     pub fn usage(&self) -> &Usage {
         &self.usage
     }
 
-    /// The cost of all answers together.
+    /// Returns the cost of all replies.
     #[must_use]
     pub fn cost(&self) -> Nanos {
         self.cost
     }
 
-    /// The longest time that `step` was told.
+    /// Returns the longest time that was given to `step`.
     #[must_use]
     pub fn elapsed(&self) -> Duration {
         self.elapsed
     }
 
-    /// The last text that the model wrote.
+    /// Returns the last text of the model.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The calls that were refused so far.
+    /// Returns the refused calls so far.
     #[must_use]
     pub fn refusals(&self) -> &[Refusal] {
         &self.refusals
     }
 
-    /// The most input tokens that the next request can have.
+    /// Returns an upper bound of the input tokens of the next request.
     ///
-    /// What a provider has counted before counts as it said; everything since counts a token per byte and some for
-    /// the frame, which no tokenizer exceeds.
+    /// Messages that a provider has counted have their count. Each byte since then counts as a token, with a surcharge
+    /// for the frame. No tokenizer exceeds that.
     #[must_use]
     pub fn input_bound(&self) -> u64 {
         decide::input_bound(self)

@@ -1,4 +1,4 @@
-//! What a run waits for.
+//! The state of a run.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use super::decide;
 use super::end::End;
 use crate::{Decision, ToolCall};
 
-/// What the machine waits for.
+/// The input for which a run waits.
 #[derive(Debug, Clone)]
 pub(super) enum Phase {
     Ready,
@@ -16,7 +16,7 @@ pub(super) enum Phase {
     Done(End),
 }
 
-/// The calls of one reply, and what somebody said about them by their place among those that are run.
+/// The calls of one reply, and the decisions about them by index.
 #[derive(Debug, Clone)]
 pub(super) struct Batch {
     pub(super) calls: Vec<ToolCall>,
@@ -28,7 +28,7 @@ impl Batch {
         Self { calls, decisions: BTreeMap::new() }
     }
 
-    /// The call that is run at this place; returning outputs is not.
+    /// Returns the call at this index. Calls of `directive_return` are not counted.
     pub(super) fn call(&self, index: usize) -> Option<&ToolCall> {
         self.calls.iter().filter(|call| !decide::is_return(call)).nth(index)
     }
@@ -46,7 +46,7 @@ impl Phase {
     }
 }
 
-/// How many tokens a provider counted for the first messages of the history.
+/// The provider's token count for the first messages of the history.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Measured {
     pub(super) messages: usize,

@@ -1,4 +1,4 @@
-//! What every store holds, as checks that a new one is put through.
+//! Conformance checks for implementations of [`Store`].
 //!
 //! ```ignore
 //! #[test]
@@ -13,11 +13,11 @@ use std::thread;
 use super::{Ownership, Store, StoreError};
 use crate::ThreadId;
 
-/// Puts stores through all checks; `open` gives an empty one each time.
+/// Runs all checks. `open` returns an empty store each time.
 ///
 /// # Panics
 ///
-/// At the first promise that a store breaks, with its name.
+/// At the first check that fails, with its name.
 pub fn check(open: &dyn Fn() -> Arc<dyn Store>) {
     for (name, check) in CHECKS {
         let store = open();
@@ -53,7 +53,8 @@ fn appends(store: &dyn Store) -> Result<(), String> {
 }
 
 fn apart(store: &dyn Store) -> Result<(), String> {
-    let (first, second) = (acquire(store, 1)?, acquire(store, 2)?);
+    let first = acquire(store, 1)?;
+    let second = acquire(store, 2)?;
     store.append(&first, b"one\n").map_err(text)?;
     store.append(&second, b"two\n").map_err(text)?;
     same(&store.journal(&name(1)).map_err(text)?, &b"one\n".to_vec())?;
@@ -83,7 +84,7 @@ fn releases(store: &dyn Store) -> Result<(), String> {
     store.release(&first);
     let second = acquire(store, 1)?;
     store.append(&second, b"two\n").map_err(text)?;
-    // Of one that was given back nothing is left to give back.
+    // A second release does nothing.
     store.release(&first);
     store.append(&second, b"three\n").map_err(text)?;
     same(&store.journal(&name(1)).map_err(text)?, &b"one\ntwo\nthree\n".to_vec())
@@ -103,7 +104,8 @@ fn refuses_released(store: &dyn Store) -> Result<(), String> {
 }
 
 fn one_account(store: &dyn Store) -> Result<(), String> {
-    let (first, second) = (acquire(store, 1)?, acquire(store, 2)?);
+    let first = acquire(store, 1)?;
+    let second = acquire(store, 2)?;
     let (of_first, of_second) =
         (store.account(&first).map_err(text)?, store.account(&second).map_err(text)?);
     same(&Arc::ptr_eq(&of_first, &of_second), &true)?;
@@ -111,7 +113,7 @@ fn one_account(store: &dyn Store) -> Result<(), String> {
     not_owned(store.account(&second))
 }
 
-/// Many want one thread at once, and append when they get it: exactly one does.
+/// Many threads acquire one thread at once and append to it. Exactly one succeeds.
 fn one_of_many_gets_it(store: &Arc<dyn Store>) {
     const MANY: usize = 16;
     let wanting: Vec<_> = (0..MANY)
@@ -128,7 +130,7 @@ fn one_of_many_gets_it(store: &Arc<dyn Store>) {
     assert!(got == 1 && journal == b"mine\n", "one of many gets a thread: {got} got it");
 }
 
-/// The two threads of these checks are one tree.
+/// Acquires one of the two threads of these checks, which form one tree.
 fn acquire(store: &dyn Store, number: u8) -> Result<Ownership, String> {
     let thread = name(number);
     store.acquire(&thread, &name(1)).map_err(text)

@@ -1,10 +1,11 @@
-//! The kinds of file system on which advisory locks do not keep processes of other machines away.
+//! The file systems on which advisory locks do not exclude processes of other machines.
 
 use std::path::Path;
 
 use super::StoreError;
 
-/// Refuses a folder on a file system that other machines may share, unless the operator declared that this one alone uses it.
+/// Refuses a folder on a file system that other machines may share, unless the operator declared that only this one
+/// uses it.
 pub(super) fn check(threads: &Path, is_single_host: bool) -> Result<(), StoreError> {
     match shared_kind(threads) {
         Some(kind) if !is_single_host => {
@@ -17,7 +18,7 @@ pub(super) fn check(threads: &Path, is_single_host: bool) -> Result<(), StoreErr
 #[cfg(target_os = "linux")]
 fn shared_kind(threads: &Path) -> Option<&'static str> {
     let found = rustix::fs::statfs(threads).ok()?;
-    // The width and the sign of the number differ between architectures; its low 32 bits do not.
+    // The width and the sign of the number differ between architectures. Its low 32 bits do not.
     name_of(u32::try_from(i128::from(found.f_type) & 0xffff_ffff).ok()?)
 }
 
@@ -26,7 +27,7 @@ fn shared_kind(_: &Path) -> Option<&'static str> {
     None
 }
 
-/// The name of a file system that other machines may share, by its number (`statfs(2)`).
+/// Returns the name of a file system that other machines may share, by its number (`statfs(2)`).
 #[cfg(target_os = "linux")]
 fn name_of(number: u32) -> Option<&'static str> {
     let row = SHARED.iter().find(|(it, _)| *it == number);

@@ -11,7 +11,7 @@ use crate::handle::Handle;
 use crate::transcript::MAX_BYTES;
 use crate::{ThreadId, read_plain};
 
-/// The folder of all threads, and the files that are open.
+/// The folder of all threads, and the open files.
 #[derive(Debug)]
 pub(super) struct Files {
     threads: PathBuf,
@@ -25,25 +25,25 @@ impl Files {
 
     pub(super) fn append(&self, thread: &ThreadId, lines: &[u8]) -> Result<(), StoreError> {
         let file = self.file(thread)?;
-        (&**file).write_all(lines).map_err(|source| self.failed(thread, source))
+        (&**file).write_all(lines).map_err(|source| self.file_error(thread, source))
     }
 
     pub(super) fn sync(&self, thread: &ThreadId) -> Result<(), StoreError> {
         let file = self.file(thread)?;
-        file.sync_data().map_err(|source| self.failed(thread, source))
+        file.sync_data().map_err(|source| self.file_error(thread, source))
     }
 
     pub(super) fn cut(&self, thread: &ThreadId, length: u64) -> Result<(), StoreError> {
         let file = self.file(thread)?;
         let cut = file.set_len(length).and_then(|()| file.sync_data());
-        cut.map_err(|source| self.failed(thread, source))
+        cut.map_err(|source| self.file_error(thread, source))
     }
 
     pub(super) fn read(&self, thread: &ThreadId) -> Result<Vec<u8>, StoreError> {
         let path = self.own_path(thread)?;
         match read_plain(&path, MAX_BYTES) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-            Err(source) => Err(self.failed(thread, source)),
+            Err(source) => Err(self.file_error(thread, source)),
             Ok(bytes) => Ok(bytes),
         }
     }
@@ -58,14 +58,15 @@ impl Files {
         }
         let path = self.own_path(thread)?;
         let file = OpenOptions::new().append(true).create(true).open(path);
-        let file = Arc::new(Handle::new(file.map_err(|source| self.failed(thread, source))?));
+        let file = Arc::new(Handle::new(file.map_err(|source| self.file_error(thread, source))?));
         if file.may_stay() {
             self.open().insert(thread.clone(), Arc::clone(&file));
         }
         Ok(file)
     }
 
-    /// The file, which is no link and stands in no folder that is one: whoever wrote the project may have laid it.
+    /// Returns the path of the file. Refuses a link in the place of the file or its folder, because the project may
+    /// supply one.
     fn own_path(&self, thread: &ThreadId) -> Result<PathBuf, StoreError> {
         let path = self.path(thread);
         let folder = path.parent().map(Path::to_owned);
@@ -80,7 +81,7 @@ impl Files {
         self.threads.join(thread.as_str()).join("transcript.jsonl")
     }
 
-    fn failed(&self, thread: &ThreadId, source: io::Error) -> StoreError {
+    fn file_error(&self, thread: &ThreadId, source: io::Error) -> StoreError {
         StoreError::File { path: self.path(thread), source }
     }
 

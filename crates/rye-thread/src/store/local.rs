@@ -1,4 +1,4 @@
-//! The store of a project: each transcript in the folder of its thread.
+//! The store of a project: each transcript is in the folder of its thread.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,13 +15,14 @@ use super::lock::Lock;
 use super::request::{PostedRequest, ThreadRequest};
 use super::trees::TreeOwnership;
 use super::{Owner, Ownership, Store, StoreError, file_system};
-use crate::database::{self, Database, DatabaseError, Durability};
-use crate::{Moment, Registry, ThreadId, TreeAccount};
+use crate::database::{self, Database, DatabaseError};
+use crate::registry::Reindexed;
+use crate::{Moment, Registry, RegistryError, ThreadId, TreeAccount};
 
 /// Threads below one folder of one machine, shared by any number of processes there.
 ///
-/// A thread is appended to by the process that owns its tree. The kernel releases the lock of a process that dies, so that there is
-/// nothing to recover.
+/// Only the process that owns a thread's tree appends to the thread. The kernel releases the lock of a process that
+/// dies, so nothing needs recovery.
 pub struct LocalStore {
     database: Arc<Mutex<Database>>,
     files: Files,
@@ -29,22 +30,22 @@ pub struct LocalStore {
     owned: Mutex<BTreeMap<ThreadId, Owned>>,
 }
 
-/// A thread that is appended to.
+/// A thread to which this process appends.
 struct Owned {
     number: u64,
     tree: TreeOwnership,
 }
 
-/// What the operator declares of the machine.
+/// Facts that the operator declares about the machine.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StoreOptions {
-    /// Whether this machine alone uses the folder, although its file system can be shared with others.
+    /// `true` if only this machine uses the folder, although other machines can reach its file system.
     pub is_single_host: bool,
 }
 
 impl StoreOptions {
-    /// Declares that this machine alone uses the folder.
+    /// Declares that only this machine uses the folder.
     #[must_use]
     pub const fn single_host(is_single_host: bool) -> Self {
         Self { is_single_host }
@@ -52,17 +53,18 @@ impl StoreOptions {
 }
 
 impl LocalStore {
-    /// Opens the folder of all threads, which is made where it is missing.
+    /// Opens the folder of all threads, which is made where it is missing. Its `registry.db` is written anew where it is damaged or of
+    /// another version, and gets a row for each thread that it lacks.
     ///
     /// # Errors
     ///
-    /// When the folder or its `registry.db` cannot be used, or is of another version; when file locks do not work there, and while a
+    /// When the folder or its `registry.db` cannot be used; when file locks do not work there, and while a
     /// process of an older format uses the folder.
     pub fn open(threads: &Path) -> Result<Self, StoreError> {
         Self::open_with(threads, StoreOptions::default())
     }
 
-    /// As [`LocalStore::open`], with what the operator declares.
+    /// Opens the folder of all threads with the operator's declarations.
     ///
     /// # Errors
     ///
@@ -74,6 +76,7 @@ impl LocalStore {
         refuse_old_format(threads)?;
         let database = Database::open(&threads.join("registry.db"))?;
         let database = Arc::new(Mutex::new(database));
+        Registry::new(&database).complete(threads)?;
         Ok(Self {
             database,
             files: Files::new(threads),
@@ -82,14 +85,24 @@ impl LocalStore {
         })
     }
 
-    /// The list of these threads, over the same connection: what one of both writes, the other need not read again.
+    /// Returns the list of these threads, over the same connection. So neither must read again what the other writes.
     #[must_use]
     pub fn registry(&self) -> Registry {
         Registry::new(&self.database)
     }
 
-    /// Owns the tree of `root`, or joins the owner where that is this process. The tree stays owned until this and every
-    /// [`Ownership`] of its threads is gone.
+    /// Writes `registry.db` anew from the first and the last records of all threads, in one transaction.
+    ///
+    /// # Errors
+    ///
+    /// When the database cannot be written; then it holds all that it held before.
+    pub fn reindex(&self) -> Result<Reindexed, StoreError> {
+        Ok(self.registry().rebuild(&self.threads)?)
+    }
+
+    /// Acquires the tree of `root`, or shares it if this process owns it already.
+    ///
+    /// The tree stays owned until this value and every [`Ownership`] of its threads are dropped.
     ///
     /// # Errors
     ///
@@ -98,29 +111,29 @@ impl LocalStore {
         TreeOwnership::take(&self.threads, root, PATIENCE)
     }
 
-    /// As [`LocalStore::own`], without waiting.
+    /// Acquires the tree like [`LocalStore::own`], without waiting.
     ///
     /// # Errors
     ///
-    /// The same.
+    /// As [`LocalStore::own`].
     pub fn own_now(&self, root: &ThreadId) -> Result<TreeOwnership, StoreError> {
         TreeOwnership::take(&self.threads, root, Duration::ZERO)
     }
 
-    /// The process that owns the tree of `root`; `None` where none does.
+    /// Returns the process that owns the tree of `root`, if any.
     ///
     /// # Errors
     ///
-    /// When the lock cannot be read.
+    /// [`StoreError`] if the lock cannot be read.
     pub fn owner(&self, root: &ThreadId) -> Result<Option<Owner>, StoreError> {
         super::StoreView::owner(&self.threads, root)
     }
 
-    /// Asks the owner of the tree of `root` for a change; the request is removed when the returned value is dropped.
+    /// Asks the owner of the tree of `root` for a change. Dropping the returned value removes the request.
     ///
     /// # Errors
     ///
-    /// When the request cannot be written.
+    /// [`StoreError`] if the request cannot be written.
     pub fn request(
         &self,
         root: &ThreadId,
@@ -134,13 +147,13 @@ impl LocalStore {
 
     /// Removes the rows of these threads from the list.
     ///
-    /// The caller owns their tree, so that no other process begins to drive one of them meanwhile.
+    /// The caller must own their tree, so that no other process starts to drive one of them meanwhile.
     ///
     /// # Errors
     ///
-    /// When the database fails; then it holds all that it held before.
+    /// [`StoreError`] if the database fails. Then its content is unchanged.
     pub fn forget(&self, threads: &[ThreadId]) -> Result<(), StoreError> {
-        self.database().write(Durability::Now, |connection| {
+        self.database().write(|connection| {
             for thread in threads {
                 database::execute(connection, FORGET, [thread.as_str()])?;
             }
@@ -148,12 +161,12 @@ impl LocalStore {
         })
     }
 
-    /// A panic elsewhere leaves no change behind: an unfinished transaction is rolled back.
+    /// Locks the database. A panic leaves no partial change, because an unfinished transaction is rolled back.
     fn database(&self) -> MutexGuard<'_, Database> {
         self.database.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn owned(&self) -> MutexGuard<'_, BTreeMap<ThreadId, Owned>> {
+    fn owned_threads(&self) -> MutexGuard<'_, BTreeMap<ThreadId, Owned>> {
         self.owned.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -164,7 +177,7 @@ impl fmt::Debug for LocalStore {
     }
 }
 
-/// An acquiring process tries for this long.
+/// The time for which acquiring a tree is tried.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The number of the last ownership of this process.
@@ -177,19 +190,20 @@ impl Store for LocalStore {
             error => error,
         })?;
         if !tree.begin(thread) {
-            let (thread, owner) = (thread.clone(), tree.owner().clone());
+            let thread = thread.clone();
+            let owner = tree.owner().clone();
             return Err(StoreError::Held { thread, owner });
         }
-        // An open file may stand for a folder that is gone.
+        // An open file may belong to a removed folder.
         self.files.close(thread);
         let number = LAST.fetch_add(1, Ordering::Relaxed) + 1;
-        self.owned().insert(thread.clone(), Owned { number, tree });
+        self.owned_threads().insert(thread.clone(), Owned { number, tree });
         Ok(Ownership::new(thread.clone(), root.clone(), number))
     }
 
     fn release(&self, ownership: &Ownership) {
         let thread = ownership.thread();
-        let mut owned = self.owned();
+        let mut owned = self.owned_threads();
         if owned.get(thread).is_some_and(|owned| owned.number == ownership.number()) {
             self.files.close(thread);
             let released = owned.remove(thread);
@@ -199,13 +213,13 @@ impl Store for LocalStore {
 
     fn account(&self, ownership: &Ownership) -> Result<Arc<TreeAccount>, StoreError> {
         self.check(ownership)?;
-        let owned = self.owned();
+        let owned = self.owned_threads();
         let tree = owned.get(ownership.thread()).map(|owned| Arc::clone(owned.tree.account()));
         tree.ok_or_else(|| StoreError::NotOwned { thread: ownership.thread().clone() })
     }
 
     fn check(&self, ownership: &Ownership) -> Result<(), StoreError> {
-        let owned = self.owned();
+        let owned = self.owned_threads();
         match owned.get(ownership.thread()) {
             Some(owned) if owned.number == ownership.number() => owned.tree.check(),
             _ => Err(StoreError::NotOwned { thread: ownership.thread().clone() }),
@@ -232,7 +246,8 @@ impl Store for LocalStore {
     }
 }
 
-/// Refuses a folder while a process uses it that keeps threads by leases: each has locked a file `owner-` and two numbers there.
+/// Refuses a folder while a process with the lease format uses it. Such a process has locked a file `owner-` with two
+/// numbers there.
 fn refuse_old_format(threads: &Path) -> Result<(), StoreError> {
     let entries = fs::read_dir(threads).into_iter().flatten().flatten();
     let is_old = |name: &str| {
@@ -254,6 +269,12 @@ const FORGET: &str = "DELETE FROM thread WHERE id = ?1";
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
         Self::Database { source: crate::database::reason(error) }
+    }
+}
+
+impl From<RegistryError> for StoreError {
+    fn from(error: RegistryError) -> Self {
+        Self::Database { source: Box::new(error) }
     }
 }
 

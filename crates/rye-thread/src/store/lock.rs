@@ -6,14 +6,16 @@ use std::path::{Path, PathBuf};
 
 use super::StoreError;
 
-/// A locked file. Path and descriptor were one inode when it was locked, and [`Lock::is_in_place`] says whether they still are.
+/// A locked file.
+///
+/// When it was locked, path and descriptor were one inode. [`Lock::is_in_place`] says if they still are.
 #[derive(Debug)]
 pub(super) struct Lock {
     file: File,
     path: PathBuf,
 }
 
-/// How a lock is held.
+/// The mode of a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sharing {
     Exclusive,
@@ -21,13 +23,15 @@ pub(super) enum Sharing {
 }
 
 impl Lock {
-    /// Locks the file, which is made where it is missing; `None` while another process holds it, or where the file was replaced
-    /// meanwhile, so that the caller tries again.
+    /// Locks the file, and creates it if it is missing.
+    ///
+    /// Returns `None` while another process holds it, and if the file was replaced meanwhile. The caller tries again
+    /// then.
     pub(super) fn take(path: &Path) -> Result<Option<Self>, StoreError> {
         let mut options = File::options();
         let file = match open(path, options.read(true).write(true).create(true)) {
             Ok(file) => file,
-            Err(source) => return Err(failed(path, source)),
+            Err(source) => return Err(lock_error(path, source)),
         };
         if !lock(&file, path, Sharing::Exclusive)? {
             return Ok(None);
@@ -36,17 +40,16 @@ impl Lock {
         Ok(lock.is_in_place().then_some(lock))
     }
 
-    /// Returns `true` while another process holds the file exclusively. It is opened to be read alone; where there is none, nothing is
-    /// made.
+    /// Returns `true` while another process holds the file exclusively. A missing file is not created.
     pub(super) fn is_held(path: &Path) -> Result<bool, StoreError> {
         Self::is_held_against(path, Sharing::Shared)
     }
 
-    /// Returns `true` while a process holds the file in a way that keeps one of this `sharing` away.
+    /// Returns `true` while a process holds the file in a mode that excludes `sharing`.
     pub(super) fn is_held_against(path: &Path, sharing: Sharing) -> Result<bool, StoreError> {
         match open(path, File::options().read(true)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-            Err(source) => Err(failed(path, source)),
+            Err(source) => Err(lock_error(path, source)),
             Ok(file) => lock(&file, path, sharing).map(|is_free| !is_free),
         }
     }
@@ -60,14 +63,14 @@ impl Lock {
         &self.path
     }
 
-    /// Returns `true` if the file at the path is the one that is locked.
+    /// Returns `true` if the file at the path is the locked one.
     pub(super) fn is_in_place(&self) -> bool {
         let found = fs::symlink_metadata(&self.path).map(|found| identity(&found));
         let locked = self.file.metadata().map(|locked| identity(&locked));
         matches!((found, locked), (Ok(found), Ok(locked)) if found == locked)
     }
 
-    /// Unlocks explicitly, because a descriptor that another process has inherited would keep the lock otherwise.
+    /// Unlocks explicitly, because a descriptor that another process inherited would keep the lock otherwise.
     pub(super) fn unlock(&self) {
         unlock(&self.file);
     }
@@ -79,7 +82,7 @@ impl Drop for Lock {
     }
 }
 
-/// The device and the inode of a file.
+/// Returns the device and the inode of a file.
 #[cfg(unix)]
 pub(super) fn identity(found: &fs::Metadata) -> (u64, u64) {
     use std::os::unix::fs::MetadataExt as _;
@@ -102,7 +105,7 @@ fn lock(file: &File, path: &Path, sharing: Sharing) -> Result<bool, StoreError> 
     match flock(file, operation) {
         Ok(()) => Ok(true),
         Err(rustix::io::Errno::WOULDBLOCK) => Ok(false),
-        Err(error) => Err(failed(path, error.into())),
+        Err(error) => Err(lock_error(path, error.into())),
     }
 }
 
@@ -113,16 +116,17 @@ fn lock(_: &File, _: &Path, _: Sharing) -> Result<bool, StoreError> {
 
 #[cfg(unix)]
 fn unlock(file: &File) {
-    // A file that cannot be unlocked is unlocked when its last descriptor is closed.
+    // If unlocking fails, closing the last descriptor unlocks the file.
     let _closed_anyway = rustix::fs::flock(file, rustix::fs::FlockOperation::Unlock);
 }
 
 #[cfg(not(unix))]
 fn unlock(_: &File) {}
 
-/// The error of a lock that cannot be opened or taken. Exhaustion of the system is told apart, because nothing is wrong with the file.
+/// Returns the error of a lock that cannot be opened or acquired. Exhaustion of the system has its own error, because
+/// the file itself is intact.
 #[cfg(unix)]
-pub(super) fn failed(path: &Path, source: io::Error) -> StoreError {
+pub(super) fn lock_error(path: &Path, source: io::Error) -> StoreError {
     use rustix::io::Errno;
     let path = path.to_owned();
     match source.raw_os_error().map(Errno::from_raw_os_error) {
@@ -134,12 +138,12 @@ pub(super) fn failed(path: &Path, source: io::Error) -> StoreError {
 }
 
 #[cfg(not(unix))]
-pub(super) fn failed(path: &Path, source: io::Error) -> StoreError {
+pub(super) fn lock_error(path: &Path, source: io::Error) -> StoreError {
     StoreError::File { path: path.to_owned(), source }
 }
 
-/// Opens the plain file at `path`, and no file that a link leads to: the project may have brought anything along. The standard library
-/// opens each file close-on-exec.
+/// Opens the plain file at `path` and follows no link, because the project may supply one. The standard library opens
+/// each file close-on-exec.
 #[cfg(unix)]
 pub(super) fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt as _;
@@ -148,7 +152,7 @@ pub(super) fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     if file.metadata()?.is_file() {
         return Ok(file);
     }
-    Err(io::Error::other("it is no plain file; remove it"))
+    Err(io::Error::other("it is not a plain file; remove it"))
 }
 
 #[cfg(not(unix))]

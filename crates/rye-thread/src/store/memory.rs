@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::{Owner, Ownership, Store, StoreError};
 use crate::{ThreadId, TreeAccount};
 
-/// Threads in memory, for processes whose threads need not outlive them.
+/// Threads in memory, for processes whose threads need not survive them.
 #[derive(Debug, Default)]
 pub struct MemoryStore(Mutex<Threads>);
 
@@ -15,25 +15,25 @@ struct Threads {
     transcripts: BTreeMap<ThreadId, Vec<u8>>,
     /// The account of each tree, by its root.
     accounts: BTreeMap<ThreadId, Arc<TreeAccount>>,
-    /// The number of the ownership of each thread that is appended to.
+    /// The number of the ownership of each owned thread.
     owned: BTreeMap<ThreadId, u64>,
     /// The number of the last ownership.
     last: u64,
 }
 
 impl MemoryStore {
-    /// A store without threads.
+    /// Creates a store without threads.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A panic elsewhere cannot leave half a change behind: none of them can fail midway.
+    /// Locks the threads. A panic leaves no partial change, because no change can fail midway.
     fn threads(&self) -> MutexGuard<'_, Threads> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn owned<T>(
+    fn change_owned<T>(
         &self,
         ownership: &Ownership,
         change: impl FnOnce(&mut Vec<u8>) -> T,
@@ -73,11 +73,11 @@ impl Store for MemoryStore {
     }
 
     fn check(&self, ownership: &Ownership) -> Result<(), StoreError> {
-        self.owned(ownership, |_| ())
+        self.change_owned(ownership, |_| ())
     }
 
     fn append(&self, ownership: &Ownership, lines: &[u8]) -> Result<(), StoreError> {
-        self.owned(ownership, |transcript| transcript.extend_from_slice(lines))
+        self.change_owned(ownership, |transcript| transcript.extend_from_slice(lines))
     }
 
     fn sync(&self, ownership: &Ownership) -> Result<(), StoreError> {
@@ -86,7 +86,7 @@ impl Store for MemoryStore {
 
     fn cut(&self, ownership: &Ownership, length: u64) -> Result<(), StoreError> {
         let length = usize::try_from(length).unwrap_or(usize::MAX);
-        self.owned(ownership, |transcript| transcript.truncate(length))
+        self.change_owned(ownership, |transcript| transcript.truncate(length))
     }
 
     fn journal(&self, thread: &ThreadId) -> Result<Vec<u8>, StoreError> {

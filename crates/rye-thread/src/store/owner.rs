@@ -1,4 +1,5 @@
-//! The name of the process that owns a thread tree, for messages and requests. No decision about ownership reads it.
+//! The name of the process that owns a thread tree, for messages and requests. No decision about ownership depends on
+//! it.
 
 use std::fmt;
 use std::fs;
@@ -13,23 +14,23 @@ use crate::read_plain;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Owner {
-    /// The number of the process.
+    /// The id of the process.
     pub process: u32,
     /// The name of its machine.
     pub host: String,
-    /// A random number of this acquisition, by which requests name their owner.
+    /// A random number of this acquisition. Requests name their owner by it.
     pub instance: String,
 }
 
 impl Owner {
-    /// This process, in a new acquisition.
+    /// Returns the name of this process, with a new acquisition number.
     pub(super) fn new() -> Self {
         let random = RandomState::new();
         let instance = format!("{:016x}{:016x}", random.hash_one(0), random.hash_one(1));
         Self { process: std::process::id(), host: host(), instance }
     }
 
-    /// Writes the name into the folder of the root. It lies in another file than the locked one, so that a reader needs no lock.
+    /// Writes the name into the folder of the root. It is not in the locked file, so that a reader needs no lock.
     pub(super) fn write(&self, folder: &Path) -> std::io::Result<()> {
         let text = serde_json::to_vec(self).expect("because it is plain JSON");
         let temporary = folder.join(format!("{FILE}.{}", self.instance));
@@ -37,26 +38,26 @@ impl Owner {
         fs::rename(&temporary, folder.join(FILE))
     }
 
-    /// Removes the name, unless it is that of another acquisition.
+    /// Removes the name, unless it belongs to another acquisition.
     pub(super) fn remove(&self, folder: &Path) {
         if Self::read(folder).is_some_and(|owner| owner.instance == self.instance) {
-            // A name that stays is no lock.
+            // A file that stays locks nothing.
             let _stays = fs::remove_file(folder.join(FILE));
         }
     }
 
-    /// Reads the name of the process that holds the lock; `None` where it wrote none that can be read.
+    /// Reads the name of the process that holds the lock. Returns `None` without a readable name.
     pub(super) fn read(folder: &Path) -> Option<Self> {
         let bytes = read_plain(&folder.join(FILE), MOST_BYTES).ok()?;
         serde_json::from_slice::<Self>(&bytes).ok().filter(Self::is_plain)
     }
 
-    /// The owner of a lock that left no name.
+    /// Returns the owner of a lock without a name.
     pub(super) fn unknown() -> Self {
         Self { process: 0, host: String::new(), instance: String::new() }
     }
 
-    /// Returns `true` if the name can be shown and be a part of a file name: the project may have brought the file along.
+    /// Returns `true` if the name is safe to print and to use in a file name, because the project may supply the file.
     fn is_plain(&self) -> bool {
         let is_host = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
         self.instance.len() == 32

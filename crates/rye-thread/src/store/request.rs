@@ -1,7 +1,7 @@
-//! Requests about threads that another process drives: to cancel one, or to decide on the call that it waits with.
+//! Requests about threads that another process drives: to cancel one, or to decide on its pending call.
 //!
-//! A request is one file in `requests/` beside the threads. The owner of the tree reads it, records what it asks for, and removes it.
-//! The process that asks relies on the transcript alone.
+//! A request is one file in `requests/` beside the threads. The owner of the tree reads it, records the change, and
+//! removes it. The requesting process relies on the transcript alone.
 
 use std::fs;
 use std::hash::{BuildHasher as _, RandomState};
@@ -12,7 +12,7 @@ use rye_sign::{PublicKey, SigningKey, sign_json, verify_json};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::lock::{failed, open};
+use super::lock::{lock_error, open};
 use super::{Owner, StoreError};
 use crate::{Decision, Moment, ThreadId, read_plain};
 
@@ -22,19 +22,19 @@ use crate::{Decision, Moment, ThreadId, read_plain};
 pub struct ThreadRequest {
     /// The thread.
     pub thread: ThreadId,
-    /// The wanted change.
+    /// The requested change.
     pub action: RequestedAction,
 }
 
-/// A change that the operator wants of a thread.
+/// A change that the operator requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RequestedAction {
-    /// The thread and all below it end.
+    /// The thread and its descendants end.
     Cancel,
-    /// The call that the thread waits with is decided.
+    /// The pending call of the thread is decided.
     Decide {
-        /// The place of the record that asks about the call.
+        /// The number of the record that asks for the approval.
         seq: u64,
         /// The hash of the call's arguments.
         sha256: String,
@@ -44,29 +44,30 @@ pub enum RequestedAction {
 }
 
 impl ThreadRequest {
-    /// Wants the thread to end.
+    /// Requests the end of the thread.
     #[must_use]
     pub const fn cancel(thread: ThreadId) -> Self {
         Self { thread, action: RequestedAction::Cancel }
     }
 
-    /// Decides on the call that the record at `seq` asks about, whose arguments have this hash.
+    /// Requests a decision on a call. The record at `seq` asks for the approval, and `sha256` is the hash of the
+    /// arguments.
     #[must_use]
     pub const fn decide(thread: ThreadId, seq: u64, sha256: String, decision: Decision) -> Self {
         Self { thread, action: RequestedAction::Decide { seq, sha256, decision } }
     }
 }
 
-/// A driver of threads that does what requests of other processes ask for.
+/// A driver of threads that carries out requests of other processes.
 pub trait Inbox: Send + Sync {
-    /// Returns `true` if the thread is one of those that are driven.
+    /// Returns `true` if the thread is driven by this driver.
     fn knows(&self, thread: &ThreadId) -> bool;
 
-    /// Takes a request, which nobody has verified yet.
+    /// Takes an unverified request.
     fn receive(&self, request: ReceivedRequest);
 }
 
-/// A request as its owner finds it.
+/// A request as its owner reads it.
 #[derive(Debug)]
 pub struct ReceivedRequest {
     /// The request.
@@ -82,14 +83,14 @@ impl ReceivedRequest {
         verify_json(&self.value, std::slice::from_ref(key)).is_ok()
     }
 
-    /// Removes the request, once what it asks for is on record or it was refused.
+    /// Removes the request, after its change is recorded or it was refused.
     pub fn remove(&self) {
-        // One that stays is for an instance that soon is no owner any more.
+        // A file that stays names this instance, which soon is no owner any more.
         let _stays = fs::remove_file(&self.path);
     }
 }
 
-/// A request on its way, which is removed when it is dropped.
+/// A sent request. Dropping it removes the request.
 #[derive(Debug)]
 #[must_use = "a request is removed when this is dropped"]
 pub struct PostedRequest {
@@ -97,7 +98,7 @@ pub struct PostedRequest {
 }
 
 impl PostedRequest {
-    /// Puts a request where the owner of the tree of `root` looks for it; signed, where there is a key.
+    /// Writes a request for the owner of the tree of `root`, signed if there is a key.
     pub(super) fn post(
         threads: &Path,
         root: &ThreadId,
@@ -118,16 +119,16 @@ impl PostedRequest {
         let text = serde_json::to_vec(&value).expect("because it is plain JSON");
         let temporary = path.with_extension("tmp");
         let written = || {
-            // A name that is taken, by a link for instance, is an error: nothing is written through it.
+            // An existing name, such as a link, is an error, so that nothing is written through it.
             let mut file = open(&temporary, fs::File::options().write(true).create_new(true))?;
             file.write_all(&text)?;
             fs::rename(&temporary, &path)
         };
-        written().map_err(|source| failed(&path, source))?;
+        written().map_err(|source| lock_error(&path, source))?;
         Ok(Self { path })
     }
 
-    /// Returns `true` until the owner removed the request.
+    /// Returns `true` until the owner removes the request.
     #[must_use]
     pub fn is_there(&self) -> bool {
         self.path.exists()
@@ -140,8 +141,9 @@ impl Drop for PostedRequest {
     }
 }
 
-/// The folder of the requests, beside those of the threads; `None` while it is no folder, so that nothing is read or removed through
-/// a link.
+/// Returns the folder of the requests, beside those of the threads.
+///
+/// Returns `None` if it is not a folder, so that nothing is read or removed through a link.
 pub(super) fn folder(threads: &Path) -> Option<PathBuf> {
     let folder = threads.join(FOLDER);
     fs::symlink_metadata(&folder).is_ok_and(|found| found.is_dir()).then_some(folder)
@@ -150,28 +152,30 @@ pub(super) fn folder(threads: &Path) -> Option<PathBuf> {
 fn make_folder(threads: &Path) -> Result<PathBuf, StoreError> {
     let path = threads.join(FOLDER);
     match fs::create_dir(&path) {
-        Err(source) if source.kind() != io::ErrorKind::AlreadyExists => Err(failed(&path, source)),
+        Err(source) if source.kind() != io::ErrorKind::AlreadyExists => {
+            Err(lock_error(&path, source))
+        }
         _ => folder(threads).ok_or(StoreError::Linked { path }),
     }
 }
 
 const FOLDER: &str = "requests";
 
-/// A part of a file name that no other process can guess.
+/// Returns a part of a file name that no other process can guess.
 fn random_name() -> String {
     let random = RandomState::new();
     format!("{:016x}{:016x}", random.hash_one(0), random.hash_one(1))
 }
 
-/// The beginning of the names of the requests to one instance of the owner of a tree.
+/// Returns the prefix of the names of requests to one instance of the owner of a tree.
 pub(super) fn prefix(root: &ThreadId, instance: &str) -> String {
     format!("{root}.{instance}.")
 }
 
-/// The longest request that is read, in bytes.
+/// The maximum length of a request in bytes.
 pub(super) const MOST_BYTES: u64 = 16 * 1_024;
 
-/// Reads one request to this instance; `None` for a file that is no such request.
+/// Reads a request to this instance. Returns `None` for any other file.
 pub(super) fn read(path: &Path, instance: &str) -> Option<ReceivedRequest> {
     let is_plain = fs::symlink_metadata(path).is_ok_and(|found| found.is_file());
     let bytes = read_plain(path, MOST_BYTES).ok().filter(|_| is_plain)?;
@@ -186,7 +190,7 @@ const FORMAT: &str = "rye-thread-request";
 #[derive(Serialize, Deserialize)]
 struct RequestDisk {
     format: String,
-    /// The owner that the request is for.
+    /// The owner to which the request is sent.
     instance: String,
     thread: String,
     /// `cancel` or `decide`.

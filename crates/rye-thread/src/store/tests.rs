@@ -23,7 +23,7 @@ fn lock_path(threads: &Path) -> PathBuf {
     threads.join(name(1).as_str()).join("lock")
 }
 
-/// The lock of a tree as another process holds it: another descriptor of the same file.
+/// Holds the lock of a tree as another process would, with another descriptor of the same file.
 fn held_elsewhere(threads: &Path, operation: FlockOperation) -> File {
     fs::create_dir_all(threads.join(name(1).as_str())).unwrap();
     let mut options = File::options();
@@ -47,11 +47,12 @@ fn rule_11_the_lock_is_held_only_while_something_is_driven() {
     assert!(!is_held());
 }
 
-/// Two stores over one folder, also by different paths, are two hubs of one process.
+/// Two stores over one folder share the trees of the process, also with different paths.
 #[test]
 fn rule_11_a_second_caller_in_the_process_joins_the_owner() {
     let place = tempfile::tempdir().unwrap();
-    let (threads, link) = (place.path().join("threads"), place.path().join("link"));
+    let threads = place.path().join("threads");
+    let link = place.path().join("link");
     let first = LocalStore::open(&threads).unwrap();
     std::os::unix::fs::symlink(&threads, &link).unwrap();
     let second = LocalStore::open(&link).unwrap();
@@ -66,7 +67,7 @@ fn rule_11_a_second_caller_in_the_process_joins_the_owner() {
     assert!(!Lock::is_held(&lock_path(&threads)).unwrap());
 }
 
-/// A descriptor that another process inherited, or was given, is of the same open file, and would hold the lock.
+/// A descriptor that another process inherited or received refers to the same open file, and would hold the lock.
 #[test]
 fn rule_12_the_lock_is_unlocked_although_a_descriptor_was_inherited() {
     let place = tempfile::tempdir().unwrap();
@@ -87,7 +88,7 @@ fn rule_12_the_lock_is_closed_when_another_program_starts() {
     assert!(flags.contains(rustix::io::FdFlags::CLOEXEC));
 }
 
-/// The lock is removed, or another file takes its place: another process can lock that.
+/// The lock file is removed or replaced, so that another process can lock it.
 #[test]
 fn rule_12_a_lock_that_was_replaced_is_owned_no_more() {
     for replaces in [false, true] {
@@ -128,14 +129,14 @@ fn rule_12_the_name_of_the_next_owner_stays() {
     drop(lost);
     assert_eq!(fs::read(&path).unwrap(), text);
     drop(lock);
-    // The lock is in place by now, and the name is that of another acquisition.
+    // The lock is in place again, and the name belongs to another acquisition.
     let owned = store.own(&name(1)).unwrap();
     let text = next("1");
     drop(owned);
     assert_eq!(fs::read(&path).unwrap(), text);
 }
 
-/// The supervisor of a tool outlives a process that was killed for a moment.
+/// The supervisor of a tool briefly survives a killed process.
 #[test]
 fn rule_12_a_resuming_process_waits_for_supervisors_of_tools() {
     let place = tempfile::tempdir().unwrap();
@@ -169,7 +170,7 @@ fn rule_13_a_reader_creates_nothing() {
     assert!(!lock_path(place.path()).exists());
 }
 
-/// The lock is a file that the reader may not write, and another reader looks at the same moment.
+/// The reader may not write the lock file, and another reader looks at the same moment.
 #[test]
 fn rule_13_a_reader_sees_the_owner_beside_other_readers() {
     use std::os::unix::fs::PermissionsExt as _;
@@ -186,7 +187,7 @@ fn held_elsewhere_to_read(threads: &Path) -> File {
     file
 }
 
-/// A reader holds a shared lock for a moment, in which a process that would own the tree tries again.
+/// A reader holds a shared lock for a moment, during which an acquiring process tries again.
 #[test]
 fn rule_13_an_acquiring_process_tries_again() {
     let place = tempfile::tempdir().unwrap();
@@ -218,7 +219,7 @@ fn rule_16_the_name_of_the_owner_lies_in_another_file() {
     assert_ne!(tree.owner().instance, first, "each acquisition has a number of its own");
 }
 
-/// The project may have brought a name along that is none, or that is no plain file.
+/// The project may supply an invalid name file, or something that is not a plain file.
 #[test]
 fn rule_16_a_name_that_is_none_is_not_shown() {
     let place = tempfile::tempdir().unwrap();
@@ -241,7 +242,7 @@ fn rule_16_a_name_that_is_none_is_not_shown() {
 #[test]
 fn rule_17_exhaustion_has_an_error_of_its_own() {
     use rustix::io::Errno;
-    let told = |errno: Errno| super::lock::failed(Path::new("lock"), errno.into()).to_string();
+    let told = |errno: Errno| super::lock::lock_error(Path::new("lock"), errno.into()).to_string();
     assert!(told(Errno::NOLCK).starts_with("the system has no file lock left for `lock`"));
     for errno in [Errno::MFILE, Errno::NFILE] {
         assert!(told(errno).starts_with("this process has too many files open"), "{errno}");
@@ -249,7 +250,7 @@ fn rule_17_exhaustion_has_an_error_of_its_own() {
     assert!(told(Errno::IO).starts_with("cannot use `lock`"));
 }
 
-/// More trees than many systems let a process have files open at first.
+/// More trees than the default limit of open files on many systems.
 #[test]
 fn rule_17_one_process_owns_a_thousand_trees() {
     const MANY: u16 = 1_100;
@@ -267,7 +268,7 @@ fn rule_17_one_process_owns_a_thousand_trees() {
     assert_eq!(owned.len(), usize::from(MANY));
 }
 
-/// A process of the format before has locked a file of its own for as long as it lives.
+/// A process of the previous format holds a lock on its own file for as long as it lives.
 #[test]
 fn rule_23_a_folder_of_a_living_process_of_the_old_format_is_refused() {
     let place = tempfile::tempdir().unwrap();
@@ -282,7 +283,7 @@ fn rule_23_a_folder_of_a_living_process_of_the_old_format_is_refused() {
     drop(LocalStore::open(place.path()).unwrap());
 }
 
-/// What stands in the place of a lock is named; no link is followed, and no pipe is waited for.
+/// The error names the thing in place of the lock. No link is followed, and no pipe blocks.
 #[test]
 fn what_stands_in_the_place_of_a_lock_is_named() {
     type Lay = fn(&Path);
@@ -292,7 +293,8 @@ fn what_stands_in_the_place_of_a_lock_is_named() {
         (
             "a pipe",
             |path| {
-                let (kind, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU);
+                let kind = rustix::fs::FileType::Fifo;
+                let mode = rustix::fs::Mode::RWXU;
                 rustix::fs::mknodat(rustix::fs::CWD, path, kind, mode, 0).unwrap();
             },
             "cannot use",
@@ -323,7 +325,7 @@ fn nothing_is_written_through_a_link() {
     assert!(!outside.exists());
 }
 
-/// A thread that was stopped before anything was recorded can be read, gone on with and ended.
+/// A thread that was stopped before its first record can be read, resumed and ended.
 #[test]
 fn a_transcript_without_lines_is_an_empty_file() {
     let place = tempfile::tempdir().unwrap();

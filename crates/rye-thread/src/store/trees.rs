@@ -1,4 +1,4 @@
-//! The thread trees that this process owns: one table, whatever the number of stores in the process.
+//! The thread trees that this process owns, in one table for all stores of the process.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -7,19 +7,20 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use super::lock::{Lock, Sharing, failed, identity};
+use super::lock::{Lock, Sharing, identity, lock_error};
 use super::owner::Owner;
 use super::request::Inbox;
 use super::{StoreError, watch};
 use crate::{ThreadId, TreeAccount};
 
-/// The ownership of one thread tree, which may be shared within the process. The lock is held until the last one is dropped.
+/// The ownership of one thread tree. It may be shared within the process, and the lock is held until the last share is
+/// dropped.
 pub struct TreeOwnership {
     key: Key,
     tree: Arc<OwnedTree>,
 }
 
-/// One attempt to own a tree.
+/// The result of one attempt to own a tree.
 enum Attempt<T> {
     Owned(T),
     /// Another process holds the lock.
@@ -28,7 +29,7 @@ enum Attempt<T> {
     ToolsRun,
 }
 
-/// A tree is known by the folder of all threads, whatever its path, and its root.
+/// The key of a tree: the device and the inode of the folder of all threads, and the root.
 type Key = (u64, u64, ThreadId);
 
 /// A tree that this process owns.
@@ -38,35 +39,37 @@ pub(super) struct OwnedTree {
     pub(super) root: ThreadId,
     /// The folder of all threads.
     pub(super) threads: PathBuf,
-    /// The threads whose transcripts are appended to.
-    appended: Mutex<BTreeSet<ThreadId>>,
+    /// The threads to which this process appends.
+    driven_threads: Mutex<BTreeSet<ThreadId>>,
     inboxes: Mutex<Vec<Weak<dyn Inbox>>>,
-    /// Held while threads are changed that are not driven.
+    /// Held while threads are changed without being driven.
     changing: Mutex<()>,
     account: Arc<TreeAccount>,
 }
 
 struct Entry {
     tree: Arc<OwnedTree>,
-    /// How many ownerships of it there are.
+    /// The number of ownerships of the tree.
     shares: usize,
 }
 
 static TREES: Mutex<BTreeMap<Key, Entry>> = Mutex::new(BTreeMap::new());
 
-/// A panic elsewhere leaves no half of a change behind.
+/// Locks the table. A panic leaves no partial change.
 fn trees() -> MutexGuard<'static, BTreeMap<Key, Entry>> {
     TREES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// All trees that this process owns.
-pub(super) fn owned() -> Vec<Arc<OwnedTree>> {
+/// Returns all trees that this process owns.
+pub(super) fn owned_trees() -> Vec<Arc<OwnedTree>> {
     trees().values().map(|entry| Arc::clone(&entry.tree)).collect()
 }
 
 impl TreeOwnership {
-    /// Owns the tree of `root` below the folder of all threads, or joins the owner where that is this process already. A lock that
-    /// another process holds is tried again for as long as `patience` lasts, because a reader holds it for a moment.
+    /// Acquires the tree of `root` below the folder of all threads, or shares it if this process owns it already.
+    ///
+    /// If another process holds the lock, it is tried again until `patience` is over, because a reader holds it for a
+    /// moment.
     pub(super) fn take(
         threads: &Path,
         root: &ThreadId,
@@ -92,7 +95,7 @@ impl TreeOwnership {
     }
 
     fn try_take(threads: &Path, root: &ThreadId) -> Result<Attempt<Self>, StoreError> {
-        let found = fs::metadata(threads).map_err(|source| failed(threads, source))?;
+        let found = fs::metadata(threads).map_err(|source| lock_error(threads, source))?;
         let (device, inode) = identity(&found);
         let key = (device, inode, root.clone());
         let mut trees = trees();
@@ -114,59 +117,60 @@ impl TreeOwnership {
         Ok(Attempt::Owned(Self { key, tree }))
     }
 
-    /// Has requests of other processes about threads of the tree go to `inbox`, for as long as that is there.
+    /// Sends requests of other processes about threads of the tree to `inbox`, for as long as the inbox lives.
     pub fn receive(&self, inbox: &Arc<dyn Inbox>) {
         let mut inboxes = self.tree.inboxes.lock().unwrap_or_else(PoisonError::into_inner);
         inboxes.retain(|known| 0 < known.strong_count());
         inboxes.push(Arc::downgrade(inbox));
     }
 
-    /// The root of the tree.
+    /// Returns the root of the tree.
     #[must_use]
     pub fn root(&self) -> &ThreadId {
         &self.tree.root
     }
 
-    /// Keeps other callers of this process away that change threads of the tree without driving them.
+    /// Locks out other callers of this process that change threads of the tree without driving them.
     pub fn change(&self) -> MutexGuard<'_, ()> {
         self.tree.changing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The account of the tree, in the memory of this process.
+    /// Returns the account of the tree, in the memory of this process.
     #[must_use]
     pub fn account(&self) -> &Arc<TreeAccount> {
         &self.tree.account
     }
 
-    /// Takes over an account that was folded from transcripts. Each journal keeps the account of its own thread, so that threads are
-    /// left out that this process appends to.
+    /// Adds an account that was folded from transcripts.
+    ///
+    /// Threads to which this process appends are left out, because their journals keep their accounts.
     pub fn take_account(&self, folded: TreeAccount) {
-        let driven = self.tree.appended();
+        let driven = self.tree.driven_threads();
         self.tree.account.extend(folded, |thread| !driven.contains(thread));
     }
 
     /// Returns `true` while this process appends to a thread of the tree.
     #[must_use]
     pub fn is_driven(&self) -> bool {
-        !self.tree.appended().is_empty()
+        !self.tree.driven_threads().is_empty()
     }
 
-    /// Begins to append to a thread of the tree; `false` where that is done already.
+    /// Marks a thread of the tree as appended to. Returns `false` if it is marked already.
     pub(super) fn begin(&self, thread: &ThreadId) -> bool {
-        self.tree.appended().insert(thread.clone())
+        self.tree.driven_threads().insert(thread.clone())
     }
 
     pub(super) fn end(&self, thread: &ThreadId) {
-        self.tree.appended().remove(thread);
+        self.tree.driven_threads().remove(thread);
     }
 
-    /// The name of this process.
+    /// Returns the name of this process.
     #[must_use]
     pub fn owner(&self) -> &Owner {
         &self.tree.owner
     }
 
-    /// Fails where another file stands in the place of the lock.
+    /// Checks that the lock file was not replaced.
     pub(super) fn check(&self) -> Result<(), StoreError> {
         match self.tree.lock.is_in_place() {
             true => Ok(()),
@@ -187,7 +191,7 @@ impl Drop for TreeOwnership {
         let Some(entry) = trees.get_mut(&self.key) else { return };
         entry.shares -= 1;
         if entry.shares == 0 {
-            // A process that lost its lock leaves the name of the next owner alone.
+            // If the lock was lost, the name belongs to the next owner and stays.
             if self.tree.lock.is_in_place() {
                 self.tree.owner.remove(&self.tree.threads.join(self.tree.root.as_str()));
             }
@@ -198,7 +202,7 @@ impl Drop for TreeOwnership {
 }
 
 impl OwnedTree {
-    /// Locks the tree, unless another process has it, or tools of one that was killed still run.
+    /// Locks the tree, unless another process has it or tools of a killed process still run.
     fn lock(threads: &Path, root: &ThreadId) -> Result<Attempt<Self>, StoreError> {
         let folder = threads.join(root.as_str());
         make_folder(&folder)?;
@@ -207,58 +211,59 @@ impl OwnedTree {
             return Ok(Attempt::ToolsRun);
         }
         let owner = Owner::new();
-        owner.write(&folder).map_err(|source| failed(&folder, source))?;
+        owner.write(&folder).map_err(|source| lock_error(&folder, source))?;
         Ok(Attempt::Owned(Self {
             lock,
             owner,
             root: root.clone(),
             threads: threads.to_owned(),
-            appended: Mutex::default(),
+            driven_threads: Mutex::default(),
             inboxes: Mutex::default(),
             changing: Mutex::default(),
             account: Arc::default(),
         }))
     }
 
-    fn appended(&self) -> MutexGuard<'_, BTreeSet<ThreadId>> {
-        self.appended.lock().unwrap_or_else(PoisonError::into_inner)
+    fn driven_threads(&self) -> MutexGuard<'_, BTreeSet<ThreadId>> {
+        self.driven_threads.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns `true` while this process owns the tree by this very acquisition, and not by a later one.
+    /// Returns `true` while this process owns the tree by this acquisition, and not by a later one.
     pub(super) fn is_owned(&self) -> bool {
         trees().values().any(|entry| entry.tree.owner.instance == self.owner.instance)
     }
 
-    /// The inboxes that are still there.
+    /// Returns the inboxes that still live.
     pub(super) fn inboxes(&self) -> Vec<Arc<dyn Inbox>> {
         let inboxes = self.inboxes.lock().unwrap_or_else(PoisonError::into_inner);
         inboxes.iter().filter_map(Weak::upgrade).collect()
     }
 }
 
-/// Makes the folder of a root that is gone, such as of a child whose parents were not copied along, and refuses a link in its place.
+/// Creates the folder of a missing root, and refuses a link in its place. The root of a child is missing if only the
+/// child's folder was copied.
 fn make_folder(folder: &Path) -> Result<(), StoreError> {
     match fs::symlink_metadata(folder) {
         Ok(found) if found.is_symlink() => Err(StoreError::Linked { path: folder.to_owned() }),
         Ok(_) => Ok(()),
-        Err(_) => fs::create_dir(folder).map_err(|source| failed(folder, source)),
+        Err(_) => fs::create_dir(folder).map_err(|source| lock_error(folder, source)),
     }
 }
 
 /// The lock that supervisors of tools share, in the folder of the root.
 const TOOLS_LOCK: &str = "tools.lock";
 
-/// A supervisor asks programs to end when it sees that its caller died, and ends them two seconds later.
+/// The wait for tools. When its caller dies, a supervisor asks the programs to end, and kills them two seconds later.
 const TOOLS_PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long to wait before a lock is tried again.
+/// The pause between two attempts to lock.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// With more trees than this the process may come to its limit of open files, which many systems set to 1,024.
+/// The number of trees from which the limit of open files may be reached. Many systems set it to 1,024.
 const FEW: usize = 64;
 
-/// Raises the soft limit of open files to the hard one, because each tree takes a descriptor. Where the system refuses, the error that
-/// follows names the limit.
+/// Raises the soft limit of open files to the hard limit, because each tree takes a descriptor. If the system refuses,
+/// the error that follows names the limit.
 #[cfg(unix)]
 fn raise_file_limit() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};

@@ -9,40 +9,42 @@ use super::{Owner, StoreError};
 use crate::database::Database;
 use crate::{Registry, ThreadId};
 
-/// A reader of the threads in a folder: it makes, locks and changes nothing there, so that a folder can be read that cannot be
-/// written, such as another user's.
+/// A read-only view of the threads in a folder. It creates, locks and changes nothing, so it also works on a read-only
+/// folder, such as another user's.
 ///
-/// Where no process has the database open, what was read of it stays what it was when this was made.
+/// While no process has the database open, the view stays as it was when it was opened.
 pub struct StoreView {
     database: Arc<Mutex<Database>>,
 }
 
 impl StoreView {
-    /// Opens the registry of a folder to be read; `None` where there is none.
+    /// Opens the registry of a folder to be read; `None` where there is none yet.
     ///
     /// # Errors
     ///
-    /// When the database cannot be read, or is not as this crate writes it.
+    /// When the database cannot be read, or is not as this version writes it: the folders of the threads tell the same.
     pub fn open(threads: &Path) -> Result<Option<Self>, StoreError> {
         let path = threads.join("registry.db");
         if std::fs::symlink_metadata(&path).is_err() {
             return Ok(None);
         }
-        Ok(Some(Self { database: Arc::new(Mutex::new(Database::look(&path)?)) }))
+        let database = Database::open_read_only(&path)?;
+        Ok(database.map(|database| Self { database: Arc::new(Mutex::new(database)) }))
     }
 
-    /// The list of these threads.
+    /// Returns the list of these threads.
     #[must_use]
     pub fn registry(&self) -> Registry {
         Registry::new(&self.database)
     }
 
-    /// The process that owns the tree of `root` below the folder of all threads; `None` where none does. Another process that takes
-    /// the lock at the same moment tries again.
+    /// Returns the process that owns the tree of `root` below the folder of all threads, if any.
+    ///
+    /// A process that acquires the lock at the same moment tries again.
     ///
     /// # Errors
     ///
-    /// When the lock cannot be read.
+    /// [`StoreError`] if the lock cannot be read.
     pub fn owner(threads: &Path, root: &ThreadId) -> Result<Option<Owner>, StoreError> {
         let folder = threads.join(root.as_str());
         Ok(Lock::is_held(&lock_of(&folder))?
@@ -50,7 +52,7 @@ impl StoreView {
     }
 }
 
-/// The lock of a tree, in the folder of its root.
+/// Returns the path of a tree's lock, in the folder of its root.
 fn lock_of(folder: &Path) -> PathBuf {
     folder.join("lock")
 }

@@ -1,4 +1,4 @@
-//! One thread of the operating system per process that looks for requests, whatever the number of trees.
+//! One system thread per process that looks for requests, for any number of trees.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -8,19 +8,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::request::{folder, prefix, read};
-use super::trees::{OwnedTree, owned};
+use super::trees::{OwnedTree, owned_trees};
 
-/// Whether the thread runs.
+/// `true` while the thread runs.
 static IS_RUNNING: Mutex<bool> = Mutex::new(false);
 
-/// Begins to look for requests, unless that is done already.
+/// Starts to look for requests, unless it has started already.
 pub(super) fn start() {
     let mut is_running = IS_RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
     if *is_running {
         return;
     }
     let started = std::thread::Builder::new().name("rye-requests".to_owned()).spawn(watch);
-    // Where the system starts no thread, `rye cancel` names this process and fails.
+    // If the system starts no thread, `rye cancel` names this process and fails.
     *is_running = started.is_ok();
 }
 
@@ -30,26 +30,26 @@ fn watch() {
     loop {
         std::thread::sleep(PAUSE);
         let mut is_running = IS_RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
-        let trees = owned();
+        let trees = owned_trees();
         if trees.is_empty() {
             *is_running = false;
             return;
         }
         drop(is_running);
-        let looked = AssertUnwindSafe(|| look(&trees, &mut delivered));
-        // The next look finds the requests again.
-        let _panicked = catch_unwind(looked);
+        let pass = AssertUnwindSafe(|| scan(&trees, &mut delivered));
+        // The next pass finds the requests again.
+        let _panicked = catch_unwind(pass);
     }
 }
 
-/// How long the owner waits between two looks.
+/// The pause between two passes.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// The most names of a folder that one look takes.
+/// The maximum number of names that one pass reads in a folder.
 const MOST_FILES: usize = 10_000;
 
-/// Looks once into the folders of these trees. `delivered` has the files that were delivered and are still there.
-fn look(trees: &[Arc<OwnedTree>], delivered: &mut BTreeSet<PathBuf>) {
+/// Looks once into the folders of these trees. `delivered` holds the delivered files that still exist.
+fn scan(trees: &[Arc<OwnedTree>], delivered: &mut BTreeSet<PathBuf>) {
     let mut folders: BTreeMap<&Path, Vec<&Arc<OwnedTree>>> = BTreeMap::new();
     for tree in trees {
         folders.entry(&tree.threads).or_default().push(tree);
@@ -73,13 +73,15 @@ fn look(trees: &[Arc<OwnedTree>], delivered: &mut BTreeSet<PathBuf>) {
     *delivered = found;
 }
 
-/// Gives the request to the driver that knows its thread, or to any of the tree; `false` where there is none, so that the next look
-/// finds it again. One for another instance, whose owner has ended, is removed unread.
+/// Gives the request to the driver of its thread, or to any driver of the tree.
+///
+/// Returns `false` without a driver, so that the next pass finds the request again. A request for another instance,
+/// whose owner has ended, is removed unread.
 fn deliver(tree: &OwnedTree, name: &str, path: &Path) -> bool {
     let is_ours = name.starts_with(&prefix(&tree.root, &tree.owner.instance));
     let Some(request) = is_ours.then(|| read(path, &tree.owner.instance)).flatten() else {
         if tree.is_owned() {
-            // What cannot be removed is not obeyed either.
+            // A file that cannot be removed is not obeyed either.
             let _stays = fs::remove_file(path);
         }
         return false;

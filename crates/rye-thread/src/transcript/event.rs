@@ -1,4 +1,4 @@
-//! The things that happen in a thread.
+//! The events of a thread.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,30 +10,31 @@ use crate::account::ChildEnd;
 use crate::children::Spawn;
 use crate::{
     AddedItem, ApprovalRequest, Decision, Effect, Failure, HookEffect, HookEvent, LimitHit, Limits,
-    Nanos, ProviderInfo, Refusal, Reply, Retry, ThreadId, ThreadState, ToolResult, ToolSpec, Usage,
+    Moment, Nanos, ProviderInfo, Refusal, Reply, Retry, ThreadId, ThreadState, ToolResult,
+    ToolSpec, Usage,
 };
 
-/// One thing that happened, as the transcript records it and an [`Observer`](crate::Observer) sees it.
+/// An event, as the transcript records it and an [`Observer`](crate::Observer) sees it.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Event {
-    /// Somebody decided on a call, or nobody could.
+    /// A call was approved or denied.
     ApprovalDecided {
         /// The call, with the hash of its arguments.
         request: ApprovalRequest,
-        /// What they said.
+        /// The decision.
         decision: Decision,
-        /// How they were asked, such as `terminal` or `command`.
+        /// The source of the decision, such as `prompt` or `command`.
         by: String,
     },
-    /// A call waits for somebody.
+    /// A call waits for approval.
     ApprovalRequested(ApprovalRequest),
-    /// The readable reasoning of an answer.
+    /// The readable reasoning of a reply.
     AssistantReasoning {
         /// The text.
         text: String,
     },
-    /// The text of an answer.
+    /// The text of a reply.
     AssistantText {
         /// The text.
         text: String,
@@ -45,81 +46,81 @@ pub enum Event {
     },
     /// An item was composed into the opening.
     ContextInjected(Injected),
-    /// An action of a hook is about to run: the intent, named as that of a model's call.
+    /// An action of a hook is about to run. This is its intent, in the form of a model's call.
     HookCallStart {
         /// The hook.
         hook: String,
-        /// An id of its own, such as `hook-2-1`.
+        /// The id of the call, such as `hook-2-1`.
         call_id: String,
-        /// Whether what it gives back is put before the model.
+        /// `true` if its output is added to the conversation.
         injects: bool,
         /// The name that the palette resolves.
         name: String,
-        /// The arguments, as the tool gets them where one was found.
+        /// The arguments, as the tool gets them if one was found.
         arguments: Value,
-        /// The tool that the action means, where there is one.
+        /// The tool of the action, if there is one.
         target: Option<Target>,
     },
-    /// What an action of a hook came to: the receipt.
+    /// The result of a hook's action. This is its receipt.
     HookCallResult {
         /// The hook.
         hook: String,
-        /// What it came to.
+        /// The result.
         result: ToolResult,
-        /// Set when the action was refused.
+        /// The refusal, if the action was refused.
         refusal: Option<Refusal>,
     },
-    /// A hook matches an event, and acts.
+    /// A hook matches an event and acts.
     HookTriggered(Triggered),
-    /// The model refused the first request for existence or capacity, and another is asked from now on (SPEC 11.1).
+    /// The model of the first request is missing or out of capacity, and the fallback is asked from now on (SPEC 11.1).
     ModelFallback {
-        /// Who answers now.
+        /// The fallback.
         provider: ProviderInfo,
-        /// Why the first one did not.
+        /// The reason of the first model's failure.
         reason: String,
     },
-    /// A request ended without an answer.
+    /// A request ended without a reply.
     RequestFailed {
-        /// Which request, from 1.
+        /// The number of the request, from 1.
         turn: u64,
         /// The class of the failure, or `cancelled`, `duration_seconds`, `interrupted` or `killed`.
         class: String,
         /// The failure in words.
         message: String,
-        /// What it counts as: the whole reservation, where the provider may charge for it.
+        /// The cost to settle: the whole reservation if the provider may charge for the request.
         cost: Nanos,
     },
     /// An attempt of a request failed, and another one follows after a wait.
     RequestRetried {
-        /// Which request, from 1.
+        /// The number of the request, from 1.
         turn: u64,
         /// The failure, the wait and the next attempt.
         retry: Retry,
-        /// What the failed attempt counts as.
+        /// The cost of the failed attempt.
         cost: Nanos,
-        /// The most that the next attempt may cost.
+        /// The worst-case cost of the next attempt.
         reserved: Nanos,
     },
-    /// A child has ended, and its end is on disk. What it did not spend of its share is free from here on.
+    /// A child has ended, and its end is on disk. The rest of its share is free from here on.
     ChildEnded(ChildEnd),
-    /// A child is about to begin; the record is on disk before it does.
+    /// A child is about to begin. The record is on disk before it does.
     SpawnChild(Spawn),
-    /// A request was answered. The record holds the answer as received.
+    /// A reply arrived. The record holds it as received.
     StepFinish {
-        /// Which request, from 1.
+        /// The number of the request, from 1.
         turn: u64,
-        /// The answer.
+        /// The reply.
         reply: Arc<Reply>,
-        /// What it cost.
+        /// Its cost.
         cost: Nanos,
     },
     /// A request is about to be sent.
     StepStart {
-        /// Which request, from 1.
+        /// The number of the request, from 1.
         turn: u64,
-        /// The most that it may cost.
+        /// The worst-case cost.
         reserved: Nanos,
-        /// The most tokens that the answer may have.
+        /// The maximum number of tokens of the reply.
         max_output_tokens: u64,
     },
     /// The system message.
@@ -127,144 +128,152 @@ pub enum Event {
         /// The text.
         text: String,
     },
-    /// Another thread goes on with the conversation.
+    /// Another thread continues the conversation.
     ThreadContinued {
-        /// That thread.
+        /// The successor.
         next: ThreadId,
-        /// What is left for it of the limits.
+        /// The rest of the limits for the successor.
         limits: Limits,
         /// The last text.
         text: String,
-        /// Requests that were answered.
+        /// The number of answered requests.
         turns: u64,
-        /// Tokens of all answers.
+        /// The token usage of all replies.
         usage: Usage,
-        /// What it cost.
+        /// The cost of the thread.
         cost: Nanos,
     },
-    /// The thread is done.
+    /// The thread completed.
     ThreadComplete {
-        /// What was returned.
+        /// The returned outputs.
         outputs: Option<Map<String, Value>>,
         /// The last text.
         text: String,
-        /// Requests that were answered.
+        /// The number of answered requests.
         turns: u64,
-        /// Tokens of all answers.
+        /// The token usage of all replies.
         usage: Usage,
-        /// What it cost.
+        /// The cost of the thread.
         cost: Nanos,
     },
     /// The thread failed or was cancelled.
     ThreadError {
         /// `Error` or `Cancelled`.
         state: ThreadState,
-        /// Why it failed.
+        /// The failure.
         failure: Option<Failure>,
-        /// Requests that were answered.
+        /// The number of answered requests.
         turns: u64,
-        /// Tokens of all answers.
+        /// The token usage of all replies.
         usage: Usage,
-        /// What it cost.
+        /// The cost of the thread.
         cost: Nanos,
     },
     /// The thread begins. The record also names the format of the transcript.
     ThreadStart {
-        /// Who answers.
+        /// The provider.
         provider: ProviderInfo,
         /// The limits.
         limits: Limits,
-        /// The tools as the model is shown them.
+        /// The tools that the model sees.
         tools: Vec<ToolSpec>,
-        /// Palette name to item id (SPEC 5.4).
+        /// The item id of each palette name (SPEC 5.4).
         palette: BTreeMap<String, String>,
         /// The facts of the thread record.
         facts: Map<String, Value>,
         /// The root of the thread's tree, whose lock owns it.
         root: ThreadId,
+        /// The thread that started it.
+        parent: Option<ThreadId>,
+        /// The thread whose conversation it continues (SPEC 10.10).
+        continues: Option<ThreadId>,
+        /// The time at which the thread was prepared, from which its token holds.
+        created: Moment,
         /// The public key, as PEM, that signs the checkpoints from here on.
         signed_by: String,
     },
-    /// The thread goes on after its program was stopped or killed, after it was suspended, or after a limit or a failure of the
-    /// provider ended it.
+    /// The thread continues.
+    ///
+    /// Its program was stopped or killed, it was suspended, or a limit or a failure of the provider ended it.
     ThreadResumed {
-        /// Which opening of the thread this is, from 1.
+        /// The number of this opening of the thread, from 1.
         opening: u64,
-        /// How many bytes of half a record were cut off the end of the transcript.
+        /// The number of bytes of an incomplete record that were cut off the end of the transcript.
         cut_bytes: u64,
-        /// What the caller knows of this opening, such as its token.
+        /// The caller's facts about this opening, such as its token.
         facts: Map<String, Value>,
-        /// The cost of the thread until then, with its children and without a request that was under way when its program ended.
+        /// The cost of the thread so far, with its children. A request in flight when its program ended is not
+        /// included.
         cost: Nanos,
-        /// The time that the thread had taken until then.
+        /// The time that the thread has taken so far.
         elapsed: Duration,
         /// The public key, as PEM, that signs the checkpoints from here on.
         signed_by: String,
-        /// The limits of the thread from then on, where the operator raised one.
+        /// The limits of the thread from here on, if the operator raised one.
         limits: Option<Limits>,
     },
-    /// What a call came to: the receipt.
+    /// The result of a call. This is its receipt.
     ToolCallResult {
-        /// What the model is told.
+        /// The result for the model.
         result: ToolResult,
-        /// Set when the call was refused.
+        /// The refusal, if the call was refused.
         refusal: Option<Refusal>,
-        /// Set when the call wanted a thread more than a limit allows.
+        /// The limit, if the call would start more threads than it allows.
         limit: Option<LimitHit>,
         /// The items that the call added to the conversation.
         added: Vec<AddedItem>,
     },
-    /// A call that the model made: the intent, on disk before anything runs.
+    /// A call by the model. This is its intent, which is on disk before anything runs.
     ToolCallStart {
         /// The provider's id of the call.
         call_id: String,
         /// The palette name.
         name: String,
-        /// The arguments, as the tool gets them where one was found.
+        /// The arguments, as the tool gets them if one was found.
         arguments: Value,
-        /// The tool that the call means, where there is one.
+        /// The tool of the call, if there is one.
         target: Option<Target>,
     },
-    /// A text of the user's side.
+    /// A message of the user.
     UserMessage {
         /// The text.
         text: String,
     },
 }
 
-/// A hook that acts, and at what.
+/// A hook that acts, and its event.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Triggered {
-    /// The number of the event among those of the thread that a hook acted at, from 1.
+    /// The number of the event among those at which a hook acted, from 1.
     pub evaluation: u64,
     /// The event.
     pub event: HookEvent,
     /// The hook.
     pub hook: String,
-    /// What declares it.
+    /// The place that declares it.
     pub declared_by: String,
     /// Its layer.
     pub layer: u8,
-    /// What it decides, unless an earlier one has, or it cannot be had.
+    /// Its decision. `None` if an earlier hook has decided, or if the decision is not possible.
     pub effect: Option<HookEffect>,
-    /// What the thread is about to fail with, or what a refused call would be blamed for.
+    /// The failure that is about to end the thread, or the failure that a refused call would cause.
     pub failure: Option<Failure>,
-    /// Whether that is the end of the thread, unless a hook decides otherwise.
+    /// `true` if the thread ends here unless a hook decides otherwise.
     pub is_final: bool,
-    /// What the hook's condition and arguments saw.
+    /// The data of the event.
     pub data: Value,
 }
 
-/// The tool that a call means.
+/// The tool of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Target {
     /// The item id.
     pub item_id: String,
-    /// What the authority was asked for.
+    /// The capability that the authority checked.
     pub capability: String,
-    /// What a second call would do.
+    /// The effect of a second call.
     pub effect: Effect,
 }
 
@@ -278,18 +287,18 @@ impl Target {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Injected {
-    /// The item's id; `None` for text that a directive holds inline.
+    /// The item's id. `None` for inline text of a directive.
     pub item_id: Option<String>,
-    /// Where it went: `system`, `before` or `after`, or `turn` for what a hook adds to the conversation later.
+    /// Its position: `system`, `before` or `after`. `turn` if a hook adds it to the conversation later.
     pub position: String,
     /// The SHA-256 of its text, in hex.
     pub sha256: String,
-    /// The hook that put it there.
+    /// The hook that added it.
     pub hook: Option<String>,
 }
 
 impl Injected {
-    /// An item at a position.
+    /// Creates the record of an item at a position.
     #[must_use]
     pub fn new(item_id: Option<&str>, position: &str, sha256: &str) -> Self {
         Self {
@@ -300,7 +309,7 @@ impl Injected {
         }
     }
 
-    /// The same, put there by a hook.
+    /// Sets the hook that added the item.
     #[must_use]
     pub fn by_hook(mut self, hook: &str) -> Self {
         self.hook = Some(hook.to_owned());
@@ -336,7 +345,7 @@ impl Event {
         "user_message",
     ];
 
-    /// The name in the transcript.
+    /// Returns the name in the transcript.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {

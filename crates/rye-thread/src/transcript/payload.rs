@@ -1,4 +1,4 @@
-//! What the record of an event says, written without a copy of it.
+//! The payload of an event's record, written without a copy.
 
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -11,13 +11,12 @@ use crate::message::disk::ReplyDisk;
 use crate::outcome::disk::{LimitHitDisk, RefusalDisk};
 use crate::{Refusal, ToolResult};
 
-/// The payload as it stands in the record, to be held against one.
+/// Returns the payload as the record of the event holds it, for comparison with a record.
 pub(crate) fn recorded_payload(event: &Event) -> Box<RawValue> {
     to_raw_value(&Payload(event)).expect("because every part of it is plain JSON")
 }
 
-/// What a record says of an event. What each turn has many of is written from the event as it stands; the rest goes through a
-/// [`Value`].
+/// The payload of an event. Frequent events are written directly, and the rest through a [`Value`].
 pub(super) struct Payload<'a>(pub(super) &'a Event);
 
 impl Serialize for Payload<'_> {
@@ -28,7 +27,9 @@ impl Serialize for Payload<'_> {
             | Event::UserMessage { text } => TextWire { text }.serialize(serializer),
             Event::Checkpoint { checkpoint } => checkpoint.serialize(serializer),
             Event::StepFinish { turn, reply, cost } => {
-                let (turn, reply, cost_nanos) = (*turn, ReplyDisk::of(reply), cost.get());
+                let turn = *turn;
+                let reply = ReplyDisk::of(reply);
+                let cost_nanos = cost.get();
                 StepFinishWire { turn, reply, cost_nanos }.serialize(serializer)
             }
             Event::StepStart { turn, reserved, max_output_tokens } => {
@@ -55,7 +56,7 @@ struct TextWire<'a> {
     text: &'a str,
 }
 
-/// The answer goes in as raw JSON, which a `Value` would rewrite.
+/// The reply is written as raw JSON, which a `Value` would rewrite.
 #[derive(Serialize)]
 struct StepFinishWire<'a> {
     turn: u64,

@@ -1,4 +1,4 @@
-//! Reading a transcript back, and finding where it was changed.
+//! Verification of a stored transcript.
 
 use std::fmt;
 use std::ops::Range;
@@ -6,30 +6,33 @@ use std::time::Duration;
 
 use rye_sign::chain::{Checkpoint, CheckpointError, Head};
 use rye_sign::{KeyId, PublicKey};
+use serde::Deserialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::Record;
 use super::wire::{FORMAT, ReadWire, VERSION};
 use crate::{ThreadId, TranscriptClaim};
 
-/// A transcript that is whole, but for a torn end.
+/// A verified transcript. Only its end may be incomplete.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Reading {
     /// The records, oldest first.
     pub records: Vec<Record>,
-    /// The hash of all records, to compare with the one that `thread.json` holds.
+    /// The hash of all records, for comparison with the one in `thread.json`.
     pub head: Head,
-    /// How many records a signed checkpoint covers; those after it are chained only.
+    /// The number of records under a signed checkpoint. The records after it are only chained.
     pub signed: u64,
     /// The keys that signed the checkpoints, each once.
     pub signers: Vec<KeyId>,
-    /// The bytes at the end that are in no record, because a killed program did not write the whole of it: half a line, and
-    /// records that count only under a checkpoint and have none.
+    /// The bytes at the end that a killed program did not write completely.
+    ///
+    /// They are an incomplete line, or records that need a checkpoint and have none.
     pub torn: Option<Range<usize>>,
 }
 
-/// The events that count only once a checkpoint covers them. Whoever records one appends a checkpoint in the same write.
+/// The events that count only under a checkpoint. The writer appends a checkpoint to them in the same write.
 const SIGNED: [&str; 6] = [
     "approval_decided",
     "thread_complete",
@@ -39,15 +42,15 @@ const SIGNED: [&str; 6] = [
     "thread_start",
 ];
 
-/// The events of which a thread may have several before its first checkpoint.
+/// The events that a thread may have before its first checkpoint.
 const OPENING: [&str; 5] =
     ["context_injected", "system_prompt", "thread_resumed", "thread_start", "user_message"];
 
-/// Verifies and reads the bytes of a transcript in one pass.
+/// Verifies and parses the bytes of a transcript in one pass.
 ///
 /// # Errors
 ///
-/// The first place that is not as it was written.
+/// The first damaged place.
 pub fn read(bytes: &[u8], thread: &ThreadId, keys: &[PublicKey]) -> Result<Reading, Damage> {
     let mut reader = Reader::new(thread, keys);
     let mut start = 0;
@@ -71,11 +74,11 @@ impl Reading {
         u64::try_from(self.records.len()).unwrap_or(u64::MAX)
     }
 
-    /// The records, each with `true` if it was signed when it was written.
+    /// Returns the records, each with `true` if its own checkpoint follows it.
     ///
-    /// What the operator allows is followed by a checkpoint of its own. A later checkpoint also covers records that another program
-    /// left behind the last one, and says nothing of who wrote them.
-    pub(crate) fn sealed(&self) -> impl DoubleEndedIterator<Item = (&Record, bool)> {
+    /// A permission of the operator is followed by its own checkpoint. A later checkpoint also covers records that
+    /// another program added after the last one, so it does not prove their author.
+    pub(crate) fn records_with_seals(&self) -> impl DoubleEndedIterator<Item = (&Record, bool)> {
         let records = &self.records;
         let is_checkpoint = |record: &Record| record.event == "checkpoint";
         let next = move |index: usize| records.get(index + 1);
@@ -83,7 +86,7 @@ impl Reading {
         records.iter().enumerate().map(sealed)
     }
 
-    /// The hash of the first `records` records; `None` when there are fewer.
+    /// Returns the hash of the first `records` records, or `None` if there are fewer.
     #[must_use]
     pub fn head_after(&self, records: u64) -> Option<&Head> {
         if records == self.count() {
@@ -93,7 +96,8 @@ impl Reading {
         Some(&next.prev)
     }
 
-    /// Returns `true` if the transcript has the records that a `thread.json` claims, and no more where that says so.
+    /// Returns `true` if the transcript has the records that a `thread.json` claims, and no more if the claim is not
+    /// open.
     #[must_use]
     pub fn fits(&self, claim: &TranscriptClaim) -> bool {
         let has_claimed =
@@ -103,14 +107,14 @@ impl Reading {
     }
 }
 
-/// A reading under way.
+/// A reading in progress.
 struct Reader<'a> {
     reading: Reading,
     thread: &'a ThreadId,
     keys: &'a [PublicKey],
-    /// The first record of [`SIGNED`] after the last checkpoint, and where its line starts.
+    /// The index of the first record of [`SIGNED`] after the last checkpoint, and the start of its line.
     unsigned: Option<(usize, usize)>,
-    /// The key that the last `thread_start` or `thread_resumed` names, until its checkpoint.
+    /// The key in the last `thread_start` or `thread_resumed`, until its checkpoint.
     named: Option<String>,
 }
 
@@ -137,9 +141,9 @@ impl<'a> Reader<'a> {
             seq: wire.seq,
             prev,
             at: wire.ts.parse().map_err(|_| DamageKind::Unreadable {
-                message: format!("`{}` is no time", wire.ts),
+                message: format!("`{}` is not a time", wire.ts),
             })?,
-            thought: Duration::from_millis(wire.thought_millis),
+            approval_wait: Duration::from_millis(wire.approval_wait_millis),
             thread: self.thread.clone(),
             directive: wire.directive,
             event: wire.event,
@@ -160,7 +164,7 @@ impl<'a> Reader<'a> {
         if seq == 0 { check_format(wire) } else { Ok(()) }
     }
 
-    /// Verifies a checkpoint, and notes what needs one.
+    /// Verifies a checkpoint, and notes a record that needs one.
     fn check_signature(&mut self, wire: &ReadWire, start: usize) -> Result<(), DamageKind> {
         if wire.event == "checkpoint" {
             return self.check_checkpoint(wire);
@@ -171,7 +175,7 @@ impl<'a> Reader<'a> {
         if SIGNED.contains(&wire.event.as_str()) {
             self.unsigned = self.unsigned.or(Some((self.reading.records.len(), start)));
         }
-        if wire.event == "thread_start" || wire.event == "thread_resumed" {
+        if OPENING_EVENTS.contains(&wire.event.as_str()) {
             let named = parse(wire)?.get("signed_by").and_then(Value::as_str).map(str::to_owned);
             self.named = Some(named.ok_or(DamageKind::Unsigned)?);
         }
@@ -195,7 +199,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// The first checkpoint after an opening is signed by the key that the opening names.
+    /// Checks that the first checkpoint after an opening has the key that the opening names.
     fn check_named(&mut self, signer: &KeyId) -> Result<(), DamageKind> {
         let Some(pem) = self.named.take() else { return Ok(()) };
         let named = PublicKey::from_pem(&pem).map_err(|_| DamageKind::Unsigned)?;
@@ -205,7 +209,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Cuts off what no checkpoint covers although it needs one.
+    /// Cuts off records that need a checkpoint and have none.
     fn into_reading(mut self, length: usize) -> Reading {
         let reading = &mut self.reading;
         if let Some((first, start)) = self.unsigned
@@ -217,6 +221,28 @@ impl<'a> Reader<'a> {
         }
         self.reading
     }
+}
+
+/// The key that a line names, if it is an opening.
+pub(super) fn named_key(line: &[u8]) -> Option<String> {
+    let wire: OpeningWire<'_> = serde_json::from_slice(line).ok()?;
+    let payload = wire.payload.filter(|_| OPENING_EVENTS.contains(&wire.event))?;
+    serde_json::from_str::<KeyWire>(payload.get()).ok().map(|opening| opening.signed_by)
+}
+
+/// The events that name the key of the checkpoints after them.
+const OPENING_EVENTS: [&str; 2] = ["thread_start", "thread_resumed"];
+
+#[derive(Deserialize)]
+struct OpeningWire<'a> {
+    event: &'a str,
+    #[serde(borrow)]
+    payload: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct KeyWire {
+    signed_by: String,
 }
 
 fn parse(wire: &ReadWire) -> Result<Value, DamageKind> {
@@ -237,15 +263,15 @@ fn check_format(wire: &ReadWire) -> Result<(), DamageKind> {
     }
 }
 
-/// The first place of a transcript that is not as it was written.
+/// The first damaged place of a transcript.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Damage {
-    /// The record, from 0.
+    /// The number of the record, from 0.
     pub record: u64,
-    /// Its bytes in the file, the line end included.
+    /// Its bytes in the file, including the line end.
     pub bytes: Range<usize>,
-    /// What is wrong.
+    /// The kind of damage.
     pub kind: DamageKind,
 }
 
@@ -261,17 +287,17 @@ impl std::error::Error for Damage {
     }
 }
 
-/// What is wrong with a record.
+/// The kinds of damage of a record.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DamageKind {
-    /// It does not follow from the records before it.
+    /// It does not continue the hash chain.
     #[error("the record before it was changed, or one was added or removed there")]
     Chain,
     /// The checkpoint does not sign the records before it.
     #[error("its checkpoint is not valid")]
     Checkpoint {
-        /// What is wrong with the checkpoint.
+        /// The problem with the checkpoint.
         source: Box<CheckpointError>,
     },
     /// The first record does not name a format that this version reads.
@@ -285,27 +311,27 @@ pub enum DamageKind {
         /// The version that the record names.
         version: String,
     },
-    /// The checkpoint is signed by another key than the opening of the thread names.
+    /// The checkpoint has another key than the one that the opening of the thread names.
     #[error("its checkpoint is not signed by the key `{named}`, which the thread names")]
     OtherSigner {
         /// The key that the thread names.
         named: KeyId,
     },
-    /// It was written for another place.
+    /// It belongs to another place.
     #[error("it is record {seq} of `{thread}`")]
     OtherPlace {
-        /// The number that it has.
+        /// The number of the record.
         seq: u64,
-        /// The thread that it names.
+        /// The thread of the record.
         thread: String,
     },
-    /// Something happened before a checkpoint covered the beginning of the thread.
+    /// An event precedes the checkpoint over the beginning of the thread.
     #[error("no key has signed how the thread began")]
     Unsigned,
-    /// It is no record.
-    #[error("it is no record: {message}")]
+    /// The line is not a record.
+    #[error("it is not a record: {message}")]
     Unreadable {
-        /// What the reader met.
+        /// The error of the parser.
         message: String,
     },
 }

@@ -11,20 +11,20 @@ use crate::{Moment, ThreadId};
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Record {
-    /// Its place, from 0.
+    /// Its number, from 0.
     pub seq: u64,
     /// The hash of all records before it.
     pub prev: Head,
-    /// When it was written.
+    /// The time of the record.
     pub at: Moment,
-    /// How much of the time since the record before it somebody thought about what the thread waited for; to the millisecond.
-    pub thought: Duration,
+    /// The approval waits since the previous record, in whole milliseconds.
+    pub approval_wait: Duration,
     /// The thread that it belongs to.
     pub thread: ThreadId,
-    /// The directive that the thread follows.
+    /// The directive of the thread.
     pub directive: String,
-    /// The event's name; a name that this version does not know is kept.
+    /// The name of the event. Unknown names are kept.
     pub event: String,
-    /// What is recorded, as the JSON text that was written.
+    /// The payload, as the JSON text that was written.
     pub payload: Box<RawValue>,
 }

@@ -29,6 +29,9 @@ fn start(key: &SigningKey) -> Event {
         palette: [("a_b".to_owned(), "a/b".to_owned())].into(),
         facts: serde_json::Map::new(),
         root: thread(),
+        parent: None,
+        continues: None,
+        created: AT,
         signed_by: key.public().to_pem(),
     }
 }
@@ -74,7 +77,7 @@ impl Written {
         })
     }
 
-    /// Changes the lines and reads.
+    /// Changes the lines and reads them.
     #[track_caller]
     fn check(&self, change: impl FnOnce(&mut Vec<String>), expected: &str) {
         let mut lines: Vec<String> = self.text().lines().map(str::to_owned).collect();
@@ -83,13 +86,13 @@ impl Written {
         assert_eq!(error, expected);
     }
 
-    /// Where a line begins.
+    /// Returns the offset of a line.
     fn offset(&self, line: usize) -> usize {
         self.text().lines().take(line).map(|line| line.len() + 1).sum()
     }
 }
 
-/// How many of so many whole records of [`Written`] count: none before the first checkpoint.
+/// Returns the number of whole records of [`Written`] that count. Before the first checkpoint, none counts.
 fn begun(whole: usize) -> usize {
     if whole < 3 { 0 } else { whole }
 }
@@ -127,7 +130,7 @@ fn the_first_record_names_the_format() {
     assert_eq!(
         first,
         format!(
-            r#"{{"seq":0,"ts":"2026-11-20T18:00:00.250Z","thread_id":"{}","directive":"greet/hello","event":"thread_start","payload":{{"format":"rye-transcript","version":2,"provider":"p","model":"m","nanos_per_million_tokens":null,"limits":{{"turns":10,"tokens":200000,"spend_nanos":{{"at_most":500000000}},"duration_seconds":600,"spawns":10,"depth":5}},"tools":[],"palette":{{"a_b":"a/b"}},"facts":{{}},"root":"{}","signed_by":{}}},"prev":"{prev}"}}"#,
+            r#"{{"seq":0,"ts":"2026-11-20T18:00:00.250Z","thread_id":"{}","directive":"greet/hello","event":"thread_start","payload":{{"format":"rye-transcript","version":2,"provider":"p","model":"m","nanos_per_million_tokens":null,"limits":{{"turns":10,"tokens":200000,"spend_nanos":{{"at_most":500000000}},"duration_seconds":600,"spawns":10,"depth":5}},"tools":[],"palette":{{"a_b":"a/b"}},"facts":{{}},"root":"{}","created":"2026-11-20T18:00:00.250Z","signed_by":{}}},"prev":"{prev}"}}"#,
             thread(),
             thread(),
             json!(written.key.public().to_pem()),
@@ -157,7 +160,7 @@ fn a_file_is_read_like_its_bytes() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
-    /// No bytes make the reader panic, and one changed byte never goes unseen below the last checkpoint.
+    /// No bytes make the reader panic, and every changed byte before the last checkpoint is detected.
     #[test]
     fn any_changed_byte_is_seen(at in 0..10_000usize, to in any::<u8>()) {
         static WRITTEN: LazyLock<Written> = LazyLock::new(Written::new);
@@ -176,5 +179,17 @@ proptest! {
     #[test]
     fn no_bytes_make_the_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         drop(read(&bytes, &thread(), &[]));
+    }
+}
+
+#[test]
+fn the_former_name_of_the_approval_wait_is_read() {
+    for (member, expected) in [("approval_wait_millis", 7), ("thought_millis", 7), ("other", 0)] {
+        let record = json!({
+            "seq": 0, "ts": AT.to_string(), "thread_id": "t", "directive": "d", "event": "e",
+            "payload": {}, member: 7, "prev": "p",
+        });
+        let read: wire::ReadWire = serde_json::from_str(&record.to_string()).unwrap();
+        assert_eq!(read.approval_wait_millis, expected, "{member}");
     }
 }

@@ -1,4 +1,4 @@
-//! The JSON of a record, apart from the types that it is made of.
+//! The JSON of a record, separate from the types that it represents.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -27,7 +27,7 @@ pub(super) struct RecordWire<'a> {
     pub(super) event: &'a str,
     pub(super) payload: Payload<'a>,
     #[serde(skip_serializing_if = "is_none")]
-    pub(super) thought_millis: u64,
+    pub(super) approval_wait_millis: u64,
     pub(super) prev: Shown<Head>,
 }
 
@@ -36,7 +36,7 @@ const fn is_none(millis: &u64) -> bool {
     *millis == 0
 }
 
-/// Text that is written as it is shown, without a copy of it.
+/// A value that is serialized through `Display`, without a copy.
 pub(super) struct Shown<T>(pub(super) T);
 
 impl<T: Display> Serialize for Shown<T> {
@@ -46,13 +46,13 @@ impl<T: Display> Serialize for Shown<T> {
 }
 
 impl RecordWire<'_> {
-    /// Appends the record without a line end, inside or after it.
+    /// Appends the record without any line end.
     pub(super) fn write(&self, lines: &mut Vec<u8>) {
         serde_json::to_writer(lines, self).expect("because every part of it is plain JSON");
     }
 }
 
-/// A record as read; members that this version does not know are covered by the chain all the same.
+/// A record as read. The chain also covers members that this version does not know.
 #[derive(Deserialize)]
 pub(super) struct ReadWire {
     pub(super) seq: u64,
@@ -61,29 +61,32 @@ pub(super) struct ReadWire {
     pub(super) directive: String,
     pub(super) event: String,
     pub(super) payload: Box<RawValue>,
-    #[serde(default)]
-    pub(super) thought_millis: u64,
+    // Transcripts written before 0.1.0 have the alias.
+    #[serde(default, alias = "thought_millis")]
+    pub(super) approval_wait_millis: u64,
     pub(super) prev: String,
 }
 
-/// What a record says of an event that there are few of.
+/// Returns the payload of an infrequent event.
 pub(super) fn value(event: &Event) -> Value {
     match event {
-        Event::ApprovalDecided { request, decision, by } => decided(request, decision, by),
-        Event::ApprovalRequested(request) => asked(request),
+        Event::ApprovalDecided { request, decision, by } => {
+            approval_decision(request, decision, by)
+        }
+        Event::ApprovalRequested(request) => approval_request(request),
         Event::ContextInjected(injected) => context(injected),
         Event::HookTriggered(triggered) => hook(triggered),
         Event::ModelFallback { provider, reason } => {
-            let mut value = named(provider);
+            let mut value = model(provider);
             value["reason"] = json!(reason);
             value
         }
-        Event::RequestFailed { .. } => failed(event),
-        Event::RequestRetried { .. } => retried(event),
+        Event::RequestFailed { .. } => request_failure(event),
+        Event::RequestRetried { .. } => request_retry(event),
         Event::ChildEnded(end) => json!(ChildEndDisk::of(end)),
         Event::SpawnChild(spawn) => json!(SpawnDisk::of(spawn)),
         Event::SystemPrompt { text } => json!({ "text": text, "sha256": sha256(text) }),
-        Event::ThreadResumed { .. } => resumed(event),
+        Event::ThreadResumed { .. } => resumption(event),
         Event::ThreadStart { .. } => start(event),
         Event::ThreadComplete { .. }
         | Event::ThreadContinued { .. }
@@ -97,7 +100,7 @@ pub(super) fn value(event: &Event) -> Value {
             value["injects"] = json!(injects);
             value
         }
-        // Written as they stand.
+        // Serialized directly.
         Event::AssistantReasoning { .. }
         | Event::AssistantText { .. }
         | Event::Checkpoint { .. }
@@ -109,7 +112,7 @@ pub(super) fn value(event: &Event) -> Value {
     }
 }
 
-fn asked(request: &ApprovalRequest) -> Value {
+fn approval_request(request: &ApprovalRequest) -> Value {
     let mut value = json!({
         "call_id": request.call_id,
         "item_id": request.item_id,
@@ -123,7 +126,7 @@ fn asked(request: &ApprovalRequest) -> Value {
     value
 }
 
-fn decided(request: &ApprovalRequest, decision: &Decision, by: &str) -> Value {
+fn approval_decision(request: &ApprovalRequest, decision: &Decision, by: &str) -> Value {
     let mut value = json!({
         "call_id": request.call_id,
         "arguments_sha256": request.sha256,
@@ -136,7 +139,7 @@ fn decided(request: &ApprovalRequest, decision: &Decision, by: &str) -> Value {
     value
 }
 
-fn resumed(event: &Event) -> Value {
+fn resumption(event: &Event) -> Value {
     let Event::ThreadResumed { opening, cut_bytes, facts, cost, elapsed, signed_by, limits } =
         event
     else {
@@ -156,12 +159,12 @@ fn resumed(event: &Event) -> Value {
     value
 }
 
-fn failed(event: &Event) -> Value {
+fn request_failure(event: &Event) -> Value {
     let Event::RequestFailed { turn, class, message, cost } = event else { return Value::Null };
     json!({ "turn": turn, "class": class, "message": message, "cost_nanos": cost.get() })
 }
 
-fn retried(event: &Event) -> Value {
+fn request_retry(event: &Event) -> Value {
     let Event::RequestRetried { turn, retry, cost, reserved } = event else {
         return Value::Null;
     };
@@ -209,12 +212,13 @@ fn hook(triggered: &Triggered) -> Value {
 }
 
 fn start(event: &Event) -> Value {
-    let Event::ThreadStart { provider, limits, tools, palette, facts, root, signed_by } = event
+    let Event::ThreadStart { provider, limits, tools, palette, facts, root, signed_by, .. } = event
     else {
         return Value::Null;
     };
+    let Event::ThreadStart { parent, continues, created, .. } = event else { return Value::Null };
     let tools: Vec<ToolDisk> = tools.iter().map(ToolDisk::of).collect();
-    json!({
+    let mut value = json!({
         "format": FORMAT,
         "version": VERSION,
         "provider": provider.provider,
@@ -225,11 +229,18 @@ fn start(event: &Event) -> Value {
         "palette": palette,
         "facts": facts,
         "root": root.as_str(),
+        "created": created.to_string(),
         "signed_by": signed_by,
-    })
+    });
+    for (name, thread) in [("parent", parent), ("continues", continues)] {
+        if let Some(thread) = thread {
+            value[name] = json!(thread.as_str());
+        }
+    }
+    value
 }
 
-fn named(provider: &ProviderInfo) -> Value {
+fn model(provider: &ProviderInfo) -> Value {
     json!({
         "provider": provider.provider,
         "model": provider.model,

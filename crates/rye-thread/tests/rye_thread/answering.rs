@@ -19,7 +19,7 @@ async fn pieces_reach_who_watches_before_the_events() {
 async fn what_nobody_counted_costs_the_worst_case() {
     let Turn::Reply(mut reply) = says("Hello.") else { panic!("a reply") };
     reply.usage = Usage::default();
-    reply.counted = Counted::ByNobody;
+    reply.counted = Counted::Unreported;
     let driven = Thread::new(vec![Turn::Reply(reply)]).drive().await;
     driven.check_consistent();
     let reserved = driven.payloads("step_start")[0]["reserved_nanos"].as_u64().unwrap();

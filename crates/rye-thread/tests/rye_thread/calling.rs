@@ -144,7 +144,7 @@ async fn arguments_are_validated_before_anything_runs() {
         [
             json!({"error": "the arguments do not fit the tool", "problems": [
                 "at `/n`: \"x\" is not of type \"integer\"",
-                "Additional properties are not allowed ('m' was unexpected)",
+                "there is no argument `m`; it takes `n`",
             ]}),
             json!({"error": "the call cannot be read", "problems": [
                 "the arguments are not readable JSON: EOF at column 3",
@@ -178,7 +178,7 @@ async fn a_tools_own_refusal_is_a_refusal() {
 async fn check_refusal(content: Value, words: &str) {
     let confined = Function(move |_| {
         let content = content.clone();
-        async { ToolOutput::refused(content) }
+        async { ToolOutput::refusal(content) }
     });
     let thread =
         Thread::new(vec![calls(vec![call("1", "a_read", json!({}))]), says("No."), says("No.")])

@@ -12,9 +12,10 @@ use rye_thread::store::{MemoryStore, Ownership, Store, StoreError};
 use rye_thread::transcript::{Reading, Transcript, read};
 use rye_thread::{
     Account, Asking, Cancel, ChildEnd, Children, Clock, DriveContext, Ended, Ending,
-    FoundTranscript, Journal, Limits, Nanos, Opening, Outcome, Palette, PaletteEntry, Registry,
-    ResumeError, Resumed, Run, Spawn, SpawnRequest, Spawned, SpendLimit, ThreadId, ThreadRecord,
-    ThreadState, ToolCall, ToolOutput, ToolSpec, TreeAccount, Waiting, drive, resume,
+    FoundTranscript, Journal, Limits, Nanos, Opening, Outcome, Palette, PaletteEntry,
+    RecordedSpawn, Registry, ResumeError, Resumed, Run, Spawn, SpawnRequest, Spawned, SpendLimit,
+    ThreadId, ThreadRecord, ThreadState, ToolCall, ToolOutput, ToolSpec, TreeAccount, Waiting,
+    drive, resume,
 };
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
@@ -316,7 +317,8 @@ impl Family {
             assert_eq!(outcome.state, ThreadState::Completed, "{:?}", outcome.failure);
         }
         let (reading, child) = (home.reading(&spawn.child), spawn.child.clone());
-        let end = (u64::try_from(reading.records.len()).unwrap(), reading.head.to_string());
+        let records = u64::try_from(reading.records.len()).unwrap();
+        let end = rye_thread::TranscriptClaim::new(records, reading.head.to_string(), false);
         let cost = account(&reading).cost;
         ended.lock().unwrap().push(ChildEnd::new(child, ThreadState::Completed, cost, end));
         home.ended(&spawn.child).unwrap()
@@ -352,12 +354,12 @@ impl Children for Family {
         Spawned::Returned(ToolOutput::ok(Self::work(home, ended, spawn.clone()).await))
     }
 
-    async fn adopt(&self, spawns: &[Spawn]) -> Result<(), String> {
-        spawns.iter().for_each(|spawn| self.beside(spawn));
+    async fn adopt(&self, spawns: &[RecordedSpawn]) -> Result<(), String> {
+        spawns.iter().for_each(|it| self.beside(&it.spawn));
         Ok(())
     }
 
-    fn ended(&self) -> Vec<ChildEnd> {
+    fn ends(&self) -> Vec<ChildEnd> {
         self.ended.lock().unwrap().clone()
     }
 

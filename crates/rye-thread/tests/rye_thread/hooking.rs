@@ -158,9 +158,16 @@ async fn every_event_has_its_moment() {
     assert_eq!(step["limits"]["spend"], 0.5);
     assert_eq!(
         step["calls"],
-        json!([{"name": "a_note", "is_error": false}, {"name": "a_gone", "is_error": true}])
+        json!([
+            {"name": "a_note", "item_id": "a/note", "is_error": false},
+            {"name": "a_gone", "item_id": null, "is_error": true},
+        ])
     );
+    assert_eq!(step["called_items"], json!(["a/note"]));
     assert_eq!(seen[2]["outputs"], json!({"score": 1}));
+    for data in seen.iter() {
+        assert_known(data);
+    }
     assert_eq!(seen[3]["state"], "completed");
 }
 
@@ -194,6 +201,44 @@ async fn failures_and_limits_are_events() {
             if name == "turns" { &seen[0]["limit"]["name"] } else { &seen[0]["error"]["type"] };
         assert_eq!(found, name);
         assert_eq!(seen[1]["state"], "error");
+        seen.iter().for_each(assert_known);
+    }
+}
+
+/// Asserts that the data of an event has the paths that the event is documented with, and no others.
+#[track_caller]
+fn assert_known(data: &Value) {
+    let event: HookEvent = data["event"].as_str().unwrap().parse().unwrap();
+    let known = event.data_paths();
+    let mut found = Vec::new();
+    add_paths(data, "", &mut found);
+    for path in &found {
+        let is_open = ["inputs.", "outputs."].iter().any(|open| path.starts_with(open));
+        assert!(is_open || known.contains(&path.as_str()), "{event}: {path}");
+    }
+    let of_failures = ["error.layer", "error.pattern", "error.resource"];
+    let is_optional = |path: &str| {
+        let has_failed = event != HookEvent::AfterComplete || data["state"] == "error";
+        path.contains(['*', 'N'])
+            || path.starts_with("directive.")
+            || of_failures.contains(&path)
+            || (path.starts_with("error.") && !has_failed)
+    };
+    for path in known.iter().filter(|path| !is_optional(path)) {
+        assert!(found.iter().any(|found| found == path), "{event}: {path}");
+    }
+}
+
+fn add_paths(value: &Value, path: &str, found: &mut Vec<String>) {
+    let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+    match value {
+        Value::Object(members) => {
+            members.iter().for_each(|(key, value)| add_paths(value, &below(key), found));
+        }
+        Value::Array(values) => {
+            values.iter().for_each(|value| add_paths(value, &below("N"), found));
+        }
+        _ => found.push(path.to_owned()),
     }
 }
 

@@ -4,8 +4,8 @@ use std::fs;
 use std::sync::{Arc, Mutex};
 
 use rye_sign::SigningKey;
-use rye_thread::store::MemoryStore;
-use rye_thread::transcript::Injected;
+use rye_thread::store::{LocalStore, MemoryStore, Store};
+use rye_thread::transcript::{Injected, read_file};
 use rye_thread::{
     Effect, FailureKind, Journal, Limits, Moment, Nanos, RecordError, Registry, ThreadRecord,
     ThreadState, ToolOutput,
@@ -105,7 +105,7 @@ async fn what_the_caller_knows_is_on_record() {
 
 /// A tool finds its own intent on disk when it runs, and no receipt.
 #[tokio::test]
-async fn the_intent_is_on_disk_before_the_effect() {
+async fn rule_18_the_intent_is_on_disk_before_the_effect() {
     let thread =
         Thread::new(vec![calls(vec![call("1", "a_look", json!({"n": 7}))]), says("Seen.")]);
     let path =
@@ -167,6 +167,14 @@ async fn the_readable_transcript() {
 }
 
 fn journal(place: &std::path::Path, key: &Arc<SigningKey>) -> (Journal, Arc<Registry>) {
+    journal_in(place, key, Arc::new(MemoryStore::new()))
+}
+
+fn journal_in(
+    place: &std::path::Path,
+    key: &Arc<SigningKey>,
+    store: Arc<dyn Store>,
+) -> (Journal, Arc<Registry>) {
     let registry = Arc::new(Registry::open(&place.join("registry.db")).unwrap());
     let at = Moment::from_unix_millis(1_000);
     let mut record = ThreadRecord::new(&thread_id(), "test/greet", &Limits::default(), at);
@@ -176,7 +184,7 @@ fn journal(place: &std::path::Path, key: &Arc<SigningKey>) -> (Journal, Arc<Regi
         record,
         Arc::clone(key),
         Arc::clone(&registry),
-        Arc::new(MemoryStore::new()),
+        store,
     )
     .unwrap();
     (journal, registry)
@@ -205,17 +213,26 @@ fn a_thread_that_cannot_begin_leaves_a_record() {
     assert!(matches!(refused, Err(RecordError::Unverified { .. })));
 }
 
-/// Its transcript would be none that begins with a thread.
+/// Without that end another process could begin it once `thread.json` is lost.
 #[test]
-fn a_thread_that_is_ended_before_it_begins_has_an_empty_transcript() {
+fn rule_08_a_thread_that_is_ended_before_it_begins_has_a_short_transcript() {
     let place = tempfile::tempdir().unwrap();
     let key = Arc::new(SigningKey::generate().unwrap());
-    let (journal, registry) = journal(place.path(), &key);
+    let store = Arc::new(LocalStore::open(&place.path().join("threads")).unwrap());
+    let (journal, registry) = journal_in(place.path(), &key, store);
     let folder = journal.folder().to_owned();
     journal.cancel(Nanos::ZERO, Moment::from_unix_millis(2_000)).unwrap();
     let record = ThreadRecord::read(&folder, &[key.public()]).unwrap();
     assert_eq!(record.state, ThreadState::Cancelled);
-    assert_eq!(record.transcript.map(|claim| claim.records), Some(0));
+    assert_eq!(record.transcript.clone().map(|claim| claim.records), Some(4));
+    let path = folder.join("transcript.jsonl");
+    let reading = read_file(&path, &thread_id(), &[key.public()]).unwrap();
+    let derived = ThreadRecord::from_transcript(&reading).unwrap();
+    let known = |mut record: ThreadRecord| {
+        record.transcript = None;
+        record
+    };
+    assert_eq!(known(derived), known(record));
     assert_eq!(registry.show(&thread_id()).unwrap().unwrap().state, ThreadState::Cancelled);
 }
 
@@ -231,7 +248,7 @@ fn a_thread_has_a_new_folder() {
     assert_eq!(
         error.to_string(),
         format!(
-            "cannot create the thread's folder `{}`; every run has a new one",
+            "cannot create the thread's folder `{}`; each run needs a new folder",
             journal.folder().display()
         )
     );

@@ -14,8 +14,8 @@ use rye_thread::store::{MemoryStore, Ownership, Store, StoreError};
 use rye_thread::transcript::Reading;
 use rye_thread::{
     Cancel, ChildEnd, Children, Ended, Ending, FailureKind, HookEffect, HookEvent, Limits, Nanos,
-    PaletteEntry, Spawn, SpawnRequest, Spawned, SpendLimit, ThreadId, ThreadRecord, ThreadState,
-    ToolCall, ToolOutput, ToolSpec, TreeAccount, Waiting, handed_over,
+    PaletteEntry, RecordedSpawn, Spawn, SpawnRequest, Spawned, SpendLimit, ThreadId, ThreadRecord,
+    ThreadState, ToolCall, ToolOutput, ToolSpec, TreeAccount, Waiting, handed_over,
 };
 use serde_json::{Value, json};
 
@@ -187,14 +187,14 @@ impl Children for Quick {
         Spawned::Returned(ToolOutput::ok(json!(spawn.child.as_str())))
     }
 
-    async fn adopt(&self, spawns: &[Spawn]) -> Result<(), String> {
-        self.0.lock().unwrap().extend(spawns.iter().map(|spawn| spawn.child.clone()));
+    async fn adopt(&self, spawns: &[RecordedSpawn]) -> Result<(), String> {
+        self.0.lock().unwrap().extend(spawns.iter().map(|it| it.spawn.child.clone()));
         Ok(())
     }
 
-    fn ended(&self) -> Vec<ChildEnd> {
+    fn ends(&self) -> Vec<ChildEnd> {
         let end = |child: &ThreadId| {
-            let end = (7, "00ff".to_owned());
+            let end = rye_thread::TranscriptClaim::new(7, "00ff".to_owned(), false);
             ChildEnd::new(child.clone(), ThreadState::Completed, Nanos::ZERO, end)
         };
         self.0.lock().unwrap().iter().map(end).collect()
@@ -261,14 +261,14 @@ impl Children for Asked {
         }
         Spawned::Returned(ToolOutput::ok(json!("done")))
     }
-    async fn adopt(&self, _: &[Spawn]) -> Result<(), String> {
+    async fn adopt(&self, _: &[RecordedSpawn]) -> Result<(), String> {
         Ok(())
     }
     async fn end(&self, _: Ending) -> Ended {
         Ended::All
     }
     /// The question comes first.
-    fn thought(&self, now: Duration) -> Duration {
+    fn approval_wait(&self, now: Duration) -> Duration {
         now.saturating_sub(Duration::from_secs(5_000)).min(Duration::from_secs(self.thought))
     }
 }

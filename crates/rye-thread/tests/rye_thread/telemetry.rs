@@ -97,7 +97,7 @@ async fn every_way_in_which_a_call_comes_out() {
         .with(tool(
             "a/confined",
             Effect::Once,
-            Function(move |_| async move { ToolOutput::refused(secret()) }),
+            Function(move |_| async move { ToolOutput::refusal(secret()) }),
         ))
         .with(tool("a/panics", Effect::Once, Function(|_| async { panic!("SECRET") })));
     let row = |id: &str, name: &str, error: &str| {
@@ -215,7 +215,7 @@ async fn tokens_are_counted_as_the_convention_wants() {
     check(thread, &[&agent, &chat]).await;
 
     let mut uncounted = reply("", Vec::new(), StopReason::EndTurn);
-    uncounted.counted = rye_thread::Counted::ByNobody;
+    uncounted.counted = rye_thread::Counted::Unreported;
     let told = tree(Thread::new(vec![Turn::Reply(uncounted)])).await;
     assert_eq!(
         told[1],

@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use rye_caps::{Capability, Kind, Permit, Primary};
 use rye_thread::{
     ApprovalRequest, Approver, Asking, Cancel, Children, Decider, Decision, Effect, Ended, Ending,
-    FailureKind, PaletteEntry, Spawn, SpawnRequest, Spawned, ThreadState, Tool, ToolOutput,
-    ToolSpec, Waiting,
+    FailureKind, PaletteEntry, RecordedSpawn, Spawn, SpawnRequest, Spawned, ThreadState, Tool,
+    ToolOutput, ToolSpec, Waiting,
 };
 use serde_json::{Value, json};
 
@@ -73,7 +73,7 @@ impl Children for Waits {
             Ends::Suspended => Spawned::Suspended(Box::new(self.asked.clone().unwrap())),
         }
     }
-    async fn adopt(&self, _: &[Spawn]) -> Result<(), String> {
+    async fn adopt(&self, _: &[RecordedSpawn]) -> Result<(), String> {
         Ok(())
     }
     async fn end(&self, ending: Ending) -> Ended {
@@ -83,7 +83,7 @@ impl Children for Waits {
         }
         Ended::All
     }
-    fn thought(&self, now: Duration) -> Duration {
+    fn approval_wait(&self, now: Duration) -> Duration {
         self.so_far(now)
     }
 }
@@ -98,7 +98,7 @@ impl Tool for Waits {
         }
         ToolOutput::ok(json!("done"))
     }
-    fn thought(&self, now: Duration) -> Duration {
+    fn approval_wait(&self, now: Duration) -> Duration {
         self.so_far(now)
     }
 }
@@ -161,7 +161,7 @@ fn waits(world: &World, cancel: &Cancel, took: u64, thought: u64, ends: Ends) ->
 
 /// What is over the limit is what the thread took beside what people thought; and whoever goes on from any record counts alike.
 #[tokio::test(start_paused = true)]
-async fn what_people_think_is_none_of_the_time_of_who_waits_or_goes_on() {
+async fn rule_20_the_time_of_decisions_is_not_the_time_of_the_thread() {
     let rows = [(500, 0, true), (700, 0, false), (5_000, 4_900, true), (5_000, 4_000, false)];
     for way in WAYS {
         // All of the time that an own question takes is somebody's.
@@ -201,7 +201,7 @@ async fn check_resumed(whole: &World, way: Way, told: &str, expected: &str) {
 
 /// Whoever stops while somebody thinks, or has them decide later, leaves the time that they thought to nobody.
 #[tokio::test(start_paused = true)]
-async fn a_thread_that_was_left_while_somebody_thought_has_its_time() {
+async fn rule_20_a_resume_does_not_count_the_time_of_an_open_decision() {
     let mut asked = None;
     for (way, ends, free) in [
         (Way::Own, Ends::Suspended, true),

@@ -6,8 +6,8 @@ use std::{fmt, io};
 use cap_fs_ext::{DirExt, MetadataExt};
 use cap_std::fs::{Dir, Metadata};
 
-use super::names::{fold, stands_for};
 use super::repository;
+use rye_sandbox::names::{fold, stands_for};
 
 /// The access that an operation needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +42,8 @@ pub enum Area {
     RepositoryPart,
     /// A folder that `git` takes for a repository: not written.
     Repository,
+    /// A project in which a link stands for an area and leads to nothing yet: not written.
+    Linked,
 }
 
 /// The areas that are found by their names, most specific first.
@@ -89,6 +91,9 @@ impl fmt::Display for Area {
             Self::RepositoryPart => {
                 "the folder has a `HEAD`, so `objects`, `refs` or `commondir` could make it a repository of `git`; tools make none"
             }
+            Self::Linked => {
+                "a link stands at a protected path of the project and leads to nothing yet, so a new file could become policy; put a folder in the link's place"
+            }
             Self::Repository => {
                 "the folder is a repository of `git`, which runs what it says, so tools do not write there"
             }
@@ -106,6 +111,8 @@ pub(super) struct Guard {
     access: Access,
     identities: Vec<(Area, Identity)>,
     keys: KeyFiles,
+    /// A link leads from a missing area to a place that has no name of its own.
+    is_linked: bool,
 }
 
 /// The private keys, which are recognised under a second name too.
@@ -118,11 +125,19 @@ enum KeyFiles {
 
 impl Guard {
     pub(super) fn new(root: &Dir, access: Access) -> Self {
-        let mut guard = Self { access, identities: Vec::new(), keys: KeyFiles::Known(Vec::new()) };
+        let mut guard = Self {
+            access,
+            identities: Vec::new(),
+            keys: KeyFiles::Known(Vec::new()),
+            is_linked: false,
+        };
         for (area, parts) in closed_to(access) {
             let path = parts.join("/");
-            // A missing area, or one outside of the root, holds nothing that a path can reach.
-            let Ok(metadata) = root.metadata(&path) else { continue };
+            let Ok(metadata) = root.metadata(&path) else {
+                guard.is_linked |= access == Access::Write && has_link(root, parts);
+                // A missing area, or one outside of the root, holds nothing that a path can reach.
+                continue;
+            };
             guard.identities.push((area, Identity::of(&metadata)));
             if area == Area::SigningKeys {
                 guard.keys = match root.open_dir(&path).and_then(|folder| identities(&folder, 0)) {
@@ -136,6 +151,9 @@ impl Guard {
 
     /// Returns the area that the path with the parts `names`, from the root down, belongs to by its spelling.
     pub(super) fn by_name<'a>(&self, names: impl Iterator<Item = &'a OsStr>) -> Option<Area> {
+        if self.is_linked {
+            return Some(Area::Linked);
+        }
         let folded: Vec<String> = names.map(fold).collect();
         let is_in = |parts: &[&str]| {
             folded
@@ -202,6 +220,12 @@ fn closed_to(access: Access) -> impl Iterator<Item = (Area, &'static [&'static s
     NAMED.iter().copied().filter(move |(area, _)| area.is_closed_to(access))
 }
 
+/// Returns `true` if a link stands on the way to an area.
+fn has_link(root: &Dir, parts: &[&str]) -> bool {
+    let mut ways = (1..=parts.len()).filter_map(|length| Some(parts.get(..length)?.join("/")));
+    ways.any(|way| root.symlink_metadata(way).is_ok_and(|metadata| metadata.is_symlink()))
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Identity {
     device: u64,
@@ -241,7 +265,8 @@ mod tests {
 
     #[track_caller]
     fn check(access: Access, path: &str, expected: Option<Area>) {
-        let guard = Guard { access, identities: Vec::new(), keys: KeyFiles::Known(Vec::new()) };
+        let (identities, keys) = (Vec::new(), KeyFiles::Known(Vec::new()));
+        let guard = Guard { access, identities, keys, is_linked: false };
         assert_eq!(guard.by_name(path.split('/').map(OsStr::new)), expected, "{path}");
     }
 

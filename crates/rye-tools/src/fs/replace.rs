@@ -9,7 +9,7 @@ use cap_fs_ext::MetadataExt;
 use cap_std::fs::{Dir, File, Metadata, OpenOptions, Permissions};
 
 use super::root::open_file;
-use crate::temporary;
+use rye_sandbox::{lock_shared, sweep_once};
 
 /// The file to write: a name in an open folder.
 pub(super) struct Target<'a> {
@@ -174,14 +174,14 @@ fn temporary_file(target: &Target<'_>) -> io::Result<(OsString, File)> {
     if target.old.is_some() {
         owner_only(&mut options);
     }
-    temporary::sweep_once(target.folder);
+    sweep_once(target.folder);
     loop {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = OsString::from(format!(".rye-{}-{number}.tmp", std::process::id()));
         match target.folder.open_with(&name, &options) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             // Another program may remove the file before it is locked, because it seems to be left behind.
-            Ok(file) if !temporary::lock_shared(&file) => {}
+            Ok(file) if !lock_shared(&file) => {}
             opened => return opened.map(|file| (name, file)),
         }
     }

@@ -11,8 +11,8 @@ use std::io;
 
 use cap_std::fs::Dir;
 
-use super::names::{fold, stands_for};
-use crate::repository::{self, Entry, HEAD, PARTS};
+use rye_sandbox::names::{fold, stands_for};
+use rye_sandbox::repository::{self, Entry, HEAD, PARTS};
 
 /// Returns `true` for a name that `git` reads as `HEAD` on some system.
 pub(super) fn is_head(name: &OsStr) -> bool {

@@ -8,10 +8,11 @@ use std::path::{Component, Path};
 use cap_fs_ext::DirExt;
 use cap_std::fs::{Dir, Metadata};
 
+use rye_sandbox::is_self_starting;
+
 use super::path::RequestedPath;
 use super::protected::{Access, Guard};
 use super::{Area, Error, Root};
-use crate::self_starting::is_self_starting;
 
 /// The largest number of links in a path.
 pub(super) const MAX_LINKS: usize = 40;

@@ -31,7 +31,7 @@ use super::answers::LimitedTransport;
 use super::bounded::BoundedLines;
 use super::client::{Client, Progress};
 use super::secrets::Secrets;
-use crate::process::{Pipes, ServerProcess};
+use rye_sandbox::{Pipes, ServerProcess};
 
 /// The size of the longest message of a server, in bytes.
 pub(super) const MESSAGE: usize = 4 * 1024 * 1024;
@@ -84,7 +84,7 @@ impl Connection {
                     Self::establish(http, Diagnosis { secrets, ..Diagnosis::default() }).await
                 }
                 Wire::Pipes(started) => {
-                    let (program, Pipes { stdin, stdout, stderr }) = *started;
+                    let (program, Pipes { stdin, stdout, stderr, .. }) = *started;
                     let (stdout, is_too_long) = BoundedLines::new(stdout, MESSAGE);
                     let program = Some(Mutex::new(program));
                     let stderr = Some(capture_stderr(stderr));

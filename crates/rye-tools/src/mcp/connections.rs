@@ -1,7 +1,6 @@
 //! The connections of a thread tree: one for each server, opened by the first call of a tool.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -13,8 +12,8 @@ use super::connection::{ConnectError, Connection, ToolListing, Wire};
 use super::secrets::Secrets;
 use super::server::{Reached, Server, ServerProgram};
 use super::tool_set::ToolSet;
-use crate::process::{Job, Processes, limit_of};
 use crate::web::Web;
+use rye_sandbox::{Job, Processes, limit_of};
 
 /// The number of starts of a server that ends again and again.
 const STARTS: u32 = 3;
@@ -122,15 +121,13 @@ impl Connections {
             environment.insert(name.clone(), value);
         }
         let words = std::iter::once(&program.command).chain(&program.arguments);
-        Ok(Job {
-            words: words.map(Into::into).collect(),
-            script: None,
-            cwd: PathBuf::from(&program.folder),
-            environment,
-            input: None,
-            limit: limit_of(Some(u64::MAX)),
-            network: program.network,
-        })
+        let mut job = Job::new(words.map(Into::into).collect());
+        job.is_apart = program.folder.is_none();
+        job.cwd = program.folder.iter().collect();
+        job.environment = environment;
+        job.limit = limit_of(Some(u64::MAX));
+        job.network = program.network;
+        Ok(job)
     }
 }
 

@@ -5,8 +5,8 @@ use rye_thread::ToolOutput;
 use serde_json::{Value, json};
 
 use super::secrets::Secrets;
-use crate::process::Capture;
 use crate::self_starting::foreign;
+use rye_sandbox::Capture;
 
 /// The number of bytes that are kept of each end of a text.
 const TEXT: usize = 64 * 1024;

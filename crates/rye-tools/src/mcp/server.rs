@@ -30,7 +30,7 @@ pub enum Reached {
     Address(ServerAddress),
 }
 
-/// A program that is started in the project, in the same sandbox as all programs.
+/// A program that is started in the same sandbox as all programs.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub struct ServerProgram {
@@ -38,8 +38,10 @@ pub struct ServerProgram {
     pub command: String,
     /// Its arguments.
     pub arguments: Vec<String>,
-    /// The working directory, relative to the project. Empty for the project itself.
-    pub folder: String,
+    /// The working directory, relative to the project, and empty for the project itself. `None` for an empty folder of its
+    /// own: where a program looks for its parts in its working directory, as `npx` and `python -m` do, a project could
+    /// replace the program.
+    pub folder: Option<String>,
     /// Additional environment variables.
     pub environment: BTreeMap<String, String>,
     /// Variables that are passed from the operator's environment. If one is not set, the server is not
@@ -101,7 +103,7 @@ impl ServerProgram {
         Self {
             command: command.to_owned(),
             arguments: Vec::new(),
-            folder: String::new(),
+            folder: None,
             environment: BTreeMap::new(),
             variables: Vec::new(),
             network: false,

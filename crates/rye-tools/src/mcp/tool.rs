@@ -14,7 +14,7 @@ use super::result::output;
 use super::secrets::Secrets;
 use super::server::Server;
 use super::tool_set::ToolSet;
-use crate::process::limit_of;
+use rye_sandbox::limit_of;
 
 /// A tool of a server, as a signed manifest declares it.
 #[derive(Debug, Clone)]
@@ -118,16 +118,21 @@ struct Wrapped {
 #[async_trait]
 impl Tool for Wrapped {
     async fn call(&self, permit: &Permit, arguments: Value) -> ToolOutput {
-        self.watched(permit, arguments, &()).await
+        self.call_with_sink(permit, arguments, &()).await
     }
 
-    async fn watched(&self, _: &Permit, arguments: Value, told: &dyn OutputSink) -> ToolOutput {
+    async fn call_with_sink(
+        &self,
+        _: &Permit,
+        arguments: Value,
+        told: &dyn OutputSink,
+    ) -> ToolOutput {
         let given = arguments.as_object().cloned().unwrap_or_default();
         let arguments = match self.wrapper.arguments(given) {
             Ok(arguments) => arguments,
             Err(name) => {
                 let message = format!("the argument `{name}` is fixed; leave it out");
-                return ToolOutput::refused(json!({ "error": message }));
+                return ToolOutput::refusal(json!({ "error": message }));
             }
         };
         let params =
@@ -191,7 +196,7 @@ fn refuse_changed(server: &str, pinned: &ToolSet, now: &ToolSet) -> ToolOutput {
         "server `{server}` does not offer what was locked, so nothing of it is called; the operator has to review it with \
          `rye mcp discover {server}` and accept it with `rye lock --server {server}`"
     );
-    ToolOutput::refused(json!({ "error": message, "changes": named }))
+    ToolOutput::refusal(json!({ "error": message, "changes": named }))
 }
 
 fn error_output(server: &str, error: &ConnectError) -> ToolOutput {
@@ -202,7 +207,7 @@ fn error_output(server: &str, error: &ConnectError) -> ToolOutput {
         content["stderr"] = stderr.as_str().into();
     }
     match error {
-        ConnectError::Refused(_) => ToolOutput::refused(content),
+        ConnectError::Refused(_) => ToolOutput::refusal(content),
         _ => ToolOutput::error(content),
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::template::{ArgumentFault, name_of, single};
-use crate::process::{Placing, Template};
+use rye_sandbox::{Placing, Template};
 
 /// A body with placeholders for arguments.
 #[derive(Debug, Clone, PartialEq)]

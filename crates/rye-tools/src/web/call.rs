@@ -17,7 +17,7 @@ use super::exchange::{Follow, Order, Web};
 use super::fetch::error_output;
 use super::read::{Received, receive};
 use super::template::{Address, ArgumentFault, single};
-use crate::process::Template;
+use rye_sandbox::Template;
 
 /// A tool made from a checked manifest.
 pub(super) struct Http {
@@ -45,7 +45,7 @@ impl Tool for Http {
                 let content = json!({ "error": fault.to_string() });
                 let refused = fault.is_refusal();
                 return if refused {
-                    ToolOutput::refused(content)
+                    ToolOutput::refusal(content)
                 } else {
                     ToolOutput::error(content)
                 };

@@ -14,7 +14,7 @@ use super::error::{AddressFault, WebError};
 use super::manifest::header_name;
 use super::redaction::Redactor;
 use super::rules::{Origin, parse_host, quote};
-use crate::process::Variables;
+use rye_sandbox::Variables;
 
 /// A secret: the environment variable that holds it, the header that carries it, and the origins that receive
 /// it.

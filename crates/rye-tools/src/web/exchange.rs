@@ -14,7 +14,7 @@ use super::credential::RequestSecret;
 use super::error::{AddressFault, WebError};
 use super::names::{Names, SystemNames};
 use super::rules::WebRules;
-use crate::process::Variables;
+use rye_sandbox::Variables;
 
 /// The largest number of redirects that are followed.
 pub const MAX_REDIRECTS: usize = 5;

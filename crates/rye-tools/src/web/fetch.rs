@@ -79,7 +79,7 @@ impl Tool for Fetch {
 /// Converts an error to a tool's result.
 pub(super) fn error_output(error: &WebError) -> ToolOutput {
     let content = json!({ "error": error.sentence() });
-    if error.is_refusal() { ToolOutput::refused(content) } else { ToolOutput::error(content) }
+    if error.is_refusal() { ToolOutput::refusal(content) } else { ToolOutput::error(content) }
 }
 
 impl Fetch {

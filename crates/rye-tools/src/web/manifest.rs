@@ -14,7 +14,7 @@ use super::error::AddressFault;
 use super::exchange::Web;
 use super::fetch::FETCH;
 use super::template::Address;
-use crate::process::Template;
+use rye_sandbox::Template;
 
 /// The function that tools need which do more than read. It is in no manifest, only in grants.
 pub const SEND: &str = "web/send";

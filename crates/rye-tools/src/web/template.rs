@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::allowed_url;
 use super::error::AddressFault;
 use super::manifest::HttpToolError;
-use crate::process::{Placing, Template};
+use rye_sandbox::{Placing, Template};
 
 /// The reason why arguments cannot be sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

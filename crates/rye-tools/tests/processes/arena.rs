@@ -10,9 +10,10 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use rye_caps::{Authority, Capability, Grant, Layer, LayerName, Permit};
+use rye_sandbox::Mode;
+use rye_sandbox::{ProcessHost, Processes, Rules};
 use rye_thread::{Tool, ToolOutput};
-use rye_tools::sandbox::Mode;
-use rye_tools::{ProcessHost, Processes, Rules, bash};
+use rye_tools::bash;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 

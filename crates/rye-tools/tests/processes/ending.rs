@@ -4,9 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use rye_sandbox::Mode;
+use rye_sandbox::{Processes, Rules};
 use rye_thread::ToolStatus;
-use rye_tools::sandbox::Mode;
-use rye_tools::{CommandTool, Processes, Rules, bash};
+use rye_tools::{CommandTool, bash};
 use serde_json::json;
 
 use crate::arena::{Arena, CANARY, call, launcher, living, permit, shell};

@@ -7,7 +7,7 @@ mod kernel;
 use std::fs;
 use std::path::PathBuf;
 
-use rye_tools::sandbox::Mode;
+use rye_sandbox::Mode;
 
 use self::files::{HOME, OUTSIDE};
 use crate::arena::{Arena, CANARY, SECRETS, exists, shell};
@@ -517,7 +517,7 @@ impl Shared {
     }
 
     fn outside(arena: &Arena, line: &str) -> Option<String> {
-        let none = arena.processes(Mode::None, rye_tools::Rules::default());
+        let none = arena.processes(Mode::None, rye_sandbox::Rules::default());
         let result = shell(&none, &with_names(arena, Mode::None, line));
         result.content["stdout"].as_str().filter(|said| said.starts_with("SHM=")).map(str::to_owned)
     }

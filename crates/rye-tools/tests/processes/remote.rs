@@ -10,10 +10,11 @@ use std::net::{IpAddr, TcpStream};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
+use rye_sandbox::Mode;
+use rye_sandbox::{Rules, Variables};
 use rye_thread::{ToolOutput, ToolStatus};
 use rye_tools::mcp::{Connections, Server, ServerAddress, ServerHeader, ToolSet, Wrapper};
-use rye_tools::sandbox::Mode;
-use rye_tools::{Names, Rules, Variables, Web, WebRules};
+use rye_tools::{Names, Web, WebRules};
 use serde_json::{Value, json};
 
 use self::answers::{accepted, json_of, polite, status, stream_of};
@@ -65,7 +66,8 @@ fn place_by(
         "STRANGE" => Some("t\u{f6}k".to_owned()),
         _ => None,
     });
-    let processes = rye_tools::Processes::new(host, Rules::default(), &arena.root.join("project"));
+    let processes =
+        rye_sandbox::Processes::new(host, Rules::default(), &arena.root.join("project"));
     let web = Arc::new(Web::new(rules).with_names(names.clone()));
     let connections = Connections::reaching(&Arc::new(processes.unwrap()), &web);
     let mut address = ServerAddress::new(url);

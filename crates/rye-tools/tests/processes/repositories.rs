@@ -5,7 +5,7 @@ mod notes;
 use std::fs;
 use std::path::Path;
 
-use rye_tools::sandbox::Mode;
+use rye_sandbox::Mode;
 use rye_tools::{QUARANTINED, SELF_STARTING, UNCHECKED};
 use serde_json::{Value, json};
 

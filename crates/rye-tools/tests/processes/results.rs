@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::sync::{Arc, Mutex};
 
+use rye_sandbox::{Mode, Policy};
+use rye_sandbox::{Placing, Processes, Rules, Template};
 use rye_thread::{OutputSink, OutputStream, Tool, ToolOutput, ToolStatus};
-use rye_tools::sandbox::{Mode, Policy};
-use rye_tools::{CommandTool, Placing, Processes, Rules, ScriptTool, Template, bash};
+use rye_tools::{CommandTool, ScriptTool, bash};
 use serde_json::{Value, json};
 
 use crate::arena::{Arena, call, permit, shell};
@@ -342,7 +343,7 @@ fn output_is_told_while_it_comes() {
     let (told, file) = (&heard, arena.root.join("project/go"));
     runtime.block_on(async {
         let permit = permit();
-        let call = tool.watched(&permit, json!({ "command": command }), told);
+        let call = tool.call_with_sink(&permit, json!({ "command": command }), told);
         let answer = async {
             while told.0.lock().unwrap().is_empty() {
                 tokio::time::sleep(std::time::Duration::from_millis(2)).await;

@@ -3,11 +3,11 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use rye_sandbox::{Job, Mode, Rules, Variables};
 use rye_thread::{OutputSink, OutputStream, Tool, ToolOutput, ToolStatus};
 use rye_tools::mcp::{Connections, Reached, Server, ServerProgram, ToolSet, Wrapper};
-use rye_tools::sandbox::Mode;
-use rye_tools::{Rules, Variables};
 use serde_json::{Value, json};
+use tokio::io::AsyncReadExt;
 
 use crate::arena::{Arena, CANARY, launcher, living, permit, shell};
 
@@ -26,6 +26,7 @@ fn server(arena: &Arena, argument: &str) -> Server {
         std::fs::copy(launcher().with_file_name("mcp_server"), &program).unwrap();
     }
     let mut program = ServerProgram::new(program.to_str().unwrap());
+    program.folder = Some(String::new());
     program.arguments = vec![argument.to_owned()];
     let mut server = Server::new("faults", program);
     server.startup_seconds = Some(60);
@@ -96,7 +97,7 @@ async fn what_is_fixed_no_caller_changes() {
     for arguments in [json!({ "action": "erase" }), json!({ "action": null })] {
         let refused = beside.call(&permit(), arguments).await;
         let message = "the argument `action` is fixed; leave it out";
-        assert_eq!(refused, ToolOutput::refused(json!({ "error": message })));
+        assert_eq!(refused, ToolOutput::refusal(json!({ "error": message })));
     }
     // Names that a caller gives are arguments and nothing else.
     let sent = beside.call(&permit(), json!({ "name": "dies", "server": "other" })).await;
@@ -180,7 +181,8 @@ async fn a_server_gets_no_keys_and_reads_none() {
     let mut host = arena.host();
     host.modes = vec![mode];
     host.variables = Variables::by(|name| (name == "HANDED").then(|| "on".to_owned()));
-    let processes = rye_tools::Processes::new(host, Rules::default(), &arena.root.join("project"));
+    let processes =
+        rye_sandbox::Processes::new(host, Rules::default(), &arena.root.join("project"));
     let connections = Connections::new(&Arc::new(processes.unwrap()));
     let mut server = server(&arena, "");
     program(&mut server).variables = vec!["HANDED".to_owned()];
@@ -242,7 +244,7 @@ async fn progress_is_told_and_who_stops_waiting_says_so() {
     wrapper.timeout_seconds = Some(1);
     let tool = wrapper.tool(&json!({}), &place.connections).unwrap();
     let told = Told::default();
-    let late = tool.watched(&permit(), json!({}), &told).await;
+    let late = tool.call_with_sink(&permit(), json!({}), &told).await;
     let message = "server `faults`: the server did not answer within 1 s";
     assert_eq!(late, ToolOutput::error(json!({ "error": message })));
     assert_eq!(*told.0.lock().unwrap(), "1 of 2 half\n");
@@ -253,7 +255,7 @@ async fn progress_is_told_and_who_stops_waiting_says_so() {
     let slow = place.tool("slow");
     let told = Told::default();
     let (permit, begun) = (permit(), Instant::now());
-    let call = slow.watched(&permit, json!({}), &told);
+    let call = slow.call_with_sink(&permit, json!({}), &told);
     let half = async {
         while told.0.lock().unwrap().is_empty() && begun.elapsed() < Duration::from_secs(20) {
             tokio::task::yield_now().await;
@@ -301,7 +303,7 @@ async fn what_is_no_protocol_is_passed_over_or_refused() {
     assert_eq!(place.call("echo", json!({ "a": 1 })).await, ok(json!({ "a": 1 })));
     for (argument, expected) in [
         ("flood", "the server did not begin: it sent a message of more than 4 MiB"),
-        ("early", "the server did not begin: connection closed: "),
+        ("early", "the server did not begin: it"),
         ("mute", "the server did not answer within 1 s"),
     ] {
         let mut server = server(&place.arena, argument);
@@ -310,5 +312,27 @@ async fn what_is_no_protocol_is_passed_over_or_refused() {
         }
         let error = place.connections.discover(&server).await.unwrap_err();
         assert!(error.to_string().starts_with(expected), "{argument}: {error}");
+    }
+}
+
+/// A project could replace the parts that a program looks for in the folder that it starts in.
+#[tokio::test]
+async fn a_server_without_a_folder_starts_in_an_empty_one() {
+    let arena = Arena::new();
+    std::fs::write(arena.root.join("project/parts.py"), "").unwrap();
+    let project = arena.root.join("project").display().to_string();
+    for mode in Mode::ALL {
+        let Some(processes) = arena.in_mode(mode) else { continue };
+        for is_apart in [true, false] {
+            let mut job = Job::new(["sh", "-c", "pwd; ls -A"].map(Into::into).into());
+            job.is_apart = is_apart;
+            let (_server, mut pipes) = processes.start_server(&job).await.unwrap();
+            let mut told = String::new();
+            pipes.stdout.read_to_string(&mut told).await.unwrap();
+            let (folder, entries) = told.split_once('\n').unwrap();
+            assert_eq!(folder == project, !is_apart, "{mode}: {told}");
+            assert_eq!(entries.contains("parts.py"), !is_apart, "{mode}: {told}");
+            assert_eq!(entries.is_empty(), is_apart, "{mode}: {told}");
+        }
     }
 }

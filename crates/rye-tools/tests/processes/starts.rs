@@ -7,9 +7,10 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 use std::sync::Arc;
 
+use rye_sandbox::Mode;
+use rye_sandbox::{Processes, Rules};
 use rye_thread::ToolStatus;
-use rye_tools::sandbox::Mode;
-use rye_tools::{CommandTool, Processes, Rules};
+use rye_tools::CommandTool;
 use serde_json::json;
 
 use crate::arena::{Arena, call, launcher, shell};

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-use rye_tools::sandbox::Mode;
+use rye_sandbox::Mode;
 
 use crate::arena::{Arena, CANARY, launcher};
 use crate::starts::Mounted;
@@ -124,8 +124,8 @@ fn root_in_the_project_of_another_user_reads_no_home_folder() {
         // The project lies in the last one, which is covered around it.
         host.other_homes = ["others/one", "others/two", "nowhere", ""].map(place).into();
         host.modes = vec![mode];
-        let (rules, project) = (rye_tools::Rules::default(), place("project"));
-        let processes = rye_tools::Processes::new(host, rules, &project).unwrap();
+        let (rules, project) = (rye_sandbox::Rules::default(), place("project"));
+        let processes = rye_sandbox::Processes::new(host, rules, &project).unwrap();
         let report = processes.sandbox().unwrap();
         if report.mode() != mode {
             println!("NOT TESTED HERE: {report}");
@@ -135,6 +135,28 @@ fn root_in_the_project_of_another_user_reads_no_home_folder() {
         let result = crate::arena::shell(&Arc::new(processes), command);
         let expected = format!("{CANARY}{}\n", project.display());
         assert_eq!(result.content["stdout"], expected, "{mode}: {}", result.content);
+    }
+}
+
+/// Containers, `sudo` and test runners name another folder as the home.
+#[test]
+fn the_own_home_folder_is_covered_where_the_environment_names_another_one() {
+    for mode in [Mode::Namespaces, Mode::Bubblewrap, Mode::Landlock] {
+        let arena = Arena::new();
+        let own = arena.root.join("own");
+        fs::create_dir_all(own.join(".ssh")).unwrap();
+        fs::write(own.join(".ssh/id_ed25519"), CANARY).unwrap();
+        let mut host = arena.host();
+        (host.other_homes, host.modes) = (vec![own], vec![mode]);
+        let (rules, project) = (rye_sandbox::Rules::default(), arena.root.join("project"));
+        let processes = rye_sandbox::Processes::new(host, rules, &project).unwrap();
+        let report = processes.sandbox().unwrap();
+        if report.mode() != mode {
+            println!("NOT TESTED HERE: {report}");
+            continue;
+        }
+        let result = crate::arena::shell(&Arc::new(processes), "cat ../own/.ssh/id_ed25519; echo");
+        assert_eq!(result.content["stdout"], "\n", "{mode}: {}", result.content);
     }
 }
 

@@ -224,7 +224,7 @@ fn rows() -> impl Iterator<Item = (&'static str, &'static str, Why)> {
 
 fn refusal(path: &str, why: Why) -> ToolOutput {
     let error = format!("the path `{}` is refused: {}", shown(path), why.text());
-    ToolOutput::refused(json!({ "error": error }))
+    ToolOutput::refusal(json!({ "error": error }))
 }
 
 /// Makes every attempt, one after the other, over one project. Nothing of it changes, and nothing that is kept is opened.

@@ -57,6 +57,27 @@ fn links_inside_the_project_work_both_ways() {
     assert_eq!(fs::read_to_string(at("real/new/c.md")).unwrap(), "c");
 }
 
+/// What is written where such a link leads would be policy by then.
+#[test]
+fn a_link_that_waits_for_its_target_closes_the_project() {
+    for (link, target, written) in [
+        (".ai/config", "knowledge/c", ".ai/knowledge/c/agent/approval.yaml"),
+        (".ai/rye.lock", "../accepted.lock", "accepted.lock"),
+        (".ai/tools/rye", "../knowledge/e", ".ai/knowledge/e/agent/providers/p.yaml"),
+    ] {
+        let project = Project::new();
+        project.file("project/.ai/knowledge/e/a.md", "");
+        project.file("project/.ai/tools/a.yaml", "");
+        symlink(target, project.outer().join("project").join(link)).unwrap();
+        for path in [written, "notes/a.md"] {
+            let error = write(&project.root, path, "x").unwrap_err();
+            assert!(error.to_string().contains("put a folder in the link's place"), "{error}");
+        }
+        assert!(!project.outer().join("project").join(written).exists());
+        assert_eq!(read(&project.root, ".ai/tools/a.yaml", Lines::all()).unwrap().content, "");
+    }
+}
+
 #[test]
 fn the_rest_of_the_ai_folder_is_open() {
     let project = Project::new();

@@ -11,8 +11,8 @@
     } catch {}
   }
 
-  const records = all('.conv .rec');
-  const turns = all('.conv section.turn');
+  let records = all('.conv .rec');
+  let turns = all('.conv section.turn');
   if (!records.length) return;
 
   // A link to a record that is folded away, or is the result of another, opens what it is in.
@@ -20,9 +20,9 @@
     const target = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
     if (!target) return;
     for (let at = target; at; at = at.parentElement) if (at.tagName === 'DETAILS') at.open = true;
-    const number = /^#[pr](\d+)$/.exec(location.hash);
+    const number = /^#((?:c\d+-)?)[pr](\d+)$/.exec(location.hash);
     for (const record of all('.rec.sel')) record.classList.remove('sel');
-    const record = number && document.getElementById('r' + number[1]);
+    const record = number && document.getElementById(number[1] + 'r' + number[2]);
     if (record) record.closest('.rec')?.classList.add('sel');
   };
   addEventListener('hashchange', reveal);
@@ -31,15 +31,19 @@
   // Search: records without the text are hidden, and the rest counted.
   const field = one('#find');
   const found = one('#found');
+  let search = () => {};
   if (field) {
-    const total = found.textContent;
+    const total = () => {
+      const count = all('.panel .one').length;
+      return count.toLocaleString('en') + (count === 1 ? ' record' : ' records');
+    };
     const texts = new Map();
     const text = (record) => {
       if (!texts.has(record)) texts.set(record, record.textContent.toLowerCase());
       return texts.get(record);
     };
     let pending = 0;
-    const search = () => {
+    search = () => {
       const words = field.value.trim().toLowerCase();
       let count = 0;
       for (const record of records) {
@@ -47,13 +51,52 @@
         if (!record.hidden) count += 1;
       }
       for (const turn of turns) turn.hidden = words !== '' && !turn.querySelector('.rec:not([hidden])');
-      found.textContent = words === '' ? total : count + (count === 1 ? ' record found' : ' records found');
+      found.textContent = words === '' ? total() : count + (count === 1 ? ' record found' : ' records found');
     };
     field.hidden = false;
     field.addEventListener('input', () => { clearTimeout(pending); pending = setTimeout(search, 120); });
     field.form.addEventListener('submit', (event) => { event.preventDefault(); search(); });
   }
-  for (const keys of all('.keys')) keys.hidden = false;
+  const showKeys = () => { for (const keys of all('.keys')) keys.hidden = false; };
+  showKeys();
+
+  // A running thread: the server sends the parts of the page that changed.
+  const live = one('#live');
+  if (live && window.EventSource) {
+    const events = new EventSource(live.dataset.events);
+    let count = records.length;
+    const say = (text, isLost) => {
+      live.textContent = text;
+      live.classList.toggle('lost', isLost);
+    };
+    say('This page follows the thread.', false);
+    const put = ([id, parent, markup]) => {
+      const made = new DOMParser().parseFromString(markup, 'text/html').body.firstElementChild;
+      const old = document.getElementById(id);
+      const open = old ? all('details', old).map((details) => details.open) : [];
+      all('details', made).forEach((details, place) => { if (open[place] !== undefined) details.open = open[place]; });
+      if (old) old.replaceWith(document.adoptNode(made));
+      else document.getElementById(parent)?.append(document.adoptNode(made));
+    };
+    events.addEventListener('update', (event) => {
+      const change = JSON.parse(event.data);
+      const isAtEnd = innerHeight + scrollY >= document.documentElement.scrollHeight - 48;
+      const focused = document.activeElement && document.activeElement.id;
+      change.parts.forEach(put);
+      records = all('.conv .rec');
+      turns = all('.conv section.turn');
+      showKeys();
+      search();
+      const more = records.length - count;
+      count = records.length;
+      if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
+      if (isAtEnd && more > 0) scrollTo(0, document.documentElement.scrollHeight);
+      const news = more > 0 ? more + (more === 1 ? ' new record. ' : ' new records. ') : '';
+      say(news + (change.ended ? 'The thread is ' + change.state + '.' : 'This page follows the thread.'), false);
+      if (change.ended) events.close();
+    });
+    events.onerror = () => say('The connection was lost. The page tries again.', true);
+  }
 
   // Keys: j k record, n p turn, e error, w wait, o O fold, / search, t timeline.
   const visible = (items) => items.filter((item) => !item.hidden && !item.closest('[hidden]'));

@@ -28,7 +28,7 @@ impl ActiveClock {
             "thread_resumed" => {
                 payload(record)["elapsed_millis"].as_u64().map_or(active, |told| told.max(active))
             }
-            _ => active.saturating_add(passed.saturating_sub(millis(record.thought))),
+            _ => active.saturating_add(passed.saturating_sub(millis(record.approval_wait))),
         };
         self.points.push((wall, active));
         wall

@@ -8,7 +8,7 @@ use rye_thread::{Nanos, Usage};
 use serde_json::Value;
 
 use super::{ActiveClock, Entry, Pause, PauseKind, Section, Span, SpanKind, Thread};
-use super::{item_name, main_argument, payload};
+use super::{item_name, main_argument, payload, usage_of};
 use crate::Source;
 
 /// A request under way.
@@ -45,6 +45,10 @@ impl<'a> Fold<'a> {
     pub(super) fn new(source: &'a Source<'a>) -> Self {
         let thread = Thread {
             source,
+            prefix: String::new(),
+            child_ends: rye_thread::ended_children(source.reading),
+            pending: rye_thread::pending_approval(source.reading),
+            decision: None,
             clock: ActiveClock::default(),
             sections: vec![Section::default()],
             spans: Vec::new(),
@@ -157,7 +161,7 @@ impl<'a> Fold<'a> {
     fn answer(&mut self, record: &Record, wall: i64) {
         let payload = payload(record);
         let cost = Nanos::new(payload["cost_nanos"].as_u64().unwrap_or(0));
-        let usage = usage(&payload["reply"]["usage"]);
+        let usage = usage_of(&payload["reply"]["usage"]);
         self.thread.turns += 1;
         self.thread.usage = self.thread.usage.plus(&usage);
         let section = self.section();
@@ -368,10 +372,3 @@ fn names(payload: &Value) -> (String, String) {
 
 /// The most characters of an argument in a label.
 const LONGEST_LABEL: usize = 60;
-
-fn usage(value: &Value) -> Usage {
-    let count = |name: &str| value[name].as_u64().unwrap_or(0);
-    let mut usage = Usage::new(count("input"), count("output"));
-    (usage.cache_read, usage.cache_write) = (count("cache_read"), count("cache_write"));
-    usage
-}

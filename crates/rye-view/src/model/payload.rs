@@ -1,5 +1,6 @@
 //! The members of payloads that pages show.
 
+use rye_thread::Usage;
 use rye_thread::transcript::Record;
 use serde_json::Value;
 
@@ -22,4 +23,12 @@ pub(crate) fn main_argument(arguments: &Value) -> Option<&str> {
     const TELLING: [&str; 9] =
         ["command", "pattern", "path", "url", "directive", "item_id", "query", "thread", "name"];
     TELLING.into_iter().find_map(|name| arguments.get(name)?.as_str())
+}
+
+/// The token counts of an answer. A count that a record does not have is zero.
+pub(crate) fn usage_of(value: &Value) -> Usage {
+    let count = |name: &str| value[name].as_u64().unwrap_or(0);
+    let mut usage = Usage::new(count("input"), count("output"));
+    (usage.cache_read, usage.cache_write) = (count("cache_read"), count("cache_write"));
+    usage
 }

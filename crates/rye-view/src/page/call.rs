@@ -1,8 +1,8 @@
 //! Calls of tools, their results, the children that they start, and the decisions on them.
 
 use maud::{Markup, html};
-use rye_thread::Nanos;
 use rye_thread::transcript::Record;
+use rye_thread::{Nanos, ThreadId};
 use serde_json::{Map, Value};
 
 use super::diff;
@@ -10,7 +10,7 @@ use super::document::icon;
 use super::figures::{dollars, duration, hex_groups, short_id};
 use super::links::Links;
 use super::text::{Shown, block, line};
-use super::value::named;
+use super::value::{is_shown_whole, named_value};
 use crate::model::{Thread, item_name, main_argument, payload};
 
 /// A call with what came of it.
@@ -28,11 +28,11 @@ pub(crate) fn call(
         div.call {
             b { (Shown(&name(content))) }
             (in_a_line(arguments, &answer))
-            span.w { (outcome(thread, record, result, &answer, links)) }
+            span.w { (outcome(thread, record, result, &answer)) }
         }
         @if let Some(hook) = content["hook"].as_str() { p.t3 { "by hook " span.m { (Shown(hook)) } } }
-        (given(arguments, &answer))
-        @if !answer.is_null() { (came_of(&answer)) }
+        (arguments_block(arguments, &answer))
+        @if !answer.is_null() { (result_block(&answer)) }
         (children(thread, spawned, links))
     }
 }
@@ -61,7 +61,6 @@ fn outcome(
     record: &Record,
     result: Option<&Record>,
     answer: &Value,
-    links: Links,
 ) -> Markup {
     let Some(result) = result else { return html! { "no result" } };
     let took = duration(thread.active_at(result).saturating_sub(thread.active_at(record)));
@@ -70,33 +69,33 @@ fn outcome(
         @if !answer["refusal"].is_null() { span.er { "refused" } " " }
         @else if answer["is_error"] == true { span.er { "failed" } " " }
         @if !is_own {
-            a.then id={ "r" (result.seq) } href=(links.record(result.seq)) title={ "Result: record " (result.seq) } { (took) }
+            a.then id=(thread.record_id(result.seq)) href={ "#" (thread.panel_id(result.seq)) } title={ "Result: record " (result.seq) } { (took) }
         }
     }
 }
 
 /// The arguments, unless the line above says all of them.
-fn given(arguments: &Value, answer: &Value) -> Markup {
+fn arguments_block(arguments: &Value, answer: &Value) -> Markup {
     let is_told = arguments.as_object().is_none_or(|all| {
         all.is_empty()
             || all.len() == 1
                 && main_argument(arguments).is_some_and(|it| it.len() <= 160 && !it.contains('\n'))
     });
     let is_edit = answer["content"]["diff"].is_string();
-    html! { @if !is_told && !is_edit { (named("arguments", arguments, false)) } }
+    html! { @if !is_told && !is_edit { (named_value("arguments", arguments, false)) } }
 }
 
 /// The members of a result that are texts.
 const TEXTS: [&str; 6] = ["stdout", "stderr", "text", "content", "message", "body"];
 
-fn came_of(answer: &Value) -> Markup {
+fn result_block(answer: &Value) -> Markup {
     let content = &answer["content"];
     html! {
-        @if let Some(refusal) = answer["refusal"].as_object() { (refused(refusal)) }
+        @if let Some(refusal) = answer["refusal"].as_object() { (refusal_body(refusal)) }
         @else if let Some(text) = content.as_str() { (text_block(text, answer)) }
         @else if let Some(diff) = content["diff"].as_str() { (diff::table(diff)) }
         @else if let Some(all) = content.as_object().filter(|all| TEXTS.iter().any(|name| is_text(all, name))) { (texts(all)) }
-        @else { (named("result", content, is_small(content))) }
+        @else { (named_value("result", content, is_small(content))) }
     }
 }
 
@@ -126,7 +125,7 @@ fn texts(all: &Map<String, Value>) -> Markup {
                 @if name == "stderr" && is_failed { div.er { (block(text)) } } @else { (block(text)) }
             }
         }
-        @if !rest.is_empty() { (named("result", &Value::Object(rest), false)) }
+        @if !rest.is_empty() { (named_value("result", &Value::Object(rest), false)) }
     }
 }
 
@@ -134,7 +133,7 @@ fn is_small(content: &Value) -> bool {
     super::value::in_short(content).len() < 60
 }
 
-fn refused(refusal: &Map<String, Value>) -> Markup {
+fn refusal_body(refusal: &Map<String, Value>) -> Markup {
     let text = |name: &str| refusal.get(name).and_then(Value::as_str).unwrap_or_default();
     html! {
         p.er { (Shown(text("message"))) }
@@ -150,8 +149,8 @@ pub(crate) fn children(thread: &Thread<'_>, spawned: &[usize], links: Links) -> 
         @for record in spawned.iter().filter_map(|index| thread.record(*index)) {
             @let spawn = payload(record);
             @let id = spawn["thread"].as_str().unwrap_or_default();
-            p id={ "r" (record.seq) } {
-                @match id.parse().ok().and_then(|thread| links.thread(&thread)) {
+            p id=(thread.record_id(record.seq)) {
+                @match id.parse().ok().and_then(|child| links.child(thread.source, &child)) {
                     Some(address) => { a href=(address) { (Shown(spawn["directive"].as_str().unwrap_or_default())) " " (Shown(&short_id(id))) } }
                     None => { span.m { (Shown(spawn["directive"].as_str().unwrap_or_default())) " " (Shown(&short_id(id))) } }
                 }
@@ -163,8 +162,7 @@ pub(crate) fn children(thread: &Thread<'_>, spawned: &[usize], links: Links) -> 
 
 /// The end of a child as its parent recorded it.
 fn end_of_child(thread: &Thread<'_>, id: &str) -> Markup {
-    let ended = rye_thread::ended_children(thread.source.reading);
-    let end = id.parse().ok().and_then(|thread| ended.get(&thread).cloned());
+    let end = id.parse().ok().and_then(|child: ThreadId| thread.child_ends.get(&child));
     html! {
         @match end {
             Some(end) => { (end.state) @if end.cost > Nanos::ZERO { ", " (dollars(end.cost)) } }
@@ -180,7 +178,6 @@ pub(crate) fn approval(
     content: &Value,
     result: Option<&Record>,
     is_open: bool,
-    links: Links,
 ) -> Markup {
     let digest = content["arguments_sha256"].as_str().unwrap_or_default();
     let id = thread.source.record.thread.as_str();
@@ -190,14 +187,30 @@ pub(crate) fn approval(
             @if let Some(argument) = main_argument(&content["arguments"]) { span.m { (Shown(&line(argument, 160))) } }
             @if is_open { span.w.wa { "waits for a decision" } }
         }
-        @if let Some(result) = result { (decision(record, result, links)) }
-        (named("arguments", &content["arguments"], is_open))
+        @if let Some(result) = result { (decision(thread, record, result)) }
+        (named_value("arguments", &content["arguments"], is_open))
         @if is_open {
             dl.kv {
                 dt { "Asked because" } dd { (why(content)) }
                 dt { "Arguments" } dd.m { "sha256 " (Shown(&hex_groups(digest.get(..32).unwrap_or(digest), 8))) }
                 dt { "Decide" } dd.m { "rye approve " (Shown(id)) " --resume" }
             }
+            @if let Some(token) = &thread.decision {
+                @if is_shown_whole(&content["arguments"]) { (decision_form(id, token)) }
+                @else { p.t2 { "The arguments are too long for this page. Decide with the command above." } }
+            }
+        }
+    }
+}
+
+/// The form that approves or denies the call. Its token is of this call alone.
+fn decision_form(thread: &str, token: &str) -> Markup {
+    html! {
+        form.decide method="post" action={ "../decide/" (thread) } {
+            input type="hidden" name="call" value=(token);
+            button.btn.go type="submit" name="decision" value="approve" { "Approve" }
+            button.btn type="submit" name="decision" value="deny" { "Deny" }
+            input type="text" name="reason" maxlength="400" placeholder="Reason for a denial, which the model is told" aria-label="Reason for a denial";
         }
     }
 }
@@ -214,7 +227,7 @@ fn why(content: &Value) -> Markup {
     }
 }
 
-fn decision(asked: &Record, decided: &Record, links: Links) -> Markup {
+fn decision(thread: &Thread<'_>, asked: &Record, decided: &Record) -> Markup {
     let content = payload(decided);
     let word = content["decision"].as_str().unwrap_or_default();
     let waited = decided.at.as_unix_millis() - asked.at.as_unix_millis();
@@ -222,18 +235,18 @@ fn decision(asked: &Record, decided: &Record, links: Links) -> Markup {
     html! {
         p {
             (icon(if word == "approved" { "completed" } else { "cancelled" })) " "
-            (Shown(&capitalised(&word.replace('_', " ")))) " by " (Shown(content["by"].as_str().unwrap_or_default()))
+            (Shown(&capitalise(&word.replace('_', " ")))) " by " (Shown(content["by"].as_str().unwrap_or_default()))
             " after " (duration(u64::try_from(waited).unwrap_or(0))) " "
             span.t3 {
                 "arguments sha256 " (Shown(digest.get(..8).unwrap_or_default())) ", "
-                a id={ "r" (decided.seq) } href=(links.record(decided.seq)) { "record " (decided.seq) }
+                a id=(thread.record_id(decided.seq)) href={ "#" (thread.panel_id(decided.seq)) } { "record " (decided.seq) }
             }
         }
         @if let Some(reason) = content["reason"].as_str() { (block(reason)) }
     }
 }
 
-fn capitalised(word: &str) -> String {
+fn capitalise(word: &str) -> String {
     let mut letters = word.chars();
     letters
         .next()

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use rye_thread::transcript::Reading;
 
 use super::document::icon;
-use super::figures::{counted, day_and_time, hex_groups, key};
+use super::figures::{count_noun, day_and_time, hex_groups, key};
 use super::text::Shown;
 use crate::Signer;
 use crate::model::Thread;
@@ -13,8 +13,8 @@ use crate::model::Thread;
 pub(crate) fn verification(thread: &Thread<'_>) -> Markup {
     let reading = thread.source.reading;
     html! {
-        section.chain aria-labelledby="h-v" {
-            h2 #h-v { "Verification" }
+        section.chain aria-labelledby={ (thread.prefix) "h-v" } {
+            h2 id={ (thread.prefix) "h-v" } { "Verification" }
             p { (verdict(thread)) }
             (strip(thread))
             dl.kv {
@@ -36,21 +36,21 @@ fn trust(thread: &Thread<'_>) -> &'static str {
 
 fn verdict(thread: &Thread<'_>) -> Markup {
     let records = thread.records().len();
-    let checkpoints = counted(thread.checkpoints.len(), "checkpoint");
-    let tail = records.saturating_sub(thread.signed());
+    let checkpoints = count_noun(thread.checkpoints.len(), "checkpoint");
+    let tail = records.saturating_sub(thread.signed_records());
     html! {
         @match (thread.source.signer, tail) {
             (Signer::OwnKey, _) => {
                 strong { "Linked, not verified. " }
-                span.t2 { "All " (counted(records, "record")) " fit together under a key that was made for this thread. It shows changes, and not who wrote them." }
+                span.t2 { "All " (count_noun(records, "record")) " fit together under a key that was made for this thread. It shows changes, and not who wrote them." }
             }
             (Signer::Trusted, 0) => {
                 (icon("seal")) " " strong { "Verified" } " "
-                span.t2 { (records) " of " (counted(records, "record")) ", " (checkpoints) }
+                span.t2 { (records) " of " (count_noun(records, "record")) ", " (checkpoints) }
             }
             (Signer::Trusted, tail) => {
-                (icon("seal")) " " strong { "Verified to record " (thread.signed() - 1) } " "
-                span.t2 { (counted(tail, "record")) " after it, linked but not signed yet" }
+                (icon("seal")) " " strong { "Verified to record " (thread.signed_records() - 1) } " "
+                span.t2 { (count_noun(tail, "record")) " after it, linked but not signed yet" }
             }
         }
     }
@@ -61,7 +61,7 @@ fn strip(thread: &Thread<'_>) -> Markup {
     let records = thread.records().len().max(1);
     #[expect(clippy::cast_precision_loss, reason = "a picture has fewer places than that")]
     let x = |place: usize| format!("{:.1}%", place as f64 * 100.0 / records as f64);
-    let signed = thread.signed();
+    let signed = thread.signed_records();
     let is_trusted = thread.source.signer == Signer::Trusted;
     let step = thread.checkpoints.len() / MOST_MARKS + 1;
     html! {
@@ -87,8 +87,8 @@ fn authority(thread: &Thread<'_>) -> Markup {
         @if thread.source.patterns.is_empty() { "the thread never began" } @else {
             details.inline {
                 summary {
-                    (counted(patterns, "pattern"))
-                    @if refused > 0 { ", " (counted(refused, "call")) " refused" }
+                    (count_noun(patterns, "pattern"))
+                    @if refused > 0 { ", " (count_noun(refused, "call")) " refused" }
                     @if !thread.approvals.is_empty() { ", " (thread.approvals.len()) " asked" }
                 }
                 @for (place, list) in thread.source.patterns.iter().enumerate() {

@@ -7,21 +7,21 @@ use serde_json::Value;
 
 use super::call::{approval, call, children};
 use super::document::icon;
-use super::figures::{bytes, counted, dollars, duration, grouped, offset};
+use super::figures::{bytes, count_noun, dollars, duration, offset, with_commas};
 use super::links::Links;
-use super::text::{Shown, block, folded, line, prose};
-use super::value::named;
+use super::text::{Shown, block, fold_text, line, prose};
+use super::value::named_value;
 use crate::model::{Entry, Section, Thread, payload};
 
 /// The list of turns beside the conversation.
 pub(crate) fn outline(thread: &Thread<'_>) -> Markup {
     html! {
-        nav.out aria-label="Turns" {
+        nav.out #outline aria-label="Turns" {
             h2.h2 { "Turns" }
             ol {
                 @for section in thread.sections.iter().filter(|section| section.turn.is_some()) {
                     li {
-                        a href={ "#" (anchor(section)) } {
+                        a href={ "#" (anchor(thread, section)) } {
                             span.n.t3 { (section.turn.unwrap_or(0)) }
                             span.c { (Shown(&outline_title(section))) }
                             span.mk { (marks(section)) }
@@ -52,13 +52,22 @@ fn marks(section: &Section) -> Markup {
 /// The conversation with its search field.
 pub(crate) fn conversation(thread: &Thread<'_>, links: Links) -> Markup {
     html! {
-        section.conv aria-label="Conversation" {
+        section.conv aria-label=(thread.label("Conversation")) {
             (find(thread))
-            @for section in &thread.sections { (turn(thread, section, links)) }
-            p.foot {
-                (counted(thread.records().len(), "record")) ", state " (thread.source.standing) ". "
-                span.keys hidden { kbd { "j" } " " kbd { "k" } " record, " kbd { "n" } " " kbd { "p" } " turn, " kbd { "e" } " error, " kbd { "/" } " search, " kbd { "o" } " fold, " kbd { "O" } " fold all" }
+            div id={ (thread.prefix) "conversation" } {
+                @for section in &thread.sections { (turn(thread, section, links)) }
             }
+            (foot(thread))
+        }
+    }
+}
+
+/// The number of records and the state, with the keys that the script knows.
+pub(crate) fn foot(thread: &Thread<'_>) -> Markup {
+    html! {
+        p.foot id={ (thread.prefix) "foot" } {
+            (count_noun(thread.records().len(), "record")) ", state " (thread.source.standing) ". "
+            span.keys hidden { kbd { "j" } " " kbd { "k" } " record, " kbd { "n" } " " kbd { "p" } " turn, " kbd { "e" } " error, " kbd { "/" } " search, " kbd { "o" } " fold, " kbd { "O" } " fold all" }
         }
     }
 }
@@ -66,21 +75,24 @@ pub(crate) fn conversation(thread: &Thread<'_>, links: Links) -> Markup {
 /// The search needs the script; the links beside it do not.
 fn find(thread: &Thread<'_>) -> Markup {
     html! {
-        form.find role="search" {
-            input #find type="search" name="find" placeholder="Search in this thread" aria-label="Search in this thread" hidden;
-            span.t3 #found role="status" { (counted(thread.records().len(), "record")) }
-            @if let Some(first) = thread.errors.first() { a href={ "#r" (first) } { (counted(thread.errors.len(), "error")) } }
-            @if let Some(first) = thread.approvals.first() { a href={ "#r" (first) } { (counted(thread.approvals.len(), "approval")) } }
+        form.find role=[thread.prefix.is_empty().then_some("search")] {
+            @if thread.prefix.is_empty() {
+                input #find type="search" name="find" placeholder="Search in this thread" aria-label="Search in this thread" hidden;
+                span.t3 #found role="status" { (count_noun(thread.records().len(), "record")) }
+            } @else { span.t3 { (count_noun(thread.records().len(), "record")) } }
+            @if let Some(first) = thread.errors.first() { a href={ "#" (thread.record_id(*first)) } { (count_noun(thread.errors.len(), "error")) } }
+            @if let Some(first) = thread.approvals.first() { a href={ "#" (thread.record_id(*first)) } { (count_noun(thread.approvals.len(), "approval")) } }
         }
     }
 }
 
-fn anchor(section: &Section) -> String {
-    section.turn.map_or_else(|| "start".to_owned(), |turn| format!("t{turn}"))
+pub(crate) fn anchor(thread: &Thread<'_>, section: &Section) -> String {
+    let name = section.turn.map_or_else(|| "start".to_owned(), |turn| format!("t{turn}"));
+    format!("{}{name}", thread.prefix)
 }
 
-fn turn(thread: &Thread<'_>, section: &Section, links: Links) -> Markup {
-    let anchor = anchor(section);
+pub(crate) fn turn(thread: &Thread<'_>, section: &Section, links: Links) -> Markup {
+    let anchor = anchor(thread, section);
     html! {
         section.turn id=(anchor) aria-labelledby={ "h-" (anchor) } {
             header.turnh {
@@ -101,8 +113,8 @@ fn figures(thread: &Thread<'_>, section: &Section) -> Markup {
         span.end {
             span { (duration(time)) }
             @if usage.total() > 0 {
-                span title={ (grouped(usage.input)) " uncached, " (grouped(usage.cache_read)) " cached, " (grouped(usage.cache_write)) " written to the cache" } {
-                    (grouped(input)) " in · " (grouped(usage.output)) " out"
+                span title={ (with_commas(usage.input)) " uncached, " (with_commas(usage.cache_read)) " cached, " (with_commas(usage.cache_write)) " written to the cache" } {
+                    (with_commas(input)) " in · " (with_commas(usage.output)) " out"
                 }
             }
             @if section.cost > Nanos::ZERO { span { (dollars(section.cost)) } }
@@ -115,18 +127,17 @@ fn article(thread: &Thread<'_>, entry: &Entry, links: Links) -> Markup {
     let Some(record) = thread.record(entry.index) else { return html! {} };
     let content = payload(record);
     let result = entry.result.and_then(|index| thread.record(index));
-    let is_open =
-        rye_thread::pending_approval(thread.source.reading).is_some_and(|it| it.seq == record.seq);
+    let is_open = thread.pending.as_ref().is_some_and(|it| it.seq == record.seq);
     let (kind, class) = kind(record, &content, result, is_open);
     html! {
-        article class={ "rec " (class) } id={ "r" (record.seq) } aria-label={ "Record " (record.seq) ", " (kind) } {
-            a.no href=(links.record(record.seq)) title={ "Line, hash and checkpoint of record " (record.seq) } { (record.seq) }
+        article class={ "rec " (class) } id=(thread.record_id(record.seq)) aria-label={ "Record " (record.seq) ", " (kind) } {
+            a.no href={ "#" (thread.panel_id(record.seq)) } title={ "Line, hash and checkpoint of record " (record.seq) } { (record.seq) }
             span.kd { (kind) }
             div.bd {
                 @match record.event.as_str() {
                     "tool_call_start" => { (call(thread, record, &content, result, &entry.children, links)) }
                     "tool_call_result" => { (call(thread, record, &content, Some(record), &[], links)) }
-                    "approval_requested" => { (approval(thread, record, &content, result, is_open, links)) }
+                    "approval_requested" => { (approval(thread, record, &content, result, is_open)) }
                     "spawn_child" => { (children(thread, &[entry.index], links)) }
                     _ => { (body(record, &content, links)) }
                 }
@@ -175,22 +186,22 @@ fn body(record: &Record, content: &Value, links: Links) -> Markup {
         "system_prompt" => prompt("System prompt", text(), content["sha256"].as_str()),
         "user_message" => prompt(&first_line(text()), text(), None),
         "assistant_text" => prose(text()),
-        "assistant_reasoning" => folded(text()),
+        "assistant_reasoning" => fold_text(text()),
         "thread_start" => start(content),
         "context_injected" => context(content),
-        "request_retried" => retried(content),
+        "request_retried" => retry_body(content),
         "request_failed" => {
-            html! { p { span.er { (Shown(&class(content))) } " " (Shown(message(content))) (booked(content)) } }
+            html! { p { span.er { (Shown(&class(content))) } " " (Shown(message(content))) (charge_note(content)) } }
         }
         "hook_triggered" => hook(content),
         "model_fallback" => {
             html! { p { span.m { (Shown(content["model"].as_str().unwrap_or_default())) } " answers from here. " span.t3 { (Shown(content["reason"].as_str().unwrap_or_default())) } } }
         }
-        "thread_resumed" => resumed(content),
+        "thread_resumed" => resume_body(content),
         "thread_complete" => complete(content),
-        "thread_error" => ended(content),
-        "thread_continued" => continued(content, links),
-        _ => named(&record.event, content, false),
+        "thread_error" => end_body(content),
+        "thread_continued" => continuation_body(content, links),
+        _ => named_value(&record.event, content, false),
     }
 }
 
@@ -204,7 +215,7 @@ fn prompt(title: &str, text: &str, digest: Option<&str>) -> Markup {
         details open[text.len() < 600] {
             summary {
                 (Shown(title)) " "
-                span.t3 { (counted(text.chars().count(), "character")) @if let Some(digest) = digest { ", sha256 " (Shown(digest.get(..8).unwrap_or_default())) } }
+                span.t3 { (count_noun(text.chars().count(), "character")) @if let Some(digest) = digest { ", sha256 " (Shown(digest.get(..8).unwrap_or_default())) } }
             }
             (block(text))
         }
@@ -218,12 +229,12 @@ fn start(content: &Value) -> Markup {
         details {
             summary {
                 span.m { (Shown(content["model"].as_str().unwrap_or_default())) } " at " (Shown(content["provider"].as_str().unwrap_or_default()))
-                ", " (counted(count, "tool"))
+                ", " (count_noun(count, "tool"))
             }
             @for tool in tools.into_iter().flatten() {
-                (named(tool["name"].as_str().unwrap_or_default(), tool, false))
+                (named_value(tool["name"].as_str().unwrap_or_default(), tool, false))
             }
-            (named("limits", &content["limits"], false))
+            (named_value("limits", &content["limits"], false))
         }
     }
 }
@@ -249,19 +260,19 @@ fn message(content: &Value) -> &str {
     content["message"].as_str().unwrap_or_default()
 }
 
-fn retried(content: &Value) -> Markup {
+fn retry_body(content: &Value) -> Markup {
     let number = |name: &str| content[name].as_u64().unwrap_or(0);
     html! {
         p {
             span.er { (Shown(&class(content))) } " on attempt " (number("attempt").saturating_sub(1).max(1)) " of " (number("attempts"))
             "; the next one after " (duration(number("wait_millis"))) ". "
-            span.t3 { (Shown(&line(message(content), 300))) (booked(content)) }
+            span.t3 { (Shown(&line(message(content), 300))) (charge_note(content)) }
         }
     }
 }
 
 /// The cost of an attempt without an answer, where it has one.
-fn booked(content: &Value) -> Markup {
+fn charge_note(content: &Value) -> Markup {
     let cost = Nanos::new(content["cost_nanos"].as_u64().unwrap_or(0));
     html! { @if cost > Nanos::ZERO { " " span.t3 { (dollars(cost)) " counts as spent." } } }
 }
@@ -278,7 +289,7 @@ fn hook(content: &Value) -> Markup {
     }
 }
 
-fn resumed(content: &Value) -> Markup {
+fn resume_body(content: &Value) -> Markup {
     html! {
         p {
             "Opening " (content["opening"].as_u64().unwrap_or(0)) ", after " (duration(content["elapsed_millis"].as_u64().unwrap_or(0)))
@@ -293,17 +304,17 @@ fn complete(content: &Value) -> Markup {
     let outputs = content["outputs"].as_object();
     html! {
         p { (icon("completed")) " Completed after " (counted_turns(content)) "." }
-        @for (name, value) in outputs.into_iter().flatten() { (named(name, value, true)) }
+        @for (name, value) in outputs.into_iter().flatten() { (named_value(name, value, true)) }
     }
 }
 
-fn ended(content: &Value) -> Markup {
+fn end_body(content: &Value) -> Markup {
     html! {
         p { span.er { (Shown(content["state"].as_str().unwrap_or_default())) } " after " (counted_turns(content)) ". " (Shown(content["failure"]["message"].as_str().unwrap_or_default())) }
     }
 }
 
-fn continued(content: &Value, links: Links) -> Markup {
+fn continuation_body(content: &Value, links: Links) -> Markup {
     let next = content["next"].as_str().unwrap_or_default();
     html! {
         p {
@@ -315,5 +326,8 @@ fn continued(content: &Value, links: Links) -> Markup {
 }
 
 fn counted_turns(content: &Value) -> String {
-    counted(usize::try_from(content["turns"].as_u64().unwrap_or(0)).unwrap_or(usize::MAX), "turn")
+    count_noun(
+        usize::try_from(content["turns"].as_u64().unwrap_or(0)).unwrap_or(usize::MAX),
+        "turn",
+    )
 }

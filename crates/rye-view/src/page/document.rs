@@ -12,16 +12,16 @@ const STYLE: &str = include_str!("../assets/style.css");
 const SCRIPT: &str = include_str!("../assets/script.js");
 const SYMBOLS: &str = include_str!("../assets/symbols.svg");
 
-/// The content policy of a page of the server, whose forms ask the same server.
+/// The content policy of a page of the server, whose forms and events ask the same server.
 pub(crate) fn served_policy() -> String {
     policy("'self'")
 }
 
 /// The content policy of a page: its own style and script, by their hashes, and nothing from anywhere.
-fn policy(forms: &str) -> String {
+fn policy(own: &str) -> String {
     let hash = |text: &str| STANDARD.encode(Digest::of(text.as_bytes()).as_bytes());
     format!(
-        "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; base-uri 'none'; form-action {forms}",
+        "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; connect-src {own}; base-uri 'none'; form-action {own}",
         hash(STYLE),
         hash(SCRIPT)
     )
@@ -37,7 +37,7 @@ pub(crate) fn document(title: &str, project: &str, links: Links, body: &Markup) 
                 meta charset="utf-8";
                 meta http-equiv="Content-Security-Policy" content=(policy(forms));
                 meta name="viewport" content="width=device-width,initial-scale=1";
-                meta name="referrer" content="no-referrer";
+                meta name="referrer" content=(if links == Links::Served { "same-origin" } else { "no-referrer" });
                 title { (plain(title)) " · Rye" }
                 style { (PreEscaped(STYLE)) }
             }

@@ -8,7 +8,7 @@ pub(crate) fn dollars(amount: Nanos) -> String {
     let parts = amount.get().saturating_add(SMALLEST / 2) / SMALLEST;
     match (parts, amount.get()) {
         (0, 1..) => "<$0.0001".to_owned(),
-        _ => format!("${}.{:04}", grouped(parts / 10_000), parts % 10_000),
+        _ => format!("${}.{:04}", with_commas(parts / 10_000), parts % 10_000),
     }
 }
 
@@ -16,11 +16,11 @@ pub(crate) fn dollars(amount: Nanos) -> String {
 pub(crate) fn limit(amount: Nanos) -> String {
     let exact = amount.to_string();
     let (whole, fraction) = exact.trim_end_matches(" USD").split_once('.').unwrap_or(("0", "00"));
-    format!("${}.{fraction}", grouped(whole.parse().unwrap_or(0)))
+    format!("${}.{fraction}", with_commas(whole.parse().unwrap_or(0)))
 }
 
 /// A whole number with commas: `205,201`.
-pub(crate) fn grouped(number: u64) -> String {
+pub(crate) fn with_commas(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (place, digit) in digits.chars().enumerate() {
@@ -59,9 +59,9 @@ pub(crate) fn bytes(count: usize) -> String {
 }
 
 /// A count with its noun: `1 line`, `2 lines`.
-pub(crate) fn counted(count: usize, noun: &str) -> String {
+pub(crate) fn count_noun(count: usize, noun: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
-    format!("{} {noun}{plural}", grouped(u64::try_from(count).unwrap_or(u64::MAX)))
+    format!("{} {noun}{plural}", with_commas(u64::try_from(count).unwrap_or(u64::MAX)))
 }
 
 /// A day and a time: `22 Nov 2026, 10:41:12 UTC`.
@@ -156,10 +156,10 @@ mod tests {
 
     #[test]
     fn figures_are_grouped_and_cut() {
-        assert_eq!(grouped(1_234_567), "1,234,567");
-        assert_eq!(grouped(12), "12");
+        assert_eq!(with_commas(1_234_567), "1,234,567");
+        assert_eq!(with_commas(12), "12");
         assert_eq!(offset(101_960), "1:41.9");
-        assert_eq!(counted(1, "line"), "1 line");
+        assert_eq!(count_noun(1, "line"), "1 line");
         assert_eq!(bytes(1_950), "1.9 kB");
         assert_eq!(key(&"73a7".repeat(16)), "73a7 73a7 73a7 73a7 …");
         let moment = Moment::from_unix_millis(1_795_197_600_250);

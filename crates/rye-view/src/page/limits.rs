@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use rye_thread::SpendLimit;
 
-use super::figures::{dollars, duration, grouped, limit};
+use super::figures::{dollars, duration, limit, with_commas};
 use crate::model::{SpanKind, Thread};
 
 struct Row {
@@ -19,10 +19,10 @@ struct Row {
 /// The section of the summary with a bar for each limit.
 pub(crate) fn limits(thread: &Thread<'_>) -> Markup {
     html! {
-        section aria-labelledby="h-l" {
-            h2 #h-l { "Limits" }
+        section aria-labelledby={ (thread.prefix) "h-l" } {
+            h2 id={ (thread.prefix) "h-l" } { "Limits" }
             table.lim {
-                tbody { @for row in rows(thread) { (drawn(&row)) } }
+                tbody { @for row in rows(thread) { (limit_row(&row)) } }
             }
         }
     }
@@ -36,8 +36,8 @@ fn rows(thread: &Thread<'_>) -> Vec<Row> {
         used,
         reserved: 0,
         maximum: Some(maximum),
-        shown: grouped(used),
-        of: grouped(maximum),
+        shown: with_commas(used),
+        of: with_commas(maximum),
         note: String::new(),
     };
     let active = thread.clock.total();
@@ -80,7 +80,7 @@ fn spend(thread: &Thread<'_>) -> Row {
     }
 }
 
-fn drawn(row: &Row) -> Markup {
+fn limit_row(row: &Row) -> Markup {
     let share = |amount: u64| row.maximum.map_or(0.0, |maximum| share(amount, maximum));
     let (used, reserved) = (share(row.used), share(row.reserved));
     let class = if used >= 80.0 { "use hi" } else { "use" };

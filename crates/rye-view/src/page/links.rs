@@ -2,6 +2,8 @@
 
 use rye_thread::ThreadId;
 
+use crate::Source;
+
 /// The place that a page is made for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -10,21 +12,25 @@ pub(crate) enum Links {
     File,
     /// A page of a server, below which other threads have pages.
     Served,
+    /// A file that holds the thread and all below it.
+    Tree,
 }
 
 impl Links {
-    /// The address of the line, the hash and the checkpoint of a record.
-    pub(crate) fn record(self, seq: u64) -> String {
-        match self {
-            Self::File | Self::Served => format!("#p{seq}"),
-        }
-    }
-
     /// The address of another thread, where the page leads to one.
     pub(crate) fn thread(self, thread: &ThreadId) -> Option<String> {
         match self {
-            Self::File => None,
+            Self::File | Self::Tree => None,
             Self::Served => Some(format!("../thread/{thread}")),
+        }
+    }
+
+    /// The address of a child, which a page with a whole tree has inside.
+    pub(crate) fn child(self, source: &Source<'_>, child: &ThreadId) -> Option<String> {
+        let is_inside = source.children.iter().any(|inside| inside.record.thread == *child);
+        match self {
+            Self::Tree if is_inside => Some(format!("#thread-{child}")),
+            other => other.thread(child),
         }
     }
 }

@@ -14,24 +14,25 @@ use crate::model::Thread;
 /// The panel with every record; the style shows the one that the address names.
 pub(crate) fn panel(thread: &Thread<'_>) -> Markup {
     html! {
-        aside.panel #record aria-label="Record" {
+        aside.panel id={ (thread.prefix) "record" } aria-label=(thread.label("Record")) {
             @for record in thread.records() { (article(thread, record)) }
         }
     }
 }
 
-fn article(thread: &Thread<'_>, record: &Record) -> Markup {
+/// The line of one record.
+pub(crate) fn article(thread: &Thread<'_>, record: &Record) -> Markup {
     let seq = record.seq;
     let last = thread.records().last().map_or(0, |last| last.seq);
     let hash = hash_of(thread.source.reading, seq);
     html! {
-        article.one id={ "p" (seq) } aria-labelledby={ "hp" (seq) } {
+        article.one id=(thread.panel_id(seq)) aria-labelledby={ (thread.prefix) "hp" (seq) } {
             header {
-                h2 id={ "hp" (seq) } { "Record " (seq) }
+                h2 id={ (thread.prefix) "hp" (seq) } { "Record " (seq) }
                 span.t2 { (Shown(&record.event)) }
                 span.end {
-                    @if let Some(before) = seq.checked_sub(1) { a href={ "#p" (before) } aria-label="Previous record" { "Previous" } }
-                    @if seq < last { a href={ "#p" (seq + 1) } aria-label="Next record" { "Next" } }
+                    @if let Some(before) = seq.checked_sub(1) { a href={ "#" (thread.panel_id(before)) } aria-label="Previous record" { "Previous" } }
+                    @if seq < last { a href={ "#" (thread.panel_id(seq + 1)) } aria-label="Next record" { "Next" } }
                 }
             }
             dl.kv {
@@ -51,8 +52,8 @@ fn checkpoint(thread: &Thread<'_>, seq: u64) -> Markup {
     html! {
         p {
             @match (thread.checkpoint_of(seq), is_trusted) {
-                (Some(at), true) => { (icon("seal")) " Covered by " a href={ "#p" (at) } { "checkpoint " (at) } ", signature valid" }
-                (Some(at), false) => { "Covered by " a href={ "#p" (at) } { "checkpoint " (at) } ", under a key made for this thread" }
+                (Some(at), true) => { (icon("seal")) " Covered by " a href={ "#" (thread.panel_id(at)) } { "checkpoint " (at) } ", signature valid" }
+                (Some(at), false) => { "Covered by " a href={ "#" (thread.panel_id(at)) } { "checkpoint " (at) } ", under a key made for this thread" }
                 (None, _) if thread.checkpoints.last() == Some(&seq) => "The last checkpoint: it signs the records before it.",
                 (None, _) => "Linked to the records before it. No checkpoint signs it yet.",
             }

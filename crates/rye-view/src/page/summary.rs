@@ -46,7 +46,7 @@ pub(crate) fn summary(thread: &Thread<'_>, links: Links) -> Markup {
     html! {
         (waiting(thread))
         (failure(thread))
-        (unsigned(thread))
+        (unsigned_notice(thread))
         div.sum {
             (facts(thread, links))
             (limits(thread))
@@ -56,13 +56,12 @@ pub(crate) fn summary(thread: &Thread<'_>, links: Links) -> Markup {
 }
 
 fn waiting(thread: &Thread<'_>) -> Markup {
-    let pending = rye_thread::pending_approval(thread.source.reading);
     html! {
-        @if let Some(pending) = pending {
+        @if let Some(pending) = &thread.pending {
             div.bannerbar role="status" {
                 span { (icon("suspended")) " " strong { "1 call waits for approval" } }
                 span.m { (Shown(&pending.request.item_id)) " " (Shown(&in_short(&pending.request.arguments))) }
-                a href={ "#r" (pending.seq) } { "Review the call" }
+                a href={ "#" (thread.record_id(pending.seq)) } { "Review the call" }
             }
         }
     }
@@ -79,7 +78,7 @@ fn failure(thread: &Thread<'_>) -> Markup {
     }
 }
 
-fn unsigned(thread: &Thread<'_>) -> Markup {
+fn unsigned_notice(thread: &Thread<'_>) -> Markup {
     html! {
         @if thread.source.record.facts.get("verified") == Some(&Value::Bool(false)) {
             div.bannerbar role="status" {
@@ -95,8 +94,8 @@ fn facts(thread: &Thread<'_>, links: Links) -> Markup {
     let leaf = record.facts.get("chain").and_then(|chain| chain.get(0));
     let text = |name: &str| leaf.and_then(|leaf| leaf.get(name)).and_then(Value::as_str);
     html! {
-        section aria-labelledby="h-r" {
-            h2 #h-r { "Thread" }
+        section aria-labelledby={ (thread.prefix) "h-r" } {
+            h2 id={ (thread.prefix) "h-r" } { "Thread" }
             dl.kv {
                 dt { "Directive" }
                 dd { (Shown(&record.directive)) @if let Some(digest) = text("content_sha256") { " " span.t3.m { (Shown(digest.get(..8).unwrap_or_default())) } } }
@@ -139,7 +138,7 @@ fn tree(thread: &Thread<'_>, links: Links) -> Markup {
             dd {
                 @for (place, span) in spawns.take(MOST_CHILDREN).enumerate() {
                     @if place > 0 { ", " }
-                    a href={ "#r" (span.seq) } { (Shown(&span.label)) @if let Some(id) = child(thread, span.seq) { " " (Shown(&short_id(&id))) } }
+                    a href={ "#" (thread.record_id(span.seq)) } { (Shown(&span.label)) @if let Some(id) = child(thread, span.seq) { " " (Shown(&short_id(&id))) } }
                 }
             }
         }

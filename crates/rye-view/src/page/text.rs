@@ -6,7 +6,7 @@
 use maud::{Markup, Render, html};
 use rye_parse::hidden_characters;
 
-use super::figures::{bytes, counted};
+use super::figures::{bytes, count_noun};
 
 /// A text as it is shown: escaped, with each hidden character as its code.
 pub(crate) struct Shown<'a>(pub(crate) &'a str);
@@ -52,7 +52,7 @@ const SHORT_LINES: usize = 14;
 const SHORT_BYTES: usize = 2_000;
 
 /// The most bytes of one text that a page holds. A browser lays out more than that too slowly.
-const MOST_BYTES: usize = 64 * 1024;
+pub(crate) const MOST_BYTES: usize = 64 * 1024;
 
 /// A block of text. Of a long one the beginning is shown, and the rest unfolds.
 pub(crate) fn block(text: &str) -> Markup {
@@ -72,7 +72,7 @@ fn folded_rest(text: &str, rest: &str) -> Markup {
     html! {
         details.rest {
             summary {
-                @if lines > 1 { "Show all " (counted(lines, "line")) }
+                @if lines > 1 { "Show all " (count_noun(lines, "line")) }
                 @else { "Show all " (bytes(text.len())) }
             }
             pre.blk { (Shown(shown.strip_prefix('\n').unwrap_or(shown))) }
@@ -92,12 +92,12 @@ fn left_out(missing: usize) -> Markup {
 }
 
 /// A text behind a summary that says how long it is.
-pub(crate) fn folded(text: &str) -> Markup {
+pub(crate) fn fold_text(text: &str) -> Markup {
     let (lines, size) = (text.lines().count(), text.len());
     let shown = cut(text, usize::MAX, MOST_BYTES);
     html! {
         details {
-            summary { (counted(lines, "line")) ", " (bytes(size)) }
+            summary { (count_noun(lines, "line")) ", " (bytes(size)) }
             pre.blk { (Shown(shown)) }
             @if shown.len() < size { (left_out(size - shown.len())) }
         }

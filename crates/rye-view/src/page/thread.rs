@@ -8,6 +8,7 @@ use super::figures::short_id;
 use super::links::Links;
 use super::panel::panel;
 use super::summary::{head, summary};
+use super::text::Shown;
 use super::timeline::timeline;
 use crate::Source;
 use crate::model::Thread;
@@ -19,18 +20,70 @@ pub(crate) fn file(source: &Source<'_>) -> String {
     document(&title, &source.project, Links::File, &body(&thread, Links::File)).into_string()
 }
 
-/// The page as a server shows it, with links to other threads.
-pub(crate) fn served(source: &Source<'_>) -> String {
-    let thread = Thread::read(source);
+/// The page as a server shows it, with links to other threads. With a token, the call that waits can be decided on.
+pub(crate) fn served_page(source: &Source<'_>, token: Option<String>) -> String {
+    let thread = Thread::read(source).with_decision(token);
     let title = format!("{} {}", source.record.directive, short_id(source.record.thread.as_str()));
     document(&title, &source.project, Links::Served, &body(&thread, Links::Served)).into_string()
 }
 
+/// The title and the summary.
+pub(crate) fn about(thread: &Thread<'_>, links: Links) -> Markup {
+    html! { div #about { (head(thread)) (summary(thread, links)) } }
+}
+
+/// The line that says how new the page is. The script follows the thread from its last record on.
+fn status(thread: &Thread<'_>) -> Markup {
+    let address =
+        format!("../events/{}?since={}", thread.source.record.thread, thread.records().len());
+    html! {
+        p.live.t3 #live role="status" data-events=(address) { "Without the script, this page shows the thread as it was when it was opened." }
+    }
+}
+
+/// The page as a file, with all threads below it.
+pub(crate) fn tree_file(source: &Source<'_>) -> String {
+    let mut below = Vec::new();
+    collect_below(source, &mut below);
+    let thread = Thread::read(source);
+    let title = format!("{} {}", source.record.directive, short_id(source.record.thread.as_str()));
+    let all = html! {
+        (body(&thread, Links::Tree))
+        @for (place, source) in below.iter().enumerate() { (inside(source, place + 1)) }
+    };
+    document(&title, &source.project, Links::Tree, &all).into_string()
+}
+
+/// All threads below one, each before its own children.
+fn collect_below<'a, 's>(source: &'a Source<'s>, below: &mut Vec<&'a Source<'s>>) {
+    for child in &source.children {
+        below.push(child);
+        collect_below(child, below);
+    }
+}
+
+/// A thread below the first of the page.
+fn inside(source: &Source<'_>, number: usize) -> Markup {
+    let thread = Thread::read(source).with_prefix(&format!("c{number}-"));
+    let id = source.record.thread.as_str();
+    html! {
+        section.inside id={ "thread-" (id) } aria-label={ "Thread " (id) } {
+            h2.sec { "Child " (number) ": " (Shown(&source.record.directive)) " " span.t3.m { (short_id(id)) } }
+            (summary(&thread, Links::Tree))
+            (timeline(&thread))
+            div.work {
+                (conversation(&thread, Links::Tree))
+                (panel(&thread))
+            }
+        }
+    }
+}
+
 fn body(thread: &Thread<'_>, links: Links) -> Markup {
     html! {
-        (head(thread))
-        (summary(thread, links))
-        (timeline(thread, links))
+        (about(thread, links))
+        (timeline(thread))
+        @if links == Links::Served && thread.source.may_change() { (status(thread)) }
         div.work {
             (outline(thread))
             (conversation(thread, links))

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use rye_thread::{Moment, Nanos, ThreadId};
 
 use super::document::{document, icon};
-use super::figures::{counted, day_and_time, dollars, grouped, short_id, short_time};
+use super::figures::{count_noun, day_and_time, dollars, short_id, short_time, with_commas};
 use super::links::Links;
 use super::summary::state;
 use super::text::Shown;
@@ -23,14 +23,14 @@ const STATES: [&str; 7] =
 pub(crate) fn threads(all: &[Listed], filter: &Filter, project: &str) -> String {
     let trees = Trees::new(all);
     let matching: Vec<&Listed> =
-        trees.ordered().into_iter().filter(|row| filter.includes(row)).collect();
+        trees.newest_first().into_iter().filter(|row| filter.includes(row)).collect();
     let start = filter.before.as_ref().map_or(0, |before| {
         matching.iter().position(|row| row.thread == *before).map_or(0, |place| place + 1)
     });
     let rows = matching.get(start..).unwrap_or_default();
     let rows = rows.get(..ROWS.min(rows.len())).unwrap_or_default();
     let body = html! {
-        div.head { h1 { "Threads" } span.t2 { (counted(all.len(), "thread")) " · " (dollars(total(all))) } }
+        div.head { h1 { "Threads" } span.t2 { (count_noun(all.len(), "thread")) " · " (dollars(total(all))) } }
         (filters(all, filter))
         @if !all.is_empty() { (spend(all)) }
         @if rows.is_empty() { (nothing(all, filter)) } @else { (table(rows, &trees)) }
@@ -138,7 +138,7 @@ fn directives(all: &[Listed]) -> Markup {
                 @for (directive, (cost, count)) in sums.into_iter().take(6) {
                     tr {
                         td { a href={ "?q=" (crate::listed::encode(directive)) } { (Shown(directive)) } }
-                        td.n { (dollars(cost)) } td.n { (grouped(count)) }
+                        td.n { (dollars(cost)) } td.n { (with_commas(count)) }
                     }
                 }
             }
@@ -208,14 +208,14 @@ impl<'a> Trees<'a> {
     }
 
     /// The newest tree first, and in it each thread before its children.
-    fn ordered(&self) -> Vec<&'a Listed> {
-        let mut ordered = Vec::new();
+    fn newest_first(&self) -> Vec<&'a Listed> {
+        let mut rows = Vec::new();
         let mut left: Vec<&'a Listed> = self.roots.iter().rev().copied().collect();
         while let Some(row) = left.pop() {
-            ordered.push(row);
+            rows.push(row);
             left.extend(self.children.get(&row.thread).into_iter().flatten().rev().copied());
         }
-        ordered
+        rows
     }
 }
 

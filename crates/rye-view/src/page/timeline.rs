@@ -3,8 +3,7 @@
 use maud::{Markup, html};
 use rye_thread::Nanos;
 
-use super::figures::{dollars, duration, grouped};
-use super::links::Links;
+use super::figures::{dollars, duration, with_commas};
 use super::scale::{Fold, Scale};
 use super::text::{Shown, line, plain};
 use crate::model::{PauseKind, Span, SpanKind, Thread};
@@ -34,22 +33,22 @@ const MOST_SPANS: usize = 600;
 const MERGED: f64 = 0.5;
 
 /// The timeline with its legends, its picture and the same as a table.
-pub(crate) fn timeline(thread: &Thread<'_>, links: Links) -> Markup {
+pub(crate) fn timeline(thread: &Thread<'_>) -> Markup {
     let scale = Scale::new(thread);
     let rows = rows(thread, &scale);
     let height = rows.last().map_or(80, |row| row.top + row.height + 12);
     let total = duration(thread.clock.total());
     let (money, tokens) = most(&rows);
     html! {
-        section.tl #timeline aria-labelledby="h-tl" {
+        section.tl id={ (thread.prefix) "timeline" } aria-labelledby={ (thread.prefix) "h-tl" } {
             header {
-                h2 #h-tl { "Timeline" }
+                h2 id={ (thread.prefix) "h-tl" } { "Timeline" }
                 (legend(thread, &scale))
                 (quantity_legend("lg-m", &format!("$0 to {} per span", dollars(money))))
-                (quantity_legend("lg-t", &format!("0 to {} tokens per span", grouped(tokens))))
-                div.ctl { (quantities()) }
+                (quantity_legend("lg-t", &format!("0 to {} tokens per span", with_commas(tokens))))
+                @if thread.prefix.is_empty() { div.ctl { (quantities()) } }
             }
-            div.scroll tabindex="0" role="region" aria-label="Timeline, scrolls sideways" {
+            div.scroll tabindex="0" role="region" aria-label=(thread.label("Timeline, scrolls sideways")) {
                 svg.fl height=(height) role="group"
                     aria-label={ "Turns, model, tools and children over " (total) " of active time" } {
                     (axis(&scale, height))
@@ -57,14 +56,14 @@ pub(crate) fn timeline(thread: &Thread<'_>, links: Links) -> Markup {
                         text.lab x="0" y=(row.top + row.height - 5) { (row.label) }
                     }
                     @for row in &rows {
-                        @for bar in &row.bars { (drawn(bar, row, money, tokens)) }
+                        @for bar in &row.bars { (bar_picture(thread, bar, row, money, tokens)) }
                     }
-                    @for fold in &scale.folds { (drawn_fold(fold, &scale)) }
+                    @for fold in &scale.folds { (fold_picture(thread, fold, &scale)) }
                 }
             }
             details {
                 summary { "Timeline as a table" }
-                (table(thread, &rows, &scale, links))
+                (table(thread, &rows, &scale))
             }
         }
     }
@@ -156,7 +155,7 @@ fn axis(scale: &Scale<'_>, height: u32) -> Markup {
     }
 }
 
-fn drawn(bar: &Bar, row: &Row, money: Nanos, tokens: u64) -> Markup {
+fn bar_picture(thread: &Thread<'_>, bar: &Bar, row: &Row, money: Nanos, tokens: u64) -> Markup {
     let span = &bar.span;
     let name = name(bar);
     let class = format!(
@@ -167,8 +166,8 @@ fn drawn(bar: &Bar, row: &Row, money: Nanos, tokens: u64) -> Markup {
         fifth(span.tokens, tokens)
     );
     let target = match (span.kind, bar.count) {
-        (SpanKind::Turn, _) => format!("#t{}", span.turn),
-        _ => format!("#r{}", span.seq),
+        (SpanKind::Turn, _) => format!("#{}t{}", thread.prefix, span.turn),
+        _ => format!("#{}", thread.record_id(span.seq)),
     };
     html! {
         a href=(target) aria-label=(name) {
@@ -206,7 +205,7 @@ fn name(bar: &Bar) -> String {
         words.push("failed".to_owned());
     }
     if span.tokens > 0 {
-        words.push(format!("{} tokens", grouped(span.tokens)));
+        words.push(format!("{} tokens", with_commas(span.tokens)));
     }
     if span.cost > Nanos::ZERO {
         words.push(dollars(span.cost));
@@ -223,7 +222,7 @@ fn fifth(amount: u64, most: u64) -> u64 {
     }
 }
 
-fn drawn_fold(fold: &Fold, scale: &Scale<'_>) -> Markup {
+fn fold_picture(thread: &Thread<'_>, fold: &Fold, scale: &Scale<'_>) -> Markup {
     let left = scale.x(fold.start);
     let length = u64::try_from(fold.end - fold.start).unwrap_or(0);
     let (what, label) = match (fold.kind, fold.lasts) {
@@ -233,7 +232,7 @@ fn drawn_fold(fold: &Fold, scale: &Scale<'_>) -> Markup {
     };
     html! {
         text.wl x=(percent(left + scale.fold / 2.0)) y="14" text-anchor="middle" { (label) }
-        a href={ "#r" (fold.seq) } aria-label={ (label) ", " (what) } {
+        a href={ "#" (thread.record_id(fold.seq)) } aria-label={ (label) ", " (what) } {
             svg.s.wait x=(percent(left)) y="20" width=(percent(scale.fold)) height="74" {
                 rect width="100%" height="100%" {}
                 title { (label) ", " (what) }
@@ -255,8 +254,8 @@ fn legend(thread: &Thread<'_>, scale: &Scale<'_>) -> Markup {
         ("tool", "Tools", total(SpanKind::Tool)),
         ("retry", "Retries", total(SpanKind::Retry)),
         ("child", "Children", total(SpanKind::Child)),
-        ("wait", "Approval waits", paused(thread, PauseKind::Approval)),
-        ("wait", "Stopped", paused(thread, PauseKind::Stopped)),
+        ("wait", "Approval waits", pause_time(thread, PauseKind::Approval)),
+        ("wait", "Stopped", pause_time(thread, PauseKind::Stopped)),
     ];
     let is_shown = |row: &&(&str, &str, u64)| row.2 > 0 || ["model", "tool"].contains(&row.0);
     html! {
@@ -268,7 +267,7 @@ fn legend(thread: &Thread<'_>, scale: &Scale<'_>) -> Markup {
     }
 }
 
-fn paused(thread: &Thread<'_>, kind: PauseKind) -> u64 {
+fn pause_time(thread: &Thread<'_>, kind: PauseKind) -> u64 {
     let of = thread.pauses.iter().filter(|pause| pause.kind == kind);
     sum(of.filter_map(|pause| u64::try_from(pause.end? - pause.start).ok()))
 }
@@ -306,10 +305,10 @@ fn quantities() -> Markup {
     }
 }
 
-fn table(thread: &Thread<'_>, rows: &[Row], scale: &Scale<'_>, links: Links) -> Markup {
+fn table(thread: &Thread<'_>, rows: &[Row], scale: &Scale<'_>) -> Markup {
     let active = |wall| super::figures::offset(thread.clock.active(wall));
     html! {
-        div.scroll tabindex="0" role="region" aria-label="Timeline as a table" {
+        div.scroll tabindex="0" role="region" aria-label=(thread.label("Timeline as a table")) {
             table.spans {
                 thead { tr { th scope="col" { "Kind" } th scope="col" { "What" } th.n scope="col" { "Start" }
                     th.n scope="col" { "Time" } th.n scope="col" { "Tokens" } th.n scope="col" { "USD" } th scope="col" { "Record" } } }
@@ -320,9 +319,9 @@ fn table(thread: &Thread<'_>, rows: &[Row], scale: &Scale<'_>, links: Links) -> 
                             td { (Shown(&line(&bar.span.label, 60))) @if bar.count > 1 { " ×" (bar.count) } }
                             td.n { (active(bar.span.start)) }
                             td.n { (duration(bar.length)) }
-                            td.n { @if bar.span.tokens > 0 { (grouped(bar.span.tokens)) } }
+                            td.n { @if bar.span.tokens > 0 { (with_commas(bar.span.tokens)) } }
                             td.n { @if bar.span.cost > Nanos::ZERO { (dollars(bar.span.cost)) } }
-                            td { a href=(links.record(bar.span.seq)) { (bar.span.seq) } }
+                            td { a href={ "#" (thread.panel_id(bar.span.seq)) } { (bar.span.seq) } }
                         }
                     }
                     @for fold in &scale.folds {
@@ -330,7 +329,7 @@ fn table(thread: &Thread<'_>, rows: &[Row], scale: &Scale<'_>, links: Links) -> 
                             td { @match fold.kind { PauseKind::Approval => "approval wait", PauseKind::Stopped => "stopped" } }
                             td {} td.n { (active(fold.start)) }
                             td.n { (duration(u64::try_from(fold.end - fold.start).unwrap_or(0))) }
-                            td.n {} td.n {} td { a href=(links.record(fold.seq)) { (fold.seq) } }
+                            td.n {} td.n {} td { a href={ "#" (thread.panel_id(fold.seq)) } { (fold.seq) } }
                         }
                     }
                 }

@@ -3,15 +3,15 @@
 use maud::{Markup, html};
 use serde_json::Value;
 
-use super::figures::grouped;
-use super::text::{Shown, block, is_short, line};
+use super::figures::with_commas;
+use super::text::{MOST_BYTES, Shown, block, is_short, line};
 
 /// The deepest level and the most members of a list or object that are shown.
 const DEEPEST: usize = 12;
 const MOST_MEMBERS: usize = 200;
 
 /// A value under a name, folded or open.
-pub(crate) fn named(name: &str, value: &Value, is_open: bool) -> Markup {
+pub(crate) fn named_value(name: &str, value: &Value, is_open: bool) -> Markup {
     html! {
         div.js {
             @match value {
@@ -38,11 +38,28 @@ fn tree(name: &str, value: &Value, is_open: bool, depth: usize) -> Markup {
                         }
                     }
                     @if let Some(more) = members(value).count().checked_sub(MOST_MEMBERS + 1) {
-                        li.t3 { (grouped(u64::try_from(more + 1).unwrap_or(u64::MAX))) " more" }
+                        li.t3 { (with_commas(u64::try_from(more + 1).unwrap_or(u64::MAX))) " more" }
                     }
                 }
             }
         }
+    }
+}
+
+/// Returns `true` if a page shows all of a value: no text is cut, and no member is left out.
+pub(crate) fn is_shown_whole(value: &Value) -> bool {
+    is_whole_at(value, 0)
+}
+
+fn is_whole_at(value: &Value, depth: usize) -> bool {
+    let fits = |count: usize| depth < DEEPEST && count <= MOST_MEMBERS;
+    match value {
+        Value::String(text) => text.len() <= MOST_BYTES,
+        Value::Array(all) => fits(all.len()) && all.iter().all(|item| is_whole_at(item, depth + 1)),
+        Value::Object(all) => {
+            fits(all.len()) && all.values().all(|member| is_whole_at(member, depth + 1))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => true,
     }
 }
 
@@ -107,5 +124,28 @@ fn write_short(value: &Value, text: &mut String, depth: usize) {
             text.push('"');
         }
         other => text.push_str(&other.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_value_is_whole_unless_a_part_is_left_out() {
+        let deep = |levels: usize| (0..levels).fold(json!(1), |inner, _| json!([inner]));
+        for (name, value, is_whole) in [
+            ("small", json!({ "a": ["b", 1, null] }), true),
+            ("longest text", json!("x".repeat(MOST_BYTES)), true),
+            ("longer text", json!({ "a": "x".repeat(MOST_BYTES + 1) }), false),
+            ("most members", json!(vec![1; MOST_MEMBERS]), true),
+            ("more members", json!([vec![1; MOST_MEMBERS + 1]]), false),
+            ("deepest", deep(DEEPEST), true),
+            ("deeper", deep(DEEPEST + 1), false),
+        ] {
+            assert_eq!(is_shown_whole(&value), is_whole, "{name}");
+        }
     }
 }

@@ -1,34 +1,63 @@
 //! The responses to requests.
 
-use http_body_util::Full;
+use std::sync::Arc;
+
+use http_body_util::{Either, Full};
 use hyper::body::Bytes;
 use hyper::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue, REFERRER_POLICY,
-    X_CONTENT_TYPE_OPTIONS,
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION,
+    REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
 };
 use hyper::{Response, StatusCode};
 
-use super::Threads;
-use super::request::{Place, Refusal};
-use crate::page;
+use rye_thread::ThreadId;
 
-type Answer = Response<Full<Bytes>>;
+use super::Shared;
+use super::events::{self, Events};
+use super::request::{Place, Refusal};
+use crate::{Source, page};
+
+/// A page, or the events of a thread.
+pub(super) type Answer = Response<Either<Full<Bytes>, Events>>;
 
 /// Makes the page that a request names.
-pub(super) fn answer(threads: &dyn Threads, place: &Place) -> Answer {
+pub(super) fn answer(shared: &Shared, place: &Place) -> Answer {
+    let threads = &shared.threads;
     let project = threads.project();
     let made = match place {
         Place::Threads(filter) => threads.list().map(|all| page::threads(&all, filter, &project)),
-        Place::Thread(thread) => {
+        Place::Thread(thread) | Place::Decide(thread) | Place::Events { thread, .. } => {
             let mut made = None;
-            threads
-                .thread(thread, &mut |source| made = Some(page::served(source)))
-                .map(|()| made.unwrap_or_default())
+            let mut show = |source: &Source<'_>| {
+                made = Some(page::served_page(source, shared.decision_token(source)));
+            };
+            threads.thread(thread, &mut show).map(|()| made.unwrap_or_default())
         }
     };
     match made {
         Ok(page) => html(StatusCode::OK, page),
         Err(sentence) => html(StatusCode::NOT_FOUND, page::problem(&sentence, &project)),
+    }
+}
+
+/// Sends the changes of a thread as they happen.
+pub(super) fn follow(shared: Arc<Shared>, thread: ThreadId, since: u64) -> Answer {
+    let mut response = respond(StatusCode::OK, "text/event-stream", String::new());
+    *response.body_mut() = Either::Right(events::follow(shared, thread, since));
+    response
+}
+
+/// Leads back to the record that asked, or says why nothing was decided.
+pub(super) fn to_thread(thread: &ThreadId, decided: Result<u64, String>, project: &str) -> Answer {
+    match decided {
+        Err(sentence) => html(StatusCode::CONFLICT, page::problem(&sentence, project)),
+        Ok(seq) => {
+            let mut response = respond(StatusCode::SEE_OTHER, "text/plain", String::new());
+            let address = HeaderValue::from_str(&format!("../thread/{thread}#r{seq}"))
+                .expect("because an id is plain text");
+            response.headers_mut().insert(LOCATION, address);
+            response
+        }
     }
 }
 
@@ -47,14 +76,15 @@ fn html(status: StatusCode, page: String) -> Answer {
 }
 
 fn respond(status: StatusCode, kind: &'static str, text: String) -> Answer {
-    let mut response = Response::new(Full::new(Bytes::from(text)));
+    let mut response = Response::new(Either::Left(Full::new(Bytes::from(text))));
     *response.status_mut() = status;
     let policy = format!("{}; frame-ancestors 'none'", page::served_policy());
     let policy = HeaderValue::from_str(&policy).expect("because the policy is plain text");
     let rows: [(HeaderName, &'static str); 6] = [
         (CONTENT_TYPE, kind),
         (CACHE_CONTROL, "no-store"),
-        (REFERRER_POLICY, "no-referrer"),
+        // A form names its origin only under this policy.
+        (REFERRER_POLICY, "same-origin"),
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
         (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),

@@ -1,18 +1,28 @@
 //! The requests that are answered.
 
 use hyper::body::Incoming;
-use hyper::header::{HOST, ORIGIN};
+use hyper::header::{HOST, HeaderName, ORIGIN};
 use hyper::{Method, Request};
 use rye_sign::Digest;
 use rye_thread::ThreadId;
 
 use crate::Filter;
 
+/// The header of the last event that a browser got.
+const LAST_EVENT: &str = "last-event-id";
+
 /// A page that a request names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Place {
     Threads(Filter),
     Thread(ThreadId),
+    /// The changes of a thread since it had so many records.
+    Events {
+        thread: ThreadId,
+        since: u64,
+    },
+    /// A decision about the call that a thread waits with.
+    Decide(ThreadId),
 }
 
 /// Why a request gets no page.
@@ -20,7 +30,7 @@ pub(super) enum Place {
 pub(super) enum Refusal {
     /// The page was not made.
     Failed,
-    /// Another host or origin, or not a `GET`.
+    /// Another host or origin, or another method than the page takes.
     Forbidden,
     /// A wrong token, or no such page.
     NotFound,
@@ -50,11 +60,28 @@ impl Guard {
         let is_own = |own: &[String; 3], value: &str| own.iter().any(|it| it == value);
         let has_host = header(HOST).is_some_and(|host| is_own(&self.hosts, host));
         let has_origin = header(ORIGIN).is_none_or(|origin| is_own(&self.origins, origin));
-        if !has_host || !has_origin || request.method() != Method::GET {
+        if !has_host || !has_origin {
             return Err(Refusal::Forbidden);
         }
-        self.place(request.uri().path(), request.uri().query().unwrap_or_default())
-            .ok_or(Refusal::NotFound)
+        let query = request.uri().query().unwrap_or_default();
+        let place = self.place(request.uri().path(), query);
+        // A browser names the origin of each form.
+        let takes = match place {
+            Some(Place::Decide(_)) => request.method() == Method::POST && header(ORIGIN).is_some(),
+            _ => request.method() == Method::GET,
+        };
+        if !takes {
+            return Err(Refusal::Forbidden);
+        }
+        match place.ok_or(Refusal::NotFound)? {
+            // A browser that lost the connection says what it had.
+            Place::Events { thread, since } => {
+                let last =
+                    header(HeaderName::from_static(LAST_EVENT)).and_then(|last| last.parse().ok());
+                Ok(Place::Events { thread, since: last.unwrap_or(since) })
+            }
+            place => Ok(place),
+        }
     }
 
     /// Digests are compared, so that the time of the comparison tells nothing of the token.
@@ -66,6 +93,11 @@ impl Guard {
         match rest.split_once('/') {
             Some(("threads", "")) => Some(Place::Threads(Filter::read(query))),
             Some(("thread", thread)) => thread.parse().ok().map(Place::Thread),
+            Some(("events", thread)) => {
+                let since = query.strip_prefix("since=")?.parse().ok()?;
+                thread.parse().ok().map(|thread| Place::Events { thread, since })
+            }
+            Some(("decide", thread)) => thread.parse().ok().map(Place::Decide),
             _ => None,
         }
     }
@@ -86,6 +118,8 @@ mod tests {
         let thread = "index-019a0000-0000-7000-8000-000000000000";
         check("/token/threads/", Some(&Place::Threads(Filter::default())));
         check(&format!("/token/thread/{thread}"), Some(&Place::Thread(thread.parse().unwrap())));
+        check(&format!("/token/decide/{thread}"), Some(&Place::Decide(thread.parse().unwrap())));
+        check(&format!("/token/events/{thread}"), None);
         for path in [
             "/",
             "/token",

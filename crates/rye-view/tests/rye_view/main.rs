@@ -5,5 +5,8 @@
 mod exports;
 mod hostile;
 mod pages;
+mod receipts;
 #[expect(clippy::needless_pass_by_value, reason = "a call reads better with a literal")]
 mod recording;
+mod terminal;
+mod trajectories;

@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::recording::{CHILD, Recording, text_of};
 
 /// A thread with everything that a page shows in its own way.
-fn everything() -> Recording {
+pub(crate) fn everything() -> Recording {
     let mut recording = Recording::begin();
     recording
         .turn(1)
@@ -121,4 +121,34 @@ fn a_long_thread_has_a_bounded_picture() {
     let (picture, _) = picture.split_once("</div>").unwrap();
     assert!(picture.matches("<rect").count() < 700, "{}", picture.matches("<rect").count());
     check(&page, &["id=\"t1000\""], &[]);
+}
+
+/// A page with a whole tree has each id once, and a link from each call to the child that it started.
+#[test]
+fn a_page_with_its_tree_holds_the_children() {
+    let (parent, mut child) = (everything(), Recording::begin_as(CHILD));
+    child.turn(1).add("assistant_text", json!({ "text": "Said by the child." })).end();
+    let (record, reading) = (parent.record(), parent.reading());
+    let (child_record, child_reading) = (child.record(), child.reading());
+    let now = rye_thread::Moment::from_unix_millis(0);
+    let mut source = rye_view::Source::new(&record, &reading, Signer::Trusted, now);
+    source.children =
+        vec![rye_view::Source::new(&child_record, &child_reading, Signer::Trusted, now)];
+    let page = rye_view::export::html_tree(&source);
+    check(
+        &page,
+        &[
+            "Said by the child.",
+            &format!("id=\"thread-{CHILD}\""),
+            &format!("href=\"#thread-{CHILD}\""),
+            "id=\"c1-r6\"",
+            "href=\"#c1-p6\"",
+        ],
+        &[],
+    );
+    let ids: Vec<&str> =
+        page.split(" id=\"").skip(1).map(|rest| rest.split_once('"').unwrap().0).collect();
+    let unique: std::collections::BTreeSet<&str> = ids.iter().copied().collect();
+    assert_eq!(ids.len(), unique.len(), "an id stands twice");
+    assert!(!rye_view::export::html(&source).contains("Said by the child."));
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 pub(crate) const THREAD: &str = "prepare-019a0000-0000-7000-8000-000000000000";
 pub(crate) const CHILD: &str = "notes-019a0000-0000-7000-8000-000000000001";
-const KEY: &str = include_str!("../../../../examples/keys/example-signing-key.pem");
+pub(crate) const KEY: &str = include_str!("../../../../examples/keys/example-signing-key.pem");
 const START: i64 = 1_795_197_600_000;
 
 pub(crate) struct Recording {
@@ -24,8 +24,13 @@ pub(crate) struct Recording {
 impl Recording {
     /// A thread that has begun.
     pub(crate) fn begin() -> Self {
+        Self::begin_as(THREAD)
+    }
+
+    /// A thread with this id that has begun.
+    pub(crate) fn begin_as(thread: &str) -> Self {
         let key = SigningKey::from_pkcs8_pem(KEY).unwrap();
-        let thread: ThreadId = THREAD.parse().unwrap();
+        let thread: ThreadId = thread.parse().unwrap();
         let head = Head::genesis();
         let mut recording = Self { key, thread, head, count: 0, millis: 0, lines: String::new() };
         let pem = recording.key.public().to_pem();
@@ -47,14 +52,14 @@ impl Recording {
         self.add_after(event, payload, 0)
     }
 
-    pub(crate) fn add_after(&mut self, event: &str, payload: Value, thought: u64) -> &mut Self {
+    pub(crate) fn add_after(&mut self, event: &str, payload: Value, wait: u64) -> &mut Self {
         let at = Moment::from_unix_millis(START + self.millis);
         let mut line = json!({
             "seq": self.count, "ts": at.to_string(), "thread_id": self.thread.as_str(), "directive": "release/prepare",
             "event": event, "payload": payload, "prev": self.head.to_string(),
         });
-        if thought > 0 {
-            line["thought_millis"] = thought.into();
+        if wait > 0 {
+            line["approval_wait_millis"] = wait.into();
         }
         let line = line.to_string();
         self.head = self.head.link(line.as_bytes());

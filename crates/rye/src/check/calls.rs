@@ -9,12 +9,12 @@ use std::ops::Range;
 use rye_parse::{Action, Directive, Hook, Outputs, Placeholder, Primary, Spanned, placeholders};
 use rye_prompt::{BindProblem, Inputs, ValueOrigin};
 use rye_resolve::ItemId;
-use rye_thread::DIRECTIVE_RETURN;
+use rye_thread::{ArgumentSchema, DIRECTIVE_RETURN};
 use serde_json::{Map, Value};
 
 use self::parameters::Misfit;
-use super::Finding;
 use super::catalog::Catalog;
+use super::{Finding, called_items, event_data};
 use crate::primary::Operation;
 use crate::session::{tool_id, typed_by};
 
@@ -23,19 +23,41 @@ pub(super) fn findings(catalog: &Catalog<'_>, directive: &Directive, source: &st
     let mut findings = Vec::new();
     for (place, step) in directive.steps.iter().map(|step| &step.value).enumerate() {
         let by = format!("step `{}`", step.name.clone().unwrap_or_else(|| (place + 1).to_string()));
-        let calls = Calls { catalog, source, by: &by, filling: Filling::Inputs };
+        let (filling, notation) = (Filling::Inputs, Notation::Xml);
+        let calls = Calls { catalog, source, by: &by, filling, notation };
         findings.extend(step.actions.iter().flat_map(|action| calls.of_step(action, directive)));
     }
-    findings.extend(directive.hooks.iter().flat_map(|hook| of_hook(catalog, &hook.value, source)));
+    for hook in directive.hooks.iter().map(|hook| &hook.value) {
+        findings.extend(of_hook(catalog, hook, source, Notation::Xml));
+        findings.extend(event_data::of_declaring(directive, hook, source));
+    }
     findings.extend(results::findings(catalog, directive, source));
     findings
 }
 
 /// The findings about the calls of a hook.
-pub(super) fn of_hook(catalog: &Catalog<'_>, hook: &Hook, source: &str) -> Vec<Finding> {
+pub(super) fn of_hook(
+    catalog: &Catalog<'_>,
+    hook: &Hook,
+    source: &str,
+    notation: Notation,
+) -> Vec<Finding> {
     let by = format!("hook `{}`", hook.id.value);
-    let calls = Calls { catalog, source, by: &by, filling: Filling::Event };
-    hook.actions.iter().flat_map(|action| calls.of_execution(action)).collect()
+    let calls = Calls { catalog, source, by: &by, filling: Filling::Event, notation };
+    let mut findings: Vec<Finding> =
+        hook.actions.iter().flat_map(|action| calls.of_execution(action)).collect();
+    findings.extend(event_data::of_hook(hook, source));
+    findings.extend(called_items::of_hook(catalog, hook, source));
+    findings
+}
+
+/// The form in which a file writes its calls, and in which help shows them.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Notation {
+    /// Elements of a directive.
+    Xml,
+    /// Mappings of a hooks file.
+    Yaml,
 }
 
 /// The source of the values that take the place of placeholders.
@@ -54,6 +76,7 @@ struct Calls<'c> {
     /// The step or hook that calls.
     by: &'c str,
     filling: Filling,
+    notation: Notation,
 }
 
 impl Calls<'_> {
@@ -85,10 +108,10 @@ impl Calls<'_> {
             given.extend(value.as_ref().map(|text| (name.to_owned(), text.as_str().into())));
         }
         let schema = operation.input_schema();
-        let Ok(validator) = jsonschema::options().offline().build(&schema) else {
+        let Ok(compiled) = ArgumentSchema::new(&schema) else {
             return Vec::new();
         };
-        let misfits = self.misfits(&schema, &validator, given);
+        let misfits = self.misfits(&schema, &compiled, given);
         self.told(action, &format!("`{}`", operation.name()), misfits)
     }
 
@@ -116,8 +139,8 @@ impl Calls<'_> {
 
     fn of_tool(&self, called: &Action, id: &str) -> Option<Vec<Misfit>> {
         let id: ItemId = tool_id(id).parse().ok()?;
-        let (schema, validator) = self.catalog.input_schema(&id)?;
-        Some(self.misfits(schema, validator, called.parameters.clone()))
+        let (schema, compiled) = self.catalog.input_schema(&id)?;
+        Some(self.misfits(schema, compiled, called.parameters.clone()))
     }
 
     fn of_directive(&self, called: &Action, id: &str) -> Option<Vec<Misfit>> {
@@ -171,7 +194,7 @@ impl Calls<'_> {
     fn misfits(
         &self,
         schema: &Value,
-        validator: &jsonschema::Validator,
+        compiled: &ArgumentSchema,
         given: Map<String, Value>,
     ) -> Vec<Misfit> {
         let open: Vec<String> = given
@@ -179,7 +202,7 @@ impl Calls<'_> {
             .filter(|(_, value)| self.is_open(value))
             .map(|(name, _)| name.clone())
             .collect();
-        parameters::misfits(schema, validator, &Value::Object(typed_by(schema, given)), &open)
+        parameters::misfits(schema, compiled, &Value::Object(typed_by(schema, given)), &open)
     }
 
     /// Returns `true` if the value is known only when the call is made.
@@ -205,7 +228,7 @@ impl Calls<'_> {
         let is_bare = action.value.parameters.is_empty() && action.value.options.is_empty();
         let told = |misfit: Misfit| {
             let place = self.place(action, misfit.name.as_deref());
-            misfit.finding(self.by, what, place, is_bare)
+            misfit.finding(self.by, what, place, is_bare, self.notation)
         };
         misfits.into_iter().map(told).collect()
     }
@@ -220,7 +243,12 @@ impl Calls<'_> {
             self.by,
             missing.join(" and no ")
         );
-        let help = "write `<execute item_type=\"tool\" item_id=\"…\">`, with the kind and the id of the item";
+        let help = match self.notation {
+            Notation::Xml => {
+                "write `<execute item_type=\"tool\" item_id=\"…\">`, with the kind and the id of the item"
+            }
+            Notation::Yaml => "add `item_type` and `item_id`, the kind and the id of the item",
+        };
         let finding = Finding::warning("incomplete-call", &message, self.place(action, None));
         finding.labelled("executes nothing").helped(help)
     }
@@ -229,9 +257,12 @@ impl Calls<'_> {
     fn passed_over(&self, action: &Spanned<Action>, name: &str) -> Finding {
         let message =
             format!("{}: `execute` has no argument `{name}`, so that it is passed over", self.by);
-        let help = format!(
-            "give it to what is called: `<param name=\"{name}\" value=\"…\" />`, or `parameters={{\"{name}\": …}}`"
-        );
+        let help = match self.notation {
+            Notation::Xml => format!(
+                "give it to what is called: `<param name=\"{name}\" value=\"…\" />`, or `parameters={{\"{name}\": …}}`"
+            ),
+            Notation::Yaml => format!("give it to what is called: `params: {{{name}: …}}`"),
+        };
         let finding = Finding::error("unknown-argument", &message, self.place(action, Some(name)));
         finding.labelled("passed over").helped(&help)
     }

@@ -4,27 +4,29 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use jsonschema::Validator;
 use rye_caps::risk::RiskTable;
 use rye_caps::{Capability, Invocation};
 use rye_parse::{Directive, HookEvent, Knowledge, ParseError, PlacedTool, ToolManifest};
 use rye_resolve::{ExtendsChain, ItemId, ItemKind, Location, PlacedHook, ResolveError, Space};
-use rye_thread::{DIRECTIVE_RETURN, read_plain};
+use rye_thread::{ArgumentSchema, DIRECTIVE_RETURN, read_plain};
 use serde_json::Value;
 
+use super::Finding;
 #[cfg(feature = "mcp")]
 use crate::Lock;
 use crate::Rye;
-use crate::config::{SERVERS_FILE, risk_table};
+use crate::config::{RISK_FILE, SERVERS_FILE, risk_table};
 use crate::place::LONGEST_FILE;
 use crate::session::{tool_id, with_causes};
 
 /// The ids of all spaces, and the directives and tools that were read of them, each once.
 pub(super) struct Catalog<'a> {
     pub(super) rye: &'a Rye,
-    knowledge: HashSet<ItemId>,
+    knowledge: HashMap<ItemId, Shelf>,
     tools: HashMap<ItemId, Shelf>,
     directives: HashMap<ItemId, Shelf>,
+    /// The ids of each kind with dots for slashes, as permissions have them.
+    dotted: OnceLock<HashSet<(ItemKind, String)>>,
     /// What is wrong with the files that share an id with another one of their space.
     ambiguous: HashMap<PathBuf, String>,
     /// The hooks of the hooks files, or why they cannot be had.
@@ -40,14 +42,16 @@ pub(super) struct Catalog<'a> {
     invocations: OnceLock<Vec<Invocation>>,
 }
 
-/// A directive or tool of the spaces, read when it is first asked for.
+/// An item of the spaces, read when it is first asked for.
 #[derive(Debug)]
 struct Shelf {
     /// Where it lies; none for an id that several files share.
     location: Option<Location>,
     loaded: OnceLock<Loaded>,
     /// What checks the arguments of a tool; none where its schema is none.
-    arguments: OnceLock<Option<Validator>>,
+    arguments: OnceLock<Option<ArgumentSchema>>,
+    /// The finding about its signature; none where that holds.
+    unvouched: OnceLock<Option<Finding>>,
 }
 
 /// A file as it was read.
@@ -110,9 +114,10 @@ impl<'a> Catalog<'a> {
     pub(super) fn of(rye: &'a Rye) -> Self {
         let mut catalog = Self {
             rye,
-            knowledge: HashSet::new(),
+            knowledge: HashMap::new(),
             tools: HashMap::new(),
             directives: HashMap::new(),
+            dotted: OnceLock::new(),
             ambiguous: HashMap::new(),
             hooks: rye.library.config_hooks().map_err(|error| with_causes(&error)),
             risk: risk(rye),
@@ -141,10 +146,11 @@ impl<'a> Catalog<'a> {
     }
 
     fn admit(&mut self, kind: ItemKind, id: ItemId, location: Option<Location>) {
-        let shelf = Shelf { location, loaded: OnceLock::new(), arguments: OnceLock::new() };
+        let (loaded, arguments, unvouched) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        let shelf = Shelf { location, loaded, arguments, unvouched };
         match kind {
             ItemKind::Directive => drop(self.directives.insert(id, shelf)),
-            ItemKind::Knowledge => drop(self.knowledge.insert(id)),
+            ItemKind::Knowledge => drop(self.knowledge.insert(id, shelf)),
             ItemKind::Tool => drop(self.tools.insert(id, shelf)),
             ItemKind::Config => {}
         }
@@ -154,7 +160,7 @@ impl<'a> Catalog<'a> {
     pub(super) fn has(&self, kind: ItemKind, id: &ItemId) -> bool {
         match kind {
             ItemKind::Directive => self.directives.contains_key(id),
-            ItemKind::Knowledge => self.knowledge.contains(id),
+            ItemKind::Knowledge => self.knowledge.contains_key(id),
             ItemKind::Tool => {
                 let is_alias = tool_id(id.as_str()) != id.as_str();
                 is_alias || id.as_str() == DIRECTIVE_RETURN || self.tools.contains_key(id)
@@ -167,7 +173,7 @@ impl<'a> Catalog<'a> {
     pub(super) fn ids(&self, kind: ItemKind) -> Vec<&ItemId> {
         let mut ids: Vec<&ItemId> = match kind {
             ItemKind::Directive => self.directives.keys().collect(),
-            ItemKind::Knowledge => self.knowledge.iter().collect(),
+            ItemKind::Knowledge => self.knowledge.keys().collect(),
             ItemKind::Tool => self.tools.keys().collect(),
             ItemKind::Config => Vec::new(),
         };
@@ -180,7 +186,31 @@ impl<'a> Catalog<'a> {
         self.ambiguous.get(path).map(String::as_str)
     }
 
-    /// The text of the directive or tool `id` where it lies at `path`, which is read at most once.
+    /// Returns `true` if an item of this kind has the id, which is written with dots for slashes.
+    pub(super) fn has_dotted(&self, kind: ItemKind, dotted: &str) -> bool {
+        let dotted = (kind, dotted.replace('/', "."));
+        let all = || {
+            let kinds = [ItemKind::Directive, ItemKind::Knowledge, ItemKind::Tool].into_iter();
+            let of = |kind| {
+                self.ids(kind).into_iter().map(move |id| (kind, id.as_str().replace('/', ".")))
+            };
+            let returning = (ItemKind::Tool, DIRECTIVE_RETURN.replace('/', "."));
+            kinds.flat_map(of).chain([returning]).collect()
+        };
+        self.dotted.get_or_init(all).contains(&dotted)
+    }
+
+    /// The file of an item whose signature does not hold, with the finding about it.
+    pub(super) fn unvouched(&self, kind: ItemKind, id: &ItemId) -> Option<(&Path, &Finding)> {
+        let (id, shelf) = self.shelf(kind, id)?;
+        let location = shelf.location.as_ref().filter(|it| it.space != Space::Builtin)?;
+        let source = &self.loaded(kind, id, shelf)?.source;
+        let judge = || super::signature::finding(self.rye, &location.path, kind, id, source);
+        let finding = shelf.unvouched.get_or_init(judge).as_ref()?;
+        Some((location.path.as_path(), finding))
+    }
+
+    /// The text of the item `id` where it lies at `path`, which is read at most once.
     pub(super) fn at(&self, kind: ItemKind, id: &ItemId, path: &Path) -> Option<&Loaded> {
         let (_, shelf) = self.shelf(kind, id)?;
         shelf.location.as_ref().filter(|location| location.path == path)?;
@@ -202,11 +232,11 @@ impl<'a> Catalog<'a> {
         }
     }
 
-    /// The input schema of the tool `id`, with what checks arguments by it; none where the tool or its schema cannot be used.
-    pub(super) fn input_schema(&self, id: &ItemId) -> Option<(&Value, &Validator)> {
+    /// The input schema of the tool `id`, and the same compiled; none where the tool or its schema cannot be used.
+    pub(super) fn input_schema(&self, id: &ItemId) -> Option<(&Value, &ArgumentSchema)> {
         let (_, shelf) = self.shelf(ItemKind::Tool, id)?;
         let schema = &self.tool(id)?.input_schema;
-        let build = || jsonschema::options().offline().build(schema).ok();
+        let build = || ArgumentSchema::new(schema).ok();
         Some((schema, shelf.arguments.get_or_init(build).as_ref()?))
     }
 
@@ -214,7 +244,8 @@ impl<'a> Catalog<'a> {
         match kind {
             ItemKind::Directive => self.directives.get_key_value(id),
             ItemKind::Tool => self.tools.get_key_value(id),
-            ItemKind::Knowledge | ItemKind::Config => None,
+            ItemKind::Knowledge => self.knowledge.get_key_value(id),
+            ItemKind::Config => None,
         }
     }
 
@@ -364,8 +395,7 @@ fn parent(link: &Directive) -> Option<ItemId> {
 }
 
 fn risk(rye: &Rye) -> Result<RiskTable, String> {
-    let config =
-        rye.library.config("agent/capability_risk").map_err(|error| with_causes(&error))?;
+    let config = rye.library.config(RISK_FILE).map_err(|error| with_causes(&error))?;
     risk_table(config.as_ref()).map_err(|error| error.to_string())
 }
 

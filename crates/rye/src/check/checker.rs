@@ -1,6 +1,6 @@
 //! Checks of files against everything around them: the items of all spaces, signatures, configuration and risk (SPEC 12.1a).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
 use rye_resolve::{ItemId, ItemKind, Space, item_at, nearest_id};
@@ -9,9 +9,9 @@ use rye_sign::{SigningKey, Timestamp};
 use super::catalog::{Catalog, Content, Fault, Loaded};
 use super::{
     Checked, Finding, calls, finished, form, grants, metadata, of_space, references, signature,
-    tool,
+    tool, vouching,
 };
-use crate::config::is_provider;
+use crate::config::{RISK_FILE, is_provider};
 use crate::parallel::in_parallel;
 use crate::place::{kind_of, place};
 use crate::signing::{
@@ -70,7 +70,9 @@ impl Checker<'_> {
     #[must_use]
     pub fn check_files(&self, paths: &[PathBuf]) -> Vec<Checked> {
         let mut checked = in_parallel(paths, |path| self.check_file(path));
+        self.vouch(&mut checked);
         self.suggest(&mut checked);
+        tell_once(&mut checked);
         checked
     }
 
@@ -205,27 +207,50 @@ impl Checker<'_> {
         if space != Space::Builtin {
             findings.extend(signature::finding(self.catalog.rye, path, kind, id, source));
         }
+        let is_vouched = findings.is_empty();
         match &loaded.content {
             Content::Directive(Ok(directive)) => {
                 let chain = self.catalog.chain(id, directive);
-                findings.extend(metadata::of_directive(directive, id, &chain));
+                let granted = grants::findings(&self.catalog, &chain);
+                let is_denied = granted.iter().any(|it| it.code == grants::MISSING_PERMISSION);
+                findings.extend(metadata::of_directive(directive, id, &chain, is_denied));
                 findings.extend(references::of_directive(&self.catalog, directive, &chain));
                 findings.extend(calls::findings(&self.catalog, directive, source));
-                findings.extend(grants::findings(&self.catalog, &chain));
+                findings.extend(granted);
             }
             Content::Knowledge(Ok(knowledge)) => {
                 findings.extend(metadata::of_knowledge(knowledge, id, source));
             }
             Content::Tool(Ok(tool)) if !is_provider(id) => {
+                findings.extend(tool::namesake_finding(&self.catalog, id, tool));
                 findings.extend(tool::around(&self.catalog, tool));
             }
             Content::Other if kind == ItemKind::Config => {
                 findings.extend(references::of_config(&self.catalog, id, path, source));
                 findings.extend(of_space(space, path, id, source));
+                findings.extend(self.risk(id).filter(|_| is_vouched));
             }
             _ => {}
         }
         findings
+    }
+
+    /// The finding about a risk table that no run can use, at the file of the project.
+    fn risk(&self, id: &ItemId) -> Option<Finding> {
+        let reason = self.catalog.risk.as_ref().err().filter(|_| id.as_str() == RISK_FILE)?;
+        let finding = Finding::error("unusable-risk", reason, 0..0);
+        Some(finding.labelled("every run is refused"))
+    }
+
+    /// Adds the findings about items that a file names and that no run would use.
+    fn vouch(&self, checked: &mut [Checked]) {
+        let among: HashSet<&Path> = checked.iter().map(|checked| checked.path.as_path()).collect();
+        let of_each =
+            in_parallel(checked, |checked| vouching::findings(&self.catalog, checked, &among));
+        for (checked, findings) in checked.iter_mut().zip(of_each) {
+            checked.findings.extend(findings);
+            checked.findings.sort_by_key(|finding| (finding.span.start, finding.span.end));
+        }
     }
 
     /// Fills in the nearest id for references that lead nowhere. Looking for one is slow, so only the first few that are
@@ -248,6 +273,33 @@ impl Checker<'_> {
                 finding.help = Some(format!("did you mean `{found}`? Otherwise {otherwise}"));
             }
         }
+        checked.iter_mut().for_each(|checked| grants::settle_unknown(&mut checked.findings));
+    }
+}
+
+/// Keeps the first of the findings with one shared cause, and says how many other files have it.
+fn tell_once(checked: &mut [Checked]) {
+    let mut files: BTreeMap<String, BTreeSet<PathBuf>> = BTreeMap::new();
+    for checked in &*checked {
+        for cause in checked.findings.iter().filter_map(|finding| finding.shared.clone()) {
+            files.entry(cause).or_default().insert(checked.path.clone());
+        }
+    }
+    for checked in checked {
+        checked.findings.retain_mut(|finding| {
+            let Some(cause) = &finding.shared else { return true };
+            let Some(files) = files.remove(cause) else { return false };
+            match files.len() - 1 {
+                0 => {}
+                1 => finding.message.push_str("; 1 other directive does not, either"),
+                others => {
+                    finding
+                        .message
+                        .push_str(&format!("; {others} other directives do not, either"));
+                }
+            }
+            true
+        });
     }
 }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use rye_parse::{
     ContextContent, ContextEntry, Directive, Hook, Input, Outputs, Placeholder, Spanned,
-    placeholders,
+    did_you_mean, nearest_name, placeholders,
 };
 use rye_prompt::Inputs;
 use rye_resolve::{ItemId, declared_problems, permission_problems};
@@ -143,7 +143,7 @@ fn unfit_default(input: &Spanned<Input>) -> Option<Finding> {
     )
 }
 
-/// Placeholders of inputs that nobody declares (SPEC 6.2), in every part of the prompt that takes values.
+/// Placeholders of inputs that are not declared (SPEC 6.2), in every part of the prompt that takes values.
 fn undeclared(directive: &Directive, source: &str) -> Vec<Finding> {
     let declared: BTreeSet<&str> =
         directive.inputs.iter().map(|input| input.value.name.value.as_str()).collect();
@@ -183,8 +183,9 @@ fn labels(outputs: &Outputs) -> Vec<Spanned<String>> {
 fn undeclared_input(name: &str, declared: &BTreeSet<&str>, span: Range<usize>) -> Finding {
     let names: Vec<&str> = declared.iter().copied().take(LISTED).collect();
     let more = if names.len() < declared.len() { ", …" } else { "" };
-    let mut finding =
-        Finding::error("undeclared-input", &format!("input `{name}` is not declared"), span);
+    let near = did_you_mean(nearest_name(name, declared.iter().copied()));
+    let message = format!("input `{name}` is not declared{near}");
+    let mut finding = Finding::error("undeclared-input", &message, span);
     finding.label = "no input has this name".to_owned();
     finding.help = Some(match names.as_slice() {
         [] => "declare it in `<inputs>`".to_owned(),

@@ -51,6 +51,8 @@ pub struct Finding {
     pub bars_signing: bool,
     /// The item that it names and that is not there, for which the nearest one is looked up.
     pub(super) missing: Option<(ItemKind, ItemId)>,
+    /// The cause, where it lies in a file that many others share: one of them tells it for all.
+    pub(super) shared: Option<String>,
 }
 
 impl Finding {
@@ -72,6 +74,7 @@ impl Finding {
             span,
             bars_signing: true,
             missing: None,
+            shared: None,
         }
     }
 
@@ -101,7 +104,8 @@ impl Finding {
 
     /// A claim of the item about itself that its place contradicts (SPEC 1.5).
     pub(super) fn claim(code: &'static str, message: &str, span: Range<usize>) -> Self {
-        Self { severity: Severity::Warning, ..Self::error(code, message, span) }
+        let claim = Self { severity: Severity::Warning, ..Self::error(code, message, span) };
+        claim.helped("correct it before you sign: `rye sign` refuses it, and a run warns of it")
     }
 
     pub(super) fn problem(problem: &Problem) -> Self {
@@ -114,6 +118,7 @@ impl Finding {
             span: problem.span.clone(),
             bars_signing: true,
             missing: None,
+            shared: None,
         }
     }
 

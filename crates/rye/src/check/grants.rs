@@ -6,7 +6,7 @@ use std::ops::Range;
 use rye_caps::risk::{Acknowledgement, Verdict};
 use rye_caps::{Grant, Invocation, Pattern};
 use rye_parse::{Action, Directive, Outputs, Permissions, Spanned};
-use rye_resolve::{ItemId, permission_grant};
+use rye_resolve::{ItemId, ItemKind, permission_grant};
 
 use super::catalog::{Catalog, Chain};
 use super::{Finding, references};
@@ -31,11 +31,68 @@ pub(super) fn findings(catalog: &Catalog<'_>, chain: &Chain<'_>) -> Vec<Finding>
     if catalog.rye.strict_extends {
         findings.extend(widened(chain, &granted));
     }
-    if !catalog.has_heirs(id) {
+    findings.extend(unknown(catalog, &granted));
+    if !catalog.has_heirs(id) && !names_unknown(catalog, leaf) {
         let written = written(&permissions.value);
         findings.extend(unused(&written, &needs(catalog, chain, leaf)));
     }
     findings
+}
+
+/// The code of the finding about a call that the permissions do not cover.
+pub(super) const MISSING_PERMISSION: &str = "missing-permission";
+
+const UNKNOWN_GRANT: &str = "unknown-grant";
+
+/// Permissions for one item that is not there. They count only if the id of an item is near, which is looked up later.
+fn unknown(catalog: &Catalog<'_>, granted: &[(Pattern, Range<usize>)]) -> Vec<Finding> {
+    let finding = |(pattern, span): &(Pattern, Range<usize>)| {
+        let (kind, dotted) = item_of(pattern)?;
+        let id = dotted.replace('.', "/").parse().ok()?;
+        if catalog.has_dotted(kind, dotted) {
+            return None;
+        }
+        let message = format!("`{pattern}` covers no {kind} that is there");
+        let finding = Finding::warning(UNKNOWN_GRANT, &message, span.clone())
+            .labelled("grants nothing")
+            .helped("remove it");
+        Some(Finding { missing: Some((kind, id)), ..finding })
+    };
+    granted.iter().filter_map(finding).collect()
+}
+
+/// The item that a pattern without wildcards covers. An item to sign may be made by the run.
+fn item_of(pattern: &Pattern) -> Option<(ItemKind, &str)> {
+    let (primary, rest) = pattern.as_str().strip_prefix("rye.")?.split_once('.')?;
+    let (kind, id) = rest.split_once('.')?;
+    let kind = match kind {
+        "directive" => ItemKind::Directive,
+        "knowledge" => ItemKind::Knowledge,
+        "tool" => ItemKind::Tool,
+        _ => return None,
+    };
+    (primary != "sign" && !id.contains(['*', '?', '['])).then_some((kind, id))
+}
+
+/// Drops the findings about unknown permissions that no id is near to, and what the others tell better.
+pub(super) fn settle_unknown(findings: &mut Vec<Finding>) {
+    let is_near = |finding: &Finding| {
+        finding.help.as_ref().is_some_and(|help| help.starts_with("did you mean"))
+    };
+    findings.retain(|finding| finding.code != UNKNOWN_GRANT || is_near(finding));
+    let unknown: Vec<Range<usize>> = findings
+        .iter()
+        .filter(|finding| finding.code == UNKNOWN_GRANT)
+        .map(|finding| finding.span.clone())
+        .collect();
+    findings.retain(|finding| finding.code != "unused-grant" || !unknown.contains(&finding.span));
+}
+
+/// Returns `true` if a call names an item that is not there. The permission that it uses is then not known.
+fn names_unknown(catalog: &Catalog<'_>, leaf: &Directive) -> bool {
+    let steps = leaf.steps.iter().flat_map(|step| &step.value.actions);
+    let hooks = leaf.hooks.iter().flat_map(|hook| &hook.value.actions);
+    steps.chain(hooks).any(|action| references::action(catalog, action, "").is_some())
 }
 
 fn acknowledgements(permissions: &Permissions) -> Vec<Finding> {
@@ -228,14 +285,17 @@ impl Judge<'_> {
         for (hook, file) in of_chain.chain(of_files) {
             let by = format!("hook `{}` of {file}", hook.id.value);
             findings.extend(hook.actions.iter().filter_map(|action| {
-                let message = self.lacking(&by, action, hook_needs(hook, &action.value).ok()?)?;
-                Some(message.warning(place.clone()))
+                let needs = hook_needs(hook, &action.value).ok()?;
+                let lacking = self.lacking(&by, action, needs)?;
+                // A directive of the chain is one cause for its heirs as well.
+                let shared = Some(lacking.cause.clone());
+                Some(Finding { shared, ..lacking.warning(place.clone()) })
             }));
         }
         findings
     }
 
-    /// The patterns of `needed` that no permission meets. To grant what is not there helps nobody.
+    /// The patterns of `needed` that no permission meets. An item that is not there needs no permission.
     fn lacking(&self, by: &str, action: &Spanned<Action>, needed: Vec<Pattern>) -> Option<Lacking> {
         let returning = self.returns.then(|| Pattern::exactly(&return_capability()));
         let is_granted =
@@ -264,24 +324,27 @@ impl Judge<'_> {
                 format!("declare `<permissions>` with `{elements}` here, or add it to `{id}`"),
             ),
         };
-        Lacking { message: format!("{by} needs `{}`, {why}", patterns.join("`, `")), help }
+        let cause = format!("{by} needs `{}`", patterns.join("`, `"));
+        Lacking { message: format!("{cause}, {why}"), cause, help }
     }
 }
 
 /// A call that would be denied, in words.
 struct Lacking {
     message: String,
+    /// The part of the message that does not depend on the directive.
+    cause: String,
     help: String,
 }
 
 impl Lacking {
     fn error(self, place: Range<usize>) -> Finding {
-        let finding = Finding::error("missing-permission", &self.message, place);
+        let finding = Finding::error(MISSING_PERMISSION, &self.message, place);
         finding.labelled("would be denied").helped(&self.help)
     }
 
     fn warning(self, place: Range<usize>) -> Finding {
-        let finding = Finding::warning("missing-permission", &self.message, place);
+        let finding = Finding::warning(MISSING_PERMISSION, &self.message, place);
         finding.labelled("an action would be denied").helped(&self.help)
     }
 }
@@ -316,5 +379,5 @@ fn unused(written: &[(Pattern, Range<usize>)], needs: &Needs) -> Vec<Finding> {
         .collect()
 }
 
-/// How many pairs of a permission and a need are looked at: people write few, and others may want to keep a check busy.
+/// The most pairs of a permission and a need that are compared, so that no file keeps a check busy.
 const MOST_QUESTIONS: usize = 1_024;

@@ -8,7 +8,13 @@ use rye_resolve::ItemId;
 use super::Finding;
 use super::catalog::Chain;
 
-pub(super) fn of_directive(directive: &Directive, id: &ItemId, chain: &Chain<'_>) -> Vec<Finding> {
+/// The findings about the metadata of a directive. `is_denied` tells that a finding about its permissions is there already.
+pub(super) fn of_directive(
+    directive: &Directive,
+    id: &ItemId,
+    chain: &Chain<'_>,
+    is_denied: bool,
+) -> Vec<Finding> {
     let place = || directive.name.span.clone();
     let lacks = [
         ("`<description>`", directive.description.is_none()),
@@ -20,12 +26,17 @@ pub(super) fn of_directive(directive: &Directive, id: &ItemId, chain: &Chain<'_>
         let help = "add what is missing: `version` to `<directive>`, the rest to `<metadata>`";
         lacking(&format!("the directive lacks {names}"), place()).helped(help)
     });
-    missing.into_iter().chain(of_thread(directive, chain, place())).collect()
+    missing.into_iter().chain(of_thread(directive, chain, is_denied, place())).collect()
 }
 
 /// A directive that says how it runs as a thread should say all of it; one that says nothing of it, such as a base that
 /// others extend, is not meant to.
-fn of_thread(directive: &Directive, chain: &Chain<'_>, place: Range<usize>) -> Option<Finding> {
+fn of_thread(
+    directive: &Directive,
+    chain: &Chain<'_>,
+    is_denied: bool,
+    place: Range<usize>,
+) -> Option<Finding> {
     let limits = &directive.limits;
     let bounds =
         [&limits.turns, &limits.tokens, &limits.duration_seconds, &limits.spawns, &limits.depth];
@@ -35,7 +46,7 @@ fn of_thread(directive: &Directive, chain: &Chain<'_>, place: Range<usize>) -> O
         return None;
     }
     // What cannot be followed may declare them.
-    let has_permissions = chain.broken.is_some() || chain.declaring().next().is_some();
+    let has_permissions = is_denied || chain.broken.is_some() || chain.declaring().next().is_some();
     let lacks = [
         ("`<model>`", !has_model),
         ("`<limits>`", !is_limited),
@@ -43,11 +54,16 @@ fn of_thread(directive: &Directive, chain: &Chain<'_>, place: Range<usize>) -> O
     ];
     let names = missing(&lacks)?;
     let message = format!("the directive can run as a thread and lacks {names}");
-    let help = "add it to `<metadata>`; until then the operator's defaults decide, and without `<permissions>` nothing is allowed";
+    let until = match (has_permissions, has_model && is_limited) {
+        (true, _) => "the operator's defaults decide",
+        (false, true) => "nothing is allowed",
+        (false, false) => "the operator's defaults decide, and nothing is allowed",
+    };
+    let label = if has_model && is_limited { "nothing is allowed" } else { "defaults decide" };
     Some(
         Finding::warning("missing-thread-metadata", &message, place)
-            .labelled("defaults decide")
-            .helped(help),
+            .labelled(label)
+            .helped(&format!("add it to `<metadata>`; until then {until}")),
     )
 }
 

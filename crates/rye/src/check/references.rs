@@ -57,7 +57,7 @@ pub(super) fn of_config(
         });
         findings.extend(extended);
         findings.extend(self::hook(catalog, &hook.hook, &BTreeSet::new()));
-        findings.extend(calls::of_hook(catalog, &hook.hook, source));
+        findings.extend(calls::of_hook(catalog, &hook.hook, source, calls::Notation::Yaml));
     }
     findings
 }

@@ -4,12 +4,14 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use rye_parse::{Executor, PlacedTool, ToolManifest, did_you_mean, nearest_name, quoted};
+use rye_resolve::{ItemId, ItemKind};
+use rye_thread::ArgumentSchema;
 use rye_tools::HttpToolError;
 use serde_json::Value;
 
 use super::Finding;
 use super::catalog::Catalog;
-use crate::session::{parameters, request_of, template};
+use crate::session::{namesake, parameters, request_of, template};
 use crate::shipped;
 
 /// What follows from the text alone.
@@ -38,6 +40,20 @@ pub(super) fn around(catalog: &Catalog<'_>, tool: &PlacedTool) -> Option<Finding
         return Some(finding.labelled("no such server").helped(help));
     }
     unlocked(catalog, server, name, tool)
+}
+
+/// A tool that could not be granted apart from another one, because its id has dots where the other's has slashes.
+pub(super) fn namesake_finding(
+    catalog: &Catalog<'_>,
+    id: &ItemId,
+    tool: &PlacedTool,
+) -> Option<Finding> {
+    // Only an id with a dot has one, so that the ids are seldom gathered.
+    let other = id.as_str().contains('.').then(|| catalog.ids(ItemKind::Tool))?;
+    let other = namesake(id, other.into_iter())?;
+    let message = format!("the capability of tool `{id}` is the one of `{other}`");
+    let finding = Finding::error("one-capability", &message, tool.place(&["description"]));
+    Some(finding.labelled("not offered to threads").helped("rename the file"))
 }
 
 /// A tool that the lock of its server does not have is not offered to a thread.
@@ -74,16 +90,20 @@ fn unlocked(_: &Catalog<'_>, _: &str, _: &str, _: &PlacedTool) -> Option<Finding
 /// What makes a schema none, each at its place.
 fn schema_findings(tool: &PlacedTool, key: &str, schema: Option<&Value>) -> Vec<Finding> {
     let Some(schema) = schema else { return Vec::new() };
-    let Err(first) = jsonschema::options().offline().build(schema) else { return Vec::new() };
+    let Err(unusable) = ArgumentSchema::new(schema) else { return Vec::new() };
     let meta = jsonschema::meta::validator_for(schema);
-    let mut errors: Vec<_> = meta
+    let errors: Vec<_> = meta
         .iter()
         .flat_map(|meta| meta.as_ref().iter_errors(schema))
         .map(|error| error.to_owned())
         .collect();
     if errors.is_empty() {
-        // The form is right and a part means nothing, such as a pattern or a reference.
-        errors.push(first);
+        // The form is right, and a part means nothing or costs too much, such as a pattern or a reference.
+        let message = format!("`{key}` is no JSON schema that can be used: {unusable}");
+        let path: Vec<&str> = unusable.path.split('/').skip(1).collect();
+        let path: Vec<&str> = std::iter::once(key).chain(path).collect();
+        let finding = Finding::error("bad-schema", &message, tool.place(&path));
+        return vec![finding.labelled("no tool could use it")];
     }
     let finding = |error: &jsonschema::ValidationError<'_>| {
         let pointer = error.instance_path().to_string();

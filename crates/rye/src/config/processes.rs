@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
 use rye_resolve::{Config, Item, Space};
-use rye_tools::Rules;
-use rye_tools::sandbox::Policy;
+use rye_sandbox::Policy;
+use rye_sandbox::Rules;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;

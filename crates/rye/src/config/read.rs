@@ -131,6 +131,7 @@ pub(super) fn forbidden(value: &Value, keys: &[(&str, &str)]) -> Vec<ConfigProbl
 fn against_schema(name: &'static str, value: &Value) -> Vec<ConfigProblem> {
     let schema =
         schema(name).expect("because every configuration file has its schema in the table");
+    #[expect(clippy::disallowed_methods, reason = "the schema is this crate's own")]
     let validator = jsonschema::options().offline().build(&schema.value);
     let validator = validator.expect("because a test builds every schema of the table");
     let quoting = if is_secretive(name) { Quoting::Never } else { Quoting::Values };
@@ -169,11 +170,22 @@ fn of_error(error: &ValidationError<'_>, schema: &Value, quoting: Quoting) -> Ve
             let of_key = |key| problem(at(key), unknown(key, error, schema, quoting));
             return unexpected.iter().map(of_key).collect();
         }
+        ValidationErrorKind::Type { .. } if quoting == Quoting::Values => wrong_type(error),
         _ if quoting == Quoting::Values => error.to_string(),
         ValidationErrorKind::PropertyNames { error } => error.masked_with("a name").to_string(),
         _ => error.masked_with(UNTOLD).to_string(),
     };
     vec![problem(path, message)]
+}
+
+/// The sentence about a value of another type. A number in the place of a text only lacks its quotes.
+fn wrong_type(error: &ValidationError<'_>) -> String {
+    let message = error.to_string();
+    let value = error.instance();
+    match message.ends_with("is not of type \"string\"") && value.is_number() {
+        true => format!("{value} is a number, and this is a text; write `\"{value}\"` with quotes"),
+        false => message,
+    }
 }
 
 /// The place, where it tells nothing, without names that are none: in a mapping on one line, `{key sk-1}` is a name.

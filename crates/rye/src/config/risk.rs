@@ -12,6 +12,9 @@ use serde_json::Value;
 use super::read::{ConfigError, ConfigProblem, read};
 use crate::session::canonical;
 
+/// The file of the risks below `config`, without its extension.
+pub(crate) const RISK_FILE: &str = "agent/capability_risk";
+
 pub(crate) const CAPABILITY_RISK: &str = "capability_risk";
 
 /// Risks of capabilities, and the policy for granting them.

@@ -44,7 +44,8 @@ struct ServerFile {
     #[serde(default)]
     #[schemars(with = "Vec<String>")]
     args: Option<Vec<String>>,
-    /// The folder that it starts in, relative to the project; default: the project itself.
+    /// The folder that it starts in, relative to the project. Default: the project itself for a server of the project, an
+    /// empty folder of its own for one of the user space or the system.
     #[serde(default)]
     #[schemars(with = "String")]
     cwd: Option<String>,
@@ -129,7 +130,7 @@ pub(crate) fn servers(
         }
         let mut problems = Vec::new();
         for (name, server) in file.servers {
-            match server.into_server(&name) {
+            match server.into_server(&name, layer.location.space) {
                 Ok(server) => drop(servers.insert(name, (server, layer))),
                 Err(found) => problems
                     .extend(found.into_iter().map(|it| format!("at `/servers/{name}`: {it}"))),
@@ -173,7 +174,7 @@ pub(super) fn problems_of_project(value: &Value) -> Vec<ConfigProblem> {
 
 /// Servers that are reached in no way, and keys that mean nothing beside others.
 pub(super) fn problems_of_meaning(value: &Value) -> Vec<ConfigProblem> {
-    of_each(value, |server| server.into_server("server").err().unwrap_or_default())
+    of_each(value, |server| server.into_server("server", Space::User).err().unwrap_or_default())
 }
 
 fn of_each(value: &Value, problems: impl Fn(ServerFile) -> Vec<String>) -> Vec<ConfigProblem> {
@@ -210,9 +211,9 @@ impl ServerFile {
         .map(|(_, problem)| problem)
     }
 
-    fn into_server(mut self, name: &str) -> Result<Server, Vec<String>> {
+    fn into_server(mut self, name: &str, space: Space) -> Result<Server, Vec<String>> {
         let reached = match (self.command.take(), self.url.take()) {
-            (Some(command), None) => self.program(&command).map(Reached::from)?,
+            (Some(command), None) => self.program(&command, space).map(Reached::from)?,
             (None, Some(url)) => self.address(&url).map(Reached::from)?,
             _ => return Err(vec!["a server has either `command` or `url`".to_owned()]),
         };
@@ -222,7 +223,7 @@ impl ServerFile {
         Ok(server)
     }
 
-    fn program(&mut self, command: &str) -> Result<ServerProgram, Vec<String>> {
+    fn program(&mut self, command: &str, space: Space) -> Result<ServerProgram, Vec<String>> {
         refuse_misplaced(
             "command",
             &[
@@ -233,7 +234,8 @@ impl ServerFile {
         )?;
         let mut program = ServerProgram::new(command);
         program.arguments = self.args.take().unwrap_or_default();
-        program.folder = self.cwd.take().unwrap_or_default();
+        let of_project = (space == Space::Project).then(String::new);
+        program.folder = self.cwd.take().or(of_project);
         program.environment = self.env.take().unwrap_or_default();
         program.variables = self.variables.take().unwrap_or_default();
         program.network = self.network.unwrap_or_default();

@@ -115,7 +115,7 @@ fn entry(plan: &Plan, position: Slot, piece: &Piece) -> ContextFacts {
 }
 
 fn skipped_facts(context: &Context) -> Vec<SkippedFacts> {
-    let facts = |wanted: &rye_prompt::Wanted| SkippedFacts {
+    let facts = |wanted: &rye_prompt::ContextReference| SkippedFacts {
         id: wanted.id.clone(),
         position: wanted.position,
         asked_by: wanted.asked_by.clone(),

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use jsonschema::Validator;
 use rmcp::model::{Tool, ToolAnnotations};
 use rye_caps::Primary;
 use rye_resolve::ItemKind;
+use rye_thread::{ArgumentSchema, SchemaProblem};
 use serde_json::{Map, Value, json};
 
 use crate::primary::{self, Caller, KINDS, item_id, item_type, object};
@@ -173,35 +173,25 @@ const MOST_SECONDS: u64 = 50;
 pub(super) struct Offered {
     pub(super) operation: Operation,
     pub(super) tool: Tool,
-    validator: Validator,
+    arguments: ArgumentSchema,
 }
 
 impl Offered {
     fn new(operation: Operation) -> Self {
         let mut schema = operation.input_schema();
         schema["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
-        let validator = jsonschema::options()
-            .offline()
-            .build(&schema)
-            .expect("because our own schemas are tested to be schemas");
+        let arguments =
+            ArgumentSchema::new(&schema).expect("because our own schemas are tested to be schemas");
         let schema = members(schema);
         let mut tool = Tool::new(operation.name(), operation.description(), schema);
         tool.output_schema = operation.output_schema().map(members);
         tool.annotations = Some(operation.annotations());
-        Self { operation, tool, validator }
+        Self { operation, tool, arguments }
     }
 
     /// Why the arguments do not fit; empty when they do.
     pub(super) fn problems(&self, arguments: &Value) -> Vec<String> {
-        let problems = self.validator.iter_errors(arguments).take(20);
-        problems
-            .map(|error| {
-                let path = error.instance_path().to_string();
-                let message = error.to_string();
-                let message: String = message.chars().take(300).collect();
-                if path.is_empty() { message } else { format!("at `{path}`: {message}") }
-            })
-            .collect()
+        self.arguments.problems(arguments).iter().map(SchemaProblem::text).collect()
     }
 }
 

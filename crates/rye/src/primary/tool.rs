@@ -1,7 +1,7 @@
 //! One call of a tool, outside of any thread.
 
 use rye_caps::{Authority, Capability, Kind, Layer, Primary};
-use rye_resolve::ItemId;
+use rye_resolve::{ItemId, ItemKind};
 use rye_tools::fs::Root;
 use serde_json::{Map, Value};
 
@@ -25,8 +25,12 @@ pub(super) async fn call(
     let policy = policy_layers(rye.trust_config.as_ref()).map_err(PrepareError::from)?;
     let authority =
         policy.iter().cloned().fold(caller.authority().clone(), |it, layer| it.narrow(layer));
-    // By its id first: a caller learns nothing of a tool that it may not call.
-    drop(authority.permit(&capability.into())?);
+    // By its id first: a caller learns nothing of a tool that it may neither read nor call. One that may read it learns whether
+    // it is there, and all that a call needs.
+    let may_read = caller.may(Primary::Load, ItemKind::Tool, &id);
+    if !may_read {
+        drop(authority.permit(&capability.into())?);
+    }
     let item = rye.library.tool(&id)?;
     let invocation = invocation(&id, item.content.value());
     let invocation = invocation.map_err(|reason| PrimaryError::Tool { id: id.clone(), reason })?;

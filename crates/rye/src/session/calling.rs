@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use rye_caps::{Capability, Grant, Kind, Pattern, Primary};
+use rye_parse::nearest_name;
 use rye_providers::{PlannedCall, PlannedStep, StepsProvider};
 use rye_resolve::{ExtendsChain, ItemId, ItemKind, Location, ResolveError, Space};
-use rye_thread::{ThreadId, ToolResult, last_result, schema_problems};
+use rye_thread::{ArgumentSchema, SchemaProblem, ThreadId, ToolResult, last_result};
 use serde_json::{Map, Value};
 
 use super::RunReport;
@@ -74,7 +75,13 @@ impl Rye {
         let manifest = self.library.tool(&tool)?;
         let schema = &manifest.content.value().input_schema;
         let arguments = Value::Object(typed_by(schema, arguments));
-        let problems = schema_problems(schema, &arguments);
+        let mut problems: Vec<String> = match ArgumentSchema::new(schema) {
+            Ok(schema) => schema.problems(&arguments).iter().map(SchemaProblem::text).collect(),
+            Err(reason) => vec![format!("the schema of the tool cannot be used: {reason}")],
+        };
+        if !problems.is_empty() {
+            problems.extend(suggestions(schema, &arguments));
+        }
         if !problems.is_empty() {
             return Err(CallError::Misfit { id: tool, problems });
         }
@@ -92,6 +99,20 @@ impl Rye {
         request.tool = Some(tool);
         Ok(request)
     }
+}
+
+/// The arguments that names without a place in the schema were probably meant to be.
+fn suggestions(schema: &Value, arguments: &Value) -> Vec<String> {
+    let Some(known) = schema.get("properties").and_then(Value::as_object) else {
+        return Vec::new();
+    };
+    let given = arguments.as_object().into_iter().flat_map(Map::keys);
+    let unknown = given.filter(|name| !known.contains_key(*name));
+    let near = |name: &String| {
+        let near = nearest_name(name, known.keys().map(String::as_str))?;
+        Some(format!("did you mean `{near}` by `{name}`?"))
+    };
+    unknown.filter_map(near).collect()
 }
 
 impl Rye {

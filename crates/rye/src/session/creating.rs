@@ -47,7 +47,7 @@ impl Tool for Creator {
             Err(Failure::Failed(problems)) => {
                 ToolOutput::error(json!({ "error": problems.join("; ") }))
             }
-            Err(Failure::Refused(message)) => ToolOutput::refused(json!({ "error": message })),
+            Err(Failure::Refused(message)) => ToolOutput::refusal(json!({ "error": message })),
         }
     }
 }

@@ -222,7 +222,7 @@ pub enum PrepareError {
     },
     /// The sandbox of programs could not be tried out.
     #[error(transparent)]
-    Sandbox(#[from] rye_tools::sandbox::ProbeError),
+    Sandbox(#[from] rye_sandbox::ProbeError),
     /// An item cannot be found, verified or parsed.
     #[error(transparent)]
     Resolve(#[from] ResolveError),

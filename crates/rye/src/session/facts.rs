@@ -1,5 +1,6 @@
 //! What the record of a thread says beside its events: who vouched for what, and with which authority.
 
+use rye_parse::Directive;
 use rye_prompt::{HookEntry, Origin, Piece, Slot};
 use rye_resolve::{Config, ExtendsChain, Item, ItemKind, declared_problems};
 use rye_sign::token::Token;
@@ -45,7 +46,7 @@ pub(crate) fn facts(
     let mut put = |name: &str, value: Value| drop(facts.insert(name.to_owned(), value));
     put("rye_version", env!("CARGO_PKG_VERSION").into());
     put("verified", is_verified(composed, vouched).into());
-    put("chain", composed.chain.root_first().rev().map(row).collect());
+    put("chain", composed.chain.root_first().rev().map(directive_row).collect());
     let instructions = composed.hooking.directives().iter().map(row);
     put("knowledge", composed.knowledge.iter().map(row).chain(instructions).collect());
     put("tools", rows(vouched, ItemKind::Tool));
@@ -193,6 +194,15 @@ fn row<T>(item: &Item<T>) -> Value {
     if let Provenance::Signed(signature) = item.content.provenance() {
         row["key_id"] = signature.key_id().to_string().into();
         row["owner"] = signature.owner().into();
+    }
+    row
+}
+
+/// The row of a directive, with the version that it declares.
+fn directive_row(item: &Item<Directive>) -> Value {
+    let mut row = row(item);
+    if let Some(version) = &item.content.value().version {
+        row["version"] = version.value.as_str().into();
     }
     row
 }

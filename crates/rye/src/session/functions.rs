@@ -3,8 +3,9 @@
 use rye_caps::{Capability, Invocation, Kind, Primary};
 use rye_parse::{Executor, ToolManifest};
 use rye_resolve::ItemId;
+use rye_sandbox::Template;
 use rye_sign::Digest;
-use rye_tools::{BASH, FETCH, HttpTool, SEND, Template};
+use rye_tools::{BASH, FETCH, HttpTool, SEND};
 
 /// The call of the tool `id` by its manifest.
 ///

@@ -11,6 +11,7 @@ use super::continuing::{Continuation, given};
 use super::recorded::recorded_request;
 use super::{Host, ReopenError, RunError, RunReport, RunRequest, Store};
 use crate::outcome::Class;
+use crate::thread_folder::has_record;
 use crate::thread_reading::{Found, ThreadReading};
 use crate::{Rye, ThreadReadError};
 
@@ -178,7 +179,7 @@ impl Rye {
         thread: &ThreadId,
         host: &Host<'_>,
     ) -> Result<bool, ReopenError> {
-        if !threads.join(thread.as_str()).join("thread.json").exists() {
+        if !has_record(&threads.join(thread.as_str())) {
             return Ok(false);
         }
         let found = self.found(threads, thread)?;

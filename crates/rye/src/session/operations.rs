@@ -170,7 +170,7 @@ fn ended() -> PrimaryError {
 /// What every surface tells of the error.
 fn failed(error: &PrimaryError) -> ToolOutput {
     match error.class() {
-        Class::Refused => ToolOutput::refused(error.to_json()),
+        Class::Refused => ToolOutput::refusal(error.to_json()),
         _ => ToolOutput::error(error.to_json()),
     }
 }

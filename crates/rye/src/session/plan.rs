@@ -8,8 +8,8 @@ use rye_caps::risk::{Acknowledgement, Finding, Verdict};
 use rye_caps::{Authority, Grant, Invocation};
 use rye_prompt::{SystemFacts, system};
 use rye_resolve::{Config, ExtendsChain, Library, PlacedHook};
+use rye_sandbox::Processes;
 use rye_thread::{Hooks, Opening, OutputContract};
-use rye_tools::Processes;
 use rye_tools::fs::Root;
 
 use super::authority::{authority, below, lessened_by_knowledge};
@@ -27,7 +27,7 @@ use super::tools::{Offer, Offering, offer};
 use super::web::reach;
 use crate::Rye;
 use crate::config::{
-    APPROVAL_FILE, HOOKS_FILE, asked, policy_layers, requests_at_once, risk_table,
+    APPROVAL_FILE, HOOKS_FILE, RISK_FILE, asked, policy_layers, requests_at_once, risk_table,
 };
 
 /// A directive with all that decides how its thread begins, except who answers.
@@ -68,7 +68,7 @@ pub(crate) fn plan(rye: &Rye, request: &PlanRequest) -> Result<Plan, PrepareErro
     let own = authority(&policy, &composed, &contract, declared.clone())?;
     let authority = lineage.map_or(own.clone(), |lineage| below(lineage, &own));
     let lessened = lessened_by_knowledge(&authority, &composed.knowledge)?;
-    let risk = library.config("agent/capability_risk")?;
+    let risk = library.config(RISK_FILE)?;
     let root = project_root(library)?;
     let approval = library.config(APPROVAL_FILE)?;
     let asked = asked(approval.as_ref())?;
@@ -152,7 +152,10 @@ impl Plan {
         let is_call = self.composed.chain.leaf().id.as_str() == CALLING_DIRECTIVE;
         let warned = warned.map(|finding| match is_call {
             // The operator names the tool, and the shipped directive has no `<permissions>` that could be changed.
-            true => finding.statement(),
+            true => format!(
+                "{}; `rye call` runs it all the same, and a directive that calls it accepts the risk in its `<permissions>`",
+                finding.statement(),
+            ),
             false => finding.to_string(),
         });
         let warned = warned.chain(self.lessened.iter().cloned());

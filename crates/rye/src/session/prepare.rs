@@ -7,6 +7,8 @@ use std::sync::Arc;
 use rye_caps::{Authority, Layer};
 use rye_providers::StepsProvider;
 use rye_resolve::{ExtendsChain, Item};
+use rye_sandbox::Processes;
+use rye_sandbox::Report;
 use rye_sign::token::{Claims, Token};
 use rye_sign::{SigningKey, Timestamp};
 use rye_thread::transcript::Injected;
@@ -14,8 +16,6 @@ use rye_thread::{
     DriveContext, Hooks, Journal, Limits, Moment, Opening, OutputContract, Palette, Provider,
     ThreadRecord,
 };
-use rye_tools::Processes;
-use rye_tools::sandbox::Report;
 use serde_json::Value;
 
 use super::authority::under;

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use rye_caps::Layer;
 use rye_parse::{Executor, Fallback, Placeholder, ToolManifest, placeholders};
 use rye_resolve::{Config, Item};
+use rye_sandbox::{Bounds, Report};
+use rye_sandbox::{Placing, Processes, Template};
 use rye_thread::{Effect, Tool};
 use rye_tools::fs::Root;
 #[cfg(feature = "mcp")]
 use rye_tools::mcp::Reached;
-use rye_tools::sandbox::{Bounds, Report};
-use rye_tools::{CommandTool, Placing, Processes, ScriptTool, Template, bash, builtin, effect};
+use rye_tools::{CommandTool, ScriptTool, bash, builtin, effect};
 use serde_json::{Map, Value, json};
 
 use super::error::PrepareError;

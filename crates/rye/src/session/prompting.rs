@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use rye_parse::Knowledge;
 use rye_prompt::{
-    Context, Inputs, Link, Opening, ReturnStyle, Wanted, compose, opening, render, template, wanted,
+    Context, ContextReference, Inputs, Link, Opening, ReturnStyle, compose, context_references,
+    opening, render, template,
 };
 use rye_resolve::{ExtendsChain, Item, ItemId, ItemKind, Library, ResolveError};
 
@@ -38,7 +39,7 @@ pub(crate) fn composed(
             knowledge.push(item);
         }
     }
-    let context = context.hooked(&hooking.entries());
+    let context = context.with_hooks(&hooking.entries());
     Ok(Composed { chain, placing: placing.clone(), inputs, context, knowledge, hooking })
 }
 
@@ -109,7 +110,7 @@ fn knowledge(
 ) -> Result<Vec<Item<Knowledge>>, PrepareError> {
     let links: Vec<Link<'_>> = chain.root_first().map(link).collect();
     let (mut found, mut problems) = (BTreeMap::new(), Vec::new());
-    for wanted in wanted(&links) {
+    for wanted in context_references(&links) {
         if found.contains_key(&wanted.id) {
             continue;
         }
@@ -124,7 +125,10 @@ fn knowledge(
     }
 }
 
-fn load(library: &Library, wanted: &Wanted) -> Result<Option<Item<Knowledge>>, ResolveError> {
+fn load(
+    library: &Library,
+    wanted: &ContextReference,
+) -> Result<Option<Item<Knowledge>>, ResolveError> {
     let id: ItemId = wanted.id.parse().map_err(|source| {
         let (kind, text) = (ItemKind::Knowledge, wanted.id.clone());
         ResolveError::InvalidId { kind, text, source }

@@ -18,8 +18,8 @@ use rye_sign::SigningKey;
 use rye_thread::store::{StoreError, ThreadRequest, TreeOwnership};
 use rye_thread::transcript::Reading;
 use rye_thread::{
-    ApprovalRequest, Decider, Decision, FailureKind, JournalError, Limits, RaisedLimits,
-    ResumeError, ThreadId, ThreadRecord, ThreadState, decided_approval, decision_on,
+    ApprovalRequest, Decider, Decision, FailureKind, JournalError, Limits, PendingApproval,
+    RaisedLimits, ResumeError, ThreadId, ThreadRecord, ThreadState, decided_approval, decision_on,
     recorded_limits,
 };
 use serde_json::Map;
@@ -86,7 +86,7 @@ impl Rye {
         raised: Option<RaisedLimits>,
         host: Host<'_>,
     ) -> Result<RunReport, ReopenError> {
-        host.clock.now().checked()?;
+        host.clock.now().validate()?;
         let (_, tree) = self.own_tree(thread)?;
         self.refuse_ended_below(thread)?;
         let mut report = self.resume_last(thread, raised, &host, &tree).await?;
@@ -275,6 +275,26 @@ impl Rye {
         self.decide_or_ask(&thread, None, (decision, &Decider::command()), host)
     }
 
+    /// Records a decision about exactly this call, or has the owner of the thread tree record it; [`Rye::resume`] goes on.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Rye::decide`], and [`ReopenError::AnotherCall`] if the thread does not wait with this call any more.
+    pub fn decide_about(
+        &self,
+        asked: &PendingApproval,
+        decision: &Decision,
+        by: &Decider,
+        host: &Host<'_>,
+    ) -> Result<ApprovalRequest, ReopenError> {
+        let thread = &asked.request.thread;
+        let reading = self.found(&self.threads().ok_or(ReopenError::NoProject)?, thread)?.reading;
+        let waiting = Waiting::read(&reading.record, &reading.transcript)
+            .filter(|waiting| waiting.is(asked))
+            .ok_or_else(|| ReopenError::AnotherCall { thread: thread.clone() })?;
+        self.decide_or_ask(thread, Some(&waiting), (decision, by), host)
+    }
+
     /// Records what somebody said about this very call of a thread; nothing where it waits with another one by now.
     #[cfg(feature = "mcp")]
     pub(crate) fn decide_on(
@@ -351,6 +371,7 @@ impl Rye {
         host: &Host<'_>,
         store: &Arc<Store>,
     ) -> Result<ApprovalRequest, ReopenError> {
+        self.refuse_ended_below(thread)?;
         let reopened = self.reopened(thread, host)?;
         reopened.refuse_foreign(host)?;
         if let Some(decided) = reopened.decided {

@@ -7,9 +7,10 @@ use std::sync::{Arc, PoisonError};
 use rye_caps::{Capability, Kind, Layer, Primary};
 use rye_parse::{Executor, ToolManifest, nearest_name};
 use rye_resolve::{Config, Item};
+use rye_sandbox::Processes;
 use rye_thread::{Tool, read_plain};
 use rye_tools::mcp::{Connections, Reached, Server, ToolSet, Wrapper};
-use rye_tools::{BASH, Processes, SEND};
+use rye_tools::{BASH, SEND};
 use serde_json::Value;
 
 use super::authority::of_signer;
@@ -116,7 +117,7 @@ impl Servers {
         })?;
         lock.server(name).cloned().ok_or_else(|| {
             format!(
-                "nobody locked what server `{name}` offers; look at it with `rye mcp discover {name}`, then accept it with \
+                "server `{name}` is not locked; look at it with `rye mcp discover {name}`, then accept it with \
                  `rye lock --server {name}`"
             )
         })

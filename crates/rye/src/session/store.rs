@@ -9,6 +9,7 @@ use rye_thread::store::{LocalStore, StoreOptions, TreeOwnership};
 use rye_thread::{Journal, JournalError, Registry, ThreadId, ThreadRecord};
 
 use super::{RunError, stored};
+use crate::thread_folder::has_record;
 
 /// The registry of a project and the store of its threads, which share one database.
 #[derive(Debug)]
@@ -32,7 +33,7 @@ impl Store {
 
     /// Whether the thread has got as far as to have a record.
     pub(super) fn has(&self, thread: &ThreadId) -> bool {
-        self.folder.join(thread.as_str()).join("thread.json").exists()
+        has_record(&self.folder.join(thread.as_str()))
     }
 
     /// Removes the record of a thread that could not begin, so that it can: nothing was ever done in it.

@@ -5,7 +5,9 @@ use std::sync::{Arc, LazyLock};
 
 use rye_caps::{Authority, Capability, Grant, Invocation, Kind, Layer, Pattern, Primary};
 use rye_parse::{Executor, PermissionEntry, ToolManifest};
-use rye_resolve::{ExtendsChain, Item, ItemId, ItemKind, Library, ResolveError, permission_grant};
+use rye_resolve::{
+    ExtendsChain, Item, ItemId, ItemKind, Library, Listed, ResolveError, permission_grant,
+};
 use rye_thread::{
     DIRECTIVE_RETURN, Palette, PaletteEntry, PaletteError, THREAD_DIRECTIVE, ToolSpec,
 };
@@ -68,24 +70,14 @@ pub(crate) fn offer(from: &Offering<'_>) -> Result<Offer, PrepareError> {
     let (mut entries, mut withheld, mut problems) = (Vec::new(), Vec::new(), Vec::new());
     let (mut items, mut known, mut needed) = (Vec::new(), Vec::new(), Needs::default());
     let children = Arc::new(Handle::default());
-    for listed in from.library.list(ItemKind::Tool)? {
+    let tools = from.library.list(ItemKind::Tool)?;
+    for listed in &tools {
         let is_meant = from.only.is_none_or(|only| *only == listed.id);
         let Some(capability) = covered(&listed.id, from.authority).filter(|_| is_meant) else {
             continue;
         };
-        if capability == return_capability() {
-            withheld.push(format!(
-                "tool `{}` is not offered: its capability is the one of returning outputs; rename it",
-                listed.id
-            ));
-            continue;
-        }
-        let meant = tool_id(listed.id.as_str());
-        if meant != listed.id.as_str() {
-            withheld.push(format!(
-                "tool `{}` is not offered: its id is another name of `{meant}`; rename it",
-                listed.id
-            ));
+        if let Some(reason) = unusable_id(&listed.id, &capability, &tools) {
+            withheld.push(format!("tool `{}` is not offered: {reason}; rename it", listed.id));
             continue;
         }
         match from.library.tool(&listed.id) {
@@ -152,6 +144,31 @@ fn covered(id: &ItemId, authority: &Authority) -> Option<Capability> {
     }
     let capability = Capability::new(Primary::Execute, Kind::Tool, id.as_str()).ok()?;
     authority.allows(&capability).then_some(capability)
+}
+
+/// Returns the reason why no tool of this id is offered, if there is one.
+fn unusable_id(id: &ItemId, capability: &Capability, tools: &[Listed]) -> Option<String> {
+    if *capability == return_capability() {
+        return Some("its capability is the one of returning outputs".to_owned());
+    }
+    let meant = tool_id(id.as_str());
+    if meant != id.as_str() {
+        return Some(format!("its id is another name of `{meant}`"));
+    }
+    let other = namesake(id, tools.iter().map(|tool| &tool.id))?;
+    Some(format!("its capability is the one of `{other}`"))
+}
+
+/// Returns the tool among `ids` that has the capability of the tool `id`, if `id` writes a slash as a dot.
+///
+/// A capability is an id with dots. Two tools of one capability could not be granted apart.
+pub(crate) fn namesake<'a>(
+    id: &ItemId,
+    mut ids: impl Iterator<Item = &'a ItemId>,
+) -> Option<&'a ItemId> {
+    let dotted = |id: &ItemId| id.as_str().replace('/', ".");
+    let name = id.as_str().contains('.').then(|| dotted(id))?;
+    ids.find(|other| *other != id && dotted(other) == name)
 }
 
 /// What a tool needs beside the project.

@@ -20,8 +20,8 @@ use rye_sign::token::Token;
 use rye_sign::{SigningKey, Timestamp};
 use rye_thread::store::{Inbox, ReceivedRequest};
 use rye_thread::{
-    AddedItem, ApprovalRequest, Cancel, Decision, Limits, Nanos, Observer, Spawn, SpawnRequest,
-    ThreadId, ToolOutput,
+    AddedItem, ApprovalRequest, Cancel, Decision, Limits, Nanos, Observer, RecordedSpawn, Spawn,
+    SpawnRequest, ThreadId, ToolOutput,
 };
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -123,7 +123,7 @@ pub(super) enum Order {
     },
     Adopt {
         parent: ThreadId,
-        spawns: Vec<Spawn>,
+        spawns: Vec<RecordedSpawn>,
         reply: Reply<Result<(), String>>,
     },
     /// Asks for the operator's key, where there is one, and for what time it is.

@@ -4,9 +4,9 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use rye_resolve::{ItemId, ItemKind};
+use rye_sandbox::temporary_file;
 use rye_sign::{CommentStyle, Digest, KeyId, SigningKey, Timestamp, Unverified};
 use rye_thread::read_plain;
-use rye_tools::temporary_file;
 use serde_json::{Value, json};
 
 use super::{SignError, signed};

@@ -1,15 +1,17 @@
 // Opens exported pages in a real browser: with and without the script, wide and narrow, light and dark. Axe must find no violation,
 // the page must report no breach of its content policy, nothing may be asked of a network, and hostile texts must not run.
 // The same holds for the pages of `rye view`, which other origins, other hosts and guessed addresses must not get.
-// Usage: node browser.mjs CHROMIUM FOLDER SCREENSHOTS ADDRESS. FOLDER holds prepare.html and hostile.html; ADDRESS is that of the list.
+// A thread that runs while its page is open appears there, is approved there, and goes on.
+// Usage: node browser.mjs CHROMIUM FOLDER SCREENSHOTS ADDRESS RYE PROJECT HOME. FOLDER holds prepare.html and hostile.html; ADDRESS is that of the list.
 import { readFileSync, mkdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { spawn } from 'node:child_process';
 import { get } from 'node:http';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { chromium } from 'playwright-core';
 
-const [executablePath, folder, screenshots, address] = process.argv.slice(2);
+const [executablePath, folder, screenshots, address, program, project, home] = process.argv.slice(2);
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const failures = [];
 let checks = 0;
@@ -144,6 +146,50 @@ for (const name of ['prepare.html', 'hostile.html', address, served[0]]) {
   const framed = foreign.frames().some((frame) => frame.url().startsWith(new URL('/', address).href));
   check('a page of another origin cannot frame it', !framed);
   await foreign.close();
+}
+
+// A running thread: its records come without a reload, its call is approved on the page, and the rest comes, too.
+{
+  const rye = (...words) => new Promise((done) => {
+    spawn(program, [...words, '--quiet', '--project', project, '--user-space', home], { stdio: 'ignore', cwd: project }).on('exit', done);
+  });
+  const run = rye('run', 'release/prepare', '--input', 'version=2.5.0', '--provider', 'scripted');
+  const { page, noted, close } = await open(address);
+  const newest = () => page.locator('.list td.d a', { hasText: 'release/prepare' }).evaluateAll((all) => all.map((link) => link.href));
+  let found;
+  while (!found) {
+    await page.reload();
+    found = (await newest()).find((link) => !served.includes(link));
+  }
+  await page.goto(found);
+  const before = await page.locator('.conv .rec').count();
+  await page.locator('form.decide').waitFor({ timeout: 60000 });
+  check('records of a running thread come without a reload', (await page.locator('.conv .rec').count()) > before, `${before}`);
+  check('the panel has their lines', (await page.locator('.panel .one').count()) > before);
+  check('a thread that waits ends its run', (await run) === 4);
+  await page.waitForTimeout(1000);
+  const lines = await page.locator('.panel .one').count();
+  for (const told of ['#found', '#foot']) {
+    check(`${told} counts the new records`, (await page.locator(told).textContent()).startsWith(`${lines} records`), await page.locator(told).textContent());
+  }
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
+  check('the page of a call that waits is accessible', violations.length === 0,
+    violations.map((it) => `${it.id}: ${it.nodes.slice(0, 2).map((node) => node.html.slice(0, 160)).join(' | ')}`).join('; '));
+  if (screenshots) {
+    mkdirSync(screenshots, { recursive: true });
+    await page.locator('.bannerbar a').click();
+    await page.waitForTimeout(500);
+    await page.screenshot({ path: join(screenshots, 'view-approval-light.png') });
+  }
+  await page.locator('button', { hasText: 'Approve' }).click();
+  await page.waitForURL(/#r[0-9]+$/);
+  check('a call is approved on the page', (await page.locator('.conv').textContent()).includes('Approved by page'));
+  const resumed = rye('resume', found.split('/').pop());
+  await page.locator('#live', { hasText: 'The thread is completed' }).waitFor({ timeout: 60000 });
+  check('a resumed thread goes on', (await resumed) === 0);
+  check('the page of a running thread reports nothing', noted.length === 0, noted.join('; '));
+  await close();
 }
 
 if (screenshots) {

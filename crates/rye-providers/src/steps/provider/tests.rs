@@ -278,7 +278,15 @@ fn a_call_that_failed_ends_the_plan_with_its_words() {
     check(json!("no"), "the step `a` failed: `execute tool t/a` answered: no");
     check(
         json!({ "error": "a", "code": 1 }),
-        "the step `a` failed: `execute tool t/a` answered: {\"error\":\"a\",\"code\":1}",
+        "the step `a` failed: `execute tool t/a` answered: a: code 1",
+    );
+    check(
+        json!({ "error": "it ended with code 3", "exit_code": 3, "stderr": "no file\n" }),
+        "the step `a` failed: `execute tool t/a` answered: it ended with code 3: no file",
+    );
+    check(
+        json!({ "error": "they do not fit", "problems": ["`a` is missing", "`b` too"] }),
+        "the step `a` failed: `execute tool t/a` answered: they do not fit: `a` is missing; `b` too",
     );
     let long = "é".repeat(1200);
     let expected =

@@ -46,8 +46,8 @@ impl<'a> Driver<'a> {
     /// The palette that the action's name stands in.
     fn palette_of(&self, action: &HookAction) -> &'a Palette {
         match action.target {
-            ActionTarget::Text(_) => self.context.hooks.texts(),
-            ActionTarget::Tool(_) => self.context.palette,
+            ActionTarget::Text(_) => self.hooks.texts(),
+            ActionTarget::Tool(_) => self.palette,
         }
     }
 
@@ -81,7 +81,7 @@ impl<'a> Driver<'a> {
         }
         let returned = self.run_action(run, hook, prepared).await?;
         let Returned { result, refusal, .. } = returned.clone();
-        self.emit(&Event::HookCallResult { hook: hook.id.clone(), result, refusal });
+        self.recorder.emit(&Event::HookCallResult { hook: hook.id.clone(), result, refusal });
         Ok(returned)
     }
 
@@ -97,7 +97,7 @@ impl<'a> Driver<'a> {
         let is_again = asking == Asking::Never;
         let needed = self.needed(offered, arguments);
         let Some(why) = reason(&offered.entry, &needed, is_again) else { return Ok(None) };
-        let (thread, id) = (self.context.journal.thread(), &offered.entry.item_id);
+        let (thread, id) = (self.recorder.journal.thread(), &offered.entry.item_id);
         let request = ApprovalRequest::new(thread, &prepared.call.id, id, arguments, why);
         let decision = self.have_decided(request).await?;
         if let Decision::Denied(reason) = &decision {
@@ -118,13 +118,12 @@ impl<'a> Driver<'a> {
         let at_the_end =
             matches!(hook.event, HookEvent::AfterComplete | HookEvent::Error | HookEvent::Limit);
         let left = if at_the_end { self.left(run).max(GRACE) } else { self.left(run) };
-        self.sync()?;
+        self.recorder.sync()?;
         if let Some(tape) = &self.tape {
             return Ok(replayed(prepared, tape));
         }
         let call = prepared.call;
-        let (cancel, clock, observer) =
-            (self.context.cancel, self.context.clock, self.context.observer);
+        let (cancel, clock, observer) = (self.cancel, self.clock, self.observer);
         let ran = run_all(vec![prepared], clock, cancel, left, observer).await;
         self.thought(ran.thought);
         match (ran.answers.into_iter().next(), ran.interrupted) {
@@ -141,8 +140,8 @@ impl<'a> Driver<'a> {
     ) -> Result<Decision, Stop> {
         self.check_cancelled()?;
         if !self.log.asked() {
-            self.emit(&Event::ApprovalRequested(request.clone()));
-            self.seal()?;
+            self.recorder.emit(&Event::ApprovalRequested(request.clone()));
+            self.recorder.seal()?;
         }
         if let Some(decision) = self.log.decision() {
             return Ok(decision);
@@ -152,14 +151,14 @@ impl<'a> Driver<'a> {
             return Err(Stop::Suspended(Box::new(request)));
         };
         let by = by.as_str().to_owned();
-        self.emit(&Event::ApprovalDecided { request, decision: decision.clone(), by });
-        self.seal()?;
+        self.recorder.emit(&Event::ApprovalDecided { request, decision: decision.clone(), by });
+        self.recorder.seal()?;
         Ok(decision)
     }
 
     /// What somebody is asked whom a hook wants to decide.
     pub(super) fn escalation(&self, frame: &Frame) -> ApprovalRequest {
-        let (thread, id) = (self.context.journal.thread(), format!("hook-{}", frame.evaluation));
+        let (thread, id) = (self.recorder.journal.thread(), format!("hook-{}", frame.evaluation));
         let item = format!("hook {} at {}", frame.hook, frame.event);
         ApprovalRequest::new(thread, &id, &item, &frame.data, ApprovalReason::Escalated)
     }
@@ -187,7 +186,7 @@ fn called(
     data: &Value,
     palette: &Palette,
 ) -> (ToolCall, Option<Vec<String>>) {
-    let (parameters, missing) = match action.filled(data) {
+    let (parameters, missing) = match action.fill(data) {
         Ok(filled) => (palette.with_texts(item(action), filled), None),
         Err(missing) => (Value::Object(action.arguments.clone()), Some(missing)),
     };

@@ -3,8 +3,10 @@
 use serde_json::{Map, Value, json};
 
 use crate::drive::Driver;
+use crate::palette::{EXECUTE, Resolved};
 use crate::{
     Failure, FailureKind, HookEvent, LimitHit, Message, Refusal, Run, SpendLimit, ThreadState,
+    ToolCall, ToolResult,
 };
 
 /// An event at which hooks may act.
@@ -62,13 +64,13 @@ impl Occasion {
 
 impl Driver<'_> {
     pub(super) fn data(&self, run: &Run, occasion: &Occasion) -> Value {
-        let mut data = self.context.hooks.about().clone();
-        let record = self.context.journal.record();
+        let mut data = self.hooks.about().clone();
+        let record = self.recorder.journal.record();
         let mut put = |name: &str, value: Value| drop(data.insert(name.to_owned(), value));
         put("event", occasion.event().as_str().into());
         put("thread", json!({"id": record.thread.as_str(), "directive": record.directive}));
-        put("provider", self.info.provider.as_str().into());
-        put("model", self.info.model.as_str().into());
+        put("provider", self.caller.info.provider.as_str().into());
+        put("model", self.caller.info.model.as_str().into());
         put("cost", cost(run));
         put("limits", limits(run));
         let (name, value) = self.special(run, occasion);
@@ -77,6 +79,10 @@ impl Driver<'_> {
         }
         if let Occasion::Completed(_) | Occasion::Step = occasion {
             put("text", run.text().into());
+        }
+        if let Occasion::Step = occasion {
+            let items = last_calls(run).filter_map(|(call, _)| self.executed_item(call));
+            put("called_items", items.collect());
         }
         if let (Occasion::Completed(_), Some(failure)) = (occasion, run.failure()) {
             put("error", error(failure, run.refusals().last(), true));
@@ -90,7 +96,7 @@ impl Driver<'_> {
             Occasion::Begins(_) => ("", Value::Null),
             Occasion::Completed(state) => ("state", state.as_str().into()),
             Occasion::ContextLimit(_) => {
-                let window = self.info.context_window;
+                let window = self.caller.info.context_window;
                 ("context", json!({"tokens": run.context_estimate(), "window": window}))
             }
             Occasion::Fails(Failure { kind: FailureKind::Limit(hit), message }) => {
@@ -100,9 +106,50 @@ impl Driver<'_> {
             Occasion::Fails(failure) => ("error", error(failure, run.refusals().last(), true)),
             Occasion::Refused(failure, refusal) => ("error", error(failure, Some(refusal), false)),
             Occasion::Returns(outputs) => ("outputs", Value::Object(outputs.clone())),
-            Occasion::Step => ("calls", calls(run)),
+            Occasion::Step => ("calls", self.calls(run)),
         }
     }
+
+    /// The calls of the last turn with their items and results.
+    fn calls(&self, run: &Run) -> Value {
+        let row = |(call, result): (&ToolCall, &ToolResult)| {
+            json!({
+                "name": result.name,
+                "item_id": self.executed_item(call),
+                "is_error": result.is_error,
+            })
+        };
+        last_calls(run).map(row).collect()
+    }
+
+    /// The item that a call executes; `None` for a call of another operation, and for one that executes nothing known.
+    fn executed_item(&self, call: &ToolCall) -> Option<String> {
+        let Resolved { offered, arguments } = self.palette.resolve(call).ok()?;
+        if call.name != EXECUTE {
+            return offered.entry.needs.is_none().then(|| offered.entry.item_id.clone());
+        }
+        let argument = match () {
+            () if self.palette.is_fork(offered) => "directive",
+            () if offered.entry.needs.is_some() => "item_id",
+            () => return Some(offered.entry.item_id.clone()),
+        };
+        arguments.get(argument).and_then(Value::as_str).map(str::to_owned)
+    }
+}
+
+/// The calls of the last turn, each with its result.
+fn last_calls(run: &Run) -> impl Iterator<Item = (&ToolCall, &ToolResult)> {
+    let mut latest = run.messages().iter().rev();
+    let results = latest.find_map(|message| match message {
+        Message::ToolResults { results } => Some(results.as_slice()),
+        Message::Assistant { .. } => Some(&[][..]),
+        Message::User { .. } => None,
+    });
+    let calls = latest.find_map(|message| match message {
+        Message::Assistant { reply } => Some(reply.calls.as_slice()),
+        _ => None,
+    });
+    calls.unwrap_or_default().iter().zip(results.unwrap_or_default())
 }
 
 fn limit(hit: &LimitHit, message: &str, is_final: bool) -> Value {
@@ -171,17 +218,6 @@ fn limits(run: &Run) -> Value {
 )]
 fn dollars(nanos: u64) -> Value {
     (nanos as f64 / 1e9).into()
-}
-
-/// The calls of the last turn with how they ended.
-fn calls(run: &Run) -> Value {
-    let last = run.messages().iter().rev().find_map(|message| match message {
-        Message::ToolResults { results } => Some(Some(results)),
-        Message::Assistant { .. } => Some(None),
-        Message::User { .. } => None,
-    });
-    let results = last.flatten().map(Vec::as_slice).unwrap_or_default();
-    results.iter().map(|it| json!({"name": it.name, "is_error": it.is_error})).collect()
 }
 
 /// Whether a failure is an event that hooks act at.

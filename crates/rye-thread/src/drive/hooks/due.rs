@@ -124,7 +124,7 @@ impl Driver<'_> {
     fn next_occasion(&self, run: &Run) -> Option<Occasion> {
         let due = &self.due;
         if !due.has_begun {
-            return Some(Occasion::Begins(self.context.hooks.begins_with()));
+            return Some(Occasion::Begins(self.hooks.begins_with()));
         }
         if let Some(refusal) = due.refused.first() {
             return Some(Occasion::refused(refusal));
@@ -141,7 +141,7 @@ impl Driver<'_> {
 
     /// Whether the conversation has come to nine tenths of the window; a limit that is reached comes first (SPEC 10.10).
     fn is_nearly_full(&self, run: &Run) -> bool {
-        let window = u128::from(self.info.context_window);
+        let window = u128::from(self.caller.info.context_window);
         let tokens = u128::from(run.context_estimate());
         let is_full = window > 0 && window * 9 <= tokens * 10;
         is_full && run.limit_reached(self.elapsed()).is_none()

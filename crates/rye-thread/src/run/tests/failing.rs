@@ -1,4 +1,4 @@
-//! What ends a run early, and what it is blamed on.
+//! Early ends of a run, and the failures that they report.
 
 use super::*;
 
@@ -86,7 +86,7 @@ fn what_comes_out_of_turn_changes_nothing() {
 fn check_blame(kind: FailureKind, expected: &FailureKind, message: &str) {
     let mut run = run(required());
     exchange(&mut run, calls(vec![tool("1")]));
-    let refused = Returned::refused(ToolResult::error(&tool("1"), json!("no")), refusal());
+    let refused = Returned::refusal(ToolResult::error(&tool("1"), json!("no")), refusal());
     run.tools_returned(vec![refused]).unwrap();
     run.fail(Failure::new(kind, "it ended")).unwrap();
     let Step::Done(End::Failed(failure)) = run.step(START) else { panic!("not failed") };
@@ -97,7 +97,7 @@ fn check_blame(kind: FailureKind, expected: &FailureKind, message: &str) {
 fn a_failure_that_quotes_the_refusal_says_it_once() {
     let mut run = run(required());
     exchange(&mut run, calls(vec![tool("1")]));
-    let refused = Returned::refused(ToolResult::error(&tool("1"), json!("no")), refusal());
+    let refused = Returned::refusal(ToolResult::error(&tool("1"), json!("no")), refusal());
     run.tools_returned(vec![refused]).unwrap();
     let quoting = format!("the step failed: {}", refusal().message);
     let kind = FailureKind::Provider(ProviderErrorClass::StepFailed);
@@ -114,7 +114,7 @@ fn a_failure_that_may_follow_from_a_refusal_is_one() {
     check_blame(FailureKind::Storage, &FailureKind::Storage, "it ended");
     let network = FailureKind::Provider(ProviderErrorClass::Network);
     check_blame(network.clone(), &network, "it ended");
-    // A limit stays one, so that no hook takes it for what asking again could mend.
+    // A limit stays a limit, so that no hook treats it as a failure that a retry could mend.
     let limit = FailureKind::Limit(LimitHit { limit: Limit::Turns, value: 1, maximum: 1 });
     check_blame(limit.clone(), &limit, both);
     assert!(!limit.may_be_retried());
@@ -124,7 +124,7 @@ fn a_failure_that_may_follow_from_a_refusal_is_one() {
 fn a_refusal_that_the_model_got_over_is_no_failure() {
     let mut run = run(OutputContract::default());
     exchange(&mut run, calls(vec![tool("1")]));
-    let refused = Returned::refused(ToolResult::error(&tool("1"), json!("no")), refusal());
+    let refused = Returned::refusal(ToolResult::error(&tool("1"), json!("no")), refusal());
     run.tools_returned(vec![refused]).unwrap();
     exchange(&mut run, text("Then not."));
     assert_eq!(phase(&run.step(START)), r#"completed: null "Then not.""#);

@@ -1,4 +1,4 @@
-//! The transitions that hooks have, one row each: which state takes which input, where it leads, and what it leaves.
+//! The transitions of hooks: a row for each state and input, with the next state and the history.
 
 use super::*;
 use crate::{Limit, LimitHit, ProviderErrorClass};
@@ -31,15 +31,15 @@ fn calling() -> Run {
     run
 }
 
-/// What a run takes, in the order of [`INPUTS`]: the state that follows, empty where the input is refused.
+/// The next states of a run in the order of [`INPUTS`], empty if the input is refused.
 type Takes = [&'static str; INPUTS.len()];
 
-/// The end of a failed run stands, asking again may mend it, or a longer limit does.
+/// The end stands, a retry may mend it, or a longer limit does.
 const STANDS: Takes = ["", "", "", "", "", "done"];
 const MENDED: Takes = ["", "", "", "ready", "", "done"];
 const LONGER: Takes = ["", "", "", "", "ready", "done"];
 
-/// Rows by the variant's name: what a run takes that failed so. A variant without a row does not compile.
+/// Rows by the variant's name: the inputs of a run after this failure. A variant without a row does not compile.
 macro_rules! rows {
     ($of:ident, $($variant:ident: $takes:expr;)*) => {
         fn takes(kind: &$of) -> (&'static str, Takes) {
@@ -121,7 +121,7 @@ mod classes {
     }
 }
 
-/// Each state with what it takes.
+/// Each state with its inputs.
 fn rows() -> Vec<(&'static str, Run, Takes)> {
     let mut in_calls = calling();
     in_calls.fail(Failure::new(FailureKind::CutOff, "no")).unwrap();
@@ -187,12 +187,13 @@ fn a_run_of_version_1_is_read() {
     assert_eq!(Run::from_json(&saved.to_string()).unwrap().to_json(), run.to_json());
 }
 
-/// Only the limits on threads that may be started are raised while a run goes on.
+/// Only the limits on child threads are raised during a run.
 #[test]
 fn more_is_allowed_of_threads_alone() {
     for limit in Limit::ALL {
         let mut run = run(OutputContract::default());
-        let (before, messages) = (run.limits().clone(), run.messages().len());
+        let before = run.limits().clone();
+        let messages = run.messages().len();
         let raised = run.allow_more(limit).is_ok();
         assert_eq!(raised, [Limit::Depth, Limit::Spawns].contains(&limit), "{limit}");
         assert_eq!(*run.limits() != before, raised, "{limit}");

@@ -1,4 +1,4 @@
-//! How much the next request can have.
+//! Bounds on the next request.
 
 use super::*;
 
@@ -27,12 +27,13 @@ fn the_input_bound_counts_bytes_until_a_provider_counted() {
     assert!(100 + u64::try_from(added).unwrap() <= second);
 }
 
-/// A server that counts nothing: the worst case is what its answers may have cost, and says nothing of how full the window is.
+/// A server without token counts: the worst case bounds the cost of its replies, and says nothing of the context
+/// window.
 #[test]
 fn what_nobody_counted_measures_nothing() {
     let uncounted = |name: &str| {
         let mut reply = calls(vec![tool(name)]);
-        (reply.usage, reply.counted) = (Usage::new(2_600, 500), Counted::ByNobody);
+        (reply.usage, reply.counted) = (Usage::new(2_600, 500), Counted::Unreported);
         reply
     };
     let mut run = run(OutputContract::default());

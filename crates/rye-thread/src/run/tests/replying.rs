@@ -1,4 +1,4 @@
-//! Where each kind of answer leads.
+//! The next state after each kind of reply.
 
 use super::*;
 

@@ -1,6 +1,6 @@
 use super::*;
 
-/// Runs with a saved and restored copy at its side after every input.
+/// Runs with a saved and restored copy beside them after every input.
 #[test]
 fn a_restored_run_goes_on_as_the_saved_one() {
     let mut run = run(required());
@@ -14,7 +14,7 @@ fn a_restored_run_goes_on_as_the_saved_one() {
         ),
     );
     seen.push(restored(&run));
-    let failed = Returned::refused(
+    let failed = Returned::refusal(
         ToolResult::error(&ToolCall::unreadable("2", "t", "cut"), json!(1.5e300)),
         refusal(),
     );
@@ -76,7 +76,7 @@ fn the_raw_answer_is_kept_to_the_byte() {
 }
 
 proptest::proptest! {
-    /// A history that was saved is sent with the same bytes, whatever a tool gave back.
+    /// A saved history is sent with the same bytes, for any tool result.
     #[test]
     fn every_number_of_a_result_is_kept(number in proptest::num::f64::NORMAL, text in ".*") {
         let mut run = run(OutputContract::default());
@@ -95,7 +95,7 @@ fn nested(levels: usize) -> serde_json::Value {
 }
 
 proptest::proptest! {
-    /// However deep a model or a tool nests, what is saved is read again.
+    /// Any nesting of a model's or tool's value can be saved and read again.
     #[test]
     fn whatever_is_saved_is_read(asked in 0..200_usize, given in 0..200_usize, fails in proptest::bool::ANY) {
         let mut run = run(OutputContract::default());

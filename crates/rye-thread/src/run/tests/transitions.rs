@@ -1,9 +1,9 @@
-//! The transition table of [`Run`], one row each, and everything that is not in it.
+//! The transition table of [`Run`], one row each, and all inputs outside of it.
 
 use super::*;
 use crate::Decision;
 
-/// What a driver can do to a run; one that [`told`] does not know does not compile.
+/// The inputs of a run. An input without an arm in [`told`] does not compile.
 macro_rules! inputs {
     ($($input:ident),* $(,)?) => {
         #[derive(Debug, Clone, Copy, PartialEq)]
@@ -35,7 +35,7 @@ inputs! {
 
 use Input::*;
 
-/// What the table of [`Run`]'s documentation calls the input, in a run that must return outputs and in one that need not.
+/// Returns the name of the input in the table of [`Run`]'s documentation.
 const fn told(input: Input, is_contracted: bool, is_reminded: bool) -> &'static str {
     match (input, is_contracted, is_reminded) {
         (Step, ..) => "`step`",
@@ -51,7 +51,7 @@ const fn told(input: Input, is_contracted: bool, is_reminded: bool) -> &'static 
         (Return, ..) => "results, a `directive_return` is accepted",
         (AskApproval, ..) => "`ask_approval` of one of the calls",
         (AskApprovalOfNone, ..) => "",
-        (Decide, ..) => "`decided`",
+        (Decide, ..) => "`approval_decided`",
         (Fail, ..) => "`fail`",
         (Cancel, ..) => "`cancel`",
     }
@@ -78,7 +78,7 @@ states! {
     Done: "done", &[Cancel];
 }
 
-/// Whether the run took it.
+/// Returns `true` if the run took the input.
 fn give(run: &mut Run, input: Input) -> bool {
     let answer = |run: &mut Run, reply| run.model_replied(reply, Nanos::ZERO).is_ok();
     match input {
@@ -97,14 +97,14 @@ fn give(run: &mut Run, input: Input) -> bool {
         }
         AskApproval => return run.ask_approval(0).is_ok(),
         AskApprovalOfNone => return run.ask_approval(1).is_ok(),
-        Decide => return run.decided(Decision::Approved).is_ok(),
+        Decide => return run.approval_decided(Decision::Approved).is_ok(),
         Fail => return run.fail(Failure::new(FailureKind::Storage, "x")).is_ok(),
         Cancel => return run.cancel().is_ok(),
     }
     true
 }
 
-/// Where a run stands, and what it would do next.
+/// Returns the state of a run and its next step.
 fn place(run: &Run) -> String {
     let state = run.phase.name();
     if state == "done" {
@@ -114,7 +114,7 @@ fn place(run: &Run) -> String {
     }
 }
 
-/// From the beginning by these inputs, then by one more, to a state.
+/// The inputs from the beginning, one more input, and the next state.
 const ROWS: &[(bool, &[Input], Input, &str)] = &[
     (false, &[], Step, "asked"),
     (false, &[], StepAtTheLimit, "failed"),
@@ -168,7 +168,8 @@ fn every_transition_leads_where_the_table_says() {
     }
 }
 
-/// A limit or a provider that ended a run leaves it where it was; the history grows only behind an answer that cannot stand.
+/// A run that a limit or a provider ended continues where it was. The history grows only after a reply that cannot
+/// stand.
 #[test]
 fn the_operator_reopens_a_run_that_was_stopped() {
     let user = |run: &Run| match run.messages().last() {
@@ -192,7 +193,7 @@ fn the_operator_reopens_a_run_that_was_stopped() {
     }
 }
 
-/// Whatever is not in the table is refused and leaves no trace.
+/// An input outside of the table is refused and changes nothing.
 #[test]
 fn no_other_input_changes_anything() {
     for (state, path) in STATES.iter().copied() {
@@ -214,7 +215,7 @@ fn no_other_input_changes_anything() {
     }
 }
 
-/// Every row of the documented table has its rows here, and the other way round.
+/// Every row of the documented table has its rows here, and the reverse.
 #[test]
 fn the_table_is_the_documented_one() {
     let source = include_str!("../../run.rs");
@@ -245,12 +246,12 @@ fn the_table_is_the_documented_one() {
     assert!(undocumented.is_empty(), "the documentation lacks {undocumented:?}");
 }
 
-/// Where the last input finds the run; returning outputs is an answer and its results.
+/// Returns the state in which the last input finds the run. Returning outputs is a reply and its results.
 fn state_of(run: &Run, input: Input) -> &'static str {
     if same(input, Return) { "calling" } else { run.phase.name() }
 }
 
-/// Whether the documented next state is this one: `done`: failed, or `calling`, which knows more.
+/// Returns `true` if the documented next state is this one.
 fn leads_to(documented: &str, place: &str) -> bool {
     match documented.strip_prefix("`done`: ") {
         Some(end) => end == place,
@@ -269,9 +270,9 @@ fn a_decision_is_known_until_its_call_begins() {
     assert_eq!(run.decision(0), None);
     assert_eq!(phase(&run.step(START)), "ask approval of 1 at 0");
     let denied = Decision::Denied(Some("it is Friday".parse().unwrap()));
-    run.decided(denied.clone()).unwrap();
+    run.approval_decided(denied.clone()).unwrap();
     assert_eq!((run.decision(0), run.decision(1)), (Some(&denied), None));
     assert_eq!(Run::from_json(&run.to_json()).unwrap().decision(0), Some(&denied));
-    run.begun(0);
+    run.remove_decision(0);
     assert_eq!(run.decision(0), None);
 }

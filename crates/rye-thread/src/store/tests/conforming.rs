@@ -1,4 +1,4 @@
-//! Every store keeps what stores promise.
+//! The conformance checks, for every store.
 
 use super::*;
 

@@ -50,13 +50,14 @@ impl Asked {
     }
 }
 
-/// Longer than the owner takes between two looks.
+/// Longer than the pause between two passes of the owner.
 const SOON: Duration = Duration::from_secs(10);
 
 #[test]
 fn rule_14_a_request_reaches_the_driver_of_its_thread() {
     let asked = Asked::new();
-    let (key, other) = (SigningKey::generate().unwrap(), SigningKey::generate().unwrap());
+    let key = SigningKey::generate().unwrap();
+    let other = SigningKey::generate().unwrap();
     let ((first, of_first), (second, of_second)) = (driver(1), driver(2));
     asked.tree.receive(&first);
     asked.tree.receive(&second);
@@ -77,7 +78,7 @@ fn rule_14_a_request_reaches_the_driver_of_its_thread() {
     assert!(posted.iter().all(|posted| !posted.is_there()));
 }
 
-/// A request for an owner that has ended is removed, and so is what is no request.
+/// A request to an owner that has ended is removed, and so is a file that is not a request.
 #[test]
 fn rule_14_what_is_no_request_to_this_owner_is_removed_unread() {
     let asked = Asked::new();
@@ -113,7 +114,7 @@ fn rule_14_what_is_no_request_to_this_owner_is_removed_unread() {
     assert_eq!(fs::read_dir(asked.folder()).unwrap().count(), 1, "that of another tree stays");
 }
 
-/// A project brings a link along, or a tool puts one there: neither is a request written through it, nor is a file removed.
+/// A project or a tool may place a link. No request is written through it, and no file is removed through it.
 #[test]
 fn rule_14_no_link_leads_a_request_elsewhere() {
     let asked = Asked::new();
@@ -128,7 +129,7 @@ fn rule_14_no_link_leads_a_request_elsewhere() {
     let refused = asked.store.request(&name(1), asked.tree.owner(), &cancel, Some(&key), now);
     assert!(matches!(refused, Err(StoreError::Linked { .. })), "{refused:?}");
     fs::remove_file(asked.folder()).unwrap();
-    // The owner has looked by the time at which it takes this one.
+    // When the owner takes this request, it has made a pass.
     let (inbox, received) = driver(1);
     asked.tree.receive(&inbox);
     let posted = asked.post(asked.tree.owner(), &cancel, &key);
@@ -138,7 +139,7 @@ fn rule_14_no_link_leads_a_request_elsewhere() {
     assert_eq!(fs::read_to_string(kept).unwrap(), "{}");
 }
 
-/// A name that another process can guess could be taken by a link, through which the request would be written.
+/// A link could take a name that another process can guess, and the request would be written through it.
 #[test]
 fn rule_14_the_name_of_a_request_is_not_to_be_guessed() {
     let asked = Asked::new();

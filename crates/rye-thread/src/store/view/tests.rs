@@ -22,12 +22,12 @@ fn held(folder: &Path) -> (LocalStore, TreeOwnership) {
     (store, tree)
 }
 
-/// The files of a folder with what they hold.
+/// Returns the files of a folder with their content.
 fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let file = |path: std::path::PathBuf| {
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-        // What programs share while they read is theirs.
+        // The shared memory file belongs to the reading programs.
         let bytes = if name.ends_with("-shm") { Vec::new() } else { fs::read(path).unwrap() };
         (name, bytes)
     };
@@ -36,7 +36,7 @@ fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
     files
 }
 
-/// Looks at a folder, which is left as it was: the states on the list, and who drives the thread.
+/// Reads a folder and checks that it stays unchanged. Returns the listed states and the owner of the thread.
 #[track_caller]
 fn look(folder: &Path) -> (Vec<ThreadState>, Option<u32>) {
     let before = files(folder);
@@ -86,7 +86,7 @@ fn ended() -> ThreadRecord {
     record
 }
 
-/// A copy of a folder may have what a program wrote last in a file of its own, with what programs share or without.
+/// A copied folder may hold the last writes in a second file, with or without the shared memory file.
 #[test]
 fn what_a_killed_program_left_is_read_too() {
     let folder = tempfile::tempdir().unwrap();
@@ -102,7 +102,7 @@ fn what_a_killed_program_left_is_read_too() {
     drop(store);
 }
 
-/// As root nothing keeps anybody from writing; `crates/rye/tests/cli` looks as another user.
+/// Root can write everywhere. `crates/rye-cli/tests/cli` reads as another user.
 #[cfg(unix)]
 #[test]
 fn a_folder_that_cannot_be_written_is_looked_at() {
@@ -121,11 +121,11 @@ fn a_folder_that_cannot_be_written_is_looked_at() {
     assert_eq!(closed, (ONE.to_vec(), None));
 }
 
-/// An older file is brought up to date by who may; nobody else is told what may be wrong.
+/// The folders of the threads tell the same as a file that is not as this version writes it.
 #[test]
 fn a_file_that_is_none_of_this_program_is_not_believed() {
     for (change, expected) in [
-        ("CREATE TABLE more (a)", "holds tables or triggers that this program did not make"),
+        ("CREATE TABLE more (a)", "holds tables or triggers that this program did not create"),
         ("PRAGMA user_version = 99", "has version 99 and this program reads version 5"),
     ] {
         let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What was changed in a transcript, and where it is found.
+//! Changes of a transcript, and the place at which each is found.
 
 use super::*;
 
@@ -36,7 +36,7 @@ fn a_checkpoint_that_was_made_anew_is_found() {
              which may not sign logs here; verify with the key that wrote the log"
         )
     );
-    // The same key that signed something else.
+    // Another text under the same key.
     let theirs = text.lines().nth(2).unwrap();
     let payload = |line: &str| {
         line.split_once(r#""payload":"#).unwrap().1.split_once(r#","prev""#).unwrap().0.to_owned()
@@ -59,12 +59,12 @@ fn what_is_no_record_is_found() {
     written.check(
         |lines| "{}".clone_into(&mut lines[3]),
         &format!(
-            "record 3 at byte {offset}: it is no record: missing field `seq` at line 1 column 2"
+            "record 3 at byte {offset}: it is not a record: missing field `seq` at line 1 column 2"
         ),
     );
     written.check(
         |lines| lines[3].clear(),
-        &format!("record 3 at byte {offset}: it is no record: EOF while parsing a value at line 1 column 0"),
+        &format!("record 3 at byte {offset}: it is not a record: EOF while parsing a value at line 1 column 0"),
     );
 }
 
@@ -87,7 +87,8 @@ fn another_format_is_refused() {
     written.check(|lines| lines[0] = lines[0].replace("thread_start", "user_message"), message);
 }
 
-/// Cut at or next to every line end, and at some places between: whole records are kept, the rest of a line is told apart, and nothing else is reported.
+/// Cuts at and beside every line end, and at some places between. Whole records are kept, and only the incomplete line
+/// is reported.
 #[test]
 fn a_cut_leaves_the_records_before_it() {
     let written = Written::new();

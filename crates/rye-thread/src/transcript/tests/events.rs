@@ -1,4 +1,4 @@
-//! Every event, one row each: what is recorded, what is read back, and what a person is shown.
+//! Every event, one row each: its record, the record as read, and its Markdown.
 
 use super::*;
 use crate::{
@@ -11,7 +11,7 @@ struct Row {
     variant: &'static str,
     event: Event,
     payload: &'static str,
-    /// Empty for what only a program wants to read.
+    /// Empty for an event that only programs read.
     markdown: &'static str,
 }
 
@@ -59,7 +59,7 @@ rows! {
             "child-019a0000-0000-7000-8000-000000000002".parse().unwrap(),
             ThreadState::Completed,
             Nanos::new(42),
-            (7, "00ff".to_owned()),
+            crate::TranscriptClaim::new(7, "00ff".to_owned(), false),
         )),
         r#"{"thread":"child-019a0000-0000-7000-8000-000000000002","state":"completed","cost_nanos":42,"records":7,"head":"00ff"}"#,
         "Child `child-019a0000-0000-7000-8000-000000000002` ended: completed, 0.000000042 USD\n\n";
@@ -158,7 +158,7 @@ rows! {
             cost: Nanos::new(42),
         },
         r#"{"turns":2,"usage":{"input":3,"output":4,"cache_read":0,"cache_write":0},"cost_nanos":42,"next":"hello-019a0000-0000-7000-8000-000000000001","limits":{"turns":10,"tokens":200000,"spend_nanos":{"at_most":500000000},"duration_seconds":600,"spawns":10,"depth":5},"text":"So far."}"#,
-        "## Continued\n\nGoes on as `hello-019a0000-0000-7000-8000-000000000001`.\n\n2 turns, 0.000000042 USD\n\n";
+        "## Continued\n\nContinued in `hello-019a0000-0000-7000-8000-000000000001`.\n\n2 turns, 0.000000042 USD\n\n";
     ThreadError: Event::ThreadError {
             state: ThreadState::Error,
             failure: Some(out_of_turns()),
@@ -186,9 +186,12 @@ rows! {
             palette: [("a_b".to_owned(), "a/b".to_owned())].into(),
             facts: serde_json::Map::new(),
             root: thread(),
+            parent: Some(thread()),
+            continues: Some(thread()),
+            created: super::AT,
             signed_by: "K".to_owned(),
         },
-        r#"{"format":"rye-transcript","version":2,"provider":"p","model":"m","nanos_per_million_tokens":null,"limits":{"turns":10,"tokens":200000,"spend_nanos":{"at_most":500000000},"duration_seconds":600,"spawns":10,"depth":5},"tools":[{"name":"a_b","description":"A.","input_schema":{},"output_schema":null}],"palette":{"a_b":"a/b"},"facts":{},"root":"hello-019a0000-0000-7000-8000-000000000001","signed_by":"K"}"#,
+        r#"{"format":"rye-transcript","version":2,"provider":"p","model":"m","nanos_per_million_tokens":null,"limits":{"turns":10,"tokens":200000,"spend_nanos":{"at_most":500000000},"duration_seconds":600,"spawns":10,"depth":5},"tools":[{"name":"a_b","description":"A.","input_schema":{},"output_schema":null}],"palette":{"a_b":"a/b"},"facts":{},"root":"hello-019a0000-0000-7000-8000-000000000001","created":"2026-11-20T18:00:00.250Z","signed_by":"K","parent":"hello-019a0000-0000-7000-8000-000000000001","continues":"hello-019a0000-0000-7000-8000-000000000001"}"#,
         "# Thread\n\n2026-11-20T18:00:00.250Z, `m` at `p`\n\n";
     ToolCallResult: Event::ToolCallResult {
             result: ToolResult::error(&call(), json!({"error": "no"})),
@@ -241,7 +244,7 @@ fn out_of_turns() -> Failure {
     Failure::new(FailureKind::Limit(hit), "too many")
 }
 
-/// The content is kept as it was received, the number included.
+/// The content is kept as it was received, including the number.
 fn reply() -> Reply {
     let raw = serde_json::value::RawValue::from_string(r#"[{"exact": 1.50}]"#.to_owned());
     let mut reply = Reply::new(raw.unwrap(), StopReason::EndTurn);
@@ -249,24 +252,25 @@ fn reply() -> Reply {
     reply
 }
 
-/// One of each, in the order of [`recorded`].
+/// Returns one event of each kind, in the order of [`recorded`].
 pub(crate) fn every_event() -> Vec<Event> {
     let (last, events): (Vec<Row>, Vec<Row>) =
         rows().into_iter().partition(|row| row.event.name() == "checkpoint");
     events.into_iter().chain(last).map(|row| row.event).collect()
 }
 
-/// One of each, as a transcript holds them.
+/// Returns one record of each kind, as a transcript holds them.
 pub(crate) fn recorded() -> Vec<Record> {
     let store = Arc::new(MemoryStore::new());
     let mut transcript = create(&store, &thread());
-    let (key, rows) = (SigningKey::generate().unwrap(), rows());
+    let key = SigningKey::generate().unwrap();
+    let rows = rows();
     transcript.append(&start(&key), AT).unwrap();
     transcript.checkpoint(&key, AT).unwrap();
     for row in rows.iter().filter(|row| row.event.name() != "checkpoint") {
         transcript.append(&row.event, AT).unwrap();
     }
-    // The rows name another key, and a checkpoint is by the one that was named last.
+    // The rows name another key, and a checkpoint must have the key that was named last.
     transcript.append(&start(&key), AT).unwrap();
     transcript.checkpoint(&key, AT).unwrap();
     let bytes = store.journal(&thread()).unwrap();
@@ -277,7 +281,8 @@ pub(crate) fn recorded() -> Vec<Record> {
 
 #[test]
 fn each_is_recorded_and_read_back() {
-    let (rows, records) = (rows(), recorded());
+    let rows = rows();
+    let records = recorded();
     assert_eq!(records.len(), rows.len());
     // The checkpoint comes last, all others in the order of the rows.
     let (last, rows): (Vec<Row>, Vec<Row>) =
@@ -301,11 +306,12 @@ fn each_is_shown_to_a_person() {
     }
 }
 
-/// What was shown as it happened is shown again by the records alone.
+/// Rendering the records gives the same text as rendering the events.
 #[test]
 fn each_is_shown_to_a_person_by_its_record() {
-    let (mut rows, mut records) = (rows(), recorded());
-    // A call is asked about before somebody decides.
+    let mut rows = rows();
+    let mut records = recorded();
+    // A request for approval precedes its decision.
     rows.sort_by_key(|row| row.event.name() == "approval_decided");
     records.sort_by_key(|record| record.event == "approval_decided");
     rows.retain(|row| row.event.name() != "checkpoint");

@@ -1,4 +1,4 @@
-//! Transcripts that somebody goes on with.
+//! Transcripts that are opened to append to them.
 
 use super::*;
 use crate::store::Ownership;
@@ -16,7 +16,7 @@ fn nothing_is_appended_to_a_transcript_that_is_there() {
     );
 }
 
-/// A transcript of these bytes, opened to go on.
+/// Opens a transcript of these bytes.
 fn opened(bytes: &[u8], key: &SigningKey) -> (Arc<MemoryStore>, Result<Reading, String>) {
     let store = Arc::new(MemoryStore::new());
     let ownership = store.acquire(&thread(), &thread()).unwrap();
@@ -37,7 +37,7 @@ fn opened(bytes: &[u8], key: &SigningKey) -> (Arc<MemoryStore>, Result<Reading, 
     (store, reading)
 }
 
-/// Cut anywhere, it goes on after its last whole record.
+/// A transcript that is cut anywhere continues after its last whole record.
 #[test]
 fn half_a_record_at_the_end_is_cut_off() {
     let written = Written::new();
@@ -46,7 +46,8 @@ fn half_a_record_at_the_end_is_cut_off() {
     cuts.extend((0..7).flat_map(|line| [written.offset(line), written.offset(line) + 1]));
     for cut in cuts.into_iter().filter(|cut| *cut <= text.len()) {
         let (store, reading) = opened(&text.as_bytes()[..cut], &written.key);
-        let (reading, whole) = (reading.unwrap(), begun(text[..cut].matches('\n').count()));
+        let reading = reading.unwrap();
+        let whole = begun(text[..cut].matches('\n').count());
         assert_eq!(reading.torn.is_some(), written.offset(whole) != cut, "cut at {cut}");
         let after = String::from_utf8(store.journal(&thread()).unwrap()).unwrap();
         if 0 < whole {
@@ -56,11 +57,12 @@ fn half_a_record_at_the_end_is_cut_off() {
     }
 }
 
-/// What ended has an end, which is on record.
+/// A thread that ended has its end on record.
 #[test]
 fn a_transcript_ends_where_it_is_said() {
     let written = Written::new();
-    let (records, head) = (written.transcript.records(), written.transcript.head().to_string());
+    let records = written.transcript.records();
+    let head = written.transcript.head().to_string();
     let end = TranscriptClaim::new(records, head.clone(), false);
     let text = written.text();
     let longer = TranscriptClaim::new(records + 1, head, false);
@@ -73,14 +75,15 @@ fn a_transcript_ends_where_it_is_said() {
         let store = Arc::new(MemoryStore::new());
         let ownership = store.acquire(&thread(), &thread()).unwrap();
         store.append(&ownership, bytes.as_bytes()).unwrap();
-        let (keys, kept) = ([written.key.public()], Arc::clone(&store));
+        let keys = [written.key.public()];
+        let kept = Arc::clone(&store);
         let opened = Transcript::open(kept, ownership, "greet/hello", &keys, Some(end));
         assert_eq!(opened.is_ok(), is_fine, "{bytes}");
         assert_eq!(store.journal(&thread()).unwrap(), bytes.as_bytes());
     }
 }
 
-/// Edited, swapped, dropped, doubled, from elsewhere: located, and nothing is added.
+/// Edited, swapped, dropped, doubled and foreign records are located, and nothing is appended.
 #[test]
 fn nothing_is_appended_after_damage() {
     let written = Written::new();
@@ -123,11 +126,12 @@ fn nothing_is_appended_after_damage() {
 #[test]
 fn a_failed_write_ends_the_transcript() {
     let store = Arc::new(MemoryStore::new());
-    let (mut transcript, key) = (create(&store, &thread()), SigningKey::generate().unwrap());
+    let mut transcript = create(&store, &thread());
+    let key = SigningKey::generate().unwrap();
     store.release(&Ownership::new(thread(), thread(), 1));
     assert_eq!(
         transcript.append(&start(&key), AT).unwrap_err().to_string(),
-        format!("the transcript of `{}` cannot be kept", thread())
+        format!("cannot write the transcript of `{}`", thread())
     );
     let broken = format!(
         "the transcript of `{}` is not continued after a write that failed; resume the thread",

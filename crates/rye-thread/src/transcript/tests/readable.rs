@@ -1,4 +1,4 @@
-//! What people read.
+//! The readable transcript.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What counts only under a signature, and what a signed record claims of a transcript.
+//! Records that count only under a checkpoint, and the claims of a signed record about a transcript.
 
 use super::*;
 use crate::{ApprovalReason, ApprovalRequest, Decision, Nanos, ThreadState, Usage};
@@ -25,10 +25,14 @@ fn resumed(key: &SigningKey) -> Event {
     }
 }
 
-/// Each event that decides something, and whether it counts without a checkpoint.
+/// Returns each event that decides something, with `true` if it counts without a checkpoint.
 fn rows(key: &SigningKey) -> Vec<(Event, bool)> {
-    let (turns, usage, cost) = (1, Usage::new(1, 1), Nanos::ZERO);
-    let (next, limits, text) = (thread(), Limits::default(), String::new());
+    let turns = 1;
+    let usage = Usage::new(1, 1);
+    let cost = Nanos::ZERO;
+    let next = thread();
+    let limits = Limits::default();
+    let text = String::new();
     vec![
         (decided(), false),
         (resumed(key), false),
@@ -51,7 +55,8 @@ fn rule_01_decisions_resumes_and_ends_count_only_under_a_checkpoint() {
         transcript.append(&start(&key), AT).unwrap();
         transcript.checkpoint(&key, AT).unwrap();
         transcript.append(&user("before"), AT).unwrap();
-        let (head, whole) = (*transcript.head(), text_of(&store).len());
+        let head = *transcript.head();
+        let whole = text_of(&store).len();
         transcript.append(&event, AT).unwrap();
         transcript.append(&user("after"), AT).unwrap();
         let unsigned = text_of(&store);
@@ -82,10 +87,11 @@ fn rule_01_nothing_happens_before_the_beginning_is_signed() {
     assert_eq!((damage.record, damage.kind), (2, DamageKind::Unsigned));
 }
 
-/// The other key is one that may sign here, too.
+/// The other key may sign here, too.
 #[test]
 fn rule_01_a_checkpoint_is_by_the_key_that_the_opening_names() {
-    let (key, other) = (SigningKey::generate().unwrap(), SigningKey::generate().unwrap());
+    let key = SigningKey::generate().unwrap();
+    let other = SigningKey::generate().unwrap();
     let keys = [key.public(), other.public()];
     for (named, signs, is_fine) in [(&key, &key, true), (&key, &other, false)] {
         let store = Arc::new(MemoryStore::new());

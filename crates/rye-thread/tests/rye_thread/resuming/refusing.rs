@@ -5,7 +5,7 @@ use rye_sign::chain::{Head, sign_checkpoint};
 use super::*;
 
 #[tokio::test]
-async fn what_changed_since_is_named() {
+async fn rule_10_a_resume_names_what_changed_since() {
     let whole = World::new();
     whole.begin(Arc::clone(&whole.store) as _, &Cancel::new()).await.unwrap();
     let bytes = whole.bytes();
@@ -91,8 +91,8 @@ async fn a_link_is_not_written_through() {
         assert_eq!(
             found.warnings,
             [format!(
-                "cannot write `{}`: it is no file of its own; remove it; `transcript.jsonl` has all of it, and a thread that \
-                 goes on writes it anew",
+                "cannot write `{}`: it is not a plain file; remove it; `transcript.jsonl` is complete, and resuming the \
+                 thread writes the file again",
                 link.display()
             )]
         );

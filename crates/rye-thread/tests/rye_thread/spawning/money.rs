@@ -24,14 +24,15 @@ impl Children for Spending {
         Spawned::Returned(ToolOutput::ok(json!(spawn.child.as_str())))
     }
 
-    fn ended(&self) -> Vec<ChildEnd> {
-        let (cost, end) = (Nanos::new(50_000_000), (7, "00ff".to_owned()));
+    fn ends(&self) -> Vec<ChildEnd> {
+        let cost = Nanos::new(50_000_000);
+        let end = rye_thread::TranscriptClaim::new(7, "00ff".to_owned(), false);
         let ended = self.0.lock().unwrap().iter().skip(1).cloned().collect::<Vec<_>>();
         let end = |child| ChildEnd::new(child, ThreadState::Completed, cost, end.clone());
         ended.into_iter().map(end).collect()
     }
 
-    async fn adopt(&self, _: &[Spawn]) -> Result<(), String> {
+    async fn adopt(&self, _: &[RecordedSpawn]) -> Result<(), String> {
         Ok(())
     }
 

@@ -62,7 +62,7 @@ impl Children for Endless {
         Spawned::Returned(ToolOutput::ok(json!(spawn.child.as_str())))
     }
 
-    async fn adopt(&self, _: &[Spawn]) -> Result<(), String> {
+    async fn adopt(&self, _: &[RecordedSpawn]) -> Result<(), String> {
         Ok(())
     }
 

@@ -11,7 +11,7 @@ use tokio::process::ChildStderr;
 use super::ConnectError;
 use crate::mcp::address;
 use crate::mcp::secrets::Secrets;
-use crate::process::{Capture, ServerProcess};
+use rye_sandbox::{Capture, ServerProcess};
 
 /// The number of bytes that are kept of each end of the standard error of a server.
 const STDERR: usize = 8 * 1024;
@@ -62,9 +62,36 @@ impl Diagnosis {
         }
         let problem = match self.is_too_long.load(Ordering::Relaxed) {
             true => TOO_LONG.to_owned(),
-            false => self.secrets.short(&error.to_string()),
+            false => self.secrets.short(&self.beginning(error)),
         };
         ConnectError::Begin { problem, stderr: self.stderr() }
+    }
+
+    /// Returns the reason for which the protocol did not begin, without names of this program's parts.
+    fn beginning(&self, error: &ClientInitializeError) -> String {
+        match error {
+            ClientInitializeError::ConnectionClosed(_)
+            | ClientInitializeError::TransportError { .. } => {
+                // Which of the two is seen first differs from run to run.
+                "it ended or closed the connection before it answered".to_owned()
+            }
+            ClientInitializeError::JsonRpcError(error) => {
+                format!("it answered with an error: {}", error.message)
+            }
+            ClientInitializeError::ExpectedInitResponse(_)
+            | ClientInitializeError::ExpectedInitResult(_)
+            | ClientInitializeError::ConflictInitResponseId(..)
+            | ClientInitializeError::UncorrelatedErrorResponse { .. } => {
+                "its answer is not one to `initialize` of the Model Context Protocol".to_owned()
+            }
+            ClientInitializeError::NoCompatibleProtocolVersion { .. } => {
+                "it speaks no revision of the Model Context Protocol that Rye knows".to_owned()
+            }
+            ClientInitializeError::LegacyFallbackFailed { fallback, .. } => {
+                self.beginning(fallback)
+            }
+            error => error.to_string(),
+        }
     }
 
     pub(super) fn explain(&self, failed: Failed) -> ConnectError {

@@ -2,7 +2,7 @@
 
 use super::listing::{PAGES, TOOLS};
 use crate::mcp::tool_set::ToolSetError;
-use crate::process::StartError;
+use rye_sandbox::StartError;
 
 /// The error of a connection or a call.
 #[derive(Debug, thiserror::Error)]

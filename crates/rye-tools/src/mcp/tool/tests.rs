@@ -41,8 +41,9 @@ fn what_is_fixed_stays_as_it_is() {
 #[expect(clippy::needless_pass_by_value, reason = "rows read better")]
 fn refused(wrapper: Wrapper, schema: Value, message: &str) {
     let folder = tempfile::tempdir().unwrap();
-    let host = crate::ProcessHost::new(folder.path());
-    let processes = crate::Processes::new(host, crate::Rules::default(), folder.path()).unwrap();
+    let host = rye_sandbox::ProcessHost::new(folder.path());
+    let processes =
+        rye_sandbox::Processes::new(host, rye_sandbox::Rules::default(), folder.path()).unwrap();
     let refused = wrapper.tool(&schema, &Connections::new(&Arc::new(processes)));
     assert_eq!(refused.err().map(|error| error.to_string()).as_deref(), Some(message));
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use rye_tools::sandbox::Mode;
+use rye_sandbox::Mode;
 
 use super::{Attempt, HOME, OUTSIDE, READING, WRITING, check_attempts, missing, needs, owned};
 use crate::arena::Arena;

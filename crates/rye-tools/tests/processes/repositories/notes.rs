@@ -4,9 +4,10 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use rye_sandbox::Mode;
+use rye_sandbox::{Processes, Rules};
 use rye_thread::ToolOutput;
-use rye_tools::sandbox::Mode;
-use rye_tools::{Processes, QUARANTINED, Rules};
+use rye_tools::QUARANTINED;
 use serde_json::{Value, json};
 
 use super::{BARE, WHOLE, is_note, soon};

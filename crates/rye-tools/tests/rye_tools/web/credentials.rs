@@ -1,8 +1,7 @@
 //! Secrets that are sent along: to whom, and to nobody else.
 
-use rye_tools::{
-    Credential, CredentialError, HttpTool, HttpToolError, Placing, Template, Variables,
-};
+use rye_sandbox::{Placing, Template, Variables};
+use rye_tools::{Credential, CredentialError, HttpTool, HttpToolError};
 
 use super::*;
 

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use rye_tools::{HttpBody, HttpTool, HttpToolError, Placing, Template};
+use rye_sandbox::{Placing, Template};
+use rye_tools::{HttpBody, HttpTool, HttpToolError};
 
 use super::*;
 

@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use jsonschema::error::ValidationErrorKind;
-use jsonschema::{ValidationError, Validator};
 use rye_parse::{did_you_mean, nearest_name, quoted};
+use rye_thread::{ArgumentSchema, SchemaProblem, SchemaProblemKind};
 use serde_json::Value;
 
+use super::Notation;
 use crate::check::Finding;
 
 /// A parameter that does not fit what is called.
@@ -57,6 +57,7 @@ impl Misfit {
         what: &str,
         place: Range<usize>,
         is_bare: bool,
+        notation: Notation,
     ) -> Finding {
         let message = format!("{by}: the call of {what} {}", self.reason);
         match self.kind {
@@ -65,9 +66,12 @@ impl Misfit {
                 .helped("give what is missing, unless a model is to choose it"),
             Kind::Missing => Finding::error("missing-parameter", &message, place)
                 .labelled("would be refused")
-                .helped(
-                    "write `<param name=\"NAME\" value=\"VALUE\" />`, or add it to `parameters`",
-                ),
+                .helped(match notation {
+                    Notation::Xml => {
+                        "write `<param name=\"NAME\" value=\"VALUE\" />`, or add it to `parameters`"
+                    }
+                    Notation::Yaml => "add it to `params`",
+                }),
             Kind::Unknown => {
                 Finding::error("unknown-parameter", &message, place).labelled("would be refused")
             }
@@ -83,7 +87,7 @@ impl Misfit {
 /// Everything in `given` that does not fit the schema, apart from the values of the parameters in `open`.
 pub(super) fn misfits(
     schema: &Value,
-    validator: &Validator,
+    compiled: &ArgumentSchema,
     given: &Value,
     open: &[String],
 ) -> Vec<Misfit> {
@@ -91,21 +95,18 @@ pub(super) fn misfits(
     let names = || properties.into_iter().flatten().map(|(name, _)| name.as_str());
     let near = |name: &str| nearest_name(name, names()).map(str::to_owned);
     let (mut misfits, mut missing) = (Vec::new(), Vec::new());
-    for error in validator.iter_errors(given) {
-        let path = error.instance_path().to_string();
-        let parameter = path.split('/').nth(1);
-        match (parameter, error.kind()) {
-            (None, ValidationErrorKind::Required { property }) => {
-                missing.extend(property.as_str().map(str::to_owned));
-            }
-            (None, ValidationErrorKind::AdditionalProperties { unexpected }) => {
+    for problem in compiled.problems(given) {
+        let parameter = problem.path.split('/').nth(1);
+        match (parameter, &problem.kind) {
+            (None, SchemaProblemKind::Missing(name)) => missing.push(name.clone()),
+            (None, SchemaProblemKind::Unknown(unexpected)) => {
                 misfits.extend(
                     unexpected.iter().map(|name| Misfit::unknown(name, near(name).as_deref())),
                 );
             }
             (None, _) if !open.is_empty() => {}
             (Some(name), _) if open.iter().any(|open| open == name) => {}
-            (name, _) => misfits.push(unfit(name, &error)),
+            (name, _) => misfits.push(unfit(name, &problem)),
         }
     }
     misfits.extend(Misfit::missing(missing.iter().map(String::as_str)));
@@ -120,13 +121,13 @@ pub(super) fn misfits(
     misfits
 }
 
-fn unfit(name: Option<&str>, error: &ValidationError<'_>) -> Misfit {
+fn unfit(name: Option<&str>, problem: &SchemaProblem) -> Misfit {
     match name {
         Some(name) => {
-            let misfit = Misfit::unfit(name, &error.to_string());
+            let misfit = Misfit::unfit(name, &problem.message);
             Misfit { reason: format!("has a `{name}` that {}", misfit.reason), ..misfit }
         }
-        None => Misfit { name: None, ..Misfit::unfit("", &error.to_string()) },
+        None => Misfit { name: None, ..Misfit::unfit("", &problem.message) },
     }
 }
 

@@ -48,7 +48,7 @@ impl Rye {
     /// When the thread and all below it have ended, which a thread whose transcript holds an end has; when a record was changed; and
     /// when the process that drives it does not answer within five seconds.
     pub fn cancel(&self, thread: &ThreadId, host: &Host<'_>) -> Result<Cancelled, ReopenError> {
-        host.clock.now().checked()?;
+        host.clock.now().validate()?;
         match self.own_tree(thread) {
             Ok((store, tree)) => {
                 let changing = tree.change();

@@ -28,6 +28,11 @@ impl Waiting {
         Some(Self { asked, directive, is_below })
     }
 
+    /// Returns `true` if this is the call that was asked about there.
+    pub(super) fn is(&self, asked: &PendingApproval) -> bool {
+        self.asked == *asked
+    }
+
     pub(crate) fn request(&self) -> &ApprovalRequest {
         &self.asked.request
     }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use rye_sign::{SigningKey, Timestamp};
 use rye_thread::{
-    AddedItem, ChildEnd, Children, Ended, Ending, Spawn, SpawnRequest, Spawned, ThreadId,
-    ToolOutput, Waiting,
+    AddedItem, ChildEnd, Children, Ended, Ending, RecordedSpawn, Spawn, SpawnRequest, Spawned,
+    ThreadId, ToolOutput, Waiting,
 };
 use serde_json::{Value, json};
 
@@ -87,7 +87,7 @@ impl Children for Handle {
         }
     }
 
-    async fn adopt(&self, spawns: &[Spawn]) -> Result<(), String> {
+    async fn adopt(&self, spawns: &[RecordedSpawn]) -> Result<(), String> {
         let Ok((thread, tree)) = self.place() else { return Ok(()) };
         let (parent, spawns) = (thread.clone(), spawns.to_vec());
         let adopted = tree.order(|reply| Order::Adopt { parent, spawns, reply }).await;
@@ -100,11 +100,11 @@ impl Children for Handle {
         }
     }
 
-    fn thought(&self, now: Duration) -> Duration {
+    fn approval_wait(&self, now: Duration) -> Duration {
         self.place().map(|(thread, tree)| tree.thought(thread, now)).unwrap_or_default()
     }
 
-    fn ended(&self) -> Vec<ChildEnd> {
+    fn ends(&self) -> Vec<ChildEnd> {
         let Ok((thread, tree)) = self.place() else { return Vec::new() };
         let end = |child: &ThreadId| match tree.standing(child)? {
             Standing::Ended(report) => report.end_of(child),

@@ -87,8 +87,7 @@ impl Report {
     /// The end of a child, for the record of its parent; `None` if it is not known where its transcript ends.
     pub(super) fn end_of(&self, child: &ThreadId) -> Option<ChildEnd> {
         let claim = self.transcript.clone().filter(|claim| !claim.is_open)?;
-        let end = (claim.records, claim.head);
-        Some(ChildEnd::new(child.clone(), self.state, Nanos::new(self.cost), end))
+        Some(ChildEnd::new(child.clone(), self.state, Nanos::new(self.cost), claim))
     }
 
     /// What the caller of a child is told; one that failed is an error.

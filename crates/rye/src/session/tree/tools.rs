@@ -59,9 +59,9 @@ impl Tool for ThreadTool {
         done.unwrap_or_else(|output| output)
     }
 
-    fn thought(&self, now: Duration) -> Duration {
+    fn approval_wait(&self, now: Duration) -> Duration {
         match self.function {
-            Function::Cancel | Function::Wait => self.handle.thought(now),
+            Function::Cancel | Function::Wait => self.handle.approval_wait(now),
             Function::List | Function::Result | Function::Status => Duration::ZERO,
         }
     }

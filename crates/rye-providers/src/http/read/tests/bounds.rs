@@ -204,7 +204,7 @@ async fn an_answer_of_no_tokens_was_not_counted() {
     for protocol in Protocol::ALL {
         for is_streamed in KINDS {
             for (pieces, output, expected) in
-                [(1, 0, Counted::ByNobody), (1, 1, Counted::ByProvider)]
+                [(1, 0, Counted::Unreported), (1, 1, Counted::ByProvider)]
             {
                 let read = read_in(&memory, protocol, is_streamed, 4 * MIB, (pieces, output)).await;
                 assert_eq!(read.unwrap().counted, expected, "{protocol:?} {is_streamed} {output}");

@@ -69,7 +69,7 @@ impl Nursery<'_> {
         let content =
             json!({ "error": format!("directive `{}` cannot run: {reason}", request.directive) });
         match error.class() {
-            Class::Refused => ToolOutput::refused(content),
+            Class::Refused => ToolOutput::refusal(content),
             _ => ToolOutput::error(content),
         }
     }

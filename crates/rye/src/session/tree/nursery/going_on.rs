@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rye_thread::transcript::Reading;
-use rye_thread::{Spawn, ThreadId, ThreadState, spawned_children};
+use rye_thread::{RecordedSpawn, Spawn, ThreadId, ThreadState, spawned_children};
 
 use super::line::Line;
 use super::{Nursery, came_to, lineage};
@@ -109,14 +109,18 @@ impl<'a> Nursery<'a> {
     }
 
     /// Takes over what an earlier program started: what has ended is known, what runs beside its parent goes on.
-    pub(super) fn adopt(&mut self, parent: &ThreadId, spawns: &[Spawn]) -> Result<(), String> {
-        for spawn in spawns {
-            // A child whose call was answered before it had a record never began.
-            if !self.store.has(&spawn.child) {
-                self.end_unbegun(parent, spawn, "the process was stopped before the thread began");
-                continue;
+    pub(super) fn adopt(
+        &mut self,
+        parent: &ThreadId,
+        spawns: &[RecordedSpawn],
+    ) -> Result<(), String> {
+        for RecordedSpawn { spawn, arguments, .. } in spawns {
+            match arguments {
+                _ if self.store.has(&spawn.child) => self.go_on_or_wait(parent, spawn),
+                // What keeps it from beginning is its end, as its parent's transcript tells.
+                Some(arguments) => drop(self.start(parent, spawn, arguments)),
+                None => self.end_unbegun(parent, spawn, "it could not begin"),
             }
-            self.go_on_or_wait(parent, spawn);
         }
         Ok(())
     }

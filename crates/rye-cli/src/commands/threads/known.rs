@@ -1,0 +1,214 @@
+//! The threads of a project, in its registry and beside it.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use rye::thread::store::{StoreOptions, StoreView};
+use rye::thread::{Nanos, ThreadId, ThreadState, ThreadSummary, thread_root};
+use rye::{Rye, ThreadReadError, ThreadReading};
+use serde_json::Value;
+
+use super::nothing;
+use crate::environment::Environment;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output;
+use crate::thread_argument::OptionalThread;
+
+/// All threads of a project with their owners.
+pub(super) struct Known {
+    pub(super) threads: PathBuf,
+    /// The newest first.
+    pub(super) summaries: Vec<ThreadSummary>,
+    /// The index of each thread in the summaries.
+    places: BTreeMap<ThreadId, usize>,
+    /// The threads outside of the registry whose records cannot be read.
+    pub(super) unreadable: Vec<ThreadId>,
+    /// `false` if there is no registry that can be read, because reading does not make one.
+    is_listed: bool,
+    /// The reason why the registry cannot be read.
+    pub(super) damage: Option<String>,
+    /// `None` if the trusted keys cannot be read.
+    rye: Option<Rye>,
+}
+
+impl Known {
+    /// Finds all threads without changing anything. Returns `None` if there are none.
+    pub(super) fn open(
+        threads: PathBuf,
+        environment: &Environment,
+    ) -> Result<Option<Self>, Failure> {
+        let known = Self::read(threads, environment)?;
+        let has_some = !known.summaries.is_empty() || !known.unreadable.is_empty();
+        Ok(Some(known).filter(|known| known.is_listed || known.damage.is_some() || has_some))
+    }
+
+    /// Finds all threads without changing anything.
+    pub(super) fn read(threads: PathBuf, environment: &Environment) -> Result<Self, Failure> {
+        let mut known = Self::read_registry(threads);
+        known.rye = environment.rye().ok();
+        known.add_unlisted(environment)?;
+        known.see_ends()?;
+        let threads = known.summaries.iter().map(|summary| summary.thread.clone());
+        known.places = threads.zip(0..).collect();
+        Ok(known)
+    }
+
+    /// Reads only the registry. It is an index of the folders, so that one that cannot be read is as good as none.
+    fn read_registry(threads: PathBuf) -> Self {
+        let (listed, damage) = match list(&threads) {
+            Ok(listed) => (listed, None),
+            Err(failure) => (None, Some(failure.to_string())),
+        };
+        let (is_listed, summaries) = (listed.is_some(), listed.unwrap_or_default());
+        let unreadable = Vec::new();
+        let places = BTreeMap::new();
+        Self { threads, summaries, places, unreadable, is_listed, damage, rye: None }
+    }
+
+    /// Updates unfinished threads without an owner from their records, and leaves out those that were changed. A row is written without `fsync`, so that a power loss may
+    /// leave an older one.
+    fn see_ends(&mut self) -> Result<(), Failure> {
+        let mut changed = BTreeSet::new();
+        for place in 0..self.summaries.len() {
+            let Some(summary) = self.summaries.get(place).filter(|it| !it.state.is_final()) else {
+                continue;
+            };
+            if self.driver(&summary.thread).is_some() {
+                continue;
+            }
+            // Without trusted keys, the registry is believed and not the record.
+            let reading = self.rye.as_ref().map(|rye| rye.thread(&self.threads, &summary.thread));
+            let reading = match reading {
+                Some(Ok(reading)) => reading,
+                Some(Err(error)) if error.is_tampering() => {
+                    changed.insert(summary.thread.clone());
+                    continue;
+                }
+                Some(Err(_)) | None => continue,
+            };
+            if let Some(summary) = self.summaries.get_mut(place) {
+                *summary = ThreadSummary::of(&reading.record);
+            }
+        }
+        self.summaries.retain(|summary| !changed.contains(&summary.thread));
+        self.unreadable.extend(changed);
+        Ok(())
+    }
+
+    /// Adds threads without an entry in the registry, such as those of a copied folder.
+    fn add_unlisted(&mut self, environment: &Environment) -> Result<(), Failure> {
+        let listed: BTreeSet<&ThreadId> = self.summaries.iter().map(|it| &it.thread).collect();
+        let entries = std::fs::read_dir(&self.threads).into_iter().flatten().flatten();
+        let named = entries.filter_map(|it| it.file_name().to_str()?.parse::<ThreadId>().ok());
+        let mut unlisted: Vec<ThreadId> = named.filter(|it| !listed.contains(it)).collect();
+        unlisted.sort();
+        for thread in unlisted {
+            match environment.rye()?.thread(&self.threads, &thread) {
+                Ok(reading) => self.summaries.push(ThreadSummary::of(&reading.record)),
+                // A folder without a begun thread comes from a killed program.
+                Err(ThreadReadError::Unbegun { .. }) => {}
+                Err(_) => self.unreadable.push(thread),
+            }
+        }
+        self.summaries.sort_by_key(|it| Reverse(it.created));
+        Ok(())
+    }
+
+    pub(super) fn warn_of_unreadable(&self) {
+        let by_folder = |damage: &String| {
+            format!(
+                "{damage}; the threads are listed by their folders, and `rye threads reindex` writes the list anew"
+            )
+        };
+        output::warnings(&self.damage.iter().map(by_folder).collect::<Vec<_>>());
+        let warn = |thread: &ThreadId| {
+            format!("thread {thread} cannot be read; `rye threads verify {thread}` says why")
+        };
+        output::warnings(&self.unreadable.iter().map(warn).collect::<Vec<_>>());
+    }
+
+    pub(super) fn find(&self, thread: &ThreadId) -> Option<&ThreadSummary> {
+        self.summaries.get(*self.places.get(thread)?)
+    }
+
+    /// Returns `true` if there is no such thread, neither in the registry nor with a record.
+    pub(super) fn lacks(&self, thread: &ThreadId) -> bool {
+        self.find(thread).is_none() && !self.unreadable.contains(thread)
+    }
+
+    /// Returns the newest thread that no other thread started, or else the newest of all.
+    pub(super) fn newest(&self) -> Result<&ThreadId, Failure> {
+        let newest = self.summaries.iter().find(|summary| self.is_first(summary));
+        newest.or(self.summaries.first()).map(|summary| &summary.thread).ok_or_else(nothing)
+    }
+
+    /// Returns the thread on the command line, or the newest.
+    pub(super) fn named_or_newest(
+        &self,
+        named: &OptionalThread,
+        environment: &Environment,
+    ) -> Result<ThreadId, Failure> {
+        match named.resolve(environment)? {
+            Some(thread) => Ok(thread),
+            None => self.newest().cloned(),
+        }
+    }
+
+    /// Returns `true` if no known thread started it.
+    pub(super) fn is_first(&self, summary: &ThreadSummary) -> bool {
+        summary.parent.as_ref().is_none_or(|parent| self.find(parent).is_none())
+    }
+
+    /// Returns the process that owns the tree of the thread. A lock that cannot be read counts as owned, so
+    /// that the other threads can still be shown.
+    pub(super) fn driver(&self, thread: &ThreadId) -> Option<String> {
+        let root = thread_root(&self.threads, thread);
+        match StoreView::owner(&self.threads, root.as_ref().unwrap_or(thread)) {
+            Ok(owner) => owner.map(|owner| owner.to_string()),
+            Err(error) => Some(format!("an unknown process: {error}")),
+        }
+    }
+
+    /// Returns the cost of the thread and its descendants, without what is reserved for requests under way. The transcript of a thread
+    /// that has not ended says it. If nothing bounds the cost of a child that cannot be read, the list does.
+    pub(super) fn cost_of(&self, thread: &ThreadSummary) -> Nanos {
+        let Some(rye) = self.rye.as_ref().filter(|_| !thread.state.is_final()) else {
+            return thread.cost;
+        };
+        let reading = rye.thread(&self.threads, &thread.thread).ok();
+        let settled = |it: ThreadReading| {
+            let account = rye.thread_account(&self.threads, &it.transcript).ok()?;
+            Some(account.cost.saturating_sub(account.reserved))
+        };
+        reading.and_then(settled).unwrap_or(thread.cost)
+    }
+
+    /// Returns `true` if the verified record of the thread says that it used unsigned items, or `None` if no
+    /// verified record says so or denies it.
+    pub(super) fn is_unverified(&self, thread: &ThreadId) -> Option<bool> {
+        let record = self.rye.as_ref()?.thread_record(&self.threads, thread).ok()?;
+        Some(record.facts.get("verified") == Some(&Value::Bool(false)))
+    }
+
+    /// Returns the state of the thread as a word. Its record cannot say that a running thread has no owner.
+    pub(super) fn standing(&self, thread: &ThreadId, state: ThreadState) -> &'static str {
+        let may_run = matches!(state, ThreadState::Created | ThreadState::Running);
+        if may_run && self.driver(thread).is_none() { STOPPED } else { state.as_str() }
+    }
+
+    /// Returns the operator's options for the store.
+    pub(super) fn store_options(&self) -> StoreOptions {
+        self.rye.as_ref().map_or_else(StoreOptions::default, Rye::store_options)
+    }
+}
+
+/// Returns the rows of the registry; `None` if there is none.
+fn list(threads: &Path) -> Result<Option<Vec<ThreadSummary>>, Failure> {
+    let failed = |error: &dyn std::error::Error| Failure::of(error, Exit::Failed);
+    let view = StoreView::open(threads).map_err(|error| failed(&error))?;
+    view.map(|view| view.registry().list()).transpose().map_err(|error| failed(&error))
+}
+
+pub(super) const STOPPED: &str = "stopped";

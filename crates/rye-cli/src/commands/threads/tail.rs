@@ -1,0 +1,87 @@
+//! `rye threads tail`.
+
+use std::time::Duration;
+
+use rye::UnfinishedAnswer;
+use serde_json::json;
+
+use super::records::{event, line};
+use super::{Known, Tail, read};
+use crate::environment::Environment;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output;
+use crate::progress::{Told, continue_text};
+
+pub(super) fn tail(
+    arguments: &Tail,
+    known: &Known,
+    environment: &Environment,
+) -> Result<Exit, Failure> {
+    let thread = &known.named_or_newest(&arguments.thread, environment)?;
+    let mut told = 0;
+    let mut live = Live::default();
+    loop {
+        // Checked before the record is read, because the thread may end meanwhile.
+        let is_driven = known.driver(thread).is_some();
+        let reading = read(thread, &known.threads, environment)?;
+        if told < reading.transcript.records.len() {
+            live.end(environment);
+        }
+        for record in reading.transcript.records.iter().skip(told) {
+            if environment.json() {
+                output::json_line(&event(record));
+            } else {
+                println!("{}", line(record));
+            }
+        }
+        told = reading.transcript.records.len();
+        if reading.record.transcript.as_ref().is_some_and(|claim| !claim.is_open) {
+            return Ok(Exit::Fine);
+        }
+        if !is_driven {
+            live.end(environment);
+            eprintln!("no process drives thread {thread}; go on with `rye resume {thread}`");
+            return Ok(Exit::Fine);
+        }
+        live.tell(UnfinishedAnswer::read(&reading.folder), environment);
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// The part of the current answer that was printed.
+#[derive(Default)]
+struct Live {
+    number: u64,
+    told: Told,
+}
+
+impl Live {
+    fn tell(&mut self, answer: Option<UnfinishedAnswer>, environment: &Environment) {
+        let Some(answer) = answer else { return };
+        if answer.number != self.number {
+            self.end(environment);
+            self.number = answer.number;
+        }
+        let piece = answer.text.strip_prefix(&self.told.text).unwrap_or_default();
+        if piece.is_empty() {
+            return;
+        }
+        if environment.json() {
+            output::json_line(&json!({ "live": piece }));
+            self.told.text.push_str(piece);
+        } else {
+            print!("{}", continue_text(&mut self.told, piece));
+        }
+    }
+
+    /// Ends the open line, because another answer follows.
+    fn end(&mut self, environment: &Environment) {
+        if std::mem::take(&mut self.told).is_open && !environment.json() {
+            print!("\n");
+        }
+    }
+}
+
+/// The time between two reads.
+const PAUSE: Duration = Duration::from_millis(200);

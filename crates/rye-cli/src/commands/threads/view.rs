@@ -1,0 +1,149 @@
+//! `rye view`.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+use clap::Args;
+use rye::thread::store::StoreView;
+use rye::thread::{
+    Cancel, Decider, Decision, DenialReason, PendingApproval, ThreadId, thread_root,
+};
+use rye_view::serve::{Decisions, ServeError, Threads, Verdict, serve};
+use rye_view::{Listed, Source};
+
+use super::source::{Reach, project, with_source};
+use super::{Known, open_known};
+use crate::clock::SystemClock;
+use crate::commands::reopen::host;
+use crate::commands::run::stop_signal;
+use crate::environment::Environment;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::thread_argument::{OptionalThread, threads_folder};
+
+/// Show the threads of the project in a browser on this machine
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Prints an address and serves pages there until Ctrl-C: the list of threads, and each thread with its summary, its timeline, \
+                  its conversation and its records. A thread is verified each time that its page is opened.\n\n\
+                  The server listens to this machine alone. The address holds a random part that other users of the machine cannot guess; a \
+                  page of another origin gets nothing. The page of a running thread follows it.\n\n\
+                  With `--approve`, a call that waits can be approved or denied on the page of its thread, as `rye approve` and `rye deny` do. \
+                  Without it, nothing can be changed.\n\n\
+                  Examples:\n  rye view\n  rye view --approve\n  rye view --last --port 8080"
+)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    thread: OptionalThread,
+    /// The port to listen at; default: a free one
+    #[arg(long, value_name = "PORT", default_value_t, hide_default_value = true)]
+    port: u16,
+    /// Let calls that wait be approved and denied on the pages
+    #[arg(long)]
+    approve: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Exit, Failure> {
+    let project = project(environment)?;
+    // A server whose trust is broken should not begin.
+    environment.rye()?;
+    let page = match arguments.thread.resolve(environment)? {
+        Some(thread) => format!("thread/{thread}"),
+        None => "threads/".to_owned(),
+    };
+    let token = uuid::Uuid::new_v4().simple().to_string();
+    let threads = Arc::new(ProjectThreads { environment: environment.clone(), project });
+    let decisions = ProjectDecisions { environment: environment.clone() };
+    let decisions = arguments.approve.then(|| Arc::new(decisions) as Arc<dyn Decisions>);
+    let runtime = tokio::runtime::Runtime::new()
+        .map_err(|error| Failure::failed(format!("cannot start: {error}")))?;
+    let served = runtime.block_on(async {
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, arguments.port));
+        let listener = tokio::net::TcpListener::bind(address).await?;
+        println!("http://{}/{token}/{page}", listener.local_addr()?);
+        eprintln!("open this address in a browser; Ctrl-C ends the server");
+        serve(threads, decisions, listener, &token, stop_signal()).await
+    });
+    // A page that is being made is left to the end of the process.
+    runtime.shutdown_background();
+    served.map_err(|error: ServeError| Failure::of(&error, Exit::Failed))?;
+    Ok(Exit::Fine)
+}
+
+/// The threads of the project. They are read anew for each page, because other processes write them.
+struct ProjectThreads {
+    environment: Environment,
+    project: String,
+}
+
+impl Threads for ProjectThreads {
+    fn project(&self) -> String {
+        self.project.clone()
+    }
+
+    fn list(&self) -> Result<Vec<Listed>, String> {
+        let Some(known) = open_known(&self.environment).map_err(|error| error.to_string())? else {
+            return Ok(Vec::new());
+        };
+        Ok(known.summaries.iter().map(|summary| row(summary, &known)).collect())
+    }
+
+    fn thread(&self, thread: &ThreadId, show: &mut dyn FnMut(&Source<'_>)) -> Result<(), String> {
+        let known = open_known(&self.environment).map_err(|error| error.to_string())?;
+        let known = known.ok_or_else(|| super::NONE.to_owned())?;
+        with_source(thread, Reach::Children, &known, &self.environment, show)
+            .map_err(|error| error.to_string())
+    }
+
+    /// The lengths of the files that grow, and the owner of the tree, who may end without a trace.
+    fn pulse(&self, thread: &ThreadId) -> Option<String> {
+        let threads = threads_folder(&self.environment).ok()?;
+        let folder = threads.join(thread.as_str());
+        let length = |name: &str| std::fs::metadata(folder.join(name)).map_or(0, |file| file.len());
+        let root = thread_root(&threads, thread);
+        let owner = StoreView::owner(&threads, root.as_ref().unwrap_or(thread)).ok().flatten();
+        let lengths = [length("transcript.jsonl"), length("thread.json")];
+        Some(format!("{lengths:?} {}", owner.is_some()))
+    }
+}
+
+/// The decisions of the operator on pages, which are recorded as those of `rye approve` and `rye deny` are.
+struct ProjectDecisions {
+    environment: Environment,
+}
+
+impl Decisions for ProjectDecisions {
+    fn decide(&self, asked: &PendingApproval, verdict: &Verdict) -> Result<(), String> {
+        let decision = decision(verdict)?;
+        let decide = || -> Result<(), Failure> {
+            let (cancel, clock) = (Cancel::new(), SystemClock::new());
+            let host = host(&clock, &cancel, &self.environment)?;
+            let rye = self.environment.rye()?;
+            rye.decide_about(asked, &decision, &Decider::page(), &host)?;
+            Ok(())
+        };
+        decide().map_err(|error| error.to_string())
+    }
+}
+
+fn decision(verdict: &Verdict) -> Result<Decision, String> {
+    match verdict {
+        Verdict::Approve => Ok(Decision::Approved),
+        Verdict::Deny { reason } => {
+            let reason: Option<Result<DenialReason, _>> =
+                reason.as_ref().map(|reason| reason.parse());
+            let reason = reason.transpose().map_err(|error| error.to_string())?;
+            Ok(Decision::Denied(reason))
+        }
+        _ => Err("this program does not know the decision".to_owned()),
+    }
+}
+
+fn row(summary: &rye::thread::ThreadSummary, known: &Known) -> Listed {
+    let standing = known.standing(&summary.thread, summary.state);
+    let thread = summary.thread.clone();
+    let mut row = Listed::new(thread, &summary.directive, standing, summary.created);
+    (row.parent, row.updated) = (summary.parent.clone(), summary.updated);
+    row.cost = known.cost_of(summary);
+    row
+}

@@ -1,0 +1,316 @@
+//! The inputs of the program from its environment, read once.
+
+use std::env;
+use std::fs;
+use std::io::{self, IsTerminal, Read as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use rye::resolve::{Spaces, project_root};
+use rye::sandbox::{ENVIRONMENT, ProcessHost, Variables};
+use rye::sign::{Policy, Timestamp};
+use rye::thread::{Moment, read_plain};
+use rye::tools::SystemNames;
+use rye::{Rye, Setup, SpacesToCheck, shipped};
+
+use crate::args::{Color, Global};
+use crate::failure::Failure;
+
+/// The options, the folders and the output settings of the program.
+#[derive(Clone, Debug)]
+pub(crate) struct Environment {
+    global: Global,
+    working_directory: Option<PathBuf>,
+    project: Option<PathBuf>,
+    user: Option<PathBuf>,
+    may_color: bool,
+    streams: bool,
+}
+
+impl Environment {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the program is what reads the environment for all below"
+    )]
+    pub(crate) fn read(global: Global, is_stream: bool) -> Self {
+        let working_directory = env::current_dir().ok();
+        let home = env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
+        let user = global.user_space.clone().or(home);
+        let found = || project_root(working_directory.as_deref()?, user.as_deref());
+        let project = global.project.clone().or_else(found);
+        let may_color = env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        let streams = is_stream && global.json;
+        Self { global, working_directory, project, user, may_color, streams }
+    }
+
+    /// Returns a variable that configuration names, such as one with a provider's key.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the program is what reads the environment for all below"
+    )]
+    pub(crate) fn variable(name: &str) -> Option<String> {
+        env::var(name).ok().filter(|value| !value.is_empty())
+    }
+
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the program is what reads the clock for all below"
+    )]
+    pub(crate) fn moment() -> Moment {
+        SystemTime::now().into()
+    }
+
+    pub(crate) fn now() -> Timestamp {
+        Self::moment().timestamp()
+    }
+
+    /// Returns `true` if unsigned items are accepted.
+    pub(crate) fn accepts_unsigned(&self) -> bool {
+        self.global.allow_unsigned
+    }
+
+    pub(crate) fn json(&self) -> bool {
+        self.global.json
+    }
+
+    /// Returns `true` if the output is one JSON object per line while the command runs, and not one value at
+    /// the end.
+    pub(crate) fn streams(&self) -> bool {
+        self.streams
+    }
+
+    /// Returns `true` if standard error has colors.
+    pub(crate) fn colors(&self) -> bool {
+        self.colors_for(&io::stderr())
+    }
+
+    /// Returns `true` if standard output has colors.
+    pub(crate) fn output_colors(&self) -> bool {
+        self.colors_for(&io::stdout())
+    }
+
+    fn colors_for(&self, output: &impl IsTerminal) -> bool {
+        match self.global.color {
+            Color::Always => true,
+            Color::Auto => self.may_color && output.is_terminal(),
+            Color::Never => false,
+        }
+    }
+
+    /// Returns the project, or a failure with advice.
+    pub(crate) fn project(&self) -> Result<&Path, Failure> {
+        let project = self.project.as_deref().ok_or_else(|| {
+            Failure::usage("no project here: no folder above has an `.ai` folder; `rye init` begins one, `--project DIR` names one")
+        })?;
+        if project.join(".ai").is_dir() {
+            return Ok(project);
+        }
+        let name = project.display();
+        Err(Failure::usage(format!(
+            "`{name}` is no project: it has no `.ai` folder; `rye init` begins one in it"
+        )))
+    }
+
+    /// Returns the user space, or a failure with advice.
+    pub(crate) fn user(&self) -> Result<&Path, Failure> {
+        self.user.as_deref().ok_or_else(|| {
+            Failure::usage(
+                "no user space: neither `--user-space` nor `USER_SPACE` nor `HOME` is set",
+            )
+        })
+    }
+
+    /// Returns `path` relative to the working directory.
+    pub(crate) fn absolute(&self, path: &Path) -> PathBuf {
+        match &self.working_directory {
+            Some(folder) => folder.join(path),
+            None => path.to_owned(),
+        }
+    }
+
+    pub(crate) fn spaces(&self) -> Spaces {
+        self.spaces_with(self.project.as_deref())
+    }
+
+    fn spaces_with(&self, project: Option<&Path>) -> Spaces {
+        let mut spaces = Spaces::new().with_shipped(shipped());
+        if let Some(project) = project {
+            spaces = spaces.with_project(project);
+        }
+        if let Some(user) = &self.user {
+            spaces = spaces.with_user(user);
+        }
+        self.global.system.iter().fold(spaces, |spaces, root| spaces.with_system(root))
+    }
+
+    /// Opens the library over the spaces, with the operator's options.
+    pub(crate) fn rye(&self) -> Result<Rye, Failure> {
+        self.open(self.spaces(), self.policy())
+    }
+
+    /// Opens the library like [`rye`](Self::rye). It is strict if the configuration or `is_strict` says so.
+    pub(crate) fn rye_as(&self, is_strict: bool) -> Result<Rye, Failure> {
+        let mut setup = self.set_up(self.spaces(), self.policy())?;
+        setup.strict = is_strict;
+        Ok(Rye::open(&setup)?)
+    }
+
+    /// Opens the spaces only for checks and signatures. An invalid trust policy does not prevent that.
+    pub(crate) fn to_check(&self, is_strict: bool) -> Result<SpacesToCheck, Failure> {
+        let mut setup = self.set_up(self.spaces(), self.policy())?;
+        setup.strict = is_strict;
+        Ok(SpacesToCheck::open(&setup)?)
+    }
+
+    /// Opens the library over the spaces, with this policy.
+    pub(crate) fn rye_by(&self, policy: Policy) -> Result<Rye, Failure> {
+        self.open(self.spaces(), policy)
+    }
+
+    /// Opens the library like [`rye`](Self::rye), over another project.
+    pub(crate) fn rye_in(&self, project: &Path) -> Result<Rye, Failure> {
+        self.open(self.spaces_with(Some(project)), self.policy())
+    }
+
+    fn policy(&self) -> Policy {
+        let policy = Policy::default();
+        if self.global.allow_unsigned { policy.dangerous_allow_unsigned() } else { policy }
+    }
+
+    fn open(&self, spaces: Spaces, policy: Policy) -> Result<Rye, Failure> {
+        Ok(Rye::open(&self.set_up(spaces, policy)?)?)
+    }
+
+    /// Returns the setup of the library, for callers that open it again later.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn setup(&self) -> Result<Setup, Failure> {
+        self.set_up(self.spaces(), self.policy())
+    }
+
+    fn set_up(&self, spaces: Spaces, policy: Policy) -> Result<Setup, Failure> {
+        if self.global.project.is_some() {
+            // Otherwise, a misspelled path would be an empty project.
+            self.project()?;
+        }
+        let mut setup = Setup::new(spaces, Self::now());
+        setup.policy = policy;
+        setup.trust_documents = self.trust_documents()?;
+        setup.search_cache = self.search_cache();
+        setup.policy_pins = self.policy_pins();
+        setup.processes = Some(self.processes());
+        setup.names = Some(Arc::new(SystemNames));
+        setup.variables = Variables::by(Self::variable);
+        Ok(setup)
+    }
+
+    /// Returns the folder for temporary files.
+    pub(crate) fn temporary_folder() -> PathBuf {
+        env::temp_dir()
+    }
+
+    /// Returns the host for programs of tools: this program as the launcher, and variables without keys.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the program is what reads the environment for all below"
+    )]
+    fn processes(&self) -> ProcessHost {
+        let mut host = ProcessHost::new(&Self::temporary_folder());
+        host.launcher = env::current_exe().ok();
+        let set = |name: &&str| Some(((*name).to_owned(), env::var(name).ok()?));
+        host.environment = ENVIRONMENT.iter().filter_map(set).collect();
+        host.variables = Variables::by(Self::variable);
+        host.home = env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
+        let users = std::fs::read("/etc/passwd").unwrap_or_default();
+        host.other_homes = ProcessHost::homes_in(&String::from_utf8_lossy(&users));
+        let keys = self.user.iter().chain(&self.global.system);
+        host.hidden = keys.map(|space| space.join(".ai/config/keys/signing")).collect();
+        if let Some(user) = self.user.as_ref().filter(|user| user.is_dir()) {
+            host.journal = user.join(".ai/cache/programs");
+        }
+        host
+    }
+
+    /// Returns the folder of the search cache. It is in the user space, so that a project cannot change
+    /// search results.
+    fn search_cache(&self) -> Option<PathBuf> {
+        let user = self.user.as_ref().filter(|user| user.is_dir())?;
+        Some(user.join(".ai/cache/search"))
+    }
+
+    /// Returns the folder with the pinned policies of projects, in the user space.
+    pub(crate) fn policy_pins(&self) -> Option<PathBuf> {
+        let user = self.user.as_ref().filter(|user| user.is_dir())?;
+        Some(user.join(".ai/state/policy"))
+    }
+
+    pub(crate) fn trust_documents(&self) -> Result<Vec<String>, Failure> {
+        self.global.trust.iter().map(|path| read_named(path)).collect()
+    }
+}
+
+/// Reads a plain file, for example of a project.
+pub(crate) fn read_text(path: &Path) -> Result<String, Failure> {
+    text(read_plain(path, MOST), path)
+}
+
+/// Reads a file or pipe that the operator named.
+pub(crate) fn read_named(path: &Path) -> Result<String, Failure> {
+    text(named_file(path).and_then(read_to_end), path)
+}
+
+/// Opens a file or a pipe. If no program opens a pipe for writing, opening it would block for ever.
+#[cfg(unix)]
+fn named_file(path: &Path) -> io::Result<fs::File> {
+    use std::os::unix::fs::FileTypeExt as _;
+    use std::sync::mpsc;
+
+    if !fs::metadata(path)?.file_type().is_fifo() {
+        return fs::File::open(path);
+    }
+    let (opened, wait) = mpsc::channel();
+    let pipe = path.to_owned();
+    // Without a writer, this thread ends with the program.
+    std::thread::spawn(move || opened.send(fs::File::open(pipe)));
+    wait.recv_timeout(WRITER_WITHIN).unwrap_or_else(|_| {
+        let seconds = WRITER_WITHIN.as_secs();
+        let message = format!("it is a pipe that no program opened for writing within {seconds} s");
+        Err(io::Error::other(message))
+    })
+}
+
+#[cfg(not(unix))]
+fn named_file(path: &Path) -> io::Result<fs::File> {
+    fs::File::open(path)
+}
+
+/// The time limit for a program to open a pipe for writing.
+#[cfg(unix)]
+const WRITER_WITHIN: std::time::Duration = std::time::Duration::from_secs(10);
+
+/// Reads a whole file, or fails if it is over the limit.
+fn read_to_end(file: impl io::Read) -> io::Result<Vec<u8>> {
+    // The buffer is large enough for any key, so that no copy of a secret stays in memory when it grows.
+    let mut bytes = Vec::with_capacity(1 << 16);
+    file.take(MOST + 1).read_to_end(&mut bytes)?;
+    match u64::try_from(bytes.len()) {
+        Ok(length) if length <= MOST => Ok(bytes),
+        _ => Err(io::Error::other(format!("it is longer than {MOST} bytes"))),
+    }
+}
+
+/// Reads standard input to its end.
+pub(crate) fn read_standard_input() -> Result<String, Failure> {
+    text(read_to_end(io::stdin().lock()), Path::new("standard input"))
+}
+
+fn text(read: io::Result<Vec<u8>>, path: &Path) -> Result<String, Failure> {
+    let text = read.and_then(|bytes| {
+        String::from_utf8(bytes).map_err(|_| io::Error::other("it is not text in UTF-8"))
+    });
+    text.map_err(|source| Failure::io("read", path, &source))
+}
+
+/// The largest number of bytes that are read of a file: four times the longest item, so that the parser
+/// reports an item that is too long.
+pub(crate) const MOST: u64 = 16 * 1024 * 1024;

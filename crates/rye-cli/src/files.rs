@@ -1,0 +1,206 @@
+//! Files that the command line names by paths, folders and patterns.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use rye::replace_file;
+use rye::sandbox::temporary_file;
+
+use crate::environment::Environment;
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+/// Returns the absolute paths of all files that `paths` name, each once and sorted. A folder stands for the
+/// item files below it.
+///
+/// A missing path, a pattern without a match, and a folder without an item are failures. Otherwise, a command
+/// without any file would seem successful.
+pub(crate) fn named(paths: &[PathBuf], environment: &Environment) -> Result<Vec<PathBuf>, Failure> {
+    found(paths, environment, Collecting::items())
+}
+
+/// Returns the files like [`named`]. In folders, it also follows links and includes trust documents, as
+/// spaces do.
+pub(crate) fn named_with_linked(
+    paths: &[PathBuf],
+    environment: &Environment,
+) -> Result<Vec<PathBuf>, Failure> {
+    found(
+        paths,
+        environment,
+        Collecting { has_trust: true, linked: Some(BTreeSet::new()), files: Vec::new() },
+    )
+}
+
+fn found(
+    paths: &[PathBuf],
+    environment: &Environment,
+    mut collecting: Collecting,
+) -> Result<Vec<PathBuf>, Failure> {
+    for path in paths {
+        // Without `.` parts.
+        let path: PathBuf = environment.absolute(path).components().collect();
+        for path in expand(&path)? {
+            if !path.is_dir() {
+                collecting.files.push(path);
+                continue;
+            }
+            let before = collecting.files.len();
+            collecting.folder(&path)?;
+            if collecting.files.len() == before {
+                return Err(empty(&path));
+            }
+        }
+    }
+    let mut files = collecting.files;
+    files.sort_unstable();
+    files.dedup();
+    Ok(files)
+}
+
+fn empty(folder: &Path) -> Failure {
+    Failure::usage(format!(
+        "no items below `{}`; an item is a file such as `.ai/directives/NAME.md`, and `rye new` begins one",
+        folder.display()
+    ))
+}
+
+/// Replaces a file atomically if its content is still `old`, and keeps its mode (SPEC 2.12). Other hard links
+/// to the file keep the old content.
+///
+/// If the content has changed, the file is left alone, so that only the checked content is replaced.
+pub(crate) fn replace(path: &Path, old: &str, text: &str) -> Result<(), Failure> {
+    // Links are followed, so that the file is replaced and not the link.
+    let target = path.canonicalize().map_err(|source| Failure::io("find", path, &source))?;
+    replace_file(&target, old, text).map_err(|error| Failure::of(&error, Exit::Failed))
+}
+
+/// Returns `true` if files can be made in this folder, as far as it is known without making one.
+#[cfg(unix)]
+pub(crate) fn is_writable(folder: &Path) -> bool {
+    use rustix::fs::{Access, access};
+    access(folder, Access::WRITE_OK | Access::EXEC_OK).is_ok()
+}
+
+#[cfg(not(unix))]
+pub(crate) fn is_writable(folder: &Path) -> bool {
+    folder.metadata().is_ok_and(|found| found.is_dir() && !found.permissions().readonly())
+}
+
+/// Writes a file of the program atomically. A link in its place is replaced and not followed.
+pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    let written = || {
+        let folder = path.parent().unwrap_or(Path::new("."));
+        // The name of the temporary file is left out, because the operator does not know it.
+        let mut temporary =
+            temporary_file(folder, 0o666).map_err(|error| io::Error::from(error.kind()))?;
+        temporary.write_all(text.as_bytes())?;
+        temporary.as_file().sync_all()?;
+        temporary.persist(path).map_err(|error| error.error)?;
+        Ok(())
+    };
+    written().map_err(|source| Failure::io("write", path, &source))
+}
+
+/// Refuses links between `path` and its `.ai` folder, because a new file would be written elsewhere.
+///
+/// A cloned project can contain such links.
+pub(crate) fn refuse_links(path: &Path) -> Result<(), Failure> {
+    let is_ai = |folder: &&Path| folder.file_name().is_some_and(|name| name == ".ai");
+    let Some(space) = path.ancestors().skip(1).find(is_ai) else { return Ok(()) };
+    let is_link = |path: &&Path| path.symlink_metadata().is_ok_and(|found| found.is_symlink());
+    let within = path.ancestors().skip(1).take_while(|folder| *folder != space);
+    match within.into_iter().find(is_link) {
+        Some(link) => Err(Failure::refused(format!(
+            "`{}` is a link, through which nothing is written; put a folder of its own in its place",
+            link.display()
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Expands a pattern like a shell.
+fn expand(path: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let is_pattern = path.to_string_lossy().contains(['*', '?', '[']) && !path.exists();
+    if !is_pattern {
+        return match path.exists() {
+            true => Ok(vec![path.to_owned()]),
+            false => Err(Failure::usage(format!(
+                "`{}` does not exist; name a file or a folder: `rye which ID` shows the file of an item",
+                path.display()
+            ))),
+        };
+    }
+    let found = glob::glob(&path.to_string_lossy())
+        .map_err(|error| Failure::usage(format!("`{}` is not a pattern: {error}", path.display())))?
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|error| Failure::failed(error.to_string()))?;
+    let files: Vec<PathBuf> = found.into_iter().filter(|path| path.is_file()).collect();
+    match files.is_empty() {
+        true => Err(Failure::usage(format!("nothing matches `{}`", path.display()))),
+        false => Ok(files),
+    }
+}
+
+/// A walk through folders.
+struct Collecting {
+    /// `true` if trust documents are included.
+    has_trust: bool,
+    /// The targets of followed links, each walked once. `None` if links are not followed.
+    linked: Option<BTreeSet<PathBuf>>,
+    files: Vec<PathBuf>,
+}
+
+impl Collecting {
+    fn items() -> Self {
+        Self { has_trust: false, linked: None, files: Vec::new() }
+    }
+
+    fn folder(&mut self, folder: &Path) -> Result<(), Failure> {
+        let read = |source| Failure::io("read", folder, &source);
+        for entry in fs::read_dir(folder).map_err(read)? {
+            let entry = entry.map_err(read)?;
+            let path = entry.path();
+            let kind = entry.file_type().map_err(read)?;
+            if kind.is_symlink() {
+                self.link(&path)?;
+            } else if kind.is_dir() && !self.is_passed_over(&path) {
+                self.folder(&path)?;
+            } else if kind.is_file() && is_item(&path) {
+                self.files.push(path);
+            }
+        }
+        Ok(())
+    }
+
+    /// Follows a link. One without a target is kept, so that it is reported as unreadable.
+    fn link(&mut self, path: &Path) -> Result<(), Failure> {
+        let Some(linked) = &mut self.linked else { return Ok(()) };
+        match path.canonicalize() {
+            Ok(target) if target.is_dir() => {
+                let leads_back = path.parent().and_then(|folder| folder.canonicalize().ok());
+                let is_new = leads_back.is_none_or(|folder| !folder.starts_with(&target));
+                if is_new && linked.insert(target) && !self.is_passed_over(path) {
+                    self.folder(path)?;
+                }
+            }
+            _ if is_item(path) => self.files.push(path.to_owned()),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Returns `true` for the folders of threads and keys, which hold no items.
+    fn is_passed_over(&self, folder: &Path) -> bool {
+        let keys = if self.has_trust { ".ai/config/keys/signing" } else { ".ai/config/keys" };
+        [".ai/threads", keys, ".git"].iter().any(|suffix| folder.ends_with(suffix))
+    }
+}
+
+pub(crate) fn is_item(path: &Path) -> bool {
+    const EXTENSIONS: [&str; 10] =
+        ["md", "yaml", "yml", "toml", "json", "py", "sh", "js", "ts", "rb"];
+    path.extension().is_some_and(|extension| EXTENSIONS.iter().any(|known| extension == *known))
+}

@@ -1,0 +1,366 @@
+//! Progress of a run on standard error.
+
+mod below;
+mod spinner;
+
+use std::io::{self, IsTerminal as _};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use rye::thread::transcript::{Event, Target};
+use rye::thread::{Clock as _, Delta, Nanos, Observer, OutputPiece, ThreadId};
+use serde_json::Value;
+
+use self::spinner::Spinner;
+use crate::clock::SystemClock;
+use crate::output::{self, painted_error, visible, warnings};
+
+/// Reports a run while it runs. It is silent if no person can see it.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    /// `true` if waits are reported, even if standard error is not a terminal.
+    is_wanted: bool,
+    is_shown: bool,
+    colors: bool,
+    clock: SystemClock,
+    /// The cost of all answers so far.
+    spent: Mutex<Nanos>,
+    /// The time that the thread had taken before it was resumed.
+    before: Mutex<Duration>,
+    /// The animated line while there is no answer.
+    spinner: Mutex<Option<Spinner>>,
+    /// The last text of the model that was shown.
+    last: Mutex<String>,
+    /// The part of the current answer on the terminal.
+    told: Mutex<Told>,
+}
+
+/// The part of a streamed answer that was shown.
+#[derive(Debug, Default)]
+pub(crate) struct Told {
+    pub(crate) text: String,
+    /// `true` if the last line has no end.
+    pub(crate) is_open: bool,
+}
+
+impl Progress {
+    /// Creates a report that is shown on a terminal if `is_wanted`.
+    pub(crate) fn new(is_wanted: bool, colors: bool) -> Self {
+        let is_shown = is_wanted && io::stderr().is_terminal();
+        Self {
+            is_wanted,
+            is_shown,
+            colors,
+            clock: SystemClock::new(),
+            spent: Mutex::new(Nanos::ZERO),
+            before: Mutex::default(),
+            spinner: Mutex::default(),
+            last: Mutex::default(),
+            told: Mutex::default(),
+        }
+    }
+
+    /// Returns `true` if this is the last text of the model on the terminal.
+    pub(crate) fn shows(&self, text: &str) -> bool {
+        self.is_shown && *self.last.lock().unwrap_or_else(PoisonError::into_inner) == text
+    }
+
+    /// Removes the animated line.
+    fn stop_spinner(&self) {
+        drop(self.spinner.lock().unwrap_or_else(PoisonError::into_inner).take());
+    }
+
+    fn start_spinner(&self) {
+        *self.spinner.lock().unwrap_or_else(PoisonError::into_inner) = Some(Spinner::start());
+    }
+
+    /// Sets the counters to the values from before the thread was resumed.
+    fn count_from(&self, cost: Nanos, elapsed: Duration) {
+        *self.spent.lock().unwrap_or_else(PoisonError::into_inner) = cost;
+        *self.before.lock().unwrap_or_else(PoisonError::into_inner) = elapsed;
+    }
+
+    /// Shows more of the answer.
+    fn show_more(&self, piece: &str) {
+        self.stop_spinner();
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        // Foreign text is escaped by now, so that the colors can be written as they are.
+        let piece = continue_text(&mut told, piece);
+        match self.colors {
+            true => painted_error(&format!("\x1b[2m{piece}\x1b[0m")),
+            false => painted_error(&piece),
+        }
+    }
+
+    /// Ends the open line. Returns `true` if all of this text was shown.
+    fn has_shown(&self, event: &Event) -> bool {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if std::mem::take(&mut told.is_open) {
+            eprint!("\n");
+        }
+        match event {
+            Event::AssistantText { text } => std::mem::take(&mut told.text) == *text,
+            // The earlier text belongs to an answer that failed.
+            Event::StepStart { .. } => {
+                told.text.clear();
+                false
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns the tokens and the cost of an answer, with the totals of the run.
+    fn step(&self, cost: Nanos, tokens: u64) -> String {
+        format!("  {tokens} tokens, {cost}; {}", self.so_far(cost))
+    }
+
+    /// Returns the cost and the time of the run so far, including child threads.
+    fn so_far(&self, cost: Nanos) -> String {
+        let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
+        *spent = spent.saturating_add(cost);
+        let before = *self.before.lock().unwrap_or_else(PoisonError::into_inner);
+        let elapsed = before.saturating_add(self.clock.elapsed());
+        format!("{spent}, {:.1} s so far", elapsed.as_secs_f64())
+    }
+
+    /// Adds the cost of a failed request, of this thread or a descendant.
+    fn count(&self, event: &Event) {
+        if let Event::RequestFailed { cost, .. } | Event::RequestRetried { cost, .. } = event {
+            let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
+            *spent = spent.saturating_add(*cost);
+        }
+    }
+
+    /// Ends the line of the current answer, so that the line of another thread stands alone.
+    fn end_line(&self) {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if std::mem::take(&mut told.is_open) {
+            eprint!("\n");
+        }
+    }
+
+    fn say(&self, text: &str) {
+        let text = visible(text);
+        match self.colors {
+            true => painted_error(&format!("\x1b[2m{text}\x1b[0m\n")),
+            false => eprint!("{text}\n"),
+        }
+    }
+}
+
+impl Observer for Progress {
+    fn event(&self, event: &Event) {
+        self.stop_spinner();
+        if let (true, false, Event::RequestRetried { .. }) = (self.is_wanted, self.is_shown, event)
+        {
+            line(event).iter().for_each(|text| self.say(text));
+        }
+        if !self.is_shown {
+            return;
+        }
+        self.count(event);
+        match event {
+            Event::AssistantText { text } => {
+                self.last.lock().unwrap_or_else(PoisonError::into_inner).clone_from(text);
+            }
+            Event::ThreadResumed { cost, elapsed, .. } => self.count_from(*cost, *elapsed),
+            _ => {}
+        }
+        self.show(event);
+        if matches!(event, Event::RequestRetried { .. } | Event::StepStart { .. }) {
+            self.start_spinner();
+        }
+    }
+
+    fn output(&self, piece: OutputPiece<'_>) {
+        if self.is_shown {
+            self.show_more(piece.text);
+        }
+    }
+
+    /// Prints a warning, even if progress is not shown.
+    fn notice(&self, text: &str) {
+        self.stop_spinner();
+        self.end_line();
+        warnings(&[text.to_owned()]);
+    }
+
+    fn below(&self, thread: &ThreadId, depth: usize, event: &Event) {
+        if !self.is_shown {
+            if let (true, Event::RequestRetried { .. }) = (self.is_wanted, event) {
+                below::line(thread, depth, event).iter().for_each(|text| self.say(text));
+            }
+            return;
+        }
+        self.stop_spinner();
+        self.count(event);
+        let text = match event {
+            Event::StepFinish { cost, reply, .. } => {
+                Some(below::with_name(thread, depth, &self.step(*cost, reply.usage.total())))
+            }
+            event => below::line(thread, depth, event),
+        };
+        if let Some(text) = text {
+            self.end_line();
+            self.say(&text);
+        }
+    }
+
+    fn delta(&self, delta: Delta<'_>) {
+        if !self.is_shown {
+            return;
+        }
+        self.stop_spinner();
+        if let Delta::Text(piece) = delta {
+            self.show_more(piece);
+        }
+    }
+}
+
+impl Progress {
+    fn show(&self, event: &Event) {
+        if self.has_shown(event) {
+            return;
+        }
+        if let Event::StepFinish { cost, reply, .. } = event {
+            self.say(&self.step(*cost, reply.usage.total()));
+        } else if let Some(text) = line(event) {
+            self.say(&text);
+        }
+    }
+}
+
+/// Returns a piece of text as the continuation of the shown text. Each line is indented, and hidden
+/// characters are escaped.
+pub(crate) fn continue_text(told: &mut Told, piece: &str) -> String {
+    let mut shown = String::new();
+    for line in piece.split_inclusive('\n') {
+        if !told.is_open {
+            shown.push_str("  ");
+        }
+        shown.push_str(&visible(line.trim_end_matches('\n')));
+        told.is_open = !line.ends_with('\n');
+        if !told.is_open {
+            shown.push('\n');
+        }
+    }
+    told.text.push_str(piece);
+    shown
+}
+
+/// Returns the text for an event, or `None` for most events.
+///
+/// Names and reasons are texts of others, such as of a model. They stay in their line, so that they cannot imitate another
+/// one. An answer keeps its lines, which are indented.
+fn line(event: &Event) -> Option<String> {
+    match event {
+        Event::AssistantText { text } => Some(indent(text)),
+        Event::ModelFallback { provider, reason } => {
+            let instead = format!("{} {} instead", provider.provider, provider.model);
+            Some(format!("{}\n{}", output::line(reason), output::line(&instead)))
+        }
+        event => one_line(event).map(|text| output::line(&text)),
+    }
+}
+
+fn one_line(event: &Event) -> Option<String> {
+    match event {
+        Event::ThreadStart { provider, .. } => {
+            Some(format!("{} {}", provider.provider, provider.model))
+        }
+        Event::StepStart { turn, .. } => Some(format!("turn {turn}")),
+        Event::RequestRetried { retry, cost, .. } if Nanos::ZERO < *cost => {
+            Some(format!("  {retry}; {cost} counts as spent"))
+        }
+        Event::RequestRetried { retry, .. } => Some(format!("  {retry}")),
+        Event::ToolCallStart { name, arguments, target, .. } => {
+            let (name, arguments) = called_tool(name, arguments, target.as_ref());
+            Some(format!("  {name} {}", short(arguments)))
+        }
+        Event::SpawnChild(spawn) => {
+            Some(format!("  starts {} as thread {}", spawn.directive, spawn.child))
+        }
+        Event::ToolCallResult { result, refusal: None, .. } if result.is_error => {
+            Some(format!("  ! {}", short(&result.content)))
+        }
+        Event::ToolCallResult { refusal: Some(refusal), .. } => {
+            Some(format!("  refused: {}", refusal.message))
+        }
+        Event::ToolCallResult { result, .. } => Some(format!("    {}", short(&result.content))),
+        Event::HookTriggered(triggered) => {
+            Some(format!("  hook {} at {}", triggered.hook, triggered.event))
+        }
+        Event::HookCallStart { arguments, target: Some(target), .. } => {
+            Some(format!("    {} {}", target.item_id, short(arguments)))
+        }
+        Event::HookCallResult { result, refusal: None, .. } if result.is_error => {
+            Some(format!("    ! {}", short(&result.content)))
+        }
+        Event::HookCallResult { refusal: Some(refusal), .. } => {
+            Some(format!("    refused: {}", refusal.message))
+        }
+        Event::HookCallResult { result, .. } => Some(format!("      {}", short(&result.content))),
+        Event::ThreadContinued { next, .. } => Some(format!("goes on as {next}")),
+        _ => None,
+    }
+}
+
+/// Returns the tool of a call with its own arguments, because one palette name may stand for many tools. The
+/// call that returns outputs has no target, so that only its arguments name the item.
+fn called_tool<'a>(
+    name: &'a str,
+    arguments: &'a Value,
+    target: Option<&'a Target>,
+) -> (&'a str, &'a Value) {
+    match (target, arguments["item_id"].as_str()) {
+        (Some(target), _) => (&target.item_id, arguments),
+        (None, Some(item_id)) if name == EXECUTE => {
+            (item_id, arguments.get("parameters").unwrap_or(&Value::Null))
+        }
+        _ => (name, arguments),
+    }
+}
+
+const EXECUTE: &str = "rye_execute";
+
+fn indent(text: &str) -> String {
+    text.lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
+}
+
+fn short(value: &Value) -> String {
+    const MOST: usize = 100;
+    let text = value.to_string();
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_call_stays_in_its_line() {
+        let name = "x\nthread all-0000 completed\n".to_owned();
+        let call = Event::ToolCallStart {
+            call_id: "1".to_owned(),
+            name,
+            arguments: serde_json::json!({}),
+            target: None,
+        };
+        assert_eq!(line(&call).as_deref(), Some("  x\\nthread all-0000 completed\\n {}"));
+        let said = Event::AssistantText { text: "One\nTwo".to_owned() };
+        assert_eq!(line(&said).as_deref(), Some("  One\n  Two"));
+    }
+
+    #[test]
+    fn pieces_are_shown_as_the_whole_would_be() {
+        let mut told = Told::default();
+        let pieces = ["On", "e\nTwo", "\n", "\nThr\u{1b}[2Jee"];
+        let shown: String = pieces.iter().map(|piece| continue_text(&mut told, piece)).collect();
+        let whole = indent(&visible(&pieces.concat()));
+        assert_eq!(shown, whole);
+        assert_eq!((told.text, told.is_open), (pieces.concat(), true));
+    }
+}

@@ -1,0 +1,428 @@
+//! `rye check` as a check of a project, and the commands that refuse what it calls an error.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::repository::commit;
+use crate::session::Session;
+
+const FILE: &str = ".ai/directives/work.md";
+const INDEX: &str = ".ai/directives/notes/index.md";
+
+/// A directive with these elements of its metadata and this step.
+fn directive(name: &str, metadata: &str, step: &str) -> String {
+    format!(
+        "# Work\n\n```xml\n<directive name=\"{name}\" version=\"1.0.0\">\n  <metadata>\n    \
+         <description>Works.</description>\n    <author>ada</author>\n    <model tier=\"fast\" />\n    \
+         <limits turns=\"4\" />\n    {metadata}\n  </metadata>\n</directive>\n```\n\n<process>\n  \
+         <step name=\"one\">{step}</step>\n</process>\n"
+    )
+}
+
+const LIST: &str = "<execute item_type=\"tool\" item_id=\"rye/file-system/ls\" />";
+const MAY_LIST: &str =
+    "<permissions><execute><tool>rye.file-system.ls</tool></execute></permissions>";
+
+fn holding(text: &str) -> Session {
+    let session = Session::new();
+    session.put(FILE, text);
+    session
+}
+
+/// The codes of the findings of the whole project, with their severity and line.
+fn codes(session: &Session, options: &str) -> Vec<String> {
+    let output = session.raw(&format!("check --json --trust TRUST {options}"));
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let files = found["files"].as_array().unwrap().iter();
+    let problems = files.flat_map(|file| file["problems"].as_array().unwrap());
+    let shown = |row: &Value| {
+        format!(
+            "{} {}:{}",
+            row["severity"].as_str().unwrap(),
+            row["code"].as_str().unwrap(),
+            row["line"]
+        )
+    };
+    problems.map(shown).filter(|row| !row.contains("unsigned:")).collect()
+}
+
+#[track_caller]
+fn check(metadata: &str, step: &str, expected: &[&str]) {
+    assert_eq!(codes(&holding(&directive("work", metadata, step)), ""), expected);
+}
+
+#[track_caller]
+fn ends(output: &str, code: u8) {
+    assert!(output.ends_with(&format!("--- exit {code}\n")), "{output}");
+}
+
+#[test]
+fn a_project_without_problems_has_none() {
+    assert_eq!(codes(&Session::new(), "--strict"), [""; 0]);
+    check(MAY_LIST, LIST, &[]);
+}
+
+#[test]
+fn references_of_steps_hooks_and_context_are_resolved() {
+    let step = |primary: &str, kind: &str| {
+        format!("<{primary} item_type=\"{kind}\" item_id=\"nowhere\" />")
+    };
+    check(MAY_LIST, &step("execute", "tool"), &["error unknown-tool:16"]);
+    check(MAY_LIST, &step("execute", "directive"), &["error unknown-directive:16"]);
+    check(MAY_LIST, &step("load", "knowledge"), &["error unknown-knowledge:16"]);
+    let hook = "<hooks><hook id=\"h\" event=\"limit\"><action primary=\"execute\" item_type=\"tool\" item_id=\"nowhere\" /></hook></hooks>";
+    check(&format!("{MAY_LIST}{hook}"), LIST, &["error unknown-tool:10"]);
+    let context =
+        "<context><before optional=\"true\">nowhere</before><suppress>nothing</suppress></context>";
+    let expected = ["note missing-optional:10", "warning unknown-suppress:10"];
+    check(&format!("{MAY_LIST}{context}"), LIST, &expected);
+    let hooks = "hooks:\n  - id: a\n    event: limit\n    action: {primary: execute, item_type: tool, item_id: nowhere}\n";
+    let session = Session::new();
+    session.put(".ai/config/agent/hooks.yaml", hooks);
+    assert_eq!(codes(&session, ""), ["error unknown-tool:4"]);
+}
+
+#[test]
+fn what_hooks_need_is_granted_used_and_kept() {
+    let hook = "<hooks><hook id=\"h\" event=\"limit\"><action primary=\"execute\" item_type=\"tool\" item_id=\"rye/file-system/read\"><param name=\"path\" value=\"a\" /></action></hook></hooks>";
+    check(&format!("{MAY_LIST}{hook}"), LIST, &["error missing-permission:10"]);
+    let both = MAY_LIST.replace("</tool>", "</tool><tool>rye.file-system.read</tool>");
+    let session = holding(&directive("work", &format!("{both}{hook}"), LIST));
+    assert_eq!(codes(&session, ""), [""; 0]);
+    let tightened = session.rye("caps tighten work --allow-unsigned");
+    assert!(tightened.contains("<tool>rye.file-system.read</tool>"), "{tightened}");
+    let explained = session.rye("caps explain work --allow-unsigned");
+    assert!(explained.contains("used by hook `h`"), "{explained}");
+}
+
+/// Without permissions in the chain nothing is allowed, so that no step could be followed.
+#[test]
+fn steps_without_any_permissions_are_denied() {
+    check("", LIST, &["error missing-permission:16"]);
+    let bare = directive("work", "", LIST);
+    let bare = bare.replace("<model tier=\"fast\" />", "").replace("<limits turns=\"4\" />", "");
+    let session = holding(&bare);
+    assert_eq!(codes(&session, ""), ["error missing-permission:16"]);
+    let ran = session.rye("run work --provider steps --allow-unsigned");
+    assert!(ran.ends_with("--- exit 3\n"), "{ran}");
+    // A hook may say that it extends a directive with permissions.
+    let hook = "hooks:\n  - {id: a, event: resolve_extends, extends: notes/base}\n";
+    session.put(".ai/config/agent/hooks.yaml", hook);
+    assert_eq!(codes(&session, ""), [""; 0]);
+}
+
+/// A run warns of such an action and goes on without it.
+#[test]
+fn what_hooks_of_other_files_need_is_held_against_the_leaf() {
+    const HOOK: &str = "<hooks><hook id=\"hk\" event=\"after_step\"><execute item_type=\"tool\">rye/file-system/write<param name=\"path\" value=\"a\" /><param name=\"content\" value=\"b\" /></execute></hook></hooks>";
+    let both = MAY_LIST.replace("</tool>", "</tool><tool>rye.file-system.write</tool>");
+    let leaf = directive("work", MAY_LIST, LIST)
+        .replace("version=\"1.0.0\"", "version=\"1.0.0\" extends=\"base\"");
+    let session = holding(&leaf);
+    let base = directive("base", &format!("{both}{HOOK}"), LIST);
+    session.put(".ai/directives/base.md", &base);
+    assert_eq!(codes(&session, ""), ["warning missing-permission:4"]);
+    let told = session.rye(&format!("check {FILE}"));
+    let expected = "hook `hk` of directive `base` needs `rye.execute.tool.rye.file-system.write`";
+    assert!(told.contains(expected), "{told}");
+    let ran = session.rye("run work --provider steps --allow-unsigned");
+    assert!(ran.contains("an action of hook `hk` was refused"), "{ran}");
+
+    let session = holding(&directive("work", MAY_LIST, LIST));
+    let hooks = "hooks:\n  - id: a\n    event: limit\n    action: {primary: execute, item_type: tool, item_id: rye/file-system/write, params: {path: a, content: b}}\n";
+    session.put(".ai/config/agent/hooks.yaml", hooks);
+    assert_eq!(codes(&session, "--allow-unsigned"), ["warning missing-permission:4"]);
+    let told = session.rye(&format!("check {FILE} --allow-unsigned"));
+    assert!(told.contains("hook `a` of the hooks file `"), "{told}");
+}
+
+/// Other items without a signature are as good as absent; these stop runs.
+#[test]
+fn configuration_without_a_signature_stops_runs() {
+    let rows = [
+        (".ai/config/agent/approval.yaml", "ask: []\n", "runs of this project are refused"),
+        (".ai/config/agent/hooks.yaml", "hooks: []\n", "runs of this project are refused"),
+        (
+            ".ai/tools/rye/agent/providers/mine.yaml",
+            "protocol: anthropic_messages\nbase_url: https://example.org\nmodels:\n  m: { context_window: 1000, max_output: 10 }\n",
+            "runs with this provider are refused",
+        ),
+    ];
+    for (path, text, expected) in rows {
+        let session = Session::new();
+        session.put(path, text);
+        let told = session.rye(&format!("check {path} --trust TRUST"));
+        assert!(told.contains(&format!("unsigned: {expected} until ")), "{told}");
+        ends(&told, 0);
+    }
+}
+
+#[test]
+fn a_permission_is_as_risky_as_the_function_behind_its_tool() {
+    let may_deploy = "<permissions><execute><tool>ops.deploy</tool></execute></permissions>";
+    let step = "<execute item_type=\"tool\" item_id=\"ops/deploy\" />";
+    let session = holding(&directive("work", may_deploy, step));
+    let tool = "description: Deploys.\ninput_schema: {type: object}\nexecutor: command\ncommand: \"true\"\n";
+    session.put(".ai/tools/ops/deploy.yaml", tool);
+    assert_eq!(codes(&session, "--allow-unsigned"), ["warning unacknowledged-risk:10"]);
+    let row = "{risk: unrestricted, patterns: [rye.execute.tool.rye.bash.*]}";
+    let risk = format!("classifications:\n  - {row}\n");
+    session.put(".ai/config/agent/capability_risk.yaml", &risk);
+    assert_eq!(codes(&session, "--allow-unsigned"), ["error blocked-risk:10"]);
+}
+
+#[test]
+fn signing_and_locking_refuse_what_is_an_error() {
+    let session =
+        holding(&directive("work", MAY_LIST, "<execute item_type=\"tool\" item_id=\"nowhere\" />"));
+    let signed = session.rye(&format!("sign {FILE} --key KEY"));
+    assert!(signed.contains("names the tool `nowhere`"), "{signed}");
+    ends(&signed, 1);
+    let locked = session.rye("lock --trust TRUST --allow-unsigned");
+    assert!(locked.contains("refused  work\n"), "{locked}");
+    assert!(locked.contains("2 directives locked, 1 refused"), "{locked}");
+    ends(&locked, 1);
+}
+
+#[test]
+fn a_lock_without_directives_is_not_green() {
+    let session = Session::new();
+    session.put(".ai/rye.lock", "version = 1\nwhole_project = false\n");
+    let checked = session.rye("check --locked --trust TRUST");
+    assert!(checked.contains("no directive is locked"), "{checked}");
+    ends(&checked, 1);
+    nothing_is_locked(&session, "no directive is locked");
+    session.put(".ai/rye.lock", "version = 1\nwhole_project = fal");
+    nothing_is_locked(&session, "the lock cannot be read");
+    fs::remove_file(session.project().join(".ai/rye.lock")).unwrap();
+    nothing_is_locked(&session, "is not there; `rye lock` writes it");
+    fs::remove_dir_all(session.project().join(".ai/directives")).unwrap();
+    ends(&session.rye("lock --trust TRUST"), 1);
+}
+
+/// Each form says that nothing is held against the lock, and what else is wrong with the project.
+#[track_caller]
+fn nothing_is_locked(session: &Session, expected: &str) {
+    let step = "<execute item_type=\"tool\" item_id=\"nowhere\" />";
+    session.put(FILE, &directive("work", MAY_LIST, step));
+    for (format, lock) in [
+        ("--format github", "title=not-as-locked::"),
+        ("--format sarif", "\"ruleId\": \"not-as-locked\""),
+        ("--json", "\"locked\": ["),
+        ("", ""),
+    ] {
+        let told = session.rye(&format!("check --locked --trust TRUST {format}"));
+        assert!(told.contains(lock) && told.contains(expected), "{told}");
+        assert!(told.contains("nowhere"), "what else is wrong is told too: {told}");
+        ends(&told, 1);
+    }
+    fs::remove_file(session.project().join(FILE)).unwrap();
+}
+
+/// A directive that is refused stays as it was reviewed, so that the difference is told once it can be locked again.
+#[test]
+fn a_refused_directive_keeps_its_place_in_the_lock() {
+    let session = Session::new();
+    ends(&session.rye("lock --trust TRUST"), 0);
+    let lock = fs::read_to_string(session.project().join(".ai/rye.lock")).unwrap();
+    let style = ".ai/knowledge/notes/index-style.md";
+    session.change(style, "one Markdown file", "two Markdown files");
+    let refused = session.rye("lock --trust TRUST");
+    assert!(refused.contains("refused  notes/index\n"), "{refused}");
+    let now = fs::read_to_string(session.project().join(".ai/rye.lock")).unwrap();
+    assert_eq!(now, lock);
+    ends(&session.rye("sign .ai --key KEY --at 2026-11-20T18:00:00Z"), 0);
+    let checked = session.rye("check --locked --trust TRUST");
+    assert!(checked.contains("knowledge `notes/index-style` changed: "), "{checked}");
+    ends(&checked, 1);
+}
+
+#[test]
+fn the_forms_for_programs_hold_the_lock_too() {
+    let session = Session::new();
+    ends(&session.rye("lock --trust TRUST"), 0);
+    session.change(INDEX, "turns=\"8\"", "turns=\"9\"");
+    ends(&session.rye("sign .ai --key KEY --at 2026-11-20T18:00:00Z"), 0);
+    let github = session.rye("check --locked --strict --format github --trust TRUST");
+    assert!(github.contains("::error file=.ai/rye.lock,line="), "{github}");
+    assert!(
+        github.contains("title=not-as-locked::directive `notes/index` is not as locked"),
+        "{github}"
+    );
+    ends(&github, 1);
+    let sarif = session.raw("check --locked --strict --format sarif --trust TRUST");
+    let sarif: Value = serde_json::from_slice(&sarif.stdout).unwrap();
+    assert_eq!(sarif["version"], "2.1.0");
+    let run = &sarif["runs"][0];
+    assert_eq!(run["tool"]["driver"]["rules"][0]["id"], "not-as-locked");
+    let result = &run["results"][0];
+    assert_eq!((&result["ruleId"], &result["level"]), (&"not-as-locked".into(), &"error".into()));
+    assert!(result["message"]["text"].is_string());
+    let place = &result["locations"][0]["physicalLocation"];
+    assert_eq!(place["artifactLocation"]["uri"], ".ai/rye.lock");
+    assert!(place["region"]["startLine"].as_u64().unwrap() > 1);
+}
+
+/// A directive that may do more than the one that it extends, with nothing else wrong.
+fn widening() -> Session {
+    let session = Session::new();
+    session.put(".ai/directives/narrow.md", &directive("narrow", MAY_LIST, LIST));
+    let wide = MAY_LIST.replace(".ls", ".*");
+    let text = directive("wide", &wide, LIST).replace("1.0.0\">", "1.0.0\" extends=\"narrow\">");
+    session.put(".ai/directives/wide.md", &text);
+    session
+}
+
+#[test]
+fn a_strict_chain_grants_no_more_toward_its_leaf() {
+    let session = widening();
+    let code = "error widened-extends:10".to_owned();
+    assert!(!codes(&session, "").contains(&code));
+    assert!(codes(&session, "--strict").contains(&code));
+    session.put(".ai/config/trust.yaml", "strict_extends: true\n");
+    assert!(codes(&session, "--allow-unsigned").contains(&code));
+    let ran = session.rye("run wide --provider steps --allow-unsigned");
+    let told = "`wide` grants `rye.execute.tool.rye.file-system.*`, which the permissions of `narrow`, which it extends, do not cover";
+    assert!(ran.contains(told), "{ran}");
+    ends(&ran, 3);
+    ends(&session.rye("render wide --allow-unsigned"), 3);
+}
+
+#[test]
+fn strict_runs_and_renders_refuse_a_widening() {
+    let session = widening();
+    ends(&session.rye("sign .ai --key KEY"), 0);
+    ends(&session.rye("render wide --trust TRUST"), 0);
+    ends(&session.rye("render wide --trust TRUST --strict"), 3);
+    ends(&session.rye("run wide --provider steps --trust TRUST --strict"), 3);
+}
+
+#[test]
+fn configuration_is_wrong_where_it_says_so() {
+    let session = Session::new();
+    session.put(".ai/config/agent/resilience.yaml", "limits:\n  turns: 3\n  tokenz: 5\n");
+    session.put(".ai/config/agent/approval.yaml", "ask:\n  - rye.execute.*\n  - not a pattern\n");
+    assert_eq!(codes(&session, "--allow-unsigned"), ["error schema:3", "error schema:3"]);
+}
+
+#[test]
+fn a_whole_project_is_compared_and_a_widening_is_told_apart() {
+    let session = Session::new();
+    commit(&session.project(), "before");
+    let diff = "diff --exit-code --trust TRUST --allow-unsigned";
+    ends(&session.rye(diff), 0);
+    session.change(INDEX, "turns=\"8\"", "turns=\"7\"");
+    ends(&session.rye("sign .ai --key KEY"), 0);
+    let narrower = session.rye(diff);
+    assert!(narrower.contains("directive notes/index changed\n"), "{narrower}");
+    assert!(narrower.contains("2 directives compared with HEAD: 1 changed"), "{narrower}");
+    ends(&narrower, 1);
+    session.change(INDEX, "turns=\"7\"", "turns=\"9\"");
+    ends(&session.rye("sign .ai --key KEY"), 0);
+    ends(&session.rye(diff), 2);
+    session.change(INDEX, "turns=\"9\"", "turns=\"8\"");
+    session.put(FILE, &directive("work", MAY_LIST, LIST));
+    ends(&session.rye("sign .ai --key KEY"), 0);
+    let new = session.rye(diff);
+    assert!(new.contains("directive work new\ncapabilities gained\n"), "{new}");
+    ends(&new, 2);
+    fs::remove_file(session.project().join(FILE)).unwrap();
+    session.change(INDEX, "turns=\"8\"", "turns=\"3\"");
+    let tampered = session.rye(diff);
+    assert!(tampered.contains("cannot be compared"), "{tampered}");
+    ends(&tampered, 3);
+}
+
+const WRITER: &str =
+    "description: T.\nexecutor: builtin\nbuiltin: file-system/read\ninput_schema: {type: object}\n";
+const PROGRAM: &str =
+    "description: T.\nexecutor: command\ncommand: ls\ninput_schema: {type: object}\n";
+
+/// What changes in a project whose directive grants and calls the tool `ops/t`: the file, its text before and after, what is
+/// told, and the exit code.
+const CHANGES: [(&str, &str, &str, &str, u8); 9] = [
+    (
+        ".ai/tools/ops/t.yaml",
+        WRITER,
+        "description: T.\nexecutor: builtin\nbuiltin: bash/bash\ninput_schema: {type: object}\n",
+        "+ `rye.execute.tool.ops.t` stands for `rye.execute.tool.rye.bash.bash`\n",
+        2,
+    ),
+    (
+        ".ai/tools/ops/t.yaml",
+        PROGRAM,
+        "description: T.\nexecutor: command\ncommand: ls\nnetwork: true\ninput_schema: {type: object}\n",
+        "+ the file of `rye.execute.tool.ops.t` says what is started or asked, and changed\n",
+        2,
+    ),
+    (
+        ".ai/tools/ops/t.yaml",
+        WRITER,
+        "description: Told otherwise.\nexecutor: builtin\nbuiltin: file-system/read\ninput_schema: {type: object}\n",
+        "",
+        1,
+    ),
+    (
+        ".ai/config/agent/approval.yaml",
+        "ask: [rye.execute.tool.ops.t]\n",
+        "ask: []\n",
+        "+ calls of `rye.execute.tool.ops.t` wait for no decision any more\n",
+        2,
+    ),
+    (".ai/config/agent/approval.yaml", "ask: []\n", "ask: [rye.execute.tool.ops.t]\n", "", 1),
+    (
+        ".ai/config/agent/capability_risk.yaml",
+        "classifications:\n  - {risk: unrestricted, patterns: [rye.execute.tool.ops.*]}\n",
+        "classifications: []\n",
+        "+ the risk of `rye.execute.tool.ops.t` is refused or warned of no more\n",
+        2,
+    ),
+    (
+        ".ai/config/trust.yaml",
+        "grants: [rye.execute.tool.ops.*]\n",
+        "grants: [rye.*]\n",
+        " bounds less than it did\n",
+        2,
+    ),
+    (".ai/knowledge/notes/index-style.md", "", "Otherwise.\n", "", 1),
+    (".ai/config/agent/resilience.yaml", "limits: {turns: 3}\n", "limits: {turns: 2}\n", "", 1),
+];
+
+/// Also where no permission and no limit of a directive changes, it may do more.
+#[test]
+fn a_directive_may_do_more_by_what_is_around_it() {
+    let grants = "<permissions><execute><tool>ops.t</tool></execute></permissions>";
+    let step = "<execute item_type=\"tool\" item_id=\"ops/t\" />";
+    for (path, before, after, told, code) in CHANGES {
+        let text = directive("work", grants, step).replace("<limits turns=\"4\" />", "");
+        let session = holding(&text);
+        session.put(".ai/tools/ops/t.yaml", WRITER);
+        if !before.is_empty() {
+            session.put(path, before);
+        }
+        commit(&session.project(), "before");
+        session.put(path, after);
+        let diff = session.rye("diff --exit-code --trust TRUST --allow-unsigned");
+        assert!(diff.contains(told), "{path}: {diff}");
+        assert_eq!(diff.contains("may do more\n"), code == 2, "{path}: {diff}");
+        ends(&diff, code);
+    }
+}
+
+/// With --exit-code nothing that keeps sides from being compared is told as an answer.
+#[test]
+fn what_cannot_be_compared_is_no_widening() {
+    let session = Session::new();
+    let diff = "diff --exit-code --trust TRUST";
+    ends(&session.rye(diff), 3);
+    commit(&session.project(), "before");
+    for options in ["--rev HEAD --rev HEAD --rev HEAD", "README.md notes/index", "--rev nowhere"] {
+        ends(&session.rye(&format!("{diff} {options}")), 3);
+    }
+    ends(&session.rye(&format!("{diff} --project ../home")), 3);
+    ends(&session.rye(&format!("{diff} --unknown")), 2);
+    let absent = session.rye(&format!("{diff} --rev HEAD notes/absent"));
+    assert!(absent.contains("looked in `HEAD/.ai/directives`"), "{absent}");
+    ends(&absent, 3);
+}

@@ -1,0 +1,131 @@
+//! Runs with hooks, and conversations that go on in a new thread.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+
+use serde_json::{Value, json};
+
+use crate::session::{Session, example_key};
+use crate::streaming::all_fit;
+
+const INDEX: &str = ".ai/directives/notes/index.md";
+
+fn sign(session: &Session) {
+    session.sign_as_it_is(&example_key());
+}
+
+pub(crate) fn with_hooks(hooks: &str) -> Session {
+    let session = Session::new();
+    session.change(INDEX, "<context>", &format!("<hooks>{hooks}</hooks>\n    <context>"));
+    sign(&session);
+    session
+}
+
+#[test]
+fn hooks_act_and_are_told() {
+    let session = with_hooks(
+        r#"
+      <hook id="log" event="after_step"><when>cost.turns eq 1</when>
+        <execute item_type="tool">rye/file-system/write</execute>
+        <inputs><path>log.txt</path><content>turn ${cost.turns}</content></inputs></hook>
+      <hook id="more" event="after_complete"><execute item_type="tool">rye/file-system/edit</execute></hook>"#,
+    );
+    insta::assert_snapshot!(session.rye("run notes/index --trust TRUST --provider steps"));
+    insta::assert_snapshot!(session.rye("threads show"));
+    let log = std::fs::read_to_string(session.project().join("log.txt")).unwrap();
+    assert_eq!(log, "turn 1");
+    let replayed = session.rye("replay THREAD --trust TRUST");
+    assert!(replayed.ends_with("--- exit 0\n"), "{replayed}");
+    assert!(all_fit(&session).contains("hook_triggered"));
+}
+
+#[test]
+fn a_hook_waits_for_somebody() {
+    let session = with_hooks(
+        r#"<hook id="look" event="directive_return" effect="escalate"><when>outputs.count gt 1</when></hook>"#,
+    );
+    insta::assert_snapshot!(session.rye("run notes/index --trust TRUST --provider steps"));
+    let approved = session.rye("approve THREAD --trust TRUST");
+    assert!(approved.ends_with("--- exit 0\n"), "{approved}");
+    insta::assert_snapshot!(session.rye("resume THREAD --trust TRUST --quiet"));
+    assert!(all_fit(&session).contains("approval_decided"));
+}
+
+#[test]
+fn what_a_hook_cannot_do_is_told_before_anything_happens() {
+    let session = with_hooks(
+        r#"<hook id="find" event="error"><search item_type="knowledge" item_id="x"/></hook>"#,
+    );
+    insta::assert_snapshot!(session.rye("run notes/index --trust TRUST --provider steps"));
+}
+
+/// A model on this machine that fills its window in one turn, and returns the outputs in the next thread.
+#[test]
+fn rule_09_a_conversation_goes_on_in_a_new_thread_of_its_tree() {
+    let session = Session::new();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    session.put(
+        ".ai/tools/rye/agent/providers/small.yaml",
+        &format!(
+            "protocol: anthropic_messages\nbase_url: http://{address}\ntiers: {{fast: m}}\nstream: false\nmodels:\n  m:\n    context_window: 9000\n    \
+             max_output: 1000\n    prices: {{input: \"1\", output: \"1\"}}\n"
+        ),
+    );
+    let list = json!({"type": "tool_use", "id": "a", "name": "rye_file_system_ls", "input": {"path": "notes"}});
+    let returns = json!({
+        "type": "tool_use", "id": "b", "name": "rye_agent_threads_directive_return",
+        "input": {"path": "INDEX.md", "count": 3},
+    });
+    let server = std::thread::spawn(move || [list, returns].map(|call| answer(&listener, &call)));
+    insta::assert_snapshot!(
+        session.rye("run notes/index --trust TRUST --provider small --allow-unsigned")
+    );
+    let [first, second] = server.join().unwrap();
+    assert_eq!(first["system"], second["system"]);
+    insta::assert_snapshot!(session.rye("threads list"));
+    insta::assert_snapshot!(session.rye("threads tree"));
+    insta::assert_snapshot!(session.rye("threads show"));
+    let ended = session.rye("resume THREAD --trust TRUST");
+    assert!(ended.contains("is `completed`, and nothing more happens in it"), "{ended}");
+    assert!(all_fit(&session).contains("thread_continued"));
+    session.export_threads("continued");
+}
+
+/// Answers one request with one call, and gives its body.
+fn answer(listener: &TcpListener, call: &Value) -> Value {
+    let (mut connection, _) = listener.accept().unwrap();
+    let body = request(&mut connection);
+    let answer = json!({
+        "id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [call],
+        "stop_reason": "tool_use", "stop_sequence": null,
+        "usage": {"input_tokens": 8200, "output_tokens": 10},
+    })
+    .to_string();
+    let head = format!(
+        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+        answer.len()
+    );
+    connection.write_all(head.as_bytes()).unwrap();
+    connection.write_all(answer.as_bytes()).unwrap();
+    body
+}
+
+/// The body of the request that comes next.
+pub(crate) fn request(connection: &mut TcpStream) -> Value {
+    let mut reader = BufReader::new(connection);
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).unwrap();
+        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+            length = value.trim().parse().unwrap();
+        }
+        if line.trim().is_empty() {
+            break;
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).unwrap();
+    serde_json::from_slice(&body).unwrap()
+}

@@ -1,0 +1,68 @@
+//! The program as a person meets it: what it prints, where, and with which exit code.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod authoring;
+mod births;
+mod breakages;
+mod calling;
+mod capabilities;
+mod checking;
+mod children;
+mod commands;
+mod completing;
+mod doctor;
+mod drafting;
+mod embedding;
+mod exporting;
+mod forged;
+mod guide;
+mod hooking;
+mod hostile;
+mod init;
+mod keys;
+mod killing;
+mod limits;
+mod linked_folders;
+mod links;
+mod listing;
+mod loading;
+#[cfg(unix)]
+mod looking;
+mod mcp;
+mod mistakes;
+mod money;
+mod outcomes;
+mod owning;
+mod programs;
+mod pruning;
+mod raising;
+mod readme;
+mod receipts;
+mod refused;
+mod reindexing;
+mod repository;
+mod resuming;
+mod reviewing;
+mod running;
+mod searching;
+mod servers;
+mod session;
+mod stopped;
+mod streaming;
+mod surroundings;
+mod tampering;
+#[cfg(feature = "otel")]
+mod telemetry;
+#[cfg(unix)]
+mod terminal;
+mod trust;
+mod trusting;
+mod usage;
+mod viewing;
+mod visible;
+mod vouching;
+mod watching;
+mod web;
+#[cfg(target_os = "linux")]
+mod writing;

@@ -1,0 +1,280 @@
+//! `rye view`: pages for a browser on this machine, and for nothing else.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::Child;
+
+use crate::session::Session;
+use crate::watching;
+
+/// The program while it serves. It ends when this value is dropped.
+struct Served {
+    child: Child,
+    /// Such as `127.0.0.1:4000`.
+    host: String,
+    /// Such as `/<token>/threads/`.
+    path: String,
+}
+
+impl Served {
+    fn start(session: &Session, arguments: &[&str]) -> Self {
+        let mut child = watching::start(session, &[&["view"], arguments].concat());
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let address = line.trim().strip_prefix("http://").unwrap();
+        let (host, path) = address.split_once('/').unwrap();
+        let (host, path) = (host.to_owned(), format!("/{path}"));
+        Self { child, host, path }
+    }
+
+    /// The response to a request with these lines, whole.
+    fn ask(&self, request: &str) -> String {
+        let mut stream = TcpStream::connect(&self.host).unwrap();
+        stream.write_all(format!("{request}\r\nConnection: close\r\n\r\n").as_bytes()).unwrap();
+        let mut response = String::new();
+        stream.read_to_string(&mut response).unwrap();
+        response
+    }
+
+    fn get(&self, path: &str) -> String {
+        self.ask(&format!("GET {path} HTTP/1.1\r\nHost: {}", self.host))
+    }
+
+    fn below(&self, rest: &str) -> String {
+        let token = self.path.split('/').nth(1).unwrap();
+        format!("/{token}/{rest}")
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+fn ran() -> Session {
+    let session = Session::new();
+    session.rye("keys generate");
+    session.rye("run notes/index --trust TRUST --provider steps");
+    session
+}
+
+#[track_caller]
+fn check(response: &str, status: &str, shown: &[&str]) {
+    assert!(response.starts_with(&format!("HTTP/1.1 {status} ")), "{response}");
+    for text in shown {
+        assert!(response.contains(text), "`{text}` is not in {response}");
+    }
+}
+
+#[test]
+fn the_list_leads_to_each_thread() {
+    let session = ran();
+    let served = Served::start(&session, &[]);
+    let thread = session.thread();
+    let link = format!("href=\"../thread/{thread}\"");
+    check(&served.get(&served.path), "200", &["Threads", "notes/index", "Completed", &link]);
+    let page = served.get(&served.below(&format!("thread/{thread}")));
+    check(
+        &page,
+        "200",
+        &["<strong>Verified</strong>", "Turn 1", "content-security-policy: default-src 'none'"],
+    );
+}
+
+#[test]
+fn the_list_is_filtered_by_its_address() {
+    let session = ran();
+    let served = Served::start(&session, &[]);
+    for (query, is_shown) in [
+        ("state=completed", true),
+        ("q=notes%2Findex", true),
+        ("state=error", false),
+        ("q=other", false),
+    ] {
+        let page = served.get(&format!("{}?{query}", served.path));
+        assert_eq!(page.contains("href=\"../thread/"), is_shown, "{query}");
+        assert_eq!(page.contains("No thread passes these filters."), !is_shown, "{query}");
+    }
+}
+
+/// A page of another origin, a name that leads here and a guessed address get nothing.
+#[test]
+fn only_the_own_origin_with_the_token_gets_pages() {
+    let session = ran();
+    let served = Served::start(&session, &["--last"]);
+    let (host, path) = (&served.host, &served.path);
+    let port = host.rsplit(':').next().unwrap();
+    check(
+        &served.ask(&format!("GET {path} HTTP/1.1\r\nHost: localhost:{port}")),
+        "200",
+        &["notes/index"],
+    );
+    check(
+        &served.ask(&format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nOrigin: http://{host}")),
+        "200",
+        &["notes/index"],
+    );
+    for request in [
+        format!("GET {path} HTTP/1.1\r\nHost: evil.test"),
+        format!("GET {path} HTTP/1.1\r\nHost: evil.test:{port}"),
+        format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nOrigin: http://evil.test"),
+        format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nOrigin: null"),
+        format!("GET {path} HTTP/1.1"),
+        format!("POST {path} HTTP/1.1\r\nHost: {host}\r\nContent-Length: 0"),
+        format!("DELETE {path} HTTP/1.1\r\nHost: {host}"),
+    ] {
+        let refused = served.ask(&request);
+        check(&refused, "403", &[]);
+        assert!(!refused.contains("notes/index"), "{refused}");
+    }
+    let guessed = format!("/{}/threads/", "0".repeat(32));
+    for path in [
+        "/",
+        "/threads/",
+        &guessed,
+        &served.below("threads/../threads/"),
+        &served.below("thread/x"),
+    ] {
+        let missing = served.get(path);
+        check(&missing, "404", &[]);
+        assert!(!missing.contains("notes/index"), "{missing}");
+    }
+    for header in ["access-control-allow", "set-cookie"] {
+        assert!(!served.get(path).to_ascii_lowercase().contains(header), "{header}");
+    }
+}
+
+/// Nothing of a changed thread is shown, and why is said.
+#[test]
+fn a_changed_thread_has_no_page() {
+    let session = ran();
+    let thread = session.thread();
+    let transcript = session.project().join(".ai/threads").join(&thread).join("transcript.jsonl");
+    let text = std::fs::read_to_string(&transcript).unwrap();
+    std::fs::write(&transcript, text.replacen("\"seq\":2", "\"seq\": 2", 1)).unwrap();
+    let served = Served::start(&session, &[]);
+    let page = served.get(&served.below(&format!("thread/{thread}")));
+    check(&page, "404", &["is not as a run wrote it"]);
+    assert!(!page.contains("Verified") && !page.contains("Turn 1"), "{page}");
+}
+
+/// A thread that waits for a decision about a write.
+fn waiting() -> Session {
+    let session = Session::new();
+    session.rye("keys generate");
+    session.asks_before_it_writes();
+    let waits = session.rye("run notes/index --trust TRUST --provider steps");
+    assert!(waits.ends_with("--- exit 4\n"), "{waits}");
+    session
+}
+
+/// The value of the hidden field with the token of the call.
+fn call_token(page: &str) -> String {
+    let (_, rest) = page.split_once("name=\"call\" value=\"").unwrap();
+    rest.split_once('"').unwrap().0.to_owned()
+}
+
+impl Served {
+    /// Sends a form as a page of this origin does, or of another one.
+    fn post(&self, path: &str, origin: &str, form: &str) -> String {
+        let length = form.len();
+        let mut stream = TcpStream::connect(&self.host).unwrap();
+        let request = format!(
+            "POST {path} HTTP/1.1\r\nHost: {}\r\nOrigin: {origin}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{form}",
+            self.host
+        );
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut response = String::new();
+        stream.read_to_string(&mut response).unwrap();
+        response
+    }
+}
+
+/// The form holds for the call that it shows, once, and for pages of this origin alone.
+#[test]
+fn a_waiting_call_is_decided_on_its_page() {
+    for (form, decision) in
+        [("decision=approve", "approved"), ("decision=deny&reason=not+here", "denied")]
+    {
+        let session = waiting();
+        let served = Served::start(&session, &["--approve"]);
+        let (thread, own) = (session.thread(), format!("http://{}", served.host));
+        let page = served.get(&served.below(&format!("thread/{thread}")));
+        let decide = served.below(&format!("decide/{thread}"));
+        let form = format!("call={}&{form}", call_token(&page));
+        check(&served.post(&decide, "http://evil.test", &form), "403", &[]);
+        check(&served.ask(&format!("POST {decide} HTTP/1.1\r\nHost: {}", served.host)), "403", &[]);
+        check(&served.get(&decide), "403", &[]);
+        let other = form.replacen("call=", "call=0", 1);
+        check(
+            &served.post(&decide, &own, &other),
+            "409",
+            &["does not wait with that call any more"],
+        );
+        let decided = served.post(&decide, &own, &form);
+        check(&decided, "303", &[&format!("location: ../thread/{thread}#r")]);
+        check(
+            &served.post(&decide, &own, &form),
+            "409",
+            &["does not wait with that call any more"],
+        );
+        let shown = session.rye("threads show");
+        assert!(shown.contains(decision), "{shown}");
+        let page = served.get(&served.below(&format!("thread/{thread}")));
+        check(&page, "200", &[" by page after "]);
+    }
+}
+
+#[test]
+fn nothing_is_decided_without_the_option() {
+    let session = waiting();
+    let served = Served::start(&session, &[]);
+    let (thread, own) = (session.thread(), format!("http://{}", served.host));
+    let page = served.get(&served.below(&format!("thread/{thread}")));
+    check(&page, "200", &["waits for a decision"]);
+    assert!(!page.contains("<form class=\"decide\""), "{page}");
+    let decide = served.below(&format!("decide/{thread}"));
+    let refused = served.post(&decide, &own, "call=x&decision=approve");
+    check(&refused, "409", &["start it with `--approve`"]);
+}
+
+/// The first event tells the state. The event after a decision has the new records.
+#[test]
+fn the_page_of_a_thread_is_told_of_its_changes() {
+    let session = waiting();
+    let served = Served::start(&session, &[]);
+    let path = served.below(&format!("events/{}?since=0", session.thread()));
+    let mut stream = TcpStream::connect(&served.host).unwrap();
+    let request = format!("GET {path} HTTP/1.1\r\nHost: {}\r\n\r\n", served.host);
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut lines = BufReader::new(stream).lines().map(Result::unwrap);
+    let mut event = || -> serde_json::Value {
+        let data = lines.find_map(|line| line.strip_prefix("data: ").map(str::to_owned));
+        serde_json::from_str(&data.unwrap()).unwrap()
+    };
+    let first = event();
+    assert_eq!((&first["state"], &first["ended"]), (&"suspended".into(), &false.into()));
+    let records = first["records"].as_u64().unwrap();
+    let resumed = session.rye("approve --last --resume --trust TRUST");
+    assert!(resumed.ends_with("--- exit 0\n"), "{resumed}");
+    let mut has_record = false;
+    let last = loop {
+        let event = event();
+        let parts = event["parts"].as_array().unwrap();
+        has_record |= parts.iter().any(|part| part[1] == "record");
+        if event["ended"] == true {
+            break event;
+        }
+    };
+    assert_eq!(last["state"], "completed");
+    assert!(records < last["records"].as_u64().unwrap() && has_record, "{last}");
+}
+
+#[test]
+fn a_project_without_threads_has_an_empty_list() {
+    let session = Session::new();
+    let served = Served::start(&session, &[]);
+    check(&served.get(&served.path), "200", &["No thread has run in this project yet."]);
+}

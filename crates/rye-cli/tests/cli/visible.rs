@@ -1,0 +1,233 @@
+//! What happened in a thread and was not asked for is said: on standard error, as data, and in what stays.
+
+use std::io::Write as _;
+use std::net::TcpListener;
+
+use serde_json::{Value, json};
+
+use crate::hooking::{request, with_hooks};
+use crate::session::Session;
+use crate::streaming::all_fit;
+use crate::watching::DIRECTIVE;
+
+const RUN: &str = "run notes/index --trust TRUST --provider steps";
+
+/// The readable transcript of the only thread.
+fn readable(session: &Session) -> String {
+    let path = format!(".ai/threads/{}/transcript.md", session.thread());
+    std::fs::read_to_string(session.project().join(path)).unwrap()
+}
+
+#[test]
+fn an_action_of_a_hook_that_is_refused_or_fails_is_a_warning() {
+    let actions = [
+        (
+            r#"<execute item_type="tool">rye/bash/bash</execute><inputs><command>true</command></inputs>"#,
+            "an action of hook `act` was refused: ",
+        ),
+        (
+            r#"<execute item_type="tool">rye/file-system/write</execute><inputs><path>../x</path><content>x</content></inputs>"#,
+            "an action of hook `act` ",
+        ),
+    ];
+    for (action, warning) in actions {
+        let hook = format!(r#"<hook id="act" event="after_complete">{action}</hook>"#);
+        let session = with_hooks(&hook);
+        let told = session.rye(RUN);
+        assert!(told.contains(&format!("warning: {warning}")), "{told}");
+        assert!(told.ends_with("--- exit 0\n"), "{told}");
+        let shown = session.rye("threads show");
+        assert!(shown.contains(&format!("warning    {warning}")), "{shown}");
+        let data = session.rye("threads show --json");
+        assert!(data.contains(&format!("\"{warning}")), "{data}");
+        let text = readable(&session);
+        assert!(text.contains("**Warning: an action of hook `act` "), "{text}");
+        let lines = with_hooks(&hook).rye(&format!("{RUN} --json"));
+        assert!(lines.contains("\"warnings\":[") && lines.contains(warning), "{lines}");
+    }
+}
+
+#[test]
+fn a_hook_is_named_that_ends_a_thread_or_lacks_an_item() {
+    let session = with_hooks(r#"<hook id="stop" event="after_step" effect="abort"/>"#);
+    let told = session.rye(RUN);
+    let reason = "hook `stop` of directive `notes/index` aborted the thread";
+    assert!(told.contains(&format!("error: {reason}\n")), "{told}");
+    let shown = session.rye("threads show");
+    assert!(shown.contains(&format!("failure    {reason}\n")), "{shown}");
+    let session = with_hooks(
+        r#"<hook id="read" event="thread_started"><load item_type="knowledge" item_id="notes/gone"/></hook>"#,
+    );
+    let told = session.rye(RUN);
+    let named = "an item that a hook names cannot be had: hook `read` of directive `notes/index`";
+    assert!(told.contains(named) && told.contains("notes/gone"), "{told}");
+}
+
+#[test]
+fn a_thread_that_ran_unsigned_says_so() {
+    let session = Session::new();
+    session.rye(RUN);
+    let signed = session.rye("threads list");
+    assert!(!signed.contains("unverified"), "{signed}");
+    assert!(!readable(&session).contains("Unverified"));
+    let session = Session::new();
+    let directive = ".ai/directives/notes/index.md";
+    let text = std::fs::read_to_string(session.project().join(directive)).unwrap();
+    let (_signature, unsigned) = text.split_once('\n').unwrap();
+    session.put(directive, unsigned);
+    session.rye(&format!("{RUN} --allow-unsigned"));
+    let listed = session.rye("threads list");
+    assert!(listed.contains("  unverified\n"), "{listed}");
+    the_mark_is_taken_from_no_changed_record(&session);
+    let listed = session.rye("threads list --json");
+    assert!(listed.contains("\"used_unsigned\": true"), "{listed}");
+    let shown = session.rye("threads show");
+    assert!(shown.contains("unverified it used items that nobody signed\n"), "{shown}");
+    let shown = session.rye("threads show --json");
+    assert!(shown.contains("\"used_unsigned\": true"), "{shown}");
+    let text = readable(&session);
+    assert!(text.contains("**Unverified: this thread used unsigned items.**"), "{text}");
+}
+
+/// A model's server that gives these statuses in turn, and then an answer of so many tokens.
+fn provider(session: &Session, statuses: &'static [u16], tokens: u64) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    session.put(".ai/directives/notes/talk.md", DIRECTIVE);
+    session.put(
+        ".ai/tools/rye/agent/providers/own.yaml",
+        &format!(
+            "name: own\nprotocol: openai_chat\nbase_url: http://{address}\ntiers: {{fast: m}}\nstream: false\nmodels:\n  \
+             m: {{context_window: 100000, max_output: 1000, prices: {{input: \"1\", output: \"1\"}}}}\n\
+             retry: {{attempts: 4, first_delay_ms: 1, max_delay_ms: 1, total_seconds: 30}}\n"
+        ),
+    );
+    std::thread::spawn(move || {
+        let answer = json!({
+            "choices": [{ "message": { "role": "assistant", "content": "Hello." }, "finish_reason": "stop" }],
+            "usage": { "prompt_tokens": 5, "completion_tokens": tokens },
+        });
+        let statuses = statuses.iter().copied().chain(std::iter::repeat(200));
+        for (status, connection) in statuses.zip(listener.incoming()) {
+            let mut connection = connection.unwrap();
+            request(&mut connection);
+            let body = if status == 200 { answer.to_string() } else { "{}".to_owned() };
+            let head = format!(
+                "HTTP/1.1 {status} x\r\ncontent-type: application/json\r\nretry-after-ms: 2\r\ncontent-length: {}\r\nconnection: \
+                 close\r\n\r\n{body}",
+                body.len()
+            );
+            connection.write_all(head.as_bytes()).unwrap();
+        }
+    });
+}
+
+const TALK: &str = "run notes/talk --provider own --allow-unsigned";
+
+#[test]
+fn retries_are_seen_as_they_happen_and_afterwards() {
+    let session = Session::new();
+    provider(&session, &[429, 500], 2);
+    let lines = session.rye(&format!("{TALK} --json"));
+    for told in [
+        "rate limited, next attempt in 2 ms (2 of 4)\n",
+        "server error, next attempt in 2 ms (3 of 4); ",
+        "\"event\":\"request_retried\"",
+        "\"class\":\"rate_limited\"",
+        "\"hint_millis\":2,\"wait_millis\":2,\"cost_nanos\":0",
+        "counts as spent, because the provider may charge for it",
+    ] {
+        assert!(lines.contains(told), "{told}: {lines}");
+    }
+    assert!(all_fit(&session).contains("request_retried"));
+    let shown = session.rye("threads show");
+    assert!(shown.contains("request_retried    rate_limited (2 of 4)\n"), "{shown}");
+    let text = readable(&session);
+    assert!(text.contains(": rate limited, next attempt in 2 ms (2 of 4)*\n"), "{text}");
+    let session = Session::new();
+    provider(&session, &[429], 2);
+    let quiet = session.rye(&format!("{TALK} --quiet"));
+    assert!(!quiet.contains("next attempt"), "{quiet}");
+}
+
+#[test]
+fn a_provider_that_charges_more_than_was_reserved_ends_the_thread_as_a_limit() {
+    let session = Session::new();
+    provider(&session, &[], 200_000);
+    let told = session.rye(TALK);
+    assert!(told.ends_with("--- exit 5\n"), "{told}");
+    assert!(told.contains("error: limit `spend` reached: the answer cost 0.200005 USD, which is "));
+    assert!(told.contains(" that was reserved for it"), "{told}");
+}
+
+#[test]
+fn an_answer_that_claims_no_tokens_counts_as_its_reservation() {
+    let session = Session::new();
+    provider(&session, &[], 0);
+    let told = session.rye(TALK);
+    let warning = "warning: the provider did not count the tokens of turn 1, so that all that was reserved for it, ";
+    assert!(told.contains(warning) && told.ends_with("--- exit 0\n"), "{told}");
+    let data: Value = serde_json::from_slice(&session.raw("threads show --json").stdout).unwrap();
+    let data = &data["threads"][0];
+    let records = data["records"].as_array().unwrap().iter();
+    let mut reserved = records.filter_map(|record| record["payload"]["reserved_nanos"].as_u64());
+    assert_eq!(data["cost_nanos"].as_u64(), reserved.next_back(), "{data}");
+}
+
+#[test]
+fn what_clients_are_allowed_is_looked_up() {
+    let session = Session::new();
+    let told = session.rye("mcp --trust TRUST --allow rye.execute.directive.nots.*");
+    let warning = "warning: `--allow rye.execute.directive.nots.*` covers no item that is there and no function behind a tool; did you mean `--allow rye.execute.directive.notes.*`?\n";
+    let spelled = "mcp --trust TRUST --allow rye.execute.directive.notes.indx";
+    assert!(
+        session.rye(spelled).contains("did you mean `--allow rye.execute.directive.notes.index`?")
+    );
+    let by_id = session.rye("mcp --trust TRUST --allow notes.index");
+    assert!(by_id.contains("did you mean `--allow rye.execute.directive.notes.index`?"), "{by_id}");
+    assert!(told.contains(warning) && told.ends_with("exit 0\n"), "{told}");
+    let told = session.rye("mcp --trust TRUST --allow rye.execute.directive.notes.*");
+    assert!(!told.contains("covers no item"), "{told}");
+    // Functions behind tools have to be allowed too, an alias means its tool, and what is to be signed may be still to come.
+    for pattern in [
+        "execute.tool.rye.web.fetch",
+        "execute.tool.rye.bash.bash",
+        "execute.tool.fs_*",
+        "sign.knowledge.new.*",
+    ] {
+        let told = session.rye(&format!("mcp --trust TRUST --allow rye.{pattern}"));
+        assert!(!told.contains("covers no item"), "{told}");
+    }
+    session.put(
+        ".ai/tools/ops/call.yaml",
+        "description: C.\nexecutor: mcp\nserver: s\ntool: t\ninput_schema: {type: object}\n",
+    );
+    let allow = "mcp --trust TRUST --allow-unsigned --allow rye.execute.tool.mcp.s.";
+    assert!(!session.rye(&format!("{allow}t")).contains("covers no item"));
+    assert!(session.rye(&format!("{allow}u")).contains("covers no item"));
+    let told = session.rye("mcp --trust TRUST --allow rye.execute.[");
+    assert!(told.ends_with("exit 2\n"), "{told}");
+}
+
+/// A record that was changed says nothing, and the list says so. One that was removed is read from the transcript.
+#[track_caller]
+fn the_mark_is_taken_from_no_changed_record(session: &Session) {
+    let threads = std::fs::read_dir(session.project().join(".ai/threads")).unwrap();
+    let records = threads.map(|entry| entry.unwrap().path().join("thread.json"));
+    let read = |path: &std::path::PathBuf| std::fs::read_to_string(path).ok();
+    let record = |text: &String| serde_json::from_str::<Value>(text).unwrap();
+    let mut texts = records.filter_map(|path| read(&path).map(|text| (path, text)));
+    let is_meant = |text: &String| record(text)["facts"]["verified"] == false;
+    let (path, text) = texts.find(|(_, text)| is_meant(text)).unwrap();
+    let mut changed = record(&text);
+    changed["facts"]["verified"] = true.into();
+    std::fs::write(&path, changed.to_string()).unwrap();
+    let changed = session.rye("threads list");
+    assert!(changed.contains("  unverified?\n"), "{changed}");
+    let data = session.rye("threads list --json");
+    assert!(data.contains("\"used_unsigned\": null"), "{data}");
+    std::fs::remove_file(&path).unwrap();
+    let removed = session.rye("threads list");
+    assert!(removed.contains("  unverified\n"), "{removed}");
+    std::fs::write(path, text).unwrap();
+}

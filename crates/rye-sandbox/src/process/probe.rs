@@ -1,0 +1,244 @@
+//! Detection of the sandbox that works on this machine, by a program that attempts to escape.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Output, Stdio};
+use std::sync::PoisonError;
+use std::time::Duration;
+
+use super::host::{Found, Processes};
+use super::job::{Job, StartError};
+use super::run::{io_error, last_line};
+use crate::{
+    Bounds, Finding, HELD, LAUNCH, Mode, PROBE, Plan, Policy, ProbeError, Report, UNSUPPORTED,
+};
+
+/// The time limit for a test of a mode.
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// More processes and threads than a user has, and fewer than the largest number of the kernel.
+const PROCESSES: u64 = 1 << 20;
+
+/// The words by which bubblewrap reports that this machine lacks a feature.
+const UNSUPPORTED_WORDS: [&str; 8] = [
+    "(ENOSPC)",
+    "Function not implemented",
+    "Invalid argument",
+    "No permissions to create",
+    "Operation not permitted",
+    "Operation not supported",
+    "Permission denied",
+    "Unknown option",
+];
+
+/// The result of a mode's test.
+enum Trial {
+    Works,
+    /// The machine does not support the mode, for this reason.
+    Impossible(String),
+    /// The test was not possible, for this reason, which may be temporary.
+    Undecided(String),
+}
+
+impl Processes {
+    /// Returns the policy with the mode that works here. Only a successful search is kept for the next call.
+    pub(super) fn find_out(&self) -> Result<Report, ProbeError> {
+        let policy = self.rules.sandbox;
+        if policy == Policy::Off {
+            return Ok(Report::new(policy, Mode::None, Vec::new()));
+        }
+        let mut found = self.host.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let (mode, passed_over) = match &*found {
+            Some(found) => found.clone(),
+            None => found.insert(self.try_all()?).clone(),
+        };
+        Ok(Report::new(policy, mode, passed_over))
+    }
+
+    /// Tests the modes, strongest first. If a test was not possible, only a mode of the same strength may
+    /// take its place, and never a weaker one.
+    ///
+    /// Of the two whole modes, namespaces come first. They start in half the time of bubblewrap, and root can
+    /// write projects of other users in them.
+    fn try_all(&self) -> Result<Found, ProbeError> {
+        let modes = [Mode::Namespaces, Mode::Bubblewrap, Mode::Landlock, Mode::None];
+        let mut passed_over = Vec::new();
+        let mut undecided = Vec::new();
+        for mode in modes {
+            if !mode.is_whole() && !undecided.is_empty() {
+                break;
+            }
+            match self.probe(mode) {
+                Trial::Works => {
+                    passed_over.append(&mut undecided);
+                    passed_over.sort_by_key(|finding: &Finding| finding.mode);
+                    return Ok((mode, passed_over));
+                }
+                Trial::Impossible(reason) => passed_over.push(Finding { mode, reason }),
+                Trial::Undecided(reason) => undecided.push(Finding { mode, reason }),
+            }
+        }
+        Err(ProbeError::new(&undecided))
+    }
+
+    fn probe(&self, mode: Mode) -> Trial {
+        if mode == Mode::None {
+            return Trial::Works;
+        }
+        if let Some(reason) = self.obstacle(mode) {
+            return Trial::Impossible(reason.to_owned());
+        }
+        match self.start_probe(mode) {
+            Ok(ended) => trial(mode, &ended),
+            Err(error) => Trial::Undecided(error.message()),
+        }
+    }
+
+    /// Returns the reason why a mode cannot work, if it is known without a test.
+    fn obstacle(&self, mode: Mode) -> Option<&'static str> {
+        if self.launcher().is_none() {
+            return Some(match cfg!(target_os = "linux") {
+                true => "this program has no launcher for it",
+                false => "there is none for this system",
+            });
+        }
+        if !self.host.modes.contains(&mode) {
+            return Some("this program was told not to use it");
+        }
+        let has_bubblewrap = || self.host.bubblewrap.iter().any(|path| path.is_file());
+        (mode == Mode::Bubblewrap && !has_bubblewrap()).then_some("it is not installed")
+    }
+
+    /// Starts a program in the mode that attempts to escape.
+    ///
+    /// It runs in an empty project of its own, within limits of its own. Nothing in the operator's project or
+    /// configuration can make a mode fail.
+    fn start_probe(&self, mode: Mode) -> Result<Output, StartError> {
+        let launcher = self.launcher().unwrap_or(Path::new("")).as_os_str();
+        let scratch = self.scratch()?;
+        let outside =
+            scratch.path().canonicalize().map_err(io_error("find the folder of the call"))?;
+        let plan = self.probe_plan(mode, &outside).map_err(io_error("make a project to try in"))?;
+        let words = [
+            launcher,
+            LAUNCH.as_ref(),
+            PROBE.as_ref(),
+            plan.temporary.as_os_str(),
+            plan.scratch.as_os_str(),
+            plan.scratch.join("secret").as_os_str(),
+        ]
+        .map(OsString::from);
+        let words = match mode.is_whole() {
+            true => [&words[..], &[plan.project.join(".git").into()]].concat(),
+            false => words.into(),
+        };
+        self.output(&plan, &words)
+    }
+
+    /// Returns a plan for a project in the folder of the call, with a repository to protect and a secret to
+    /// hide.
+    fn probe_plan(&self, mode: Mode, scratch: &Path) -> io::Result<Plan> {
+        let project = scratch.join("project");
+        fs::create_dir_all(project.join(".git"))?;
+        let secret = scratch.join("secret");
+        fs::write(&secret, "secret")?;
+        let job = Job {
+            words: Vec::new(),
+            script: None,
+            cwd: PathBuf::new(),
+            is_apart: false,
+            environment: BTreeMap::new(),
+            input: None,
+            limit: LIMIT,
+            network: false,
+        };
+        let plan = self.plan(mode, scratch, &job, project.clone());
+        let bounds = Bounds { processes: PROCESSES, ..Bounds::default() };
+        let homes = Vec::new();
+        let hidden = vec![secret];
+        let tools_lock = None;
+        Ok(Plan { project, homes, hidden, journal: None, tools_lock, bounds, ..plan })
+    }
+
+    fn output(&self, plan: &Plan, words: &[OsString]) -> Result<Output, StartError> {
+        let command = self.command(plan, words)?.into_std().stdin(Stdio::piped()).spawn();
+        let mut child = command.map_err(io_error("start the launcher"))?;
+        let frame = plan.frame().map_err(io_error("describe the program"))?;
+        let written = child.stdin.take().map_or(Ok(()), |mut stdin| stdin.write_all(&frame));
+        let ended = child.wait_with_output().map_err(io_error("wait for the launcher"))?;
+        match written {
+            // A launcher that ends before it has read its input has the reason on its standard error.
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                Err(io_error("describe the program")(error))
+            }
+            _ => Ok(ended),
+        }
+    }
+}
+
+/// Distinguishes a mode that does not work here from one whose test was not possible.
+fn trial(mode: Mode, ended: &Output) -> Trial {
+    let output = String::from_utf8_lossy(&ended.stdout);
+    let error = String::from_utf8_lossy(&ended.stderr);
+    let said = last_line(&error);
+    let code = ended.status.code();
+    if code == Some(0) && output == HELD {
+        return Trial::Works;
+    }
+    if code == Some(1) && !output.is_empty() {
+        return Trial::Impossible(output.into_owned());
+    }
+    let is_refused = UNSUPPORTED_WORDS.iter().any(|words| said.contains(words));
+    if code == Some(i32::from(UNSUPPORTED)) || (mode == Mode::Bubblewrap && is_refused) {
+        return Trial::Impossible(said.to_owned());
+    }
+    Trial::Undecided(match said {
+        "" => format!("the launcher ended with {}", ended.status),
+        said => said.to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::ExitStatus;
+
+    use super::*;
+
+    /// Each row has the end of a launcher and the verdict: `w` works, `i` impossible, `u` undecided.
+    #[test]
+    fn only_a_refusal_says_that_a_mode_does_not_work() {
+        const EXIT: i32 = 256;
+        const ESCAPED: &str = "the network can be used";
+        let none = "bwrap: Creating new namespace failed: nesting depth or /proc/sys/user/max_*_namespaces exceeded (ENOSPC)";
+        let busy = "bwrap: Creating new namespace failed: Resource temporarily unavailable";
+        for (mode, status, output, error, expected) in [
+            (Mode::Namespaces, 0, HELD, "", 'w'),
+            (Mode::Namespaces, 0, "", "", 'u'),
+            (Mode::Namespaces, EXIT, ESCAPED, "", 'i'),
+            (Mode::Namespaces, 126 * EXIT, "", "rye: cannot make namespaces: EPERM", 'i'),
+            (Mode::Namespaces, 125 * EXIT, "", "rye: cannot make a pipe: Too many open files", 'u'),
+            (Mode::Namespaces, 2 * EXIT, "", "", 'u'),
+            (Mode::Namespaces, EXIT, "", "Permission denied", 'u'),
+            (Mode::Landlock, 9, "", "", 'u'),
+            (Mode::Landlock, 137 * EXIT, "", "", 'u'),
+            (Mode::Bubblewrap, EXIT, "", none, 'i'),
+            (Mode::Bubblewrap, EXIT, "", "bwrap: setting up uid map: Permission denied", 'i'),
+            (Mode::Bubblewrap, EXIT, "", busy, 'u'),
+            (Mode::Bubblewrap, EXIT, "", "bwrap: Can't mkdir: No space left on device", 'u'),
+        ] {
+            let stdout = output.into();
+            let stderr = error.into();
+            let ended = Output { status: ExitStatus::from_raw(status), stdout, stderr };
+            let found = match trial(mode, &ended) {
+                Trial::Works => 'w',
+                Trial::Impossible(_) => 'i',
+                Trial::Undecided(_) => 'u',
+            };
+            assert_eq!(found, expected, "{mode} {status} {error}");
+        }
+    }
+}

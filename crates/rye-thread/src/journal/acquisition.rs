@@ -1,0 +1,159 @@
+//! Acquisition of the lock of a thread together with its journal.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::{fs, io};
+
+use rye_sign::{PublicKey, SigningKey};
+
+use super::readable::Readable;
+use super::{Journal, JournalError, Place};
+use crate::record::{Kept, sync_folder};
+use crate::store::Store;
+use crate::transcript::{Reading, Transcript};
+use crate::{Registry, ThreadRecord};
+
+impl Journal {
+    /// Creates the thread's folder below `threads` and acquires the right to append to its transcript.
+    ///
+    /// A missing `threads` folder is created. The right is released when the thread ends or the journal is dropped.
+    ///
+    /// # Errors
+    ///
+    /// [`JournalError`] if the folder exists or cannot be written, or if the store refuses.
+    pub fn create(
+        threads: &Path,
+        record: ThreadRecord,
+        key: Arc<SigningKey>,
+        registry: Arc<Registry>,
+        store: Arc<dyn Store>,
+    ) -> Result<Self, JournalError> {
+        let mut journal = Self::create_unlisted(threads, record, key, registry, store)?;
+        journal.put(Kept::This)?;
+        journal.begins = Kept::Either;
+        Ok(journal)
+    }
+
+    /// Creates the journal of a thread that begins at once, without writing its first record.
+    pub(crate) fn create_unlisted(
+        threads: &Path,
+        record: ThreadRecord,
+        key: Arc<SigningKey>,
+        registry: Arc<Registry>,
+        store: Arc<dyn Store>,
+    ) -> Result<Self, JournalError> {
+        let folder = threads.join(record.thread.as_str());
+        // The lock of a tree is in the folder of its root, which may be this folder.
+        let ownership = store.acquire(&record.thread, &record.root)?;
+        if let Err(source) = create_folder(threads, &folder) {
+            store.release(&ownership);
+            return Err(JournalError::Folder { path: folder, source });
+        }
+        let account = store.account(&ownership)?;
+        let transcript = Transcript::create(store, ownership, &record.directive)?;
+        let place = Some(Place { readable: Readable::create(&folder), folder, registry });
+        Ok(Self { place, transcript, account, record, key, announces: None, begins: Kept::This })
+    }
+
+    /// Acquires the right to append to an existing thread, and verifies its transcript with `keys`.
+    ///
+    /// An incomplete record at the end is cut off. `record` is the verified record of the folder. The caller may have
+    /// added facts to it.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Held`](crate::store::StoreError::Held) while another process owns the thread. [`JournalError`] if
+    /// the transcript is damaged before its end, does not end where the record says, or cannot be read. Then nothing is
+    /// changed.
+    pub fn open(
+        threads: &Path,
+        record: ThreadRecord,
+        keys: &[PublicKey],
+        key: Arc<SigningKey>,
+        registry: Arc<Registry>,
+        store: Arc<dyn Store>,
+    ) -> Result<(Self, Reading), JournalError> {
+        let folder = threads.join(record.thread.as_str());
+        let ownership = store.acquire(&record.thread, &record.root)?;
+        ThreadRecord::remove_unfinished(&folder);
+        let account = store.account(&ownership)?;
+        let claim = record.transcript.as_ref();
+        let (transcript, reading) =
+            Transcript::open(store, ownership, &record.directive, keys, claim)?;
+        account.open(&record.thread, &reading);
+        let readable = Readable::open(&folder, &reading);
+        let place = Some(Place { folder, readable, registry });
+        Ok((
+            Self { place, transcript, account, record, key, announces: None, begins: Kept::Either },
+            reading,
+        ))
+    }
+
+    /// Creates a journal without files.
+    pub(crate) fn in_memory(
+        record: ThreadRecord,
+        key: Arc<SigningKey>,
+        store: Arc<dyn Store>,
+    ) -> Result<Self, JournalError> {
+        let ownership = store.acquire(&record.thread, &record.root)?;
+        let account = store.account(&ownership)?;
+        let transcript = Transcript::create(store, ownership, &record.directive)?;
+        Ok(Self {
+            place: None,
+            transcript,
+            account,
+            record,
+            key,
+            announces: None,
+            begins: Kept::Either,
+        })
+    }
+}
+
+#[cfg(test)]
+impl Journal {
+    /// Opens a journal without files, like [`Journal::open`].
+    pub(crate) fn open_in_memory(
+        record: ThreadRecord,
+        keys: &[PublicKey],
+        key: Arc<SigningKey>,
+        store: Arc<dyn Store>,
+    ) -> Result<Self, JournalError> {
+        let ownership = store.acquire(&record.thread, &record.root)?;
+        let account = store.account(&ownership)?;
+        let (transcript, reading) =
+            Transcript::open(store, ownership, &record.directive, keys, None)?;
+        account.open(&record.thread, &reading);
+        Ok(Self {
+            place: None,
+            transcript,
+            account,
+            record,
+            key,
+            announces: None,
+            begins: Kept::Either,
+        })
+    }
+}
+
+/// Creates the folder. A folder without a complete record is not a thread, so its owner uses it again.
+fn create_folder(threads: &Path, folder: &Path) -> io::Result<()> {
+    fs::create_dir_all(threads)?;
+    match fs::create_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && is_unbegun(folder) => {
+            ThreadRecord::remove_unfinished(folder);
+        }
+        made => made?,
+    }
+    sync_folder(threads)
+}
+
+/// Returns `true` if a process was killed before it recorded anything in this folder.
+fn is_unbegun(folder: &Path) -> bool {
+    let length = |name: &str| match fs::symlink_metadata(folder.join(name)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Some(0),
+        found => found.ok().filter(fs::Metadata::is_file).map(|found| found.len()),
+    };
+    let is_folder = fs::symlink_metadata(folder).is_ok_and(|found| found.is_dir());
+    is_folder && !folder.join("thread.json").exists() && length("transcript.jsonl") == Some(0)
+}

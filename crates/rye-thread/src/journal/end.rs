@@ -1,0 +1,99 @@
+//! Records that are written without driving the thread: a failed start, a decision, an end.
+
+use std::collections::BTreeMap;
+
+use super::{Journal, JournalError};
+use crate::transcript::Event;
+use crate::{
+    ApprovalRequest, Decider, Decision, Failure, FailureKind, Moment, Nanos, ProviderInfo,
+    RecordedEnd, ThreadState,
+};
+
+impl Journal {
+    /// Closes a thread that could not begin, with the reason (SPEC 10.1).
+    ///
+    /// # Errors
+    ///
+    /// [`JournalError`] if the record cannot be written.
+    pub fn fail(mut self, message: &str, at: Moment) -> Result<(), JournalError> {
+        self.record.state = ThreadState::Error;
+        self.record.failure = Some(Failure::new(FailureKind::Preparation, message));
+        self.record.transcript = Some(self.transcript.claim());
+        self.record.updated = at;
+        self.save()
+    }
+
+    /// Records the decision about the call for which a suspended thread waits. [`resume`](crate::resume) continues the
+    /// thread.
+    ///
+    /// # Errors
+    ///
+    /// [`JournalError`] if the decision cannot be written.
+    pub fn decide(
+        mut self,
+        request: &ApprovalRequest,
+        decision: Decision,
+        by: &Decider,
+        at: Moment,
+    ) -> Result<(), JournalError> {
+        let request = request.clone();
+        let by = by.as_str().to_owned();
+        self.reopen()?;
+        self.append(&Event::ApprovalDecided { request, decision, by }, at);
+        self.checkpoint(at);
+        self.sync()?;
+        self.leave(at)
+    }
+
+    /// Ends a thread that no process drives, with its cost.
+    ///
+    /// A thread that did not begin gets a short beginning with its end, so that no process begins it later.
+    ///
+    /// # Errors
+    ///
+    /// [`JournalError`] if the end cannot be written.
+    pub fn cancel(mut self, cost: Nanos, at: Moment) -> Result<(), JournalError> {
+        let state = ThreadState::Cancelled;
+        let turns = self.record.turns;
+        let usage = self.record.usage;
+        self.record.cost = cost;
+        self.reopen()?;
+        if self.transcript.records() == 0 {
+            let nothing = ProviderInfo::new("", "", 0, 0);
+            let limits = self.record.limits.clone();
+            self.append(&self.start(nothing, limits, Vec::new(), BTreeMap::new()), at);
+            self.checkpoint(at);
+        }
+        self.append(&Event::ThreadError { state, failure: None, turns, usage, cost }, at);
+        self.checkpoint(at);
+        self.sync()?;
+        self.record.state = state;
+        self.leave(at)
+    }
+
+    /// Writes an end that the transcript already holds to `thread.json` and to the registry.
+    ///
+    /// The process that recorded it was stopped before it could do so. `cost` is the cost of the thread.
+    ///
+    /// # Errors
+    ///
+    /// [`JournalError`] if the end cannot be written.
+    pub fn close(mut self, end: RecordedEnd, cost: Nanos, at: Moment) -> Result<(), JournalError> {
+        let RecordedEnd { state, turns, usage, outputs, failure, next, .. } = end;
+        self.checkpoint(at);
+        self.sync()?;
+        let record = &mut self.record;
+        (record.state, record.turns, record.usage, record.cost) = (state, turns, usage, cost);
+        (record.outputs, record.failure, record.continued_by) = (outputs, failure, next);
+        self.leave(at)
+    }
+
+    /// Writes the record and releases the thread for another process.
+    fn leave(mut self, at: Moment) -> Result<(), JournalError> {
+        self.record.transcript = Some(self.transcript.claim());
+        self.record.updated = at;
+        self.save()?;
+        self.transcript.release();
+        Ok(())
+    }
+}

@@ -1,0 +1,144 @@
+//! The row of a thread, by the first record and the tail of its transcript.
+
+use std::fs::{self, File};
+use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::path::Path;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::summary::ThreadSummary;
+use crate::root::first_line;
+use crate::{Moment, Nanos, ThreadId, ThreadRecord, ThreadState};
+
+/// The folders below `threads` that are named as threads are.
+pub(super) fn names(threads: &Path) -> impl Iterator<Item = ThreadId> {
+    let entries = fs::read_dir(threads).into_iter().flatten().flatten();
+    let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    folders.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+/// The folder of a thread, read for the index. Nothing of it is verified, because nothing is decided by the index.
+pub(super) enum Indexed {
+    /// It holds no whole record.
+    Nothing,
+    Thread(ThreadSummary),
+    /// Its records are none of this format.
+    Unreadable,
+}
+
+impl Indexed {
+    pub(super) fn read(threads: &Path, thread: &ThreadId) -> Self {
+        let folder = threads.join(thread.as_str());
+        let path = folder.join("transcript.jsonl");
+        let Some(first) = first_line(&path).filter(|line| line.ends_with(b"\n")) else {
+            // A thread that could not be prepared has only this.
+            let unbegun = ThreadRecord::read_unverified(&folder);
+            let unbegun = unbegun.filter(|record| record.thread == *thread);
+            return unbegun.map_or(Self::Nothing, |it| Self::Thread(ThreadSummary::of(&it)));
+        };
+        match row(thread, &first, &path) {
+            Some(row) => Self::Thread(row),
+            None => Self::Unreadable,
+        }
+    }
+}
+
+fn row(thread: &ThreadId, first: &[u8], path: &Path) -> Option<ThreadSummary> {
+    let record: RecordDisk<'_> = serde_json::from_slice(first).ok()?;
+    if record.event != "thread_start" || record.thread_id != thread.as_str() {
+        return None;
+    }
+    let start: StartDisk = serde_json::from_str(record.payload.get()).ok()?;
+    let created: Moment = start.created.parse().ok()?;
+    let parent = start.parent.map(|parent| parent.parse()).transpose().ok()?;
+    let Tail { state, updated, cost } = Tail::read(path).ok()??;
+    let (thread, directive) = (thread.clone(), record.directive);
+    Some(ThreadSummary { thread, parent, directive, state, created, updated, cost })
+}
+
+/// How a thread stands by its last records.
+struct Tail {
+    state: ThreadState,
+    updated: Moment,
+    cost: Nanos,
+}
+
+impl Tail {
+    /// Reads as much of the end of a transcript as the last record takes that is no checkpoint; `None` if that is no record.
+    fn read(path: &Path) -> io::Result<Option<Self>> {
+        let mut file = File::open(path)?;
+        let length = file.metadata()?.len();
+        let mut size = FIRST_PIECE;
+        loop {
+            let start = length.saturating_sub(size);
+            let mut bytes = Vec::new();
+            file.seek(SeekFrom::Start(start))?;
+            (&mut file).take(size.min(MOST_BYTES)).read_to_end(&mut bytes)?;
+            if start > 0 {
+                // The piece begins within a line.
+                let line = bytes.iter().position(|byte| *byte == b'\n');
+                bytes.drain(..line.map_or(bytes.len(), |line| line + 1));
+            }
+            let tail = Self::of(&bytes);
+            if tail.is_some() || start == 0 || MOST_BYTES <= size {
+                return Ok(tail);
+            }
+            size *= 8;
+        }
+    }
+
+    /// Reads the last lines of a transcript; `None` if they hold nothing but checkpoints. An end counts only under a checkpoint.
+    fn of(lines: &[u8]) -> Option<Self> {
+        let whole = lines.split_inclusive(|byte| *byte == b'\n').rev();
+        let mut is_signed = false;
+        for line in whole.filter(|line| line.ends_with(b"\n")) {
+            let record: RecordDisk<'_> = serde_json::from_slice(line).ok()?;
+            if record.event == "checkpoint" {
+                is_signed = true;
+                continue;
+            }
+            let end = serde_json::from_str::<EndDisk>(record.payload.get()).ok();
+            let named = end.as_ref().and_then(|end| end.state.as_deref()?.parse().ok());
+            let state = match record.event {
+                "thread_complete" if is_signed => ThreadState::Completed,
+                "thread_continued" if is_signed => ThreadState::Continued,
+                "thread_error" if is_signed => named?,
+                "approval_requested" => ThreadState::Suspended,
+                _ => ThreadState::Running,
+            };
+            let cost = end.filter(|_| state.is_final()).and_then(|end| end.cost_nanos);
+            let cost = Nanos::new(cost.unwrap_or_default());
+            return Some(Self { state, updated: record.ts.parse().ok()?, cost });
+        }
+        None
+    }
+}
+
+/// An end without a long text fits.
+const FIRST_PIECE: u64 = 64 * 1_024;
+
+/// No record is longer.
+const MOST_BYTES: u64 = 1 << 30;
+
+#[derive(Deserialize)]
+struct RecordDisk<'a> {
+    ts: String,
+    thread_id: String,
+    directive: String,
+    event: &'a str,
+    #[serde(borrow)]
+    payload: &'a RawValue,
+}
+
+#[derive(Deserialize)]
+struct StartDisk {
+    created: String,
+    parent: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct EndDisk {
+    state: Option<String>,
+    cost_nanos: Option<u64>,
+}

@@ -1,0 +1,156 @@
+//! JSON schemas of arguments, compiled within bounds (SPEC 5.3).
+
+mod bound;
+
+use jsonschema::error::ValidationErrorKind;
+use jsonschema::{ValidationError, Validator};
+use serde_json::Value;
+
+use self::bound::Bound;
+use crate::message::nests_deeper;
+
+/// The most problems of one value that are told.
+const MAX_PROBLEMS: usize = 20;
+
+/// The longest message, so that a large value is not quoted back to the model in full.
+const MAX_MESSAGE_CHARS: usize = 300;
+
+/// The compiled JSON schema of a tool's arguments.
+///
+/// Schemas come from manifests and MCP servers of others. A few kilobytes of references can describe more checks than any
+/// machine finishes, so that such a schema is refused before it is compiled. References lead to the schema itself only:
+/// nothing is fetched.
+#[derive(Debug)]
+pub struct ArgumentSchema {
+    validator: Validator,
+    /// The deepest nesting of a value that is checked; `None` where the schema bounds the work by itself.
+    depth: Option<usize>,
+    /// The names of the arguments.
+    names: Vec<String>,
+}
+
+/// The reason why a schema cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}")]
+#[non_exhaustive]
+pub struct SchemaError {
+    /// The place in the schema, as a JSON pointer (RFC 6901); empty for the schema as a whole.
+    pub path: String,
+    /// The reason in words.
+    pub reason: String,
+}
+
+/// One reason why a value does not fit a schema.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SchemaProblem {
+    /// The place in the value, as a JSON pointer (RFC 6901); empty for the value as a whole.
+    pub path: String,
+    /// The rule that the value breaks.
+    pub kind: SchemaProblemKind,
+    /// The reason in words, at most 300 characters.
+    pub message: String,
+}
+
+/// The rule of a schema that a value breaks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SchemaProblemKind {
+    /// A required argument is missing: its name.
+    Missing(String),
+    /// Arguments that the schema does not allow: their names.
+    Unknown(Vec<String>),
+    /// Any other rule.
+    Unfit,
+}
+
+impl ArgumentSchema {
+    /// Compiles a schema.
+    ///
+    /// # Errors
+    ///
+    /// When `schema` is no JSON schema, when a reference leads out of it or to itself, or when checking a value would take
+    /// work out of all proportion to the size of the schema.
+    pub fn new(schema: &Value) -> Result<Self, SchemaError> {
+        let whole = |reason| SchemaError { path: String::new(), reason };
+        let bound = Bound::of(schema).map_err(whole)?;
+        #[expect(clippy::disallowed_methods, reason = "the schema is bounded")]
+        let validator = jsonschema::options().offline().build(schema);
+        let validator = validator.map_err(|error| {
+            let path = error.instance_path().to_string();
+            SchemaError { path, reason: error.to_string() }
+        })?;
+        let properties = schema.get("properties").and_then(Value::as_object);
+        let names = properties.into_iter().flat_map(|it| it.keys().cloned()).collect();
+        Ok(Self { validator, depth: bound.depth, names })
+    }
+
+    /// Returns at most 20 reasons why `value` does not fit the schema; none when it fits.
+    #[must_use]
+    pub fn problems(&self, value: &Value) -> Vec<SchemaProblem> {
+        if let Some(limit) = self.depth.filter(|limit| nests_deeper(value, *limit)) {
+            return vec![SchemaProblem::too_deep(limit)];
+        }
+        let errors = self.validator.iter_errors(value).take(MAX_PROBLEMS);
+        errors.map(|error| self.problem(&error)).collect()
+    }
+}
+
+impl ArgumentSchema {
+    fn problem(&self, error: &ValidationError<'_>) -> SchemaProblem {
+        let path = error.instance_path().to_string();
+        let (kind, message) = match error.kind() {
+            ValidationErrorKind::Required { property: Value::String(name) } if path.is_empty() => {
+                let message = format!("the argument `{name}` is missing");
+                (SchemaProblemKind::Missing(name.clone()), message)
+            }
+            ValidationErrorKind::AdditionalProperties { unexpected } if path.is_empty() => {
+                (SchemaProblemKind::Unknown(unexpected.clone()), self.unknown(unexpected))
+            }
+            _ => (SchemaProblemKind::Unfit, format!("{error}{}", as_json(error))),
+        };
+        let message = message.chars().take(MAX_MESSAGE_CHARS).collect();
+        SchemaProblem { path, kind, message }
+    }
+
+    /// The sentence about arguments that the schema does not have.
+    fn unknown(&self, unexpected: &[String]) -> String {
+        let quoted = |names: &[String]| {
+            names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+        };
+        let takes = if self.names.is_empty() { "none".to_owned() } else { quoted(&self.names) };
+        format!("there is no argument {}; it takes {takes}", quoted(unexpected))
+    }
+}
+
+/// The end of the message about a text where a list or an object is wanted: people write one item without its brackets.
+fn as_json(error: &ValidationError<'_>) -> &'static str {
+    let message = error.to_string();
+    match error.instance().as_ref() {
+        Value::String(_) if message.ends_with("\"array\"") => {
+            "; write a list as JSON, such as `[\"a\", \"b\"]`"
+        }
+        Value::String(_) if message.ends_with("\"object\"") => {
+            "; write an object as JSON, such as `{\"a\": 1}`"
+        }
+        _ => "",
+    }
+}
+
+impl SchemaProblem {
+    fn too_deep(limit: usize) -> Self {
+        let message = format!(
+            "is nested deeper than {limit} levels, which its recursive schema does not allow"
+        );
+        Self { path: String::new(), kind: SchemaProblemKind::Unfit, message }
+    }
+
+    /// Returns the place and the reason in one text.
+    #[must_use]
+    pub fn text(&self) -> String {
+        match self.path.as_str() {
+            "" => self.message.clone(),
+            path => format!("at `{path}`: {}", self.message),
+        }
+    }
+}

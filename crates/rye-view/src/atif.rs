@@ -1,0 +1,103 @@
+//! Threads as trajectories of ATIF, the Agent Trajectory Interchange Format, version 1.8.
+//!
+//! A trajectory is a list of steps. The system prompt, each user message and each event beside the model is a step of its own;
+//! an answer of the model is one step with its calls and their results. Children are trajectories inside their parent's.
+
+mod steps;
+
+use rye_thread::transcript::Record;
+use serde_json::{Map, Value, json};
+
+use self::steps::Steps;
+use crate::Source;
+use crate::model::payload;
+
+/// The version that a trajectory names.
+pub(crate) const SCHEMA_VERSION: &str = "ATIF-v1.8";
+
+/// Returns the trajectory of a thread, with those of its children inside.
+pub(crate) fn trajectory(source: &Source<'_>) -> Value {
+    let records = &source.reading.records;
+    let start = records.first().map(payload).unwrap_or_default();
+    let steps = Steps::read(source);
+    let metrics = final_metrics(source, &steps);
+    let mut root = json!({
+        "schema_version": SCHEMA_VERSION,
+        "session_id": source.record.root.as_str(),
+        "trajectory_id": source.record.thread.as_str(),
+        "agent": agent(&start),
+        "steps": steps.steps,
+        "final_metrics": metrics,
+        "extra": extra(source),
+    });
+    if let Some(next) = &source.record.continued_by {
+        root["continued_trajectory_ref"] = next.as_str().into();
+    }
+    if !source.children.is_empty() {
+        root["subagent_trajectories"] = source.children.iter().map(trajectory).collect();
+    }
+    root
+}
+
+fn agent(start: &Value) -> Value {
+    let mut agent = json!({
+        "name": "rye",
+        "version": start["facts"]["rye_version"].as_str().unwrap_or("unknown"),
+        "tool_definitions": start["tools"].as_array().into_iter().flatten().map(tool).collect::<Value>(),
+        "extra": { "provider": start["provider"] },
+    });
+    if let Some(model) = start["model"].as_str() {
+        agent["model_name"] = model.into();
+    }
+    agent
+}
+
+/// The definition of a tool, as OpenAI writes it.
+fn tool(tool: &Value) -> Value {
+    let mut function = Map::new();
+    for (name, member) in
+        [("name", "name"), ("description", "description"), ("parameters", "input_schema")]
+    {
+        if !tool[member].is_null() {
+            function.insert(name.to_owned(), tool[member].clone());
+        }
+    }
+    json!({ "type": "function", "function": function })
+}
+
+/// The sums over the steps, with the cost of the thread and of all below it.
+fn final_metrics(source: &Source<'_>, steps: &Steps) -> Value {
+    let usage = &steps.usage;
+    json!({
+        "total_prompt_tokens": usage.input.saturating_add(usage.cache_read).saturating_add(usage.cache_write),
+        "total_completion_tokens": usage.output,
+        "total_cached_tokens": usage.cache_read,
+        "total_cost_usd": dollars(source.cost.get()),
+        "total_steps": steps.steps.len(),
+        "extra": { "cost_nanos": source.cost.get(), "cost_includes_children": true },
+    })
+}
+
+fn extra(source: &Source<'_>) -> Value {
+    let record = source.record;
+    json!({
+        "directive": record.directive,
+        "state": source.standing,
+        "parent": record.parent.as_ref().map(rye_thread::ThreadId::as_str),
+        "outputs": record.outputs,
+        "failure": record.failure.as_ref().map(|failure| json!({ "kind": failure.kind.as_str(), "message": failure.message })),
+        "records": source.reading.records.len(),
+        "head": source.reading.head.to_string(),
+    })
+}
+
+/// An amount in dollars, as the format wants it. The exact amount stands beside it in billionths.
+#[expect(clippy::cast_precision_loss, reason = "the format has a floating-point number here")]
+fn dollars(nanos: u64) -> f64 {
+    nanos as f64 / 1e9
+}
+
+/// The time of a record as text.
+fn time(record: &Record) -> String {
+    record.at.to_string()
+}

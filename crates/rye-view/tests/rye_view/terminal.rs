@@ -1,0 +1,38 @@
+//! The timeline as text.
+
+use rye_thread::Moment;
+use rye_view::{Charset, Signer, Source, export};
+use serde_json::json;
+
+use crate::pages::everything;
+use crate::recording::Recording;
+
+fn timeline(recording: &Recording, charset: Charset) -> String {
+    let (record, reading) = (recording.record(), recording.reading());
+    let source = Source::new(&record, &reading, Signer::Trusted, Moment::from_unix_millis(0));
+    export::timeline(&source, charset)
+}
+
+#[test]
+fn turns_waits_children_and_money_are_bars() {
+    for (name, charset) in [("ascii", Charset::Ascii), ("blocks", Charset::Blocks)] {
+        let text = timeline(&everything(), charset);
+        assert_eq!(text.is_ascii(), charset == Charset::Ascii, "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        insta::assert_snapshot!(name, text);
+    }
+}
+
+/// Times that no clock gives do not make the picture fail, and texts cannot command the terminal.
+#[test]
+fn hostile_records_are_drawn() {
+    let mut recording = Recording::begin();
+    recording
+        .turn(1)
+        .add("request_retried", json!({ "turn": 1, "class": "\u{1b}[31m", "wait_millis": i64::MAX, "cost_nanos": u64::MAX }))
+        .add("spawn_child", json!({ "call_id": "x", "thread": "y", "directive": "\u{1b}[31m\u{202e}\nz" }))
+        .add_after("user_message", json!({ "text": "" }), u64::MAX)
+        .checkpoint();
+    let text = timeline(&recording, Charset::Ascii);
+    assert!(text.contains("child U+001B [31mU+202E") && !text.contains('\u{1b}'), "{text}");
+}
