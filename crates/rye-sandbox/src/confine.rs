@@ -28,7 +28,7 @@ pub(super) const DEVICES: [&str; 5] = ["full", "null", "random", "urandom", "zer
 const NEWEST: ABI = ABI::V6;
 
 /// Confines this process and replaces it by the program.
-pub(super) fn become_program(mut below: SandboxProcess, program: &[OsString]) -> Result<u8, Fault> {
+pub(super) fn become_program(below: SandboxProcess, program: &[OsString]) -> Result<u8, Fault> {
     prctl::set_pdeathsig(Signal::SIGKILL).map_err(Fault::at("be bound to the launcher"))?;
     confine(&below.plan)?;
     let mut command = command(&below.plan, program)?;
@@ -37,9 +37,9 @@ pub(super) fn become_program(mut below: SandboxProcess, program: &[OsString]) ->
         let own = Pid::from_raw(0);
         setpgid(own, own).map_err(Fault::at("make a group of processes"))?;
     }
-    below.tell(SetupReport::Complete)?;
+    let plan = below.tell(SetupReport::Complete)?;
     let error = command.exec();
-    Err(Fault::new(&start_of(&below.plan, command.get_program()), error))
+    Err(Fault::new(&start_of(&plan, command.get_program()), error))
 }
 
 /// Returns the action of a failed start for the error. It names the sandbox, which may cover the path of the

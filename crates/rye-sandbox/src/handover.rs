@@ -120,10 +120,15 @@ impl SandboxProcess {
         Ok(Self { plan, standing: pipe })
     }
 
-    /// Sends the report.
-    pub(super) fn tell(&mut self, standing: SetupReport) -> Result<(), Fault> {
+    /// Sends the report, closes the pipe, and returns the plan.
+    ///
+    /// A program in the sandbox can open the descriptors of this process below `/proc`. With the pipe open, it
+    /// could take the report back or write another one.
+    pub(super) fn tell(mut self, standing: SetupReport) -> Result<Plan, Fault> {
         let text = serde_json::to_string(&standing);
         let text = text.map_err(Fault::at("answer the launcher"))? + "\n";
-        self.standing.write_all(text.as_bytes()).map_err(Fault::at("answer the launcher"))
+        let written = self.standing.write_all(text.as_bytes());
+        written.map_err(Fault::at("answer the launcher"))?;
+        Ok(self.plan)
     }
 }

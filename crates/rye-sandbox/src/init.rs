@@ -47,18 +47,20 @@ fn is_administrator() -> Result<bool, Fault> {
 
 /// Runs the first process: mounts the files, confines itself, starts the program, and collects orphans until
 /// the program ends.
-pub(super) fn init(mut below: SandboxProcess, program: &[OsString]) -> Result<u8, Fault> {
+pub(super) fn init(below: SandboxProcess, program: &[OsString]) -> Result<u8, Fault> {
     prctl::set_pdeathsig(Signal::SIGKILL).map_err(Fault::at("be bound to the launcher"))?;
     if let Some(place) = mounts::make(&below.plan)? {
         below.tell(SetupReport::Raced)?;
         return Err(guards::moved_fault(&place));
     }
     confine::confine(&below.plan)?;
-    below.tell(SetupReport::Complete)?;
-    let mut command = confine::command(&below.plan, program)?;
+    let plan = below.tell(SetupReport::Complete)?;
+    // The program must not read the memory, the variables or the descriptors of this process below `/proc/1`.
+    prctl::set_dumpable(false).map_err(Fault::at("hide the first process"))?;
+    let mut command = confine::command(&plan, program)?;
     // A program that signals or slows down its own group must not reach the launcher.
     command.process_group(0);
-    let start = confine::start_of(&below.plan, command.get_program());
+    let start = confine::start_of(&plan, command.get_program());
     let child = command.spawn().map_err(Fault::at(&start))?;
     let own = Pid::from_raw(i32::try_from(child.id()).unwrap_or(0));
     let code = loop {

@@ -51,21 +51,29 @@ impl ProjectCheck {
         Ok(before.guarded.clone())
     }
 
-    /// Checks the project after the end of the program, and adds the findings to the account. If the check
-    /// fails, the note stays, and no program starts in the project until the cause is gone.
+    /// Takes the note away, if no process was made that could have changed the project.
+    pub(super) fn end_without_program(self, account: &Account) -> Result<(), Fault> {
+        let Some(journal) = self.journal else { return Ok(()) };
+        journal.end(&account.moved).map_err(Fault::at("take a note away"))
+    }
+
+    /// Checks the project after the end of the process that made the sandbox, and adds the findings to the
+    /// account. If the check fails, the note stays, and no program starts in the project until the cause is
+    /// gone.
+    ///
+    /// The check does not depend on the report that a program was started, so that nothing that a program does
+    /// can prevent it.
     pub(super) fn end(self, is_heard: bool, account: &mut Account) -> Result<(), Fault> {
-        let before = match (account.is_started, &self.before) {
-            (true, Ok(before)) => Some(before),
-            (true, Err(problem)) => {
-                account.unchecked = Some(problem.clone());
-                None
+        let known = match &self.before {
+            Ok(before) => {
+                self.look_again(before, account);
+                before.known.clone()
             }
-            (false, _) => None,
+            Err(problem) => {
+                account.unchecked = Some(problem.clone());
+                Survey::default().known
+            }
         };
-        let known = before.map(|before| before.known.clone()).unwrap_or_default();
-        if let Some(before) = before {
-            self.look_again(before, account);
-        }
         let Some(mut journal) = self.journal else { return Ok(()) };
         let is_heard = is_heard && account.is_started;
         let unread = if is_heard { Excerpt::default() } else { account.moved.clone() };

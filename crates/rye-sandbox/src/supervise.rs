@@ -77,8 +77,7 @@ fn supervise_program(
     let (child, heard) = match begin(plan, (&mut aftermath, account), program) {
         Ok(begun) => begun,
         Err(fault) => {
-            // No program was started that could have made anything.
-            aftermath.end(false, account)?;
+            aftermath.end_without_program(account)?;
             return Err(fault);
         }
     };

@@ -9,6 +9,7 @@ use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use tokio::process::Command;
+use tokio::time::Instant;
 
 use super::capture::Capture;
 use super::host::{ENVIRONMENT, Processes};
@@ -64,10 +65,12 @@ impl Processes {
             words.push(write_script(script, &plan.scratch)?.into());
         }
         let input = self.input(&plan, job.input)?;
+        let deadline = Instant::now() + job.limit;
         let mut starts = 0;
         loop {
             starts += 1;
-            match self.start(&plan, &words, input.clone(), job.limit, observer).await {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match self.start(&plan, &words, input.clone(), left, observer).await {
                 Err(StartError::Sandbox { is_raced: true, .. }) if starts < STARTS => {}
                 done => return done,
             }

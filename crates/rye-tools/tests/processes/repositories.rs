@@ -187,6 +187,14 @@ const MADE: &[Made] = &[
         "mkdir -p .ai/tools/rye/agent/providers; echo x > .ai/tools/rye/agent/providers/p.yaml",
         &[(".ai/tools/rye/agent/providers", ".ai/tools/rye/agent/providers.quarantined")],
     ),
+    (
+        "after the report of the sandbox was taken back",
+        "for f in /proc/1/fd/*; do [ ${f##*/} -gt 2 ] && timeout 1 head -c 11 $f; done >/dev/null 2>&1; mkdir new; bare new/.git",
+        &[
+            ("new/.git", "new/.git.quarantined"),
+            ("new/.git.quarantined/HEAD", "new/.git.quarantined/HEAD.quarantined"),
+        ],
+    ),
     ("no repository", "mkdir -p a/objects a/refs b/.github; echo x > c; echo x > a/HEADER", &[]),
 ];
 
@@ -236,6 +244,29 @@ fn a_repository_that_a_program_made_is_renamed_and_told() {
 /// Returns `true` for a note. The folder has a file to lock for each project, too.
 fn is_note(entry: &fs::DirEntry) -> bool {
     !entry.file_name().to_string_lossy().starts_with("lock-")
+}
+
+/// A program that reports another state of its sandbox could be started again, or pass for one that never ran.
+#[test]
+fn a_program_reports_nothing_of_its_sandbox() {
+    for mode in WHOLE {
+        let arena = Arena::new();
+        let Some(processes) = arena.in_mode(mode) else { continue };
+        let command = "echo run >> ran; for f in /proc/1/fd/*; do [ ${f##*/} -gt 2 ] && { timeout 1 head -c 11 $f; echo '\"Raced\"' > $f; }; done >/dev/null 2>&1; echo done";
+        let result = shell(&processes, command);
+        assert_eq!(result.content["stdout"], "done\n", "{mode}: {result:?}");
+        let runs = fs::read_to_string(arena.root.join("project/ran")).unwrap();
+        assert_eq!(runs, "run\n", "{mode}");
+        // The first process of bubblewrap is its own, and keeps a counter open.
+        let also = match mode {
+            Mode::Namespaces => "for f in /proc/1/fd/*; do [ ${f##*/} -gt 2 ] && echo OUT; done;",
+            _ => "",
+        };
+        let command =
+            &format!("cat /proc/1/environ /proc/1/maps >/dev/null && echo OUT; {also} true");
+        let result = shell(&processes, command);
+        assert_eq!(result.content["stdout"], "", "{mode}: {result:?}");
+    }
 }
 
 /// A program has every name but random ones taken.
