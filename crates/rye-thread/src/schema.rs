@@ -3,7 +3,7 @@
 mod bound;
 
 use jsonschema::error::ValidationErrorKind;
-use jsonschema::{ValidationError, Validator};
+use jsonschema::{FancyRegex, PatternOptions, ValidationError, Validator};
 use serde_json::Value;
 
 use self::bound::Bound;
@@ -11,6 +11,12 @@ use crate::message::nests_deeper;
 
 /// The most problems of one value that are told.
 const MAX_PROBLEMS: usize = 20;
+
+/// The most memory that a compiled pattern may take, in bytes.
+const MAX_PATTERN_MEMORY: usize = 256 * 1024;
+
+/// The most steps back of one match.
+const MAX_BACKTRACKS: usize = 100_000;
 
 /// The longest message, so that a large value is not quoted back to the model in full.
 const MAX_MESSAGE_CHARS: usize = 300;
@@ -75,7 +81,8 @@ impl ArgumentSchema {
         let whole = |reason| SchemaError { path: String::new(), reason };
         let bound = Bound::of(schema).map_err(whole)?;
         #[expect(clippy::disallowed_methods, reason = "the schema is bounded")]
-        let validator = jsonschema::options().offline().build(schema);
+        let validator =
+            jsonschema::options().offline().with_pattern_options(pattern_options()).build(schema);
         let validator = validator.map_err(|error| {
             let path = error.instance_path().to_string();
             SchemaError { path, reason: error.to_string() }
@@ -121,6 +128,12 @@ impl ArgumentSchema {
         let takes = if self.names.is_empty() { "none".to_owned() } else { quoted(&self.names) };
         format!("there is no argument {}; it takes {takes}", quoted(unexpected))
     }
+}
+
+/// The bounds of each pattern's compiled form, and of the steps of one match.
+fn pattern_options() -> PatternOptions<FancyRegex> {
+    let options = PatternOptions::fancy_regex().backtrack_limit(MAX_BACKTRACKS);
+    options.size_limit(MAX_PATTERN_MEMORY).dfa_size_limit(MAX_PATTERN_MEMORY)
 }
 
 /// The end of the message about a text where a list or an object is wanted: people write one item without its brackets.

@@ -17,6 +17,11 @@ const MAX_DEPTH: usize = 128;
 /// The most checks that the nesting of a value may multiply to.
 const MAX_CHECKS: u64 = 1_000_000;
 
+/// The most patterns of a schema, and the most bytes that all of them may have. Each is compiled to a program that is up to a
+/// thousand times larger.
+const MAX_PATTERNS: usize = 200;
+const MAX_PATTERN_BYTES: usize = 64 * 1024;
+
 /// The bound of a schema that may be compiled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Bound {
@@ -73,6 +78,7 @@ impl Bound {
             followed: Vec::new(),
             depth: None,
         };
+        patterns_are_few(schema)?;
         counter.gather(schema)?;
         counter.enter(schema, Place { weight: 1, depth: 0 })?;
         Ok(Self { depth: counter.depth })
@@ -243,6 +249,53 @@ fn can_meet(path: &[Step<'_>], other: &[Step<'_>]) -> bool {
         one == two || matches!(one, Step::Any) || matches!(two, Step::Any)
     };
     path.iter().zip(other).all(is_same)
+}
+
+/// Counts the patterns of a schema before any of them is compiled.
+fn patterns_are_few(schema: &Value) -> Result<(), String> {
+    let mut patterns = Vec::new();
+    gather_patterns(schema, &mut patterns);
+    if MAX_PATTERNS < patterns.len() {
+        return Err(format!(
+            "it has {} patterns, and at most {MAX_PATTERNS} are read",
+            patterns.len()
+        ));
+    }
+    let bytes: usize = patterns.iter().map(|pattern| pattern.len()).sum();
+    if MAX_PATTERN_BYTES < bytes {
+        return Err(format!(
+            "its patterns have {bytes} bytes, and at most {MAX_PATTERN_BYTES} are read"
+        ));
+    }
+    match patterns.iter().find(|pattern| ignores_case(pattern)) {
+        None => Ok(()),
+        Some(pattern) => Err(format!(
+            "the pattern `{}` changes its flags, which the patterns of a JSON schema cannot (ECMA-262)",
+            pattern.chars().take(64).collect::<String>().escape_debug()
+        )),
+    }
+}
+
+fn gather_patterns<'s>(value: &'s Value, patterns: &mut Vec<&'s str>) {
+    match value {
+        Value::Object(members) => {
+            patterns.extend(members.get("pattern").and_then(Value::as_str));
+            let named = members.get("patternProperties").and_then(Value::as_object);
+            patterns.extend(named.into_iter().flat_map(|named| named.keys().map(String::as_str)));
+            members.values().for_each(|value| gather_patterns(value, patterns));
+        }
+        Value::Array(items) => items.iter().for_each(|value| gather_patterns(value, patterns)),
+        _ => {}
+    }
+}
+
+/// Returns `true` if a pattern has a group that ignores case. The library multiplies each range of characters then.
+fn ignores_case(pattern: &str) -> bool {
+    pattern.split("(?").skip(1).any(|group| {
+        let flags = group.chars().take_while(|c| c.is_ascii_alphabetic() || *c == '-');
+        let named = group.starts_with("P<") || group.starts_with('<');
+        !named && flags.into_iter().any(|flag| flag == 'i')
+    })
 }
 
 fn too_large() -> String {

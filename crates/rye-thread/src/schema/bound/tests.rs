@@ -108,3 +108,25 @@ fn a_text_in_place_of_a_list_is_told_how_a_list_is_written() {
         assert!(problems[0].text().ends_with(end), "{problems:?}");
     }
 }
+
+#[test]
+fn patterns_are_few_small_and_of_the_standard() {
+    let named = |count: usize, pattern: &str| {
+        let patterns: serde_json::Map<String, Value> =
+            (0..count).map(|at| (format!("{pattern}{at}"), json!({}))).collect();
+        json!({ "patternProperties": patterns })
+    };
+    check(&named(200, "^a"), Ok(None));
+    check(&named(201, "^a"), Err("201 patterns"));
+    check(&named(2, &"a".repeat(40_000)), Err("80002 bytes"));
+    for (pattern, expected) in [
+        ("^(?:a|b)$", Ok(None)),
+        ("^(?!insight)[a-z]+$", Ok(None)),
+        ("(?<digit>[0-9])", Ok(None)),
+        ("(?i)[a-z]", Err("changes its flags")),
+        ("a(?s-i:b)", Err("changes its flags")),
+    ] {
+        check(&json!({ "properties": { "a": { "pattern": pattern } } }), expected);
+    }
+    assert!(ArgumentSchema::new(&json!({ "pattern": r"\pL{99}" })).is_err());
+}
