@@ -155,6 +155,11 @@ fn mask_hidden(source: &str) -> String {
         };
         tame.replace_range(at..at + mark.len(), mark);
     }
+    // A terminal goes back to the start of the line at a carriage return, and what follows covers the line.
+    let is_end = |at: usize| source[at..].starts_with("\r\n");
+    for (at, _) in source.match_indices('\r').filter(|(at, _)| !is_end(*at)) {
+        tame.replace_range(at..=at, "?");
+    }
     tame
 }
 
@@ -210,6 +215,7 @@ mod tests {
         let tame = mask_hidden(source);
         assert_eq!(tame, "a?[31m \u{b7}2J é\t\u{fffd}x\u{1f6ab}\r\n");
         assert_eq!(tame.len(), source.len());
+        assert_eq!(mask_hidden("a\rb\r\r\nc\r"), "a?b?\r\nc?");
     }
 
     #[track_caller]
