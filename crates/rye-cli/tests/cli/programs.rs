@@ -174,7 +174,7 @@ fn so_much_is_not_hidden_that_nothing_would_start() {
         check_rules(&format!("hidden: [{place}]\n"), "{}\n", &expected);
         check_rules("{}\n", &format!("hidden: [{place}]\n"), &expected);
     }
-    check_rules("hidden: [/etc/hosts, /srv, /nowhere, /usr/share/doc]\n", "{}\n", "--- exit 0\n");
+    check_rules("hidden: [/etc/hosts, /media, /nowhere, /usr/share/doc]\n", "{}\n", "--- exit 0\n");
 }
 
 #[test]
