@@ -1,8 +1,8 @@
 //! Directive arguments of commands.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use rye::resolve::{ItemId, ItemKind, Library, ResolveError};
+use rye::resolve::{ItemId, ItemKind, Library, ResolveError, Space};
 use rye::sign::{Policy, TrustStore};
 use rye::{Rye, place};
 
@@ -47,11 +47,23 @@ fn is_file_name(argument: &str) -> bool {
 
 /// Returns `true` if a space has a file for the directive, verified or not. No policy is read.
 pub(crate) fn is_there(id: &ItemId, environment: &Environment) -> bool {
-    let trust = TrustStore::default();
-    let policy = Policy::default();
-    let library = Library::new(environment.spaces(), trust, policy, Environment::now());
-    let located = library.locate(ItemKind::Directive, id);
+    let located = unverified_library(environment).locate(ItemKind::Directive, id);
     !matches!(located, Err(ResolveError::NotFound { .. }))
+}
+
+/// Returns the files of project and user space that the id stands for, one for each kind of item. No file is read.
+pub(crate) fn files_of(id: &ItemId, environment: &Environment) -> Vec<PathBuf> {
+    let library = unverified_library(environment);
+    let located = ItemKind::ALL.into_iter().filter_map(|kind| library.locate(kind, id).ok());
+    let own =
+        located.filter(|located| matches!(located.winner.space, Space::Project | Space::User));
+    own.map(|located| located.winner.path).collect()
+}
+
+/// A library that finds items by their names and trusts none.
+fn unverified_library(environment: &Environment) -> Library {
+    let (trust, policy) = (TrustStore::default(), Policy::default());
+    Library::new(environment.spaces(), trust, policy, Environment::now())
 }
 
 /// Returns the id of the directive in the file at `path`. Messages name the file `argument`.

@@ -8,12 +8,14 @@ use std::path::{Path, PathBuf};
 use rye::replace_file;
 use rye::sandbox::temporary_file;
 
+use crate::directive::files_of;
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
 /// Returns the absolute paths of all files that `paths` name, each once and sorted. A folder stands for the
-/// item files below it.
+/// item files below it. Where no file has the name, an item id stands for its file in the project or the user
+/// space.
 ///
 /// A missing path, a pattern without a match, and a folder without an item are failures. Otherwise, a command
 /// without any file would seem successful.
@@ -39,9 +41,15 @@ fn found(
     environment: &Environment,
     mut collecting: Collecting,
 ) -> Result<Vec<PathBuf>, Failure> {
-    for path in paths {
+    for argument in paths {
         // Without `.` parts.
-        let path: PathBuf = environment.absolute(path).components().collect();
+        let path: PathBuf = environment.absolute(argument).components().collect();
+        if !path.exists()
+            && let Some(file) = file_of_item(argument, environment)?
+        {
+            collecting.files.push(file);
+            continue;
+        }
         for path in expand(&path)? {
             if !path.is_dir() {
                 collecting.files.push(path);
@@ -58,6 +66,18 @@ fn found(
     files.sort_unstable();
     files.dedup();
     Ok(files)
+}
+
+/// Returns the file of the item whose id this is; `None` if no item of the project or the user space has it.
+fn file_of_item(argument: &Path, environment: &Environment) -> Result<Option<PathBuf>, Failure> {
+    let Some(id) = argument.to_str().and_then(|text| text.parse().ok()) else { return Ok(None) };
+    let mut files = files_of(&id, environment);
+    if files.len() > 1 {
+        let files: Vec<_> = files.iter().map(|file| format!("`{}`", file.display())).collect();
+        let files = files.join(" and ");
+        return Err(Failure::usage(format!("`{id}` is the id of {files}; name the file")));
+    }
+    Ok(files.pop())
 }
 
 fn empty(folder: &Path) -> Failure {
@@ -128,7 +148,7 @@ fn expand(path: &Path) -> Result<Vec<PathBuf>, Failure> {
         return match path.exists() {
             true => Ok(vec![path.to_owned()]),
             false => Err(Failure::usage(format!(
-                "`{}` does not exist; name a file or a folder: `rye which ID` shows the file of an item",
+                "`{}` does not exist, and no item of yours has this id; `rye list` shows their ids",
                 path.display()
             ))),
         };

@@ -190,13 +190,25 @@ impl Decider {
     /// character that is not an ASCII letter, digit, space or one of `-._/@` becomes `?`.
     #[must_use]
     pub fn client(name: &str) -> Self {
+        Self::named("mcp client", name)
+    }
+
+    /// A rule of the program that drives the thread, without a person.
+    ///
+    /// The name is recorded in the same form as that of [`Decider::client`].
+    #[must_use]
+    pub fn program(name: &str) -> Self {
+        Self::named("program", name)
+    }
+
+    fn named(kind: &str, name: &str) -> Self {
         let plain = |c: char| c.is_ascii_alphanumeric() || " -._/@".contains(c);
         let name: String =
             name.chars().take(LONGEST_NAME).map(|c| if plain(c) { c } else { '?' }).collect();
-        Self(format!("mcp client {name}").trim_end().to_owned())
+        Self(format!("{kind} {name}").trim_end().to_owned())
     }
 
-    /// Returns `prompt`, `command`, `page`, or `mcp client` with the client's name.
+    /// Returns `prompt`, `command` or `page`, or `mcp client` or `program` with a name.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -316,6 +328,7 @@ mod tests {
         check("a\n`b`\u{202e}c\u{1b}[31m*é", "mcp client a??b??c??31m??");
         check(&"x".repeat(1_000), &format!("mcp client {}", "x".repeat(64)));
         assert_eq!(Decider::command().as_str(), "command");
+        assert_eq!(Decider::program("a\nrule").as_str(), "program a?rule");
     }
 
     #[test]

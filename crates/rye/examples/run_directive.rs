@@ -22,6 +22,7 @@ async fn main() -> Result<(), Failure> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let [project, user, id] = words.as_slice() else { return Err("three words, please".into()) };
     let report = run(project, user, id).await?;
-    println!("{} {}: {:?}", report.thread, report.outcome.state, report.outcome.outputs);
+    let outputs = serde_json::json!(report.outcome.outputs);
+    println!("{} {}: {outputs}", report.thread, report.outcome.state);
     Ok(())
 }

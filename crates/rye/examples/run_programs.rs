@@ -44,6 +44,7 @@ fn main() -> Result<ExitCode, Failure> {
     let [project, user, id] = words.as_slice() else { return Err("three words, please".into()) };
     let runtime = tokio::runtime::Runtime::new()?;
     let report = runtime.block_on(run([project, user, id], &std::env::current_exe()?))?;
-    println!("{} {}: {:?}", report.thread, report.outcome.state, report.outcome.outputs);
+    let outputs = serde_json::json!(report.outcome.outputs);
+    println!("{} {}: {outputs}", report.thread, report.outcome.state);
     Ok(ExitCode::SUCCESS)
 }

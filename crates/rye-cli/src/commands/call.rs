@@ -20,8 +20,8 @@ use crate::stream::Telling;
     after_help = "The call is a thread like any other, which declares this tool and nothing else: the tool is verified, your \
                         policy, the risk table and `ask` hold, programs are confined, and `rye threads show` has the record. \
                         No model is asked.\n\n\
-                        Wrong arguments are told all at once, before there is a thread. Exits with 1 when the tool fails, with 3 \
-                        when it is refused, and with 4 when the call waits for approval.\n\n\
+                        Wrong arguments are told all at once, before there is a thread. Exits with 1 when the tool fails or does not exist, with 2 for \
+                        wrong arguments, with 3 when it is refused, and with 4 when the call waits for approval.\n\n\
                         Examples:\n  rye call rye/file-system/read path=notes/bread.md\n  \
                         rye call rye/file-system/write path=notes/new.md content=@draft.md --json"
 )]

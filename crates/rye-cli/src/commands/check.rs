@@ -23,12 +23,12 @@ use crate::output::{self, Answer};
                   against its schema. Nothing is started, but with --servers.\n\n\
                   Exits with 1 when something is an error. `rye sign` and `rye lock` refuse what is an error here, and \
                   `rye sign` also a name, category or version that contradicts the file's place. A missing signature is a note.\n\n\
-                  Examples:\n  rye check\n  rye check .ai/directives/notes/index.md --json\n  \
+                  Examples:\n  rye check\n  rye check notes/index --json\n  \
                   rye check .ai/directives/notes/index.md --ast\n  rye check --format github\n  \
                   rye check --strict --locked --format sarif > rye.sarif\n  rye check --locked --servers"
 )]
 pub(crate) struct Arguments {
-    /// Files, folders or patterns; default: the project's `.ai` folder
+    /// Files, folders, patterns or ids of items; default: the project's `.ai` folder
     paths: Vec<PathBuf>,
     /// Print each file with its problems and, for directives, all that was read of it, as JSON
     #[arg(long, conflicts_with = "format")]

@@ -26,10 +26,10 @@ use crate::output::{self, Answer};
                   One bad file does not stop the others; the exit code says that there was one. Each file is replaced whole \
                   or not at all, with its mode and its line ends. Links are refused; other names of the same file, by hard \
                   links, keep the unsigned text.\n\n\
-                        Examples:\n  rye sign .ai/directives/notes/index.md\n  rye sign .ai\n  rye sign '.ai/directives/**/*.md'\n  rye sign .ai --dry-run"
+                        Examples:\n  rye sign notes/index\n  rye sign .ai\n  rye sign '.ai/directives/**/*.md'\n  rye sign .ai --dry-run"
 )]
 pub(crate) struct Arguments {
-    /// Files, folders or patterns
+    /// Files, folders, patterns or ids of items
     #[arg(required = true)]
     paths: Vec<PathBuf>,
     /// The private key in PKCS#8 PEM; default: the key of the user space

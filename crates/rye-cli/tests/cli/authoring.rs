@@ -69,6 +69,22 @@ fn a_path_that_is_not_there() {
     insta::assert_snapshot!(Session::new().rye("check nowhere.md"));
 }
 
+/// Files, and ids that have one file, are named alike. An id of several items is not guessed at.
+#[test]
+fn an_id_names_its_file() {
+    let session = Session::new();
+    session.rye("keys generate");
+    session.put(".ai/knowledge/notes/twice.md", "```yaml\nname: twice\n```\n\nA.\n");
+    session.put(".ai/directives/notes/twice.md", "# Twice\n");
+    let commands = [
+        "check notes/index",
+        "sign notes/index --dry-run",
+        "check notes/twice",
+        "sign rye/agent/core/base",
+    ];
+    insta::assert_snapshot!("named_by_id", commands.map(|command| session.rye(command)).concat());
+}
+
 #[test]
 fn the_winner_and_what_it_shadows() {
     let session = Session::new();

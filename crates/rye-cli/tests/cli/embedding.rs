@@ -27,6 +27,34 @@ mod run_directive;
 )]
 mod run_programs;
 
+#[path = "../../../rye/examples/run_with_host.rs"]
+#[expect(
+    dead_code,
+    reason = "its `main` reads a command line, and what that calls is what is tested"
+)]
+mod run_with_host;
+
+/// The approver of the example decides, and the record is the operator's own.
+#[tokio::test]
+async fn a_host_lends_a_key_an_observer_and_an_approver() {
+    let session = Session::new();
+    session.rye("keys generate");
+    session
+        .put(".ai/config/agent/approval.yaml", "ask: [rye.execute.tool.rye.file-system.write]\n");
+    let signed = session.rye("sign .ai");
+    assert!(signed.contains(" 0 not signed"), "{signed}");
+    let (project, user) = (session.project(), session.home());
+    let words = [project.to_str().unwrap(), user.to_str().unwrap(), "notes/index"];
+    let report = run_with_host::run(words).await.unwrap();
+    assert_eq!(report.outcome.state, ThreadState::Completed, "{:?}", report.outcome.failure);
+    assert_eq!(json!(report.outcome.outputs)["path"], "INDEX.md");
+    let shown = session.rye("threads show");
+    assert!(shown.contains("signed by  a trusted key"), "{shown}");
+    let folder = project.join(".ai/threads").join(report.thread.as_str());
+    let transcript = std::fs::read_to_string(folder.join("transcript.jsonl")).unwrap();
+    assert!(transcript.contains(r#""program run_with_host""#), "{transcript}");
+}
+
 /// A tool that is a program gets the embedding program's `PATH`, and nothing of its environment beside the names that tools may have.
 #[tokio::test]
 async fn a_directive_of_programs_runs_from_another_program() {

@@ -41,7 +41,7 @@ fn no_command_is_left_out() {
 fn the_examples_of_the_embedding_page_are_those_that_run() {
     let page = fs::read_to_string(docs().join("embedding.md")).unwrap();
     let shown = blocks(&page, "rust");
-    for example in ["run_directive.rs", "run_programs.rs", "own_tool.rs"] {
+    for example in ["run_directive.rs", "run_with_host.rs", "run_programs.rs", "own_tool.rs"] {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../rye/examples").join(example);
         let text = fs::read_to_string(path).unwrap();
         assert!(shown.iter().any(|block| *block == text), "copy {example} into embedding.md");

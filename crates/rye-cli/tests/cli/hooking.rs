@@ -39,6 +39,28 @@ fn hooks_act_and_are_told() {
     assert!(all_fit(&session).contains("hook_triggered"));
 }
 
+/// An alias in a condition means its tool, however the condition compares it.
+#[test]
+fn conditions_know_tools_by_their_aliases() {
+    let conditions = [
+        ("contains", "called_items contains \"fs_write\""),
+        ("eq", "calls.0.item_id eq \"fs_write\""),
+        ("in", "calls.0.item_id in [\"rye/bash\", \"fs_write\"]"),
+        ("or", "text eq \"x\" or called_items contains \"rye/file-system/fs_write\""),
+    ];
+    for (name, condition) in conditions {
+        let hook = format!(
+            "<hook id=\"halt\" event=\"after_step\" effect=\"fail\"><when>{condition}</when></hook>"
+        );
+        let session = with_hooks(&hook);
+        let shown = session.rye("run notes/index --trust TRUST --provider steps");
+        assert!(
+            shown.contains("hook `halt`") && !shown.ends_with("--- exit 0\n"),
+            "{name}: {shown}"
+        );
+    }
+}
+
 #[test]
 fn a_hook_waits_for_somebody() {
     let session = with_hooks(

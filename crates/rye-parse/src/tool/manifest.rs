@@ -212,10 +212,12 @@ fn schema(report: &mut Report<'_>, document: &Document, key: &str) -> Option<Val
 /// Reports keys of other executors and unknown keys.
 fn check_keys(report: &mut Report<'_>, document: &Document, executor: &str, own: &[&str]) {
     let foreign = [&BUILTIN[..], &COMMAND, &HTTP, &MCP].concat();
+    let mut known = [own, &COMMON].concat();
+    if executor == "script" {
+        known.retain(|key| *key != "executor");
+    }
     for key in document.value.keys().map(String::as_str) {
-        if own.contains(&key)
-            || (COMMON.contains(&key) && (key, executor) != ("executor", "script"))
-        {
+        if known.contains(&key) {
             continue;
         }
         if key == "executor" || foreign.contains(&key) {
@@ -227,7 +229,7 @@ fn check_keys(report: &mut Report<'_>, document: &Document, executor: &str, own:
                 crate::suggest::quoted(own.iter().copied())
             )));
         } else {
-            document.unknown(report, key, &[own, &COMMON].concat());
+            document.unknown(report, key, &known);
         }
     }
 }

@@ -151,6 +151,9 @@ rows! { script_refused;
         "`executor` does not belong to executor `script`; remove it; `script` takes `language`, `network`, `timeout_seconds`",
         "`command` does not belong to executor `script`; remove it; `script` takes `language`, `network`, `timeout_seconds`",
     ];
+    unknown_in_script: "#!/bin/sh\n# /// rye\n# description: d\n# input_schema: {}\n# «network2»: true\n# ///\n", "sh", &[
+        "unknown key `network2`; did you mean `network`? valid: `language`, `network`, `timeout_seconds`, `description`, `version`, `input_schema`, `config_schema`, `output_schema`, `name`, `title`, `category`, `author`, `tags`",
+    ];
     no_language: "«»# /// rye\n# description: d\n# input_schema: {}\n# ///\n", "py", &[
         "nothing in the script says that it is a `.py`; begin it with a line such as `#!/usr/bin/env python3`, or add `language: py` to the header",
     ];

@@ -32,6 +32,15 @@ const THREAD: [&str; 14] = [
     "thread.id",
 ];
 
+const AFTER_STEP: [&str; 6] = [
+    "called_items",
+    "called_items.N",
+    "calls.N.is_error",
+    "calls.N.item_id",
+    "calls.N.name",
+    "text",
+];
+
 const ERROR: [&str; 8] = [
     "error.final",
     "error.kind",
@@ -52,9 +61,7 @@ impl HookEvent {
     pub fn data_paths(self) -> Vec<&'static str> {
         let own: &[&str] = match self {
             Self::AfterComplete => &["state", "text"],
-            Self::AfterStep => {
-                &["called_items.N", "calls.N.is_error", "calls.N.item_id", "calls.N.name", "text"]
-            }
+            Self::AfterStep => &AFTER_STEP,
             Self::ContextLimitReached => &["context.tokens", "context.window"],
             Self::DirectiveReturn => &["outputs.*"],
             Self::Error => &ERROR,

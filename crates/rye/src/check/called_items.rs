@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::Finding;
 use super::catalog::Catalog;
 use crate::primary::KINDS;
+use crate::session::{CALLED_ITEMS, holds_items};
 
 /// The findings about the ids in a hook's condition.
 ///
@@ -36,8 +37,8 @@ fn add_compared<'h>(
 ) {
     match &condition.value {
         Condition::Compare { path, operator, value: Some(Value::String(id)), .. } => {
-            let is_list = path == "called_items";
-            if is_list || path.starts_with("calls.") && path.ends_with(".item_id") {
+            let is_list = path == CALLED_ITEMS;
+            if holds_items(path) {
                 let within = source.get(condition.span.clone()).and_then(|text| text.find(&**id));
                 let place = within.map_or_else(
                     || condition.span.clone(),

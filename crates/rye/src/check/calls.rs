@@ -227,7 +227,7 @@ impl Calls<'_> {
         // A call without any parameter may only be named, for a model to fill in.
         let is_bare = action.value.parameters.is_empty() && action.value.options.is_empty();
         let told = |misfit: Misfit| {
-            let place = self.place(action, misfit.name.as_deref());
+            let place = self.place(action, misfit.given_name());
             misfit.finding(self.by, what, place, is_bare, self.notation)
         };
         misfits.into_iter().map(told).collect()

@@ -13,6 +13,7 @@ use rye_thread::{ActionTarget, Hook, HookAction, HookEffect, HookLayer, Hooks, P
 use serde_json::{Map, Value};
 
 use self::texts::Texts;
+use super::called_items;
 use super::error::PrepareError;
 use super::prompting::Composed;
 use super::tools::tool_id;
@@ -92,7 +93,8 @@ impl Hooking {
         let mut hook = Hook::new(&placed.hook.id.value, &by, event, layer(placed));
         hook.order = placed.order;
         hook.condition = placed.hook.condition.as_ref().map(|condition| {
-            let condition = condition.value.clone();
+            let mut condition = condition.value.clone();
+            called_items::resolve_aliases(&mut condition);
             Arc::new(move |data: &Value| condition.holds(data)) as Arc<_>
         });
         hook.effect = placed.hook.effect.as_ref().map(|effect| self::effect(effect.value));

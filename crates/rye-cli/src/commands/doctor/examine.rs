@@ -253,7 +253,7 @@ fn bounds(rye: &Rye) -> Option<Finding> {
     let bounds = rye.program_bounds().ok()??;
     let keeper = match rye::sandbox::has_control_groups() {
         true => "by a control group of each call",
-        false => "by the launcher, which looks 20 times a second, and by limits of each process",
+        false => "by the launcher, which looks 25 times a second, and by limits of each process",
     };
     let memory = bounds.memory_mib;
     let processes = bounds.processes;

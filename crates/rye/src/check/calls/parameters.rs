@@ -34,9 +34,10 @@ const LONGEST: usize = 200;
 impl Misfit {
     /// Parameters that have to be given; none of no names.
     pub(super) fn missing<'n>(names: impl IntoIterator<Item = &'n str>) -> Option<Self> {
-        let names = quoted(names);
-        let reason = format!("lacks {names}");
-        (!names.is_empty()).then_some(Self { name: None, kind: Kind::Missing, reason })
+        let names: Vec<&str> = names.into_iter().collect();
+        let name = (*names.first()?).to_owned();
+        let reason = format!("lacks {}", quoted(names));
+        Some(Self { name: Some(name), kind: Kind::Missing, reason })
     }
 
     pub(super) fn unknown(name: &str, near: Option<&str>) -> Self {
@@ -48,6 +49,11 @@ impl Misfit {
         let problem: String = problem.chars().take(LONGEST).collect();
         let reason = format!("does not fit: {problem}");
         Self { name: Some(name.to_owned()), kind: Kind::Unfit, reason }
+    }
+
+    /// Returns the name that stands in the call, so that the finding can point at it.
+    pub(super) fn given_name(&self) -> Option<&str> {
+        self.name.as_deref().filter(|_| !matches!(self.kind, Kind::Missing))
     }
 
     /// The finding about the call that `by` makes of `what`.
@@ -64,14 +70,18 @@ impl Misfit {
             Kind::Missing if is_bare => Finding::warning("missing-parameter", &message, place)
                 .labelled("without a model, refused")
                 .helped("give what is missing, unless a model is to choose it"),
-            Kind::Missing => Finding::error("missing-parameter", &message, place)
-                .labelled("would be refused")
-                .helped(match notation {
-                    Notation::Xml => {
-                        "write `<param name=\"NAME\" value=\"VALUE\" />`, or add it to `parameters`"
-                    }
-                    Notation::Yaml => "add it to `params`",
-                }),
+            Kind::Missing => {
+                let name = self.name.as_deref().unwrap_or("NAME");
+                let help = match notation {
+                    Notation::Xml => format!(
+                        "write `<param name=\"{name}\" value=\"…\" />`, or add it to `parameters`"
+                    ),
+                    Notation::Yaml => format!("write `{name}: …` in `params`"),
+                };
+                Finding::error("missing-parameter", &message, place)
+                    .labelled("would be refused")
+                    .helped(&help)
+            }
             Kind::Unknown => {
                 Finding::error("unknown-parameter", &message, place).labelled("would be refused")
             }
