@@ -18,7 +18,8 @@ pub use self::need::{Need, NeedSource};
 pub(crate) use self::need::{Needs, action_needs, hook_needs, needs_of};
 pub(crate) use self::tighten::uses_as_written;
 pub use self::tighten::{NothingToJudge, Tightened, Use};
-use crate::session::{PlanRequest, PrepareError, canonical};
+use crate::aliases::canonical;
+use crate::session::{PlanRequest, PrepareError};
 use crate::{Rye, ThreadReading};
 
 /// The privileges of a directive as a root thread: the authority of a run, the layer behind each grant, and

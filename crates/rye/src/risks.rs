@@ -4,9 +4,10 @@ use rye_caps::risk::{Acknowledgement, Finding, Verdict};
 use rye_caps::{Capability, Grant, Invocation, Kind, Pattern, Primary};
 use rye_resolve::{ItemId, ItemKind};
 
+use crate::aliases::{canonical, canonical_grant};
 use crate::config::{RISK_FILE, risk_table};
 use crate::rye::Rye;
-use crate::session::{PrepareError, canonical, canonical_grant, invocation};
+use crate::session::{PrepareError, invocation};
 
 /// The risks of a grant, each as a sentence.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -85,9 +85,7 @@ pub(crate) use self::servers::ServerFault;
 pub(crate) use self::store::Store;
 #[cfg(feature = "mcp")]
 pub(crate) use self::told::waits_for;
-pub(crate) use self::tools::{
-    Offer, Offering, canonical, canonical_grant, chain_grant, entry_grant, namesake, offer, tool_id,
-};
+pub(crate) use self::tools::{Offer, Offering, namesake, offer};
 pub(crate) use self::tree::Lineage;
 use self::tree::{Nursery, Standing, Tree, followed, nursed};
 pub(crate) use self::typing::typed_by;

@@ -15,8 +15,9 @@ use serde_json::{Map, Value};
 use self::parameters::Misfit;
 use super::catalog::Catalog;
 use super::{Finding, called_items, event_data};
+use crate::aliases::tool_id;
 use crate::primary::Operation;
-use crate::session::{tool_id, typed_by};
+use crate::session::typed_by;
 
 /// The findings about the calls of a directive's own steps and hooks.
 pub(super) fn findings(catalog: &Catalog<'_>, directive: &Directive, source: &str) -> Vec<Finding> {

@@ -15,9 +15,10 @@ use super::Finding;
 #[cfg(feature = "mcp")]
 use crate::Lock;
 use crate::Rye;
+use crate::aliases::tool_id;
 use crate::config::{RISK_FILE, SERVERS_FILE, risk_table};
 use crate::place::LONGEST_FILE;
-use crate::session::{tool_id, with_causes};
+use crate::session::with_causes;
 
 /// The ids of all spaces, and the directives and tools that were read of them, each once.
 pub(super) struct Catalog<'a> {

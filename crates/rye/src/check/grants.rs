@@ -10,8 +10,9 @@ use rye_resolve::{ItemId, ItemKind, permission_grant};
 
 use super::catalog::{Catalog, Chain};
 use super::{Finding, references};
+use crate::aliases::{canonical, canonical_grant};
 use crate::privileges::{Needs, Use, action_needs, element, hook_needs, needs_of, uses_as_written};
-use crate::session::{canonical, canonical_grant, return_capability, widenings};
+use crate::session::{return_capability, widenings};
 
 /// What the text alone tells of a directive's permissions.
 pub(super) fn of_form(directive: &Directive) -> Vec<Finding> {

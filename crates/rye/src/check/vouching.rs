@@ -10,8 +10,8 @@ use rye_resolve::{ItemId, ItemKind};
 use super::catalog::Catalog;
 use super::signature::{UNKNOWN_KEY, UNSIGNED};
 use super::{Checked, Finding, Severity};
+use crate::aliases::tool_id;
 use crate::config::is_hooks;
-use crate::session::tool_id;
 
 /// The findings about the items that `checked` names. An item whose file is among the checked ones has them there instead.
 pub(super) fn findings(

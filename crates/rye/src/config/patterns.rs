@@ -5,7 +5,7 @@ use rye_resolve::Item;
 use serde_json::Value;
 
 use super::read::{ConfigError, ConfigProblem};
-use crate::session::canonical;
+use crate::aliases::canonical;
 
 /// Returns a problem for each text in the list `member` of `value` that is no pattern, or that covers no
 /// capability. The value has the form of its file.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::read::{ConfigError, ConfigProblem, read};
-use crate::session::canonical;
+use crate::aliases::canonical;
 
 /// The file of the risks below `config`, without its extension.
 pub(crate) const RISK_FILE: &str = "agent/capability_risk";

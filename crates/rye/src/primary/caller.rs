@@ -4,8 +4,8 @@ use rye_caps::{Authority, Capability, Grant, Kind, Layer, LayerName, Pattern, Pe
 use rye_resolve::{ItemId, ItemKind};
 
 use super::error::PrimaryError;
+use crate::aliases::canonical_grant;
 use crate::config::is_provider;
-use crate::session::canonical_grant;
 
 /// A caller of an operation.
 #[derive(Debug, Clone)]

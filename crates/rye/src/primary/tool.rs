@@ -8,9 +8,10 @@ use serde_json::{Map, Value};
 use super::caller::Caller;
 use super::error::PrimaryError;
 use super::execute::Executed;
+use crate::aliases::tool_id;
 use crate::config::{APPROVAL_FILE, asked, policy_layers};
 use crate::rye::Rye;
-use crate::session::{Offer, Offering, PrepareError, invocation, offer, programs, reach, tool_id};
+use crate::session::{Offer, Offering, PrepareError, invocation, offer, programs, reach};
 
 /// Offers that tool alone, as a thread would be offered it, and calls it.
 pub(super) async fn call(

@@ -10,10 +10,9 @@ use rye_sign::Provenance;
 use super::need::{Needs, needs_of, of_thread};
 use super::tighten::uses_as_written;
 use super::{FindingsOf, LayerPrivileges, PatternPrivileges, Privileges};
+use crate::aliases::chain_grant;
 use crate::config::risk_table;
-use crate::session::{
-    Plan, PlanRequest, PrepareError, chain_grant, plan, return_capability, with_causes,
-};
+use crate::session::{Plan, PlanRequest, PrepareError, plan, return_capability, with_causes};
 use crate::{Rye, ThreadReading};
 
 pub(super) fn privileges(

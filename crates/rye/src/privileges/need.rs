@@ -9,7 +9,8 @@ use rye_thread::transcript::Record;
 use serde_json::Value;
 
 use crate::ThreadReading;
-use crate::session::{is_composed, tool_id};
+use crate::aliases::tool_id;
+use crate::session::is_composed;
 
 /// Something that a directive has to be allowed, and where that is known from.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,8 +6,8 @@ use rye_caps::risk::{Classification, Verdict};
 use rye_caps::{LayerName, Pattern};
 
 use super::{LayerPrivileges, Need, PatternPrivileges, Privileges, Use};
+use crate::aliases::canonical;
 use crate::one_line::one_line;
-use crate::session::canonical;
 
 impl fmt::Display for Privileges {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

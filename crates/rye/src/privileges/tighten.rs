@@ -8,7 +8,7 @@ use rye_resolve::ItemId;
 
 use super::block::block;
 use super::{Need, Privileges};
-use crate::session::canonical;
+use crate::aliases::canonical;
 
 /// The use of a declared permission, when only needed permissions stay.
 #[derive(Debug, Clone, PartialEq, Eq)]

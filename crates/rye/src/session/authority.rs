@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Lineage;
 use super::error::PrepareError;
 use super::prompting::Composed;
-use super::tools::canonical_grant;
+use crate::aliases::canonical_grant;
 
 /// Stacks the layers: what the operator's policy allows, what the keys may grant that signed the chain and the knowledge
 /// in its context, and what the chain declares. Declaring outputs grants returning them (SPEC 9.2).

@@ -1,9 +1,8 @@
 //! Comparisons with the items that a turn called. An event names each tool by its id, and a condition may use an alias.
 
+use crate::aliases::tool_id;
 use rye_parse::{Condition, Operator};
 use serde_json::Value;
-
-use super::tools::tool_id;
 
 /// The path of the list of called items in the data of an event.
 pub(crate) const CALLED_ITEMS: &str = "called_items";

@@ -13,9 +13,9 @@ use super::RunReport;
 use super::prompting::Composed;
 use super::recorded::recorded_request;
 use super::request::{ProviderChoice, RunRequest};
-use super::tools::{chain_grant, tool_id};
 use super::typing::typed_by;
 use crate::Rye;
+use crate::aliases::{chain_grant, tool_id};
 use crate::outcome::Class;
 
 /// The shipped directive of such a thread. By itself it grants nothing.

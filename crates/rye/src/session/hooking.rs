@@ -16,7 +16,7 @@ use self::texts::Texts;
 use super::called_items;
 use super::error::PrepareError;
 use super::prompting::Composed;
-use super::tools::tool_id;
+use crate::aliases::tool_id;
 use crate::config::HOOKS_FILE;
 
 /// The hooks of a run, in turn, with everything that they put before its model.

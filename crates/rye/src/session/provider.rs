@@ -18,8 +18,8 @@ use super::error::PrepareError;
 use super::prices::vouched_prices;
 use super::prompting::Composed;
 use super::request::{Host, PlanRequest, ProviderChoice};
-use super::tools::tool_id;
 use super::typing::{typed, typed_by};
+use crate::aliases::tool_id;
 use crate::config::{PROVIDERS, PROVIDERS_FILE, provider_variables};
 use crate::primary::Operation;
 

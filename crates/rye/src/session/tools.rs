@@ -1,13 +1,10 @@
 //! Which tools a thread is offered: those of the spaces that its authority covers.
 
-use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 
-use rye_caps::{Authority, Capability, Grant, Invocation, Kind, Layer, Pattern, Primary};
-use rye_parse::{Executor, PermissionEntry, ToolManifest};
-use rye_resolve::{
-    ExtendsChain, Item, ItemId, ItemKind, Library, Listed, ResolveError, permission_grant,
-};
+use rye_caps::{Authority, Capability, Grant, Invocation, Kind, Layer, Primary};
+use rye_parse::{Executor, ToolManifest};
+use rye_resolve::{Item, ItemId, ItemKind, Library, Listed};
 use rye_thread::{
     DIRECTIVE_RETURN, Palette, PaletteEntry, PaletteError, THREAD_DIRECTIVE, ToolSpec,
 };
@@ -21,6 +18,7 @@ use super::programs::{Behind, Programs, behind};
 use super::tree::{Handle, thread_tool};
 use super::web::{Reach, sent};
 use super::with_causes;
+use crate::aliases::{aliases, tool_id};
 use crate::config::is_provider;
 use crate::shipped;
 
@@ -259,53 +257,3 @@ fn of_items(manifest: &ToolManifest, library: &Library, root: &Root) -> Option<B
     let (tool, effect) = creating_tool(function_of(manifest)?, library, root)?;
     Some(Behind::within(tool, effect))
 }
-
-/// The item id that an id means, which is another one for an alias.
-pub(crate) fn tool_id(id: &str) -> &str {
-    ALIASES.iter().find(|(alias, _)| *alias == id).map_or(id, |(_, tool)| tool)
-}
-
-/// The patterns that a rule with `pattern` has, never none: a rule that matches an alias is about the tool, whatever the tool is
-/// called. The alias itself is no capability of any call, so that a pattern which spells it becomes the one of its tool.
-pub(crate) fn canonical(pattern: Pattern) -> Vec<Pattern> {
-    let tool = |id: &str| {
-        Capability::new(Primary::Execute, Kind::Tool, id)
-            .expect("because aliases and the ids of shipped tools are valid ids")
-    };
-    let aliases = ALIASES.iter().filter(|(alias, _)| pattern.matches(&tool(alias)));
-    let ids: BTreeSet<&str> =
-        aliases.map(|(_, id)| *id).filter(|id| !pattern.matches(&tool(id))).collect();
-    let is_alias = !ids.is_empty() && pattern.as_str().parse::<Capability>().is_ok();
-    let own = (!is_alias).then_some(pattern);
-    own.into_iter().chain(ids.into_iter().map(|id| Pattern::exactly(&tool(id)))).collect()
-}
-
-/// The grant of a chain, in which an alias counts as its tool.
-pub(crate) fn chain_grant(chain: &ExtendsChain) -> Result<Grant, ResolveError> {
-    Ok(canonical_grant(&chain.grant()?))
-}
-
-/// The grant of one entry of `<permissions>`, in which an alias counts as its tool; none where it is no pattern.
-pub(crate) fn entry_grant(entry: &PermissionEntry) -> Option<Grant> {
-    permission_grant(entry).ok().map(|grant| canonical_grant(&grant))
-}
-
-/// The grant in which an alias counts as its tool.
-pub(crate) fn canonical_grant(grant: &Grant) -> Grant {
-    grant.patterns().iter().cloned().flat_map(canonical).collect()
-}
-
-/// The other ids that a shipped tool answers to; what is authorised is always the tool itself.
-fn aliases(id: &str) -> Vec<&'static str> {
-    ALIASES.iter().filter(|(_, tool)| *tool == id).map(|(alias, _)| *alias).collect()
-}
-
-/// Alias and tool (SPEC 5.5).
-const ALIASES: [(&str, &str); 6] = [
-    ("fs_read", "rye/file-system/read"),
-    ("fs_write", "rye/file-system/write"),
-    ("rye/agent/threads/spawn_thread", THREAD_DIRECTIVE),
-    ("rye/bash", "rye/bash/bash"),
-    ("rye/file-system/fs_read", "rye/file-system/read"),
-    ("rye/file-system/fs_write", "rye/file-system/write"),
-];

@@ -1,9 +1,8 @@
 //! Giving the texts of a step's parameters the types that the tool declares.
 
+use crate::aliases::tool_id;
 use rye_resolve::{ItemId, Library};
 use serde_json::{Map, Value};
-
-use super::tools::tool_id;
 
 /// Reads each text as JSON where the tool's schema wants something else than text: a step written in XML has no other
 /// way to say `true` or `3`. What does not fit is left as it is, for the tool's own check to refuse.

@@ -6,8 +6,8 @@ use rye_caps::{Capability, Grant, Pattern};
 use rye_resolve::{ExtendsChain, ItemId};
 
 use super::error::PrepareError;
-use super::tools::entry_grant;
 use crate::Rye;
+use crate::aliases::entry_grant;
 
 /// A permission of a directive that the nearest ancestor with permissions does not cover.
 ///

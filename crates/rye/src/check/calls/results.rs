@@ -9,9 +9,9 @@ use rye_parse::{
 use serde_json::{Map, Value};
 
 use super::{is_return, references};
+use crate::aliases::tool_id;
 use crate::check::Finding;
 use crate::check::catalog::Catalog;
-use crate::session::tool_id;
 
 /// The keys of a step's result; `None` where they are known only when the step runs.
 type Keys<'c> = Option<Vec<&'c str>>;
