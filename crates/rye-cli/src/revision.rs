@@ -71,6 +71,9 @@ mod objects {
     /// The folders of items. Threads and other contents of `.ai` are left out.
     const FOLDERS: [&str; 4] = ["config", "directives", "knowledge", "tools"];
 
+    /// The file that says which servers of tools the project accepts.
+    const LOCK: &str = ".ai/rye.lock";
+
     /// The size of the largest item, in bytes (SPEC 3.8).
     const MAX_BYTES: u64 = 4 << 20;
 
@@ -122,6 +125,10 @@ mod objects {
             unpacking.tree(&tree, &to.join(".ai").join(folder)).map_err(|error| failed(&error))?;
         }
         fs::create_dir_all(to.join(".ai")).map_err(|source| Failure::io("make", to, &source))?;
+        let lock = tree.lookup_entry_by_path(below.join(LOCK)).map_err(|error| failed(&error))?;
+        if let Some(lock) = lock.filter(|lock| lock.mode().is_blob()) {
+            unpacking.blob(lock.object_id(), &to.join(LOCK)).map_err(|error| failed(&error))?;
+        }
         output::warnings(&unpacking.links);
         Ok(())
     }

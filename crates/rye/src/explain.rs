@@ -125,6 +125,8 @@ pub struct ToolFacts {
     pub name: String,
     /// The SHA-256 over what the model is shown of it: name, description and schemas as canonical JSON.
     pub spec: Digest,
+    /// The SHA-256 over the input schema as canonical JSON.
+    pub input_schema: Digest,
     /// Its file; `None` for what every thread has of its own, `rye_execute` and the return tool.
     pub item: Option<ItemFacts>,
 }

@@ -341,7 +341,14 @@ const PROGRAM: &str =
 
 /// What changes in a project whose directive grants and calls the tool `ops/t`: the file, its text before and after, what is
 /// told, and the exit code.
-const CHANGES: [(&str, &str, &str, &str, u8); 9] = [
+const CHANGES: [(&str, &str, &str, &str, u8); 10] = [
+    (
+        ".ai/tools/ops/t.yaml",
+        "description: T.\nexecutor: builtin\nbuiltin: file-system/read\ninput_schema: {type: object, properties: {path: {enum: [a]}}}\n",
+        WRITER,
+        "+ the input schema of `rye.execute.tool.ops.t` changed\n",
+        2,
+    ),
     (
         ".ai/tools/ops/t.yaml",
         WRITER,
@@ -408,6 +415,70 @@ fn a_directive_may_do_more_by_what_is_around_it() {
         assert_eq!(diff.contains("may do more\n"), code == 2, "{path}: {diff}");
         ends(&diff, code);
     }
+}
+
+const BASH: &str = "<permissions><execute><tool>rye.bash.*</tool></execute></permissions>";
+const ACKNOWLEDGED: &str = "<permissions><execute><tool>rye.bash.bash</tool></execute><acknowledge risk=\"elevated\">x</acknowledge></permissions>";
+const LISTS_LESS: &str = "<permissions><execute><tool>rye.bash.bash</tool></execute></permissions>";
+const ASKS: &str = "<hooks><hook id=\"ask\" event=\"after_step\" effect=\"escalate\"><when>cost.turns gt 1</when></hook></hooks>";
+const ASKS_LATER: &str = "<hooks><hook id=\"ask\" event=\"after_step\" effect=\"escalate\"><when>cost.turns gt 9</when></hook></hooks>";
+const ASKS_SECOND: &str = "<hooks><hook id=\"on\" event=\"after_step\" effect=\"continue\" /><hook id=\"ask\" event=\"after_step\" effect=\"escalate\"><when>cost.turns gt 1</when></hook></hooks>";
+const ASKS_FIRST: &str = "<hooks><hook id=\"ask\" event=\"after_step\" effect=\"escalate\"><when>cost.turns gt 1</when></hook><hook id=\"on\" event=\"after_step\" effect=\"continue\" /></hooks>";
+
+/// What changes in the metadata of a directive: before, after, what is told, and the exit code.
+const METADATA: [(&str, &str, &str, u8); 8] = [
+    (
+        BASH,
+        ACKNOWLEDGED,
+        "the risk of `rye.execute.tool.rye.bash.bash` is refused or warned of no more",
+        2,
+    ),
+    (BASH, LISTS_LESS, "", 1),
+    (ACKNOWLEDGED, LISTS_LESS, "", 1),
+    (ASKS, "", "the hook `ask`, which may stop the thread, is gone, differs or acts later", 2),
+    (
+        ASKS,
+        ASKS_LATER,
+        "the hook `ask`, which may stop the thread, is gone, differs or acts later",
+        2,
+    ),
+    (
+        ASKS,
+        ASKS_SECOND,
+        "the hook `ask`, which may stop the thread, is gone, differs or acts later",
+        2,
+    ),
+    (ASKS, ASKS_FIRST, "", 1),
+    ("", ASKS, "", 1),
+];
+
+#[test]
+fn a_directive_may_do_more_by_its_metadata() {
+    for (before, after, told, code) in METADATA {
+        let session = holding(&directive("work", before, "Do it."));
+        commit(&session.project(), "before");
+        session.put(FILE, &directive("work", after, "Do it."));
+        let diff = session.rye("diff --exit-code --trust TRUST --allow-unsigned");
+        assert!(diff.contains(told), "{before} {after}: {diff}");
+        ends(&diff, code);
+    }
+}
+
+/// A tool that its signer kept from being offered is offered with another signer.
+#[test]
+fn a_directive_may_do_more_by_another_signer_of_its_tool() {
+    let grants = "<permissions><execute><tool>ops.t</tool></execute><acknowledge risk=\"elevated\">x</acknowledge></permissions>";
+    let session = holding(&directive("work", grants, "Do it."));
+    session.put(".ai/tools/ops/t.yaml", PROGRAM);
+    ends(&session.rye("keys generate"), 0);
+    ends(&session.rye("sign .ai"), 0);
+    // The example key may not sign what starts programs.
+    ends(&session.rye("sign .ai/tools/ops/t.yaml --re-sign --key KEY"), 0);
+    commit(&session.project(), "before");
+    ends(&session.rye("sign .ai/tools/ops/t.yaml --re-sign"), 0);
+    let diff = session.rye("diff --exit-code --trust TRUST");
+    assert!(diff.contains("`rye.execute.tool.ops.t` is offered, which it was not"), "{diff}");
+    ends(&diff, 2);
 }
 
 /// With --exit-code nothing that keeps sides from being compared is told as an answer.

@@ -145,6 +145,7 @@ fn tools(plan: &Plan) -> Vec<ToolFacts> {
     let facts = |spec: ToolSpec| ToolFacts {
         item: item_of(&spec.name),
         spec: spec_digest(&spec),
+        input_schema: Digest::of(canonical_json(&spec.input_schema).as_bytes()),
         name: spec.name,
     };
     plan.offer.palette.specs(&plan.contract).into_iter().map(facts).collect()
