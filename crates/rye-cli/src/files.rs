@@ -186,9 +186,12 @@ impl Collecting {
             let kind = entry.file_type().map_err(read)?;
             if kind.is_symlink() {
                 self.link(&path)?;
-            } else if kind.is_dir() && !self.is_passed_over(&path) {
-                self.folder(&path)?;
-            } else if kind.is_file() && is_item(&path) {
+            } else if kind.is_dir() {
+                if !self.is_passed_over(&path) {
+                    self.folder(&path)?;
+                }
+            } else if is_item(&path) {
+                // Also one that is no plain file, such as a pipe, so that it is reported as unreadable.
                 self.files.push(path);
             }
         }

@@ -77,6 +77,7 @@ pub use self::reopen::{Cancelled, ReopenError};
 #[cfg(feature = "mcp")]
 pub(crate) use self::reopen::{Stands, Waiting};
 pub use self::replay::divergence_diff;
+pub(crate) use self::request::STEPS;
 pub use self::request::{
     Host, LimitOptions, Placing, PlanRequest, ProviderChoice, RunRequest, Secrets,
 };

@@ -417,6 +417,50 @@ fn a_directive_may_do_more_by_what_is_around_it() {
     }
 }
 
+/// What `check` accepts, a run carries out.
+#[test]
+fn a_directive_names_its_steps_as_its_provider() {
+    let text = directive("work", MAY_LIST, LIST).replace("\"fast\"", "\"fast\" provider=\"steps\"");
+    let session = holding(&text);
+    assert_eq!(codes(&session, "--allow-unsigned"), [""; 0]);
+    ends(&session.rye("run work --allow-unsigned"), 0);
+    let thread = session.rye("threads show --json");
+    assert!(thread.contains("\"steps\""), "{thread}");
+}
+
+/// A key that may not be used any more is not one that nobody knows yet.
+#[test]
+fn a_revoked_key_is_an_error_and_an_unknown_one_a_note() {
+    let session = Session::new();
+    let check = format!("check {INDEX}");
+    let unknown = session.rye(&check);
+    assert!(unknown.contains("signed by the unknown key"), "{unknown}");
+    ends(&unknown, 0);
+    session.rye("trust add TRUST --yes");
+    ends(&session.rye(&check), 0);
+    session.rye("trust revoke 56dbf7b2d9ce86ed --at 2026-11-20T00:00:00Z");
+    let revoked = session.rye(&check);
+    assert!(revoked.contains("revoked") && revoked.contains("refused for use"), "{revoked}");
+    ends(&revoked, 1);
+    let signed = session.rye("keys generate") + &session.rye(&format!("sign {INDEX}"));
+    assert!(signed.contains("1 signed, 0 not signed"), "{signed}");
+}
+
+/// A file that can be read only by waiting for a writer is an error and stops nothing.
+#[cfg(unix)]
+#[test]
+fn what_is_no_plain_file_is_an_error() {
+    for path in ["config/trust.yaml", "directives/pipe.md", "tools/socket.yaml"] {
+        let session = Session::new();
+        let path = session.project().join(".ai").join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, &path, 0o600.into()).unwrap();
+        let checked = session.rye("check --trust TRUST");
+        assert!(checked.contains("is not a plain file"), "{checked}");
+        ends(&checked, 1);
+    }
+}
+
 const BASH: &str = "<permissions><execute><tool>rye.bash.*</tool></execute></permissions>";
 const ACKNOWLEDGED: &str = "<permissions><execute><tool>rye.bash.bash</tool></execute><acknowledge risk=\"elevated\">x</acknowledge></permissions>";
 const LISTS_LESS: &str = "<permissions><execute><tool>rye.bash.bash</tool></execute></permissions>";

@@ -13,7 +13,7 @@ use rye_resolve::{ExtendsChain, ItemId, ItemKind};
 use super::catalog::{Break, Catalog, Chain};
 use super::{Finding, calls};
 use crate::config::{PROVIDERS, is_hooks};
-use crate::session::hook_action_problem;
+use crate::session::{STEPS, hook_action_problem};
 
 pub(super) fn of_directive(
     catalog: &Catalog<'_>,
@@ -103,6 +103,9 @@ fn extends(directive: &Directive, chain: &Chain<'_>) -> Option<Finding> {
 /// The provider that a directive names is one of the configurations among the tools.
 fn model(catalog: &Catalog<'_>, directive: &Directive) -> Option<Finding> {
     let provider = directive.model.as_ref()?.value.provider.as_ref()?;
+    if provider.value == STEPS {
+        return None;
+    }
     let id: ItemId = format!("{PROVIDERS}{}", provider.value).parse().ok()?;
     if catalog.has(ItemKind::Tool, &id) {
         return None;

@@ -33,10 +33,7 @@ pub(super) fn finding(
         Error::UnknownKey { .. } => {
             Finding::remark(UNKNOWN_KEY, &message, place).labelled("signed by this key")
         }
-        Error::NotCovered { .. }
-        | Error::ContentOnlyDenied { .. }
-        | Error::Expired { .. }
-        | Error::Revoked { .. } => {
+        Error::NotCovered { .. } | Error::ContentOnlyDenied { .. } => {
             Finding::warning(code, &message, place).labelled("refused for use")
         }
         _ => Finding { bars_signing: false, ..Finding::error(code, &message, place) }

@@ -21,8 +21,8 @@ use super::limits::{SetLimits, limits};
 use super::operations::{Directions, Structure, with_operations};
 use super::programs::{Programs, programs};
 use super::prompting::{Composed, Placing, composed, leaf, opened};
-use super::provider::{Answerer, answerer};
-use super::request::{PlanRequest, ProviderChoice};
+use super::provider::{Answerer, answerer, carries_out_steps};
+use super::request::PlanRequest;
 use super::tools::{Offer, Offering, offer};
 use super::web::reach;
 use crate::Rye;
@@ -85,7 +85,8 @@ pub(crate) fn plan(rye: &Rye, request: &PlanRequest) -> Result<Plan, PrepareErro
         only: request.tool.as_ref(),
     })?;
     let findings = assess(risk.as_ref(), &composed.chain, &declared, &offer.invocations)?;
-    let directions = Directions { contract: contract.clone(), structure: structure(request) };
+    let directions =
+        Directions { contract: contract.clone(), structure: structure(&composed, request) };
     let (palette, children) = (offer.palette, &offer.children);
     offer.palette = with_operations(palette, rye, &authority, &asked, children, directions)?;
     let web = reach.config.filter(|_| offer.reaches_web);
@@ -125,10 +126,10 @@ fn project_root(library: &Library) -> Result<Root, PrepareError> {
 }
 
 /// The form in which a directive that a call executes is returned.
-fn structure(request: &PlanRequest) -> Structure {
-    match request.provider {
-        ProviderChoice::Steps => Structure::Planned,
-        _ => Structure::Text,
+fn structure(composed: &Composed, request: &PlanRequest) -> Structure {
+    match carries_out_steps(composed, &request.provider) {
+        true => Structure::Planned,
+        false => Structure::Text,
     }
 }
 

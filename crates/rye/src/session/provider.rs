@@ -17,7 +17,7 @@ use super::contract::contract;
 use super::error::PrepareError;
 use super::prices::vouched_prices;
 use super::prompting::Composed;
-use super::request::{Host, PlanRequest, ProviderChoice};
+use super::request::{Host, PlanRequest, ProviderChoice, STEPS};
 use super::typing::{typed, typed_by};
 use crate::aliases::tool_id;
 use crate::config::{PROVIDERS, PROVIDERS_FILE, provider_variables};
@@ -43,7 +43,7 @@ impl Answerer {
     pub(crate) fn name(&self) -> &str {
         match self {
             Self::Model(model) => &model.name,
-            Self::Steps(_) => "steps",
+            Self::Steps(_) => STEPS,
         }
     }
 
@@ -113,22 +113,21 @@ pub(crate) fn answerer(
     composed: &Composed,
     request: &PlanRequest,
 ) -> Result<Answerer, PrepareError> {
-    let model = composed.chain.leaf().content.value().model.as_ref();
-    let asked =
-        model.and_then(|model| model.value.provider.as_ref()).map(|name| name.value.as_str());
+    if carries_out_steps(composed, &request.provider) {
+        let steps = match &request.tool {
+            Some(tool) => {
+                refuse_references(&composed.chain.leaf().id, &composed.inputs)?;
+                one_call(tool, composed)
+            }
+            None => planned(library, composed)?,
+        };
+        return Ok(Answerer::Steps(steps));
+    }
     let name = match &request.provider {
-        ProviderChoice::Steps => {
-            let steps = match &request.tool {
-                Some(tool) => {
-                    refuse_references(&composed.chain.leaf().id, &composed.inputs)?;
-                    one_call(tool, composed)
-                }
-                None => planned(library, composed)?,
-            };
-            return Ok(Answerer::Steps(steps));
-        }
         ProviderChoice::Named(name) => name.as_str(),
-        ProviderChoice::Directive => asked.unwrap_or(DEFAULT),
+        ProviderChoice::Directive | ProviderChoice::Steps => {
+            named_provider(composed).unwrap_or(DEFAULT)
+        }
     };
     let (item, config) = provider_config(library, name)?;
     let choice = config.choose(&wish(composed, request)).map_err(|source| PrepareError::Model {
@@ -140,6 +139,21 @@ pub(crate) fn answerer(
 }
 
 const DEFAULT: &str = "anthropic_messages";
+
+/// Returns `true` if no model answers: the operator or `<model>` names `steps` (SPEC 10.13).
+pub(crate) fn carries_out_steps(composed: &Composed, choice: &ProviderChoice) -> bool {
+    match choice {
+        ProviderChoice::Steps => true,
+        ProviderChoice::Named(_) => false,
+        ProviderChoice::Directive => named_provider(composed) == Some(STEPS),
+    }
+}
+
+/// The provider that the directive's `<model>` names.
+fn named_provider(composed: &Composed) -> Option<&str> {
+    let model = composed.chain.leaf().content.value().model.as_ref()?;
+    Some(model.value.provider.as_ref()?.value.as_str())
+}
 
 /// Reads a provider's configuration, verified like any item (SPEC 4.3).
 pub(crate) fn provider_config(
@@ -194,7 +208,7 @@ fn unknown(library: &Library, name: &str) -> Result<PrepareError, PrepareError> 
     let listed = library.list(ItemKind::Tool)?.into_iter();
     let names = listed.filter_map(|it| it.id.as_str().strip_prefix(PROVIDERS).map(str::to_owned));
     let known: Vec<String> = names.collect();
-    let all = known.iter().map(String::as_str).chain(["steps"]);
+    let all = known.iter().map(String::as_str).chain([STEPS]);
     let suggestion = nearest_name(name, all).map(str::to_owned);
     Ok(PrepareError::UnknownProvider { provider: name.to_owned(), suggestion, known })
 }

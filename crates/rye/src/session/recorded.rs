@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::continuing::Continuation;
-use super::request::{LimitOptions, ProviderChoice, RunRequest};
+use super::request::{LimitOptions, ProviderChoice, RunRequest, STEPS};
 
 /// The fact that holds it.
 pub(super) const REQUEST: &str = "request";
@@ -22,7 +22,7 @@ pub(super) fn choices(request: &RunRequest) -> Value {
         provider: match &request.provider {
             ProviderChoice::Directive => None,
             ProviderChoice::Named(name) => Some(name.clone()),
-            ProviderChoice::Steps => Some("steps".to_owned()),
+            ProviderChoice::Steps => Some(STEPS.to_owned()),
         },
         model: request.model.clone(),
         returns: request.returns.map(|style| style.to_string()),

@@ -139,7 +139,7 @@ pub enum Placing {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProviderChoice {
-    /// The provider that the directive's `<model>` names, else `anthropic_messages`.
+    /// The provider that the directive's `<model>` names, which may be `steps`, else `anthropic_messages`.
     #[default]
     Directive,
     /// A provider's configuration by its name, such as `anthropic_messages`.
@@ -152,9 +152,12 @@ impl ProviderChoice {
     /// The choice that a person writes: `steps`, else the name of a provider's configuration.
     #[must_use]
     pub fn named(name: &str) -> Self {
-        if name == "steps" { Self::Steps } else { Self::Named(name.to_owned()) }
+        if name == STEPS { Self::Steps } else { Self::Named(name.to_owned()) }
     }
 }
+
+/// The name by which a directive and the operator choose its steps in place of a model.
+pub(crate) const STEPS: &str = "steps";
 
 /// Limits that the operator sets for one run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
