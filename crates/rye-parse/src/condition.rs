@@ -8,6 +8,7 @@ use crate::Spanned;
 
 mod evaluation;
 pub(crate) mod operand;
+pub(crate) mod pattern;
 pub(crate) mod when;
 
 /// A requirement on the event of a hook.

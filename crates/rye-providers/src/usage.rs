@@ -9,26 +9,22 @@ pub(crate) trait Count {
     fn normalise(&self) -> Option<Usage>;
 }
 
-/// More tokens of one kind than any request has. A larger count is not believed.
+/// More tokens of one kind than any request has. A larger count counts as this many, so that its cost is known
+/// and exceeds what was reserved.
 const MOST_TOKENS: u64 = 1 << 32;
 
 /// Sets the usage of a reply, or marks the reply as not counted.
 pub(crate) fn put(reply: &mut Reply, count: Option<&impl Count>) {
-    match count.and_then(Count::normalise).filter(can_be) {
+    match count.and_then(Count::normalise) {
         Some(usage) => reply.usage = usage,
         None => reply.counted = Counted::Unreported,
     }
 }
 
-fn can_be(usage: &Usage) -> bool {
-    let kinds = [usage.input, usage.output, usage.cache_read, usage.cache_write];
-    kinds.iter().all(|count| *count < MOST_TOKENS)
-}
-
 fn usage(input: u64, output: u64, cache_read: u64, cache_write: u64) -> Usage {
-    let mut usage = Usage::new(input, output);
-    usage.cache_read = cache_read;
-    usage.cache_write = cache_write;
+    let mut usage = Usage::new(input.min(MOST_TOKENS), output.min(MOST_TOKENS));
+    usage.cache_read = cache_read.min(MOST_TOKENS);
+    usage.cache_write = cache_write.min(MOST_TOKENS);
     usage
 }
 
@@ -149,18 +145,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_is_no_count() {
+    fn what_cannot_be_counts_as_the_most() {
         for (output, counted) in [
-            ((1_u64 << 32) - 1, Counted::ByProvider),
-            (1 << 32, Counted::Unreported),
-            (1 << 63, Counted::Unreported),
-            (u64::MAX, Counted::Unreported),
+            (MOST_TOKENS - 1, MOST_TOKENS - 1),
+            (MOST_TOKENS, MOST_TOKENS),
+            (1 << 63, MOST_TOKENS),
+            (u64::MAX, MOST_TOKENS),
         ] {
             let raw = crate::raw::text_value("");
             let mut reply = Reply::new(raw, rye_thread::StopReason::EndTurn);
             let count = format!(r#"{{"prompt_tokens":1,"completion_tokens":{output}}}"#);
             put(&mut reply, Some(&serde_json::from_str::<ChatCount>(&count).unwrap()));
-            assert_eq!(reply.counted, counted, "{output}");
+            assert_eq!((reply.counted, reply.usage.output), (Counted::ByProvider, counted));
         }
     }
 

@@ -152,12 +152,15 @@ fn retries_are_seen_as_they_happen_and_afterwards() {
 
 #[test]
 fn a_provider_that_charges_more_than_was_reserved_ends_the_thread_as_a_limit() {
-    let session = Session::new();
-    provider(&session, &[], 200_000);
-    let told = session.rye(TALK);
-    assert!(told.ends_with("--- exit 5\n"), "{told}");
-    assert!(told.contains("error: limit `spend` reached: the answer cost 0.200005 USD, which is "));
-    assert!(told.contains(" that was reserved for it"), "{told}");
+    for (claimed, cost) in [(200_000, "0.200005 USD"), (1 << 62, "4294.967301 USD")] {
+        let session = Session::new();
+        provider(&session, &[], claimed);
+        let told = session.rye(TALK);
+        assert!(told.ends_with("--- exit 5\n"), "{told}");
+        let limit = format!("error: limit `spend` reached: the answer cost {cost}, which is ");
+        assert!(told.contains(&limit), "{told}");
+        assert!(told.contains(" that was reserved for it"), "{told}");
+    }
 }
 
 #[test]

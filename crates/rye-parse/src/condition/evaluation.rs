@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use serde_json::{Number, Value};
 
-use super::{Condition, Operator, operand};
+use super::{Condition, Operator, operand, pattern};
 
 impl Condition {
     /// Returns `true` if the condition holds for the data of an event.
@@ -99,5 +99,5 @@ fn contains(found: &Value, given: &Value) -> bool {
 /// A pattern in a file that does not compile is refused when the file is parsed. Other invalid patterns match nothing.
 fn matches(found: &Value, pattern: &Value) -> bool {
     let (Some(text), Some(pattern)) = (found.as_str(), pattern.as_str()) else { return false };
-    operand::pattern(pattern).is_ok_and(|pattern| pattern.is_match(text))
+    pattern::compile(pattern).is_ok_and(|pattern| pattern.is_match(text))
 }

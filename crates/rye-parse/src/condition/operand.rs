@@ -2,22 +2,16 @@
 
 use std::ops::Range;
 
-use regex::{Regex, RegexBuilder};
 use serde_json::{Number, Value};
 
 use super::Operator;
+use super::pattern::PatternBudget;
 use crate::{
     Problem, ProblemKind, Spanned,
     problem::Report,
     suggest::{quoted, suggestion},
     xml::expect::shorten,
 };
-
-/// The longest pattern of a `regex` condition, in bytes.
-const LONGEST_PATTERN: usize = 1024;
-
-/// The most memory that a compiled pattern may take, in bytes.
-const PATTERN_MEMORY: usize = 1024 * 1024;
 
 /// The most alternatives of an `in`.
 const MOST_CHOICES: usize = 256;
@@ -70,21 +64,29 @@ pub(crate) fn of_symbol(symbol: &str) -> Option<Operator> {
 }
 
 /// Converts the text of an XML attribute to an operand.
-pub(crate) fn of_text(operator: Operator, text: &str) -> Result<Value, Unfit> {
+pub(crate) fn of_text(
+    patterns: &mut PatternBudget,
+    operator: Operator,
+    text: &str,
+) -> Result<Value, Unfit> {
     match operator {
         Operator::Gt | Operator::Gte | Operator::Lt | Operator::Lte => {
             number(text).map(Value::Number).ok_or(Unfit { expected: NUMBER, why: None })
         }
         Operator::In => {
             let choices = text.split(',').map(|choice| Value::from(choice.trim())).collect();
-            of_value(operator, &Value::Array(choices))
+            of_value(patterns, operator, &Value::Array(choices))
         }
-        _ => of_value(operator, &Value::from(text)),
+        _ => of_value(patterns, operator, &Value::from(text)),
     }
 }
 
 /// Returns the operand if the operator can be compared with it.
-pub(crate) fn of_value(operator: Operator, value: &Value) -> Result<Value, Unfit> {
+pub(crate) fn of_value(
+    patterns: &mut PatternBudget,
+    operator: Operator,
+    value: &Value,
+) -> Result<Value, Unfit> {
     let unfit = |expected| Err(Unfit { expected, why: None });
     match (operator, value) {
         (Operator::Gt | Operator::Gte | Operator::Lt | Operator::Lte, Value::Number(_)) => {}
@@ -97,7 +99,9 @@ pub(crate) fn of_value(operator: Operator, value: &Value) -> Result<Value, Unfit
             }
         }
         (Operator::In, _) => return unfit(CHOICES),
-        (Operator::Regex, Value::String(text)) => drop(pattern(text)?),
+        (Operator::Regex, Value::String(text)) => {
+            patterns.admit(text).map_err(|why| Unfit { expected: PATTERN, why: Some(why) })?;
+        }
         (Operator::Regex, _) => return unfit(PATTERN),
         (_, value) if is_scalar(value) => {}
         (_, _) => return unfit(SCALAR),
@@ -108,24 +112,6 @@ pub(crate) fn of_value(operator: Operator, value: &Value) -> Result<Value, Unfit
 /// Parses a JSON number, with or without white space around it.
 pub(crate) fn number(text: &str) -> Option<Number> {
     serde_json::from_str(text.trim()).ok()
-}
-
-/// Compiles a pattern with limits on its length and memory. Matching takes time linear in the text.
-pub(crate) fn pattern(text: &str) -> Result<Regex, Unfit> {
-    let unfit = |why| Unfit { expected: PATTERN, why: Some(why) };
-    if LONGEST_PATTERN < text.len() {
-        return Err(unfit(format!("at most {LONGEST_PATTERN} bytes are read")));
-    }
-    let mut builder = RegexBuilder::new(text);
-    builder.size_limit(PATTERN_MEMORY).dfa_size_limit(PATTERN_MEMORY).nest_limit(32);
-    builder.build().map_err(|error| match error {
-        regex::Error::CompiledTooBig(_) => unfit("it takes too much memory".to_owned()),
-        error => {
-            let text = error.to_string();
-            let last = text.lines().last().unwrap_or_default();
-            unfit(last.strip_prefix("error: ").unwrap_or(last).to_owned())
-        }
-    })
 }
 
 const NUMBER: &str = "a number such as `0.9`";

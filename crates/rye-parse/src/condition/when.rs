@@ -131,7 +131,7 @@ impl<'t> Reader<'_, '_, 't> {
             self.problem(what, literal.span.clone(), "not a value", Some(help));
             return None;
         };
-        match operand::of_value(operator, &value) {
+        match operand::of_value(&mut self.report.patterns, operator, &value) {
             Ok(value) => Some(Some(value)),
             Err(unfit) => {
                 let kind = ProblemKind::BadValue {

@@ -120,7 +120,7 @@ fn value(report: &mut Report<'_>, node: &Node<'_>, operator: Operator) -> Option
         }
         (_, Some(value)) => value,
     };
-    match operand::of_value(operator, value) {
+    match operand::of_value(&mut report.patterns, operator, value) {
         Ok(operand) => Some(Some(operand)),
         Err(unfit) => {
             let expected = unfit.expected.replace("`a, b`", "`[a, b]`");

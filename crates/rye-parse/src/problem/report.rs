@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::{ParseError, Problem, ProblemKind};
+use crate::condition::pattern::PatternBudget;
 use crate::span::floor_boundary;
 
 /// The most problems, and the most notes, that are kept for one file.
@@ -16,12 +17,20 @@ pub(crate) struct Report<'s> {
     problems: Vec<Problem>,
     notes: Vec<Problem>,
     dropped: usize,
+    /// The patterns that conditions of the file may still have.
+    pub(crate) patterns: PatternBudget,
 }
 
 impl<'s> Report<'s> {
     /// Makes an empty report for a file.
     pub(crate) fn new(source: &'s str) -> Self {
-        Self { source, problems: Vec::new(), notes: Vec::new(), dropped: 0 }
+        Self {
+            source,
+            problems: Vec::new(),
+            notes: Vec::new(),
+            dropped: 0,
+            patterns: PatternBudget::default(),
+        }
     }
 
     /// Adds a problem that makes the file invalid.

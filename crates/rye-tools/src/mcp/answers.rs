@@ -1,5 +1,6 @@
-//! A transport that limits the number of unread answers.
+//! A transport that limits the number of unread answers and of messages that wait for nothing.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rmcp::RoleClient;
@@ -13,15 +14,23 @@ use tokio::sync::Notify;
 /// further messages.
 const OPEN: usize = 64;
 
+/// The number of messages that a server may send for one request of the client. The protocol's library keeps
+/// them in memory until they are handled.
+const FOR_ONE_REQUEST: usize = 10_000;
+
 /// A transport that stops reading from a server while too many answers to it are unread.
 ///
 /// A server that sends requests without reading the answers is then blocked by its own pipe, and a pending
 /// call of the client ends with a timeout. Every request is answered at once, so that its cancellation has no
-/// effect. Such notifications are not passed on, so that each request has exactly one answer.
+/// effect. Such notifications are not passed on, so that each request has exactly one answer. Neither are
+/// notifications that the client does not use, such as log messages. The connection ends at too many others.
 #[derive(Debug)]
 pub(super) struct LimitedTransport<T> {
     inner: T,
     open: Arc<Open>,
+    /// The messages since the last request of the client.
+    received: usize,
+    floods: Arc<AtomicBool>,
 }
 
 /// The requests of the server whose answers are unread.
@@ -32,8 +41,19 @@ struct Open {
 }
 
 impl<T> LimitedTransport<T> {
-    pub(super) fn new(inner: T) -> Self {
-        Self { inner, open: Arc::default() }
+    /// Creates a transport. The flag becomes `true` if the server sends too many messages.
+    pub(super) fn new(inner: T) -> (Self, Arc<AtomicBool>) {
+        let floods = Arc::new(AtomicBool::new(false));
+        let flag = Arc::clone(&floods);
+        (Self { inner, open: Arc::default(), received: 0, floods }, flag)
+    }
+
+    /// Counts a message. Returns `true` if there are too many.
+    fn count(&mut self) -> bool {
+        self.received += 1;
+        let is_flood = self.received > FOR_ONE_REQUEST;
+        self.floods.fetch_or(is_flood, Ordering::Relaxed);
+        is_flood
     }
 }
 
@@ -75,6 +95,9 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for LimitedTransport<T> {
             JsonRpcMessage::Error(error) => error.id.clone(),
             _ => None,
         };
+        if matches!(message, JsonRpcMessage::Request(_)) {
+            self.received = 0;
+        }
         let sending = self.inner.send(message);
         let open = Arc::clone(&self.open);
         async move {
@@ -86,14 +109,16 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for LimitedTransport<T> {
         }
     }
 
-    /// Returns the next message. Diagnosis the connection if a request has the id of an open one.
+    /// Returns the next message. Ends the connection if a request has the id of an open one, or if there are
+    /// too many messages.
     async fn receive(&mut self) -> Option<ServerJsonRpcMessage> {
         loop {
             self.open.room().await;
             let message = self.inner.receive().await?;
             match &message {
                 JsonRpcMessage::Request(request) if !self.open.begin(&request.id) => return None,
-                JsonRpcMessage::Notification(told) if is_taken_back(&told.notification) => {}
+                JsonRpcMessage::Notification(told) if !is_used(&told.notification) => {}
+                _ if self.count() => return None,
                 _ => return Some(message),
             }
         }
@@ -104,8 +129,12 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for LimitedTransport<T> {
     }
 }
 
-const fn is_taken_back(told: &ServerNotification) -> bool {
-    matches!(told, ServerNotification::CancelledNotification(_))
+const fn is_used(told: &ServerNotification) -> bool {
+    matches!(
+        told,
+        ServerNotification::ProgressNotification(_)
+            | ServerNotification::ToolListChangedNotification(_)
+    )
 }
 
 #[cfg(test)]
@@ -150,7 +179,7 @@ mod tests {
 
     fn asks(line: fn(u64) -> serde_json::Value) -> (LimitedTransport<Asks>, Arc<Semaphore>) {
         let taken = Arc::new(Semaphore::new(0));
-        (LimitedTransport::new(Asks { next: 0, taken: Arc::clone(&taken), line }), taken)
+        (LimitedTransport::new(Asks { next: 0, taken: Arc::clone(&taken), line }).0, taken)
     }
 
     fn ping(id: u64) -> serde_json::Value {
@@ -197,6 +226,45 @@ mod tests {
         for _ in 0..3 * OPEN {
             assert!(transport.receive().await.is_some());
         }
+    }
+
+    /// A request of the client begins the count anew. An answer to the server does not.
+    #[tokio::test]
+    async fn a_server_that_floods_is_not_read_any_more() {
+        let progress = |_| {
+            let params = json!({ "progressToken": 1, "progress": 1 });
+            json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params })
+        };
+        for (request, more) in [("ping", FOR_ONE_REQUEST), ("", 0)] {
+            let (mut transport, _) = asks(progress);
+            for _ in 0..FOR_ONE_REQUEST {
+                assert!(transport.receive().await.is_some());
+            }
+            let sent = match request {
+                "" => json!({ "jsonrpc": "2.0", "id": 1, "result": {} }),
+                method => json!({ "jsonrpc": "2.0", "id": 1, "method": method }),
+            };
+            drop(transport.send(serde_json::from_value(sent).unwrap()));
+            for _ in 0..more {
+                assert!(transport.receive().await.is_some());
+            }
+            assert!(transport.receive().await.is_none());
+            assert!(transport.floods.load(Ordering::Relaxed));
+        }
+    }
+
+    /// Notifications that the client does not use are passed over, however many they are.
+    #[tokio::test]
+    async fn what_is_not_used_is_not_kept() {
+        let (mut transport, _) = asks(|n| match n % 50_000 {
+            0 => ping(n),
+            _ => {
+                let params = json!({ "level": "info", "data": "x" });
+                json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": params })
+            }
+        });
+        let message = transport.receive().await.unwrap();
+        assert!(matches!(message, JsonRpcMessage::Request(_)));
     }
 
     #[tokio::test]

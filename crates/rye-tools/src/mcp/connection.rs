@@ -89,8 +89,9 @@ impl Connection {
                     let program = Some(Mutex::new(program));
                     let stderr = Some(capture_stderr(stderr));
                     let transport = AsyncRwTransport::new_client(stdout, stdin);
-                    Self::establish(transport, Diagnosis { program, stderr, is_too_long, secrets })
-                        .await
+                    let ends =
+                        Diagnosis { program, stderr, is_too_long, secrets, ..Diagnosis::default() };
+                    Self::establish(transport, ends).await
                 }
             }
         };
@@ -98,7 +99,7 @@ impl Connection {
         begun.unwrap_or(Err(ConnectError::Late { seconds: limit.as_secs() }))
     }
 
-    async fn establish<T>(transport: T, ends: Diagnosis) -> Result<Self, ConnectError>
+    async fn establish<T>(transport: T, mut ends: Diagnosis) -> Result<Self, ConnectError>
     where
         T: Transport<RoleClient> + 'static,
     {
@@ -106,7 +107,8 @@ impl Connection {
             preferred_versions: vec![ProtocolVersion::LATEST],
             legacy_version: Some(ProtocolVersion::LATEST_WITH_INITIALIZE),
         };
-        let transport = LimitedTransport::new(transport);
+        let (transport, floods) = LimitedTransport::new(transport);
+        ends.floods = floods;
         let begun =
             Client::new(ends.secrets.clone()).serve_with_lifecycle(transport, lifecycle).await;
         let service = begun.map_err(|error| ends.begin(&error))?;

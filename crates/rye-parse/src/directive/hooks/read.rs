@@ -194,7 +194,7 @@ fn value(
         }
         (_, Some(value)) => value,
     };
-    match operand::of_text(operator, &value.value) {
+    match operand::of_text(&mut report.patterns, operator, &value.value) {
         Ok(operand) => Some(Some(operand)),
         Err(unfit) => {
             let problem = expect::bad(value, "value", unfit.expected);

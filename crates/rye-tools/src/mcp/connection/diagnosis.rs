@@ -25,6 +25,8 @@ pub(super) struct Diagnosis {
     pub(super) program: Option<Mutex<ServerProcess>>,
     pub(super) stderr: Option<Arc<Mutex<Capture>>>,
     pub(super) is_too_long: Arc<AtomicBool>,
+    /// `true` if the server sent more messages than one request can have.
+    pub(super) floods: Arc<AtomicBool>,
     /// The values that the server received, which are removed from its texts before these are cut.
     pub(super) secrets: Secrets,
 }
@@ -60,11 +62,21 @@ impl Diagnosis {
         if let Some(error) = address::beginning(error, &self.secrets) {
             return error;
         }
-        let problem = match self.is_too_long.load(Ordering::Relaxed) {
-            true => TOO_LONG.to_owned(),
-            false => self.secrets.short(&self.beginning(error)),
+        let problem = match self.exceeded() {
+            Some(limit) => limit.to_owned(),
+            None => self.secrets.short(&self.beginning(error)),
         };
         ConnectError::Begin { problem, stderr: self.stderr() }
+    }
+
+    /// Returns the limit that the server exceeded, after which the connection is closed.
+    fn exceeded(&self) -> Option<&'static str> {
+        let is_set = |flag: &AtomicBool| flag.load(Ordering::Relaxed);
+        match () {
+            () if is_set(&self.is_too_long) => Some(TOO_LONG),
+            () if is_set(&self.floods) => Some(TOO_MANY),
+            () => None,
+        }
     }
 
     /// Returns the reason for which the protocol did not begin, without names of this program's parts.
@@ -96,9 +108,11 @@ impl Diagnosis {
 
     pub(super) fn explain(&self, failed: Failed) -> ConnectError {
         let gone = |problem| ConnectError::Gone { problem, stderr: self.stderr() };
+        if let (Failed::Service(_), Some(limit)) = (&failed, self.exceeded()) {
+            return gone(limit);
+        }
         match failed {
             Failed::Known(error) => self.secrets.error(error),
-            _ if self.is_too_long.load(Ordering::Relaxed) => gone(TOO_LONG),
             Failed::Service(ServiceError::McpError(error)) => {
                 ConnectError::Answer { problem: self.secrets.short(&error.message) }
             }
@@ -122,6 +136,7 @@ impl Diagnosis {
 }
 
 const TOO_LONG: &str = "it sent a message of more than 4 MiB";
+const TOO_MANY: &str = "it sent more than 10,000 messages for one request";
 
 /// Reads the standard error of the program to its end, and keeps its first and last bytes.
 pub(super) fn capture_stderr(mut stderr: ChildStderr) -> Arc<Mutex<Capture>> {
