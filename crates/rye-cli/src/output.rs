@@ -130,6 +130,11 @@ pub(crate) fn json_text(line: &str) {
     painted(&format!("{}\n", plain(line)));
 }
 
+/// Writes JSON whose bytes a format prescribes. On a terminal, hidden characters become escapes.
+pub(crate) fn prescribed_json(json: &str) {
+    if is_terminal() { painted(&plain(json)) } else { bytes(json.as_bytes()) }
+}
+
 /// Returns `true` if standard output is a terminal.
 pub(crate) fn is_terminal() -> bool {
     io::stdout().is_terminal()

@@ -131,6 +131,25 @@ fn on_one_terminal(session: &Session, words: &[&str]) -> String {
     without_waiting(&String::from_utf8_lossy(&shown).replace("\r\n", "\n"))
 }
 
+/// A file has what the model wrote, and a terminal shows it escaped.
+#[test]
+fn exports_bring_no_hidden_characters_to_a_terminal() {
+    const HIDDEN: [char; 3] = ['\u{202e}', '\u{2066}', '\u{200b}'];
+    let session = Session::new();
+    let model = Model::new(|_| Says::Text("a\u{202e}b\u{2066}c\u{200b}d"));
+    session.put(".ai/tools/rye/agent/providers/slow.yaml", &model.provider());
+    session.put(".ai/directives/notes/talk.md", DIRECTIVE);
+    session.rye("run notes/talk --provider slow --allow-unsigned");
+    for format in ["atif", "html", "jsonl"] {
+        let words = ["threads", "export", "--last", "--format", format];
+        let shown = on_one_terminal(&session, &words);
+        assert!(shown.contains('a') && !shown.contains(HIDDEN), "{format}");
+        let piped = session.raw(&words.join(" "));
+        let piped = String::from_utf8(piped.stdout).unwrap();
+        assert!(piped.contains(HIDDEN[0]) || piped.to_lowercase().contains("u+202e"), "{format}");
+    }
+}
+
 /// A terminal that showed the answer while it came is not told it again as the result.
 #[test]
 fn the_final_answer_is_shown_once() {

@@ -69,7 +69,8 @@ pub(super) fn run(
         Format::Jsonl => lines(&read(&thread, &known.threads, environment)?)?,
     };
     match &arguments.output {
-        None => output::bytes(text.as_bytes()),
+        None if arguments.format == Format::Html => output::out(format_args!("{text}")),
+        None => output::prescribed_json(&text),
         Some(path) => {
             create_beside(&environment.absolute(path), &text, PRIVATE)?;
             told(&thread, path, text.len(), environment);
