@@ -85,8 +85,7 @@ pub(crate) fn plan(rye: &Rye, request: &PlanRequest) -> Result<Plan, PrepareErro
         only: request.tool.as_ref(),
     })?;
     let findings = assess(risk.as_ref(), &composed.chain, &declared, &offer.invocations)?;
-    let directions =
-        Directions { contract: contract.clone(), structure: structure(&composed, request) };
+    let directions = directions(&contract, &composed, request);
     let (palette, children) = (offer.palette, &offer.children);
     offer.palette = with_operations(palette, rye, &authority, &asked, children, directions)?;
     let web = reach.config.filter(|_| offer.reaches_web);
@@ -126,11 +125,12 @@ fn project_root(library: &Library) -> Result<Root, PrepareError> {
 }
 
 /// The form in which a directive that a call executes is returned.
-fn structure(composed: &Composed, request: &PlanRequest) -> Structure {
-    match carries_out_steps(composed, &request.provider) {
+fn directions(contract: &OutputContract, composed: &Composed, request: &PlanRequest) -> Directions {
+    let structure = match carries_out_steps(composed, &request.provider) {
         true => Structure::Planned,
         false => Structure::Text,
-    }
+    };
+    Directions { contract: contract.clone(), structure }
 }
 
 impl Plan {
