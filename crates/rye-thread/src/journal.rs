@@ -6,6 +6,7 @@ mod error;
 mod readable;
 
 use std::collections::BTreeMap;
+use std::error::Error as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,12 +15,11 @@ use rye_sign::SigningKey;
 
 pub use self::error::JournalError;
 use self::readable::Readable;
-use crate::record::Kept;
 use crate::transcript::markdown;
 use crate::transcript::{Event, Transcript};
 use crate::{
-    Limits, Moment, Outcome, ProviderInfo, Registry, ThreadId, ThreadRecord, ThreadState, ToolSpec,
-    TranscriptClaim, TreeAccount,
+    Limits, Moment, Outcome, ProviderInfo, Registry, RegistryError, ThreadId, ThreadRecord,
+    ThreadState, ToolSpec, TranscriptClaim, TreeAccount,
 };
 
 /// The folder `<threads>/<id>/` with `transcript.jsonl`, `transcript.md` and `thread.json`, and the thread's row in the
@@ -32,10 +32,8 @@ pub struct Journal {
     account: Arc<TreeAccount>,
     record: ThreadRecord,
     key: Arc<SigningKey>,
-    /// `Some` if the next sync must also write a `thread.json` that says `running`, with the durability of that write.
-    announces: Option<Kept>,
-    /// The durability of the first `thread.json` after the thread begins.
-    begins: Kept,
+    /// `true` if the next sync must also write a `thread.json` that says `running`.
+    announces: bool,
 }
 
 /// The files of a journal beside the store. A replay has none.
@@ -44,6 +42,8 @@ struct Place {
     folder: PathBuf,
     readable: Readable,
     registry: Arc<Registry>,
+    /// The reason why the registry lacks the last change.
+    unlisted: Option<String>,
 }
 
 impl Journal {
@@ -134,8 +134,10 @@ impl Journal {
 
     /// Returns the problems that did not stop the thread.
     pub(crate) fn warnings(&self) -> Vec<String> {
-        let warning = self.place.as_ref().and_then(|place| place.readable.warning());
-        warning.map(str::to_owned).into_iter().collect()
+        let place = self.place.as_ref();
+        let readable = place.and_then(|place| place.readable.warning());
+        let unlisted = place.and_then(|place| place.unlisted.as_deref());
+        readable.into_iter().chain(unlisted).map(str::to_owned).collect()
     }
 
     /// Syncs the transcript to disk, so that it survives a power loss. Every effect needs this before it.
@@ -144,10 +146,10 @@ impl Journal {
     pub(crate) fn sync(&mut self) -> Result<(), JournalError> {
         self.flush()?;
         self.transcript.sync()?;
-        if let Some(kept) = self.announces.take() {
+        if std::mem::take(&mut self.announces) {
             let claim = self.transcript.claim();
             self.record.transcript = Some(TranscriptClaim { is_open: true, ..claim });
-            self.put(kept)?;
+            self.put()?;
         }
         Ok(())
     }
@@ -164,7 +166,7 @@ impl Journal {
         self.record.provider = Some(provider.provider.clone());
         self.record.model = Some(provider.model.clone());
         self.record.updated = at;
-        self.announces = Some(self.begins);
+        self.announces = true;
     }
 
     /// Sets the state of a resumed thread to running.
@@ -177,12 +179,19 @@ impl Journal {
         self.reopen()
     }
 
-    /// Marks the transcript as open in `thread.json`. The claimed records stay.
+    /// Opens the claim of `thread.json` before the transcript grows. The claimed records stay.
+    ///
+    /// This write is durable, because a closed claim beside a longer transcript refuses the thread.
     fn reopen(&mut self) -> Result<(), JournalError> {
-        if let Some(claim) = &mut self.record.transcript {
-            claim.is_open = true;
+        match &mut self.record.transcript {
+            Some(claim) if !claim.is_open => claim.is_open = true,
+            _ => return Ok(()),
         }
-        self.save()
+        self.put()?;
+        match &self.place {
+            Some(place) => Ok(ThreadRecord::sync(&place.folder)?),
+            None => Ok(()),
+        }
     }
 
     /// Records the end or the state of the thread.
@@ -202,33 +211,25 @@ impl Journal {
             false => self.record.transcript = Some(self.transcript.claim()),
         }
         self.record.updated = at;
-        // The transcript already holds the end. So a reader that finds the previous record comes to the same end.
-        self.put(Kept::Either)?;
+        self.put()?;
         self.transcript.release();
         Ok(())
     }
 
-    fn save(&self) -> Result<(), JournalError> {
-        self.put(Kept::This)
-    }
-
-    /// Writes the record if this process still owns the thread.
-    fn put(&self, kept: Kept) -> Result<(), JournalError> {
-        let Some(place) = &self.place else { return Ok(()) };
+    /// Writes the record if this process still owns the thread. A power loss may undo the write.
+    fn put(&mut self) -> Result<(), JournalError> {
+        let Some(place) = &mut self.place else { return Ok(()) };
         self.transcript.check_owned()?;
-        let number = self.transcript.ownership();
-        let mut staged = self.record.stage(&place.folder, &self.key, number)?;
-        staged.place()?;
-        if kept == Kept::This {
-            staged.keep()?;
-        }
-        Ok(place.registry.enter(&self.record)?)
+        self.record.replace(&place.folder, &self.key, self.transcript.ownership())?;
+        // The registry is derived, so a failure to change it does not stop the thread.
+        place.unlisted = place.registry.enter(&self.record).err().map(|error| unlisted(&error));
+        Ok(())
     }
 }
 
-#[cfg(test)]
-impl Journal {
-    pub(crate) fn public_key(&self) -> rye_sign::PublicKey {
-        self.key.public()
-    }
+fn unlisted(error: &RegistryError) -> String {
+    let cause = error.source().map(|cause| format!(": {cause}")).unwrap_or_default();
+    format!(
+        "the list of threads lacks the last change of this thread; `rye threads reindex` writes it anew ({error}{cause})"
+    )
 }

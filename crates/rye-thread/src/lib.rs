@@ -47,6 +47,7 @@ mod contract;
 mod database;
 mod derived_record;
 mod drive;
+mod durability;
 mod handle;
 mod history;
 mod hooks;

@@ -10,7 +10,8 @@ use rye_sign::{JsonError, KeyId, PublicKey, SigningKey, sign_json, verify_json};
 use serde_json::{Map, Value};
 
 use crate::{
-    Failure, Limits, Moment, Nanos, ThreadId, ThreadState, Usage, count_json_values, read_plain,
+    Failure, Limits, Moment, Nanos, ThreadId, ThreadState, Usage, count_json_values, durability,
+    read_plain,
 };
 
 /// The content of `thread.json`.
@@ -114,30 +115,47 @@ impl ThreadRecord {
 
     /// Writes `thread.json` into the folder, signed at the time of `updated`.
     ///
-    /// The write is atomic: a reader sees the old or the new record, also after a power loss. After this returns, it
-    /// sees the new one.
+    /// A reader sees the old or the new record. A power loss may undo the write, or leave a file that is no JSON. A
+    /// reader then computes the record from the transcript.
     ///
     /// # Errors
     ///
     /// [`RecordError::Write`] if the file cannot be written.
     pub fn write(&self, folder: &Path, key: &SigningKey) -> Result<(), RecordError> {
-        let mut staged = self.stage(folder, key, 0)?;
-        staged.place()?;
-        staged.keep()
+        self.replace(folder, key, 0)
     }
 
-    /// Writes the record to a temporary file beside the current one. `number` makes the name unique.
-    pub(crate) fn stage(
+    /// Replaces the current record. `number` makes the name of the temporary file unique.
+    pub(crate) fn replace(
         &self,
         folder: &Path,
         key: &SigningKey,
         number: u64,
-    ) -> Result<Staged, RecordError> {
+    ) -> Result<(), RecordError> {
         let signed = sign_json(&disk::value(self), key, self.updated.timestamp())
             .expect("because the record is an object");
         let mut text = serde_json::to_vec_pretty(&signed).expect("because it is plain JSON");
         text.push(b'\n');
-        Staged::write(folder, number, &text)
+        let temporary = folder.join(format!("{FILE}.{number}{UNFINISHED}"));
+        let path = folder.join(FILE);
+        let written = create_file(&temporary).and_then(|mut file| file.write_all(&text));
+        written.and_then(|()| fs::rename(&temporary, &path)).map_err(|source| {
+            drop(fs::remove_file(&temporary));
+            RecordError::Write { path, source }
+        })
+    }
+
+    /// Makes the current record durable.
+    ///
+    /// # Errors
+    ///
+    /// [`RecordError::Write`] if the disk fails.
+    pub(crate) fn sync(folder: &Path) -> Result<(), RecordError> {
+        let path = folder.join(FILE);
+        let synced = File::open(&path).and_then(|file| durability::sync_file(&file));
+        synced
+            .and_then(|()| durability::sync_folder(folder))
+            .map_err(|source| RecordError::Write { path, source })
     }
 
     /// Removes temporary files of killed programs. Only the owner of the thread may call this.
@@ -165,12 +183,6 @@ impl ThreadRecord {
             return Ok(bytes);
         }
         Err(io::Error::other(format!("it holds more than {MOST_VALUES} values")))
-    }
-
-    /// Reads the `thread.json` of a folder for the index, by which nothing is decided; `None` if it cannot be read.
-    pub(crate) fn read_unverified(folder: &Path) -> Option<Self> {
-        let value: Value = serde_json::from_slice(&Self::read_bytes(folder).ok()?).ok()?;
-        disk::parse(value).ok()
     }
 
     /// Reads and verifies the `thread.json` of the folder.
@@ -249,64 +261,6 @@ const MOST_VALUES: usize = 2_000_000;
 
 const UNFINISHED: &str = ".tmp";
 
-/// A record in a temporary file, which is removed unless it replaces the current record.
-#[derive(Debug)]
-pub(crate) struct Staged {
-    temporary: PathBuf,
-    path: PathBuf,
-    is_placed: bool,
-}
-
-impl Staged {
-    fn write(folder: &Path, number: u64, text: &[u8]) -> Result<Self, RecordError> {
-        let path = folder.join(FILE);
-        let temporary = folder.join(format!("{FILE}.{number}{UNFINISHED}"));
-        let written = create_file(&temporary).and_then(|mut file| {
-            file.write_all(text)?;
-            file.sync_all()
-        });
-        let staged = Self { temporary, path, is_placed: false };
-        match written {
-            Ok(()) => Ok(staged),
-            Err(source) => Err(RecordError::Write { path: staged.path.clone(), source }),
-        }
-    }
-
-    /// Replaces the current record. A power loss leaves either of the two.
-    pub(crate) fn place(&mut self) -> Result<(), RecordError> {
-        fs::rename(&self.temporary, &self.path).map_err(|source| self.write_error(source))?;
-        self.is_placed = true;
-        Ok(())
-    }
-
-    /// Makes the replacement durable, so that a power loss no longer undoes it.
-    pub(crate) fn keep(&self) -> Result<(), RecordError> {
-        let kept = self.path.parent().map_or(Ok(()), sync_folder);
-        kept.map_err(|source| self.write_error(source))
-    }
-
-    fn write_error(&self, source: io::Error) -> RecordError {
-        RecordError::Write { path: self.path.clone(), source }
-    }
-}
-
-impl Drop for Staged {
-    fn drop(&mut self) {
-        if !self.is_placed {
-            drop(fs::remove_file(&self.temporary));
-        }
-    }
-}
-
-/// The durability of a written record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kept {
-    /// A power loss leaves it or the record before it.
-    Either,
-    /// A power loss leaves it.
-    This,
-}
-
 /// Creates a file. It replaces a file of a killed program, and a link, which opening would follow.
 fn create_file(path: &Path) -> io::Result<File> {
     match File::create_new(path) {
@@ -316,11 +270,6 @@ fn create_file(path: &Path) -> io::Result<File> {
         }
         created => created,
     }
-}
-
-/// Syncs the names in a folder to disk, if the system can open a folder for that.
-pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
-    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }
 
 #[cfg(test)]

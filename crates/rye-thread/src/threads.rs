@@ -73,7 +73,7 @@ impl Threads {
         let registry = Arc::clone(&self.registry);
         let store = Arc::clone(&self.store) as _;
         let key = Arc::clone(&self.key);
-        let mut journal = Journal::create_unlisted(&self.folder, record, key, registry, store)?;
+        let mut journal = Journal::create(&self.folder, record, key, registry, store)?;
         let context = DriveContext {
             provider,
             palette,

@@ -50,11 +50,11 @@ pub struct Transcript {
 }
 
 impl Transcript {
-    /// Creates the journal of the owned thread, which must be empty.
+    /// Creates the journal of the owned thread. A part of a first record, which a killed process left, is cut off.
     ///
     /// # Errors
     ///
-    /// [`TranscriptError`] if it is not empty, or cannot be read.
+    /// [`TranscriptError`] if it holds a whole record, or cannot be read or cut.
     pub fn create(
         store: Arc<dyn Store>,
         ownership: Ownership,
@@ -62,8 +62,12 @@ impl Transcript {
     ) -> Result<Self, TranscriptError> {
         let held = Held { store, ownership };
         let failed = |source| TranscriptError::store(&held.ownership, source);
-        if !held.store.journal(held.ownership.thread()).map_err(failed)?.is_empty() {
+        let found = held.store.journal(held.ownership.thread()).map_err(failed)?;
+        if found.contains(&b'\n') {
             return Err(TranscriptError::NotNew { thread: held.ownership.thread().clone() });
+        }
+        if !found.is_empty() {
+            held.store.cut(&held.ownership, 0).map_err(failed)?;
         }
         // A thread that never begins has an empty journal.
         held.store.append(&held.ownership, b"").map_err(failed)?;

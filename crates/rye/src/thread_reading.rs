@@ -129,9 +129,9 @@ pub enum ThreadReadError {
         /// The expected path of the file.
         path: PathBuf,
     },
-    /// The folder of a thread whose program was killed before the thread began.
+    /// The folder of a thread that has not begun. Its program prepares it or was killed.
     #[error(
-        "`{}` holds no whole record, because its program was killed before the thread began; the folder can be removed",
+        "`{}` holds no whole record: its program prepares the thread, or was killed before the thread began; then the folder can be removed",
         .folder.display()
     )]
     Unbegun {

@@ -8,34 +8,20 @@ use rye_sign::{PublicKey, SigningKey};
 
 use super::readable::Readable;
 use super::{Journal, JournalError, Place};
-use crate::record::{Kept, sync_folder};
 use crate::store::Store;
-use crate::transcript::{Reading, Transcript};
-use crate::{Registry, ThreadRecord};
+use crate::transcript::{MAX_BYTES, Reading, Transcript};
+use crate::{Registry, ThreadRecord, read_plain};
 
 impl Journal {
     /// Creates the thread's folder below `threads` and acquires the right to append to its transcript.
     ///
     /// A missing `threads` folder is created. The right is released when the thread ends or the journal is dropped.
+    /// The thread is on the list of threads as soon as it begins.
     ///
     /// # Errors
     ///
     /// [`JournalError`] if the folder exists or cannot be written, or if the store refuses.
     pub fn create(
-        threads: &Path,
-        record: ThreadRecord,
-        key: Arc<SigningKey>,
-        registry: Arc<Registry>,
-        store: Arc<dyn Store>,
-    ) -> Result<Self, JournalError> {
-        let mut journal = Self::create_unlisted(threads, record, key, registry, store)?;
-        journal.put(Kept::This)?;
-        journal.begins = Kept::Either;
-        Ok(journal)
-    }
-
-    /// Creates the journal of a thread that begins at once, without writing its first record.
-    pub(crate) fn create_unlisted(
         threads: &Path,
         record: ThreadRecord,
         key: Arc<SigningKey>,
@@ -51,8 +37,9 @@ impl Journal {
         }
         let account = store.account(&ownership)?;
         let transcript = Transcript::create(store, ownership, &record.directive)?;
-        let place = Some(Place { readable: Readable::create(&folder), folder, registry });
-        Ok(Self { place, transcript, account, record, key, announces: None, begins: Kept::This })
+        let place =
+            Some(Place { readable: Readable::create(&folder), folder, registry, unlisted: None });
+        Ok(Self { place, transcript, account, record, key, announces: false })
     }
 
     /// Acquires the right to append to an existing thread, and verifies its transcript with `keys`.
@@ -82,11 +69,8 @@ impl Journal {
             Transcript::open(store, ownership, &record.directive, keys, claim)?;
         account.open(&record.thread, &reading);
         let readable = Readable::open(&folder, &reading);
-        let place = Some(Place { folder, readable, registry });
-        Ok((
-            Self { place, transcript, account, record, key, announces: None, begins: Kept::Either },
-            reading,
-        ))
+        let place = Some(Place { folder, readable, registry, unlisted: None });
+        Ok((Self { place, transcript, account, record, key, announces: false }, reading))
     }
 
     /// Creates a journal without files.
@@ -98,15 +82,7 @@ impl Journal {
         let ownership = store.acquire(&record.thread, &record.root)?;
         let account = store.account(&ownership)?;
         let transcript = Transcript::create(store, ownership, &record.directive)?;
-        Ok(Self {
-            place: None,
-            transcript,
-            account,
-            record,
-            key,
-            announces: None,
-            begins: Kept::Either,
-        })
+        Ok(Self { place: None, transcript, account, record, key, announces: false })
     }
 }
 
@@ -124,15 +100,7 @@ impl Journal {
         let (transcript, reading) =
             Transcript::open(store, ownership, &record.directive, keys, None)?;
         account.open(&record.thread, &reading);
-        Ok(Self {
-            place: None,
-            transcript,
-            account,
-            record,
-            key,
-            announces: None,
-            begins: Kept::Either,
-        })
+        Ok(Self { place: None, transcript, account, record, key, announces: false })
     }
 }
 
@@ -145,15 +113,17 @@ fn create_folder(threads: &Path, folder: &Path) -> io::Result<()> {
         }
         made => made?,
     }
-    sync_folder(threads)
+    Ok(())
 }
 
 /// Returns `true` if a process was killed before it recorded anything in this folder.
+///
+/// The caller owns the thread, so no other process is about to record there.
 fn is_unbegun(folder: &Path) -> bool {
-    let length = |name: &str| match fs::symlink_metadata(folder.join(name)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Some(0),
-        found => found.ok().filter(fs::Metadata::is_file).map(|found| found.len()),
-    };
     let is_folder = fs::symlink_metadata(folder).is_ok_and(|found| found.is_dir());
-    is_folder && !folder.join("thread.json").exists() && length("transcript.jsonl") == Some(0)
+    let has_record = || match read_plain(&folder.join("transcript.jsonl"), MAX_BYTES) {
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
+        Ok(bytes) => bytes.contains(&b'\n'),
+    };
+    is_folder && !folder.join("thread.json").exists() && !has_record()
 }

@@ -6,7 +6,7 @@ use super::{Journal, JournalError};
 use crate::transcript::Event;
 use crate::{
     ApprovalRequest, Decider, Decision, Failure, FailureKind, Moment, Nanos, ProviderInfo,
-    RecordedEnd, ThreadState,
+    RecordedEnd, ThreadState, Usage,
 };
 
 impl Journal {
@@ -16,11 +16,25 @@ impl Journal {
     ///
     /// [`JournalError`] if the record cannot be written.
     pub fn fail(mut self, message: &str, at: Moment) -> Result<(), JournalError> {
-        self.record.state = ThreadState::Error;
-        self.record.failure = Some(Failure::new(FailureKind::Preparation, message));
-        self.record.transcript = Some(self.transcript.claim());
-        self.record.updated = at;
-        self.save()
+        let failure = Some(Failure::new(FailureKind::Preparation, message));
+        let (state, usage, cost) = (ThreadState::Error, Usage::default(), Nanos::ZERO);
+        self.begin_short(at);
+        self.append(
+            &Event::ThreadError { state, failure: failure.clone(), turns: 0, usage, cost },
+            at,
+        );
+        self.checkpoint(at);
+        self.sync()?;
+        (self.record.state, self.record.failure) = (state, failure);
+        self.leave(at)
+    }
+
+    /// Records the beginning of a thread that no model answers, so that no process begins it later.
+    fn begin_short(&mut self, at: Moment) {
+        let nothing = ProviderInfo::new("", "", 0, 0);
+        let limits = self.record.limits.clone();
+        self.append(&self.start(nothing, limits, Vec::new(), BTreeMap::new()), at);
+        self.checkpoint(at);
     }
 
     /// Records the decision about the call for which a suspended thread waits. [`resume`](crate::resume) continues the
@@ -59,10 +73,7 @@ impl Journal {
         self.record.cost = cost;
         self.reopen()?;
         if self.transcript.records() == 0 {
-            let nothing = ProviderInfo::new("", "", 0, 0);
-            let limits = self.record.limits.clone();
-            self.append(&self.start(nothing, limits, Vec::new(), BTreeMap::new()), at);
-            self.checkpoint(at);
+            self.begin_short(at);
         }
         self.append(&Event::ThreadError { state, failure: None, turns, usage, cost }, at);
         self.checkpoint(at);
@@ -92,7 +103,7 @@ impl Journal {
     fn leave(mut self, at: Moment) -> Result<(), JournalError> {
         self.record.transcript = Some(self.transcript.claim());
         self.record.updated = at;
-        self.save()?;
+        self.put()?;
         self.transcript.release();
         Ok(())
     }

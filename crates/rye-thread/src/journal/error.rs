@@ -3,9 +3,9 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::RecordError;
 use crate::store::StoreError;
 use crate::transcript::TranscriptError;
-use crate::{RecordError, RegistryError};
 
 /// The reason why a thread's folder cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -22,9 +22,6 @@ pub enum JournalError {
     /// The thread record cannot be written.
     #[error(transparent)]
     Record(#[from] RecordError),
-    /// The registry cannot be written.
-    #[error(transparent)]
-    Registry(#[from] RegistryError),
     /// Another process drives the thread, or the store failed.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -167,21 +167,12 @@ fn what_was_not_finished_is_removed() {
     assert_eq!(left, ["thread.json", "transcript.jsonl", "x.tmp"]);
 }
 
-/// Another opening of the thread may write under the free name at this point.
 #[test]
-fn what_took_its_place_leaves_nothing_to_remove() {
+fn a_write_that_fails_leaves_nothing() {
     let folder = Folder::new();
-    let left = |is_placed: bool| {
-        let mut staged = record().stage(folder.folder.path(), &folder.key, 1).unwrap();
-        let temporary = folder.path().with_extension("json.1.tmp");
-        assert!(temporary.exists());
-        if is_placed {
-            staged.place().unwrap();
-            fs::write(&temporary, "another's").unwrap();
-        }
-        drop(staged);
-        temporary.exists()
-    };
-    assert!(!left(false));
-    assert!(left(true));
+    fs::remove_file(folder.path()).unwrap();
+    fs::create_dir(folder.path()).unwrap();
+    let error = record().write(folder.folder.path(), &folder.key).unwrap_err();
+    assert!(matches!(error, RecordError::Write { .. }), "{error}");
+    assert_eq!(fs::read_dir(folder.folder.path()).unwrap().count(), 1);
 }

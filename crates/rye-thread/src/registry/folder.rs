@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use super::summary::ThreadSummary;
 use crate::root::first_line;
-use crate::{Moment, Nanos, ThreadId, ThreadRecord, ThreadState};
+use crate::{Moment, Nanos, ThreadId, ThreadState};
 
 /// The folders below `threads` that are named as threads are.
 pub(super) fn names(threads: &Path) -> impl Iterator<Item = ThreadId> {
@@ -29,13 +29,9 @@ pub(super) enum Indexed {
 
 impl Indexed {
     pub(super) fn read(threads: &Path, thread: &ThreadId) -> Self {
-        let folder = threads.join(thread.as_str());
-        let path = folder.join("transcript.jsonl");
+        let path = threads.join(thread.as_str()).join("transcript.jsonl");
         let Some(first) = first_line(&path).filter(|line| line.ends_with(b"\n")) else {
-            // A thread that could not be prepared has only this.
-            let unbegun = ThreadRecord::read_unverified(&folder);
-            let unbegun = unbegun.filter(|record| record.thread == *thread);
-            return unbegun.map_or(Self::Nothing, |it| Self::Thread(ThreadSummary::of(&it)));
+            return Self::Nothing;
         };
         match row(thread, &first, &path) {
             Some(row) => Self::Thread(row),

@@ -1,6 +1,6 @@
 //! The journals of a local store: one file for each thread, in the folder of the thread.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -9,18 +9,20 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::StoreError;
 use crate::handle::Handle;
 use crate::transcript::MAX_BYTES;
-use crate::{ThreadId, read_plain};
+use crate::{ThreadId, durability, read_plain};
 
 /// The folder of all threads, and the open files.
 #[derive(Debug)]
 pub(super) struct Files {
     threads: PathBuf,
     open: Mutex<BTreeMap<ThreadId, Arc<Handle>>>,
+    /// The threads whose names this process has synced.
+    named: Mutex<BTreeSet<ThreadId>>,
 }
 
 impl Files {
     pub(super) fn new(threads: &Path) -> Self {
-        Self { threads: threads.to_owned(), open: Mutex::default() }
+        Self { threads: threads.to_owned(), open: Mutex::default(), named: Mutex::default() }
     }
 
     pub(super) fn append(&self, thread: &ThreadId, lines: &[u8]) -> Result<(), StoreError> {
@@ -30,12 +32,24 @@ impl Files {
 
     pub(super) fn sync(&self, thread: &ThreadId) -> Result<(), StoreError> {
         let file = self.file(thread)?;
-        file.sync_data().map_err(|source| self.file_error(thread, source))
+        let synced = durability::sync_file(&file).and_then(|()| self.sync_names(thread));
+        synced.map_err(|source| self.file_error(thread, source))
+    }
+
+    /// Makes the names of the file and of its folder durable, once for each time that the thread is acquired.
+    fn sync_names(&self, thread: &ThreadId) -> io::Result<()> {
+        if self.named().contains(thread) {
+            return Ok(());
+        }
+        durability::sync_folder(&self.threads.join(thread.as_str()))?;
+        durability::sync_folder(&self.threads)?;
+        self.named().insert(thread.clone());
+        Ok(())
     }
 
     pub(super) fn cut(&self, thread: &ThreadId, length: u64) -> Result<(), StoreError> {
         let file = self.file(thread)?;
-        let cut = file.set_len(length).and_then(|()| file.sync_data());
+        let cut = file.set_len(length).and_then(|()| durability::sync_file(&file));
         cut.map_err(|source| self.file_error(thread, source))
     }
 
@@ -50,6 +64,7 @@ impl Files {
 
     pub(super) fn close(&self, thread: &ThreadId) {
         self.open().remove(thread);
+        self.named().remove(thread);
     }
 
     fn file(&self, thread: &ThreadId) -> Result<Arc<Handle>, StoreError> {
@@ -87,5 +102,9 @@ impl Files {
 
     fn open(&self) -> MutexGuard<'_, BTreeMap<ThreadId, Arc<Handle>>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn named(&self) -> MutexGuard<'_, BTreeSet<ThreadId>> {
+        self.named.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -4,11 +4,11 @@ use std::fs;
 use std::sync::{Arc, Mutex};
 
 use rye_sign::SigningKey;
-use rye_thread::store::{LocalStore, MemoryStore, Store};
+use rye_thread::store::{LocalStore, Store, StoreError};
 use rye_thread::transcript::{Injected, read_file};
 use rye_thread::{
-    Effect, FailureKind, Journal, Limits, Moment, Nanos, RecordError, Registry, ThreadRecord,
-    ThreadState, ToolOutput,
+    Effect, FailureKind, Journal, JournalError, Limits, Moment, Nanos, RecordError, Registry,
+    ThreadRecord, ThreadState, ToolOutput,
 };
 use serde_json::{Value, json};
 
@@ -166,10 +166,6 @@ async fn the_readable_transcript() {
     });
 }
 
-fn journal(place: &std::path::Path, key: &Arc<SigningKey>) -> (Journal, Arc<Registry>) {
-    journal_in(place, key, Arc::new(MemoryStore::new()))
-}
-
 fn journal_in(
     place: &std::path::Path,
     key: &Arc<SigningKey>,
@@ -191,26 +187,37 @@ fn journal_in(
 }
 
 #[test]
-fn a_thread_that_cannot_begin_leaves_a_record() {
+fn rule_08_a_thread_that_cannot_be_prepared_has_a_short_transcript() {
     let place = tempfile::tempdir().unwrap();
     let key = Arc::new(SigningKey::generate().unwrap());
-    let (journal, registry) = journal(place.path(), &key);
+    let store = Arc::new(LocalStore::open(&place.path().join("threads")).unwrap());
+    let (journal, registry) = journal_in(place.path(), &key, store);
     let folder = journal.folder().to_owned();
-    assert_eq!(registry.show(&thread_id()).unwrap().unwrap().state, ThreadState::Created);
+    assert!(!folder.join("thread.json").exists() && registry.list().unwrap().is_empty());
     journal.fail("risk `elevated` is not acknowledged", Moment::from_unix_millis(2_000)).unwrap();
     let record = ThreadRecord::read(&folder, &[key.public()]).unwrap();
     assert_eq!(record.state, ThreadState::Error);
-    let failure = record.failure.unwrap();
+    let failure = record.failure.clone().unwrap();
     assert_eq!(
         (failure.kind, failure.message.as_str()),
         (FailureKind::Preparation, "risk `elevated` is not acknowledged")
     );
-    assert_eq!(record.transcript.map(|claim| claim.records), Some(0));
+    assert_eq!(record.transcript.as_ref().map(|claim| claim.records), Some(4));
     assert_eq!(record.facts["inputs"], json!({"name": "World"}));
+    let mut known = record;
+    known.transcript = None;
+    assert_eq!(derived(&folder, &key), known);
     assert_eq!(registry.show(&thread_id()).unwrap().unwrap().state, ThreadState::Error);
     let stranger = SigningKey::generate().unwrap();
     let refused = ThreadRecord::read(&folder, &[stranger.public()]);
     assert!(matches!(refused, Err(RecordError::Unverified { .. })));
+}
+
+/// Computes the record from the transcript.
+fn derived(folder: &std::path::Path, key: &SigningKey) -> ThreadRecord {
+    let path = folder.join("transcript.jsonl");
+    let reading = read_file(&path, &thread_id(), &[key.public()]).unwrap();
+    ThreadRecord::from_transcript(&reading).unwrap()
 }
 
 /// Without that end another process could begin it once `thread.json` is lost.
@@ -225,31 +232,48 @@ fn rule_08_a_thread_that_is_ended_before_it_begins_has_a_short_transcript() {
     let record = ThreadRecord::read(&folder, &[key.public()]).unwrap();
     assert_eq!(record.state, ThreadState::Cancelled);
     assert_eq!(record.transcript.clone().map(|claim| claim.records), Some(4));
-    let path = folder.join("transcript.jsonl");
-    let reading = read_file(&path, &thread_id(), &[key.public()]).unwrap();
-    let derived = ThreadRecord::from_transcript(&reading).unwrap();
-    let known = |mut record: ThreadRecord| {
-        record.transcript = None;
-        record
-    };
-    assert_eq!(known(derived), known(record));
+    let mut known = record;
+    known.transcript = None;
+    assert_eq!(derived(&folder, &key), known);
     assert_eq!(registry.show(&thread_id()).unwrap().unwrap().state, ThreadState::Cancelled);
 }
 
 #[test]
 fn a_thread_has_a_new_folder() {
     let place = tempfile::tempdir().unwrap();
+    let threads = place.path().join("threads");
     let key = Arc::new(SigningKey::generate().unwrap());
-    let (journal, registry) = journal(place.path(), &key);
+    let store = Arc::new(LocalStore::open(&threads).unwrap());
+    let (journal, registry) = journal_in(place.path(), &key, store.clone());
+    let folder = journal.folder().to_owned();
     let record = journal.record().clone();
-    let store = Arc::new(MemoryStore::new());
-    let error =
-        Journal::create(&place.path().join("threads"), record, key, registry, store).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        format!(
-            "cannot create the thread's folder `{}`; each run needs a new folder",
-            journal.folder().display()
-        )
+    let again = || {
+        let (key, registry, store) = (Arc::clone(&key), Arc::clone(&registry), store.clone());
+        Journal::create(&threads, record.clone(), key, registry, store)
+    };
+    let held = again().unwrap_err();
+    assert!(matches!(held, JournalError::Store(StoreError::Held { .. })), "{held}");
+    journal.cancel(Nanos::ZERO, Moment::from_unix_millis(2_000)).unwrap();
+    let message = format!(
+        "cannot create the thread's folder `{}`; each run needs a new folder",
+        folder.display()
     );
+    assert_eq!(again().unwrap_err().to_string(), message);
+    fs::remove_file(folder.join("thread.json")).unwrap();
+    assert_eq!(again().unwrap_err().to_string(), message);
+}
+
+/// A process that was killed leaves the folder, and at most a part of the first record.
+#[test]
+fn rule_08_the_owner_uses_a_folder_without_one_whole_record() {
+    let place = tempfile::tempdir().unwrap();
+    let threads = place.path().join("threads");
+    let key = Arc::new(SigningKey::generate().unwrap());
+    let store = Arc::new(LocalStore::open(&threads).unwrap());
+    let folder = threads.join(thread_id().as_str());
+    fs::create_dir(&folder).unwrap();
+    fs::write(folder.join("transcript.jsonl"), "{\"seq\":0,").unwrap();
+    let (journal, _) = journal_in(place.path(), &key, store);
+    journal.cancel(Nanos::ZERO, Moment::from_unix_millis(2_000)).unwrap();
+    assert_eq!(derived(&folder, &key).state, ThreadState::Cancelled);
 }

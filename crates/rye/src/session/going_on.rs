@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use rye_thread::transcript::Reading;
 use rye_thread::{
     FailureKind, Handover, ThreadId, ThreadRecord, ThreadState, added_items, handed_over,
 };
@@ -172,7 +173,7 @@ impl Rye {
         Ok(goes_on(&before, &after).then(|| next.clone()))
     }
 
-    /// Whether anything can have happened in a thread: one that could not be prepared has a record and did nothing.
+    /// Returns `true` if anything can have happened in a thread. One that could not be prepared has a beginning and an end alone.
     pub(super) fn has_begun(
         &self,
         threads: &Path,
@@ -186,7 +187,7 @@ impl Rye {
         let reading = &found.reading;
         let failure = reading.record.failure.as_ref().map(|failure| &failure.kind);
         let has_failed = found.is_own(host) && failure == Some(&FailureKind::Preparation);
-        Ok(!(has_failed && reading.transcript.records.is_empty()))
+        Ok(!(has_failed && never_began(&reading.transcript)))
     }
 
     /// The thread that would go on where this one ended and that nobody has begun, with the record of this one; where the operator
@@ -224,6 +225,14 @@ impl Rye {
         Ok(!has_begun)
     }
 }
+
+/// Returns `true` if a transcript has no more than a short beginning and an end. No model was asked and no tool ran.
+pub(super) fn never_began(transcript: &Reading) -> bool {
+    transcript.records.iter().all(|record| SHORT.contains(&record.event.as_str()))
+}
+
+/// The events of a thread that ended before it began.
+const SHORT: [&str; 3] = ["thread_start", "checkpoint", "thread_error"];
 
 /// Whether a thread says that it goes on with the one before it, below the same parent.
 pub(super) fn goes_on(before: &ThreadRecord, after: &ThreadRecord) -> bool {

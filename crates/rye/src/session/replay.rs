@@ -1,9 +1,10 @@
 //! A thread's record held against what a run would do with it now (SPEC 10.12).
 
-use rye_thread::{Divergence, ReplayContext, Replayed, ThreadId, ThreadState, replay};
+use rye_thread::{Divergence, ReplayContext, Replayed, ThreadId, replay};
 use similar::TextDiff;
 
 use super::continuing::{Begins, begins};
+use super::going_on::never_began;
 use super::plan::plan;
 use super::recorded::recorded_request;
 use super::request::PlanRequest;
@@ -22,7 +23,7 @@ impl Rye {
         let threads = self.threads().ok_or(ReopenError::NoProject)?;
         refuse_linked_threads(&threads)?;
         let Found { reading, .. } = self.found(&threads, thread)?;
-        if reading.record.state == ThreadState::Error && reading.transcript.records.is_empty() {
+        if reading.record.state.is_final() && never_began(&reading.transcript) {
             return Err(ReopenError::NeverBegan { thread: thread.clone() });
         }
         let unrepeatable = |problem| ReopenError::Unrepeatable { thread: thread.clone(), problem };

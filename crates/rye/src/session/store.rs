@@ -9,7 +9,7 @@ use rye_thread::store::{LocalStore, StoreOptions, TreeOwnership};
 use rye_thread::{Journal, JournalError, Registry, ThreadId, ThreadRecord};
 
 use super::{RunError, stored};
-use crate::thread_folder::has_record;
+use crate::thread_folder::{RECORD, TRANSCRIPT, has_record};
 
 /// The registry of a project and the store of its threads, which share one database.
 #[derive(Debug)]
@@ -36,12 +36,18 @@ impl Store {
         has_record(&self.folder.join(thread.as_str()))
     }
 
-    /// Removes the record of a thread that could not begin, so that it can: nothing was ever done in it.
+    /// Removes the records of a thread that could not begin, so that it can: nothing was ever done in it.
+    ///
+    /// The transcript goes last, because the other files claim it or are derived from it.
     pub(super) fn forget_failed(&self, thread: &ThreadId) -> io::Result<()> {
-        match fs::remove_file(self.folder.join(thread.as_str()).join("thread.json")) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
+        let folder = self.folder.join(thread.as_str());
+        for name in [RECORD, "transcript.md", TRANSCRIPT] {
+            match fs::remove_file(folder.join(name)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
         }
+        Ok(())
     }
 
     pub(super) fn journal(

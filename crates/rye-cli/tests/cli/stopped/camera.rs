@@ -83,12 +83,16 @@ impl Shot {
         serde_json::from_slice(self.files.get(&Path::new(thread).join("thread.json"))?).unwrap()
     }
 
-    /// How it stands by that record.
+    /// The state in that record. The first sync writes it, so a thread without one has no more than its beginning.
     pub(super) fn state(&self, thread: &str) -> Option<ThreadState> {
-        Some(self.record(thread)?["state"].as_str().unwrap().parse().unwrap())
+        match self.record(thread) {
+            Some(record) => Some(record["state"].as_str().unwrap().parse().unwrap()),
+            None if self.records(thread).is_empty() => None,
+            None => Some(self.ended(thread).unwrap_or(ThreadState::Running)),
+        }
     }
 
-    /// How all threads stand by their records.
+    /// The states of all threads.
     pub(super) fn states(&self) -> Vec<Option<&'static str>> {
         let state = |thread: &String| Some(self.state(thread)?.as_str());
         self.threads().iter().map(state).collect()
