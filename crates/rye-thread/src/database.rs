@@ -76,12 +76,12 @@ impl Database {
         }
     }
 
-    /// A loss of power may undo the last changes, with everything after them and nothing before: the index is derived.
+    /// Nothing waits for the disk. A power loss may undo changes or damage the file, which is then written anew.
     fn prepare(mut connection: Connection) -> Result<Self, DatabaseError> {
         let operations = Operations::bound(&connection)?;
         connection.busy_timeout(BUSY)?;
+        connection.pragma_update(None, "synchronous", "off")?;
         enter_wal(&connection)?;
-        connection.pragma_update(None, "synchronous", "normal")?;
         connection.set_prepared_statement_cache_capacity(STATEMENTS);
         migrate(&mut connection)?;
         Ok(Self { connection, operations })

@@ -4,6 +4,7 @@ use rye_caps::{Capability, Grant, Kind, Layer, LayerName, Permit, Primary};
 use serde_json::{Value, json};
 
 use super::*;
+use crate::database::Database;
 use crate::durability::counted;
 use crate::store::LocalStore;
 use crate::{Effect, PaletteEntry, Tool, ToolCall, ToolOutput, ToolSpec};
@@ -91,4 +92,14 @@ async fn rule_18_a_turn_waits_for_the_disk_once() {
 #[tokio::test]
 async fn rule_18_a_call_that_changes_something_waits_once_more() {
     assert_eq!(waits(Effect::Once).await, (CALLS + 1) + CALLS + 1 + 2);
+}
+
+/// The index is derived, so SQLite does not wait for it. No count of this crate holds its waits.
+#[test]
+fn rule_18_the_index_never_waits_for_the_disk() {
+    let place = tempfile::tempdir().unwrap();
+    let database = Database::open(&place.path().join("registry.db")).unwrap();
+    let synchronous =
+        database.read().query_row("PRAGMA synchronous", [], |row| row.get::<_, u8>(0));
+    assert_eq!(synchronous, Ok(0), "0 is `off`");
 }
