@@ -16,7 +16,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("rye-thread", &["rye-caps", "rye-sign"]),
     ("rye-tools", &["rye-caps", "rye-sandbox", "rye-thread"]),
     ("rye-providers", &["rye-parse", "rye-thread"]),
-    ("rye-view", &["rye-parse", "rye-sign", "rye-thread"]),
+    ("rye-view", &["rye-caps", "rye-parse", "rye-sign", "rye-thread"]),
     (
         "rye-os",
         &[
