@@ -3,6 +3,7 @@
 //! All of it comes from a verified [`Reading`](rye_thread::transcript::Reading). Texts stay in the records; an entry points at its
 //! record, so that a long transcript is held once.
 
+pub(crate) mod alignment;
 mod clock;
 mod fold;
 mod payload;

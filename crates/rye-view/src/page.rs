@@ -2,8 +2,10 @@
 //!
 //! Markup is checked when this crate is compiled, and every text of a thread is escaped where it is written.
 
+mod authority;
 mod call;
 mod chain;
+mod compare;
 mod conversation;
 mod diff;
 mod document;
@@ -20,6 +22,8 @@ mod threads;
 mod timeline;
 mod value;
 
+pub(crate) use self::authority::authority;
+pub(crate) use self::compare::{choose, compare};
 pub(crate) use self::document::served_policy;
 pub(crate) use self::live::update;
 pub(crate) use self::thread::{file, served_page, tree_file};

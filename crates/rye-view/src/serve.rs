@@ -49,6 +49,13 @@ pub trait Threads: Send + Sync + 'static {
     /// A sentence that the page shows, if the thread is not there, cannot be read, or was changed.
     fn thread(&self, thread: &ThreadId, show: &mut dyn FnMut(&Source<'_>)) -> Result<(), String>;
 
+    /// The smallest block of permissions that covers what the thread used, as `rye caps tighten` prints it.
+    ///
+    /// # Errors
+    ///
+    /// A sentence that the page shows, if there is nothing to judge by.
+    fn tightened(&self, thread: &ThreadId) -> Result<String, String>;
+
     /// A text that changes when the thread does, without verifying it; `None` if it cannot be had.
     fn pulse(&self, thread: &ThreadId) -> Option<String>;
 }

@@ -83,6 +83,55 @@ fn the_list_leads_to_each_thread() {
     );
 }
 
+/// Two threads of one directive beside each other, up to the call at which they part.
+#[test]
+fn two_threads_are_compared() {
+    let session = ran();
+    let first = session.thread();
+    session.put("notes/rye.md", "# Rye\n\nAnother note.\n");
+    session.rye("run notes/index --trust TRUST --provider steps");
+    let served = Served::start(&session, &[]);
+    let list = served.get(&served.path);
+    let other = list.split("../thread/").skip(1).find_map(|rest| rest.split('"').next());
+    let second = list
+        .split("../thread/")
+        .skip(1)
+        .filter_map(|rest| rest.split('"').next())
+        .find(|thread| *thread != first)
+        .or(other)
+        .unwrap();
+    let page = |a: &str, b: &str| served.get(&served.below(&format!("compare/?a={a}&b={b}")));
+    let differs = [
+        "Compare notes/index",
+        "First difference: turn 1",
+        "≠",
+        "Both models read the same prompt.",
+    ];
+    check(&page(&first, second), "200", &differs);
+    check(&page(&first, &first), "200", &["No difference", "4 same, 0 different"]);
+    check(&page(&first, "index-019a0000-0000-7000-8000-000000000000"), "404", &["No page"]);
+    check(&served.get(&served.below("compare/")), "200", &["Choose two threads", &first, second]);
+    let thread = served.get(&served.below(&format!("thread/{first}")));
+    let links = [format!("../compare/?a={first}"), format!("../authority/{first}")];
+    check(&thread, "200", &links.each_ref().map(String::as_str));
+}
+
+/// What was granted and what of it was used, with the block that would do.
+#[test]
+fn the_authority_of_a_thread_has_a_page() {
+    let session = ran();
+    let served = Served::start(&session, &["--trust", &session.trust()]);
+    let page = served.get(&served.below(&format!("authority/{}", session.thread())));
+    let shown = [
+        "declared by the directive",
+        "rye.execute.tool.rye.file-system.write",
+        "No call was refused.",
+        "&lt;permissions&gt;",
+    ];
+    check(&page, "200", &shown);
+    assert!(!page.contains("never used"), "{page}");
+}
+
 #[test]
 fn the_list_is_filtered_by_its_address() {
     let session = ran();

@@ -58,7 +58,13 @@ fn bar(title: &str, project: &str, links: Links) -> Markup {
     html! {
         header.top {
             div { b { "Rye" } @if !project.is_empty() { " " span.where { "/ " (Shown(project)) } } }
-            @if links == Links::Served { nav aria-label="Pages" { ul { li { a href="../threads/" aria-current=[(title == "Threads").then_some("page")] { "Threads" } } } } }
+            @if links == Links::Served {
+                nav aria-label="Pages" { ul {
+                    @for (name, address) in [("Threads", "../threads/"), ("Compare", "../compare/")] {
+                        li { a href=(address) aria-current=[(title == name).then_some("page")] { (name) } }
+                    }
+                } }
+            }
             div.end { @if links == Links::Served { span.note { "loopback only" } } (colours()) }
         }
     }

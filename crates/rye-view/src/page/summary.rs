@@ -14,13 +14,19 @@ use super::value::in_short;
 use crate::model::{SpanKind, Thread, payload};
 
 /// The title, the state and the id.
-pub(crate) fn head(thread: &Thread<'_>) -> Markup {
+pub(crate) fn head(thread: &Thread<'_>, links: Links) -> Markup {
     let record = thread.source.record;
     html! {
         div.head {
             h1 { (Shown(&record.directive)) }
             (state(thread.source.standing))
             span.m.t2 { (Shown(record.thread.as_str())) }
+            @if links == Links::Served {
+                div.end {
+                    a href={ "../authority/" (record.thread) } { "Authority" }
+                    a href={ "../compare/?a=" (record.thread) } { "Compare" }
+                }
+            }
         }
     }
 }

@@ -29,7 +29,7 @@ pub(crate) fn served_page(source: &Source<'_>, token: Option<String>) -> String 
 
 /// The title and the summary.
 pub(crate) fn about(thread: &Thread<'_>, links: Links) -> Markup {
-    html! { div #about { (head(thread)) (summary(thread, links)) } }
+    html! { div #about { (head(thread, links)) (summary(thread, links)) } }
 }
 
 /// The line that says how new the page is. The script follows the thread from its last record on.

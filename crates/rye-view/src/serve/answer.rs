@@ -26,6 +26,15 @@ pub(super) fn answer(shared: &Shared, place: &Place) -> Answer {
     let project = threads.project();
     let made = match place {
         Place::Threads(filter) => threads.list().map(|all| page::threads(&all, filter, &project)),
+        Place::Compare { first, second } => compare(shared, first.as_ref(), second.as_ref()),
+        Place::Authority(thread) => {
+            let tightened = threads.tightened(thread);
+            let mut made = None;
+            let mut show = |source: &Source<'_>| {
+                made = Some(page::authority(source, &tightened, &project));
+            };
+            threads.thread(thread, &mut show).map(|()| made.unwrap_or_default())
+        }
         Place::Thread(thread) | Place::Decide(thread) | Place::Events { thread, .. } => {
             let mut made = None;
             let mut show = |source: &Source<'_>| {
@@ -38,6 +47,28 @@ pub(super) fn answer(shared: &Shared, place: &Place) -> Answer {
         Ok(page) => html(StatusCode::OK, page),
         Err(sentence) => html(StatusCode::NOT_FOUND, page::problem(&sentence, &project)),
     }
+}
+
+/// Makes the page that compares two threads, or the one that asks for them.
+fn compare(
+    shared: &Shared,
+    first: Option<&ThreadId>,
+    second: Option<&ThreadId>,
+) -> Result<String, String> {
+    let (threads, project) = (&shared.threads, shared.threads.project());
+    let all = threads.list()?;
+    let (Some(first), Some(second)) = (first, second) else {
+        return Ok(page::choose(&all, first.or(second), &project));
+    };
+    let mut made = Ok(String::new());
+    threads.thread(first, &mut |one| {
+        let mut page = String::new();
+        let read = threads.thread(second, &mut |other| {
+            page = page::compare(one, other, &all, &project);
+        });
+        made = read.map(|()| page);
+    })?;
+    made
 }
 
 /// Sends the changes of a thread as they happen.

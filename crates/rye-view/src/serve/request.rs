@@ -15,6 +15,13 @@ const LAST_EVENT: &str = "last-event-id";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Place {
     Threads(Filter),
+    /// Two threads beside each other; without both, their choice.
+    Compare {
+        first: Option<ThreadId>,
+        second: Option<ThreadId>,
+    },
+    /// The authority of a thread.
+    Authority(ThreadId),
     Thread(ThreadId),
     /// The changes of a thread since it had so many records.
     Events {
@@ -92,6 +99,14 @@ impl Guard {
         }
         match rest.split_once('/') {
             Some(("threads", "")) => Some(Place::Threads(Filter::read(query))),
+            Some(("compare", "")) => {
+                let named = |name: &str| {
+                    let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+                    pairs.find(|(found, _)| *found == name)?.1.parse().ok()
+                };
+                Some(Place::Compare { first: named("a"), second: named("b") })
+            }
+            Some(("authority", thread)) => thread.parse().ok().map(Place::Authority),
             Some(("thread", thread)) => thread.parse().ok().map(Place::Thread),
             Some(("events", thread)) => {
                 let since = query.strip_prefix("since=")?.parse().ok()?;
@@ -120,6 +135,11 @@ mod tests {
         check(&format!("/token/thread/{thread}"), Some(&Place::Thread(thread.parse().unwrap())));
         check(&format!("/token/decide/{thread}"), Some(&Place::Decide(thread.parse().unwrap())));
         check(&format!("/token/events/{thread}"), None);
+        check(
+            &format!("/token/authority/{thread}"),
+            Some(&Place::Authority(thread.parse().unwrap())),
+        );
+        check("/token/compare/", Some(&Place::Compare { first: None, second: None }));
         for path in [
             "/",
             "/token",

@@ -41,6 +41,11 @@ async function open(name, { width = 1440, height = 900, colorScheme = 'light', j
 
 const overflow = (page) => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
 
+/** What reaches over the right edge. */
+const wide = (page) => page.evaluate(() => [...document.querySelectorAll('body *')]
+  .filter((it) => it.getBoundingClientRect().right > innerWidth + 1 && !it.closest('.scroll'))
+  .slice(0, 3).map((it) => it.outerHTML.slice(0, 120)).join(' | '));
+
 // Every page in every form.
 const served = await (async () => {
   const { page, close } = await open(address);
@@ -49,14 +54,20 @@ const served = await (async () => {
   return links;
 })();
 check('the list has all threads', served.length === 4, `${served.length}`);
-for (const name of ['prepare.html', 'hostile.html', address, served[0]]) {
+const hostile = served.find((link) => link.includes('/hostile-'));
+const prepared = served.find((link) => link.includes('/prepare-'));
+const idOf = (link) => link.split('/').pop();
+const comparison = new URL(`../compare/?a=${idOf(prepared)}&b=${idOf(hostile)}`, address).href;
+const authorityOf = (link) => new URL(`../authority/${idOf(link)}`, address).href;
+const withoutConversation = [address, comparison, authorityOf(prepared), authorityOf(hostile)];
+for (const name of ['prepare.html', 'hostile.html', served[0], ...withoutConversation]) {
   for (const width of [1440, 1000, 320]) {
     for (const colorScheme of ['light', 'dark']) {
       const label = `${name} at ${width} px, ${colorScheme}`;
       const { page, noted, close } = await open(name, { width, colorScheme });
       check(`${label} asks for nothing and reports nothing`, noted.length === 0, noted.join('; '));
       check(`${label} breaks no policy`, (await page.evaluate(() => window.breaches.length)) === 0);
-      check(`${label} does not scroll sideways`, (await overflow(page)) <= 0, `${await overflow(page)} px`);
+      check(`${label} does not scroll sideways`, (await overflow(page)) <= 0, `${await overflow(page)} px: ${await wide(page)}`);
       check(`${label} ran nothing of the thread`, await page.evaluate(() => window.hacked === undefined && !document.querySelector('main img, main script, main iframe')));
       // The policy keeps injected scripts out, so axe comes through the debugger.
       await page.evaluate(axe);
@@ -66,7 +77,7 @@ for (const name of ['prepare.html', 'hostile.html', address, served[0]]) {
       await close();
     }
   }
-  if (name === address) continue;
+  if (withoutConversation.includes(name)) continue;
   const { page, close } = await open(name, { javaScriptEnabled: false, width: 320 });
   check(`${name} has its conversation without the script`, (await page.locator('.conv .rec').count()) > 5);
   check(`${name} hides the search without the script`, !(await page.locator('#find').isVisible()));
@@ -127,6 +138,17 @@ for (const name of ['prepare.html', 'hostile.html', address, served[0]]) {
   await page.goto(address);
   await page.locator('.list a', { hasText: 'release/prepare' }).click();
   await page.locator('.rec p a', { hasText: 'release/notes' }).click();
+  const child = page.url();
+  await page.goto(served[0]);
+  await page.locator('a', { hasText: 'Compare' }).last().click();
+  check('a thread leads to its comparison', (await page.locator('select[name=a]').inputValue()) === idOf(served[0]), page.url());
+  await page.locator('select[name=b]').selectOption({ index: 0 });
+  await page.locator('.cform button').click();
+  check('two threads are compared without the script', (await page.locator('.cmp tbody tr').count()) > 10 && (await page.locator('svg.cmpfl').count()) === 1, page.url());
+  await page.goto(served[0]);
+  await page.locator('a', { hasText: 'Authority' }).click();
+  check('a thread leads to its authority', (await page.locator('h1').textContent()).startsWith('Authority of '), page.url());
+  await page.goto(child);
   check('a thread leads to its child', (await page.locator('h1').textContent()) === 'release/notes', page.url());
   await close();
   const status = (path, headers = {}, method = 'GET') => new Promise((done, failed) => {
@@ -198,6 +220,8 @@ if (screenshots) {
     ['view-thread-light.png', 'prepare.html', {}],
     ['view-thread-dark.png', 'prepare.html', { colorScheme: 'dark' }],
     ['view-threads-light.png', address, {}],
+    ['view-compare-light.png', comparison, {}],
+    ['view-authority-light.png', authorityOf(prepared), {}],
     ['view-thread-mobile.png', 'prepare.html', { width: 390, height: 844 }],
   ]) {
     const { page, close } = await open(file, options);

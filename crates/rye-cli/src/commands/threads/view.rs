@@ -12,7 +12,7 @@ use rye_view::serve::{Decisions, ServeError, Threads, Verdict, serve};
 use rye_view::{Listed, Source};
 
 use super::source::{Reach, project, with_source};
-use super::{Known, open_known};
+use super::{Known, open_known, read};
 use crate::clock::SystemClock;
 use crate::commands::reopen::host;
 use crate::commands::run::stop_signal;
@@ -24,8 +24,8 @@ use crate::thread_argument::{OptionalThread, threads_folder};
 /// Show the threads of the project in a browser on this machine
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Prints an address and serves pages there until Ctrl-C: the list of threads, and each thread with its summary, its timeline, \
-                  its conversation and its records. A thread is verified each time that its page is opened.\n\n\
+    after_help = "Prints an address and serves pages there until Ctrl-C: the list of threads, each thread with its summary, its timeline, \
+                  its conversation, its records and its authority, and two threads beside each other. A thread is verified each time that its page is opened.\n\n\
                   The server listens to this machine alone. The address holds a random part that other users of the machine cannot guess; a \
                   page of another origin gets nothing. The page of a running thread follows it.\n\n\
                   With `--approve`, a call that waits can be approved or denied on the page of its thread, as `rye approve` and `rye deny` do. \
@@ -93,6 +93,19 @@ impl Threads for ProjectThreads {
         let known = known.ok_or_else(|| super::NONE.to_owned())?;
         with_source(thread, Reach::Children, &known, &self.environment, show)
             .map_err(|error| error.to_string())
+    }
+
+    fn tightened(&self, thread: &ThreadId) -> Result<String, String> {
+        let tighten = || -> Result<String, Failure> {
+            let rye = self.environment.rye()?;
+            let reading = read(thread, &threads_folder(&self.environment)?, &self.environment)?;
+            let id = reading.record.directive.parse();
+            let id = id.map_err(|error| Failure::of(&error, Exit::Failed))?;
+            let privileges = rye.privileges(&id, &[reading])?;
+            let tightened = privileges.tighten();
+            Ok(tightened.map_err(|error| Failure::of(&error, Exit::Failed))?.to_string())
+        };
+        tighten().map_err(|error| error.to_string())
     }
 
     /// The lengths of the files that grow, and the owner of the tree, who may end without a trace.
