@@ -10,6 +10,7 @@ mod project;
 
 const N_RUNS: usize = 15;
 
+#[expect(clippy::disallowed_methods, reason = "a benchmark runs no tasks")]
 fn main() {
     let folder = tempfile::tempdir().expect("because there is a temporary folder");
     let bytes = write_project(folder.path());

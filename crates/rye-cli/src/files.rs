@@ -110,6 +110,7 @@ pub(crate) fn is_writable(folder: &Path) -> bool {
 }
 
 /// Writes a file of the program atomically. A link in its place is replaced and not followed.
+#[expect(clippy::disallowed_methods, reason = "commands write outside of a runtime")]
 pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failure> {
     let written = || {
         let folder = path.parent().unwrap_or(Path::new("."));

@@ -139,6 +139,7 @@ pub(crate) fn create(path: &Path, text: &str, mode: u32) -> Result<(), Failure> 
 }
 
 /// Writes a new file like [`create`], in an existing folder.
+#[expect(clippy::disallowed_methods, reason = "commands write outside of a runtime")]
 pub(crate) fn create_beside(path: &Path, text: &str, mode: u32) -> Result<(), Failure> {
     let written = || {
         let mut temporary = temporary_file(path.parent().unwrap_or(Path::new(".")), 0o600)?;

@@ -28,6 +28,7 @@ pub(super) fn kill_all(mut is_childless: impl FnMut() -> bool) {
         }
         stopped.iter().for_each(|pid| send(*pid, Signal::SIGKILL));
         if !stopped.is_empty() {
+            #[expect(clippy::disallowed_methods, reason = "a supervisor runs no tasks")]
             std::thread::sleep(Duration::from_millis(1));
         }
     }

@@ -264,6 +264,7 @@ fn wait_for(lock: &File, path: &Path) -> io::Result<()> {
     loop {
         match flock(lock, FlockOperation::NonBlockingLockExclusive) {
             Err(Errno::WOULDBLOCK) if begun.elapsed() < PATIENCE => {
+                #[expect(clippy::disallowed_methods, reason = "a supervisor runs no tasks")]
                 std::thread::sleep(Duration::from_millis(2));
             }
             Err(Errno::WOULDBLOCK) => {

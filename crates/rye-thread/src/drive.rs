@@ -51,6 +51,7 @@ pub use self::resume::{Resumed, resume};
 use self::stop::Stop;
 pub use self::warnings::thread_warnings;
 use crate::children::Ending;
+use crate::durability::Driven;
 use crate::transcript::{Event, Injected};
 use crate::{
     Account, AddedItem, Approver, Cancel, Clock, Failure, FailureKind, Hooks, Journal, Message,
@@ -95,8 +96,8 @@ pub struct DriveContext<'a> {
 ///
 /// It never panics for a tool that does, and returns an [`Outcome`] whatever happens: what cannot be written stops the
 /// thread with [`FailureKind::Storage`] and does not end it, so that [`resume`](crate::resume) can go on. It needs a tokio runtime with its timer; requests and calls on their way
-/// when the time is used up are dropped. The transcript is written from the calling task, which blocks it for
-/// as long as the disk takes.
+/// when the time is used up are dropped. Waits for the disk are on the blocking pool of the runtime, so that those of several
+/// threads overlap. A process that drives one thread, in the main future of a runtime, waits in place.
 pub async fn drive(run: Run, context: DriveContext<'_>) -> Outcome {
     if run.turns() > 0 || context.journal.record().state != ThreadState::Created {
         return driven_before(&run);
@@ -150,6 +151,8 @@ struct Driver<'a> {
     approved: BTreeSet<(String, String)>,
     /// The thread that goes on after this one, where it is on record.
     successor: Option<ThreadId>,
+    /// Counts the thread among those that this process drives.
+    _driven: Driven,
 }
 
 impl<'a> Driver<'a> {
@@ -182,6 +185,7 @@ impl<'a> Driver<'a> {
             added: 0,
             approved: BTreeSet::new(),
             successor: None,
+            _driven: Driven::new(),
         }
     }
 
@@ -212,7 +216,7 @@ impl<'a> Driver<'a> {
                     }
                     Step::Done(end) => match self.part(&end).await {
                         Ok(()) if self.replays_reopening(&mut run) => Ok(()),
-                        Ok(()) => return self.finish(&run, end),
+                        Ok(()) => return self.finish(&run, end).await,
                         stopped => stopped,
                     },
                 };
@@ -232,15 +236,15 @@ impl<'a> Driver<'a> {
             Stop::Failed(failure) => run.fail(failure),
             Stop::Unwritten(failure) => {
                 self.end_children(Ending::Interrupt).await;
-                return Some(self.leave(run, failure));
+                return Some(self.leave(run, failure).await);
             }
             Stop::Interrupted => {
                 self.end_children(Ending::Interrupt).await;
-                return Some(self.pause(run, None));
+                return Some(self.pause(run, None).await);
             }
             Stop::Suspended(request) => {
                 self.end_children(Ending::Await).await;
-                return Some(self.pause(run, Some(*request)));
+                return Some(self.pause(run, Some(*request)).await);
             }
         };
         None

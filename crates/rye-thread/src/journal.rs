@@ -15,6 +15,7 @@ use rye_sign::SigningKey;
 
 pub use self::error::JournalError;
 use self::readable::Readable;
+use crate::durability::unblocked;
 use crate::transcript::markdown;
 use crate::transcript::{Event, Transcript};
 use crate::{
@@ -146,12 +147,24 @@ impl Journal {
     pub(crate) fn sync(&mut self) -> Result<(), JournalError> {
         self.flush()?;
         self.transcript.sync()?;
-        if std::mem::take(&mut self.announces) {
+        if self.announces() { self.put() } else { Ok(()) }
+    }
+
+    /// Syncs like [`Journal::sync`], without blocking another thread of this process.
+    pub(crate) async fn sync_unblocked(&mut self) -> Result<(), JournalError> {
+        self.flush()?;
+        self.transcript.sync_unblocked().await?;
+        if self.announces() { self.put_unblocked().await } else { Ok(()) }
+    }
+
+    /// Returns `true` if this sync writes the first `thread.json` of a run, and claims the synced records in it.
+    fn announces(&mut self) -> bool {
+        let announces = std::mem::take(&mut self.announces);
+        if announces {
             let claim = self.transcript.claim();
             self.record.transcript = Some(TranscriptClaim { is_open: true, ..claim });
-            self.put()?;
         }
-        Ok(())
+        announces
     }
 
     /// Appends a signed checkpoint to the transcript.
@@ -170,22 +183,28 @@ impl Journal {
     }
 
     /// Sets the state of a resumed thread to running.
-    pub(crate) fn begin_again(
+    pub(crate) async fn begin_again(
         &mut self,
         provider: &ProviderInfo,
         at: Moment,
     ) -> Result<(), JournalError> {
         self.begin(provider, at);
-        self.reopen()
+        if !self.reopens() {
+            return Ok(());
+        }
+        self.put_unblocked().await?;
+        match self.place.as_ref().map(|place| place.folder.clone()) {
+            Some(folder) => Ok(unblocked(move || ThreadRecord::sync(&folder)).await?),
+            None => Ok(()),
+        }
     }
 
     /// Opens the claim of `thread.json` before the transcript grows. The claimed records stay.
     ///
     /// This write is durable, because a closed claim beside a longer transcript refuses the thread.
     fn reopen(&mut self) -> Result<(), JournalError> {
-        match &mut self.record.transcript {
-            Some(claim) if !claim.is_open => claim.is_open = true,
-            _ => return Ok(()),
+        if !self.reopens() {
+            return Ok(());
         }
         self.put()?;
         match &self.place {
@@ -194,10 +213,20 @@ impl Journal {
         }
     }
 
+    /// Opens the claim of the record. Returns `false` if it is open already.
+    fn reopens(&mut self) -> bool {
+        let claim = self.record.transcript.as_mut();
+        claim.is_some_and(|claim| !std::mem::replace(&mut claim.is_open, true))
+    }
+
     /// Records the end or the state of the thread.
     ///
     /// If storage stopped the thread, the end of its transcript is unknown, so the claim stays open.
-    pub(crate) fn finish(&mut self, outcome: &Outcome, at: Moment) -> Result<(), JournalError> {
+    pub(crate) async fn finish(
+        &mut self,
+        outcome: &Outcome,
+        at: Moment,
+    ) -> Result<(), JournalError> {
         self.record.state = outcome.state;
         self.record.turns = outcome.turns;
         self.record.usage = outcome.usage;
@@ -211,18 +240,49 @@ impl Journal {
             false => self.record.transcript = Some(self.transcript.claim()),
         }
         self.record.updated = at;
-        self.put()?;
+        self.put_unblocked().await?;
         self.transcript.release();
         Ok(())
     }
 
     /// Writes the record if this process still owns the thread. A power loss may undo the write.
     fn put(&mut self) -> Result<(), JournalError> {
-        let Some(place) = &mut self.place else { return Ok(()) };
-        self.transcript.check_owned()?;
-        self.record.replace(&place.folder, &self.key, self.transcript.ownership())?;
-        // The registry is derived, so a failure to change it does not stop the thread.
-        place.unlisted = place.registry.enter(&self.record).err().map(|error| unlisted(&error));
+        let write = self.write_record();
+        self.keep_unlisted(write())
+    }
+
+    /// Writes the record like [`Journal::put`], without blocking another thread of this process.
+    async fn put_unblocked(&mut self) -> Result<(), JournalError> {
+        let written = unblocked(self.write_record()).await;
+        self.keep_unlisted(written)
+    }
+
+    /// Returns the work that writes the record, and gives the reason if the registry lacks it.
+    fn write_record(&self) -> impl FnOnce() -> Result<Option<String>, JournalError> + Send + use<> {
+        let place = self.place.as_ref();
+        let place = place.map(|place| (place.folder.clone(), Arc::clone(&place.registry)));
+        let owned = self.transcript.owned();
+        let number = self.transcript.ownership();
+        let key = Arc::clone(&self.key);
+        let record = self.record.clone();
+        move || {
+            let Some((folder, registry)) = place else { return Ok(None) };
+            owned()?;
+            record.replace(&folder, &key, number)?;
+            // The registry is derived, so a failure to change it does not stop the thread.
+            Ok(registry.enter(&record).err().map(|error| unlisted(&error)))
+        }
+    }
+
+    /// Keeps the reason why the registry lacks the record.
+    fn keep_unlisted(
+        &mut self,
+        written: Result<Option<String>, JournalError>,
+    ) -> Result<(), JournalError> {
+        let unlisted = written?;
+        if let Some(place) = &mut self.place {
+            place.unlisted = unlisted;
+        }
         Ok(())
     }
 }

@@ -152,7 +152,7 @@ impl ThreadRecord {
     /// [`RecordError::Write`] if the disk fails.
     pub(crate) fn sync(folder: &Path) -> Result<(), RecordError> {
         let path = folder.join(FILE);
-        let synced = File::open(&path).and_then(|file| durability::sync_file(&file));
+        let synced = File::open(&path).and_then(|file| durability::sync_file(&file, &path));
         synced
             .and_then(|()| durability::sync_folder(folder))
             .map_err(|source| RecordError::Write { path, source })

@@ -23,6 +23,7 @@ pub(crate) use self::payload::recorded_payload;
 pub use self::read::{Damage, DamageKind, Reading, read};
 pub use self::record::Record;
 use self::wire::{RecordWire, Shown};
+use crate::durability::unblocked;
 use crate::store::{Ownership, Store, StoreError};
 use crate::{Moment, ThreadId, TranscriptClaim, read_plain};
 
@@ -205,6 +206,18 @@ impl Transcript {
         Ok(())
     }
 
+    /// Makes everything appended so far durable, like [`Transcript::sync`], without blocking another thread of this
+    /// process.
+    pub(crate) async fn sync_unblocked(&mut self) -> Result<(), TranscriptError> {
+        self.flush()?;
+        let store = Arc::clone(&self.held.store);
+        let ownership = self.held.ownership.clone();
+        let synced = unblocked(move || store.sync(&ownership)).await;
+        self.write_unless_broken(|_| synced)?;
+        self.synced = self.written;
+        Ok(())
+    }
+
     /// Claims the durable records. The claim is open if there are more.
     pub(crate) fn claim(&self) -> TranscriptClaim {
         let Position { head, records } = self.synced;
@@ -249,9 +262,11 @@ impl Transcript {
         self.held.ownership.number()
     }
 
-    /// Checks that this process may still write the thread.
-    pub(crate) fn check_owned(&self) -> Result<(), StoreError> {
-        self.held.store.check(&self.held.ownership)
+    /// Returns the check that this process may still write the thread.
+    pub(crate) fn owned(&self) -> impl Fn() -> Result<(), StoreError> + Send + use<> {
+        let store = Arc::clone(&self.held.store);
+        let ownership = self.held.ownership.clone();
+        move || store.check(&ownership)
     }
 
     /// Releases the thread for another process.

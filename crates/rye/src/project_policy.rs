@@ -138,6 +138,7 @@ impl ProjectPolicy {
         Ok(change)
     }
 
+    #[expect(clippy::disallowed_methods, reason = "only commands accept a policy")]
     fn write(&self, pin: &Pin) -> io::Result<()> {
         fs::create_dir_all(&self.pins)?;
         // Written beside its place, so that no reader sees a part of it; readable by its owner alone.

@@ -219,7 +219,7 @@ impl Rye {
         let sources = std::mem::take(&mut prepared.limits_set_by);
         let limits = prepared.record.limits.clone();
         let store = self.store(&prepared.threads)?;
-        let tree = store.own(&prepared.record.root).map_err(stored)?;
+        let tree = store.own_unblocked(&prepared.record.root).await.map_err(stored)?;
         let begun = Begun::new(prepared, &store, Arc::clone(&key))?;
         let folder = begun.folder.clone();
         let tended = self.tended(&request.thread, begun, &host, (&store, &tree), key);

@@ -20,7 +20,7 @@ impl Driver<'_> {
         };
         if !self.progress.is_asked {
             self.recorder.emit(&Event::ApprovalRequested(request.clone()));
-            self.recorder.seal()?;
+            self.recorder.seal().await?;
             self.progress.is_asked = true;
             self.progress.proposal = Some(Proposal::of(&request));
         }
@@ -33,7 +33,7 @@ impl Driver<'_> {
             self.approved.extend(approved_in_thread(&request.item_id, &request.covers));
         }
         self.recorder.emit(&Event::ApprovalDecided { request, decision: decision.clone(), by });
-        self.recorder.seal()?;
+        self.recorder.seal().await?;
         self.progress.is_asked = false;
         Ok(run.approval_decided(decision)?)
     }

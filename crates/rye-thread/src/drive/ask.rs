@@ -31,7 +31,7 @@ impl Driver<'_> {
         let (turn, max_output_tokens) = (run.turns() + 1, request.max_output_tokens);
         self.recorder.emit(&Event::StepStart { turn, reserved, max_output_tokens });
         // This is the disk's one turn: all that was recorded since the request before goes there with it.
-        self.recorder.sync()?;
+        self.recorder.sync().await?;
         self.due.asked(run.turns());
         let span = telemetry::chat(self, &request);
         let left = self.left(run);

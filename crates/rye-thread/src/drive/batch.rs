@@ -165,7 +165,7 @@ impl<'a> Driver<'a> {
         let spawns = self.tape.is_none().then(|| SpawnCall::of(&group)).flatten();
         // A call that only reads may be run again by one who finds no trace of it.
         if !only_reads || spawns.is_some() {
-            self.recorder.sync()?;
+            self.recorder.sync().await?;
         }
         if let Some(call) = spawns {
             let span = group.first().map_or_else(Span::none, telemetry::tool);

@@ -99,7 +99,7 @@ impl<'a> ModelCaller<'a> {
                 biased;
                 halt = self.cancel.wait_for_halt() => return Answer::Halted(halt, dropped()),
                 Some((retry, begins)) = announced.recv() => {
-                    if let Err(stop) = attempt_again(asked, retry, recorder, accountant) {
+                    if let Err(stop) = attempt_again(asked, retry, recorder, accountant).await {
                         return Answer::Stopped(stop);
                     }
                     deltas.charge(Charge::Nothing);
@@ -145,7 +145,7 @@ impl<'a> ModelCaller<'a> {
 }
 
 /// Records the cost of the attempt that failed and the reservation of the next one, which is on disk before it is sent.
-fn attempt_again(
+async fn attempt_again(
     asked: &ReservedRequest<'_>,
     retry: Retry,
     recorder: &mut Recorder<'_>,
@@ -164,7 +164,7 @@ fn attempt_again(
         return Err(Stop::Failed(Failure { message, ..failure }));
     }
     recorder.emit(&Event::RequestRetried { turn, retry, cost, reserved });
-    recorder.sync()
+    recorder.sync().await
 }
 
 /// The end of a message about a request without an answer, where its whole reservation counts as its cost.

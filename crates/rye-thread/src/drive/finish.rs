@@ -11,22 +11,26 @@ use crate::{
 
 impl Driver<'_> {
     /// Records the end; a thread whose end cannot be recorded has none.
-    pub(super) fn finish(&mut self, run: &Run, end: End) -> Outcome {
+    pub(super) async fn finish(&mut self, run: &Run, end: End) -> Outcome {
         let written = self.recorder.write();
         let outcome = self.outcome(run, end);
-        match written.and_then(|()| self.record_end(run, &outcome)) {
-            Ok(()) => self.saved(outcome),
-            Err(stop) => self.unrecorded(outcome, stop),
+        let recorded = match written {
+            Ok(()) => self.record_end(run, &outcome).await,
+            failed => failed,
+        };
+        match recorded {
+            Ok(()) => self.saved(outcome).await,
+            Err(stop) => self.unrecorded(outcome, stop).await,
         }
     }
 
-    fn record_end(&mut self, run: &Run, outcome: &Outcome) -> Result<(), Stop> {
+    async fn record_end(&mut self, run: &Run, outcome: &Outcome) -> Result<(), Stop> {
         let event = match &outcome.continued_by {
             Some(next) => self.continued(run, outcome, next),
             None => event(outcome),
         };
         self.recorder.emit(&event);
-        self.recorder.seal()
+        self.recorder.seal().await
     }
 
     /// The end of a thread that is continued. What it used of its limits is gone for the next one too, so that no
@@ -51,52 +55,53 @@ impl Driver<'_> {
     }
 
     /// Writes down an end that the transcript holds already, and its program could not tell elsewhere.
-    pub(super) fn close(&mut self, run: &Run, state: ThreadState) -> Outcome {
+    pub(super) async fn close(&mut self, run: &Run, state: ThreadState) -> Outcome {
         let end = match run.clone().step(run.elapsed()) {
             Step::Done(end) => end,
             _ => End::Cancelled,
         };
         let outcome = Outcome { state, ..self.outcome(run, end) };
-        match self.recorder.seal() {
-            Ok(()) => self.saved(outcome),
-            Err(stop) => self.unrecorded(outcome, stop),
+        match self.recorder.seal().await {
+            Ok(()) => self.saved(outcome).await,
+            Err(stop) => self.unrecorded(outcome, stop).await,
         }
     }
 
     /// Leaves the thread so that somebody can resume it; what cannot be written is resumed from what was.
-    pub(super) fn pause(&mut self, run: &Run, asked: Option<ApprovalRequest>) -> Outcome {
+    pub(super) async fn pause(&mut self, run: &Run, asked: Option<ApprovalRequest>) -> Outcome {
         let written = self.recorder.write();
         let state = if asked.is_some() { ThreadState::Suspended } else { ThreadState::Running };
         // A call of its own that waits for somebody was signed when it began to.
         let is_own =
             asked.as_ref().is_some_and(|asked| asked.thread == *self.recorder.journal.thread());
-        let sealed = if is_own { Ok(()) } else { self.recorder.seal() };
+        let sealed = if is_own { Ok(()) } else { self.recorder.seal().await };
         let outcome = Outcome { state, asked, ..self.outcome(run, End::Cancelled) };
         match written.and(sealed) {
-            Ok(()) => self.saved(outcome),
-            Err(stop) => self.unrecorded(outcome, stop),
+            Ok(()) => self.saved(outcome).await,
+            Err(stop) => self.unrecorded(outcome, stop).await,
         }
     }
 
     /// Leaves a thread that its storage stopped as it stands there, so that somebody can resume it from that.
-    pub(super) fn leave(&mut self, run: &Run, failure: Failure) -> Outcome {
+    pub(super) async fn leave(&mut self, run: &Run, failure: Failure) -> Outcome {
         // What can be written is.
         let _tried: Result<(), Stop> = self.recorder.write();
         let outcome = self.outcome(run, End::Cancelled);
-        self.unrecorded(outcome, Stop::Unwritten(failure))
+        self.unrecorded(outcome, Stop::Unwritten(failure)).await
     }
 
     /// What became of a thread whose end, or whose rest, could not be recorded: nothing yet.
-    fn unrecorded(&mut self, outcome: Outcome, stop: Stop) -> Outcome {
+    async fn unrecorded(&mut self, outcome: Outcome, stop: Stop) -> Outcome {
         let failure = match stop {
             Stop::Failed(failure) => {
-                return self.saved(Outcome { failure: Some(failure), ..nothing(outcome, Error) });
+                let outcome = Outcome { failure: Some(failure), ..nothing(outcome, Error) };
+                return self.saved(outcome).await;
             }
             Stop::Unwritten(failure) => failure,
             Stop::Cancelled | Stop::Interrupted | Stop::Suspended(_) => return outcome,
         };
         let outcome = Outcome { failure: Some(failure), ..nothing(outcome, Running) };
-        let _tried: Result<(), JournalError> = self.recorder.finish(&outcome);
+        let _tried: Result<(), JournalError> = self.recorder.finish(&outcome).await;
         outcome
     }
 
@@ -108,8 +113,8 @@ impl Driver<'_> {
     }
 
     /// Notes in the record what the transcript holds by now; where that fails, whoever resumes the thread is led there.
-    fn saved(&mut self, outcome: Outcome) -> Outcome {
-        match self.recorder.finish(&outcome).map_err(Stop::from) {
+    async fn saved(&mut self, outcome: Outcome) -> Outcome {
+        match self.recorder.finish(&outcome).await.map_err(Stop::from) {
             Err(Stop::Unwritten(failure)) if outcome.failure.is_none() => {
                 Outcome { failure: Some(failure), ..nothing(outcome, Running) }
             }

@@ -55,9 +55,9 @@ impl<'a> Recorder<'a> {
     }
 
     /// Signs what is recorded and puts it on disk, before a person is waited for or the thread ends.
-    pub(super) fn seal(&mut self) -> Result<(), Stop> {
+    pub(super) async fn seal(&mut self) -> Result<(), Stop> {
         self.checkpoint();
-        self.sync()
+        self.sync().await
     }
 
     /// Writes what is recorded, so that it outlives the program.
@@ -66,13 +66,13 @@ impl<'a> Recorder<'a> {
     }
 
     /// Puts what is recorded on disk, so that it outlives the machine's power.
-    pub(super) fn sync(&mut self) -> Result<(), Stop> {
-        Ok(self.journal.sync()?)
+    pub(super) async fn sync(&mut self) -> Result<(), Stop> {
+        Ok(self.journal.sync_unblocked().await?)
     }
 
     /// Notes in `thread.json` what became of the thread.
-    pub(super) fn finish(&mut self, outcome: &Outcome) -> Result<(), JournalError> {
-        self.journal.finish(outcome, self.clock.now())
+    pub(super) async fn finish(&mut self, outcome: &Outcome) -> Result<(), JournalError> {
+        self.journal.finish(outcome, self.clock.now()).await
     }
 
     /// Takes over the warnings about the records of earlier processes.

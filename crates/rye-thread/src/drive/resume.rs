@@ -103,7 +103,7 @@ pub async fn resume(
     driver.take_over(&mut recovered, resumed.reading);
     let Recovered { mut run, missing, ended, spawns, unanswered, .. } = recovered;
     if let Some(state) = ended.filter(|_| !next.has_ended) {
-        return Ok(driver.close(&run, state));
+        return Ok(driver.close(&run, state).await);
     }
     let spawns = spawns.into_iter();
     let spawns = spawns.map(|spawn| recorded_spawn(spawn, resumed.reading)).collect();
@@ -111,7 +111,7 @@ pub async fn resume(
     let driven = async {
         // The request that has no answer is told by itself.
         let cost = driver.cost(&run).saturating_sub(unanswered.unwrap_or_default());
-        let mut reopened = driver.reopen(&mut run, cost, &missing, resumed, next);
+        let mut reopened = driver.reopen(&mut run, cost, &missing, resumed, next).await;
         if let Some(reserved) = unanswered {
             driver.record_killed(&run, reserved);
         }
@@ -149,7 +149,7 @@ impl Driver<'_> {
     }
 
     /// Completes what the program before this one was about to record, and records that this one goes on.
-    fn reopen(
+    async fn reopen(
         &mut self,
         run: &mut Run,
         cost: Nanos,
@@ -158,7 +158,7 @@ impl Driver<'_> {
         next: NextLimits,
     ) -> Result<(), Stop> {
         let now = self.clock.now();
-        self.recorder.journal.begin_again(&self.caller.info, now)?;
+        self.recorder.journal.begin_again(&self.caller.info, now).await?;
         run.limit(next.limits.clone());
         // It was known when the last record was written: the time since then is nobody's.
         let then = resumed.reading.records.last().map_or(now, |record| record.at);

@@ -111,7 +111,7 @@ impl Driver<'_> {
             return Ok(Err(call.answer(too_much(&spawn))));
         }
         self.recorder.emit(&Event::SpawnChild(spawn.clone()));
-        self.recorder.sync()?;
+        self.recorder.sync().await?;
         self.spawned += 1;
         self.progress.spawned = Some(spawn.clone());
         Ok(Ok(spawn))

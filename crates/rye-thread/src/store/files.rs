@@ -32,7 +32,8 @@ impl Files {
 
     pub(super) fn sync(&self, thread: &ThreadId) -> Result<(), StoreError> {
         let file = self.file(thread)?;
-        let synced = durability::sync_file(&file).and_then(|()| self.sync_names(thread));
+        let synced = durability::sync_file(&file, &self.path(thread));
+        let synced = synced.and_then(|()| self.sync_names(thread));
         synced.map_err(|source| self.file_error(thread, source))
     }
 
@@ -49,7 +50,8 @@ impl Files {
 
     pub(super) fn cut(&self, thread: &ThreadId, length: u64) -> Result<(), StoreError> {
         let file = self.file(thread)?;
-        let cut = file.set_len(length).and_then(|()| durability::sync_file(&file));
+        let cut = file.set_len(length);
+        let cut = cut.and_then(|()| durability::sync_file(&file, &self.path(thread)));
         cut.map_err(|source| self.file_error(thread, source))
     }
 

@@ -111,6 +111,15 @@ impl LocalStore {
         TreeOwnership::take(&self.threads, root, PATIENCE)
     }
 
+    /// Acquires the tree like [`LocalStore::own`], and lets other tasks of the runtime run while it waits.
+    ///
+    /// # Errors
+    ///
+    /// As [`LocalStore::own`].
+    pub async fn own_unblocked(&self, root: &ThreadId) -> Result<TreeOwnership, StoreError> {
+        TreeOwnership::take_unblocked(&self.threads, root, PATIENCE).await
+    }
+
     /// Acquires the tree like [`LocalStore::own`], without waiting.
     ///
     /// # Errors

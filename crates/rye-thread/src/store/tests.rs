@@ -204,6 +204,18 @@ fn rule_13_an_acquiring_process_tries_again() {
     assert!(matches!(store.own(&name(1)), Err(StoreError::Held { .. })));
 }
 
+/// The other task ends the wait, so that a wait in place would not end.
+#[tokio::test]
+async fn rule_19_waiting_for_a_lock_lets_other_tasks_run() {
+    let place = tempfile::tempdir().unwrap();
+    let store = LocalStore::open(place.path()).unwrap();
+    let owner = held_elsewhere(place.path(), FlockOperation::LockExclusive);
+    let leave = async { flock(&owner, FlockOperation::Unlock).unwrap() };
+    let root = name(1);
+    let (owned, ()) = tokio::join!(store.own_unblocked(&root), leave);
+    owned.unwrap();
+}
+
 #[test]
 fn rule_16_the_name_of_the_owner_lies_in_another_file() {
     let place = tempfile::tempdir().unwrap();

@@ -77,20 +77,49 @@ impl TreeOwnership {
     ) -> Result<Self, StoreError> {
         let began = Instant::now();
         loop {
-            match Self::try_take(threads, root)? {
-                Attempt::Owned(ownership) => return Ok(ownership),
-                Attempt::Held if patience <= began.elapsed() => {
-                    let thread = root.clone();
-                    let owner = Owner::read(&threads.join(root.as_str()));
-                    let owner = owner.unwrap_or_else(Owner::unknown);
-                    return Err(StoreError::Held { thread, owner });
-                }
-                Attempt::ToolsRun if TOOLS_PATIENCE <= began.elapsed() => {
-                    let path = threads.join(root.as_str()).join(TOOLS_LOCK);
-                    return Err(StoreError::ToolsRun { root: root.clone(), path });
-                }
-                Attempt::Held | Attempt::ToolsRun => std::thread::sleep(PAUSE),
+            if let Some(ownership) = Self::take_before(threads, root, patience, began)? {
+                return Ok(ownership);
             }
+            #[expect(clippy::disallowed_methods, reason = "`take_unblocked` is for async code")]
+            std::thread::sleep(PAUSE);
+        }
+    }
+
+    /// Acquires the tree like [`TreeOwnership::take`], and lets other tasks run while it waits.
+    pub(super) async fn take_unblocked(
+        threads: &Path,
+        root: &ThreadId,
+        patience: Duration,
+    ) -> Result<Self, StoreError> {
+        let began = Instant::now();
+        loop {
+            if let Some(ownership) = Self::take_before(threads, root, patience, began)? {
+                return Ok(ownership);
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    /// Tries once to acquire the tree. Returns `None` if the caller may try again, because its patience is not over.
+    fn take_before(
+        threads: &Path,
+        root: &ThreadId,
+        patience: Duration,
+        began: Instant,
+    ) -> Result<Option<Self>, StoreError> {
+        match Self::try_take(threads, root)? {
+            Attempt::Owned(ownership) => Ok(Some(ownership)),
+            Attempt::Held if patience <= began.elapsed() => {
+                let thread = root.clone();
+                let owner = Owner::read(&threads.join(root.as_str()));
+                let owner = owner.unwrap_or_else(Owner::unknown);
+                Err(StoreError::Held { thread, owner })
+            }
+            Attempt::ToolsRun if TOOLS_PATIENCE <= began.elapsed() => {
+                let path = threads.join(root.as_str()).join(TOOLS_LOCK);
+                Err(StoreError::ToolsRun { root: root.clone(), path })
+            }
+            Attempt::Held | Attempt::ToolsRun => Ok(None),
         }
     }
 

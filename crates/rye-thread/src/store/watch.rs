@@ -28,6 +28,7 @@ pub(super) fn start() {
 fn watch() {
     let mut delivered = BTreeSet::new();
     loop {
+        #[expect(clippy::disallowed_methods, reason = "this system thread runs no tasks")]
         std::thread::sleep(PAUSE);
         let mut is_running = IS_RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
         let trees = owned_trees();

@@ -87,7 +87,8 @@ impl Rye {
         host: Host<'_>,
     ) -> Result<RunReport, ReopenError> {
         host.clock.now().validate()?;
-        let (_, tree) = self.own_tree(thread)?;
+        let (store, root) = self.tree_of(thread)?;
+        let tree = store.own_unblocked(&root).await.map_err(held_by_owner_of(thread))?;
         self.refuse_ended_below(thread)?;
         let mut report = self.resume_last(thread, raised, &host, &tree).await?;
         while report.outcome.state == ThreadState::Continued {
@@ -101,17 +102,17 @@ impl Rye {
 
     /// Owns the tree of a thread, or joins the owner where that is this process.
     fn own_tree(&self, thread: &ThreadId) -> Result<(Arc<Store>, TreeOwnership), ReopenError> {
+        let (store, root) = self.tree_of(thread)?;
+        let tree = store.own(&root).map_err(held_by_owner_of(thread))?;
+        Ok((store, tree))
+    }
+
+    /// Returns the store and the root of a thread's tree.
+    fn tree_of(&self, thread: &ThreadId) -> Result<(Arc<Store>, ThreadId), ReopenError> {
         let threads = self.threads().ok_or(ReopenError::NoProject)?;
         refuse_linked_threads(&threads)?;
         let root = self.found(&threads, thread)?.reading.record.root;
-        let store = self.opened(&threads)?;
-        let tree = store.own(&root).map_err(|error| match error {
-            JournalError::Store(StoreError::Held { owner, .. }) => {
-                StoreError::Held { thread: thread.clone(), owner }.into()
-            }
-            error => error,
-        })?;
-        Ok((store, tree))
+        Ok((self.opened(&threads)?, root))
     }
 
     /// Goes on with the last thread of a conversation, or begins the one after it.
@@ -428,4 +429,14 @@ fn torn(reading: &Reading) -> Option<String> {
         "the last {} bytes of the transcript were not written whole, which a program that was killed leaves; they are cut off",
         torn.len()
     ))
+}
+
+/// Names the thread in an error about the lock of its root.
+fn held_by_owner_of(thread: &ThreadId) -> impl FnOnce(JournalError) -> JournalError {
+    |error| match error {
+        JournalError::Store(StoreError::Held { owner, .. }) => {
+            StoreError::Held { thread: thread.clone(), owner }.into()
+        }
+        error => error,
+    }
 }

@@ -26,6 +26,14 @@ impl Store {
         Ok(Self { registry, threads: store, folder: threads.to_owned() })
     }
 
+    /// Owns the tree like [`Store::own`], and lets other tasks run while it waits.
+    pub(super) async fn own_unblocked(
+        &self,
+        root: &ThreadId,
+    ) -> Result<TreeOwnership, JournalError> {
+        Ok(self.threads.own_unblocked(root).await?)
+    }
+
     /// Owns the tree of `root` for as long as the result lives, or joins the owner where that is this process.
     pub(super) fn own(&self, root: &ThreadId) -> Result<TreeOwnership, JournalError> {
         Ok(self.threads.own(root)?)

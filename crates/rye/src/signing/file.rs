@@ -287,6 +287,7 @@ pub(crate) fn text(path: &Path) -> Result<String, SignFileError> {
 /// # Errors
 ///
 /// When it was changed meanwhile, or the system refuses.
+#[expect(clippy::disallowed_methods, reason = "async callers use the blocking pool")]
 pub fn replace_file(path: &Path, old: &str, text: &str) -> Result<(), SignFileError> {
     let written = || {
         let folder = path.parent().unwrap_or(Path::new("."));
@@ -308,6 +309,7 @@ pub fn replace_file(path: &Path, old: &str, text: &str) -> Result<(), SignFileEr
 }
 
 /// Makes a file that is not there yet, as any new file under the umask, whole or not at all.
+#[expect(clippy::disallowed_methods, reason = "async callers use the blocking pool")]
 pub(crate) fn create(path: &Path, text: &str) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let mut temporary = temporary_file(folder, 0o666).map_err(without_path)?;

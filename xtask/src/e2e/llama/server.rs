@@ -111,6 +111,7 @@ impl Server {
             if began.elapsed() > PATIENCE {
                 return Err("the server did not come up".to_owned());
             }
+            #[expect(clippy::disallowed_methods, reason = "this program runs no tasks")]
             std::thread::sleep(Duration::from_millis(50));
         }
         Ok(())

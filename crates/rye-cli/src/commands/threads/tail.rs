@@ -45,6 +45,7 @@ pub(super) fn tail(
             return Ok(Exit::Fine);
         }
         live.tell(UnfinishedAnswer::read(&reading.folder), environment);
+        #[expect(clippy::disallowed_methods, reason = "this command runs no tasks")]
         std::thread::sleep(PAUSE);
     }
 }

@@ -118,7 +118,7 @@ impl<'a> Driver<'a> {
         let at_the_end =
             matches!(hook.event, HookEvent::AfterComplete | HookEvent::Error | HookEvent::Limit);
         let left = if at_the_end { self.left(run).max(GRACE) } else { self.left(run) };
-        self.recorder.sync()?;
+        self.recorder.sync().await?;
         if let Some(tape) = &self.tape {
             return Ok(replayed(prepared, tape));
         }
@@ -141,7 +141,7 @@ impl<'a> Driver<'a> {
         self.check_cancelled()?;
         if !self.log.asked() {
             self.recorder.emit(&Event::ApprovalRequested(request.clone()));
-            self.recorder.seal()?;
+            self.recorder.seal().await?;
         }
         if let Some(decision) = self.log.decision() {
             return Ok(decision);
@@ -152,7 +152,7 @@ impl<'a> Driver<'a> {
         };
         let by = by.as_str().to_owned();
         self.recorder.emit(&Event::ApprovalDecided { request, decision: decision.clone(), by });
-        self.recorder.seal()?;
+        self.recorder.seal().await?;
         Ok(decision)
     }
 

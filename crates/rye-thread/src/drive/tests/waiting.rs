@@ -1,12 +1,16 @@
 //! The waits for the disk of a whole conversation.
 
+use std::path::Path;
+use std::sync::{Condvar, Mutex};
+
 use rye_caps::{Capability, Grant, Kind, Layer, LayerName, Permit, Primary};
 use serde_json::{Value, json};
 
 use super::*;
+use crate::TreeAccount;
 use crate::database::Database;
 use crate::durability::counted;
-use crate::store::LocalStore;
+use crate::store::{LocalStore, MemoryStore, Ownership, Store, StoreError};
 use crate::{Effect, PaletteEntry, Tool, ToolCall, ToolOutput, ToolSpec};
 
 const CALLS: u64 = 20;
@@ -49,14 +53,21 @@ fn palette(effect: Effect) -> Palette {
 }
 
 /// Drives a conversation of 20 calls on disk and returns the number of its waits.
-async fn waits(effect: Effect) -> u64 {
+async fn waits(effect: Effect) -> usize {
     let place = tempfile::tempdir().unwrap();
-    let threads = place.path().join("threads");
-    let store = Arc::new(LocalStore::open(&threads).unwrap());
-    let registry = Arc::new(store.registry());
-    let thread = ThreadId::new("d", "019a0000-0000-7000-8000-000000000001").unwrap();
-    let record = ThreadRecord::new(&thread, "d", &Limits::default(), Still.now());
+    let store = Arc::new(LocalStore::open(&place.path().join("threads")).unwrap());
+    let outcome = converse(place.path(), store, 1, effect).await;
+    assert_eq!((outcome.failure, outcome.turns), (None, CALLS + 1));
+    counted::below(place.path())
+}
+
+/// Drives a conversation of 20 calls. `number` is the number of its thread.
+async fn converse(place: &Path, store: Arc<dyn Store>, number: u8, effect: Effect) -> Outcome {
+    let registry = Arc::new(Registry::open(&place.join("index.db")).unwrap());
+    let thread = ThreadId::new("d", &format!("019a0000-0000-7000-8000-00000000000{number}"));
+    let record = ThreadRecord::new(&thread.unwrap(), "d", &Limits::default(), Still.now());
     let key = Arc::new(SigningKey::generate().unwrap());
+    let threads = place.join("threads");
     let mut journal = Journal::create(&threads, record, key, registry, store).unwrap();
     let palette = palette(effect);
     let opening = Opening { system: None, first_user_message: "Look.".to_owned() };
@@ -76,22 +87,19 @@ async fn waits(effect: Effect) -> u64 {
         injected: &[],
         hooks: &crate::Hooks::none(),
     };
-    counted::take();
-    let outcome = drive(run, context).await;
-    assert_eq!((outcome.failure, outcome.turns), (None, CALLS + 1));
-    counted::take()
+    drive(run, context).await
 }
 
 /// One wait for each request, one for the end, and two for the names of the transcript and of its folder.
 #[tokio::test]
 async fn rule_18_a_turn_waits_for_the_disk_once() {
-    assert_eq!(waits(Effect::ReadOnly).await, (CALLS + 1) + 1 + 2);
+    assert_eq!(waits(Effect::ReadOnly).await, usize::try_from((CALLS + 1) + 1 + 2).unwrap());
 }
 
 /// An intent is on disk before its effect, too.
 #[tokio::test]
 async fn rule_18_a_call_that_changes_something_waits_once_more() {
-    assert_eq!(waits(Effect::Once).await, (CALLS + 1) + CALLS + 1 + 2);
+    assert_eq!(waits(Effect::Once).await, usize::try_from((CALLS + 1) + CALLS + 1 + 2).unwrap());
 }
 
 /// The index is derived, so SQLite does not wait for it. No count of this crate holds its waits.
@@ -102,4 +110,73 @@ fn rule_18_the_index_never_waits_for_the_disk() {
     let synchronous =
         database.read().query_row("PRAGMA synchronous", [], |row| row.get::<_, u8>(0));
     assert_eq!(synchronous, Ok(0), "0 is `off`");
+}
+
+/// A disk that is ready once a second thread waits for it.
+#[derive(Default)]
+struct SharedDisk {
+    store: MemoryStore,
+    waits: Mutex<u64>,
+    changed: Condvar,
+}
+
+impl Store for SharedDisk {
+    fn acquire(&self, thread: &ThreadId, root: &ThreadId) -> Result<Ownership, StoreError> {
+        self.store.acquire(thread, root)
+    }
+    fn release(&self, ownership: &Ownership) {
+        self.store.release(ownership);
+    }
+    fn account(&self, ownership: &Ownership) -> Result<Arc<TreeAccount>, StoreError> {
+        self.store.account(ownership)
+    }
+    fn check(&self, ownership: &Ownership) -> Result<(), StoreError> {
+        self.store.check(ownership)
+    }
+    fn append(&self, ownership: &Ownership, lines: &[u8]) -> Result<(), StoreError> {
+        self.store.append(ownership, lines)
+    }
+    fn sync(&self, ownership: &Ownership) -> Result<(), StoreError> {
+        let mut waits = self.waits.lock().unwrap();
+        *waits += 1;
+        self.changed.notify_all();
+        let longest = Duration::from_secs(10);
+        let waited = self.changed.wait_timeout_while(waits, longest, |waits| *waits < 2).unwrap();
+        match waited.1.timed_out() {
+            true => Err(StoreError::NotOwned { thread: ownership.thread().clone() }),
+            false => self.store.sync(ownership),
+        }
+    }
+    fn cut(&self, ownership: &Ownership, length: u64) -> Result<(), StoreError> {
+        self.store.cut(ownership, length)
+    }
+    fn journal(&self, thread: &ThreadId) -> Result<Vec<u8>, StoreError> {
+        self.store.journal(thread)
+    }
+}
+
+/// One task drives a parent and its children.
+#[tokio::test]
+async fn rule_19_waits_for_the_disk_overlap() {
+    let _parent = Driven::new();
+    let place = tempfile::tempdir().unwrap();
+    let disk: Arc<SharedDisk> = Arc::default();
+    let converse = |number| converse(place.path(), Arc::clone(&disk) as _, number, Effect::Once);
+    let (one, other) = tokio::join!(converse(1), converse(2));
+    assert_eq!((one.failure, other.failure), (None, None));
+}
+
+/// A program that serves others drives its thread in a task, which another task interrupts.
+#[tokio::test]
+async fn rule_19_a_thread_in_a_task_blocks_no_other_task() {
+    let place = tempfile::tempdir().unwrap();
+    let disk: Arc<SharedDisk> = Arc::default();
+    let (store, path) = (Arc::clone(&disk), place.path().to_owned());
+    let driven = tokio::spawn(async move { converse(&path, store, 1, Effect::Once).await });
+    let ready = tokio::spawn(async move {
+        *disk.waits.lock().unwrap() += 1;
+        disk.changed.notify_all();
+    });
+    ready.await.unwrap();
+    assert_eq!(driven.await.unwrap().failure, None);
 }

@@ -63,6 +63,7 @@ impl AskedTree<'_> {
                 let (thread, is_signed) = (wanted.thread, key.is_some());
                 return Err(ReopenError::Unanswered { thread, owner, is_signed });
             }
+            #[expect(clippy::disallowed_methods, reason = "the callers are no async code")]
             std::thread::sleep(PAUSE);
         }
     }
