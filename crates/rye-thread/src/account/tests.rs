@@ -16,6 +16,10 @@ use crate::{
     Journal, Limits, Moment, ProviderInfo, Reply, StopReason, ThreadRecord, ThreadState, Usage,
 };
 
+/// The peak of the memory is read from the system.
+#[cfg(target_os = "linux")]
+mod streaming;
+
 const AT: Moment = Moment::from_unix_millis(1_795_197_600_250);
 const CAP: u64 = 1_000;
 
