@@ -1,12 +1,18 @@
 //! The calls of two threads, side by side.
 
+use std::time::Duration;
+
 use serde_json::Value;
-use similar::{Algorithm, DiffOp, capture_diff_slices};
+use similar::{DiffOp, TextDiff};
 
 use super::{Thread, item_name, main_argument, payload};
 
 /// The most calls of each thread that are aligned.
 pub(crate) const MOST_CALLS: usize = 2_000;
+
+/// The time after which two texts or lists are compared with less care, because it grows with the square of their
+/// length.
+pub(crate) const LONGEST: Duration = Duration::from_millis(300);
 
 /// A call of a tool with its result.
 #[derive(Debug)]
@@ -75,12 +81,11 @@ pub(crate) fn calls(thread: &Thread<'_>) -> Vec<Called> {
 
 /// Aligns the calls by tool and arguments. Calls of one thread alone stand beside each other in their order.
 pub(crate) fn align(first: &[Called], second: &[Called]) -> Vec<Pair> {
-    let requests = |calls: &[Called]| -> Vec<String> {
-        calls.iter().map(|call| call.request.clone()).collect()
-    };
-    let steps = capture_diff_slices(Algorithm::Myers, &requests(first), &requests(second));
+    let [old, new] = [first, second].map(|calls| calls.iter().map(|it| &*it.request).collect());
+    let (old, new): (Vec<&str>, Vec<&str>) = (old, new);
+    let compared = TextDiff::configure().timeout(LONGEST).diff_slices(&old, &new);
     let mut pairs = Vec::new();
-    for step in steps {
+    for step in compared.ops() {
         let (old, new) = (step.old_range(), step.new_range());
         let is_equal = matches!(step, DiffOp::Equal { .. });
         for place in 0..old.len().max(new.len()) {
@@ -138,6 +143,18 @@ mod tests {
         check("a c", "a b c", "a=a -!b c=c");
         check("a b c", "a x y c", "a=a b!x -!y c=c");
         check("a=1 b", "a=2 b", "a!a b=b");
+    }
+
+    /// However many calls differ, each has its row.
+    #[test]
+    fn as_many_calls_as_are_compared_may_differ() {
+        let read = |name: &str| -> Vec<Called> {
+            (0..MOST_CALLS).map(|place| called(&format!("{name}{place}"))).collect()
+        };
+        let (first, second) = (read("a"), read("b"));
+        let pairs = align(&first, &second);
+        assert_eq!(pairs.iter().filter(|pair| pair.first.is_some()).count(), MOST_CALLS);
+        assert_eq!(pairs.iter().filter(|pair| pair.second.is_some()).count(), MOST_CALLS);
     }
 
     proptest::proptest! {
