@@ -113,6 +113,17 @@ fn rule_01_a_checkpoint_is_by_the_key_that_the_opening_names() {
     }
 }
 
+/// A power loss may take the last record, which is written and not synced.
+#[test]
+fn rule_02_a_claim_holds_only_what_is_synced() {
+    let mut written = Written::new();
+    let claim = written.transcript.claim();
+    assert_eq!((claim.records, claim.is_open), (5, true));
+    written.transcript.sync().unwrap();
+    let claim = written.transcript.claim();
+    assert_eq!((claim.records, claim.is_open), (6, false));
+}
+
 #[test]
 fn rule_02_a_claim_of_a_longer_chain_does_not_fit() {
     let written = Written::new();
