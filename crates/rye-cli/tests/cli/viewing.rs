@@ -3,7 +3,9 @@
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::process::Child;
+use std::sync::Arc;
 
+use crate::children::model::{Gate, Model, Says};
 use crate::session::Session;
 use crate::watching;
 
@@ -319,6 +321,27 @@ fn the_page_of_a_thread_is_told_of_its_changes() {
     };
     assert_eq!(last["state"], "completed");
     assert!(records < last["records"].as_u64().unwrap() && has_record, "{last}");
+}
+
+/// A page shows what the request under way may cost.
+#[test]
+fn the_page_of_a_running_thread_shows_what_is_reserved() {
+    let gate = Arc::new(Gate::default());
+    let held = Arc::clone(&gate);
+    let model =
+        Model::new(move |_| Says::AfterThat(Arc::clone(&held), Box::new(Says::Text("Done."))));
+    let session = Session::new();
+    session.provider("paid", &model.provider());
+    let trust = session.trust();
+    let run = ["run", "notes/index", "--provider", "paid", "--allow-unsigned", "--trust", &trust];
+    let mut run = watching::start(&session, &run);
+    gate.reached();
+    let served = Served::start(&session, &["--trust", &trust]);
+    let path = served.below(&format!("thread/{}", session.thread()));
+    check(&served.get(&path), "200", &["Running", " reserved"]);
+    gate.open();
+    assert!(run.wait().unwrap().code().is_some());
+    assert!(!served.get(&path).contains(" reserved"));
 }
 
 #[test]

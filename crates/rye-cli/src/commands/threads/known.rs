@@ -33,6 +33,14 @@ pub(super) struct Known {
     rye: Option<Rye>,
 }
 
+/// The money of a thread and all below it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Money {
+    pub(super) cost: Nanos,
+    /// The most that requests under way may cost beside that.
+    pub(super) reserved: Nanos,
+}
+
 impl Known {
     /// Finds all threads without changing anything. Returns `None` if there are none.
     pub(super) fn open(
@@ -174,15 +182,22 @@ impl Known {
     /// Returns the cost of the thread and its descendants, without what is reserved for requests under way. The transcript of a thread
     /// that has not ended says it. If nothing bounds the cost of a child that cannot be read, the list does.
     pub(super) fn cost_of(&self, thread: &ThreadSummary) -> Nanos {
+        self.money_of(thread).cost
+    }
+
+    /// Returns the money of the thread and its descendants, with what is reserved for requests under way.
+    pub(super) fn money_of(&self, thread: &ThreadSummary) -> Money {
+        let listed = Money { cost: thread.cost, reserved: Nanos::ZERO };
         let Some(rye) = self.rye.as_ref().filter(|_| !thread.state.is_final()) else {
-            return thread.cost;
+            return listed;
         };
         let reading = rye.thread(&self.threads, &thread.thread).ok();
         let settled = |it: ThreadReading| {
             let account = rye.thread_account(&self.threads, &it.transcript).ok()?;
-            Some(account.cost.saturating_sub(account.reserved))
+            let cost = account.cost.saturating_sub(account.reserved);
+            Some(Money { cost, reserved: account.reserved })
         };
-        reading.and_then(settled).unwrap_or(thread.cost)
+        reading.and_then(settled).unwrap_or(listed)
     }
 
     /// Returns `true` if the verified record of the thread says that it used unsigned items, or `None` if no

@@ -36,7 +36,8 @@ pub(super) fn with_source(
     let tree = ReadTree { reading, children };
     let mut source = source(&tree, known);
     if let Some(summary) = known.find(thread) {
-        source.cost = known.cost_of(summary);
+        let money = known.money_of(summary);
+        (source.cost, source.reserved) = (money.cost, money.reserved);
     }
     source.project = project(environment)?;
     show(&source);
