@@ -48,8 +48,7 @@ impl TemporaryFolder {
         sweep_path(parent, Left::All);
         attempt(|| {
             let folder = builder(0o700).tempdir_in(parent)?;
-            let lock = open_folder(folder.path())?;
-            Ok(lock_shared(&lock).then_some(Self { folder, _lock: lock }))
+            Ok(lock_folder(folder.path())?.map(|lock| Self { folder, _lock: lock }))
         })
     }
 
@@ -189,6 +188,15 @@ pub(crate) fn open_lock(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
+/// Locks a new folder; `None` if another program has removed it or is about to.
+fn lock_folder(path: &Path) -> io::Result<Option<File>> {
+    match open_folder(path) {
+        Ok(lock) => Ok(lock_shared(&lock).then_some(lock)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 fn open_folder(path: &Path) -> io::Result<File> {
     let flags = (OFlags::DIRECTORY | OFlags::NOFOLLOW).bits().cast_signed();
     fs::OpenOptions::new().read(true).custom_flags(flags).open(path)
@@ -290,6 +298,17 @@ mod tests {
             entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();
         names
+    }
+
+    /// Between its creation and its lock, a folder looks unused. Another one is then made.
+    #[test]
+    fn a_folder_that_another_program_removed_is_no_error() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(lock_folder(folder.path()).unwrap().is_some());
+        assert!(lock_folder(&folder.path().join("removed")).unwrap().is_none());
+        let file = folder.path().join("file");
+        std::fs::write(&file, "").unwrap();
+        assert!(lock_folder(&file).is_err());
     }
 
     #[test]
