@@ -16,6 +16,9 @@ const MEMORY: usize = 1024 * 1024;
 /// character of a range.
 const WIDEST: u32 = 1024;
 
+/// The most classes such as `\w` in brackets in a pattern that ignores case, for the same reason.
+const MOST_CLASSES: usize = 16;
+
 /// The patterns that the conditions of a file may still have.
 #[derive(Debug)]
 pub(crate) struct PatternBudget {
@@ -47,7 +50,8 @@ pub(super) fn compile(text: &str) -> Result<Regex, String> {
     let parsed = ast::parse::ParserBuilder::new().nest_limit(32).build().parse(text);
     if parsed.is_ok_and(|pattern| is_costly(&pattern)) {
         return Err(format!(
-            "a pattern that ignores case may not have `\\p{{…}}` or a range of more than {WIDEST} characters"
+            "a pattern that ignores case may not have `\\p{{…}}`, a range of more than {WIDEST} characters, \
+             a negated class in brackets, or more than {MOST_CLASSES} classes such as `\\w` in brackets"
         ));
     }
     let mut builder = RegexBuilder::new(text);
@@ -62,10 +66,10 @@ pub(super) fn compile(text: &str) -> Result<Regex, String> {
     })
 }
 
-/// Returns `true` if the pattern ignores case anywhere and has a wide class anywhere.
+/// Returns `true` if the pattern ignores case anywhere and has a wide class or many classes anywhere.
 fn is_costly(pattern: &Ast) -> bool {
     match ast::visit(pattern, Finder::default()) {
-        Ok(found) => found.ignores_case && found.has_wide_class,
+        Ok(found) => found.ignores_case && (found.has_wide_class || found.classes > MOST_CLASSES),
         Err(never) => match never {},
     }
 }
@@ -74,6 +78,8 @@ fn is_costly(pattern: &Ast) -> bool {
 struct Finder {
     ignores_case: bool,
     has_wide_class: bool,
+    /// The classes such as `\w` in brackets. Outside of brackets, the library does not look up their other case.
+    classes: usize,
 }
 
 impl ast::Visitor for Finder {
@@ -105,6 +111,13 @@ impl ast::Visitor for Finder {
                 u32::from(range.end.c).saturating_sub(u32::from(range.start.c)) > WIDEST
             }
             ClassSetItem::Unicode(_) => true,
+            // A negated class has nearly all characters.
+            ClassSetItem::Ascii(class) => class.negated,
+            ClassSetItem::Bracketed(class) => class.negated,
+            ClassSetItem::Perl(class) => {
+                self.classes += 1;
+                class.negated
+            }
             _ => false,
         };
         Ok(())
@@ -137,6 +150,15 @@ mod tests {
         check(r"(?i)\pL", Some(WIDE));
         check(r"(?im-s)[^\pL]", Some(WIDE));
         check(r"(?-i)\pL", None);
+        check(r"(?i)[\w.-]+@[^\s,]+\W\D\S[^a]", None);
+        check(r"[\D][[^a]b][[:^alpha:]b]", None);
+        for wide in
+            [r"[\D]", r"[\Wa]", r"[\S&&a]", "[[^a]b]", "[^[^a]b]", "[[:^alpha:]b]", "[a--[^b]]"]
+        {
+            check(&format!("(?i){wide}"), Some(WIDE));
+        }
+        check(&format!("(?i){}", r"[\w]".repeat(MOST_CLASSES)), None);
+        check(&format!("(?i){}", r"[\w]".repeat(MOST_CLASSES + 1)), Some(WIDE));
         check(r"\pL{99}{99}", Some("memory"));
         check(&"a".repeat(1025), Some("1024 bytes"));
         check("(", Some("unclosed group"));
