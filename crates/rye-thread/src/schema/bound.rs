@@ -267,7 +267,7 @@ fn patterns_are_few(schema: &Value) -> Result<(), String> {
             "its patterns have {bytes} bytes, and at most {MAX_PATTERN_BYTES} are read"
         ));
     }
-    match patterns.iter().find(|pattern| ignores_case(pattern)) {
+    match patterns.iter().find(|pattern| changes_flags(pattern)) {
         None => Ok(()),
         Some(pattern) => Err(format!(
             "the pattern `{}` changes its flags, which the patterns of a JSON schema cannot (ECMA-262)",
@@ -289,12 +289,13 @@ fn gather_patterns<'s>(value: &'s Value, patterns: &mut Vec<&'s str>) {
     }
 }
 
-/// Returns `true` if a pattern has a group that ignores case. The library multiplies each range of characters then.
-fn ignores_case(pattern: &str) -> bool {
+/// Returns `true` if a pattern has a group that ignores case. The library multiplies each range of characters then. A
+/// group that ignores blanks counts too, because blanks within a later group would hide its flags.
+fn changes_flags(pattern: &str) -> bool {
     pattern.split("(?").skip(1).any(|group| {
         let flags = group.chars().take_while(|c| c.is_ascii_alphabetic() || *c == '-');
         let named = group.starts_with("P<") || group.starts_with('<');
-        !named && flags.into_iter().any(|flag| flag == 'i')
+        !named && flags.into_iter().any(|flag| matches!(flag, 'i' | 'x'))
     })
 }
 

@@ -125,6 +125,8 @@ fn patterns_are_few_small_and_of_the_standard() {
         ("(?<digit>[0-9])", Ok(None)),
         ("(?i)[a-z]", Err("changes its flags")),
         ("a(?s-i:b)", Err("changes its flags")),
+        // Blanks may stand anywhere under `x`, so that the other flag is not seen.
+        ("(?x)( ?i)[a-z]", Err("changes its flags")),
     ] {
         check(&json!({ "properties": { "a": { "pattern": pattern } } }), expected);
     }
