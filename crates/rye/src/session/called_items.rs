@@ -23,7 +23,6 @@ pub(super) fn resolve_aliases(condition: &mut Condition) {
             inner.iter_mut().for_each(|inner| resolve_aliases(&mut inner.value));
         }
         Condition::Not(inner) => resolve_aliases(&mut inner.value),
-        Condition::Compare { .. } => {}
         _ => {}
     }
 }
