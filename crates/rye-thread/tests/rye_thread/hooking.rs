@@ -229,6 +229,7 @@ fn assert_known(data: &Value) {
     }
 }
 
+/// The paths of the values that are compared. A list of plain values is compared as a whole, too.
 fn add_paths(value: &Value, path: &str, found: &mut Vec<String>) {
     let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
     match value {
@@ -236,6 +237,9 @@ fn add_paths(value: &Value, path: &str, found: &mut Vec<String>) {
             members.iter().for_each(|(key, value)| add_paths(value, &below(key), found));
         }
         Value::Array(values) => {
+            if !values.iter().any(Value::is_object) {
+                found.push(path.to_owned());
+            }
             values.iter().for_each(|value| add_paths(value, &below("N"), found));
         }
         _ => found.push(path.to_owned()),
