@@ -127,6 +127,8 @@ pub struct ToolFacts {
     pub spec: Digest,
     /// The SHA-256 over the input schema as canonical JSON.
     pub input_schema: Digest,
+    /// The SHA-256 over what the lock accepts of its MCP server; `None` for other tools.
+    pub accepted: Option<Digest>,
     /// Its file; `None` for what every thread has of its own, `rye_execute` and the return tool.
     pub item: Option<ItemFacts>,
 }

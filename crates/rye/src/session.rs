@@ -82,7 +82,7 @@ pub use self::request::{
     Host, LimitOptions, Placing, PlanRequest, ProviderChoice, RunRequest, Secrets,
 };
 #[cfg(feature = "mcp")]
-pub(crate) use self::servers::ServerFault;
+pub(crate) use self::servers::{ServerFault, Servers};
 pub(crate) use self::store::Store;
 #[cfg(feature = "mcp")]
 pub(crate) use self::told::waits_for;

@@ -105,6 +105,22 @@ fn a_server_that_changed_between_revisions_widens() {
     contains(&session.rye(&between), 2, &["stands for `rye.execute.tool.mcp.own.rye_search`"]);
 }
 
+/// A server that offers something else is refused until its lock is renewed. So the lock decides on what a directive does.
+#[test]
+fn what_is_accepted_of_a_server_widens_by_the_lock_alone() {
+    let session = session();
+    session.put(SERVERS, &servers(&session, ", --allow, rye.execute.directive.notes.index"));
+    contains(&session.rye("lock --server own --allow-unsigned"), 0, &[]);
+    let wider = fs::read_to_string(session.project().join(".ai/rye.lock")).unwrap();
+    session.put(SERVERS, &servers(&session, ""));
+    contains(&session.rye("lock --server own --allow-unsigned"), 0, &[]);
+    commit(&session.project(), "one");
+    let diff = "diff --exit-code --trust TRUST --allow-unsigned";
+    contains(&session.rye(diff), 0, &["0 changed"]);
+    session.put(".ai/rye.lock", &wider);
+    contains(&session.rye(diff), 2, &["what is accepted of the server of `", "changed"]);
+}
+
 #[test]
 fn a_server_that_offers_something_else_is_refused_until_somebody_accepts_it() {
     let session = session();

@@ -42,6 +42,9 @@ fn tool(call: &Invocation, before: &Explained, after: &Explained) -> Option<Stri
     if old.input_schema != new.input_schema {
         return Some(format!("the input schema of `{}` changed", call.item()));
     }
+    if old.accepted != new.accepted {
+        return Some(format!("what is accepted of the server of `{}` changed", call.item()));
+    }
     let is_open = call.functions().iter().any(|function| !is_builtin(function));
     let digest = |tool: &ToolFacts| tool.item.as_ref().map(|item| item.digest);
     (is_open && digest(old) != digest(new)).then(|| {

@@ -1,7 +1,7 @@
 //! From what was resolved to the facts about it; nothing is looked up here but by the plan.
 
 use rye_caps::Pattern;
-use rye_parse::{Directive, Hook, Outputs};
+use rye_parse::{Directive, Hook, Outputs, ToolManifest};
 use rye_prompt::{Context, Origin, Piece, Slot};
 use rye_resolve::{Config, Item, PlacedHook};
 use rye_sign::{Digest, canonical_json};
@@ -18,7 +18,7 @@ use crate::check::hook_meaning;
 use crate::config::HOOKS_FILE;
 use crate::render::digest;
 use crate::session::{
-    Answerer, LimitSource, Plan, PlanRequest, PrepareError, continuation_directive, plan,
+    Answerer, LimitSource, Plan, PlanRequest, PrepareError, Servers, continuation_directive, plan,
     return_capability, warnings, with_causes,
 };
 
@@ -46,7 +46,7 @@ pub(super) fn explain(rye: &Rye, request: &PlanRequest) -> Result<Explained, Pre
         findings: plan.findings.clone(),
         invocations: plan.offer.invocations.clone(),
         asked: plan.asked.clone(),
-        tools: tools(&plan),
+        tools: tools(rye, &plan),
         withheld: plan.offer.withheld.clone(),
         starts: None,
         limits: limits(&plan),
@@ -136,14 +136,18 @@ fn layers(plan: &Plan) -> Vec<LayerFacts> {
         .collect()
 }
 
-fn tools(plan: &Plan) -> Vec<ToolFacts> {
+fn tools(rye: &Rye, plan: &Plan) -> Vec<ToolFacts> {
     let names: Vec<(&str, &str)> = plan.offer.palette.names().collect();
     let item_of = |name: &str| {
         let (_, id) = names.iter().find(|(palette, _)| *palette == name)?;
-        plan.offer.items.iter().find(|item| item.id.as_str() == *id).map(ItemFacts::of)
+        plan.offer.items.iter().find(|item| item.id.as_str() == *id)
     };
+    // The tools of servers that cannot be read are not offered.
+    let servers = Servers::of(rye, None).ok();
+    let accepted = |item: &Item<ToolManifest>| servers.as_ref()?.accepted(item.content.value());
     let facts = |spec: ToolSpec| ToolFacts {
-        item: item_of(&spec.name),
+        item: item_of(&spec.name).map(ItemFacts::of),
+        accepted: item_of(&spec.name).and_then(accepted),
         spec: spec_digest(&spec),
         input_schema: Digest::of(canonical_json(&spec.input_schema).as_bytes()),
         name: spec.name,

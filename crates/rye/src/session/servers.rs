@@ -8,6 +8,7 @@ use rye_caps::{Capability, Kind, Layer, Primary};
 use rye_parse::{Executor, ToolManifest, nearest_name};
 use rye_resolve::{Config, Item};
 use rye_sandbox::Processes;
+use rye_sign::Digest;
 use rye_thread::{Tool, read_plain};
 use rye_tools::mcp::{Connections, Reached, Server, ToolSet, Wrapper};
 use rye_tools::{BASH, SEND};
@@ -101,6 +102,13 @@ impl Servers {
             ServerFault::Refused(reason)
         })?;
         Ok(server)
+    }
+
+    /// The digest of what is locked of the server that a manifest wraps.
+    pub(crate) fn accepted(&self, manifest: &ToolManifest) -> Option<Digest> {
+        let Executor::Mcp { server, .. } = &manifest.executor else { return None };
+        let set = self.pinned(server).ok()?;
+        Some(Digest::of(set.canonical().as_bytes()))
     }
 
     fn pinned(&self, name: &str) -> Result<ToolSet, String> {
