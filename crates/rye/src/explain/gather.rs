@@ -17,8 +17,10 @@ use crate::Rye;
 use crate::check::hook_meaning;
 use crate::config::HOOKS_FILE;
 use crate::render::digest;
+#[cfg(feature = "mcp")]
+use crate::session::Servers;
 use crate::session::{
-    Answerer, LimitSource, Plan, PlanRequest, PrepareError, Servers, continuation_directive, plan,
+    Answerer, LimitSource, Plan, PlanRequest, PrepareError, continuation_directive, plan,
     return_capability, warnings, with_causes,
 };
 
@@ -142,17 +144,27 @@ fn tools(rye: &Rye, plan: &Plan) -> Vec<ToolFacts> {
         let (_, id) = names.iter().find(|(palette, _)| *palette == name)?;
         plan.offer.items.iter().find(|item| item.id.as_str() == *id)
     };
-    // The tools of servers that cannot be read are not offered.
-    let servers = Servers::of(rye, None).ok();
-    let accepted = |item: &Item<ToolManifest>| servers.as_ref()?.accepted(item.content.value());
+    let accepted = accepted_of_servers(rye);
     let facts = |spec: ToolSpec| ToolFacts {
         item: item_of(&spec.name).map(ItemFacts::of),
-        accepted: item_of(&spec.name).and_then(accepted),
+        accepted: item_of(&spec.name).and_then(&accepted),
         spec: spec_digest(&spec),
         input_schema: Digest::of(canonical_json(&spec.input_schema).as_bytes()),
         name: spec.name,
     };
     plan.offer.palette.specs(&plan.contract).into_iter().map(facts).collect()
+}
+
+/// Returns the lookup of what the lock accepts of a tool's server. Tools of servers that cannot be read are not offered.
+#[cfg(feature = "mcp")]
+fn accepted_of_servers(rye: &Rye) -> impl Fn(&Item<ToolManifest>) -> Option<Digest> + use<> {
+    let servers = Servers::of(rye, None).ok();
+    move |item| servers.as_ref()?.accepted(item.content.value())
+}
+
+#[cfg(not(feature = "mcp"))]
+fn accepted_of_servers(_: &Rye) -> impl Fn(&Item<ToolManifest>) -> Option<Digest> + use<> {
+    |_| None
 }
 
 fn spec_digest(spec: &ToolSpec) -> Digest {
