@@ -77,9 +77,9 @@ fn an_id_names_its_file() {
     session.put(".ai/knowledge/notes/twice.md", "```yaml\nname: twice\n```\n\nA.\n");
     session.put(".ai/directives/notes/twice.md", "# Twice\n");
     let commands = [
-        "check notes/index",
+        "check notes/index --trust TRUST",
         "sign notes/index --dry-run",
-        "check notes/twice",
+        "check notes/twice --trust TRUST",
         "sign rye/agent/core/base",
     ];
     insta::assert_snapshot!("named_by_id", commands.map(|command| session.rye(command)).concat());
