@@ -9,6 +9,7 @@ mod fold;
 mod payload;
 mod section;
 mod span;
+mod window;
 
 use std::collections::BTreeMap;
 
@@ -20,6 +21,7 @@ use self::fold::Fold;
 pub(crate) use self::payload::{item_name, main_argument, payload, usage_of};
 pub(crate) use self::section::{Entry, Section};
 pub(crate) use self::span::{Pause, PauseKind, Span, SpanKind};
+pub(crate) use self::window::{Found, Page, Part, Window};
 use crate::Source;
 
 /// The read model of one thread.
@@ -28,6 +30,8 @@ pub(crate) struct Thread<'a> {
     pub(crate) source: &'a Source<'a>,
     /// The beginning of each id on the page, so that several threads fit on one.
     pub(crate) prefix: String,
+    /// The part that the page shows; `None` for all.
+    pub(crate) window: Option<Window>,
     /// The ends of children as this thread recorded them.
     pub(crate) child_ends: BTreeMap<ThreadId, ChildEnd>,
     /// The call that waits for a decision.

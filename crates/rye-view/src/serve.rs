@@ -154,7 +154,7 @@ async fn connection(stream: TcpStream, shared: Arc<Shared>) {
         async move {
             let response = match shared.guard.admit(&request) {
                 Err(refusal) => refuse(refusal),
-                Ok(Place::Events { thread, since }) => follow(shared, thread, since),
+                Ok(Place::Events { thread, part, since }) => follow(shared, thread, part, since),
                 Ok(Place::Decide(thread)) => take_decision(shared, thread, request).await,
                 Ok(place) => in_background(move || answer(&shared, &place)).await,
             };

@@ -81,6 +81,7 @@ impl<'a> Project<'a> {
         self.export("prepare", &pages)?;
         self.run_hostile()?;
         self.export("hostile", &pages)?;
+        self.run_long()?;
         Ok(pages)
     }
 
@@ -112,6 +113,11 @@ impl<'a> Project<'a> {
     pub(super) fn run_hostile(&self) -> Result<(), String> {
         let much = ["run", "release/hostile", "--spend", "5", "--tokens", "5000000"];
         self.rye(&[&much, &RUN[..]].concat(), 0)
+    }
+
+    /// Runs a thread that does not fit on one page.
+    fn run_long(&self) -> Result<(), String> {
+        self.rye(&[&["run", "release/long"], &RUN[..]].concat(), 0)
     }
 
     /// Writes a provider of the project.

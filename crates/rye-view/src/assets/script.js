@@ -15,10 +15,17 @@
   let turns = all('.conv section.turn');
   if (!records.length) return;
 
+  // The page of a long thread holds a part of it; the server knows which one holds a record.
+  const otherPart = () => {
+    const number = /^#[pr](\d+)$/.exec(location.hash);
+    const asked = number && '?record=' + number[1];
+    if (one('#parts') && asked && asked !== location.search) location.search = asked;
+  };
+
   // A link to a record that is folded away, or is the result of another, opens what it is in.
   const reveal = () => {
     const target = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
-    if (!target) return;
+    if (!target) return otherPart();
     for (let at = target; at; at = at.parentElement) if (at.tagName === 'DETAILS') at.open = true;
     const number = /^#((?:c\d+-)?)[pr](\d+)$/.exec(location.hash);
     for (const record of all('.rec.sel')) record.classList.remove('sel');
@@ -33,8 +40,9 @@
   const found = one('#found');
   let search = () => {};
   if (field) {
+    const part = field.form.dataset.part !== undefined;
     const total = () => {
-      const count = all('.panel .one').length;
+      const count = Number(found.dataset.records);
       return count.toLocaleString('en') + (count === 1 ? ' record' : ' records');
     };
     const texts = new Map();
@@ -51,11 +59,13 @@
         if (!record.hidden) count += 1;
       }
       for (const turn of turns) turn.hidden = words !== '' && !turn.querySelector('.rec:not([hidden])');
-      found.textContent = words === '' ? total() : count + (count === 1 ? ' record found' : ' records found');
+      const where = part ? ' on this page; Enter searches the whole thread' : '';
+      found.textContent = words === '' ? total() : count + (count === 1 ? ' record found' : ' records found') + where;
     };
     field.hidden = false;
     field.addEventListener('input', () => { clearTimeout(pending); pending = setTimeout(search, 120); });
-    field.form.addEventListener('submit', (event) => { event.preventDefault(); search(); });
+    // The server searches what this page does not show.
+    field.form.addEventListener('submit', (event) => { if (!part) { event.preventDefault(); search(); } });
   }
   const showKeys = () => { for (const keys of all('.keys')) keys.hidden = false; };
   showKeys();
@@ -64,7 +74,7 @@
   const live = one('#live');
   if (live && window.EventSource) {
     const events = new EventSource(live.dataset.events);
-    let count = records.length;
+    let count = Number(found.dataset.records);
     const say = (text, isLost) => {
       live.textContent = text;
       live.classList.toggle('lost', isLost);
@@ -83,12 +93,16 @@
       const isAtEnd = innerHeight + scrollY >= document.documentElement.scrollHeight - 48;
       const focused = document.activeElement && document.activeElement.id;
       change.parts.forEach(put);
+      // What moved to an earlier part leaves the page, so that it stays short.
+      for (const turn of all('.conv section.turn')) if (!change.turns.includes(turn.id)) turn.remove();
+      for (const line of all('.panel .one')) if (Number(line.id.slice(1)) < change.first) line.remove();
+      if (found) found.dataset.records = change.records;
       records = all('.conv .rec');
       turns = all('.conv section.turn');
       showKeys();
       search();
-      const more = records.length - count;
-      count = records.length;
+      const more = change.records - count;
+      count = change.records;
       if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
       if (isAtEnd && more > 0) scrollTo(0, document.documentElement.scrollHeight);
       const news = more > 0 ? more + (more === 1 ? ' new record. ' : ' new records. ') : '';

@@ -46,6 +46,7 @@ impl<'a> Fold<'a> {
         let thread = Thread {
             source,
             prefix: String::new(),
+            window: None,
             child_ends: rye_thread::ended_children(source.reading),
             pending: rye_thread::pending_approval(source.reading),
             decision: None,
@@ -74,7 +75,7 @@ impl<'a> Fold<'a> {
         self.section().end = wall;
         match record.event.as_str() {
             "checkpoint" => self.thread.checkpoints.push(record.seq),
-            "step_start" => self.begin(record, wall),
+            "step_start" => self.begin(index, record, wall),
             "step_finish" => self.answer(record, wall),
             "request_retried" | "request_failed" => self.fail(index, record, wall),
             "tool_call_start" => self.call(index, record, wall),
@@ -147,12 +148,17 @@ impl<'a> Fold<'a> {
         self.section().has_error = true;
     }
 
-    fn begin(&mut self, record: &Record, wall: i64) {
+    fn begin(&mut self, index: usize, record: &Record, wall: i64) {
         let turn = payload(record)["turn"].as_u64().unwrap_or(0);
         // A request that a resumed thread sends again belongs to the turn that it began.
         if self.section().turn != Some(turn) {
-            let section =
-                Section { turn: Some(turn), start: wall, end: wall, ..Section::default() };
+            let section = Section {
+                turn: Some(turn),
+                first: index,
+                start: wall,
+                end: wall,
+                ..Section::default()
+            };
             self.thread.sections.push(section);
         }
         self.attempt = Some(Attempt { start: wall, seq: record.seq, turn });

@@ -7,6 +7,8 @@ use rye_thread::{Nanos, Usage};
 pub(crate) struct Section {
     /// The number of the turn; `None` before the first.
     pub(crate) turn: Option<u64>,
+    /// The place of its first record.
+    pub(crate) first: usize,
     pub(crate) entries: Vec<Entry>,
     /// The short names of the calls, in their order.
     pub(crate) calls: Vec<String>,

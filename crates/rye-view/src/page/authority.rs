@@ -144,7 +144,7 @@ fn granted(calls: &Calls, thread: &str) -> Markup {
                             tr {
                                 td.m { (Shown(capability)) }
                                 td.n { (records.len()) }
-                                td.n { @for seq in records.iter().take(MOST_LINKS) { a href={ "../thread/" (thread) "#r" (seq) } { (seq) } " " } @if records.len() > MOST_LINKS { "…" } }
+                                td.n { @for seq in records.iter().take(MOST_LINKS) { a href={ "../thread/" (thread) "?record=" (seq) "#r" (seq) } { (seq) } " " } @if records.len() > MOST_LINKS { "…" } }
                             }
                         }
                     }
@@ -161,7 +161,7 @@ fn refused(calls: &Calls, thread: &str) -> Markup {
             @if calls.refused.is_empty() { p.t2 { "No call was refused." } }
             @for refused in &calls.refused {
                 p {
-                    a href={ "../thread/" (thread) "#r" (refused.seq) } { "record " (refused.seq) } " "
+                    a href={ "../thread/" (thread) "?record=" (refused.seq) "#r" (refused.seq) } { "record " (refused.seq) } " "
                     span.m { (Shown(&refused.capability)) }
                     @if !refused.layer.is_empty() { span.t3 { " by " (Shown(&refused.layer)) } }
                 }

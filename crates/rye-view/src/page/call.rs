@@ -69,7 +69,7 @@ fn outcome(
         @if !answer["refusal"].is_null() { span.er { "refused" } " " }
         @else if answer["is_error"] == true { span.er { "failed" } " " }
         @if !is_own {
-            a.then id=(thread.record_id(result.seq)) href={ "#" (thread.panel_id(result.seq)) } title={ "Result: record " (result.seq) } { (took) }
+            a.then id=(thread.record_id(result.seq)) href=(thread.panel_address(result.seq)) title={ "Result: record " (result.seq) } { (took) }
         }
     }
 }
@@ -239,7 +239,7 @@ fn decision(thread: &Thread<'_>, asked: &Record, decided: &Record) -> Markup {
             " after " (duration(u64::try_from(waited).unwrap_or(0))) " "
             span.t3 {
                 "arguments sha256 " (Shown(digest.get(..8).unwrap_or_default())) ", "
-                a id=(thread.record_id(decided.seq)) href={ "#" (thread.panel_id(decided.seq)) } { "record " (decided.seq) }
+                a id=(thread.record_id(decided.seq)) href=(thread.panel_address(decided.seq)) { "record " (decided.seq) }
             }
         }
         @if let Some(reason) = content["reason"].as_str() { (block(reason)) }

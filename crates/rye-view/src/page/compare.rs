@@ -228,7 +228,7 @@ fn linked_call(source: &Source<'_>, call: Option<&Called>) -> Markup {
     html! {
         @match call {
             None => { span.none { "no call" } }
-            Some(call) => { a href={ "../thread/" (source.record.thread) "#r" (call.seq) } { (call_text(call)) } }
+            Some(call) => { a href={ "../thread/" (source.record.thread) "?record=" (call.seq) "#r" (call.seq) } { (call_text(call)) } }
         }
     }
 }

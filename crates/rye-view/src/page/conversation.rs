@@ -9,23 +9,56 @@ use super::call::{approval, call, children};
 use super::document::icon;
 use super::figures::{bytes, count_noun, dollars, duration, offset, with_commas};
 use super::links::Links;
-use super::text::{Shown, block, fold_text, line, prose};
+use super::text::{Shown, block, fold_text, line, plain, prose};
 use super::value::named_value;
-use crate::model::{Entry, Section, Thread, payload};
+use crate::model::{Entry, Found, Page, Section, Thread, payload};
 
 /// The list of turns beside the conversation.
 pub(crate) fn outline(thread: &Thread<'_>) -> Markup {
     html! {
         nav.out #outline aria-label="Turns" {
             h2.h2 { "Turns" }
-            ol {
-                @for section in thread.sections.iter().filter(|section| section.turn.is_some()) {
-                    li {
-                        a href={ "#" (anchor(thread, section)) } {
-                            span.n.t3 { (section.turn.unwrap_or(0)) }
-                            span.c { (Shown(&outline_title(section))) }
-                            span.mk { (marks(section)) }
-                        }
+            @match &thread.window {
+                Some(window) if window.found.is_none() && window.pages.len() > 1 => {
+                    @for (place, page) in window.pages.iter().enumerate() {
+                        @if !window.shown.contains(&place) { (page_link(thread, page)) }
+                        @else { (turn_links(thread, thread.sections.get(page.sections.clone()).unwrap_or_default())) }
+                    }
+                }
+                _ => { (turn_links(thread, thread.shown_sections())) }
+            }
+        }
+    }
+}
+
+/// The link to the turns of a page that is not shown.
+fn page_link(thread: &Thread<'_>, page: &Page) -> Markup {
+    let sections = thread.sections.get(page.sections.clone()).unwrap_or_default();
+    let turns = || sections.iter().filter_map(|section| section.turn);
+    let has_error = sections.iter().any(|section| section.has_error);
+    html! {
+        p.part {
+            a href={ "?record=" (page.records.start) "#main" } {
+                @match (turns().next(), turns().next_back()) {
+                    (Some(first), Some(last)) if first < last => { "Turns " (first) " to " (last) }
+                    (Some(only), _) => { "Turn " (only) }
+                    (None, _) => { "Start" }
+                }
+            }
+            @if has_error { " " span.er { (icon("error")) span.vh { "error" } } }
+        }
+    }
+}
+
+fn turn_links(thread: &Thread<'_>, sections: &[Section]) -> Markup {
+    html! {
+        ol {
+            @for section in sections.iter().filter(|section| section.turn.is_some()) {
+                li {
+                    a href={ "#" (anchor(thread, section)) } {
+                        span.n.t3 { (section.turn.unwrap_or(0)) }
+                        span.c { (Shown(&outline_title(section))) }
+                        span.mk { (marks(section)) }
                     }
                 }
             }
@@ -53,11 +86,62 @@ fn marks(section: &Section) -> Markup {
 pub(crate) fn conversation(thread: &Thread<'_>, links: Links) -> Markup {
     html! {
         section.conv aria-label=(thread.label("Conversation")) {
-            (find(thread))
+            (find(thread, links))
+            (parts(thread, &PARTS))
             div id={ (thread.prefix) "conversation" } {
-                @for section in &thread.sections { (turn(thread, section, links)) }
+                @for section in thread.shown_sections() { (turn(thread, section, links)) }
             }
+            (parts(thread, &PARTS_BELOW))
             (foot(thread))
+        }
+    }
+}
+
+/// A place for the links between the parts of a conversation.
+#[derive(Debug)]
+pub(crate) struct Place {
+    pub(crate) id: &'static str,
+    label: &'static str,
+}
+
+pub(crate) const PARTS: Place = Place { id: "parts", label: "Parts of the conversation" };
+
+pub(crate) const PARTS_BELOW: Place =
+    Place { id: "parts-below", label: "Parts of the conversation, below it" };
+
+/// The part of a long thread that the page shows, with links to the others.
+pub(crate) fn parts(thread: &Thread<'_>, place: &Place) -> Markup {
+    let Some(window) = &thread.window else { return html! {} };
+    let start = |place: usize| window.pages.get(place).map_or(0, |page| page.records.start);
+    let (shown, last) = (&window.shown, window.pages.len().saturating_sub(1));
+    let end = window.pages.get(shown.end.saturating_sub(1)).map_or(0, |page| page.records.end);
+    html! {
+        @if let Some(found) = &window.found { (found_parts(found, place)) }
+        @else {
+            nav.pages.parts id=(place.id) aria-label=(place.label) hidden[shown.len() == window.pages.len()] {
+                span { "Records " (start(shown.start)) " to " (end.saturating_sub(1)) " of " (count_noun(thread.records().len(), "record")) }
+                @if let Some(before) = shown.start.checked_sub(1) {
+                    a href="?record=0#main" { "First" }
+                    a href={ "?record=" (start(before)) "#main" } rel="prev" { "Earlier" }
+                }
+                @if shown.end <= last {
+                    a href={ "?record=" (start(shown.end)) "#main" } rel="next" { "Later" }
+                    a href={ "?record=" (start(last)) "#main" } { "Last" }
+                }
+            }
+        }
+    }
+}
+
+/// The number of entries that a search found.
+fn found_parts(found: &Found, place: &Place) -> Markup {
+    html! {
+        nav.pages.parts id=(place.id) aria-label=(place.label) {
+            span {
+                (with_commas(u64::try_from(found.count).unwrap_or(u64::MAX))) (if found.count == 1 { " entry" } else { " entries" }) " with " strong { (Shown(&line(&found.text, 60))) }
+                @if found.is_cut() { "; the first ones are shown" }
+            }
+            a href="?" { "Whole conversation" }
         }
     }
 }
@@ -72,16 +156,19 @@ pub(crate) fn foot(thread: &Thread<'_>) -> Markup {
     }
 }
 
-/// The search needs the script; the links beside it do not.
-fn find(thread: &Thread<'_>) -> Markup {
+/// The search of a file needs the script. A server searches without one, and in the parts that the page does not show.
+fn find(thread: &Thread<'_>, links: Links) -> Markup {
+    let found = thread.window.as_ref().and_then(|window| window.found.as_ref());
+    let is_part =
+        found.is_some() || thread.window.as_ref().is_some_and(|it| it.shown.len() < it.pages.len());
     html! {
-        form.find role=[thread.prefix.is_empty().then_some("search")] {
+        form.find role=[thread.prefix.is_empty().then_some("search")] action=[(links == Links::Served).then_some("?")] data-part[is_part] {
             @if thread.prefix.is_empty() {
-                input #find type="search" name="find" placeholder="Search in this thread" aria-label="Search in this thread" hidden;
-                span.t3 #found role="status" { (count_noun(thread.records().len(), "record")) }
+                input #find type="search" name="find" value=[found.map(|found| plain(&found.text))] placeholder="Search in this thread" aria-label="Search in this thread" hidden[links != Links::Served];
+                span.t3 #found role="status" data-records=(thread.records().len()) { (count_noun(thread.records().len(), "record")) }
             } @else { span.t3 { (count_noun(thread.records().len(), "record")) } }
-            @if let Some(first) = thread.errors.first() { a href={ "#" (thread.record_id(*first)) } { (count_noun(thread.errors.len(), "error")) } }
-            @if let Some(first) = thread.approvals.first() { a href={ "#" (thread.record_id(*first)) } { (count_noun(thread.approvals.len(), "approval")) } }
+            @if let Some(first) = thread.errors.first() { a href=(thread.record_address(*first)) { (count_noun(thread.errors.len(), "error")) } }
+            @if let Some(first) = thread.approvals.first() { a href=(thread.record_address(*first)) { (count_noun(thread.approvals.len(), "approval")) } }
         }
     }
 }
@@ -131,7 +218,7 @@ fn article(thread: &Thread<'_>, entry: &Entry, links: Links) -> Markup {
     let (kind, class) = kind(record, &content, result, is_open);
     html! {
         article class={ "rec " (class) } id=(thread.record_id(record.seq)) aria-label={ "Record " (record.seq) ", " (kind) } {
-            a.no href={ "#" (thread.panel_id(record.seq)) } title={ "Line, hash and checkpoint of record " (record.seq) } { (record.seq) }
+            a.no href=(thread.panel_address(record.seq)) title={ "Line, hash and checkpoint of record " (record.seq) } { (record.seq) }
             span.kd { (kind) }
             div.bd {
                 @match record.event.as_str() {

@@ -11,11 +11,11 @@ use super::text::{Shown, block};
 use crate::Signer;
 use crate::model::Thread;
 
-/// The panel with every record; the style shows the one that the address names.
+/// The panel with every record of the page; the style shows the one that the address names.
 pub(crate) fn panel(thread: &Thread<'_>) -> Markup {
     html! {
         aside.panel id={ (thread.prefix) "record" } aria-label=(thread.label("Record")) {
-            @for record in thread.records() { (article(thread, record)) }
+            @for record in thread.shown_records() { (article(thread, record)) }
         }
     }
 }
@@ -31,8 +31,8 @@ pub(crate) fn article(thread: &Thread<'_>, record: &Record) -> Markup {
                 h2 id={ (thread.prefix) "hp" (seq) } { "Record " (seq) }
                 span.t2 { (Shown(&record.event)) }
                 span.end {
-                    @if let Some(before) = seq.checked_sub(1) { a href={ "#" (thread.panel_id(before)) } aria-label="Previous record" { "Previous" } }
-                    @if seq < last { a href={ "#" (thread.panel_id(seq + 1)) } aria-label="Next record" { "Next" } }
+                    @if let Some(before) = seq.checked_sub(1) { a href=(thread.panel_address(before)) aria-label="Previous record" { "Previous" } }
+                    @if seq < last { a href=(thread.panel_address(seq + 1)) aria-label="Next record" { "Next" } }
                 }
             }
             dl.kv {
@@ -52,8 +52,8 @@ fn checkpoint(thread: &Thread<'_>, seq: u64) -> Markup {
     html! {
         p {
             @match (thread.checkpoint_of(seq), is_trusted) {
-                (Some(at), true) => { (icon("seal")) " Covered by " a href={ "#" (thread.panel_id(at)) } { "checkpoint " (at) } ", signature valid" }
-                (Some(at), false) => { "Covered by " a href={ "#" (thread.panel_id(at)) } { "checkpoint " (at) } ", under a key made for this thread" }
+                (Some(at), true) => { (icon("seal")) " Covered by " a href=(thread.panel_address(at)) { "checkpoint " (at) } ", signature valid" }
+                (Some(at), false) => { "Covered by " a href=(thread.panel_address(at)) { "checkpoint " (at) } ", under a key made for this thread" }
                 (None, _) if thread.checkpoints.last() == Some(&seq) => "The last checkpoint: it signs the records before it.",
                 (None, _) => "Linked to the records before it. No checkpoint signs it yet.",
             }

@@ -67,7 +67,7 @@ fn waiting(thread: &Thread<'_>) -> Markup {
             div.bannerbar role="status" {
                 span { (icon("suspended")) " " strong { "1 call waits for approval" } }
                 span.m { (Shown(&pending.request.item_id)) " " (Shown(&in_short(&pending.request.arguments))) }
-                a href={ "#" (thread.record_id(pending.seq)) } { "Review the call" }
+                a href=(thread.record_address(pending.seq)) { "Review the call" }
             }
         }
     }
@@ -144,7 +144,7 @@ fn tree(thread: &Thread<'_>, links: Links) -> Markup {
             dd {
                 @for (place, span) in spawns.take(MOST_CHILDREN).enumerate() {
                     @if place > 0 { ", " }
-                    a href={ "#" (thread.record_id(span.seq)) } { (Shown(&span.label)) @if let Some(id) = child(thread, span.seq) { " " (Shown(&short_id(&id))) } }
+                    a href=(thread.record_address(span.seq)) { (Shown(&span.label)) @if let Some(id) = child(thread, span.seq) { " " (Shown(&short_id(&id))) } }
                 }
             }
         }

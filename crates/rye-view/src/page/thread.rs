@@ -11,7 +11,7 @@ use super::summary::{head, summary};
 use super::text::Shown;
 use super::timeline::timeline;
 use crate::Source;
-use crate::model::Thread;
+use crate::model::{Part, Thread};
 
 /// The page as a file that stands alone.
 pub(crate) fn file(source: &Source<'_>) -> String {
@@ -21,8 +21,8 @@ pub(crate) fn file(source: &Source<'_>) -> String {
 }
 
 /// The page as a server shows it, with links to other threads. With a token, the call that waits can be decided on.
-pub(crate) fn served_page(source: &Source<'_>, token: Option<String>) -> String {
-    let thread = Thread::read(source).with_decision(token);
+pub(crate) fn served_page(source: &Source<'_>, part: &Part, token: Option<String>) -> String {
+    let thread = Thread::read(source).with_decision(token).with_part(part);
     let title = format!("{} {}", source.record.directive, short_id(source.record.thread.as_str()));
     document(&title, &source.project, Links::Served, &body(&thread, Links::Served)).into_string()
 }
@@ -34,8 +34,10 @@ pub(crate) fn about(thread: &Thread<'_>, links: Links) -> Markup {
 
 /// The line that says how new the page is. The script follows the thread from its last record on.
 fn status(thread: &Thread<'_>) -> Markup {
-    let address =
-        format!("../events/{}?since={}", thread.source.record.thread, thread.records().len());
+    let (id, since) = (&thread.source.record.thread, thread.records().len());
+    let older = thread.window.as_ref().filter(|window| !window.is_newest());
+    let record = older.map(|window| format!("&record={}", window.records().start));
+    let address = format!("../events/{id}?since={since}{}", record.unwrap_or_default());
     html! {
         p.live.t3 #live role="status" data-events=(address) { "Without the script, this page shows the thread as it was when it was opened." }
     }
@@ -83,7 +85,7 @@ fn body(thread: &Thread<'_>, links: Links) -> Markup {
     html! {
         (about(thread, links))
         (timeline(thread))
-        @if links == Links::Served && thread.source.may_change() { (status(thread)) }
+        @if thread.is_followed() { (status(thread)) }
         div.work {
             (outline(thread))
             (conversation(thread, links))

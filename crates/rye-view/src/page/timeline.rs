@@ -166,8 +166,12 @@ fn bar_picture(thread: &Thread<'_>, bar: &Bar, row: &Row, money: Nanos, tokens: 
         fifth(span.tokens, tokens)
     );
     let target = match (span.kind, bar.count) {
-        (SpanKind::Turn, _) => format!("#{}t{}", thread.prefix, span.turn),
-        _ => format!("#{}", thread.record_id(span.seq)),
+        (SpanKind::Turn, _) => {
+            thread.address(span.seq, &format!("{}t{}", thread.prefix, span.turn))
+        }
+        // A request is no entry of the conversation, and has its line alone.
+        (SpanKind::Model | SpanKind::Retry, _) => thread.panel_address(span.seq),
+        _ => thread.record_address(span.seq),
     };
     html! {
         a href=(target) aria-label=(name) {
@@ -232,7 +236,7 @@ fn fold_picture(thread: &Thread<'_>, fold: &Fold, scale: &Scale<'_>) -> Markup {
     };
     html! {
         text.wl x=(percent(left + scale.fold / 2.0)) y="14" text-anchor="middle" { (label) }
-        a href={ "#" (thread.record_id(fold.seq)) } aria-label={ (label) ", " (what) } {
+        a href=(thread.record_address(fold.seq)) aria-label={ (label) ", " (what) } {
             svg.s.wait x=(percent(left)) y="20" width=(percent(scale.fold)) height="74" {
                 rect width="100%" height="100%" {}
                 title { (label) ", " (what) }
@@ -321,7 +325,7 @@ fn table(thread: &Thread<'_>, rows: &[Row], scale: &Scale<'_>) -> Markup {
                             td.n { (duration(bar.length)) }
                             td.n { @if bar.span.tokens > 0 { (with_commas(bar.span.tokens)) } }
                             td.n { @if bar.span.cost > Nanos::ZERO { (dollars(bar.span.cost)) } }
-                            td { a href={ "#" (thread.panel_id(bar.span.seq)) } { (bar.span.seq) } }
+                            td { a href=(thread.panel_address(bar.span.seq)) { (bar.span.seq) } }
                         }
                     }
                     @for fold in &scale.folds {
@@ -329,7 +333,7 @@ fn table(thread: &Thread<'_>, rows: &[Row], scale: &Scale<'_>) -> Markup {
                             td { @match fold.kind { PauseKind::Approval => "approval wait", PauseKind::Stopped => "stopped" } }
                             td {} td.n { (active(fold.start)) }
                             td.n { (duration(u64::try_from(fold.end - fold.start).unwrap_or(0))) }
-                            td.n {} td.n {} td { a href={ "#" (thread.panel_id(fold.seq)) } { (fold.seq) } }
+                            td.n {} td.n {} td { a href=(thread.panel_address(fold.seq)) { (fold.seq) } }
                         }
                     }
                 }

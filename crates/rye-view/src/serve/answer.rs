@@ -15,6 +15,7 @@ use rye_thread::ThreadId;
 use super::Shared;
 use super::events::{self, Events};
 use super::request::{Place, Refusal};
+use crate::model::Part;
 use crate::{Source, page};
 
 /// A page, or the events of a thread.
@@ -35,10 +36,12 @@ pub(super) fn answer(shared: &Shared, place: &Place) -> Answer {
             };
             threads.thread(thread, &mut show).map(|()| made.unwrap_or_default())
         }
-        Place::Thread(thread) | Place::Decide(thread) | Place::Events { thread, .. } => {
+        // Decisions and events have answers of their own.
+        Place::Decide(_) | Place::Events { .. } => return refuse(Refusal::NotFound),
+        Place::Thread(thread, part) => {
             let mut made = None;
             let mut show = |source: &Source<'_>| {
-                made = Some(page::served_page(source, shared.decision_token(source)));
+                made = Some(page::served_page(source, part, shared.decision_token(source)));
             };
             threads.thread(thread, &mut show).map(|()| made.unwrap_or_default())
         }
@@ -72,9 +75,9 @@ fn compare(
 }
 
 /// Sends the changes of a thread as they happen.
-pub(super) fn follow(shared: Arc<Shared>, thread: ThreadId, since: u64) -> Answer {
+pub(super) fn follow(shared: Arc<Shared>, thread: ThreadId, part: Part, since: u64) -> Answer {
     let mut response = respond(StatusCode::OK, "text/event-stream", String::new());
-    *response.body_mut() = Either::Right(events::follow(shared, thread, since));
+    *response.body_mut() = Either::Right(events::follow(shared, thread, part, since));
     response
 }
 
@@ -84,7 +87,7 @@ pub(super) fn to_thread(thread: &ThreadId, decided: Result<u64, String>, project
         Err(sentence) => html(StatusCode::CONFLICT, page::problem(&sentence, project)),
         Ok(seq) => {
             let mut response = respond(StatusCode::SEE_OTHER, "text/plain", String::new());
-            let address = HeaderValue::from_str(&format!("../thread/{thread}#r{seq}"))
+            let address = HeaderValue::from_str(&format!("../thread/{thread}?record={seq}#r{seq}"))
                 .expect("because an id is plain text");
             response.headers_mut().insert(LOCATION, address);
             response

@@ -11,6 +11,7 @@ use rye_thread::ThreadId;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 use super::Shared;
+use crate::model::Part;
 use crate::page;
 
 /// The body of a response that goes on while the thread does.
@@ -41,6 +42,13 @@ const MOST_RECORDS: u64 = 100_000;
 /// The time after which a comment is sent, so that a closed connection is noticed.
 const SILENCE: Duration = Duration::from_secs(10);
 
+/// The thread and the part of it that the browser shows.
+#[derive(Debug, Clone)]
+struct Followed {
+    thread: ThreadId,
+    part: Part,
+}
+
 /// The state of a thread that the browser was told last.
 struct Told {
     records: u64,
@@ -56,19 +64,19 @@ struct Look {
 }
 
 /// Follows a thread from its record `since` on, until it ends or the browser closes the connection.
-pub(super) fn follow(shared: Arc<Shared>, thread: ThreadId, since: u64) -> Events {
+pub(super) fn follow(shared: Arc<Shared>, thread: ThreadId, part: Part, since: u64) -> Events {
     let (sender, receiver) = channel(4);
-    tokio::spawn(send_all(shared, thread, since, sender));
+    tokio::spawn(send_all(shared, Followed { thread, part }, since, sender));
     Events { receiver }
 }
 
-async fn send_all(shared: Arc<Shared>, thread: ThreadId, since: u64, sender: Sender<Bytes>) {
+async fn send_all(shared: Arc<Shared>, followed: Followed, since: u64, sender: Sender<Bytes>) {
     let mut told = Told { records: since, pulse: None };
     let mut quiet = Duration::ZERO;
     loop {
-        let (held, id) = (Arc::clone(&shared), thread.clone());
+        let (held, followed) = (Arc::clone(&shared), followed.clone());
         // Reading and verifying waits for the disk.
-        let looked = tokio::task::spawn_blocking(move || look(&held, &id, told)).await;
+        let looked = tokio::task::spawn_blocking(move || look(&held, &followed, told)).await;
         let Ok(look) = looked else { return };
         let text = match look.event {
             Some(event) => Some(event),
@@ -92,14 +100,15 @@ async fn send_all(shared: Arc<Shared>, thread: ThreadId, since: u64, sender: Sen
 }
 
 /// Reads the thread, if it changed since the browser was told of it.
-fn look(shared: &Shared, thread: &ThreadId, told: Told) -> Look {
+fn look(shared: &Shared, followed: &Followed, told: Told) -> Look {
+    let Followed { thread, part } = followed;
     let pulse = shared.threads.pulse(thread);
     if pulse.is_some() && pulse == told.pulse {
         return Look { told, event: None, is_over: false };
     }
     let mut update = None;
     let shown = shared.threads.thread(thread, &mut |source| {
-        update = Some(page::update(source, shared.decision_token(source), told.records));
+        update = Some(page::update(source, part, shared.decision_token(source), told.records));
     });
     let Some(update) = update.filter(|_| shown.is_ok()) else {
         // A changed thread is not shown any further. The page says why when it is opened again.

@@ -7,6 +7,8 @@ use rye_sign::Digest;
 use rye_thread::ThreadId;
 
 use crate::Filter;
+use crate::listed::decode;
+use crate::model::Part;
 
 /// The header of the last event that a browser got.
 const LAST_EVENT: &str = "last-event-id";
@@ -22,10 +24,12 @@ pub(super) enum Place {
     },
     /// The authority of a thread.
     Authority(ThreadId),
-    Thread(ThreadId),
-    /// The changes of a thread since it had so many records.
+    /// A part of a thread.
+    Thread(ThreadId, Part),
+    /// The changes of a part of a thread since it had so many records.
     Events {
         thread: ThreadId,
+        part: Part,
         since: u64,
     },
     /// A decision about the call that a thread waits with.
@@ -82,10 +86,10 @@ impl Guard {
         }
         match place.ok_or(Refusal::NotFound)? {
             // A browser that lost the connection says what it had.
-            Place::Events { thread, since } => {
+            Place::Events { thread, part, since } => {
                 let last =
                     header(HeaderName::from_static(LAST_EVENT)).and_then(|last| last.parse().ok());
-                Ok(Place::Events { thread, since: last.unwrap_or(since) })
+                Ok(Place::Events { thread, part, since: last.unwrap_or(since) })
             }
             place => Ok(place),
         }
@@ -97,20 +101,27 @@ impl Guard {
         if Digest::of(token.as_bytes()) != self.token {
             return None;
         }
+        let named = |name: &str| {
+            let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+            pairs.find(|(found, _)| *found == name).map(|(_, value)| value)
+        };
+        let part = || match (named("record").and_then(|seq| seq.parse().ok()), named("find")) {
+            (Some(seq), _) => Part::Record(seq),
+            (None, text) => Part::search(&decode(text.unwrap_or_default())),
+        };
         match rest.split_once('/') {
             Some(("threads", "")) => Some(Place::Threads(Filter::read(query))),
             Some(("compare", "")) => {
-                let named = |name: &str| {
-                    let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
-                    pairs.find(|(found, _)| *found == name)?.1.parse().ok()
-                };
-                Some(Place::Compare { first: named("a"), second: named("b") })
+                let thread = |name| named(name).and_then(|value| value.parse().ok());
+                Some(Place::Compare { first: thread("a"), second: thread("b") })
             }
             Some(("authority", thread)) => thread.parse().ok().map(Place::Authority),
-            Some(("thread", thread)) => thread.parse().ok().map(Place::Thread),
+            Some(("thread", thread)) => Some(Place::Thread(thread.parse().ok()?, part())),
             Some(("events", thread)) => {
-                let since = query.strip_prefix("since=")?.parse().ok()?;
-                thread.parse().ok().map(|thread| Place::Events { thread, since })
+                let (since, thread) = (named("since")?.parse().ok()?, thread.parse().ok()?);
+                // The thread may have ended since its page was made.
+                let part = if part() == Part::Usual { Part::Newest } else { part() };
+                Some(Place::Events { thread, part, since })
             }
             Some(("decide", thread)) => thread.parse().ok().map(Place::Decide),
             _ => None,
@@ -123,16 +134,35 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(path: &str, expected: Option<&Place>) {
+    fn check(address: &str, expected: Option<&Place>) {
         let guard = Guard::new(8080, Digest::of(b"token"));
-        assert_eq!(guard.place(path, "").as_ref(), expected, "{path}");
+        let (path, query) = address.split_once('?').unwrap_or((address, ""));
+        assert_eq!(guard.place(path, query).as_ref(), expected, "{address}");
     }
 
     #[test]
     fn only_paths_below_the_token_lead_to_pages() {
         let thread = "index-019a0000-0000-7000-8000-000000000000";
         check("/token/threads/", Some(&Place::Threads(Filter::default())));
-        check(&format!("/token/thread/{thread}"), Some(&Place::Thread(thread.parse().unwrap())));
+        for (query, part) in [
+            ("", Part::Usual),
+            ("?record=5", Part::Record(5)),
+            ("?record=5&find=x", Part::Record(5)),
+            ("?find=A+b%21", Part::Found("a b!".to_owned())),
+            ("?find=+", Part::Usual),
+            ("?record=x", Part::Usual),
+        ] {
+            let id = thread.parse().unwrap();
+            check(&format!("/token/thread/{thread}{query}"), Some(&Place::Thread(id, part)));
+        }
+        check(
+            &format!("/token/events/{thread}?since=7&record=5"),
+            Some(&Place::Events {
+                thread: thread.parse().unwrap(),
+                part: Part::Record(5),
+                since: 7,
+            }),
+        );
         check(&format!("/token/decide/{thread}"), Some(&Place::Decide(thread.parse().unwrap())));
         check(&format!("/token/events/{thread}"), None);
         check(

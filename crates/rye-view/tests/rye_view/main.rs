@@ -5,6 +5,7 @@
 mod exports;
 mod hostile;
 mod pages;
+mod parts;
 mod receipts;
 #[expect(clippy::needless_pass_by_value, reason = "a call reads better with a literal")]
 mod recording;

@@ -53,14 +53,15 @@ const served = await (async () => {
   await close();
   return links;
 })();
-check('the list has all threads', served.length === 4, `${served.length}`);
+check('the list has all threads', served.length === 5, `${served.length}`);
+const long = served.find((link) => link.includes('/long-'));
 const hostile = served.find((link) => link.includes('/hostile-'));
 const prepared = served.find((link) => link.includes('/prepare-'));
 const idOf = (link) => link.split('/').pop();
 const comparison = new URL(`../compare/?a=${idOf(prepared)}&b=${idOf(hostile)}`, address).href;
 const authorityOf = (link) => new URL(`../authority/${idOf(link)}`, address).href;
 const withoutConversation = [address, comparison, authorityOf(prepared), authorityOf(hostile)];
-for (const name of ['prepare.html', 'hostile.html', served[0], ...withoutConversation]) {
+for (const name of ['prepare.html', 'hostile.html', prepared, long, ...withoutConversation]) {
   for (const width of [1440, 1000, 320]) {
     for (const colorScheme of ['light', 'dark']) {
       const label = `${name} at ${width} px, ${colorScheme}`;
@@ -80,7 +81,8 @@ for (const name of ['prepare.html', 'hostile.html', served[0], ...withoutConvers
   if (withoutConversation.includes(name)) continue;
   const { page, close } = await open(name, { javaScriptEnabled: false, width: 320 });
   check(`${name} has its conversation without the script`, (await page.locator('.conv .rec').count()) > 5);
-  check(`${name} hides the search without the script`, !(await page.locator('#find').isVisible()));
+  const isServed = name.startsWith('http:');
+  check(`${name} shows the search without the script only where a server searches`, (await page.locator('#find').isVisible()) === isServed);
   await page.locator('.conv .rec .no').first().click();
   check(`${name} shows the panel of a record without the script`, await page.locator('.panel .one:target').isVisible());
   await close();
@@ -129,6 +131,41 @@ for (const name of ['prepare.html', 'hostile.html', served[0], ...withoutConvers
   await close();
 }
 
+// A long thread is shown in parts; the address leads to the part that holds a record, with and without the script.
+{
+  const last = async (page) => Number((await page.locator('.panel .one').last().getAttribute('id')).slice(1));
+  const { page, noted, close } = await open(long);
+  const counted = Number((await page.locator('#found').textContent()).replace(/[^0-9]/g, ''));
+  check('the thread is long', counted > 2000, `${counted}`);
+  check('a part holds some records', (await page.locator('.panel .one').count()) < 600);
+  await page.goto(`${long}#r1200`);
+  await page.waitForURL(/record=1200#r1200$/);
+  if (screenshots) { mkdirSync(screenshots, { recursive: true }); await page.screenshot({ path: join(screenshots, 'view-long-light.png') }); }
+  check('a link to a record leads to its part', await page.locator('#p1200').count() === 1 && await last(page) < counted - 1);
+  await page.locator('#find').fill('CHANGELOG.md');
+  await page.waitForFunction(() => document.querySelector('#found').textContent.includes('on this page'));
+  check('the search says that it saw one part', (await page.locator('#found').textContent()).startsWith('0 records found on this page'));
+  await page.keyboard.press('Enter');
+  await page.waitForURL(/find=CHANGELOG.md$/);
+  check('the server searches all parts', (await page.locator('.conv .rec').count()) === 1, await page.locator('#parts').textContent());
+  check('a long thread reports nothing', noted.length === 0, noted.join('; '));
+  await close();
+  const without = await open(long, { javaScriptEnabled: false });
+  await without.page.locator('#find').fill('changelog.MD');
+  await without.page.locator('#find').press('Enter');
+  check('the server searches without the script', (await without.page.locator('.conv .rec').count()) === 1, without.page.url());
+  await without.page.locator('a', { hasText: 'Whole conversation' }).first().click();
+  await without.page.waitForURL(/\?$/);
+  for (let parts = 1; await without.page.locator('a[rel=next]').count(); parts += 1) {
+    check('there is an end', parts < 10);
+    const here = without.page.url();
+    await without.page.locator('a[rel=next]').last().click();
+    await without.page.waitForURL((url) => url.href !== here);
+  }
+  check('the parts lead to the last record', (await last(without.page)) === counted - 1, without.page.url());
+  await without.close();
+}
+
 // The server without the script: filters, links between threads, and what it refuses.
 {
   const { page, close } = await open(address, { javaScriptEnabled: false });
@@ -139,13 +176,13 @@ for (const name of ['prepare.html', 'hostile.html', served[0], ...withoutConvers
   await page.locator('.list a', { hasText: 'release/prepare' }).click();
   await page.locator('.rec p a', { hasText: 'release/notes' }).click();
   const child = page.url();
-  await page.goto(served[0]);
+  await page.goto(prepared);
   await page.locator('a', { hasText: 'Compare' }).last().click();
-  check('a thread leads to its comparison', (await page.locator('select[name=a]').inputValue()) === idOf(served[0]), page.url());
+  check('a thread leads to its comparison', (await page.locator('select[name=a]').inputValue()) === idOf(prepared), page.url());
   await page.locator('select[name=b]').selectOption({ index: 0 });
   await page.locator('.cform button').click();
   check('two threads are compared without the script', (await page.locator('.cmp tbody tr').count()) > 10 && (await page.locator('svg.cmpfl').count()) === 1, page.url());
-  await page.goto(served[0]);
+  await page.goto(prepared);
   await page.locator('a', { hasText: 'Authority' }).click();
   check('a thread leads to its authority', (await page.locator('h1').textContent()).startsWith('Authority of '), page.url());
   await page.goto(child);
@@ -212,6 +249,26 @@ for (const name of ['prepare.html', 'hostile.html', served[0], ...withoutConvers
   check('a resumed thread goes on', (await resumed) === 0);
   check('the page of a running thread reports nothing', noted.length === 0, noted.join('; '));
   await close();
+
+  // A long one: its page stays short, and what is new comes without a reload.
+  const other = rye('run', 'release/long', '--provider', 'scripted');
+  const follower = await open(address);
+  let link;
+  while (!link) {
+    await follower.page.reload();
+    const all = await follower.page.locator('.list td.d a', { hasText: 'release/long' }).evaluateAll((all) => all.map((it) => it.href));
+    link = all.find((it) => it !== long);
+  }
+  await follower.page.goto(link);
+  await follower.page.locator('#live', { hasText: 'The thread is completed' }).waitFor({ timeout: 120000 });
+  check('a long thread ends', (await other) === 0);
+  const shown = await follower.page.locator('.panel .one').count();
+  check('the page of a long thread that runs stays short', shown > 100 && shown < 1300, `${shown}`);
+  check('its turns stay as few', (await follower.page.locator('.conv section.turn').count()) < 300);
+  const end = (await follower.page.locator('.conv section.turn').last().textContent()).replace(/\s+/g, ' ');
+  check('its end came without a reload', end.includes('Completed after 501 turns'), end);
+  check('the page of a long thread that runs reports nothing', follower.noted.length === 0, follower.noted.join('; '));
+  await follower.close();
 }
 
 if (screenshots) {

@@ -42,7 +42,14 @@ const hostile = (turn, limit) => turn < limit
   ? () => calls(`</script><img src=x onerror=alert(${turn})> \u202Eturned\u202C \u001b[31mred\u001b[0m <svg onload=alert(1)>`, [READ, { path: `hostile/${turn}.txt` }])
   : () => text('</template></textarea><!-- </title> <script>parent.hacked = 1</script>');
 
+// More turns than one page shows.
+const LONG = 500;
+const long = (turn) => turn < LONG
+  ? () => calls([READ, { path: turn === 17 ? 'CHANGELOG.md' : 'Cargo.toml' }])
+  : () => text('The file did not change.');
+
 const script = (first, turn) => {
+  if (first.includes('named long')) return long(turn);
   if (first.includes('hostile')) return hostile(turn, 4);
   if (first.includes('name="prepare"')) return prepare(turn);
   return child(turn);
@@ -61,7 +68,7 @@ const server = createServer(async (request, response) => {
     response.end(JSON.stringify({ error: { message: 'overloaded', type: 'overloaded' } }));
     return;
   }
-  await pause(250 + 150 * (turn % 4));
+  await pause(first.includes('named long') ? 2 : 250 + 150 * (turn % 4));
   const message = { role: 'assistant', ...(script(first.replaceAll('\\"', '"'), turn) ?? (() => text('Done.')))() };
   const prompt_tokens = Math.round(body.length / 4);
   const completion_tokens = Math.max(20, Math.round(JSON.stringify(message).length / 4));
