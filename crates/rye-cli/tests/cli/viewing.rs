@@ -265,7 +265,7 @@ fn a_waiting_call_is_decided_on_its_page() {
             &["does not wait with that call any more"],
         );
         let decided = served.post(&decide, &own, &form);
-        check(&decided, "303", &[&format!("location: ../thread/{thread}#r")]);
+        check(&decided, "303", &[&format!("location: ../thread/{thread}?record=")]);
         check(
             &served.post(&decide, &own, &form),
             "409",
