@@ -234,7 +234,7 @@ const ATTEMPTS: usize = 100;
 const STATEMENTS: usize = 32;
 /// The longest wait for another program's write lock.
 const BUSY: Duration = Duration::from_secs(10);
-const VERSION: i64 = 5;
+const VERSION: i64 = 6;
 
 fn migrate(connection: &mut Connection) -> Result<(), DatabaseError> {
     write(connection, |connection| {
@@ -281,8 +281,14 @@ CREATE TABLE thread (
     state TEXT NOT NULL,
     created_millis INTEGER NOT NULL,
     updated_millis INTEGER NOT NULL,
-    cost_nanos INTEGER NOT NULL
+    cost_nanos INTEGER NOT NULL,
+    model TEXT,
+    turns INTEGER NOT NULL,
+    input_tokens INTEGER NOT NULL,
+    output_tokens INTEGER NOT NULL,
+    cache_read_tokens INTEGER NOT NULL,
+    cache_write_tokens INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX threads_below ON thread (parent);
-PRAGMA user_version = 5;
+PRAGMA user_version = 6;
 ";

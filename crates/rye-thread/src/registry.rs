@@ -15,7 +15,7 @@ use self::folder::Indexed;
 pub use self::summary::ThreadSummary;
 
 use crate::database::{self, Database, DatabaseError, reason};
-use crate::{Moment, Nanos, ThreadId, ThreadRecord};
+use crate::{Moment, Nanos, ThreadId, ThreadRecord, Usage};
 
 /// `registry.db`: an index over the transcripts, from which it can be written anew at any time.
 pub struct Registry(Arc<Mutex<Database>>);
@@ -157,19 +157,21 @@ pub struct Reindexed {
     pub unreadable: Vec<ThreadId>,
 }
 
-const ON_CONFLICT_UPDATE: &str = "INSERT INTO thread VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-    ON CONFLICT (id) DO UPDATE SET state = ?4, updated_millis = ?6, cost_nanos = ?7";
+const ON_CONFLICT_UPDATE: &str = "INSERT INTO thread VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
+    ON CONFLICT (id) DO UPDATE SET state = ?4, updated_millis = ?6, cost_nanos = ?7, model = ?8, turns = ?9,
+    input_tokens = ?10, output_tokens = ?11, cache_read_tokens = ?12, cache_write_tokens = ?13";
 
 /// What a process has entered meanwhile is newer.
-const ON_CONFLICT_KEEP: &str =
-    "INSERT INTO thread VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (id) DO NOTHING";
+const ON_CONFLICT_KEEP: &str = "INSERT INTO thread
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) ON CONFLICT (id) DO NOTHING";
 
 fn insert(
     connection: &Connection,
     row: &ThreadSummary,
     statement: &str,
 ) -> Result<(), RegistryError> {
-    let cost = i64::try_from(row.cost.get()).unwrap_or(i64::MAX);
+    let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+    let Usage { input, output, cache_read, cache_write } = row.usage;
     let values = params![
         row.thread.as_str(),
         row.parent.as_ref().map(ThreadId::as_str),
@@ -177,7 +179,13 @@ fn insert(
         row.state.as_str(),
         row.created.as_unix_millis(),
         row.updated.as_unix_millis(),
-        cost,
+        number(row.cost.get()),
+        row.model,
+        number(row.turns),
+        number(input),
+        number(output),
+        number(cache_read),
+        number(cache_write),
     ];
     database::execute(connection, statement, values)?;
     Ok(())
@@ -223,7 +231,9 @@ impl From<DatabaseError> for RegistryError {
     }
 }
 
-const COLUMNS: &str = "id, parent, directive, state, created_millis, updated_millis, cost_nanos";
+const COLUMNS: &str =
+    "id, parent, directive, state, created_millis, updated_millis, cost_nanos, model, turns,
+    input_tokens, output_tokens, cache_read_tokens, cache_write_tokens";
 
 struct RowDisk {
     id: String,
@@ -233,6 +243,12 @@ struct RowDisk {
     created: i64,
     updated: i64,
     cost: i64,
+    model: Option<String>,
+    turns: i64,
+    input: i64,
+    output: i64,
+    cache_read: i64,
+    cache_write: i64,
 }
 
 impl RowDisk {
@@ -245,6 +261,12 @@ impl RowDisk {
             created: row.get(4)?,
             updated: row.get(5)?,
             cost: row.get(6)?,
+            model: row.get(7)?,
+            turns: row.get(8)?,
+            input: row.get(9)?,
+            output: row.get(10)?,
+            cache_read: row.get(11)?,
+            cache_write: row.get(12)?,
         })
     }
 
@@ -252,6 +274,8 @@ impl RowDisk {
         let malformed = |problem: String| RegistryError::Malformed { problem };
         let thread =
             |text: &str| text.parse::<ThreadId>().map_err(|error| malformed(error.to_string()));
+        let count =
+            |number: i64| u64::try_from(number).map_err(|error| malformed(error.to_string()));
         Ok(ThreadSummary {
             thread: thread(&self.id)?,
             parent: self.parent.as_deref().map(thread).transpose()?,
@@ -259,9 +283,15 @@ impl RowDisk {
             state: self.state.parse().map_err(|error| malformed(format!("{error}")))?,
             created: Moment::from_unix_millis(self.created),
             updated: Moment::from_unix_millis(self.updated),
-            cost: Nanos::new(
-                u64::try_from(self.cost).map_err(|error| malformed(error.to_string()))?,
-            ),
+            cost: Nanos::new(count(self.cost)?),
+            model: self.model,
+            turns: count(self.turns)?,
+            usage: Usage {
+                input: count(self.input)?,
+                output: count(self.output)?,
+                cache_read: count(self.cache_read)?,
+                cache_write: count(self.cache_write)?,
+            },
         })
     }
 }

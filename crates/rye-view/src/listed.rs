@@ -1,6 +1,12 @@
 //! The rows of the list of threads, and the filters over them.
 
-use rye_thread::{Moment, Nanos, ThreadId};
+mod sort;
+
+use std::time::Duration;
+
+use rye_thread::{Moment, Nanos, ThreadId, Usage};
+
+pub(crate) use self::sort::{Column, Sort};
 
 /// One row of the list of threads.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,10 +26,18 @@ pub struct Listed {
     pub updated: Moment,
     /// The cost of the thread and of all below it.
     pub cost: Nanos,
+    /// The model's id, once it is known.
+    pub model: Option<String>,
+    /// The number of answered requests.
+    pub turns: u64,
+    /// The tokens of the thread's own requests, without those of its children.
+    pub usage: Usage,
+    /// The time from its creation to its last change, with approval waits.
+    pub duration: Duration,
 }
 
 impl Listed {
-    /// A row without a parent and without cost.
+    /// A row without a parent and without figures.
     #[must_use]
     pub fn new(thread: ThreadId, directive: &str, standing: &'static str, created: Moment) -> Self {
         let directive = directive.to_owned();
@@ -35,18 +49,39 @@ impl Listed {
             created,
             updated: created,
             cost: Nanos::ZERO,
+            model: None,
+            turns: 0,
+            usage: Usage::default(),
+            duration: Duration::ZERO,
         }
+    }
+
+    /// All input tokens, those of a cache included.
+    pub(crate) fn input(&self) -> u64 {
+        self.usage.total().saturating_sub(self.usage.output)
     }
 }
 
-/// The filters of the list, as the address of the page names them.
+/// The figure that the plots show.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Plot {
+    #[default]
+    Spend,
+    Tokens,
+}
+
+/// The filters and the order of the list, as the address of the page names them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Filter {
     /// The states that are shown; all if there is none.
     pub(crate) states: Vec<String>,
     /// A part of a directive's or a thread's id.
     pub(crate) text: String,
-    /// Only threads that are older than this one.
+    /// The model's id; any if it is empty.
+    pub(crate) model: String,
+    pub(crate) sort: Sort,
+    pub(crate) plot: Plot,
+    /// Only the threads after this one.
     pub(crate) before: Option<ThreadId>,
 }
 
@@ -59,6 +94,9 @@ impl Filter {
             match name {
                 "state" => filter.states.push(value),
                 "q" => value.trim().clone_into(&mut filter.text),
+                "model" => filter.model = value,
+                "sort" => filter.sort = Sort::read(&value).unwrap_or_default(),
+                "plot" if value == "tokens" => filter.plot = Plot::Tokens,
                 "before" => filter.before = value.parse().ok(),
                 _ => {}
             }
@@ -67,7 +105,7 @@ impl Filter {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.states.is_empty() && self.text.is_empty()
+        self.states.is_empty() && self.text.is_empty() && self.model.is_empty()
     }
 
     /// Returns `true` if the row passes the filters, without its place in the list.
@@ -75,15 +113,49 @@ impl Filter {
         let has_state = self.states.is_empty() || self.states.iter().any(|it| it == row.standing);
         let has_text =
             row.directive.contains(&self.text) || row.thread.as_str().contains(&self.text);
-        has_state && has_text
+        let has_model = self.model.is_empty() || row.model.as_deref() == Some(self.model.as_str());
+        has_state && has_text && has_model
     }
 
-    /// The query of the same filters for the threads before one.
+    /// The query of the same filters, from the first row.
+    pub(crate) fn query(&self) -> String {
+        let mut pairs: Vec<(&str, &str)> =
+            self.states.iter().map(|state| ("state", state.as_str())).collect();
+        pairs.extend([("q", self.text.as_str()), ("model", &self.model)]);
+        pairs.retain(|(_, value)| !value.is_empty());
+        pairs.extend(self.view());
+        let pairs: Vec<String> =
+            pairs.iter().map(|(name, value)| format!("{name}={}", encode(value))).collect();
+        format!("?{}", pairs.join("&"))
+    }
+
+    /// The order and the plot, which a form with other filters keeps.
+    pub(crate) fn view(&self) -> Vec<(&str, &str)> {
+        let mut view = Vec::new();
+        if self.sort != Sort::default() {
+            view.push(("sort", self.sort.as_str()));
+        }
+        if self.plot == Plot::Tokens {
+            view.push(("plot", "tokens"));
+        }
+        view
+    }
+
+    /// The query of the same filters for the threads after one.
     pub(crate) fn older_than(&self, thread: &ThreadId) -> String {
-        let states = self.states.iter().map(|state| format!("state={}&", encode(state)));
-        let text =
-            if self.text.is_empty() { String::new() } else { format!("q={}&", encode(&self.text)) };
-        format!("?{}{text}before={thread}", states.collect::<String>())
+        let query = self.query();
+        let joint = if query.len() > 1 { "&" } else { "" };
+        format!("{query}{joint}before={thread}")
+    }
+
+    /// The query of the same filters with another order; of the same column, reversed.
+    pub(crate) fn sorted_by(&self, column: Column) -> String {
+        Self { sort: self.sort.next(column), ..self.clone() }.query()
+    }
+
+    /// The query of the same filters with another plot.
+    pub(crate) fn plotted(&self, plot: Plot) -> String {
+        Self { plot, ..self.clone() }.query()
     }
 }
 
@@ -136,9 +208,13 @@ mod tests {
     #[test]
     fn a_query_is_read_as_it_is_written() {
         let thread: ThreadId = "index-019a0000-0000-7000-8000-000000000000".parse().unwrap();
-        let filter = Filter::read("state=error&state=running&q=a%2Fb+c%C3%A9&x=1&before=no");
+        let filter = Filter::read(
+            "state=error&state=running&q=a%2Fb+c%C3%A9&x=1&before=no&model=m&sort=-tokens-in&plot=tokens",
+        );
         assert_eq!(filter.states, ["error", "running"]);
         assert_eq!((filter.text.as_str(), filter.before.clone()), ("a/b cé", None));
+        assert_eq!((filter.model.as_str(), filter.plot), ("m", Plot::Tokens));
+        assert_eq!(filter.sort.as_str(), "-tokens-in");
         let again = Filter::read(filter.older_than(&thread).trim_start_matches('?'));
         assert_eq!(again, Filter { before: Some(thread), ..filter });
     }

@@ -8,8 +8,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::summary::ThreadSummary;
+use crate::message::disk::UsageDisk;
 use crate::root::first_line;
-use crate::{Moment, Nanos, ThreadId, ThreadState};
+use crate::{Moment, Nanos, ThreadId, ThreadState, Usage};
 
 /// The folders below `threads` that are named as threads are.
 pub(super) fn names(threads: &Path) -> impl Iterator<Item = ThreadId> {
@@ -48,9 +49,21 @@ fn row(thread: &ThreadId, first: &[u8], path: &Path) -> Option<ThreadSummary> {
     let start: StartDisk = serde_json::from_str(record.payload.get()).ok()?;
     let created: Moment = start.created.parse().ok()?;
     let parent = start.parent.map(|parent| parent.parse()).transpose().ok()?;
-    let Tail { state, updated, cost } = Tail::read(path).ok()??;
+    let Tail { state, updated, cost, turns, usage } = Tail::read(path).ok()??;
     let (thread, directive) = (thread.clone(), record.directive);
-    Some(ThreadSummary { thread, parent, directive, state, created, updated, cost })
+    let model = Some(start.model).filter(|model| !model.is_empty());
+    Some(ThreadSummary {
+        thread,
+        parent,
+        directive,
+        state,
+        created,
+        updated,
+        cost,
+        model,
+        turns,
+        usage,
+    })
 }
 
 /// How a thread stands by its last records.
@@ -58,6 +71,8 @@ struct Tail {
     state: ThreadState,
     updated: Moment,
     cost: Nanos,
+    turns: u64,
+    usage: Usage,
 }
 
 impl Tail {
@@ -103,9 +118,11 @@ impl Tail {
                 "approval_requested" => ThreadState::Suspended,
                 _ => ThreadState::Running,
             };
-            let cost = end.filter(|_| state.is_final()).and_then(|end| end.cost_nanos);
-            let cost = Nanos::new(cost.unwrap_or_default());
-            return Some(Self { state, updated: record.ts.parse().ok()?, cost });
+            // Only an end says the totals.
+            let end = end.filter(|_| state.is_final()).unwrap_or_default();
+            let usage = end.usage.map(UsageDisk::into_usage).unwrap_or_default();
+            let (cost, turns) = (Nanos::new(end.cost_nanos), end.turns);
+            return Some(Self { state, updated: record.ts.parse().ok()?, cost, turns, usage });
         }
         None
     }
@@ -131,10 +148,15 @@ struct RecordDisk<'a> {
 struct StartDisk {
     created: String,
     parent: Option<String>,
+    #[serde(default)]
+    model: String,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct EndDisk {
     state: Option<String>,
-    cost_nanos: Option<u64>,
+    cost_nanos: u64,
+    turns: u64,
+    usage: Option<UsageDisk>,
 }

@@ -1,6 +1,8 @@
 //! The row of a thread on the list.
 
-use crate::{Moment, Nanos, ThreadId, ThreadRecord, ThreadState};
+use std::time::Duration;
+
+use crate::{Moment, Nanos, ThreadId, ThreadRecord, ThreadState, Usage};
 
 /// One row of the list of threads.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +22,13 @@ pub struct ThreadSummary {
     pub updated: Moment,
     /// Its cost.
     pub cost: Nanos,
+    /// The model's id, once it is known.
+    pub model: Option<String>,
+    /// The number of answered requests. It is current for a thread that has ended; a running thread is listed with the number of its
+    /// last stop.
+    pub turns: u64,
+    /// The token usage of all replies, current as `turns` is.
+    pub usage: Usage,
 }
 
 impl ThreadSummary {
@@ -34,6 +43,16 @@ impl ThreadSummary {
             created: record.created,
             updated: record.updated,
             cost: record.cost,
+            model: record.model.clone(),
+            turns: record.turns,
+            usage: record.usage,
         }
+    }
+
+    /// Returns the time from the creation of the thread to its last change, with approval waits.
+    #[must_use]
+    pub fn duration(&self) -> Duration {
+        let millis = self.updated.as_unix_millis().saturating_sub(self.created.as_unix_millis());
+        Duration::from_millis(u64::try_from(millis).unwrap_or(0))
     }
 }

@@ -1,5 +1,6 @@
 use std::error::Error as _;
 use std::path::Path;
+use std::time::Duration;
 
 use rusqlite::Connection;
 
@@ -27,6 +28,9 @@ fn lists_the_newest_first_and_shows_one() {
     new.state = ThreadState::Completed;
     new.updated = Moment::from_unix_millis(30);
     new.cost = Nanos::new(4);
+    new.model = Some("m".to_owned());
+    new.turns = 3;
+    new.usage = Usage { input: 5, output: 6, cache_read: 7, cache_write: 8 };
     registry.enter(&new).unwrap();
     drop(registry);
 
@@ -44,7 +48,11 @@ fn lists_the_newest_first_and_shows_one() {
         created: Moment::from_unix_millis(20),
         updated: Moment::from_unix_millis(30),
         cost: Nanos::new(4),
+        model: Some("m".to_owned()),
+        turns: 3,
+        usage: Usage { input: 5, output: 6, cache_read: 7, cache_write: 8 },
     };
+    assert_eq!(expected.duration(), Duration::from_millis(10));
     assert_eq!(registry.show(&new.thread).unwrap(), Some(expected));
     assert_eq!(registry.show(&record(3, 0).thread).unwrap(), None);
 }
@@ -187,7 +195,7 @@ const DAMAGE: [(&str, Change); 8] = [
         Connection::open(path).unwrap().pragma_update(None, "user_version", 99).unwrap();
     }),
     ("an older version", |path| {
-        Connection::open(path).unwrap().pragma_update(None, "user_version", 4).unwrap();
+        Connection::open(path).unwrap().pragma_update(None, "user_version", 5).unwrap();
     }),
 ];
 

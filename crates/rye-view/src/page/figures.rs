@@ -32,6 +32,18 @@ pub(crate) fn with_commas(number: u64) -> String {
     text
 }
 
+/// A whole number in at most five places: `9,310`, `540 k`, `15.9 M`.
+pub(crate) fn compact(number: u64) -> String {
+    match number {
+        0..10_000 => with_commas(number),
+        10_000..1_000_000 => format!("{} k", number / 1_000),
+        1_000_000..1_000_000_000 => {
+            format!("{}.{} M", number / 1_000_000, number % 1_000_000 / 100_000)
+        }
+        _ => format!("{} G", with_commas(number / 1_000_000_000)),
+    }
+}
+
 /// A length of time: `14 ms`, `6.2 s`, `1 m 13 s`, `2 h 03 m`.
 pub(crate) fn duration(millis: u64) -> String {
     let seconds = millis.saturating_add(500) / 1_000;
@@ -158,6 +170,8 @@ mod tests {
     fn figures_are_grouped_and_cut() {
         assert_eq!(with_commas(1_234_567), "1,234,567");
         assert_eq!(with_commas(12), "12");
+        let counts = [9_310, 540_000, 15_940_000, 2_000_000_000].map(compact);
+        assert_eq!(counts, ["9,310", "540 k", "15.9 M", "2 G"]);
         assert_eq!(offset(101_960), "1:41.9");
         assert_eq!(count_noun(1, "line"), "1 line");
         assert_eq!(bytes(1_950), "1.9 kB");

@@ -1,16 +1,24 @@
 //! The list of threads, with the money that they cost per day and per directive.
 
-use std::collections::BTreeMap;
+mod plots;
+mod trees;
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use maud::{Markup, html};
-use rye_thread::{Moment, Nanos, ThreadId};
+use rye_thread::Nanos;
 
+use self::plots::spend;
+use self::trees::Trees;
 use super::document::{document, icon};
-use super::figures::{count_noun, day_and_time, dollars, short_id, short_time, with_commas};
+use super::figures::{
+    count_noun, day_and_time, dollars, duration, short_id, short_time, with_commas,
+};
 use super::links::Links;
 use super::summary::state;
 use super::text::Shown;
-use crate::{Filter, Listed};
+use crate::Listed;
+use crate::listed::{Column, Filter, Sort};
 
 /// The rows of one page.
 const ROWS: usize = 50;
@@ -22,8 +30,11 @@ const STATES: [&str; 7] =
 /// The page with the list.
 pub(crate) fn threads(all: &[Listed], filter: &Filter, project: &str) -> String {
     let trees = Trees::new(all);
-    let matching: Vec<&Listed> =
+    let mut matching: Vec<&Listed> =
         trees.newest_first().into_iter().filter(|row| filter.includes(row)).collect();
+    if filter.sort != Sort::default() {
+        filter.sort.apply(&mut matching);
+    }
     let start = filter.before.as_ref().map_or(0, |before| {
         matching.iter().position(|row| row.thread == *before).map_or(0, |place| place + 1)
     });
@@ -32,8 +43,8 @@ pub(crate) fn threads(all: &[Listed], filter: &Filter, project: &str) -> String 
     let body = html! {
         div.head { h1 { "Threads" } span.t2 { (count_noun(all.len(), "thread")) " · " (dollars(total(all))) } }
         (filters(all, filter))
-        @if !all.is_empty() { (spend(all)) }
-        @if rows.is_empty() { (nothing(all, filter)) } @else { (table(rows, &trees)) }
+        @if !all.is_empty() { (spend(all, filter)) }
+        @if rows.is_empty() { (nothing(all, filter)) } @else { (table(rows, &trees, filter)) }
         (pages(&matching, start, rows, filter))
     };
     document("Threads", project, Links::Served, &body).into_string()
@@ -41,11 +52,8 @@ pub(crate) fn threads(all: &[Listed], filter: &Filter, project: &str) -> String 
 
 /// The cost of all trees. A child's cost is part of its parent's.
 fn total(all: &[Listed]) -> Nanos {
-    roots(all).fold(Nanos::ZERO, |sum, row| sum.saturating_add(row.cost))
-}
-
-fn roots(all: &[Listed]) -> impl Iterator<Item = &Listed> {
-    all.iter().filter(|row| row.parent.is_none())
+    let roots = all.iter().filter(|row| row.parent.is_none());
+    roots.fold(Nanos::ZERO, |sum, row| sum.saturating_add(row.cost))
 }
 
 fn filters(all: &[Listed], filter: &Filter) -> Markup {
@@ -53,8 +61,10 @@ fn filters(all: &[Listed], filter: &Filter) -> Markup {
     for row in all {
         *counts.entry(row.standing).or_default() += 1;
     }
+    let models: BTreeSet<&str> = all.iter().filter_map(|row| row.model.as_deref()).collect();
     html! {
         form.filters role="search" {
+            @for (name, value) in filter.view() { input type="hidden" name=(name) value=(value); }
             input type="search" name="q" value=(super::text::plain(&filter.text)) placeholder="Directive or thread id" aria-label="Directive or thread id";
             div.chips role="group" aria-label="States" {
                 @for name in STATES.iter().filter(|name| counts.contains_key(**name)) {
@@ -64,159 +74,103 @@ fn filters(all: &[Listed], filter: &Filter) -> Markup {
                     }
                 }
             }
+            @if models.len() > 1 || !filter.model.is_empty() { (model_choice(&models, &filter.model)) }
             button.btn { "Filter" }
         }
     }
 }
 
-fn spend(all: &[Listed]) -> Markup {
+fn model_choice(models: &BTreeSet<&str>, chosen: &str) -> Markup {
     html! {
-        div.spend {
-            section aria-labelledby="h-d" { header { h2 #h-d { "Per day" } span.t3 { "last " (DAYS) " days" } } (days(all)) }
-            section aria-label="Per directive" { (directives(all)) }
+        select name="model" aria-label="Model" {
+            option value="" { "Any model" }
+            @for model in models { option value=(super::text::plain(model)) selected[*model == chosen] { (super::text::plain(model)) } }
         }
     }
 }
 
-/// The number of days in the plot.
-const DAYS: i64 = 30;
-const DAY: i64 = 86_400_000;
-
-/// The money of each day up to that of the newest thread.
-fn days(all: &[Listed]) -> Markup {
-    let day = |row: &Listed| row.created.as_unix_millis().div_euclid(DAY);
-    let last = all.iter().map(day).max().unwrap_or(0);
-    let mut sums: BTreeMap<i64, Nanos> = BTreeMap::new();
-    for row in roots(all) {
-        let sum = sums.entry(day(row)).or_default();
-        *sum = sum.saturating_add(row.cost);
-    }
-    let shown: Vec<(i64, Nanos)> = (last - DAYS + 1..=last)
-        .map(|day| (day, sums.get(&day).copied().unwrap_or_default()))
-        .collect();
-    let most = shown.iter().map(|(_, cost)| cost.get()).max().unwrap_or(0).max(1);
-    html! {
-        svg.plot height="132" role="img" aria-label={ "Spend per day over " (DAYS) " days, at most " (dollars(Nanos::new(most))) } {
-            text x="0" y="12" { (dollars(Nanos::new(most))) }
-            line.base x1="0" x2="100%" y1="112" y2="112" {}
-            @for (place, (day, cost)) in shown.iter().enumerate() {
-                (column(place, *day, *cost, most, *day == last))
-            }
-        }
-    }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a picture has fewer places than that")]
-fn column(place: usize, day: i64, cost: Nanos, most: u64, is_last: bool) -> Markup {
-    let x = 7.0 + place as f64 * 3.1;
-    let height = cost.get() as f64 * 90.0 / most as f64;
-    let date = day_and_time(Moment::from_unix_millis(day * DAY));
-    let date = date.split(',').next().unwrap_or_default();
-    html! {
-        @if cost > Nanos::ZERO {
-            rect class=(if is_last { "now" } else { "b" }) x={ (format!("{x:.2}")) "%" } y=(format!("{:.1}", 112.0 - height)) width="2.4%" height=(format!("{height:.1}")) {
-                title { (date) ": " (dollars(cost)) }
-            }
-        }
-        @if place % 7 == 1 { text x={ (format!("{:.2}", x + 1.2)) "%" } y="127" text-anchor=(if place > 26 { "end" } else { "middle" }) { (date.rsplit_once(' ').map_or(date, |(date, _)| date)) } }
-    }
-}
-
-/// The directives that cost most.
-fn directives(all: &[Listed]) -> Markup {
-    let mut sums: BTreeMap<&str, (Nanos, u64)> = BTreeMap::new();
-    for row in all {
-        let (cost, count) = sums.entry(&row.directive).or_default();
-        (*cost, *count) = (cost.saturating_add(row.cost), *count + 1);
-    }
-    let mut sums: Vec<(&str, (Nanos, u64))> = sums.into_iter().collect();
-    sums.sort_by_key(|(_, (cost, count))| std::cmp::Reverse((*cost, *count)));
-    html! {
-        table {
-            thead { tr { th scope="col" { "Per directive" } th.n scope="col" { "USD" } th.n scope="col" { "Threads" } } }
-            tbody {
-                @for (directive, (cost, count)) in sums.into_iter().take(6) {
-                    tr {
-                        td { a href={ "?q=" (crate::listed::encode(directive)) } { (Shown(directive)) } }
-                        td.n { (dollars(cost)) } td.n { (with_commas(count)) }
-                    }
-                }
-            }
-        }
-    }
-}
-
-fn table(rows: &[&Listed], trees: &Trees<'_>) -> Markup {
+fn table(rows: &[&Listed], trees: &Trees<'_>, filter: &Filter) -> Markup {
     html! {
         table.list {
-            caption.vh { "Threads, the newest first" }
+            caption.vh { "Threads" }
             thead { tr {
-                th scope="col" { "State" } th scope="col" { "Directive" } th.o scope="col" { "Thread" }
-                th.n scope="col" { "USD" } th.n scope="col" { "Started" } th.o scope="col" { "Tree" }
+                (head(Column::State, "State", "", filter)) (head(Column::Directive, "Directive", "", filter))
+                th.o.x scope="col" { "Thread" }
+                (head(Column::Model, "Model", "o", filter)) (head(Column::Turns, "Turns", "n o", filter))
+                (head(Column::Input, "Tokens in", "n o", filter)) (head(Column::Output, "Tokens out", "n o", filter))
+                (head(Column::Cost, "USD", "n", filter)) (head(Column::Duration, "Time", "n t", filter))
+                (head(Column::Started, "Started", "n", filter))
+                th.o.x scope="col" { "Tree" } th.o scope="col" { span.vh { "Compare" } }
             } }
-            tbody { @for row in rows { (table_row(row, trees)) } }
+            tbody { @for row in rows { (table_row(row, trees, filter)) } }
         }
     }
 }
 
-fn table_row(row: &Listed, trees: &Trees<'_>) -> Markup {
+/// The head of a column, with a link to the list in its order.
+fn head(column: Column, name: &str, class: &str, filter: &Filter) -> Markup {
+    let direction = filter.sort.direction(column);
+    let arrow = direction.map(|direction| if direction == "ascending" { " ↑" } else { " ↓" });
+    html! {
+        th scope="col" class=[Some(class).filter(|class| !class.is_empty())] aria-sort=[direction] {
+            a href=(filter.sorted_by(column)) {
+                (name) @if let Some(arrow) = arrow { span aria-hidden="true" { (arrow) } }
+            }
+        }
+    }
+}
+
+fn table_row(row: &Listed, trees: &Trees<'_>, filter: &Filter) -> Markup {
     let is_child = row.parent.as_ref().is_some_and(|parent| trees.has(parent));
+    let is_below = is_child && filter.sort == Sort::default();
     let id = short_id(row.thread.as_str());
     let children = trees.children.get(&row.thread).map_or(0, Vec::len);
+    let model = row.model.as_deref().unwrap_or_default();
     html! {
-        tr.kid[is_child] {
+        tr.kid[is_below] {
             td { (state(row.standing)) }
-            td.d { a href={ "../thread/" (row.thread) } { (Shown(&row.directive)) } span.sub { (id) } }
-            td.m.t2.o { (id) }
+            td.d { a href={ "../thread/" (row.thread) } { (Shown(&row.directive)) } (summary_line(row, &id)) }
+            td.m.t2.o.x { (id) }
+            td.t2.o { (Shown(model)) }
+            td.n.o { (with_commas(row.turns)) }
+            td.n.o { (with_commas(row.input())) }
+            td.n.o { (with_commas(row.usage.output)) }
             td.n { (dollars(row.cost)) }
+            td.n.t { (lasted(row)) }
             td.n { time datetime=(row.created) title=(day_and_time(row.created)) { (short_time(row.created)) } }
-            td.o.t3 { @if row.parent.is_some() { "child" } @else if children > 0 { (counted_children(children)) } }
+            td.o.x.t3 { @if row.parent.is_some() { "child" } @else if children > 0 { (counted_children(children)) } }
+            td.o { (comparison(row, trees)) }
+        }
+    }
+}
+
+/// The figures below the directive, where the page is too narrow for their columns.
+fn summary_line(row: &Listed, id: &str) -> Markup {
+    let turns = count_noun(usize::try_from(row.turns).unwrap_or(usize::MAX), "turn");
+    html! {
+        span.sub {
+            span.m { (id) }
+            @if let Some(model) = &row.model { " · " (Shown(model)) }
+            " · " (turns) " · " (with_commas(row.usage.total())) " tokens"
+        }
+    }
+}
+
+fn lasted(row: &Listed) -> String {
+    duration(u64::try_from(row.duration.as_millis()).unwrap_or(u64::MAX))
+}
+
+/// The link to the comparison with the preceding thread of the same directive.
+fn comparison(row: &Listed, trees: &Trees<'_>) -> Markup {
+    html! {
+        @if let Some(previous) = trees.previous.get(&row.thread) {
+            a href={ "../compare/?a=" (previous) "&b=" (row.thread) } { "compare" span.vh { " with the preceding thread" } }
         }
     }
 }
 
 fn counted_children(count: usize) -> String {
     if count == 1 { "1 child".to_owned() } else { format!("{count} children") }
-}
-
-/// The threads by the threads that started them.
-struct Trees<'a> {
-    all: BTreeMap<&'a ThreadId, &'a Listed>,
-    roots: Vec<&'a Listed>,
-    /// The oldest child first.
-    children: BTreeMap<&'a ThreadId, Vec<&'a Listed>>,
-}
-
-impl<'a> Trees<'a> {
-    fn new(all: &'a [Listed]) -> Self {
-        let mut trees = Self {
-            all: all.iter().map(|row| (&row.thread, row)).collect(),
-            roots: Vec::new(),
-            children: BTreeMap::new(),
-        };
-        for row in all {
-            match row.parent.as_ref().filter(|parent| trees.has(parent)) {
-                Some(parent) => trees.children.entry(parent).or_default().insert(0, row),
-                None => trees.roots.push(row),
-            }
-        }
-        trees
-    }
-
-    fn has(&self, thread: &ThreadId) -> bool {
-        self.all.contains_key(thread)
-    }
-
-    /// The newest tree first, and in it each thread before its children.
-    fn newest_first(&self) -> Vec<&'a Listed> {
-        let mut rows = Vec::new();
-        let mut left: Vec<&'a Listed> = self.roots.iter().rev().copied().collect();
-        while let Some(row) = left.pop() {
-            rows.push(row);
-            left.extend(self.children.get(&row.thread).into_iter().flatten().rev().copied());
-        }
-        rows
-    }
 }
 
 fn nothing(all: &[Listed], filter: &Filter) -> Markup {
@@ -235,7 +189,7 @@ fn pages(matching: &[&Listed], start: usize, rows: &[&Listed], filter: &Filter) 
         @if ROWS < matching.len() {
             nav.pages aria-label="Pages" {
                 span { (start + 1) " to " (end) " of " (matching.len()) }
-                @if let (Some(last), true) = (rows.last(), end < matching.len()) { a.end href=(filter.older_than(&last.thread)) { "Older" } }
+                @if let (Some(last), true) = (rows.last(), end < matching.len()) { a.end href=(filter.older_than(&last.thread)) { @if filter.sort == Sort::default() { "Older" } @else { "More" } } }
             }
         }
     }
@@ -250,3 +204,6 @@ pub(crate) fn problem(sentence: &str, project: &str) -> String {
     };
     document("No page", project, Links::Served, &body).into_string()
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,10 +3,11 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rye::thread::store::{StoreOptions, StoreView};
-use rye::thread::{Nanos, ThreadId, ThreadState, ThreadSummary, thread_root};
-use rye::{Rye, ThreadReadError, ThreadReading};
+use rye::thread::{Nanos, ThreadId, ThreadRecord, ThreadState, ThreadSummary, Usage, thread_root};
+use rye::{Rye, ThreadReadError};
 use serde_json::Value;
 
 use super::nothing;
@@ -33,12 +34,24 @@ pub(super) struct Known {
     rye: Option<Rye>,
 }
 
-/// The money of a thread and all below it.
+/// The figures of a thread. Its cost is that of all below it, too.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Money {
+pub(super) struct Figures {
     pub(super) cost: Nanos,
     /// The most that requests under way may cost beside that.
     pub(super) reserved: Nanos,
+    pub(super) turns: u64,
+    pub(super) usage: Usage,
+    /// The time from the creation of the thread to its last change, with approval waits.
+    pub(super) duration: Duration,
+}
+
+impl Figures {
+    /// Returns the figures of a row of the list.
+    fn of(summary: &ThreadSummary) -> Self {
+        let ThreadSummary { cost, turns, usage, .. } = *summary;
+        Self { cost, reserved: Nanos::ZERO, turns, usage, duration: summary.duration() }
+    }
 }
 
 impl Known {
@@ -179,25 +192,28 @@ impl Known {
         }
     }
 
-    /// Returns the cost of the thread and its descendants, without what is reserved for requests under way. The transcript of a thread
-    /// that has not ended says it. If nothing bounds the cost of a child that cannot be read, the list does.
+    /// Returns the cost of the thread and its descendants, without what is reserved for requests under way.
     pub(super) fn cost_of(&self, thread: &ThreadSummary) -> Nanos {
-        self.money_of(thread).cost
+        self.figures_of(thread).cost
     }
 
-    /// Returns the money of the thread and its descendants, with what is reserved for requests under way.
-    pub(super) fn money_of(&self, thread: &ThreadSummary) -> Money {
-        let listed = Money { cost: thread.cost, reserved: Nanos::ZERO };
+    /// Returns the figures of the thread. The transcript of a thread that has not ended says them. If nothing bounds the cost of a child
+    /// that cannot be read, the list says the cost.
+    pub(super) fn figures_of(&self, thread: &ThreadSummary) -> Figures {
+        let mut figures = Figures::of(thread);
         let Some(rye) = self.rye.as_ref().filter(|_| !thread.state.is_final()) else {
-            return listed;
+            return figures;
         };
-        let reading = rye.thread(&self.threads, &thread.thread).ok();
-        let settled = |it: ThreadReading| {
-            let account = rye.thread_account(&self.threads, &it.transcript).ok()?;
-            let cost = account.cost.saturating_sub(account.reserved);
-            Some(Money { cost, reserved: account.reserved })
-        };
-        reading.and_then(settled).unwrap_or(listed)
+        let Ok(reading) = rye.thread(&self.threads, &thread.thread) else { return figures };
+        if let Some(record) = ThreadRecord::from_transcript(&reading.transcript) {
+            let counted = Figures::of(&ThreadSummary::of(&record));
+            figures = Figures { cost: figures.cost, ..counted };
+        }
+        if let Ok(account) = rye.thread_account(&self.threads, &reading.transcript) {
+            figures.cost = account.cost.saturating_sub(account.reserved);
+            figures.reserved = account.reserved;
+        }
+        figures
     }
 
     /// Returns `true` if the verified record of the thread says that it used unsigned items, or `None` if no

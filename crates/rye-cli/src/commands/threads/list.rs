@@ -65,6 +65,7 @@ pub(super) fn row(known: &Known, thread: &ThreadSummary) -> Result<Value, Failur
         true => None,
         false => known.driver(&thread.thread),
     };
+    let figures = known.figures_of(thread);
     Ok(json!({
         "thread": thread.thread.as_str(),
         "parent": thread.parent.as_ref().map(ThreadId::as_str),
@@ -73,7 +74,16 @@ pub(super) fn row(known: &Known, thread: &ThreadSummary) -> Result<Value, Failur
         "driven_by": driver,
         "created": thread.created.to_string(),
         "updated": thread.updated.to_string(),
-        "cost_nanos": known.cost_of(thread).get(),
+        "duration_millis": u64::try_from(figures.duration.as_millis()).unwrap_or(u64::MAX),
+        "model": thread.model,
+        "turns": figures.turns,
+        "tokens": {
+            "input": figures.usage.input,
+            "output": figures.usage.output,
+            "cache_read": figures.usage.cache_read,
+            "cache_write": figures.usage.cache_write,
+        },
+        "cost_nanos": figures.cost.get(),
         "used_unsigned": known.is_unverified(&thread.thread),
     }))
 }

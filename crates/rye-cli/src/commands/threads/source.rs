@@ -36,8 +36,8 @@ pub(super) fn with_source(
     let tree = ReadTree { reading, children };
     let mut source = source(&tree, known);
     if let Some(summary) = known.find(thread) {
-        let money = known.money_of(summary);
-        (source.cost, source.reserved) = (money.cost, money.reserved);
+        let figures = known.figures_of(summary);
+        (source.cost, source.reserved) = (figures.cost, figures.reserved);
     }
     source.project = project(environment)?;
     show(&source);

@@ -157,6 +157,8 @@ fn row(summary: &rye::thread::ThreadSummary, known: &Known) -> Listed {
     let thread = summary.thread.clone();
     let mut row = Listed::new(thread, &summary.directive, standing, summary.created);
     (row.parent, row.updated) = (summary.parent.clone(), summary.updated);
-    row.cost = known.cost_of(summary);
+    let figures = known.figures_of(summary);
+    (row.cost, row.turns, row.usage) = (figures.cost, figures.turns, figures.usage);
+    (row.model, row.duration) = (summary.model.clone(), figures.duration);
     row
 }
