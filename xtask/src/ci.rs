@@ -8,7 +8,7 @@ use std::{
 };
 
 use crate::{
-    codegen, fixtures,
+    codegen, e2e, fixtures,
     fuzz::{self, Request},
     generated::Mode,
     mcp, process, sdk, tidy, transcript,
@@ -58,6 +58,8 @@ const STEPS: &[Step] = &[
     },
     Step { name: "sdk", action: Action::Own(sdk::run) },
     Step { name: "transcript", action: Action::Own(transcript::run) },
+    Step { name: "exports", action: Action::Own(e2e::exports::run) },
+    Step { name: "view", action: Action::Own(e2e::view::run_if_possible) },
     Step { name: "mcp", action: Action::Own(mcp::run) },
     Step {
         name: "deny",

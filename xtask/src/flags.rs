@@ -13,9 +13,9 @@ Usage: cargo xtask TASK
                       render the directives of a project (the quick start) into snapshots to review
   fuzz [--seconds N] [TARGET…]
                       run the fuzz targets, each for N seconds (10)
-  e2e exports         read exported trajectories and receipts with packages of PyPI (not part of `ci`)
+  e2e exports         read exported trajectories and receipts with packages of PyPI
   e2e llama           run whole threads against llama.cpp's server, which is built first (not part of `ci`)
-  e2e view            open exported pages and those of `rye view` in Chromium (not part of `ci`)
+  e2e view            open exported pages and those of `rye view` in Chromium
   sdk                 check every request body that the tests make with the types of the vendors' own SDKs
   mcp                 call `rye mcp` with third-party clients and with the conformance suite; call third-party servers
   transcript          read the threads that the tests made with the reader in `examples/read-transcript`

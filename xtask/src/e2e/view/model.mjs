@@ -40,7 +40,7 @@ const child = (turn) => [() => calls([LS, { path: '.' }]), () => text('Three ite
 
 const hostile = (turn, limit) => turn < limit
   ? () => calls(`</script><img src=x onerror=alert(${turn})> \u202Eturned\u202C \u001b[31mred\u001b[0m <svg onload=alert(1)>`, [READ, { path: `hostile/${turn}.txt` }])
-  : () => text('</template></textarea><!-- </title> <script>parent.hacked = 1</script>');
+  : () => text(`</template></textarea><!-- </title> <script>parent.hacked = 1</script>`);
 
 // More turns than one page shows.
 const LONG = 500;
@@ -48,7 +48,11 @@ const long = (turn) => turn < LONG
   ? () => calls([READ, { path: turn === 17 ? 'CHANGELOG.md' : 'Cargo.toml' }])
   : () => text('The file did not change.');
 
+// A line of 20 MB.
+const endless = () => text('<b>'.repeat(20 * 1024 * 1024 / 3));
+
 const script = (first, turn) => {
+  if (first.includes('named endless')) return endless;
   if (first.includes('named long')) return long(turn);
   if (first.includes('hostile')) return hostile(turn, 4);
   if (first.includes('name="prepare"')) return prepare(turn);
@@ -71,7 +75,7 @@ const server = createServer(async (request, response) => {
   await pause(first.includes('named long') ? 2 : 250 + 150 * (turn % 4));
   const message = { role: 'assistant', ...(script(first.replaceAll('\\"', '"'), turn) ?? (() => text('Done.')))() };
   const prompt_tokens = Math.round(body.length / 4);
-  const completion_tokens = Math.max(20, Math.round(JSON.stringify(message).length / 4));
+  const completion_tokens = Math.min(4000, Math.max(20, Math.round(JSON.stringify(message).length / 4)));
   response.writeHead(200, { 'content-type': 'application/json' });
   response.end(JSON.stringify({
     id: '1', object: 'chat.completion', created: 0, model: asked.model,
