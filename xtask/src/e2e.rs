@@ -6,6 +6,9 @@ pub(crate) mod exports;
 pub(crate) mod llama;
 pub(crate) mod view;
 
+/// The exit code of a run that reached a limit.
+const LIMIT: i32 = 5;
+
 /// Copies a folder with all that is in it.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir_all(to)?;

@@ -20,9 +20,6 @@ const PACKAGES: &str =
 /// The protocols, whose names the providers have too.
 const PROTOCOLS: [&str; 4] = ["anthropic_messages", "gemini", "openai_chat", "openai_responses"];
 
-/// The exit code of a run that reached a limit.
-const LIMIT: i32 = 5;
-
 /// Runs the threads, exports them, and reads the exports.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
     let python = venv::python(root, "exports-python", PACKAGES)?;
@@ -30,6 +27,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     let folder = root.join(FOLDER);
     let project = Project::new(&folder, &rye);
     let scripted = project.prepare(root)?;
+    project.run_patch()?;
     project.run_release()?;
     project.run_hostile()?;
     project.run_until_it_waits()?;
@@ -67,7 +65,7 @@ fn run_protocols(root: &Path, project: &Project<'_>) -> Result<(), String> {
     for protocol in PROTOCOLS {
         run(&[protocol], 0)?;
     }
-    run(&["gemini", "--turns", "1"], LIMIT)?;
+    run(&["gemini", "--turns", "1"], super::LIMIT)?;
     run(&["refused"], 1)
 }
 

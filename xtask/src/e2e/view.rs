@@ -87,8 +87,10 @@ impl<'a> Project<'a> {
         let pages = root.join(FOLDER).join("pages");
         drop(fs::remove_dir_all(&pages));
         fs::create_dir_all(&pages).map_err(|error| format!("no folder for pages: {error}"))?;
+        self.run_patch()?;
         self.run_release()?;
         self.export("prepare", &pages)?;
+        self.run_limited()?;
         self.run_hostile()?;
         self.export("hostile", &pages)?;
         self.rye(&[&["run", "release/endless"], &RUN[..]].concat(), 0)?;
@@ -109,7 +111,13 @@ impl<'a> Project<'a> {
         Ok(model)
     }
 
-    /// Runs a thread with children, a retry, errors and a call that waits for a decision, to its end.
+    /// Runs a thread of the same directive as [`Self::run_release`] that makes other calls, and waits for no decision.
+    pub(super) fn run_patch(&self) -> Result<(), String> {
+        let run = ["run", "release/prepare", "--input", "version=2.3.3"];
+        self.rye(&[&run, &RUN[..]].concat(), 0)
+    }
+
+    /// Runs a thread with children, a retry, errors, a call that is refused and a call that waits for a decision, to its end.
     pub(super) fn run_release(&self) -> Result<(), String> {
         self.run_until_it_waits()?;
         self.rye(&["approve", "--last", "--resume"], 0)
@@ -119,6 +127,11 @@ impl<'a> Project<'a> {
     pub(super) fn run_until_it_waits(&self) -> Result<(), String> {
         let run = ["run", "release/prepare", "--input", "version=2.4.0"];
         self.rye(&[&run, &RUN[..]].concat(), WAITS)
+    }
+
+    /// Runs a thread that reaches a limit.
+    fn run_limited(&self) -> Result<(), String> {
+        self.rye(&[&["run", "release/notes", "--turns", "1"], &RUN[..]].concat(), super::LIMIT)
     }
 
     /// Runs a thread whose texts attack the page.

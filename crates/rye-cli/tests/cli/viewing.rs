@@ -5,7 +5,11 @@ use std::net::TcpStream;
 use std::process::Child;
 use std::sync::Arc;
 
-use crate::children::model::{Gate, Model, Says};
+use serde_json::json;
+
+use crate::children;
+use crate::children::family::{Family, PARENT};
+use crate::children::model::{Asked, Gate, Model, Says};
 use crate::session::Session;
 use crate::watching;
 
@@ -132,6 +136,28 @@ fn the_authority_of_a_thread_has_a_page() {
     ];
     check(&page, "200", &shown);
     assert!(!page.contains("never used"), "{page}");
+}
+
+/// The record of a call's beginning does not say yet whether the call is refused.
+#[test]
+fn a_refused_call_was_not_granted() {
+    let model = Model::new(|asked: &Asked| match asked.results().len() {
+        0 => {
+            Says::Calls("rye_agent_threads_thread_directive", json!({ "directive": "other/task" }))
+        }
+        1 => children::write("a.txt"),
+        _ => Says::Text("Done."),
+    });
+    let family = Family::new(&model);
+    family.directive("parent", PARENT);
+    family.run("parent", "");
+    let served = Served::start(&family, &[]);
+    let page = served.get(&served.below(&format!("authority/{}", family.thread_of("parent"))));
+    let (granted, refused) =
+        page.split_once(">Granted<").unwrap().1.split_once(">Refused ").unwrap();
+    assert!(granted.contains("rye.execute.tool.rye.file-system.write"), "{granted}");
+    assert!(!granted.contains("other.task"), "{granted}");
+    assert!(refused.contains("1 call<") && refused.contains("other.task"), "{refused}");
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use maud::{Markup, html};
 use rye_caps::{Capability, Kind, Pattern, Primary};
 use rye_thread::DIRECTIVE_RETURN;
+use serde_json::Value;
 
 use super::document::document;
 use super::figures::{count_noun, short_id};
@@ -21,6 +22,12 @@ struct Calls {
     refused: Vec<Refused>,
 }
 
+/// A call whose result was not read yet.
+struct Begun {
+    seq: u64,
+    capability: String,
+}
+
 struct Refused {
     seq: u64,
     capability: String,
@@ -31,29 +38,45 @@ struct Refused {
 impl Calls {
     fn read(thread: &Thread<'_>) -> Self {
         let mut calls = Self::default();
+        // A call begins with its record, and only its result says that it was refused.
+        let mut begun: BTreeMap<String, Begun> = BTreeMap::new();
         for record in thread.records() {
             let content = payload(record);
+            let call = content["call_id"].as_str().unwrap_or_default();
             match record.event.as_str() {
                 "tool_call_start" => {
                     if let Some(capability) = content["target"]["capability"].as_str() {
-                        calls.granted.entry(capability.to_owned()).or_default().push(record.seq);
+                        let capability = capability.to_owned();
+                        let next = Begun { seq: record.seq, capability };
+                        calls.grant(begun.insert(call.to_owned(), next));
                     }
                 }
-                "tool_call_result" if !content["refusal"].is_null() => {
-                    let text = |name: &str| {
-                        content["refusal"][name].as_str().unwrap_or_default().to_owned()
-                    };
-                    calls.refused.push(Refused {
-                        seq: record.seq,
-                        capability: text("capability"),
-                        layer: text("layer"),
-                        message: text("message"),
-                    });
+                "tool_call_result" if content["refusal"].is_null() => {
+                    calls.grant(begun.remove(call));
+                }
+                "tool_call_result" => {
+                    begun.remove(call);
+                    calls.refuse(record.seq, &content["refusal"]);
                 }
                 _ => {}
             }
         }
+        // A call without a result may have been carried out.
+        begun.into_values().for_each(|call| calls.grant(Some(call)));
+        calls.granted.values_mut().for_each(|records| records.sort_unstable());
         calls
+    }
+
+    fn grant(&mut self, call: Option<Begun>) {
+        if let Some(Begun { seq, capability }) = call {
+            self.granted.entry(capability).or_default().push(seq);
+        }
+    }
+
+    fn refuse(&mut self, seq: u64, refusal: &Value) {
+        let text = |name: &str| refusal[name].as_str().unwrap_or_default().to_owned();
+        let (capability, layer, message) = (text("capability"), text("layer"), text("message"));
+        self.refused.push(Refused { seq, capability, layer, message });
     }
 
     /// Returns `true` if a call that was carried out needed what the pattern covers.

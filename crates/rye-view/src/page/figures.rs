@@ -12,6 +12,11 @@ pub(crate) fn dollars(amount: Nanos) -> String {
     }
 }
 
+/// The same below a head that names the unit: `0.0338`.
+pub(crate) fn usd(amount: Nanos) -> String {
+    dollars(amount).replacen('$', "", 1)
+}
+
 /// A limit in dollars, without zeros that say nothing: `$0.50`.
 pub(crate) fn limit(amount: Nanos) -> String {
     let exact = amount.to_string();
@@ -137,6 +142,7 @@ mod tests {
         ];
         for (nanos, expected) in rows {
             assert_eq!(dollars(Nanos::new(nanos)), expected);
+            assert_eq!(usd(Nanos::new(nanos)), expected.replace('$', ""));
         }
     }
 

@@ -12,7 +12,7 @@ use self::plots::spend;
 use self::trees::Trees;
 use super::document::{document, icon};
 use super::figures::{
-    count_noun, day_and_time, dollars, duration, short_id, short_time, with_commas,
+    count_noun, day_and_time, dollars, duration, short_id, short_time, usd, with_commas,
 };
 use super::links::Links;
 use super::summary::state;
@@ -135,7 +135,7 @@ fn table_row(row: &Listed, trees: &Trees<'_>, filter: &Filter) -> Markup {
             td.n.o { (with_commas(row.turns)) }
             td.n.o { (with_commas(row.input())) }
             td.n.o { (with_commas(row.usage.output)) }
-            td.n { (dollars(row.cost)) }
+            td.n { (usd(row.cost)) }
             td.n.t { (lasted(row)) }
             td.n { time datetime=(row.created) title=(day_and_time(row.created)) { (short_time(row.created)) } }
             td.o.x.t3 { @if row.parent.is_some() { "child" } @else if children > 0 { (counted_children(children)) } }

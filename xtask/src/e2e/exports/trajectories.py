@@ -10,8 +10,24 @@ import sys
 from atif import Trajectory
 
 paths = sorted(pathlib.Path(sys.argv[1]).glob("*.atif.json"))
-assert len(paths) >= 10, f"only {len(paths)} trajectories"
 seen: set[str] = set()
+shapes: dict[tuple, str] = {}
+
+
+def shape(trajectory: Trajectory) -> tuple:
+    """What makes a thread another one: its directive, protocol, sources, calls, errors, children and end. Texts, ids and times do not."""
+    steps = tuple(
+        (
+            step.source,
+            bool(step.reasoning_content),
+            tuple(call.function_name for call in step.tool_calls or []),
+            tuple(bool((result.extra or {}).get("is_error")) for result in (step.observation.results if step.observation else [])),
+        )
+        for step in trajectory.steps
+    )
+    children = tuple(shape(child) for child in trajectory.subagent_trajectories or [])
+    extra = trajectory.extra
+    return extra["directive"], trajectory.agent.extra["provider"], steps, children, extra["state"], json.dumps(extra["failure"], sort_keys=True)
 
 
 def look(trajectory: Trajectory) -> None:
@@ -45,8 +61,10 @@ for path in paths:
     assert trajectory.schema_version == "ATIF-v1.8"
     assert trajectory.to_json_dict(), path
     look(trajectory)
+    shapes.setdefault(shape(trajectory), path.name)
 
+assert len(shapes) >= 10, f"only {len(shapes)} different threads: {sorted(shapes.values())}"
 wanted = {"tools", "children", "errors", "failures", "reasoning", "source agent", "source system", "source user"}
 wanted |= {f"protocol {name}" for name in ("anthropic_messages", "gemini", "openai_chat", "openai_responses")}
 assert wanted <= seen, f"missing {sorted(wanted - seen)} of {sorted(seen)}"
-print(f"{len(paths)} trajectories are valid: {', '.join(sorted(wanted))}")
+print(f"{len(paths)} trajectories of {len(shapes)} different threads are valid: {', '.join(sorted(wanted))}")

@@ -27,6 +27,8 @@ const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] }
 /** Opens a page and notes everything that it asks for, reports or throws. */
 async function open(name, { width = 1440, height = 900, colorScheme = 'light', javaScriptEnabled = true, hash = '' } = {}) {
   const context = await browser.newContext({ viewport: { width, height }, colorScheme, javaScriptEnabled, reducedMotion: 'reduce' });
+  // A machine that builds at the same time is slow.
+  context.setDefaultTimeout(120000);
   const page = await context.newPage();
   const noted = [];
   page.on('request', (request) => { if (!request.url().startsWith('file:') && !request.url().startsWith(new URL('/', address).href)) noted.push(`asks for ${request.url()}`); });
@@ -55,14 +57,17 @@ const served = await (async () => {
   await close();
   return links;
 })();
-check('the list has all threads', served.length === 6, `${served.length}`);
+check('the list has all threads', served.length === 9, `${served.length}`);
 const long = served.find((link) => link.includes('/long-'));
 const hostile = served.find((link) => link.includes('/hostile-'));
 const prepared = served.find((link) => link.includes('/prepare-'));
+const earlier = served.filter((link) => link.includes('/prepare-')).pop();
 const idOf = (link) => link.split('/').pop();
-const comparison = new URL(`../compare/?a=${idOf(prepared)}&b=${idOf(hostile)}`, address).href;
+const comparison = new URL(`../compare/?a=${idOf(earlier)}&b=${idOf(prepared)}`, address).href;
+const unlike = new URL(`../compare/?a=${idOf(prepared)}&b=${idOf(hostile)}`, address).href;
 const authorityOf = (link) => new URL(`../authority/${idOf(link)}`, address).href;
-const withoutConversation = [address, comparison, authorityOf(prepared), authorityOf(hostile)];
+const tokens = `${address}?sort=tokens-in&plot=tokens`;
+const withoutConversation = [address, tokens, comparison, unlike, authorityOf(prepared), authorityOf(hostile)];
 for (const name of ['prepare.html', 'hostile.html', 'endless.html', prepared, long, ...withoutConversation]) {
   for (const width of [1440, 1000, 320]) {
     for (const colorScheme of ['light', 'dark']) {
@@ -96,7 +101,8 @@ for (const name of ['prepare.html', 'hostile.html', 'endless.html', prepared, lo
   check('a deep link marks its record', await page.locator('#r8.sel').isVisible());
   await page.keyboard.press('/');
   await page.keyboard.type('ledger::case_7 ');
-  await page.waitForFunction(() => document.querySelector('#found').textContent.includes('found'));
+  // The search follows the typing.
+  await page.waitForFunction(() => document.querySelector('#found').textContent === '1 record found').catch(() => {});
   check('the search counts what it finds', (await page.locator('#found').textContent()) === '1 record found', await page.locator('#found').textContent());
   check('the search hides the rest', (await page.locator('.conv .rec:visible').count()) === 1);
   await page.locator('#find').fill('');
@@ -133,6 +139,29 @@ for (const [name, tries] of ['hostile.html', 'endless.html'].flatMap((name) => [
   const long = await page.evaluate(() => window.long.filter((duration) => duration > 100));
   if (long.length === 0) quick.add(name);
   if (long.length === 0 || tries === 3) check(`nothing in ${name} takes longer than 100 ms`, long.length === 0, long.join(', '));
+  await close();
+}
+
+// The list and its plots follow the address, without the script, too.
+{
+  const { page, close } = await open(address, { javaScriptEnabled: false });
+  const first = () => page.locator('.list tbody tr').first().locator('td.d a').first().textContent();
+  await page.locator('.list th a', { hasText: 'Turns' }).click();
+  await page.waitForURL(/sort=turns$/);
+  check('the list is sorted by its address', (await first()) === 'release/long', await first());
+  await page.locator('.spend nav a', { hasText: 'Tokens' }).click();
+  await page.waitForURL(/plot=tokens$/);
+  const plot = await page.locator('svg.plot').getAttribute('aria-label');
+  check('the plot shows tokens', plot.startsWith('Tokens per day') && page.url().includes('sort=turns'), plot);
+  await page.goto(address);
+  await page.locator('.list tr', { has: page.locator(`a[href$="${idOf(prepared)}"]`) }).locator('a', { hasText: 'compare' }).first().click();
+  check('a row leads to the comparison with the thread before', page.url() === comparison, page.url());
+  const rows = await page.locator('table.al').first().textContent();
+  check('the comparison has calls that differ', rows.includes('release/api-diff') && (await page.locator('.al .ne').count()) > 0);
+  await page.goto(authorityOf(prepared));
+  const sections = await page.locator('.spec section').allTextContents();
+  const named = sections.filter((text) => text.includes('deploy.staging')).map((text) => text.split(' ')[0]);
+  check('the authority page shows a refused call as refused', named.join() === 'Refused', named.join());
   await close();
 }
 
@@ -179,7 +208,7 @@ for (const [name, tries] of ['hostile.html', 'endless.html'].flatMap((name) => [
   await page.locator('button', { hasText: 'Filter' }).click();
   check('a filter in the address shows what passes it', (await page.locator('.list tbody tr').count()) === 1 && page.url().includes('q=hostile'), page.url());
   await page.goto(address);
-  await page.locator('.list a', { hasText: 'release/prepare' }).click();
+  await page.locator('.list td.d a', { hasText: 'release/prepare' }).first().click();
   await page.locator('.rec p a', { hasText: 'release/notes' }).click();
   const child = page.url();
   await page.goto(prepared);
@@ -228,11 +257,13 @@ for (const [name, tries] of ['hostile.html', 'endless.html'].flatMap((name) => [
   }
   await page.goto(found);
   const before = await page.locator('.conv .rec').count();
-  await page.locator('form.decide').waitFor({ timeout: 60000 });
+  await page.locator('form.decide').waitFor({ timeout: 120000 });
   check('records of a running thread come without a reload', (await page.locator('.conv .rec').count()) > before, `${before}`);
   check('the panel has their lines', (await page.locator('.panel .one').count()) > before);
   check('a thread that waits ends its run', (await run) === 4);
-  await page.waitForTimeout(1000);
+  // The last part of an update may still come.
+  const isCounted = () => ['found', 'foot'].every((id) => document.getElementById(id).textContent.startsWith(`${document.querySelectorAll('.panel .one').length} records`));
+  await page.waitForFunction(isCounted).catch(() => {});
   const lines = await page.locator('.panel .one').count();
   for (const told of ['#found', '#foot']) {
     check(`${told} counts the new records`, (await page.locator(told).textContent()).startsWith(`${lines} records`), await page.locator(told).textContent());
@@ -251,7 +282,7 @@ for (const [name, tries] of ['hostile.html', 'endless.html'].flatMap((name) => [
   await page.waitForURL(/#r[0-9]+$/);
   check('a call is approved on the page', (await page.locator('.conv').textContent()).includes('Approved by page'));
   const resumed = rye('resume', found.split('/').pop());
-  await page.locator('#live', { hasText: 'The thread is completed' }).waitFor({ timeout: 60000 });
+  await page.locator('#live', { hasText: 'The thread is completed' }).waitFor({ timeout: 120000 });
   check('a resumed thread goes on', (await resumed) === 0);
   check('the page of a running thread reports nothing', noted.length === 0, noted.join('; '));
   await close();
@@ -294,14 +325,9 @@ for (const [name, tries] of ['hostile.html', 'endless.html'].flatMap((name) => [
 
 if (screenshots) {
   mkdirSync(screenshots, { recursive: true });
-  for (const [name, file, options] of [
-    ['view-thread-light.png', 'prepare.html', {}],
-    ['view-thread-dark.png', 'prepare.html', { colorScheme: 'dark' }],
-    ['view-threads-light.png', address, {}],
-    ['view-compare-light.png', comparison, {}],
-    ['view-authority-light.png', authorityOf(prepared), {}],
-    ['view-thread-mobile.png', 'prepare.html', { width: 390, height: 844 }],
-  ]) {
+  const pages = [['thread', 'prepare.html'], ['threads', address], ['compare', comparison], ['authority', authorityOf(prepared)]];
+  const forms = [['light', {}], ['dark', { colorScheme: 'dark' }], ['mobile', { width: 320, height: 720 }]];
+  for (const [name, file, options] of pages.flatMap(([name, file]) => forms.map(([form, options]) => [`view-${name}-${form}.png`, file, options]))) {
     const { page, close } = await open(file, options);
     await page.screenshot({ path: join(screenshots, name) });
     await close();

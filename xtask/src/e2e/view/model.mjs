@@ -28,12 +28,22 @@ const prepare = (turn) => [
   () => calls('I start with the current version and the unreleased part of the changelog.', [READ, { path: 'Cargo.toml' }], [READ, { path: 'CHANGELOG.md' }], [GREP, { pattern: '^version', path: '.' }]),
   () => calls([SPAWN, { directive: 'release/api-diff' }], [SPAWN, { directive: 'release/notes' }]),
   () => calls('Now the tests.', [BASH, { command: 'for n in $(seq 1 60); do echo "test ledger::case_$n ... ok"; done; sleep 0.4; echo "test result: ok. 60 passed; 0 failed"', timeout_seconds: 300 }]),
-  () => calls([READ, { path: 'missing.toml' }], ['rye_web_fetch', { url: 'https://crates.io/api/v1/crates/ledger' }]),
+  () => calls([READ, { path: 'missing.toml' }], [SPAWN, { directive: 'deploy/staging' }]),
   () => calls('The API check reports three added items and no removal, so `2.4.0` is right. I write the changelog entry and set the version.',
     [EDIT, { path: 'CHANGELOG.md', edits: [{ old: '## Unreleased\n', new: '## 2.4.0 (2026-11-22)\n' }, { old: '- `Ledger::close`\n', new: '- `Ledger::close`\n- `Ledger::open`, which was missing\n' }] }],
     [EDIT, { path: 'Cargo.toml', edits: [{ old: '2.3.2', new: '2.4.0' }] }]),
   () => calls([WRITE, { path: 'RELEASE.md', content: '# 2.4.0\n\nRefunds can be partial.\n' }]),
   () => calls('All of it is written. The release is ready.', [RETURN, { version: '2.4.0', change: 'minor' }]),
+][turn];
+
+// The release before, which differs from its successor from the second turn on.
+const patch = (turn) => [
+  () => calls('I start with the current version and the unreleased part of the changelog.', [READ, { path: 'Cargo.toml' }], [READ, { path: 'CHANGELOG.md' }], [GREP, { pattern: '^version', path: '.' }]),
+  () => calls([SPAWN, { directive: 'release/notes' }]),
+  () => calls('Now the tests.', [BASH, { command: 'echo "test result: ok. 58 passed; 0 failed"', timeout_seconds: 300 }]),
+  () => calls('It only mends, so `2.3.3` is right.', [EDIT, { path: 'Cargo.toml', edits: [{ old: '2.3.2', new: '2.3.3' }] }]),
+  () => calls([EDIT, { path: 'Cargo.toml', edits: [{ old: '2.3.3', new: '2.3.2' }] }]),
+  () => calls('The version stays until the release is published.', [RETURN, { version: '2.3.3', change: 'patch' }]),
 ][turn];
 
 const child = (turn) => [() => calls([LS, { path: '.' }]), () => text('Three items were added, and none was removed.')][turn];
@@ -55,7 +65,7 @@ const script = (first, turn) => {
   if (first.includes('named endless')) return endless;
   if (first.includes('named long')) return long(turn);
   if (first.includes('hostile')) return hostile(turn, 4);
-  if (first.includes('name="prepare"')) return prepare(turn);
+  if (first.includes('name="prepare"')) return first.includes('2.3.3') ? patch(turn) : prepare(turn);
   return child(turn);
 };
 
@@ -66,7 +76,7 @@ const server = createServer(async (request, response) => {
   const asked = JSON.parse(body);
   const first = JSON.stringify(asked.messages.find((message) => message.role === 'user').content);
   const turn = asked.messages.filter((message) => message.role === 'assistant').length;
-  if (turn === 3 && first.includes('prepare') && !refused) {
+  if (turn === 3 && first.includes('prepare') && !first.includes('2.3.3') && !refused) {
     refused = true;
     response.writeHead(529, { 'content-type': 'application/json', 'retry-after': '1' });
     response.end(JSON.stringify({ error: { message: 'overloaded', type: 'overloaded' } }));

@@ -7,7 +7,7 @@ use rye_thread::{Moment, Nanos};
 
 use crate::Listed;
 use crate::listed::{Filter, Plot};
-use crate::page::figures::{compact, day_and_time, dollars, limit, with_commas};
+use crate::page::figures::{compact, day_and_time, dollars, limit, usd, with_commas};
 use crate::page::text::Shown;
 
 /// The number of days in the plot.
@@ -199,7 +199,7 @@ fn directives(all: &[Listed], plot: Plot, last: i64) -> Markup {
     html! {
         table {
             thead { tr {
-                th scope="col" { "Per directive" } th scope="col" { span.vh { (plot.name()) " per day" } }
+                th scope="col" { "Per directive" } th.sp scope="col" { span.vh { (plot.name()) " per day" } }
                 th.n scope="col" { "USD" } th.n scope="col" { "Tokens" } th.n scope="col" { "Threads" }
             } }
             tbody {
@@ -207,7 +207,7 @@ fn directives(all: &[Listed], plot: Plot, last: i64) -> Markup {
                     tr {
                         td { a href={ "?q=" (crate::listed::encode(directive)) } { (Shown(directive)) } }
                         td.sp { (spark(&sum.days)) }
-                        td.n { (dollars(sum.cost)) } td.n { (compact(sum.tokens)) } td.n { (with_commas(sum.threads)) }
+                        td.n { (usd(sum.cost)) } td.n { (compact(sum.tokens)) } td.n { (with_commas(sum.threads)) }
                     }
                 }
             }

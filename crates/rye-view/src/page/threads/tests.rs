@@ -47,7 +47,7 @@ fn a_row_has_all_figures() {
         "<td class=\"n o\">5</td>",
         "<td class=\"n o\">520</td>",
         "<td class=\"n o\">200,000</td>",
-        "<td class=\"n\">$5.0000</td>",
+        "<td class=\"n\">5.0000</td>",
         "<td class=\"n t\">50.0 s</td>",
         "5 turns · 200,520 tokens",
     ] {
