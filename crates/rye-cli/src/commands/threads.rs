@@ -1,5 +1,6 @@
 //! `rye threads …`.
 
+mod browser;
 pub(crate) mod export;
 mod known;
 mod list;

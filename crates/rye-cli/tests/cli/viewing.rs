@@ -376,3 +376,70 @@ fn a_project_without_threads_has_an_empty_list() {
     let served = Served::start(&session, &[]);
     check(&served.get(&served.path), "200", &["No thread has run in this project yet."]);
 }
+
+/// Runs `rye view` on a terminal of its own, and returns what stands there until the mark does.
+#[cfg(unix)]
+#[expect(clippy::disallowed_methods, reason = "a test starts the program that it looks at")]
+fn view_on_terminal(
+    session: &Session,
+    words: &[&str],
+    variables: &[(&str, &str)],
+    mark: &str,
+) -> String {
+    let (mut near, far) = crate::terminal::terminal();
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_rye"));
+    command.arg("view").args(words).current_dir(session.project()).env_clear();
+    command.env("HOME", session.home()).envs(variables.iter().copied());
+    command.stdin(std::process::Stdio::null()).stdout(far.try_clone().unwrap()).stderr(far);
+    let mut child = command.spawn().unwrap();
+    drop(command);
+    let (mut shown, mut piece) = (String::new(), [0; 1024]);
+    while !shown.contains(mark) {
+        let length = near.read(&mut piece).unwrap();
+        shown.push_str(&String::from_utf8_lossy(&piece[..length]));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    shown
+}
+
+/// The arguments of a program can be read by every user of the machine, so that the address does not stand there.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_desktop_opens_the_address_without_showing_it_to_other_users() {
+    let session = ran();
+    let (programs, runtime) = (session.project().join("programs"), session.project().join("run"));
+    std::fs::create_dir_all(&programs).unwrap();
+    std::fs::create_dir_all(&runtime).unwrap();
+    let told = programs.join("told");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &told, rustix::fs::Mode::RWXU).unwrap();
+    let opener = programs.join("xdg-open");
+    let script = format!(
+        "#!/bin/sh\n{{ echo \"$@\"; /usr/bin/stat -c %a \"$1\"; /bin/cat \"$1\"; }} > {}\n",
+        told.display()
+    );
+    std::fs::write(&opener, script).unwrap();
+    std::fs::set_permissions(&opener, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    let path = programs.display().to_string();
+    let runtime = runtime.display().to_string();
+    let desktop = [("PATH", path.as_str()), ("DISPLAY", ":9"), ("XDG_RUNTIME_DIR", &runtime)];
+    let opened = std::thread::spawn(move || std::fs::read_to_string(told).unwrap());
+    let shown = view_on_terminal(&session, &[], &desktop, "Ctrl-C");
+    assert!(shown.contains("opened in a browser"), "{shown}");
+    let address = shown.lines().next().unwrap();
+    let opened = opened.join().unwrap();
+    let [argument, mode, page] = opened.splitn(3, '\n').collect::<Vec<_>>().try_into().unwrap();
+    assert!(argument.starts_with(&runtime) && argument.ends_with(".html"), "{argument}");
+    assert_eq!(mode, "600");
+    assert!(page.contains(&format!("url={address}\"")), "{page}");
+
+    let others = [
+        ("--no-open", desktop.to_vec()),
+        ("--port=0", vec![desktop[0], desktop[2]]),
+        ("--port=0", [&desktop[..], &[("SSH_CONNECTION", "1")]].concat()),
+    ];
+    for (word, variables) in others {
+        let shown = view_on_terminal(&session, &[word], &variables, "Ctrl-C");
+        assert!(shown.contains("open this address in a browser"), "{variables:?}: {shown}");
+    }
+}

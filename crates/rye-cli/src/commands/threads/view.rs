@@ -11,6 +11,7 @@ use rye::thread::{
 use rye_view::serve::{Decisions, ServeError, Threads, Verdict, serve};
 use rye_view::{Listed, Source};
 
+use super::browser;
 use super::source::{Reach, project, with_source};
 use super::{Known, open_known, read};
 use crate::clock::SystemClock;
@@ -24,10 +25,11 @@ use crate::thread_argument::{OptionalThread, threads_folder};
 /// Show the threads of the project in a browser on this machine
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Prints an address and serves pages there until Ctrl-C: the list of threads, each thread with its summary, its timeline, \
+    after_help = "Prints an address, opens it in the browser of the desktop, and serves pages there until Ctrl-C: the list of threads, each thread with its summary, its timeline, \
                   its conversation, its records and its authority, and two threads beside each other. A thread is verified each time that its page is opened.\n\n\
                   The server listens to this machine alone. The address holds a random part that other users of the machine cannot guess; a \
                   page of another origin gets nothing. The page of a running thread follows it.\n\n\
+                  No browser is opened with `--no-open`, over SSH, where no display is, or where standard output is no terminal.\n\n\
                   With `--approve`, a call that waits can be approved or denied on the page of its thread, as `rye approve` and `rye deny` do. \
                   Without it, nothing can be changed.\n\n\
                   Examples:\n  rye view\n  rye view --approve\n  rye view --last --port 8080"
@@ -38,6 +40,9 @@ pub(crate) struct Arguments {
     /// The port to listen at; default: a free one
     #[arg(long, value_name = "PORT", default_value_t, hide_default_value = true)]
     port: u16,
+    /// Print the address only, and open no browser
+    #[arg(long)]
+    no_open: bool,
     /// Let calls that wait be approved and denied on the pages
     #[arg(long)]
     approve: bool,
@@ -60,8 +65,12 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
     let served = runtime.block_on(async {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, arguments.port));
         let listener = tokio::net::TcpListener::bind(address).await?;
-        println!("http://{}/{token}/{page}", listener.local_addr()?);
-        eprintln!("open this address in a browser; Ctrl-C ends the server");
+        let address = format!("http://{}/{token}/{page}", listener.local_addr()?);
+        println!("{address}");
+        let open = || browser::open(&address, Environment::variable);
+        let opened = if arguments.no_open { None } else { open() };
+        let advice = if opened.is_some() { "opened" } else { "open this address" };
+        eprintln!("{advice} in a browser; Ctrl-C ends the server");
         serve(threads, decisions, listener, &token, stop_signal()).await
     });
     // A page that is being made is left to the end of the process.
