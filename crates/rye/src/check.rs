@@ -33,10 +33,10 @@ pub use self::finding::{Finding, Severity};
 pub use self::report::{github, sarif};
 use crate::config;
 
-/// How many findings of one file are kept; the rest is one last finding.
+/// The number of findings that are kept per file. One last finding stands for the rest.
 const KEPT: usize = 200;
 
-/// How many names a help lists.
+/// The number of names that a help text lists.
 const LISTED: usize = 20;
 
 /// A file that was looked at.
@@ -45,7 +45,7 @@ const LISTED: usize = 20;
 pub struct Checked {
     /// The file, as it was named.
     pub path: PathBuf,
-    /// What sort of item it is.
+    /// The kind of the item.
     pub kind: ItemKind,
     /// Its id, when it lies in a space.
     pub id: Option<ItemId>,
@@ -73,14 +73,14 @@ impl Checked {
         Self { path: path.to_owned(), kind: ItemKind::Config, id: None, source: text, findings }
     }
 
-    /// Whether nothing in the file is an error.
+    /// Returns `true` if no finding is an error.
     #[must_use]
     pub fn is_ok(&self) -> bool {
         self.findings.iter().all(|finding| finding.severity != Severity::Error)
     }
 
-    /// Whether it says where secrets are, so that a person who misread that may have put the secret itself there: no message
-    /// repeats what stands in it, and none of its lines is to be shown.
+    /// Returns `true` if files of this kind name the places of secrets. An author may have put a
+    /// secret itself there by mistake, so messages must not repeat the text or show its lines.
     #[must_use]
     pub fn may_hold_secrets(&self) -> bool {
         let Some(id) = &self.id else { return false };
@@ -91,8 +91,9 @@ impl Checked {
         }
     }
 
-    /// What a directive's file says, as JSON: every part, absent ones as `null` or empty, each place as the `span` of its
-    /// bytes, and amounts of money as decimal text. `None` for other items and for a file that does not parse.
+    /// Returns the content of a directive's file as JSON, or `None` for other items and for a file
+    /// that does not parse. Every part is present; an absent part is `null` or empty. A `span`
+    /// gives the bytes of a part, and amounts of money are decimal text.
     #[must_use]
     pub fn ast(&self) -> Option<serde_json::Value> {
         let directive =

@@ -96,7 +96,7 @@ pub(crate) use self::widening::widenings;
 use crate::Rye;
 use crate::outcome::Class;
 
-/// What a run came to, and where its record is.
+/// The result of a run and the place of its record.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct RunReport {
@@ -104,9 +104,9 @@ pub struct RunReport {
     pub thread: ThreadId,
     /// The folder with `thread.json`, `transcript.jsonl` and `transcript.md`.
     pub folder: PathBuf,
-    /// How it ended.
+    /// The outcome of the thread.
     pub outcome: Outcome,
-    /// What the operator should know although the run went on.
+    /// Warnings for the operator that did not stop the run.
     pub warnings: Vec<String>,
     /// The thread that started it, as it stands, where one was gone on with alone that another one had started.
     pub parent: Option<ThreadSummary>,
@@ -136,7 +136,7 @@ pub enum RunError {
     Continue {
         /// The thread that was continued.
         thread: ThreadId,
-        /// What stands in the way.
+        /// The cause of the failure.
         source: Box<ContinueError>,
     },
     /// The directive cannot be prepared; the thread's record says so too.
@@ -148,7 +148,7 @@ pub enum RunError {
         thread: Option<ThreadId>,
         /// Why its record could not be written, when there is a project to write it in.
         unrecorded: Option<String>,
-        /// What stands in the way.
+        /// The cause of the failure.
         source: Box<PrepareError>,
     },
     /// The thread's record would be written through a link.
@@ -160,7 +160,7 @@ pub enum RunError {
 }
 
 impl RunError {
-    /// Which exit code it comes to.
+    /// Returns the class of the error, which decides the exit code.
     #[must_use]
     pub fn class(&self) -> Class {
         match self {
@@ -298,7 +298,8 @@ impl Rye {
         RunError::Prepare { directive, thread, unrecorded, source }
     }
 
-    /// What the operator declares of the machine on which the project's threads are kept.
+    /// Returns the operator's declaration about the machine on which the project's threads are
+    /// kept.
     #[must_use]
     pub fn store_options(&self) -> StoreOptions {
         StoreOptions::single_host(self.single_host)
@@ -316,15 +317,16 @@ impl Rye {
         Ok(store)
     }
 
-    /// Where the threads of the project are recorded.
+    /// Returns the folder in which the project's threads are recorded.
     #[must_use]
     pub fn threads(&self) -> Option<PathBuf> {
         self.library.spaces().project().map(|project| project.join(".ai").join("threads"))
     }
 }
 
-/// Leaves a thread in state `error` behind for a run that something kept from beginning before there was a [`Rye`] to ask,
-/// such as a trust policy that is refused (SPEC 10.1). `reason` goes into the record, which anybody may read.
+/// Records a thread in state `error` for a run that failed before a [`Rye`] existed, for example
+/// because of a refused trust policy (SPEC 10.1). `reason` goes into the record, which
+/// every reader of the project can see.
 ///
 /// # Errors
 ///
@@ -378,7 +380,8 @@ pub(crate) fn begun(
     run
 }
 
-/// A key for this thread alone, for an operator who has none: it signs the record and is forgotten.
+/// Generates a key for this thread alone, for an operator without a key. It signs the record and is
+/// then dropped.
 fn own_key() -> Result<Arc<SigningKey>, RunError> {
     SigningKey::generate().map(Arc::new).map_err(stored)
 }

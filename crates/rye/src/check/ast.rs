@@ -7,8 +7,9 @@ use rye_parse::{
 use rye_thread::Nanos;
 use serde_json::{Value, json};
 
-/// What a directive's file says, as JSON: every part, absent ones as `null` or empty. `span` is the bytes of the file that
-/// a part stands in; amounts of money are decimal text in the currency's unit.
+/// Returns the content of a directive's file as JSON. Every part is present; an absent part is
+/// `null` or empty. A `span` gives the bytes of a part in the file, and amounts of money are
+/// decimal text in the currency's unit.
 pub(super) fn ast(directive: &Directive) -> Value {
     json!({
         "name": directive.name.value,
@@ -119,14 +120,14 @@ fn hook(hook: &Hook) -> Value {
     })
 }
 
-/// What a directive says, wherever in its file its parts stand.
+/// Returns the content of a directive as JSON without the places of its parts.
 pub(crate) fn directive_meaning(directive: &Directive) -> Value {
     let mut meaning = ast(directive);
     remove_spans(&mut meaning);
     meaning
 }
 
-/// What a hook says, wherever in its file it stands.
+/// Returns the content of a hook as JSON without the places of its parts.
 pub(crate) fn hook_meaning(hook: &Hook) -> Value {
     let mut meaning = self::hook(hook);
     remove_spans(&mut meaning);

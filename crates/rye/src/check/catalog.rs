@@ -28,7 +28,7 @@ pub(super) struct Catalog<'a> {
     directives: HashMap<ItemId, Shelf>,
     /// The ids of each kind with dots for slashes, as permissions have them.
     dotted: OnceLock<HashSet<(ItemKind, String)>>,
-    /// What is wrong with the files that share an id with another one of their space.
+    /// The problem of each file that shares its id with another file of its space.
     ambiguous: HashMap<PathBuf, String>,
     /// The hooks of the hooks files, or why they cannot be had.
     pub(super) hooks: Result<Vec<PlacedHook>, String>,
@@ -46,10 +46,10 @@ pub(super) struct Catalog<'a> {
 /// An item of the spaces, read when it is first asked for.
 #[derive(Debug)]
 struct Shelf {
-    /// Where it lies; none for an id that several files share.
+    /// The place of the file; `None` for an id that several files share.
     location: Option<Location>,
     loaded: OnceLock<Loaded>,
-    /// What checks the arguments of a tool; none where its schema is none.
+    /// The checker of a tool's arguments; `None` if the tool's schema is invalid.
     arguments: OnceLock<Option<ArgumentSchema>>,
     /// The finding about its signature; none where that holds.
     unvouched: OnceLock<Option<Finding>>,
@@ -61,11 +61,11 @@ pub(super) struct Loaded {
     pub(super) source: String,
     /// Why the file has no text, and the place in the source that stands for it.
     pub(super) fault: Option<Fault>,
-    /// What the text says.
+    /// The parsed content of the text.
     pub(super) content: Content,
 }
 
-/// What the text of a file says, where that is looked at more than once.
+/// The parsed content of a file, if it is needed more than once.
 #[derive(Debug)]
 pub(super) enum Content {
     Directive(Result<Box<Directive>, ParseError>),
@@ -76,7 +76,7 @@ pub(super) enum Content {
     Other,
 }
 
-/// What is wrong with the bytes of a file.
+/// A problem with the bytes of a file.
 #[derive(Debug)]
 pub(super) enum Fault {
     /// They are no UTF-8 text from this place on.
@@ -182,7 +182,7 @@ impl<'a> Catalog<'a> {
         ids
     }
 
-    /// What is wrong with a file because another one has its id.
+    /// Returns the problem of a file whose id another file also has.
     pub(super) fn ambiguity(&self, path: &Path) -> Option<&str> {
         self.ambiguous.get(path).map(String::as_str)
     }
@@ -418,7 +418,7 @@ fn servers(rye: &Rye) -> Option<BTreeSet<String>> {
     Some(servers)
 }
 
-/// What was locked of MCP servers.
+/// Reads the project's lock of MCP servers; `None` without a project or if the lock cannot be read.
 #[cfg(feature = "mcp")]
 fn lock(rye: &Rye) -> Option<Lock> {
     let path = rye.library.spaces().project()?.join(".ai/rye.lock");

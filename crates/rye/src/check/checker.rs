@@ -325,7 +325,7 @@ impl Rye {
     }
 }
 
-/// How many references get a suggestion.
+/// The number of references that get a suggestion.
 const MOST_SUGGESTIONS: usize = 50;
 
 /// The sort of item that a file is, and its id where it lies in an `.ai` folder.

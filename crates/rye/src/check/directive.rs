@@ -1,4 +1,4 @@
-//! What only a directive can get wrong.
+//! Checks that apply to directives only.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -166,7 +166,7 @@ fn undeclared(directive: &Directive, source: &str) -> Vec<Finding> {
         .collect()
 }
 
-/// What is written about the outputs, at the place of the whole output.
+/// Returns the texts of the outputs, each at the place of its whole output.
 fn labels(outputs: &Outputs) -> Vec<Spanned<String>> {
     match outputs {
         Outputs::List(outputs) => {
@@ -194,7 +194,8 @@ fn undeclared_input(name: &str, declared: &BTreeSet<&str>, span: Range<usize>) -
     finding
 }
 
-/// Where a part of `text` stands in the file; all of `text` when it was put together from several places.
+/// Returns the place of a part of `text` in the file, or that of all of `text` if it was put
+/// together from several places.
 fn place(text: &Spanned<String>, part: &Range<usize>, source: &str) -> Range<usize> {
     if source.get(text.span.clone()) != Some(text.value.as_str()) {
         return text.span.clone();

@@ -7,7 +7,7 @@ use rye_resolve::{ItemId, ItemKind};
 
 use super::signature::{UNKNOWN_KEY, UNSIGNED};
 
-/// How much a finding weighs, lightest first.
+/// The severity of a finding, lightest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Severity {
@@ -35,19 +35,19 @@ impl Severity {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Finding {
-    /// How much it weighs.
+    /// The severity of the finding.
     pub severity: Severity,
     /// A stable name, for reports that machines read.
     pub code: &'static str,
-    /// What is wrong.
+    /// The problem, in words.
     pub message: String,
     /// A few words for the place itself.
     pub label: String,
-    /// What to write instead, when that is known.
+    /// The text to write instead, if it is known.
     pub help: Option<String>,
     /// The bytes of the file that it is about.
     pub span: Range<usize>,
-    /// Whether `rye sign` refuses the file because of it.
+    /// `true` if `rye sign` refuses the file because of this finding.
     pub bars_signing: bool,
     /// The item that it names and that is not there, for which the nearest one is looked up.
     pub(super) missing: Option<(ItemKind, ItemId)>,

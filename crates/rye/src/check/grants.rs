@@ -14,7 +14,7 @@ use crate::aliases::{canonical, canonical_grant};
 use crate::privileges::{Needs, Use, action_needs, element, hook_needs, needs_of, uses_as_written};
 use crate::session::{return_capability, widenings};
 
-/// What the text alone tells of a directive's permissions.
+/// Finds problems of a directive's permissions in its text alone.
 pub(super) fn of_form(directive: &Directive) -> Vec<Finding> {
     let Some(permissions) = &directive.permissions else { return Vec::new() };
     let mut findings: Vec<Finding> = acknowledgements(&permissions.value);
@@ -22,7 +22,8 @@ pub(super) fn of_form(directive: &Directive) -> Vec<Finding> {
     findings
 }
 
-/// What is known of the permissions of the leaf of `chain` with everything around it.
+/// Finds problems of the permissions of the leaf of `chain`, with the other items of the catalog in
+/// view.
 pub(super) fn findings(catalog: &Catalog<'_>, chain: &Chain<'_>) -> Vec<Finding> {
     let Some((id, leaf)) = chain.links.first().copied() else { return Vec::new() };
     let mut findings = denied(catalog, chain, leaf);
@@ -204,7 +205,7 @@ fn declared(link: &Directive) -> Grant {
     link.permissions.as_ref().map_or_else(Grant::nothing, |block| grant(&granted(&block.value)))
 }
 
-/// What the leaf's own steps, its hooks and those of hooks files need.
+/// Returns the needs of the leaf's own steps, of its hooks and of the hooks in hooks files.
 fn needs(catalog: &Catalog<'_>, chain: &Chain<'_>, leaf: &Directive) -> Needs {
     let hooks = catalog.hooks.as_ref().map_or(&[][..], Vec::as_slice);
     let inherited = chain.links.iter().flat_map(|(_, link)| &link.hooks).map(|hook| &hook.value);

@@ -6,10 +6,10 @@ use rye_parse::hidden_characters;
 
 use super::{Finding, Severity};
 
-/// How many places of one file are told of: what is really wrong with it is not to drown.
+/// The number of places per file that are reported, so that other findings stay visible.
 const MOST_PLACES: usize = 20;
 
-/// How many characters of one place are named.
+/// The number of characters that are named per place.
 const MOST_NAMED: usize = 4;
 
 /// A note for each place of a file, whose neighbours are one; nothing of it bars signing, because it may be meant.

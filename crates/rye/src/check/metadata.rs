@@ -1,4 +1,4 @@
-//! What an item has to say about itself (SPEC 12.1a).
+//! Checks of an item's metadata (SPEC 12.1a).
 
 use std::ops::Range;
 

@@ -16,7 +16,8 @@ pub(super) const UNSIGNED: &str = "unsigned";
 /// The code of the finding for a file whose key is not trusted here.
 pub(super) const UNKNOWN_KEY: &str = "unknown-key";
 
-/// What keeps the item from being used because of its signature. None of it bars signing, which mends it.
+/// Returns the problem of a signature that keeps the item from being used. It never bars signing,
+/// because a new signature mends it.
 pub(super) fn finding(
     rye: &Rye,
     path: &Path,

@@ -1,4 +1,4 @@
-//! What a tool's manifest gets wrong although its keys are right (SPEC 5.1, 5.3).
+//! Checks of a tool's manifest whose keys are all valid (SPEC 5.1, 5.3).
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -14,7 +14,7 @@ use super::catalog::Catalog;
 use crate::session::{namesake, parameters, request_of, template};
 use crate::shipped;
 
-/// What follows from the text alone.
+/// Finds problems in the text alone.
 pub(super) fn findings(tool: &PlacedTool) -> Vec<Finding> {
     let mut findings: Vec<Finding> = tool.manifest.notes.iter().map(Finding::note).collect();
     findings.extend(schema_findings(tool, "input_schema", Some(&tool.manifest.input_schema)));
@@ -28,7 +28,7 @@ pub(super) fn findings(tool: &PlacedTool) -> Vec<Finding> {
     findings
 }
 
-/// What follows from the configuration around the file.
+/// Finds the problem that the configuration around the file causes.
 pub(super) fn around(catalog: &Catalog<'_>, tool: &PlacedTool) -> Option<Finding> {
     let Executor::Mcp { server, tool: name, .. } = &tool.manifest.executor else { return None };
     let servers = catalog.servers.as_ref()?;
@@ -87,7 +87,7 @@ fn unlocked(_: &Catalog<'_>, _: &str, _: &str, _: &PlacedTool) -> Option<Finding
     None
 }
 
-/// What makes a schema none, each at its place.
+/// Finds the errors of a schema, each at its place.
 fn schema_findings(tool: &PlacedTool, key: &str, schema: Option<&Value>) -> Vec<Finding> {
     let Some(schema) = schema else { return Vec::new() };
     let Err(unusable) = ArgumentSchema::new(schema) else { return Vec::new() };

@@ -12,8 +12,8 @@ use serde_json::Value;
 use crate::primary::Operation;
 use crate::session::Waiting;
 
-/// The longest text of arguments that a question shows, in characters. A person who approves has to have seen
-/// all of it.
+/// The longest text of arguments that a question shows, in characters. The person must see all of
+/// the arguments before approving them.
 const LONGEST_ARGUMENTS: usize = 4_000;
 
 /// As many lines of them: what is far below is not looked at.

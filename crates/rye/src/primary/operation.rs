@@ -118,8 +118,8 @@ fn scope() -> Value {
 /// The `scope` of a search that looks for items of every kind.
 const ALL_KINDS: &str = "all";
 
-/// Returns the schema of the destination. Threads and clients copy into the project alone. The user space is
-/// for the operator, who has no use for a schema.
+/// Returns the schema of the destination. Threads and clients copy into the project alone. The user
+/// space is for the operator, and the operator does not read this schema.
 fn destination() -> Value {
     let spaces = [Destination::Project.as_str()];
     json!({ "type": "string", "enum": spaces, "description": "Copy the file into the project, with its signature." })

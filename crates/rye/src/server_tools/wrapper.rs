@@ -35,8 +35,9 @@ pub struct NotWrapped {
 impl ServerTools {
     /// Returns an unsigned wrapper for each tool, with ids below `folder`, such as `mcp/notes`.
     ///
-    /// The description and the schema are the server's, with every hidden character spelled out. The person
-    /// who signs reads and shortens them, and moves arguments to `fixed_params` that no model should choose.
+    /// The description and the schema are the server's, with every hidden character spelled out.
+    /// The signer reads and shortens them, and moves arguments that no model should choose to
+    /// `fixed_params`.
     #[must_use]
     pub fn wrappers(&self, folder: &str) -> Vec<Result<WrapperFile, NotWrapped>> {
         let mut taken = BTreeSet::new();

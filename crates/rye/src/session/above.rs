@@ -1,4 +1,4 @@
-//! What stands above a thread that is reopened: the threads that started it, each prepared anew.
+//! The ancestors of a thread that is reopened, each prepared anew.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -20,8 +20,8 @@ use crate::Rye;
 use crate::thread_reading::ThreadReading;
 
 impl Rye {
-    /// What a child is narrowed from, with its parent prepared anew, and that one's parent before it; `None` for a thread
-    /// that nobody started. Who only looks mints no tokens.
+    /// Returns the authority that bounds a child, with each of its ancestors prepared anew. Returns
+    /// `None` for a thread without a parent. Without `mint`, it mints no tokens.
     pub(super) fn lineage(
         &self,
         record: &ThreadRecord,
@@ -97,7 +97,8 @@ impl Rye {
         Ok(added)
     }
 
-    /// A record is what somebody wrote: one that stands above itself must not lead in circles.
+    /// Refuses a record that names its own thread as an ancestor. The record is untrusted, and such
+    /// a circle would never end.
     fn refuse_circle(&self, threads: &Path, record: &ThreadRecord) -> Result<(), ReopenError> {
         let mut seen = BTreeSet::from([record.thread.clone()]);
         let mut above = record.parent.clone();

@@ -1,4 +1,4 @@
-//! What a thread may do: operator, signers and directive, each a layer (SPEC 9.4).
+//! The authority of a thread: operator, signers and directive, each a layer (SPEC 9.4).
 
 use rye_caps::{Authority, Capability, Grant, Kind, Layer, LayerName, Pattern, Primary};
 use rye_parse::Knowledge;
@@ -70,8 +70,8 @@ pub(crate) fn under(authority: &Authority, added: &[AddedItem]) -> Authority {
     added.iter().fold(authority.clone(), |authority, item| item.narrow(&authority))
 }
 
-/// What knowledge takes away from `authority`'s declaration, because the key that signed it may grant less: nobody finds
-/// that by looking at the directive.
+/// Returns the parts of `authority`'s declaration that knowledge takes away, because the key that
+/// signed the knowledge may grant less. The text of the directive does not show them.
 pub(crate) fn lessened_by_knowledge(
     authority: &Authority,
     knowledge: &[Item<Knowledge>],
@@ -102,7 +102,8 @@ fn covers(grant: &Grant, pattern: &Pattern) -> bool {
     grant.covers(&std::iter::once(pattern.clone()).collect()).is_ok()
 }
 
-/// The most that an item which `provenance` vouches for may do under `policy`, whoever asks for it (SPEC 2.7).
+/// Returns the most authority that an item with this `provenance` can have under `policy`,
+/// whichever thread uses it (SPEC 2.7).
 pub(crate) fn of_signer(
     policy: &[Layer],
     provenance: &Provenance,
@@ -110,7 +111,7 @@ pub(crate) fn of_signer(
     Ok(stacked(policy.iter().cloned().chain(ceilings(provenance)?)))
 }
 
-/// One upon the other, each once; nobody's objection is not needed where nobody has a say.
+/// Stacks the layers and drops repeated ones. Without any layer, everything is allowed.
 fn stacked(layers: impl IntoIterator<Item = Layer>) -> Authority {
     let mut layers = layers.into_iter();
     let first = layers.next();
@@ -120,7 +121,8 @@ fn stacked(layers: impl IntoIterator<Item = Layer>) -> Authority {
     })
 }
 
-/// What a child may do: what its parent may, of whoever's making that is, and what it may itself (SPEC 9.4).
+/// Returns the authority of a child: its parent's, with the layers that bound the parent, and its
+/// own (SPEC 9.4).
 pub(crate) fn below(lineage: &Lineage, own: &Authority) -> Authority {
     let inherited = lineage.authority.layers().iter().map(|layer| match layer.name() {
         LayerName::Directive(_) => {

@@ -27,12 +27,12 @@ pub(super) struct Begun {
     before: Option<Before>,
 }
 
-/// What a thread that goes on goes on from, and how.
+/// The thread from which a resumed or reopened thread continues.
 pub(super) struct Before {
     pub(super) reading: Reading,
-    /// What is recorded of this opening.
+    /// The recorded facts of this opening.
     pub(super) facts: Map<String, Value>,
-    /// Whether it goes on after an end.
+    /// `true` if the thread continues after it had ended.
     pub(super) reopens: bool,
     /// The limits that the operator raises.
     pub(super) raised: RaisedLimits,
@@ -69,12 +69,12 @@ impl Begun {
         Self { run, journal, means, heritage, folder, warnings, before: Some(before) }
     }
 
-    /// What a thread that goes on goes on from.
+    /// Returns the record from which a resumed thread continues.
     pub(super) fn before(&self) -> Option<&Reading> {
         self.before.as_ref().map(|before| &before.reading)
     }
 
-    /// How many threads of its tree are answered at once.
+    /// Returns the number of threads of the tree that may wait for a provider at once.
     pub(super) fn requests(&self) -> usize {
         self.means.requests
     }

@@ -47,7 +47,7 @@ pub enum CallError {
 }
 
 impl CallError {
-    /// Which exit code it comes to.
+    /// Returns the class of the error, which decides the exit code.
     #[must_use]
     pub fn class(&self) -> Class {
         match self {
@@ -150,7 +150,8 @@ pub(super) fn refused_again(request: &RunRequest, is_operators: bool) -> Option<
 /// The beginning of the ids of threads of [`DIRECTIVE`].
 const THREAD: &str = "call-";
 
-/// What a thread declares: its chain, or the one tool that the operator calls.
+/// Returns the grant that a thread declares: that of its chain, or of the one tool that the
+/// operator calls.
 pub(super) fn declared(chain: &ExtendsChain, tool: Option<&ItemId>) -> Result<Grant, ResolveError> {
     match tool {
         None => chain_grant(chain),

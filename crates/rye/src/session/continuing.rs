@@ -20,7 +20,7 @@ use super::provider::Answerer;
 use super::request::PlanRequest;
 use crate::Rye;
 
-/// What a thread is given that goes on where another one stopped.
+/// The input of a thread that continues a stopped one.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Continuation {
@@ -28,15 +28,16 @@ pub struct Continuation {
     pub thread: ThreadId,
     /// The root of that thread's tree, to which this one belongs, too.
     pub root: ThreadId,
-    /// What that one left of its limits.
+    /// The limits that the predecessor left over.
     pub limits: Limits,
-    /// What the continuation directive may take as inputs: those that it declares are given to it.
+    /// The values that the continuation directive may take as inputs. It receives those that it
+    /// declares.
     pub inputs: BTreeMap<String, Value>,
     /// The items that calls added to the conversation until then, which bound this thread as well.
     pub added: Vec<AddedItem>,
 }
 
-/// What a thread begins with.
+/// The beginning of a thread.
 pub(crate) struct Begins {
     pub(crate) opening: Opening,
     /// The second message of a thread that goes on.
@@ -119,7 +120,8 @@ pub(crate) fn continuation_directive(
 /// The directive that says how to go on where none is named.
 const SHIPPED: &str = "rye/agent/core/continuation";
 
-/// What the directive says, with those of the inputs that it declares; what is returned stays as it was.
+/// Returns the instructions of the directive, with the values of the inputs that it declares. Its
+/// own outputs are ignored, because the conversation keeps those of its first directive.
 fn instructions(
     item: &Item<Directive>,
     given: &BTreeMap<String, Value>,

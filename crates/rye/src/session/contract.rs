@@ -1,4 +1,4 @@
-//! What a directive promises to return, as the thread checks it.
+//! The outputs that a directive promises, in the form that the thread checks.
 
 use rye_parse::{Outputs, ValueType};
 use rye_resolve::ExtendsChain;

@@ -143,7 +143,7 @@ fn result(kind: ItemKind, id: &ItemId, path: &str, text: &str, created: bool) ->
     })
 }
 
-/// What would keep the file from being signed.
+/// Returns the findings that bar the file from being signed.
 fn errors(path: &str, kind: ItemKind, id: &ItemId, text: &str) -> Vec<String> {
     let checked = check(Path::new(path), kind, Some(id), text.to_owned());
     let barring = checked.findings.into_iter();

@@ -20,15 +20,16 @@ pub enum PrepareError {
     Acknowledgement {
         /// The directive that declares them.
         id: ItemId,
-        /// What is wrong with each.
+        /// The problem of each acknowledgement.
         problems: Vec<AcknowledgementError>,
     },
-    /// A trust document lists what is no capability pattern, so that nobody can say what its key may grant.
+    /// A trust document lists an invalid capability pattern, so that the authority of its key is
+    /// unknown.
     #[error("the trust document of key `{key_id}` has a bad entry under `grants`")]
     Ceiling {
         /// The key.
         key_id: String,
-        /// What is wrong with the pattern.
+        /// The error in the pattern.
         source: PatternError,
     },
     /// A configuration file says something that it may not say.
@@ -39,7 +40,7 @@ pub enum PrepareError {
     Connect {
         /// The provider's name.
         provider: String,
-        /// What stands in the way.
+        /// The cause of the failure.
         source: Box<ConnectError>,
     },
     /// The context of the chain cannot be composed.
@@ -47,7 +48,7 @@ pub enum PrepareError {
     Context {
         /// The directive.
         id: ItemId,
-        /// What is missing.
+        /// The cause of the failure.
         source: ComposeError,
     },
     /// The thread may not be narrowed from the one that starts it.
@@ -68,7 +69,7 @@ pub enum PrepareError {
     Contract {
         /// The directive.
         id: ItemId,
-        /// What is wrong.
+        /// The error in the declared outputs.
         source: ContractError,
     },
     /// The first request cannot be written in the provider's format.
@@ -76,7 +77,7 @@ pub enum PrepareError {
     Encode {
         /// The directive.
         id: ItemId,
-        /// What stands in the way.
+        /// The cause of the failure.
         source: Box<rye_providers::EncodeError>,
     },
     /// The thread would end before its first request.
@@ -84,7 +85,7 @@ pub enum PrepareError {
     Ended {
         /// The directive.
         id: ItemId,
-        /// How it ends.
+        /// The failure with which the thread ends.
         failure: Box<rye_thread::Failure>,
     },
     /// Items that hooks name cannot be had.
@@ -92,7 +93,7 @@ pub enum PrepareError {
     HookItems {
         /// Each hook with what declares it.
         hooks: Vec<String>,
-        /// What is wrong with the items.
+        /// The error in the items.
         source: Box<Self>,
     },
     /// Hooks do what hooks cannot do, which is not passed over in silence.
@@ -139,7 +140,7 @@ pub enum PrepareError {
         id: ItemId,
         /// The provider's name.
         provider: String,
-        /// What was asked for, and what there is.
+        /// The requested model and the available ones.
         source: Box<ChoiceError>,
     },
     /// The folder of the project cannot be found again.
@@ -217,7 +218,7 @@ pub enum PrepareError {
     ProviderSigner {
         /// The provider's name.
         provider: String,
-        /// What the key may not grant.
+        /// The capability that the key may not grant.
         source: Box<Denied>,
     },
     /// The sandbox of programs could not be tried out.
@@ -250,13 +251,13 @@ pub enum PrepareError {
     Template {
         /// The provider's name.
         provider: String,
-        /// What is wrong.
+        /// The error in the template.
         source: Box<TemplateError>,
     },
 }
 
 impl PrepareError {
-    /// Which exit code it comes to.
+    /// Returns the class of the error, which decides the exit code.
     #[must_use]
     pub fn class(&self) -> Class {
         match self {

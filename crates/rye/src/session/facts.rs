@@ -1,4 +1,5 @@
-//! What the record of a thread says beside its events: who vouched for what, and with which authority.
+//! The facts in a thread's record beside its events: the provenance of every item, and the
+//! authority.
 
 use rye_parse::Directive;
 use rye_prompt::{HookEntry, Origin, Piece, Slot};
@@ -11,8 +12,8 @@ use serde_json::{Map, Value, json};
 use super::prompting::Composed;
 use crate::Rye;
 
-/// What vouches for an item beside the chain and its knowledge: a tool, a provider's or another configuration, and a
-/// directive that a hook or a continuation puts before the model.
+/// The provenance of an item outside the chain and its knowledge: a tool, a configuration such as a
+/// provider's, or a directive that a hook or a continuation puts before the model.
 #[derive(Debug)]
 pub(crate) struct Vouched {
     kind: ItemKind,
@@ -83,7 +84,7 @@ pub(crate) fn signed_by(key: &SigningKey, is_operators_key: bool) -> Value {
     })
 }
 
-/// What was composed into the opening, in the order in which the model reads it.
+/// Returns the items of the opening, in the order in which the model reads them.
 pub(crate) fn injected(composed: &Composed) -> Vec<Injected> {
     let context = &composed.context;
     let slots = [
@@ -102,7 +103,7 @@ pub(crate) fn injected(composed: &Composed) -> Vec<Injected> {
     slots.into_iter().flat_map(pieces).collect()
 }
 
-/// What hooks put there, unless the chain suppresses it.
+/// Returns the items that hooks put into `slot`, unless the chain suppresses it.
 fn hooked(composed: &Composed, slot: Slot) -> Vec<Injected> {
     let entries = composed.hooking.opening.iter();
     let there = entries
@@ -121,8 +122,8 @@ pub(crate) fn row_of<T>(item: &Item<T>) -> Value {
     row(item)
 }
 
-/// What the operator should know: claims that a directive's place contradicts, weak signatures, unsigned items, and
-/// context that was skipped.
+/// Returns the warnings for the operator: claims that a directive's place contradicts, weak
+/// signatures, unsigned items, and skipped context.
 pub(crate) fn warnings(composed: &Composed, vouched: &[Vouched], rye: &Rye) -> Vec<String> {
     let mut warnings = chain_warnings(&composed.chain);
     for item in &composed.knowledge {
@@ -142,14 +143,14 @@ pub(crate) fn warnings(composed: &Composed, vouched: &[Vouched], rye: &Rye) -> V
     warnings
 }
 
-/// What the directive asks for and does not get: knowledge without a text.
+/// Returns a warning for each knowledge item that the directive asks for and that has no text.
 fn unused(composed: &Composed) -> impl Iterator<Item = String> {
     let textless =
         composed.knowledge.iter().filter(|item| item.content.value().body.value.trim().is_empty());
     textless.map(|item| format!("knowledge `{}` has no text to take into the context", item.id))
 }
 
-/// What the operator should know of the directives of a chain.
+/// Returns the warnings about the directives of a chain.
 pub(crate) fn chain_warnings(chain: &ExtendsChain) -> Vec<String> {
     let mut warnings = Vec::new();
     for link in chain.root_first() {

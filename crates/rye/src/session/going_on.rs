@@ -33,13 +33,13 @@ pub enum ContinueError {
     /// The record does not say how to go on.
     #[error("its record does not say how to go on: {problem}")]
     Unrepeatable {
-        /// What is missing.
+        /// The problem, in words.
         problem: String,
     },
 }
 
 impl ContinueError {
-    /// Which exit code it comes to.
+    /// Returns the class of the error, which decides the exit code.
     #[must_use]
     pub fn class(&self) -> Class {
         match self {
@@ -50,7 +50,7 @@ impl ContinueError {
     }
 }
 
-/// What somebody resumes who names a thread that may have been continued.
+/// The thread that an id refers to when it is resumed, after any continuation.
 pub(super) enum Latest {
     /// The last thread of the conversation that there is.
     Thread(ThreadId),
@@ -190,8 +190,8 @@ impl Rye {
         Ok(!(has_failed && never_began(&reading.transcript)))
     }
 
-    /// The thread that would go on where this one ended and that nobody has begun, with the record of this one; where the operator
-    /// has a key, only if that key signed this.
+    /// Returns the successor of this thread, if it was not begun yet, with the record of this
+    /// thread. If the operator has a key, only a record that this key signed counts.
     pub(super) fn unbegun(
         &self,
         thread: &ThreadId,
@@ -234,7 +234,8 @@ pub(super) fn never_began(transcript: &Reading) -> bool {
 /// The events of a thread that ended before it began.
 const SHORT: [&str; 3] = ["thread_start", "checkpoint", "thread_error"];
 
-/// Whether a thread says that it goes on with the one before it, below the same parent.
+/// Returns `true` if the record of `after` names `before` as its predecessor, under the same
+/// parent.
 pub(super) fn goes_on(before: &ThreadRecord, after: &ThreadRecord) -> bool {
     after.continues.as_ref() == Some(&before.thread) && after.parent == before.parent
 }

@@ -23,9 +23,9 @@ use crate::config::HOOKS_FILE;
 #[derive(Debug)]
 pub(crate) struct Hooking {
     pub(crate) placed: Vec<PlacedHook>,
-    /// What goes into the opening, with the hook that puts it there.
+    /// The entries of the opening, each with the hook that adds it.
     pub(crate) opening: Vec<(String, HookEntry)>,
-    /// What goes around the text with which a continuation goes on.
+    /// The entries around the text with which a continuation begins.
     pub(crate) continuing: Vec<(String, HookEntry)>,
     texts: Texts,
     hooks: Vec<Hook>,
@@ -73,7 +73,7 @@ fn continuing_hook() -> Hook {
     hook
 }
 
-/// What hooks are made for.
+/// The context in which hooks are prepared.
 struct At<'a> {
     library: &'a Library,
     chain: &'a ExtendsChain,
@@ -135,7 +135,7 @@ impl Hooking {
         Ok(())
     }
 
-    /// What an action of the loop runs.
+    /// Returns the target that an action of the loop runs.
     fn target(
         &mut self,
         at: &At<'_>,
@@ -176,7 +176,8 @@ impl Hooking {
         Ok(Some(HookAction::new(target, arguments)))
     }
 
-    /// Who vouches for the hooks and for what they put before the model, each of which may bound the thread.
+    /// Returns the provenance of the hooks and of every item that they put before the model. Each
+    /// of them may bound the thread.
     pub(crate) fn provenances(&self) -> impl Iterator<Item = &Provenance> {
         let acting = self.placed.iter();
         let acting = acting.filter(|hook| hook.hook.event.value != HookEvent::ResolveExtends);
@@ -189,7 +190,7 @@ impl Hooking {
         std::mem::take(&mut self.texts.knowledge)
     }
 
-    /// What hooks put into the opening.
+    /// Returns the entries that hooks add to the opening.
     pub(crate) fn entries(&self) -> Vec<HookEntry> {
         self.opening.iter().map(|(_, entry)| entry.clone()).collect()
     }
@@ -199,7 +200,7 @@ impl Hooking {
         &self.texts.directives
     }
 
-    /// What the loop runs.
+    /// Returns the hooks that the loop runs.
     ///
     /// Texts that `asked` covers wait for a decision, as calls of the model do.
     pub(crate) fn hooks(&self, composed: &Composed, asked: &Grant) -> Result<Hooks, PrepareError> {
@@ -218,7 +219,8 @@ pub(crate) fn is_composed(event: HookEvent, action: &Action) -> bool {
         && matches!(action.primary, Primary::Execute | Primary::Load | Primary::Fetch)
 }
 
-/// What keeps a hook from doing this, by the form of the action alone.
+/// Returns the problem that keeps a hook from performing `action`, judged by the form of the action
+/// alone.
 pub(crate) fn hook_action_problem(action: &Action) -> Option<String> {
     let meant = item_id(action).and_then(|_| kind(action));
     match (action.primary, meant) {
@@ -253,7 +255,7 @@ fn kind(action: &Action) -> Result<ItemKind, String> {
     }
 }
 
-/// What a hook of the opening sees.
+/// Returns the data that a hook of the opening can read.
 fn at_the_start(event: rye_thread::HookEvent, chain: &ExtendsChain, inputs: &Value) -> Value {
     let mut data = about(chain, inputs);
     data.insert("event".to_owned(), event.as_str().into());
@@ -269,7 +271,7 @@ fn about(chain: &ExtendsChain, inputs: &Value) -> Map<String, Value> {
     about
 }
 
-/// What declares a hook, for people.
+/// Returns the name of the directive or file that declares a hook, for messages.
 fn declared_by(chain: &ExtendsChain, hook: &PlacedHook) -> String {
     let mut links = chain.root_first().filter(|_| hook.layer == rye_parse::HookLayer::Directive);
     match links.find(|link| link.location == hook.location) {

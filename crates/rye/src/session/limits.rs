@@ -1,4 +1,5 @@
-//! What bounds the thread: configuration, then directive, then the operator's options (SPEC 10.5).
+//! The limits of the thread: configuration, then directive, then the operator's options (SPEC
+//! 10.5).
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,7 @@ use super::error::PrepareError;
 use super::request::LimitOptions;
 use crate::config::thread_limits;
 
-/// The limits of a thread, and who set each.
+/// The limits of a thread, with the source of each.
 #[derive(Debug)]
 pub(crate) struct SetLimits {
     pub(crate) limits: Limits,
@@ -19,7 +20,7 @@ pub(crate) struct SetLimits {
     pub(crate) set_by: BTreeMap<&'static str, LimitSource>,
 }
 
-/// Who set a limit.
+/// The source of a limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LimitSource {
@@ -35,8 +36,9 @@ pub enum LimitSource {
     Parent(ThreadId),
 }
 
-/// The source of the limit that ended a thread. There is none where no limit did, or another bound than the thread's own: an
-/// answer that cost more than was reserved for it is bounded by its reservation, which nobody set.
+/// Returns the source of the limit that ended a thread. Returns `None` if no limit of the thread
+/// ended it. For example, an answer that cost more than its reservation is bounded by the
+/// reservation, which has no source.
 pub(super) fn limit_source(
     outcome: &Outcome,
     limits: &Limits,
@@ -75,7 +77,8 @@ pub(crate) fn limits(
     Ok(set)
 }
 
-/// Prices are in US dollars, and nobody here knows another currency's.
+/// Refuses a currency other than US dollars, because prices are in US dollars and exchange rates
+/// are unknown.
 fn refuse_other_currencies(leaf: &Item<Directive>) -> Result<(), PrepareError> {
     match &leaf.content.value().limits.spend_currency {
         Some(currency) if currency.value != "USD" => {

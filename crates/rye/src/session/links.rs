@@ -12,8 +12,9 @@ pub struct LinkedThreads {
     pub path: PathBuf,
 }
 
-/// Refuses a link in the place of `threads`, the folder of all threads, or of its registry: whoever wrote the project may
-/// have laid it, and nothing that they wrote is verified when the record is opened (SPEC 1.3).
+/// Refuses a link in the place of `threads`, the folder of all threads, or of its registry. The
+/// author of the project may have put it there, and opening the record verifies no file of the
+/// project (SPEC 1.3).
 ///
 /// # Errors
 ///

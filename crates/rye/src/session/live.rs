@@ -1,4 +1,5 @@
-//! What has come of an answer that is on its way, for whoever looks from another program (SPEC 11.3).
+//! The partial text of an answer that is being received, for readers in other processes (SPEC
+//! 11.3).
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write as _;
@@ -10,8 +11,8 @@ use rye_thread::{Delta, Observer, OutputPiece, ThreadId, read_plain};
 
 /// The file beside the transcript; its first line is the answer's number, the rest is its text.
 ///
-/// It is no part of the record: nothing is signed, chained or read back from it, and it is empty once the answer is
-/// recorded and gone once nobody drives the thread.
+/// It is no part of the record: nothing is signed, chained or read back from it. The file is
+/// emptied when the answer is recorded, and removed when the driver stops.
 const NAME: &str = "live";
 
 /// The most that is read of it.

@@ -25,7 +25,8 @@ use crate::rye::Rye;
 
 /// Offers the operations, of which the model is shown those that the authority leaves anything to do with.
 ///
-/// Every signature waits for somebody: it says that its owner stands behind a text, which no model can.
+/// Every signature waits for the operator's approval. It says that its owner stands behind a text,
+/// which no model can.
 pub(super) fn with_operations(
     palette: Palette,
     rye: &Rye,
@@ -74,7 +75,7 @@ fn entry(tool: Arc<InThread>) -> PaletteEntry {
 struct InThread {
     operation: Operation,
     rye: Arc<Rye>,
-    /// What waits for somebody each time.
+    /// The calls that wait for an approval each time.
     asked: Grant,
     tree: Arc<Handle>,
 }
@@ -167,7 +168,7 @@ fn ended() -> PrimaryError {
     PrimaryError::Failed { message: "the operation ended without an answer".to_owned() }
 }
 
-/// What every surface tells of the error.
+/// Returns the error as tool output, in the same words for every surface.
 fn failed(error: &PrimaryError) -> ToolOutput {
     match error.class() {
         Class::Refused => ToolOutput::refusal(error.to_json()),

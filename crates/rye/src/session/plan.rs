@@ -1,4 +1,5 @@
-//! What a run is made of before anything that needs a key, a clock or a record: nothing here is sent or written.
+//! The plan of a run, made before a key, a clock or a record is needed. Nothing here is sent or
+//! written.
 //!
 //! Running, explaining, comparing and locking a directive all begin here, so that they cannot disagree.
 
@@ -30,27 +31,27 @@ use crate::config::{
     APPROVAL_FILE, HOOKS_FILE, RISK_FILE, asked, policy_layers, requests_at_once, risk_table,
 };
 
-/// A directive with all that decides how its thread begins, except who answers.
+/// A directive with everything that decides how its thread begins, except the provider.
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(crate) composed: Composed,
     pub(crate) contract: OutputContract,
     pub(crate) authority: Authority,
-    /// How dangerous the declared grant is, refused or not.
+    /// The dangers of the declared grant, whether it is refused or not.
     pub(crate) findings: Vec<Finding>,
-    /// What the operator should know of knowledge that lessens the authority.
+    /// Warnings about knowledge that lessens the authority.
     pub(crate) lessened: Vec<String>,
     pub(crate) offer: Offer,
     /// The capabilities of which each use waits for a decision.
     pub(crate) asked: Grant,
-    /// What starts programs, where a tool that does is offered.
+    /// The launcher of programs, if an offered tool needs one.
     pub(crate) processes: Option<Arc<Processes>>,
     pub(crate) limits: SetLimits,
-    /// How many threads of a tree are answered at once.
+    /// The number of threads of a tree that may wait for a provider at once.
     pub(crate) requests: usize,
     /// The hooks of the hooks files, in turn.
     pub(crate) placed: Vec<PlacedHook>,
-    /// What acts in the loop.
+    /// The hooks that act in the loop.
     pub(crate) hooks: Hooks,
     /// The configuration that decided on the rest.
     pub(crate) configs: Vec<Config>,
@@ -147,7 +148,7 @@ impl Plan {
         }
     }
 
-    /// What the operator should know of the grant and of the tools, although the run goes on.
+    /// Returns the warnings about the grant and the tools, which do not stop the run.
     pub(crate) fn warnings(&self) -> Vec<String> {
         let warned = self.findings.iter().filter(|finding| finding.verdict == Verdict::Warn);
         let is_call = self.composed.chain.leaf().id.as_str() == CALLING_DIRECTIVE;
@@ -163,7 +164,7 @@ impl Plan {
         warned.chain(self.offer.withheld.iter().cloned()).collect()
     }
 
-    /// What vouches for everything beside the chain and its knowledge.
+    /// Returns the provenance of every item outside the chain and its knowledge.
     pub(crate) fn vouched(&self, answerer: Option<&Answerer>) -> Vec<Vouched> {
         let provider = match answerer {
             Some(Answerer::Model(model)) => Some(Vouched::of(&model.item)),
@@ -175,7 +176,7 @@ impl Plan {
         items.chain(provider).chain(configs).chain(instructions).collect()
     }
 
-    /// Who answers, by what the request says and else the directive.
+    /// Returns the provider that the request chooses, or else the directive.
     pub(crate) fn answerer(
         &self,
         rye: &Rye,
@@ -184,7 +185,8 @@ impl Plan {
         answerer(&rye.library, &self.composed, request)
     }
 
-    /// The two texts that the thread begins with, the way `answerer` wants them, or nobody in particular.
+    /// Returns the two texts that begin the thread, in the form for `answerer`, or in a neutral
+    /// form without one.
     pub(crate) fn opening(
         &self,
         answerer: Option<&Answerer>,

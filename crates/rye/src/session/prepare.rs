@@ -40,7 +40,7 @@ pub(crate) struct Prepared {
     /// The second message of a thread that goes on with another one's conversation.
     pub(crate) text: Option<String>,
     pub(crate) means: Means,
-    /// What its children take from it.
+    /// The authority, tokens and settings that its children inherit.
     pub(crate) heritage: Heritage,
     pub(crate) warnings: Vec<String>,
     /// The source of each limit that is not the program's own, by the limit's name.
@@ -49,7 +49,7 @@ pub(crate) struct Prepared {
     pub(crate) token_by_now: Option<Value>,
 }
 
-/// What a loop works with, whether it begins or goes on.
+/// The parts that a loop works with, both in a new and in a resumed thread.
 pub(crate) struct Means {
     pub(crate) provider: Box<dyn Provider>,
     pub(crate) palette: Palette,
@@ -58,9 +58,9 @@ pub(crate) struct Means {
     hooks: Hooks,
     /// Its place among the threads of a tree.
     pub(crate) children: Arc<Handle>,
-    /// How many threads of its tree are answered at once.
+    /// The number of threads of its tree that may wait for a provider at once.
     pub(crate) requests: usize,
-    /// Whether programs that its tools start may be able to write to the folder of the threads.
+    /// `true` if programs that its tools start may be able to write to the folder of the threads.
     pub(crate) is_exposed: bool,
 }
 
@@ -235,8 +235,9 @@ pub(super) fn token(
     }
 }
 
-/// The tokens of the threads above a new one, minted anew as for a thread that is resumed: a thread lasts longer than its token where
-/// somebody thought about a call, or raised its limit. Each holds as long as it did, and as long as what is narrowed from it.
+/// Mints the tokens of the ancestors anew, as for a thread that is resumed. A thread outlasts its
+/// token after an approval wait or a raised limit. A new token lasts as long as the old one, or as
+/// long as the time limit if that is longer. It never outlasts its parent token.
 pub(super) fn renewed(
     tokens: &[Token],
     limits: &Limits,

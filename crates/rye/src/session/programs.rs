@@ -24,7 +24,7 @@ use crate::config::{PROCESSES_FILE, process_rules};
 /// The function whose power is the one of starting any program.
 pub(crate) use rye_tools::BASH;
 
-/// What starts programs in this project, and the configuration that says how.
+/// The launcher of programs in this project, with its configuration.
 pub(crate) struct Programs {
     pub(crate) processes: Option<Arc<Processes>>,
     pub(crate) config: Option<Config>,
@@ -63,14 +63,14 @@ impl Programs {
     }
 }
 
-/// What runs behind a manifest.
+/// The backend of a manifest.
 pub(crate) struct Behind {
     pub(crate) tool: Arc<dyn Tool>,
     pub(crate) effect: Effect,
     pub(crate) starts_programs: bool,
-    /// Whether it sends requests to other machines.
+    /// `true` if it sends requests to other machines.
     pub(crate) reaches_web: bool,
-    /// Whether an MCP server answers.
+    /// `true` if an MCP server answers its calls.
     pub(crate) uses_servers: bool,
 }
 
@@ -123,7 +123,8 @@ pub(crate) fn behind(
     }
 }
 
-/// Whoever signed the server's configuration answers for the program; what a server says of its tools' effects is not believed.
+/// Returns the backend of a tool of an MCP server. The signer of the server's configuration answers
+/// for the program. A server's own claims about the effects of its tools are not trusted.
 #[cfg(feature = "mcp")]
 fn of_server(
     item: &Item<ToolManifest>,
@@ -206,8 +207,8 @@ fn placing(found: Placeholder, parameters: &[String]) -> Result<Placing, String>
 }
 
 impl Rye {
-    /// What programs that tools start would be kept in here, which is found out by starting one; `None` for a host that
-    /// starts none.
+    /// Starts a program to find out which sandbox confines the programs of tools, and returns the
+    /// result. Returns `None` for a host that starts no programs.
     ///
     /// # Errors
     ///
@@ -234,8 +235,8 @@ impl Rye {
         Ok(processes(self)?.0.map(|processes| processes.covers_home()))
     }
 
-    /// What there is to warn of before tools start programs here; nothing where the sandbox keeps everything in, and for a
-    /// host that starts none. It is found out by starting one.
+    /// Starts a program and returns a warning if the sandbox does not confine it fully. Returns
+    /// `None` if it does, and for a host that starts no programs.
     ///
     /// # Errors
     ///
@@ -256,7 +257,7 @@ pub(crate) fn sandbox_fact(report: &Report) -> Value {
     })
 }
 
-/// What the operator should know of it.
+/// Returns the warning for the operator, if the sandbox is not complete.
 pub(crate) fn sandbox_warning(report: &Report) -> Option<String> {
     if report.mode().is_whole() {
         return None;

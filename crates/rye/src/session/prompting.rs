@@ -103,7 +103,8 @@ fn link(item: &Item<rye_parse::Directive>) -> Link<'_> {
     Link::new(item.id.as_str(), item.content.value())
 }
 
-/// Loads what the chain wants; an item that nobody has is left out, one that is refused is an error (SPEC D14).
+/// Loads the knowledge that the chain asks for. A missing item is left out, and a refused item is
+/// an error (SPEC D14).
 fn knowledge(
     library: &Library,
     chain: &ExtendsChain,

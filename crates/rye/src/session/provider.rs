@@ -1,4 +1,4 @@
-//! Who answers the thread's requests.
+//! The provider that answers the thread's requests.
 
 use rye_caps::{Capability, Kind, Primary};
 use rye_parse::{Directive, Step, nearest_name};
@@ -23,7 +23,7 @@ use crate::aliases::tool_id;
 use crate::config::{PROVIDERS, PROVIDERS_FILE, provider_variables};
 use crate::primary::Operation;
 
-/// Who answers, before it has a key: nothing of it needs the environment.
+/// The provider before it has a key. Nothing in it needs the environment.
 pub(crate) enum Answerer {
     Model(Box<Model>),
     /// The directive's own steps (SPEC 10.13).
@@ -88,7 +88,7 @@ impl Answerer {
         ))
     }
 
-    /// Which model it is and what it costs.
+    /// Returns the description of the model, with its prices.
     pub(crate) fn describe(&self) -> ProviderInfo {
         match self {
             Self::Model(model) => model.choice.describe(&model.name),
@@ -213,8 +213,8 @@ fn unknown(library: &Library, name: &str) -> Result<PrepareError, PrepareError> 
     Ok(PrepareError::UnknownProvider { provider: name.to_owned(), suggestion, known })
 }
 
-/// Whoever writes a provider's configuration chooses where prompts and keys of the environment go, so a limit on the
-/// signer's key has to allow it.
+/// Checks the limit on the key that signed a provider's configuration. Its signer chooses where
+/// prompts and keys of the environment go, so that limit has to allow it.
 fn vouch(item: &Item<String>, name: &str) -> Result<(), PrepareError> {
     let capability = Capability::new(Primary::Execute, Kind::Tool, item.id.as_str())
         .expect("because every item id is one of a capability");
@@ -344,7 +344,7 @@ fn planned_call(library: &Library, action: rye_parse::Action) -> PlannedCall {
     PlannedCall::new(primary, kind.as_deref(), id.as_deref(), arguments)
 }
 
-/// What an action says about the thread that a directive is run in.
+/// Returns the options of an action that concern the thread in which a directive runs.
 fn fork_options(options: Map<String, Value>) -> Map<String, Value> {
     let own = options.into_iter().filter(|(name, _)| ["thread", "async"].contains(&name.as_str()));
     let schema = json!({ "properties": { "async": { "type": "boolean" } } });

@@ -1,4 +1,4 @@
-//! How a thread was started, in the words of its record, so that it can be prepared again.
+//! The start of a thread as its record tells it, so that the thread can be prepared again.
 
 use std::collections::BTreeMap;
 

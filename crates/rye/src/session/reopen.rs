@@ -257,12 +257,12 @@ impl Rye {
         self.store(threads).map_err(|error| ReopenError::Store(error.into()))
     }
 
-    /// Records what somebody says about the call that a thread waits with, or the one in which it was continued; [`Rye::resume`]
-    /// goes on.
+    /// Records a decision about the waiting call of a thread, or of the thread that continued it.
+    /// [`Rye::resume`] then resumes the thread.
     ///
     /// # Errors
     ///
-    /// When no call waits or somebody has decided on it, the record was changed, or another program drives the thread.
+    /// When no call waits, it is already decided on, the record was changed, or another program drives the thread.
     pub fn decide(
         &self,
         thread: &ThreadId,
@@ -296,7 +296,8 @@ impl Rye {
         self.decide_or_ask(thread, Some(&waiting), (decision, by), host)
     }
 
-    /// Records what somebody said about this very call of a thread; nothing where it waits with another one by now.
+    /// Records a decision about exactly this call of a thread. Does nothing if the thread waits
+    /// with another call by now.
     #[cfg(feature = "mcp")]
     pub(crate) fn decide_on(
         &self,

@@ -1,4 +1,4 @@
-//! What a run is asked for, and what it borrows from the program around it.
+//! The request for a run, and the services that the host program lends to it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -24,17 +24,17 @@ pub struct RunRequest {
     pub thread: ThreadId,
     /// The given inputs by name.
     pub inputs: BTreeMap<String, Value>,
-    /// Who answers.
+    /// The provider that answers.
     pub provider: ProviderChoice,
     /// A model of the provider's, instead of the one that the directive asks for.
     pub model: Option<String>,
-    /// How outputs are asked for, instead of the provider's way.
+    /// The way to ask for outputs, instead of the provider's own.
     pub returns: Option<ReturnStyle>,
     /// Limits, instead of the directive's.
     pub limits: LimitOptions,
     /// The conversation that it goes on with; its limits are then what that one left.
     pub continues: Option<Continuation>,
-    /// What it is narrowed from, when another thread starts it.
+    /// The authority that bounds it, if another thread starts it.
     pub(crate) lineage: Option<Arc<Lineage>>,
     /// The items that calls added to the conversation of a thread that is resumed.
     pub(crate) added: Vec<AddedItem>,
@@ -72,17 +72,17 @@ impl RunRequest {
 pub struct PlanRequest {
     /// The directive.
     pub directive: ItemId,
-    /// What stands in the place of its placeholders.
+    /// The values of its placeholders.
     pub inputs: Placing,
-    /// Who answers.
+    /// The provider that answers.
     pub provider: ProviderChoice,
     /// A model of the provider's, instead of the one that the directive asks for.
     pub model: Option<String>,
-    /// How outputs are asked for, instead of the provider's way.
+    /// The way to ask for outputs, instead of the provider's own.
     pub returns: Option<ReturnStyle>,
     /// Limits, instead of the directive's.
     pub limits: LimitOptions,
-    /// What it is narrowed from, when another thread starts it.
+    /// The authority that bounds it, if another thread starts it.
     pub(crate) lineage: Option<Arc<Lineage>>,
     /// The one tool that the operator calls, which is then all that the thread declares.
     pub(crate) tool: Option<ItemId>,
@@ -125,7 +125,7 @@ impl From<&RunRequest> for PlanRequest {
     }
 }
 
-/// What stands in the place of a directive's placeholders.
+/// The values of a directive's placeholders.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::exhaustive_enums, reason = "a placeholder is filled or it is not")]
 pub enum Placing {
@@ -135,7 +135,7 @@ pub enum Placing {
     Values(BTreeMap<String, Value>),
 }
 
-/// Who answers a run's requests.
+/// The provider that answers a run's requests.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProviderChoice {
@@ -177,25 +177,25 @@ pub struct LimitOptions {
     pub depth: Option<u64>,
 }
 
-/// Where keys of providers come from.
+/// The source of the providers' keys.
 pub trait Secrets: Send + Sync {
     /// The key that the environment holds under `name`.
     fn api_key(&self, name: &str) -> Option<ApiKey>;
 }
 
-/// What a run borrows from the program around it: time, chance, secrets and eyes.
+/// The services of the host program that a run uses: time, random bits, secrets and observation.
 #[derive(Clone)]
 #[expect(clippy::exhaustive_structs, reason = "a run that lacks one of these must not compile")]
 pub struct Host<'a> {
-    /// What time it is.
+    /// The source of the time.
     pub clock: &'a dyn Clock,
-    /// Where keys come from.
+    /// The source of keys.
     pub secrets: &'a dyn Secrets,
-    /// Who watches.
+    /// The observer of events.
     pub observer: &'a dyn Observer,
-    /// Who is asked before a call that the configuration marks.
+    /// The approver, which is asked before a call that the configuration marks.
     pub approver: &'a dyn Approver,
-    /// Who may stop it.
+    /// The signal that stops the run.
     pub cancel: &'a Cancel,
     /// Bits that spread the waits between attempts.
     pub random: RandomBits,

@@ -1,5 +1,5 @@
-//! What the tools of a run did to the project that its operator should know, as its transcripts record it: self-starting
-//! files that changed, and what a program made for `git` or `rye` to take orders from.
+//! The changes by a run's tools that its operator should know, from the transcripts: changed
+//! self-starting files, and files of a program from which `git` or `rye` would take orders.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -59,7 +59,7 @@ impl RunReport {
     }
 }
 
-/// What one thread did to the project, and its children.
+/// The changes that one thread made in the project, and its children.
 #[derive(Debug, Default)]
 struct Changed {
     self_starting: Vec<String>,

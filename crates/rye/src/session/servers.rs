@@ -1,4 +1,5 @@
-//! Tools of MCP servers: which server a wrapper means, who answers for it, and what was locked of it (SPEC 5.1, 9.4).
+//! Tools of MCP servers: the server of a wrapper, the provenance of its configuration, and its
+//! locked state (SPEC 5.1, 9.4).
 
 use std::cell::OnceCell;
 use std::path::PathBuf;
@@ -33,7 +34,7 @@ pub(crate) struct Servers {
 /// Why a server is not asked.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ServerFault {
-    /// Nobody configured it.
+    /// No configuration has the server.
     #[error(
         "no configuration has a server `{server}`; {}add it to `servers` of `config/{SERVERS_FILE}.yaml`",
         near.as_ref().map(|near| format!("did you mean `{near}`? else ")).unwrap_or_default()
@@ -83,8 +84,9 @@ impl Servers {
         tool.map(|tool| (tool, reached)).map_err(|error| error.to_string())
     }
 
-    /// The server of that name, if the operator's policy and whoever signed the file that says what it is may start programs, or
-    /// send to other machines where it is at an address.
+    /// Returns the server of that name. The operator's policy and the signer of the server's
+    /// configuration must both allow starting programs, or sending requests for a server with an
+    /// address.
     pub(crate) fn server(&self, name: &str, policy: &[Layer]) -> Result<Server, ServerFault> {
         let servers = servers(self.config.as_ref());
         let mut servers = servers.map_err(|error| ServerFault::Refused(with_causes(&error)))?;

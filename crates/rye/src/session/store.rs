@@ -1,4 +1,4 @@
-//! Where the threads of a project are kept: their journals and their list.
+//! The store of a project's threads: their journals and their registry.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -39,7 +39,7 @@ impl Store {
         Ok(self.threads.own(root)?)
     }
 
-    /// Whether the thread has got as far as to have a record.
+    /// Returns `true` if the thread already has a record.
     pub(super) fn has(&self, thread: &ThreadId) -> bool {
         has_record(&self.folder.join(thread.as_str()))
     }

@@ -1,4 +1,4 @@
-//! Which tools a thread is offered: those of the spaces that its authority covers.
+//! The tools that a thread is offered: those of the spaces that its authority covers.
 
 use std::sync::{Arc, LazyLock};
 
@@ -33,13 +33,13 @@ pub(crate) struct Offer {
     pub(crate) signers: Vec<Authority>,
     /// The files of the offered tools, sorted by id.
     pub(crate) items: Vec<Item<ToolManifest>>,
-    /// Whether an offered tool starts programs.
+    /// `true` if an offered tool starts programs.
     pub(crate) starts_programs: bool,
-    /// Whether an offered tool reaches other machines.
+    /// `true` if an offered tool sends requests to other machines.
     pub(crate) reaches_web: bool,
-    /// Whether an offered tool is one of an MCP server.
+    /// `true` if an offered tool belongs to an MCP server.
     pub(crate) uses_servers: bool,
-    /// What the tools know of other threads, once the thread is driven.
+    /// The access of the tools to other threads, once the thread is driven.
     pub(crate) children: Arc<Handle>,
 }
 
@@ -169,7 +169,7 @@ pub(crate) fn namesake<'a>(
     ids.find(|other| *other != id && dotted(other) == name)
 }
 
-/// What a tool needs beside the project.
+/// The needs of a tool beside the project.
 #[derive(Clone, Copy, Default)]
 struct Needs {
     programs: bool,

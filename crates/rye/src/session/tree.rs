@@ -1,4 +1,5 @@
-//! The threads below one thread, in this program: who they are, how they stand, and who may ask.
+//! The threads below one thread in this process: their states, and the threads that may ask about
+//! them.
 
 mod arguments;
 mod bounded;
@@ -36,24 +37,24 @@ pub(crate) use self::tools::thread_tool;
 use super::authority::under;
 use super::request::ProviderChoice;
 
-/// What a child is narrowed from.
+/// The authority and the tokens that bound a child.
 #[derive(Debug)]
 pub(crate) struct Lineage {
     /// The thread that starts it.
     pub(crate) parent: ThreadId,
     /// The root of that thread's tree.
     pub(crate) root: ThreadId,
-    /// What that thread may do.
+    /// The authority of the parent.
     pub(crate) authority: Authority,
     /// The tokens from the first thread's down to the parent's.
     pub(crate) tokens: Vec<Token>,
     /// The most that the child may use.
     pub(crate) caps: Limits,
-    /// The most money for a child whose limit nobody set.
+    /// The most money for a child without a limit of its own.
     pub(crate) share: Option<Nanos>,
 }
 
-/// What the children of a thread take from it.
+/// The authority, tokens and settings that the children of a thread inherit.
 #[derive(Debug, Clone)]
 pub(crate) struct Heritage {
     pub(crate) authority: Authority,
@@ -66,16 +67,16 @@ pub(crate) struct Heritage {
     pub(crate) returns: Option<ReturnStyle>,
 }
 
-/// How a thread of the tree stands.
+/// The state of a thread of the tree.
 #[derive(Debug, Clone)]
 pub(super) enum Standing {
     /// It is under way in this program.
     Running,
     /// It has ended for good.
     Ended(Arc<Report>),
-    /// It waits for somebody.
+    /// It waits for a decision.
     Suspended(Box<ApprovalRequest>),
-    /// It was stopped and somebody can go on with it.
+    /// It was stopped and can be resumed.
     Interrupted,
 }
 
@@ -95,11 +96,11 @@ struct Node {
 #[derive(Debug)]
 pub(super) struct Tree {
     nodes: Mutex<BTreeMap<ThreadId, Node>>,
-    /// What whoever started the first thread should know of those below it.
+    /// Warnings about descendants, for the operator that started the first thread.
     warnings: Mutex<Vec<String>>,
-    /// Whether the operator has a key to sign with.
+    /// `true` if the operator has a key to sign with.
     has_key: bool,
-    /// Whether programs that its tools start may be able to write requests.
+    /// `true` if programs that its tools start may be able to write requests.
     is_exposed: AtomicBool,
     /// The calls that the approver is asked about, by their threads.
     questions: Mutex<BTreeMap<ThreadId, oneshot::Sender<Decision>>>,
@@ -107,7 +108,7 @@ pub(super) struct Tree {
     orders: mpsc::UnboundedSender<(Span, Order)>,
 }
 
-/// What the tools of a thread want of the one place that may do it.
+/// A request of a thread's tools to the supervisor.
 #[derive(Debug)]
 pub(super) enum Order {
     Prepare {
@@ -130,7 +131,7 @@ pub(super) enum Order {
     Key {
         reply: Reply<Option<(Arc<SigningKey>, Timestamp)>>,
     },
-    /// Ends a thread that nobody drives.
+    /// Ends a thread that has no driver.
     Close {
         thread: ThreadId,
         reply: Reply<Result<(), String>>,
@@ -205,7 +206,7 @@ impl Tree {
         }
     }
 
-    /// What there was to warn of until now.
+    /// Returns the warnings so far.
     pub(super) fn warnings(&self) -> Vec<String> {
         self.warnings.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -252,7 +253,8 @@ impl Tree {
         }
     }
 
-    /// What a child is narrowed from that the thread starts when calls have added so many items to its conversation.
+    /// Returns the authority that bounds a child, if the thread starts it after calls added this
+    /// many items to its conversation.
     fn authority(&self, thread: &ThreadId, added: u64) -> Option<Authority> {
         let nodes = self.nodes();
         let node = nodes.get(thread)?;
@@ -271,12 +273,12 @@ impl Tree {
         }
     }
 
-    /// Somebody is asked for the thread from now on; those above it wait for that.
+    /// Records that an approval wait of the thread begins; its ancestors wait for it too.
     fn asks(&self, thread: &ThreadId, now: Duration) {
         self.above(thread, |thought| thought.begin(now));
     }
 
-    /// Nobody is asked any more.
+    /// Records that an approval wait of the thread ends.
     fn asked(&self, thread: &ThreadId, now: Duration) {
         self.above(thread, |thought| thought.end(now));
     }
@@ -290,7 +292,7 @@ impl Tree {
         }
     }
 
-    /// How long people have thought about calls below the thread.
+    /// Returns the time of the approval waits below the thread.
     fn thought(&self, thread: &ThreadId, now: Duration) -> Duration {
         self.nodes().get(thread).map(|node| node.thought.until(now)).unwrap_or_default()
     }
@@ -338,7 +340,7 @@ impl Tree {
         std::iter::successors(parent(thread), parent).any(|above| above == *from)
     }
 
-    /// How many threads stand above it.
+    /// Returns the number of ancestors of the thread.
     fn depth(&self, thread: &ThreadId) -> usize {
         let nodes = self.nodes();
         let parent = |thread: &ThreadId| nodes.get(thread).and_then(|node| node.parent.clone());
@@ -349,7 +351,7 @@ impl Tree {
         self.nodes().get(thread).map(|node| node.directive.clone()).unwrap_or_default()
     }
 
-    /// What is to be known of a thread without its result.
+    /// Returns the description of a thread without its result.
     fn row(&self, thread: &ThreadId) -> Option<Value> {
         let nodes = self.nodes();
         let node = nodes.get(thread)?;

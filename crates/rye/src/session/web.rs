@@ -12,7 +12,7 @@ use super::programs::{Behind, parameters, template};
 use crate::Rye;
 use crate::config::{WEB_FILE, web_rules};
 
-/// What sends requests for tools, and the configuration that says where to.
+/// The client for requests of tools, with its configuration.
 pub(crate) struct Reach {
     pub(crate) web: Option<Arc<Web>>,
     pub(crate) config: Option<Config>,
@@ -88,7 +88,8 @@ fn placed(body: &Value, parameters: &[String]) -> Result<HttpBody, String> {
 }
 
 impl Rye {
-    /// Which hosts tools may reach here; `None` for a host that reaches none.
+    /// Returns the rules for hosts that tools may reach, or `None` for a host program that reaches
+    /// none.
     ///
     /// # Errors
     ///

@@ -1,4 +1,5 @@
-//! What a continued thread did so far, for the one that goes on: what was said, called and found, without reasoning.
+//! The progress of a continued thread, for its successor: messages, calls and results, without
+//! reasoning.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,7 @@ const MOST_BYTES: usize = 24_000;
 /// The most bytes of one of these lines.
 const MOST_LINE: usize = 1_500;
 
-/// What a continuation directive may take as inputs.
+/// Returns the values that a continuation directive may take as inputs.
 pub(crate) fn given(record: &ThreadRecord, reading: &Reading) -> BTreeMap<String, Value> {
     let last_text = reading.records.iter().rev().find(|it| it.event == "assistant_text");
     let last_text = last_text.and_then(|record| {

@@ -122,7 +122,7 @@ impl Arguments {
         if beside.is_empty() { Ok(self.text.clone()) } else { Err(beside) }
     }
 
-    /// What a file can be made from, by name.
+    /// Returns the parts from which a file can be made, by name.
     fn parts(&self) -> [(&'static str, &str); 9] {
         [
             ("description", &self.description),

@@ -1,4 +1,4 @@
-//! What hooks put before a model: knowledge, and what directives say is to be done.
+//! The texts that hooks put before a model: knowledge, and instructions of directives.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -119,7 +119,7 @@ impl Tool for Told {
     }
 }
 
-/// What a directive says is to be done, with the arguments as its inputs.
+/// The instructions of a directive, with the arguments as its inputs.
 struct Instructions {
     id: String,
     directive: Directive,

@@ -1,4 +1,5 @@
-//! What a thread may have signed: nothing by which a text comes to more authority than the thread has.
+//! The rule for signatures that a thread asks for: no text may gain more authority than the thread
+//! has.
 
 use std::sync::Arc;
 
@@ -40,7 +41,8 @@ pub(super) fn sign(
     })
 }
 
-/// What the operator is asked about: the text that lies there, its digest, and what it adds to the items that use it.
+/// Returns the question for the operator: the text of the file, its digest, and the effects of its
+/// signature on items that use it.
 ///
 /// # Errors
 ///
@@ -85,7 +87,8 @@ pub(super) fn meant(operation: Operation, mut arguments: Value) -> Value {
     arguments
 }
 
-/// What a signature adds beside the text: context, hooks and capabilities of a directive, and what runs behind a tool.
+/// Returns the effects of a signature beside the text: a directive's context, hooks and
+/// capabilities, or a tool's backend.
 fn adds(request: &SignRequest, text: &str, extension: &str) -> Value {
     let mut adds = Map::new();
     match request.kind {
@@ -158,7 +161,8 @@ fn unsignable(request: &SignRequest, reason: &str) -> PrimaryError {
     PrimaryError::NotForThreads { kind, id, reason: reason.to_owned() }
 }
 
-/// What the text would lend to whoever runs it that the thread does not have itself.
+/// Returns the reason to refuse the signature: authority that the text would give to its callers
+/// and that the thread itself lacks.
 fn lends(
     request: &SignRequest,
     text: &str,

@@ -69,10 +69,10 @@ impl AskedTree<'_> {
     }
 }
 
-/// How long the owner may take.
+/// The time that the owner has to answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How long to wait between two looks at the transcript.
+/// The time between two reads of the transcript.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Returns `true` if another process owns the tree, or this one appends to the thread.

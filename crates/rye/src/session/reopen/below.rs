@@ -15,7 +15,7 @@ use crate::session::going_on::goes_on;
 /// A thread below another one.
 pub(super) struct Below {
     pub(super) thread: ThreadId,
-    /// How it stands; `None` if it cannot be read.
+    /// The state of the thread; `None` if it cannot be read.
     pub(super) state: Option<ThreadState>,
     pub(super) asked: Option<ApprovalRequest>,
 }
@@ -138,7 +138,7 @@ impl Rye {
         line
     }
 
-    /// The calls of threads below this one that wait for somebody.
+    /// Returns the calls of descendants that wait for a decision.
     pub(super) fn waiting_below(&self, thread: &ThreadId, store: &Store) -> Vec<ApprovalRequest> {
         let below = self.below(std::slice::from_ref(thread), store);
         let suspended = below.into_iter().filter(|it| it.state == Some(ThreadState::Suspended));

@@ -1,4 +1,4 @@
-//! What a thread rests on, held against what it rested on when it began.
+//! The comparison of the items and the authority of a thread now with those at its beginning.
 
 use std::collections::BTreeSet;
 
@@ -56,8 +56,9 @@ fn changed(then: &Map<String, Value>, now: &Map<String, Value>, name: &str) -> V
     if named.is_empty() { vec![format!("the order of its {name}")] } else { named }
 }
 
-/// Whether a row stands for the same item with the same text, signed as it was or not at all as it was. By whom is for the
-/// authority to say: each item is verified again, and what its key may grant is part of that.
+/// Returns `true` if both rows describe the same item with the same text, and both are signed or
+/// both unsigned. The signer is compared with the authority: each item is verified again, and the
+/// ceiling of its key is part of that.
 pub(super) fn is_same(then: &Value, now: &Value) -> bool {
     let same = |name: &str| then.get(name) == now.get(name);
     let is_signed = |row: &Value| row.get("key_id").is_some();
@@ -71,9 +72,10 @@ pub(super) fn row_name(row: &Value) -> String {
     format!("{} `{}`", text("kind"), text("id"))
 }
 
-/// Whether a token that is made now would allow what the one allows that the thread began with. The text of the directive, which
-/// it names too, is among the rows of the chain. All of the lists must allow, so that neither their order nor one that stands there
-/// twice makes a difference.
+/// Returns a change if a token made now would allow other calls than the token of the thread's
+/// beginning. The text of the directive, which the token also names, is among the rows of the
+/// chain. All capability lists must allow a call, so their order and repetitions make no
+/// difference.
 fn authority_changes(then: Option<&Token>, now: &Map<String, Value>) -> Option<String> {
     let now = now.get(TOKEN).and_then(|token| Token::parse(&token.to_string()).ok());
     let claims = |token: &Token| {

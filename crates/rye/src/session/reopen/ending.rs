@@ -14,7 +14,7 @@ use crate::Rye;
 use crate::session::facts::{self, SIGNED_BY};
 use crate::session::{Host, Store, own_key};
 
-/// What ended with a thread that was cancelled.
+/// The threads that ended with a cancelled thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Cancelled {

@@ -14,7 +14,7 @@ use crate::session::{LinkedThreads, PrepareError, RunError};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReopenError {
-    /// The thread waits with another call than the one that somebody was shown.
+    /// The thread no longer waits with the call that the person was shown.
     #[error(
         "thread `{thread}` waits with another call by now; look at it with `rye threads show {thread}`"
     )]
@@ -25,12 +25,12 @@ pub enum ReopenError {
     /// The clock shows a time before 1970.
     #[error(transparent)]
     Clock(#[from] ClockError),
-    /// What the thread rests on is not what it was.
+    /// The items or the authority of the thread changed after it began.
     #[error("thread `{thread}` does not go on: {} changed since it began; undo that, or start the directive again", changes.join(", "))]
     Changed {
         /// The thread.
         thread: ThreadId,
-        /// What changed, in words.
+        /// The changes, in words.
         changes: Vec<String>,
     },
     /// The thread has ended.
@@ -40,7 +40,7 @@ pub enum ReopenError {
     Ended {
         /// The thread.
         thread: ThreadId,
-        /// How.
+        /// The state in which it ended.
         state: ThreadState,
     },
     /// It waits for calls of threads below it, and not for one of its own.
@@ -54,7 +54,7 @@ pub enum ReopenError {
         /// The calls of threads below it that wait.
         below: Vec<ApprovalRequest>,
     },
-    /// Somebody has decided on the call that it waited with.
+    /// The waiting call has already been decided on.
     #[error(
         "the call of `{}` that thread `{thread}` waits with was {} already ({}, {}); `rye resume {thread}` goes on",
         .decided.item_id, .decided.decision, .decided.by, .decided.at
@@ -62,7 +62,7 @@ pub enum ReopenError {
     Decided {
         /// The thread.
         thread: ThreadId,
-        /// What they said, and when.
+        /// The recorded decision, with its time.
         decided: DecidedApproval,
     },
     /// The call may be approved once, and not for the rest of its thread.
@@ -128,7 +128,7 @@ pub enum ReopenError {
         thread: ThreadId,
         /// The process.
         owner: Owner,
-        /// Whether the request was signed with the operator's key.
+        /// `true` if the request was signed with the operator's key.
         is_signed: bool,
     },
     /// There is no project.
@@ -145,7 +145,7 @@ pub enum ReopenError {
         /// The thread.
         thread: ThreadId,
     },
-    /// It was continued, and nobody has begun the thread in which it goes on, so that no call waits there.
+    /// The thread was continued and its successor was not begun yet, so that no call waits there.
     #[error(
         "no call of thread `{thread}` waits for a decision; it goes on in `{next}`, which `rye resume {thread}` begins"
     )]
@@ -160,7 +160,7 @@ pub enum ReopenError {
     NothingAsked {
         /// The thread.
         thread: ThreadId,
-        /// How it stands.
+        /// The state of the thread.
         state: ThreadState,
     },
     /// The operator's key signed the record, and is not at hand.
@@ -186,7 +186,7 @@ pub enum ReopenError {
     Unbounded {
         /// The thread.
         thread: ThreadId,
-        /// Which thread below it is why.
+        /// The thread below it that is the cause.
         source: AccountError,
     },
     /// The directive can no longer be prepared.
@@ -194,7 +194,7 @@ pub enum ReopenError {
     Prepare {
         /// The thread.
         thread: ThreadId,
-        /// What stands in the way.
+        /// The cause of the failure.
         source: Box<PrepareError>,
     },
     /// The record cannot be read, or is not as a run wrote it.
@@ -205,7 +205,7 @@ pub enum ReopenError {
     Resume {
         /// The thread.
         thread: ThreadId,
-        /// What stands in the way.
+        /// The cause of the failure.
         source: Box<ResumeError>,
     },
     /// The store of threads cannot be used.
@@ -216,7 +216,7 @@ pub enum ReopenError {
     Unrepeatable {
         /// The thread.
         thread: ThreadId,
-        /// What is missing.
+        /// The problem, in words.
         problem: String,
     },
     /// The record says what the thread may do, and nothing that the operator trusts vouches for it.
@@ -224,7 +224,7 @@ pub enum ReopenError {
     Unvouched {
         /// The thread.
         thread: ThreadId,
-        /// What is wrong with the record.
+        /// The problem with the record.
         problem: String,
     },
 }
@@ -236,7 +236,7 @@ impl From<RegistryError> for ReopenError {
 }
 
 impl ReopenError {
-    /// Which exit code it comes to.
+    /// Returns the class of the error, which decides the exit code.
     #[must_use]
     pub fn class(&self) -> Class {
         match self {
@@ -271,7 +271,7 @@ fn waiting_calls(below: &[ApprovalRequest]) -> String {
     below.iter().map(call).collect::<Vec<_>>().join("; ")
 }
 
-/// What the operator can do about a process that does not answer.
+/// Returns advice for the operator about a process that does not answer.
 fn unanswered(is_signed: bool) -> &'static str {
     if is_signed {
         "end that process, or ask again once it is done with what it waits for"

@@ -1,4 +1,4 @@
-//! A thread that somebody may go on with, read and verified.
+//! A thread that can be resumed, read and verified.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -26,21 +26,21 @@ use crate::session::recorded::recorded_request;
 use crate::session::{Host, Lineage, Store, refuse_linked_threads};
 use crate::thread_reading::{Found, Voucher};
 
-/// A thread that somebody may go on with.
+/// A thread that can be resumed.
 pub(super) struct Reopened {
     pub(super) threads: PathBuf,
     pub(super) record: ThreadRecord,
-    /// What the thread began with, verified.
+    /// The verified token of the thread's beginning.
     token: Option<Token>,
-    /// Whose checkpoints its transcript may hold.
+    /// The keys whose checkpoints its transcript may hold.
     keys: Vec<PublicKey>,
     /// The items that calls added to its conversation, in its own transcript.
     pub(super) added: Vec<AddedItem>,
     /// The call that it waits with.
     pub(super) asked: Option<PendingApproval>,
-    /// What somebody has said about it already.
+    /// The recorded decision about the waiting call.
     pub(super) decided: Option<DecidedApproval>,
-    /// What signs from now on.
+    /// The key that signs from now on.
     pub(super) key: Arc<SigningKey>,
     pub(super) is_operators: bool,
 }
@@ -75,7 +75,7 @@ impl Reopened {
 }
 
 impl Rye {
-    /// Reads and verifies a thread that somebody may still go on with.
+    /// Reads and verifies a thread that can be resumed.
     pub(super) fn reopened(
         &self,
         thread: &ThreadId,
@@ -135,7 +135,7 @@ impl Rye {
         Ok(Reopened { threads, record, token, keys, added, asked, decided, key, is_operators })
     }
 
-    /// What a run that is started now, as the thread was then, would begin with.
+    /// Prepares a new run with the thread's recorded request.
     pub(super) fn prepared(
         &self,
         reopened: &Reopened,

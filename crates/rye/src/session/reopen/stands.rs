@@ -1,4 +1,4 @@
-//! How a thread stands by its record, for who asks about it without going on with it.
+//! The state of a thread by its record, for readers that do not resume it.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::Rye;
 use crate::session::going_on::goes_on;
 use crate::thread_reading::ThreadReading;
 
-/// How a thread stands.
+/// The state of a thread.
 #[derive(Debug)]
 pub(crate) struct Stands {
     /// The thread, or the one in which its conversation goes on.
@@ -18,12 +18,12 @@ pub(crate) struct Stands {
     pub(crate) state: ThreadState,
     /// The call that it waits with, or one of a thread below it.
     pub(crate) asked: Option<ApprovalRequest>,
-    /// What somebody has said about such a call, where its thread did not go on since.
+    /// The recorded decision about such a call, if its thread was not resumed since.
     pub(crate) decided: Option<DecidedApproval>,
 }
 
 impl Rye {
-    /// How a thread stands by its record; `None` where that cannot be read.
+    /// Reads the state of a thread from its record; `None` if the record cannot be read.
     pub(crate) fn stands(&self, thread: &ThreadId) -> Option<Stands> {
         let last = self.last_of(thread)?;
         let (thread, state) = (last.record.thread.clone(), last.record.state);

@@ -14,9 +14,9 @@ use crate::Rye;
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Waiting {
     asked: PendingApproval,
-    /// What its thread follows.
+    /// The directive that its thread follows.
     directive: String,
-    /// Whether another thread started its thread.
+    /// `true` if another thread started its thread.
     is_below: bool,
 }
 
@@ -63,7 +63,7 @@ impl Waiting {
     }
 }
 
-/// What a client is told of the call that it is asked about.
+/// The parts of a waiting call that a client is shown.
 #[cfg(feature = "mcp")]
 impl Waiting {
     pub(crate) fn directive(&self) -> &str {

@@ -1,4 +1,4 @@
-//! What a call that starts a child says.
+//! The arguments of a call that starts a child.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! How many threads of a tree are answered at once (SPEC 10.9).
+//! The bound on threads of a tree that may wait for a provider at once (SPEC 10.9).
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ pub(in crate::session) fn bounded(
 
 struct Bounded {
     first: Arc<dyn Provider>,
-    /// How many fallbacks lead to this one.
+    /// The number of fallbacks that lead to this one.
     level: usize,
     next: Option<Box<Bounded>>,
     places: Arc<Semaphore>,

@@ -1,4 +1,4 @@
-//! What the tools of one thread know of the tree.
+//! The access of one thread's tools to the tree.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::arguments::told;
 use super::{Order, Standing, Tree};
 
-/// The place of one thread in its tree, once it is driven; before that, nobody can be started.
+/// The place of one thread in its tree, once it is driven. Before that, it can start no children.
 #[derive(Debug, Default)]
 pub(crate) struct Handle(OnceLock<Place>);
 
@@ -138,7 +138,7 @@ impl Children for Handle {
     }
 }
 
-/// Ends a thread of the tree that nobody drives.
+/// Ends a thread of the tree that has no driver.
 pub(super) async fn close(tree: &Tree, thread: &ThreadId) -> Result<(), String> {
     let thread = thread.clone();
     let closed = tree.order(|reply| Order::Close { thread, reply }).await;

@@ -28,7 +28,7 @@ use crate::session::request::Host;
 use crate::session::{PrepareError, Store, with_causes};
 use crate::thread_reading::ThreadReading;
 
-/// What all threads of a tree are driven with.
+/// The parts that are shared by all threads of a tree.
 pub(in crate::session) struct Nursery<'a> {
     rye: &'a Rye,
     /// The thread that is driven beside all others.
@@ -89,7 +89,7 @@ pub(in crate::session) async fn nursed<T>(
     ended
 }
 
-/// What a thread below this one is narrowed from, at this time.
+/// Returns the authority that bounds a child of `parent`, at this time.
 fn lineage(
     parent: &ThreadId,
     heritage: &Heritage,
@@ -103,7 +103,7 @@ fn lineage(
 }
 
 impl<'a> Nursery<'a> {
-    /// Whoever asked may have been stopped since, and hears nothing.
+    /// Performs an order. A reply is dropped if the asking thread has stopped since.
     fn take(&mut self, order: Order) {
         match order {
             Order::Prepare { parent, request, reply } => {
@@ -153,7 +153,7 @@ impl<'a> Nursery<'a> {
         }
     }
 
-    /// Ends a thread that nobody drives here, and those below it, wherever their conversations have got to.
+    /// Ends a thread without a driver here, and its descendants, with all their continuations.
     fn close(&mut self, thread: &ThreadId) -> Result<(), String> {
         let ended = self.rye.end_all(thread, &self.host, &self.store, Some(&self.key));
         let mut closed = ended.map(drop).map_err(|error| with_causes(&error));
@@ -189,7 +189,7 @@ impl<'a> Nursery<'a> {
     }
 }
 
-/// How a conversation of these threads stands.
+/// Returns the state of a conversation of these threads.
 fn came_to(line: &[ThreadReading]) -> Standing {
     match line.split_last() {
         Some((last, before)) if last.record.state.is_final() => {
@@ -216,7 +216,7 @@ pub(in crate::session) async fn followed<T>(
     work.await
 }
 
-/// How a thread stands after it was driven.
+/// Returns the state of a thread after it was driven.
 fn standing(outcome: &Outcome) -> Standing {
     match (outcome.state, &outcome.asked) {
         (ThreadState::Suspended, Some(request)) => Standing::Suspended(Box::new(request.clone())),

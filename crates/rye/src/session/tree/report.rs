@@ -1,4 +1,4 @@
-//! How a thread stands and what it came to, as the thread above is told.
+//! The state and the result of a thread, as its parent receives them.
 
 use rye_sign::chain::Head;
 use rye_thread::{
@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::Standing;
 use crate::ThreadReading;
 
-/// What an ended thread came to.
+/// The result of an ended thread.
 #[derive(Debug, Clone)]
 pub(in crate::session) struct Report {
     state: ThreadState,
@@ -20,7 +20,7 @@ pub(in crate::session) struct Report {
     tokens: u64,
     cost: u64,
     failure: Option<Failure>,
-    /// Where its transcript ends.
+    /// The end of its transcript.
     transcript: Option<TranscriptClaim>,
 }
 
@@ -90,7 +90,7 @@ impl Report {
         Some(ChildEnd::new(child.clone(), self.state, Nanos::new(self.cost), claim))
     }
 
-    /// What the caller of a child is told; one that failed is an error.
+    /// Returns the tool output for the caller of a child. A failed child is an error.
     pub(super) fn output(&self, thread: &ThreadId, directive: &str) -> ToolOutput {
         let content = self.value(thread, directive);
         if self.state == ThreadState::Completed {

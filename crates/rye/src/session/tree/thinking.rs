@@ -1,4 +1,4 @@
-//! What people think about calls below a thread, which is none of the time of who waits there.
+//! The time of approval waits below a thread, which does not count as time of the waiting threads.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use rye_thread::{ApprovalRequest, Approver, Clock, Decider, Decision, ThreadId};
 use super::Tree;
 use crate::session::request::Host;
 
-/// How long people thought about calls below one thread; what several of them wait for at once counts once.
+/// The time of approval waits below one thread. Waits that overlap count once.
 #[derive(Debug, Default)]
 pub(super) struct Thought {
     questions: u32,
@@ -60,7 +60,7 @@ impl Approver for Thinking<'_> {
     }
 }
 
-/// Until somebody has answered, or the thread was stopped before that.
+/// An approval wait, until it is decided or the thread is stopped.
 struct Asked<'a>(&'a Thinking<'a>);
 
 impl Drop for Asked<'_> {

@@ -69,7 +69,8 @@ impl Tool for ThreadTool {
 
 type Done = Result<ToolOutput, ToolOutput>;
 
-/// A thread below the caller's. Any other is as if it were not there, so that nobody learns of it.
+/// Returns a descendant of the caller's thread. Any other thread is reported as missing, so that
+/// its existence stays secret.
 fn below(own: &ThreadId, tree: &Tree, text: &str) -> Result<ThreadId, ToolOutput> {
     let unknown = || told(&format!("no thread `{text}` was started by this one or below it"));
     let reference: ThreadReference = text.parse().map_err(|_| unknown())?;

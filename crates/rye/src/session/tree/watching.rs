@@ -1,9 +1,9 @@
-//! Whoever watches the first thread of a tree hears of those below it, with their names.
+//! Passes the events of descendants, with their names, to the observer of the first thread.
 
 use rye_thread::transcript::Event;
 use rye_thread::{Observer, ThreadId};
 
-/// Passes the events of one thread on to who watches the first.
+/// Passes the events of one thread to the observer of the first.
 pub(super) struct Below<'a> {
     watcher: &'a dyn Observer,
     thread: ThreadId,

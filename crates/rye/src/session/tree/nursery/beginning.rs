@@ -58,7 +58,7 @@ impl Nursery<'_> {
             .map_err(|error| self.unprepared(&error, &request))
     }
 
-    /// What the model is told, and a record of the thread that could not begin (SPEC 10.1).
+    /// Records the thread that could not begin, and returns the message for the model (SPEC 10.1).
     fn unprepared(&self, error: &PrepareError, request: &RunRequest) -> ToolOutput {
         let reason = with_causes(error);
         if let Some(threads) = self.rye.threads() {
@@ -130,8 +130,8 @@ fn caps(left: &Limits, wanted: &Wanted) -> Limits {
     caps
 }
 
-/// The most money for a child for which nobody says how much: half of what is left where the parent goes on beside it,
-/// which needs some itself.
+/// Returns the most money for a child without a limit of its own. If the parent runs beside it,
+/// that is half of what is left, because the parent needs some itself.
 fn share(left: &Limits, waiting: Waiting) -> Option<Nanos> {
     match (waiting, left.spend) {
         (Waiting::ForNothing, SpendLimit::AtMost(left)) => Some(Nanos::new(left.get() / 2)),

@@ -15,8 +15,9 @@ use crate::thread_reading::ThreadReading;
 type Transcripts = Vec<(ThreadId, Reading)>;
 
 impl<'a> Nursery<'a> {
-    /// What keeps a child from going on now, such as a program that drives it or a key that is not there, may be gone
-    /// when somebody goes on with its parent once more; until then the parent waits for it, and the reason is told.
+    /// Resumes a child, or lets its parent wait. The obstacle, such as another driver or a missing
+    /// key, may be gone when the parent is resumed again. Until then the parent waits, and the
+    /// reason is reported.
     pub(super) fn go_on_or_wait(&mut self, parent: &ThreadId, spawn: &Spawn) {
         let mut line = self.line(parent, spawn);
         let last = self.last_of(&mut line);

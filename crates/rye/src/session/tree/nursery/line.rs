@@ -27,11 +27,12 @@ pub(super) struct Line<'a> {
     pub(super) places: Arc<Semaphore>,
     pub(super) parent: ThreadId,
     pub(super) directive: String,
-    /// How many items calls of the parent had added to its conversation when it started the first.
+    /// The number of items that the parent's calls had added to its conversation when it started
+    /// the first thread.
     pub(super) added: u64,
     /// The oldest first, and never none.
     pub(super) threads: Vec<ThreadId>,
-    /// What those before the last came to.
+    /// The reports of the threads before the last.
     pub(super) used: Vec<Report>,
 }
 
@@ -70,7 +71,8 @@ impl Line<'_> {
         }
     }
 
-    /// Whoever looks at the first thread alone hears why one below it stopped.
+    /// Adds a warning with the reason why a descendant stopped, for readers of the first thread
+    /// alone.
     fn warn(&self, thread: &ThreadId, outcome: &Outcome) {
         outcome.warnings.iter().for_each(|warning| self.tree.warn(warning.clone()));
         if let (ThreadState::Running, Some(failure)) = (outcome.state, &outcome.failure) {
@@ -78,7 +80,7 @@ impl Line<'_> {
         }
     }
 
-    /// How the last thread stands, which is how the whole conversation does.
+    /// Returns the state of the conversation, which is that of its last thread.
     pub(super) fn stands(&self, standing: Standing) -> Standing {
         let standing = match standing {
             Standing::Ended(report) => {
