@@ -3,6 +3,7 @@
 //! Both run in turns on the same machine, so their ratio is comparable between machines.
 
 pub(crate) mod thread;
+pub(crate) mod view;
 mod whole;
 
 use std::{

@@ -21,6 +21,7 @@ Usage: cargo xtask TASK
   transcript          read the threads that the tests made with the reader in `examples/read-transcript`
   bench               compare the whole program with a Python interpreter that imports a YAML parser
   bench thread        measure the overhead of a thread with a server that answers at once
+  bench view          measure the pages and exports of a thread of 10,000 records, and the list of 10,000 threads
   soak [--kills N]    cut threads at every byte, simulate a power loss at every use of the store, and kill N programs (100)
                       in each of two tests (not part of `ci`)
   book                build the guide of docs/ into target/book
@@ -31,6 +32,7 @@ Usage: cargo xtask TASK
 pub(crate) enum Task {
     Bench,
     BenchThread,
+    BenchView,
     Book,
     Ci,
     Codegen(Mode),
@@ -54,6 +56,7 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Task, String> {
     match words.as_slice() {
         ["bench"] => Ok(Task::Bench),
         ["bench", "thread"] => Ok(Task::BenchThread),
+        ["bench", "view"] => Ok(Task::BenchView),
         ["book"] => Ok(Task::Book),
         ["ci"] => Ok(Task::Ci),
         ["codegen"] => Ok(Task::Codegen(Mode::Write)),

@@ -49,6 +49,7 @@ fn run(task: Task, root: &Path) -> Result<(), String> {
     match task {
         Task::Bench => bench::run(root),
         Task::BenchThread => bench::thread::run(root),
+        Task::BenchView => bench::view::run(root),
         Task::Book => book::run(root),
         Task::Ci => ci::run(root),
         Task::Codegen(mode) => codegen::run(root, mode),

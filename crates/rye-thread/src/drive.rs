@@ -159,7 +159,8 @@ impl<'a> Driver<'a> {
     fn new(run: &Run, context: DriveContext<'a>, tape: Option<Arc<Tape>>) -> Self {
         let DriveContext { provider, palette, authority, journal, clock, observer, .. } = context;
         let DriveContext { approver, cancel, injected, hooks, .. } = context;
-        let (tree, thread) = (journal.tree_account(), journal.thread().clone());
+        let tree = journal.tree_account();
+        let thread = journal.thread().clone();
         Self {
             recorder: Recorder::new(journal, clock, observer),
             accountant: Accountant::new(tree, thread, tape.is_some()),
@@ -278,7 +279,8 @@ impl<'a> Driver<'a> {
     fn opening(&self, run: &Run) -> Vec<Event> {
         let names = self.palette.names();
         let palette = names.map(|(name, id)| (name.to_owned(), id.to_owned())).collect();
-        let (provider, limits) = (self.caller.info.clone(), run.limits().clone());
+        let provider = self.caller.info.clone();
+        let limits = run.limits().clone();
         let start = self.recorder.journal.start(provider, limits, run.tools().to_vec(), palette);
         let system = run.system().map(|text| Event::SystemPrompt { text: text.to_owned() });
         let injected = self.injected.iter().cloned().map(Event::ContextInjected);

@@ -43,7 +43,8 @@ pub fn timeline(source: &Source<'_>, charset: Charset) -> String {
 /// [`ChangedError`] if these are not the bytes that were verified.
 pub fn jsonl<'a>(transcript: &'a [u8], reading: &Reading) -> Result<&'a [u8], ChangedError> {
     let lines = transcript.split_inclusive(|byte| *byte == b'\n').take(reading.records.len());
-    let (mut head, mut length) = (Head::genesis(), 0);
+    let mut head = Head::genesis();
+    let mut length = 0;
     for line in lines {
         head = head.link(line.strip_suffix(b"\n").ok_or(ChangedError)?);
         length += line.len();

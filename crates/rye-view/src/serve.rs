@@ -54,7 +54,7 @@ pub trait Threads: Send + Sync + 'static {
     /// # Errors
     ///
     /// A sentence that the page shows, if there is nothing to judge by.
-    fn tightened(&self, thread: &ThreadId) -> Result<String, String>;
+    fn tighten(&self, thread: &ThreadId) -> Result<String, String>;
 
     /// A text that changes when the thread does, without verifying it; `None` if it cannot be had.
     fn pulse(&self, thread: &ThreadId) -> Option<String>;

@@ -77,7 +77,8 @@ impl Picture<'_> {
     fn turn(&self, section: &Section) -> Row {
         let turn = section.turn.unwrap_or(0);
         let spans: Vec<&Span> = self.thread.spans.iter().filter(|span| span.turn == turn).collect();
-        let (start, end) = (self.active(section.start), self.active(section.end));
+        let start = self.active(section.start);
+        let end = self.active(section.end);
         let most = self.thread.sections.iter().map(|section| section.cost).max();
         let text = format!(
             "{turn:>4}  {:>7}  {:>8}  {:>8} {:MONEY$} {}",
@@ -91,7 +92,8 @@ impl Picture<'_> {
     }
 
     fn child(&self, span: &Span) -> Row {
-        let (start, end) = (self.active(span.start), self.active(span.end));
+        let start = self.active(span.start);
+        let end = self.active(span.end);
         let name = line(&plain(&span.label), LABEL - 8);
         let label = format!("child {name}");
         let text = format!("      {label:<37} {}", self.bar(&[span], start, end));

@@ -53,7 +53,7 @@ fn whole_processes(root: &Path, programs: &Path) -> Result<(), String> {
     let names = TURNS.map(|turns| format!("turns-{turns}"));
     let addresses: Vec<(String, &str)> =
         names.iter().cloned().zip(servers.iter().map(|server| server.url.as_str())).collect();
-    let spreads = Project::create(root, programs, &addresses)?.measure(&names)?;
+    let spreads = Project::create(root, programs, whole::PROJECT, &addresses)?.measure(&names)?;
     print!("\n{}", whole::table(&TURNS, &spreads));
     Ok(())
 }

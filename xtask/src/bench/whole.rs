@@ -3,13 +3,14 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::{Spread, spread};
 use crate::process;
 
-const PROJECT: &str = "target/xtask/bench-run";
+/// The folder of the project whose runs are measured.
+pub(super) const PROJECT: &str = "target/xtask/bench-run";
 
 /// The name and the arguments of the tool that the model calls, which reads a short file.
 pub(super) const TOOL: (&str, &str) = ("rye_file_system_read", r#"{"path":"notes/one.md"}"#);
@@ -29,9 +30,10 @@ impl<'a> Project<'a> {
     pub(super) fn create(
         root: &'a Path,
         programs: &Path,
+        folder: &str,
         servers: &[(String, &str)],
     ) -> Result<Self, String> {
-        let folder = root.join(PROJECT);
+        let folder = root.join(folder);
         write(&folder, servers)
             .map_err(|error| format!("`{}` cannot be written: {error}", folder.display()))?;
         let rye = programs.join(format!("rye{}", std::env::consts::EXE_SUFFIX));
@@ -53,13 +55,21 @@ impl<'a> Project<'a> {
         Ok(times.into_iter().map(spread).collect())
     }
 
-    fn took(&self, arguments: &[&str]) -> Result<Duration, String> {
+    /// A call of the program in the project.
+    pub(super) fn command(&self, arguments: &[&str]) -> Command {
         let place = self.folder.display().to_string();
         let operator = self.folder.join("operator").display().to_string();
         let rest = ["--project", &place, "--user-space", &operator];
         let words = arguments.iter().chain(&rest).copied();
         let mut command = process::start(self.root, &self.rye, words);
-        command.env_clear().stdout(Stdio::null()).stderr(Stdio::piped());
+        command.env_clear();
+        command
+    }
+
+    /// Measures one call of the program, which has to succeed.
+    pub(super) fn took(&self, arguments: &[&str]) -> Result<Duration, String> {
+        let mut command = self.command(arguments);
+        command.stdout(Stdio::null()).stderr(Stdio::piped());
         let start = Instant::now();
         let output = command.output();
         let took = start.elapsed();
@@ -128,7 +138,7 @@ Reads a note again and again.
     <description>Reads a note again and again.</description>
     <category>bench</category>
     <author>xtask</author>
-    <limits turns="100" tokens="100000000" spend="10.00" />
+    <limits turns="10000" tokens="10000000000" spend="10000.00" />
     <permissions>
       <execute><tool>rye.file-system.read</tool></execute>
     </permissions>

@@ -221,13 +221,13 @@ fn provider(port: &str) -> String {
 }
 
 /// A program that serves, with the first line that it prints. Dropping this value ends it.
-pub(super) struct Served {
+pub(crate) struct Served {
     child: Child,
-    pub(super) first: String,
+    pub(crate) first: String,
 }
 
 impl Served {
-    pub(super) fn start(mut command: Command) -> Result<Self, String> {
+    pub(crate) fn start(mut command: Command) -> Result<Self, String> {
         let begun = command.stdout(Stdio::piped()).spawn();
         let mut child = begun.map_err(|error| format!("{command:?} cannot be started: {error}"))?;
         let mut first = String::new();
@@ -240,6 +240,13 @@ impl Served {
         } else {
             Ok(served)
         }
+    }
+}
+
+impl Served {
+    /// The id of its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
     }
 }
 

@@ -25,10 +25,12 @@ impl Driver<'_> {
         }
         // What children did not spend of their shares is free for this request.
         self.record_ended_children();
-        let (cap, prices) = (run.limits().spend, self.caller.info.prices);
+        let cap = run.limits().spend;
+        let prices = self.caller.info.prices;
         let reserved = self.accountant.reserve(cap, prices, run.input_bound(), &mut request);
         let reserved = reserved.map_err(Stop::Failed)?;
-        let (turn, max_output_tokens) = (run.turns() + 1, request.max_output_tokens);
+        let turn = run.turns() + 1;
+        let max_output_tokens = request.max_output_tokens;
         self.recorder.emit(&Event::StepStart { turn, reserved, max_output_tokens });
         // This is the disk's one turn: all that was recorded since the request before goes there with it.
         self.recorder.sync().await?;
@@ -89,7 +91,9 @@ impl Driver<'_> {
 
     /// Records a request that has no answer, with its cost.
     fn lose(&mut self, run: &Run, class: &str, message: &str, cost: Nanos) {
-        let (turn, class, message) = (run.turns() + 1, class.to_owned(), message.to_owned());
+        let turn = run.turns() + 1;
+        let class = class.to_owned();
+        let message = message.to_owned();
         self.recorder.emit(&Event::RequestFailed { turn, class, message, cost });
     }
 

@@ -127,7 +127,8 @@ impl<'a> Driver<'a> {
         if let Some(tape) = &self.tape {
             tape.skip_receipts(returns.len());
         }
-        let (progress, known) = (std::mem::take(&mut self.progress), run.refusals().len());
+        let progress = std::mem::take(&mut self.progress);
+        let known = run.refusals().len();
         let limited = progress.limited();
         let own = match unwanted {
             Some(reason) => run.tools_returned_in_vain(progress.answers, &reason)?,
@@ -204,7 +205,8 @@ impl<'a> Driver<'a> {
         run: &Run,
         begun: Begun<'_>,
     ) -> (Vec<Returned>, Option<Interruption>) {
-        let (left, observer) = (self.left(run), self.observer);
+        let left = self.left(run);
+        let observer = self.observer;
         let Ran { answers, interrupted, thought } = begun.ended(self.cancel, left, observer).await;
         self.thought(thought);
         (answers, interrupted)

@@ -78,7 +78,8 @@ impl<'a> Driver<'a> {
         let (asks, plan) = match (why, run.decision(index)) {
             (Some(reason), None) => match self.proposal(index, call, offered, arguments).await {
                 Ok(Some(proposal)) => {
-                    let (thread, id) = (self.recorder.journal.thread(), &offered.entry.item_id);
+                    let thread = self.recorder.journal.thread();
+                    let id = &offered.entry.item_id;
                     let request = ApprovalRequest::new(thread, &call.id, id, &proposal, reason);
                     (Some(request.covering(covers)), None)
                 }
@@ -212,7 +213,8 @@ impl<'a> Driver<'a> {
         'a: 'b,
     {
         let Resolved { offered, arguments } = resolved;
-        let (entry, need) = (&offered.entry, needs.need(&arguments, &self.authority));
+        let entry = &offered.entry;
+        let need = needs.need(&arguments, &self.authority);
         let target = need
             .as_ref()
             .ok()
@@ -296,7 +298,8 @@ impl<'a> Driver<'a> {
                 (arguments, self.unknown_id(call, kind, &id))
             }
         };
-        let (intent, plan) = (intent(call, arguments, None), Plan::Answer(returned));
+        let intent = intent(call, arguments, None);
+        let plan = Plan::Answer(returned);
         Prepared { index, call, asks: None, intent, plan }
     }
 

@@ -151,7 +151,8 @@ async fn attempt_again(
     recorder: &mut Recorder<'_>,
     accountant: &Accountant,
 ) -> Result<(), Stop> {
-    let (turn, reserved) = (asked.turn, asked.reserved);
+    let turn = asked.turn;
+    let reserved = asked.reserved;
     let cost = match retry.charge {
         Charge::Nothing => Nanos::ZERO,
         Charge::Possible => reserved,

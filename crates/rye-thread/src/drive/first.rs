@@ -63,7 +63,8 @@ pub(super) fn affordable(
     if !too_dear(most) {
         return Ok(most);
     }
-    let (mut affordable, mut dear) = (least, most);
+    let mut affordable = least;
+    let mut dear = most;
     while affordable + 1 < dear {
         let middle = affordable + (dear - affordable) / 2;
         if too_dear(middle) { dear = middle } else { affordable = middle }

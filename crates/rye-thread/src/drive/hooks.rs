@@ -23,7 +23,8 @@ impl Driver<'_> {
         run: &mut Run,
         occasion: &Occasion,
     ) -> Result<Option<String>, Stop> {
-        let (event, number) = (occasion.event(), self.evaluations + 1);
+        let event = occasion.event();
+        let number = self.evaluations + 1;
         if !self.hooks.listens(event) {
             return Ok(None);
         }
@@ -35,7 +36,8 @@ impl Driver<'_> {
             return Ok(None);
         }
         self.evaluations = number;
-        let (mut frames, mut is_decided) = (Vec::new(), false);
+        let mut frames = Vec::new();
+        let mut is_decided = false;
         for hook in matching {
             if is_decided && hook.layer != HookLayer::Infrastructure {
                 continue;

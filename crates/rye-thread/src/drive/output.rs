@@ -17,7 +17,9 @@ pub(super) struct Piece {
 
 impl Piece {
     pub(super) fn tell(&self, observer: &dyn Observer) {
-        let (call_id, stream, text) = (self.call_id.as_str(), self.stream, self.text.as_str());
+        let call_id = self.call_id.as_str();
+        let stream = self.stream;
+        let text = self.text.as_str();
         observer.output(OutputPiece { call_id, stream, text });
     }
 }
@@ -40,7 +42,8 @@ impl Told {
 
 impl OutputSink for Told {
     fn output(&self, stream: OutputStream, text: &str) {
-        let (call_id, text) = (self.call_id.clone(), text.to_owned());
+        let call_id = self.call_id.clone();
+        let text = text.to_owned();
         // A tool is never held up by who watches it.
         let _missed = self.pieces.try_send(Piece { call_id, stream, text });
     }

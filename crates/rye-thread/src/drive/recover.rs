@@ -305,7 +305,8 @@ impl Fold {
     }
 
     fn finish_batch(&mut self) -> Result<(), String> {
-        let (progress, known) = (std::mem::take(&mut self.progress), self.run.refusals().len());
+        let progress = std::mem::take(&mut self.progress);
+        let known = self.run.refusals().len();
         let limited = progress.limited();
         let own = match self.unwanted.take() {
             Some(reason) => self.run.tools_returned_in_vain(progress.answers, &reason),

@@ -77,7 +77,8 @@ pub async fn replay(
 ) -> Result<Replayed, JournalError> {
     let tape = Arc::new(Tape::of(reading));
     let recorded = visible(&reading.records);
-    let (store, key) = (Arc::new(MemoryStore::new()), key()?);
+    let store = Arc::new(MemoryStore::new());
+    let key = key()?;
     let mut record = context.record.clone();
     record.state = crate::ThreadState::Created;
     record.transcript = None;
@@ -121,14 +122,16 @@ fn compared(tape: &Tape, recorded: &[Seen], replayed: &[Seen]) -> Replayed {
     let replayed = replayed.get(..length).unwrap_or(replayed);
     let places = 0..recorded.len().max(replayed.len());
     let divergence = places.into_iter().find_map(|place| {
-        let (then, now) = (recorded.get(place), replayed.get(place));
+        let then = recorded.get(place);
+        let now = replayed.get(place);
         (then != now).then(|| Divergence {
             what: then.or(now).map(|seen| seen.what.clone()).unwrap_or_default(),
             recorded: then.map(|seen| seen.text.clone()).unwrap_or_default(),
             replayed: now.map(|seen| seen.text.clone()).unwrap_or_default(),
         })
     });
-    let (recorded, replayed) = (digest(recorded), digest(replayed));
+    let recorded = digest(recorded);
+    let replayed = digest(replayed);
     Replayed { turns: tape.turns(), recorded, replayed, divergence }
 }
 

@@ -107,7 +107,8 @@ pub async fn resume(
     }
     let spawns = spawns.into_iter();
     let spawns = spawns.map(|spawn| recorded_spawn(spawn, resumed.reading)).collect();
-    let (span, before) = (telemetry::agent(&driver), *run.usage());
+    let span = telemetry::agent(&driver);
+    let before = *run.usage();
     let driven = async {
         // The request that has no answer is told by itself.
         let cost = driver.cost(&run).saturating_sub(unanswered.unwrap_or_default());
@@ -144,7 +145,8 @@ impl Driver<'_> {
     /// Records that a request of the program before this one has no answer, which counts as its whole reservation.
     fn record_killed(&mut self, run: &Run, cost: Nanos) {
         let message = "the program was stopped before its answer was recorded".to_owned();
-        let (turn, class) = (run.turns() + 1, KILLED.to_owned());
+        let turn = run.turns() + 1;
+        let class = KILLED.to_owned();
         self.recorder.emit(&Event::RequestFailed { turn, class, message, cost });
     }
 

@@ -33,7 +33,8 @@ impl<'a> SpawnCall<'a> {
             return None;
         };
         let children = Arc::clone(offered.entry.children.as_ref()?);
-        let (capability, arguments) = (permit.capability().clone(), arguments.clone());
+        let capability = permit.capability().clone();
+        let arguments = arguments.clone();
         Some(Self { call, capability, arguments, children })
     }
 
@@ -69,7 +70,8 @@ impl Driver<'_> {
         };
         let children = Arc::clone(&call.children);
         let thought = || children.approval_wait(self.clock.elapsed());
-        let (left, before) = (self.left(run), thought());
+        let left = self.left(run);
+        let before = thought();
         let spawned = tokio::select! {
             biased;
             halt = self.cancel.wait_for_halt() => Err(halt),
@@ -101,7 +103,8 @@ impl Driver<'_> {
             Ok(left) => left,
             Err(hit) => return Ok(Err(call.limited(hit))),
         };
-        let (call_id, arguments) = (call.call.id.clone(), call.arguments.clone());
+        let call_id = call.call.id.clone();
+        let arguments = call.arguments.clone();
         let request = SpawnRequest { call_id, number: self.spawned, arguments, left };
         let spawn = match call.children.prepare(&request).await {
             Ok(spawn) => Spawn { added: self.added, ..spawn },
@@ -210,7 +213,8 @@ impl Driver<'_> {
 
 /// Comes to its end once so much time has passed beside what people thought, which may grow meanwhile.
 pub(super) async fn used_up(left: Duration, thought: impl Fn() -> Duration) {
-    let (mut counted, mut due) = (Duration::ZERO, left);
+    let mut counted = Duration::ZERO;
+    let mut due = left;
     loop {
         tokio::time::sleep(due).await;
         let now = thought();
@@ -223,7 +227,8 @@ pub(super) async fn used_up(left: Duration, thought: impl Fn() -> Duration) {
 
 /// The answer to a call whose child would have more money than its parent has left.
 fn too_much(spawn: &Spawn) -> ToolOutput {
-    let (child, spend) = (&spawn.child, spawn.limits.spend);
+    let child = &spawn.child;
+    let spend = spawn.limits.spend;
     let message =
         format!("a spend limit of {spend} for `{child}` is more than its parent has left");
     ToolOutput::error(json!({ "error": message }))

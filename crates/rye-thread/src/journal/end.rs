@@ -17,7 +17,9 @@ impl Journal {
     /// [`JournalError`] if the record cannot be written.
     pub fn fail(mut self, message: &str, at: Moment) -> Result<(), JournalError> {
         let failure = Some(Failure::new(FailureKind::Preparation, message));
-        let (state, usage, cost) = (ThreadState::Error, Usage::default(), Nanos::ZERO);
+        let state = ThreadState::Error;
+        let usage = Usage::default();
+        let cost = Nanos::ZERO;
         self.begin_short(at);
         self.append(
             &Event::ThreadError { state, failure: failure.clone(), turns: 0, usage, cost },

@@ -50,7 +50,8 @@ fn row(thread: &ThreadId, first: &[u8], path: &Path) -> Option<ThreadSummary> {
     let created: Moment = start.created.parse().ok()?;
     let parent = start.parent.map(|parent| parent.parse()).transpose().ok()?;
     let Tail { state, updated, cost, turns, usage } = Tail::read(path).ok()??;
-    let (thread, directive) = (thread.clone(), record.directive);
+    let thread = thread.clone();
+    let directive = record.directive;
     let model = Some(start.model).filter(|model| !model.is_empty());
     Some(ThreadSummary {
         thread,
@@ -121,7 +122,8 @@ impl Tail {
             // Only an end says the totals.
             let end = end.filter(|_| state.is_final()).unwrap_or_default();
             let usage = end.usage.map(UsageDisk::into_usage).unwrap_or_default();
-            let (cost, turns) = (Nanos::new(end.cost_nanos), end.turns);
+            let cost = Nanos::new(end.cost_nanos);
+            let turns = end.turns;
             return Some(Self { state, updated: record.ts.parse().ok()?, cost, turns, usage });
         }
         None

@@ -215,7 +215,8 @@ impl<'s> Counter<'s> {
 
 /// Decodes the `%` sequences of a fragment (RFC 3986); `None` where one is broken.
 fn unescaped(fragment: &str) -> Option<String> {
-    let (mut bytes, mut rest) = (Vec::with_capacity(fragment.len()), fragment.as_bytes());
+    let mut bytes = Vec::with_capacity(fragment.len());
+    let mut rest = fragment.as_bytes();
     while let Some((first, after)) = rest.split_first() {
         rest = after;
         if *first == b'%' {

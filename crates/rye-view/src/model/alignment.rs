@@ -86,13 +86,15 @@ pub(crate) fn align(first: &[Called], second: &[Called]) -> Vec<Pair> {
     let compared = TextDiff::configure().timeout(LONGEST).diff_slices(&old, &new);
     let mut pairs = Vec::new();
     for step in compared.ops() {
-        let (old, new) = (step.old_range(), step.new_range());
+        let old = step.old_range();
+        let new = step.new_range();
         let is_equal = matches!(step, DiffOp::Equal { .. });
         for place in 0..old.len().max(new.len()) {
             let at = |range: &std::ops::Range<usize>| {
                 (place < range.len()).then_some(range.start + place)
             };
-            let (one, other) = (at(&old), at(&new));
+            let one = at(&old);
+            let other = at(&new);
             let both = one.and_then(|one| first.get(one)).zip(other.and_then(|it| second.get(it)));
             let is_same = is_equal && both.is_some_and(|(one, other)| one.is_same(other));
             pairs.push(Pair { first: one, second: other, is_same });

@@ -61,7 +61,8 @@ impl<'a> Fold<'a> {
             approvals: Vec::new(),
             refusals: 0,
         };
-        let (calls, children) = (BTreeMap::new(), BTreeMap::new());
+        let calls = BTreeMap::new();
+        let children = BTreeMap::new();
         let asked = BTreeSet::new();
         Self { thread, attempt: None, calls, approval: None, asked, children }
     }
@@ -206,7 +207,8 @@ impl<'a> Fold<'a> {
 
     fn span(&mut self, kind: SpanKind, attempt: &Attempt, end: i64, label: String) {
         let Attempt { start, seq, turn } = *attempt;
-        let (cost, tokens) = (Nanos::ZERO, 0);
+        let cost = Nanos::ZERO;
+        let tokens = 0;
         let end = end.max(start);
         self.thread.spans.push(Span {
             kind,
@@ -345,7 +347,8 @@ impl<'a> Fold<'a> {
     /// Notes the time without a process, unless a call waited meanwhile.
     fn resume(&mut self, index: usize, record: &Record, before: i64, wall: i64) {
         if self.approval.is_none() && before + SHORTEST_STOP < wall {
-            let (kind, seq) = (PauseKind::Stopped, record.seq);
+            let kind = PauseKind::Stopped;
+            let seq = record.seq;
             self.thread.pauses.push(Pause { kind, start: before, end: Some(wall), seq });
         }
         self.attempt = None;

@@ -129,7 +129,9 @@ impl<'a> Thread<'a> {
 
     /// Leaves the entries that hold a text.
     fn narrow(&mut self, text: &str) -> Found {
-        let (all, mut count, mut records) = (self.records(), 0, Vec::new());
+        let all = self.records();
+        let mut count = 0;
+        let mut records = Vec::new();
         for section in &mut self.sections {
             section.entries.retain(|entry| {
                 let is_found = entry

@@ -104,8 +104,8 @@ pub(crate) fn authority(
         }
         div.spec {
             (layers(source, &calls))
-            (granted(&calls, id.as_str()))
-            (refused(&calls, id.as_str()))
+            (grants_section(&calls, id.as_str()))
+            (refusals_section(&calls, id.as_str()))
             (suggestion(tightened))
         }
     };
@@ -138,7 +138,7 @@ fn layers(source: &Source<'_>, calls: &Calls) -> Markup {
     }
 }
 
-/// Whether a call used the pattern. Declared outputs bring one along that no call of a tool uses.
+/// The words for a pattern's use. Declared outputs bring one along that no call of a tool uses.
 fn usage(calls: &Calls, pattern: &str, is_declared: bool) -> Markup {
     let returns = Capability::new(Primary::Execute, Kind::Tool, DIRECTIVE_RETURN);
     let is_return = returns.is_ok_and(|returns| returns.as_str() == pattern);
@@ -153,7 +153,7 @@ fn usage(calls: &Calls, pattern: &str, is_declared: bool) -> Markup {
 /// The most records that a row leads to.
 const MOST_LINKS: usize = 5;
 
-fn granted(calls: &Calls, thread: &str) -> Markup {
+fn grants_section(calls: &Calls, thread: &str) -> Markup {
     html! {
         section aria-labelledby="h-g" {
             h2 #h-g { "Granted" }
@@ -177,7 +177,7 @@ fn granted(calls: &Calls, thread: &str) -> Markup {
     }
 }
 
-fn refused(calls: &Calls, thread: &str) -> Markup {
+fn refusals_section(calls: &Calls, thread: &str) -> Markup {
     html! {
         section aria-labelledby="h-d" {
             h2 #h-d { "Refused " span.t3 { (count_noun(calls.refused.len(), "call")) } }

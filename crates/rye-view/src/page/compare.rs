@@ -55,7 +55,7 @@ impl<'a> Compared<'a> {
     }
 }
 
-/// What the model reads first: the system prompt and the first user message.
+/// The beginning of the conversation: the system prompt and the first user message.
 fn prompt(thread: &Thread<'_>) -> String {
     let text = |event: &str| {
         let record = thread.records().iter().find(|record| record.event == event);
@@ -98,7 +98,7 @@ pub(crate) fn compare(
             div { (figures_table(&compared)) }
         }
         (timelines(&compared))
-        (aligned(&compared))
+        (aligned_calls(&compared))
         (authority(&compared))
     };
     document("Compare", project, Links::Served, &body).into_string()
@@ -187,7 +187,7 @@ fn prompts(compared: &Compared<'_>) -> Markup {
     }
 }
 
-fn aligned(compared: &Compared<'_>) -> Markup {
+fn aligned_calls(compared: &Compared<'_>) -> Markup {
     let same = compared.pairs.iter().filter(|pair| pair.is_same).count();
     let different = compared.pairs.len() - same;
     let is_cut = compared.calls.iter().any(|calls| calls.len() == MOST_CALLS);

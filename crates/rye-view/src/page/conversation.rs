@@ -99,21 +99,22 @@ pub(crate) fn conversation(thread: &Thread<'_>, links: Links) -> Markup {
 
 /// A place for the links between the parts of a conversation.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct PartsPlace {
     pub(crate) id: &'static str,
     label: &'static str,
 }
 
-pub(crate) const PARTS: Place = Place { id: "parts", label: "Parts of the conversation" };
+pub(crate) const PARTS: PartsPlace = PartsPlace { id: "parts", label: "Parts of the conversation" };
 
-pub(crate) const PARTS_BELOW: Place =
-    Place { id: "parts-below", label: "Parts of the conversation, below it" };
+pub(crate) const PARTS_BELOW: PartsPlace =
+    PartsPlace { id: "parts-below", label: "Parts of the conversation, below it" };
 
 /// The part of a long thread that the page shows, with links to the others.
-pub(crate) fn parts(thread: &Thread<'_>, place: &Place) -> Markup {
+pub(crate) fn parts(thread: &Thread<'_>, place: &PartsPlace) -> Markup {
     let Some(window) = &thread.window else { return html! {} };
     let start = |place: usize| window.pages.get(place).map_or(0, |page| page.records.start);
-    let (shown, last) = (&window.shown, window.pages.len().saturating_sub(1));
+    let shown = &window.shown;
+    let last = window.pages.len().saturating_sub(1);
     let end = window.pages.get(shown.end.saturating_sub(1)).map_or(0, |page| page.records.end);
     html! {
         @if let Some(found) = &window.found { (found_parts(found, place)) }
@@ -134,7 +135,7 @@ pub(crate) fn parts(thread: &Thread<'_>, place: &Place) -> Markup {
 }
 
 /// The number of entries that a search found.
-fn found_parts(found: &Found, place: &Place) -> Markup {
+fn found_parts(found: &Found, place: &PartsPlace) -> Markup {
     html! {
         nav.pages.parts id=(place.id) aria-label=(place.label) {
             span {

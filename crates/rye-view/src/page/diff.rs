@@ -54,7 +54,9 @@ fn body(lines: &[Line<'_>]) -> Markup {
 }
 
 fn lines(diff: &str) -> Vec<Line<'_>> {
-    let (mut old, mut new, mut is_inside) = (0, 0, false);
+    let mut old = 0;
+    let mut new = 0;
+    let mut is_inside = false;
     let mut lines = Vec::new();
     for text in diff.lines() {
         if let Some((from, to)) = hunk(text) {

@@ -60,7 +60,8 @@ fn rows(thread: &Thread<'_>) -> Vec<Row> {
 }
 
 fn spend(thread: &Thread<'_>) -> Row {
-    let (cost, reserved) = (thread.source.cost, thread.source.reserved);
+    let cost = thread.source.cost;
+    let reserved = thread.source.reserved;
     let maximum = match thread.source.record.limits.spend {
         SpendLimit::AtMost(cap) => Some(cap),
         SpendLimit::Unlimited => None,
@@ -82,7 +83,8 @@ fn spend(thread: &Thread<'_>) -> Row {
 
 fn limit_row(row: &Row) -> Markup {
     let share = |amount: u64| row.maximum.map_or(0.0, |maximum| share(amount, maximum));
-    let (used, reserved) = (share(row.used), share(row.reserved));
+    let used = share(row.used);
+    let reserved = share(row.reserved);
     let class = if used >= 80.0 { "use hi" } else { "use" };
     html! {
         tr {

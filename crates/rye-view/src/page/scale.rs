@@ -34,7 +34,9 @@ impl<'a> Scale<'a> {
     pub(crate) fn new(thread: &'a Thread<'a>) -> Self {
         let folds = folds(thread);
         #[expect(clippy::cast_precision_loss, reason = "a picture has fewer places than that")]
-        let (count, total) = (folds.len() as f64, thread.clock.total().max(1) as f64);
+        let count = folds.len() as f64;
+        #[expect(clippy::cast_precision_loss, reason = "a picture has fewer places than that")]
+        let total = thread.clock.total().max(1) as f64;
         let fold = if count == 0.0 { 0.0 } else { PAUSE.min(MOST_PAUSES / count) };
         let per_milli = (RIGHT - LEFT - count * fold) / total;
         Self { thread, folds, fold, per_milli }

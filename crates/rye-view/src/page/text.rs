@@ -27,7 +27,8 @@ impl Render for Shown<'_> {
 
 /// A text with the code of each hidden character in its place, for attributes, titles and pictures, which hold no elements.
 pub(crate) fn plain(text: &str) -> String {
-    let (mut plain, mut end) = (String::new(), 0);
+    let mut plain = String::new();
+    let mut end = 0;
     for (at, hidden) in hidden_characters(text) {
         plain.push_str(text.get(end..at).unwrap_or_default());
         plain.push_str(&format!("U+{:04X} ", u32::from(hidden)));
@@ -93,7 +94,8 @@ fn left_out(missing: usize) -> Markup {
 
 /// A text behind a summary that says how long it is.
 pub(crate) fn fold_text(text: &str) -> Markup {
-    let (lines, size) = (text.lines().count(), text.len());
+    let lines = text.lines().count();
+    let size = text.len();
     let shown = cut(text, usize::MAX, MOST_BYTES);
     html! {
         details {

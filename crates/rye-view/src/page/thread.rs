@@ -34,7 +34,8 @@ pub(crate) fn about(thread: &Thread<'_>, links: Links) -> Markup {
 
 /// The line that says how new the page is. The script follows the thread from its last record on.
 fn status(thread: &Thread<'_>) -> Markup {
-    let (id, since) = (&thread.source.record.thread, thread.records().len());
+    let id = &thread.source.record.thread;
+    let since = thread.records().len();
     let older = thread.window.as_ref().filter(|window| !window.is_newest());
     let record = older.map(|window| format!("&record={}", window.records().start));
     let address = format!("../events/{id}?since={since}{}", record.unwrap_or_default());

@@ -106,11 +106,11 @@ impl Receipt {
         let envelope = Envelope::parse(text)?;
         let keys: Vec<PublicKey> = trust.keys().map(|key| key.key().clone()).collect();
         let payload = envelope.verify(PAYLOAD_TYPE, &keys)?;
-        let statement: Value =
-            serde_json::from_slice(payload).map_err(|error| malformed(&error.to_string()))?;
+        let statement: Value = serde_json::from_slice(payload)
+            .map_err(|error| describe_problem(&error.to_string()))?;
         for (name, expected) in [("_type", STATEMENT_TYPE), ("predicateType", PREDICATE_TYPE)] {
             if statement[name] != expected {
-                return Err(malformed(&format!(
+                return Err(describe_problem(&format!(
                     "its `{name}` is {}, not `{expected}`",
                     statement[name]
                 )));
@@ -119,7 +119,7 @@ impl Receipt {
         let at = member(&statement, &["predicate", "attestation", "at"]).as_str();
         let at: Moment = at
             .and_then(|at| at.parse().ok())
-            .ok_or_else(|| malformed("it has no time in `attestation`"))?;
+            .ok_or_else(|| describe_problem("it has no time in `attestation`"))?;
         let receipt = Self { key_id: envelope.key_id().clone(), owner: None, at, statement };
         digest_of(&receipt.statement, TRANSCRIPT)?;
         let key = trust
@@ -140,7 +140,7 @@ impl Receipt {
         let thread: ThreadId = member(predicate, &["thread", "id"])
             .as_str()
             .and_then(|id| id.parse().ok())
-            .ok_or_else(|| malformed("it names no thread"))?;
+            .ok_or_else(|| describe_problem("it names no thread"))?;
         let reading =
             read(transcript, &thread, &named_keys(transcript)).map_err(ReceiptError::Damaged)?;
         let other = |member: &str| ReceiptError::OtherFacts { member: member.to_owned() };
@@ -176,7 +176,8 @@ impl Receipt {
     }
 
     fn check_subject(&self, name: &str, bytes: &[u8]) -> Result<(), ReceiptError> {
-        let (expected, actual) = (digest_of(&self.statement, name)?, Digest::of(bytes));
+        let expected = digest_of(&self.statement, name)?;
+        let actual = Digest::of(bytes);
         if expected == actual {
             return Ok(());
         }
@@ -197,7 +198,7 @@ fn check_standing(key: &TrustedKey, at: Moment) -> Result<(), ReceiptError> {
     }
 }
 
-fn malformed(problem: &str) -> ReceiptError {
+fn describe_problem(problem: &str) -> ReceiptError {
     ReceiptError::Malformed { problem: problem.to_owned() }
 }
 
@@ -210,7 +211,7 @@ fn digest_of(statement: &Value, name: &str) -> Result<Digest, ReceiptError> {
     let digest = subject.and_then(|subject| member(subject, &["digest", "sha256"]).as_str());
     digest
         .and_then(|digest| digest.parse().ok())
-        .ok_or_else(|| malformed(&format!("it has no digest of `{name}`")))
+        .ok_or_else(|| describe_problem(&format!("it has no digest of `{name}`")))
 }
 
 /// The keys that the openings of a transcript name. The digest in the receipt vouches for them.

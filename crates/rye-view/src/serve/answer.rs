@@ -29,7 +29,7 @@ pub(super) fn answer(shared: &Shared, place: &Place) -> Answer {
         Place::Threads(filter) => threads.list().map(|all| page::threads(&all, filter, &project)),
         Place::Compare { first, second } => compare(shared, first.as_ref(), second.as_ref()),
         Place::Authority(thread) => {
-            let tightened = threads.tightened(thread);
+            let tightened = threads.tighten(thread);
             let mut made = None;
             let mut show = |source: &Source<'_>| {
                 made = Some(page::authority(source, &tightened, &project));

@@ -55,7 +55,7 @@ struct Told {
     pulse: Option<String>,
 }
 
-/// What one look at a thread came to.
+/// The result of one look at a thread.
 struct Look {
     told: Told,
     /// The text of an event, if anything changed.
@@ -74,7 +74,8 @@ async fn send_all(shared: Arc<Shared>, followed: Followed, since: u64, sender: S
     let mut told = Told { records: since, pulse: None };
     let mut quiet = Duration::ZERO;
     loop {
-        let (held, followed) = (Arc::clone(&shared), followed.clone());
+        let held = Arc::clone(&shared);
+        let followed = followed.clone();
         // Reading and verifying waits for the disk.
         let looked = tokio::task::spawn_blocking(move || look(&held, &followed, told)).await;
         let Ok(look) = looked else { return };

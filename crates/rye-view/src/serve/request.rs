@@ -118,7 +118,8 @@ impl Guard {
             Some(("authority", thread)) => thread.parse().ok().map(Place::Authority),
             Some(("thread", thread)) => Some(Place::Thread(thread.parse().ok()?, part())),
             Some(("events", thread)) => {
-                let (since, thread) = (named("since")?.parse().ok()?, thread.parse().ok()?);
+                let since = named("since")?.parse().ok()?;
+                let thread = thread.parse().ok()?;
                 // The thread may have ended since its page was made.
                 let part = if part() == Part::Usual { Part::Newest } else { part() };
                 Some(Place::Events { thread, part, since })

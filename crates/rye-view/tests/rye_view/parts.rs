@@ -37,7 +37,7 @@ impl Threads for One {
         Ok(())
     }
 
-    fn tightened(&self, _: &ThreadId) -> Result<String, String> {
+    fn tighten(&self, _: &ThreadId) -> Result<String, String> {
         Err("nothing to judge by".to_owned())
     }
 

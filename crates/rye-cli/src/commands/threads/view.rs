@@ -104,7 +104,7 @@ impl Threads for ProjectThreads {
             .map_err(|error| error.to_string())
     }
 
-    fn tightened(&self, thread: &ThreadId) -> Result<String, String> {
+    fn tighten(&self, thread: &ThreadId) -> Result<String, String> {
         let tighten = || -> Result<String, Failure> {
             let rye = self.environment.rye()?;
             let reading = read(thread, &threads_folder(&self.environment)?, &self.environment)?;

@@ -32,7 +32,8 @@ impl<'a> Driver<'a> {
             let palette = self.palette_of(action);
             let (call, missing) = called(&id, action, &frame.data, palette);
             let returned = self.act(run, hook, action, &call, missing.as_deref()).await?;
-            let (item, injects) = (item(action).to_owned(), injects(hook.event, action));
+            let item = item(action).to_owned();
+            let injects = injects(hook.event, action);
             let result = shown(returned, injects);
             let is_error = result.is_error;
             frame.acted.push(Acted { item, injects, result });
@@ -97,7 +98,8 @@ impl<'a> Driver<'a> {
         let is_again = asking == Asking::Never;
         let needed = self.needed(offered, arguments);
         let Some(why) = reason(&offered.entry, &needed, is_again) else { return Ok(None) };
-        let (thread, id) = (self.recorder.journal.thread(), &offered.entry.item_id);
+        let thread = self.recorder.journal.thread();
+        let id = &offered.entry.item_id;
         let request = ApprovalRequest::new(thread, &prepared.call.id, id, arguments, why);
         let decision = self.have_decided(request).await?;
         if let Decision::Denied(reason) = &decision {
@@ -123,7 +125,9 @@ impl<'a> Driver<'a> {
             return Ok(replayed(prepared, tape));
         }
         let call = prepared.call;
-        let (cancel, clock, observer) = (self.cancel, self.clock, self.observer);
+        let cancel = self.cancel;
+        let clock = self.clock;
+        let observer = self.observer;
         let ran = run_all(vec![prepared], clock, cancel, left, observer).await;
         self.thought(ran.thought);
         match (ran.answers.into_iter().next(), ran.interrupted) {
@@ -158,7 +162,8 @@ impl<'a> Driver<'a> {
 
     /// What somebody is asked whom a hook wants to decide.
     pub(super) fn escalation(&self, frame: &Frame) -> ApprovalRequest {
-        let (thread, id) = (self.recorder.journal.thread(), format!("hook-{}", frame.evaluation));
+        let thread = self.recorder.journal.thread();
+        let id = format!("hook-{}", frame.evaluation);
         let item = format!("hook {} at {}", frame.hook, frame.event);
         ApprovalRequest::new(thread, &id, &item, &frame.data, ApprovalReason::Escalated)
     }

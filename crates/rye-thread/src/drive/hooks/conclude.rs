@@ -48,7 +48,8 @@ impl Frame {
         let Triggered {
             evaluation, event, hook, declared_by, effect, failure, is_final, data, ..
         } = triggered.clone();
-        let (acted, decision) = (Vec::new(), None);
+        let acted = Vec::new();
+        let decision = None;
         Self {
             evaluation,
             event,

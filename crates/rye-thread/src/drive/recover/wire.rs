@@ -292,7 +292,8 @@ struct PricesWire {
 impl FallbackWire {
     /// Who answered from then on; what is not recorded is as `before`.
     pub(in crate::drive) fn info(&self, before: &ProviderInfo) -> ProviderInfo {
-        let (window, most) = (before.context_window, before.max_output);
+        let window = before.context_window;
+        let most = before.max_output;
         let mut info = ProviderInfo::new(&self.provider, &self.model, window, most);
         info.prices = self.nanos_per_million_tokens.as_ref().map(|wire| {
             let mut prices = Prices::new(Nanos::new(wire.input), Nanos::new(wire.output));

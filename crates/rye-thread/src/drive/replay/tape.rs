@@ -102,7 +102,9 @@ impl Tape {
             }
         }
         let Reel { left, stopped, fallbacks, turns, is_complete, asked, reopened, .. } = reel;
-        let (left, reopened, seen) = (Mutex::new(left), Mutex::new(reopened), AtomicUsize::new(0));
+        let left = Mutex::new(left);
+        let reopened = Mutex::new(reopened);
+        let seen = AtomicUsize::new(0);
         let passed = AtomicUsize::new(0);
         Self { left, stopped, fallbacks, asked, reopened, passed, seen, turns, is_complete }
     }

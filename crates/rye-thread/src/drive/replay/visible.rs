@@ -14,8 +14,11 @@ pub(super) struct Seen {
 
 /// All of it, in order.
 pub(super) fn visible(records: &[Record]) -> Vec<Seen> {
-    let (mut turn, mut calls, mut results) = (0_u64, 0_u64, 0_u64);
-    let (mut seen, mut is_again) = (Vec::new(), false);
+    let mut turn = 0_u64;
+    let mut calls = 0_u64;
+    let mut results = 0_u64;
+    let mut seen = Vec::new();
+    let mut is_again = false;
     for record in records {
         let payload: Value = serde_json::from_str(record.payload.get()).unwrap_or_default();
         match record.event.as_str() {
@@ -37,7 +40,8 @@ pub(super) fn visible(records: &[Record]) -> Vec<Seen> {
                 (format!("the answer of turn {turn}"), answer(record, &payload))
             }
             "hook_triggered" => {
-                let (hook, event) = (words(&payload["hook"]), words(&payload["hook_event"]));
+                let hook = words(&payload["hook"]);
+                let event = words(&payload["hook_event"]);
                 (format!("a hook after turn {turn}"), format!("{hook} at {event}"))
             }
             "tool_call_start" if !payload["hook"].is_null() => (
