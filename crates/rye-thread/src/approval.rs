@@ -166,7 +166,7 @@ pub struct Decider(String);
 const LONGEST_NAME: usize = 64;
 
 impl Decider {
-    /// The operator, who answered the prompt of the process that drives the thread.
+    /// The operator, through the prompt of the process that drives the thread.
     #[must_use]
     pub fn prompt() -> Self {
         Self("prompt".to_owned())

@@ -58,29 +58,29 @@ use crate::{
     OutOfTurn, Outcome, Palette, Provider, Run, Step, ThreadId, ThreadState,
 };
 
-/// What a run needs of the world; nothing of it can be left out.
+/// Everything that a run depends on. All fields are required.
 #[expect(clippy::exhaustive_structs, reason = "a run that lacks one of these must not compile")]
 #[expect(missing_debug_implementations, reason = "most of it is traits that others implement")]
 pub struct DriveContext<'a> {
-    /// Who answers.
+    /// The provider that answers.
     pub provider: &'a dyn Provider,
     /// The tools whose specifications the run was made with.
     pub palette: &'a Palette,
-    /// Who allows the calls.
+    /// The authority that allows the calls.
     pub authority: &'a Authority,
-    /// Where everything is recorded, and with it what is spent.
+    /// The journal, which records every event and the money that is spent.
     pub journal: &'a mut Journal,
-    /// What time it is.
+    /// The source of the time.
     pub clock: &'a dyn Clock,
-    /// Who watches.
+    /// The observer of events.
     pub observer: &'a dyn Observer,
-    /// Who is asked before a call that needs it.
+    /// The approver, which is asked before a call that needs an approval.
     pub approver: &'a dyn Approver,
-    /// Who may stop it.
+    /// The signal that stops the thread.
     pub cancel: &'a Cancel,
-    /// What was composed into the opening, for the record.
+    /// The composed items of the opening, for the record.
     pub injected: &'a [Injected],
-    /// What acts at the events of the thread.
+    /// The hooks that act at the events of the thread.
     pub hooks: &'a Hooks,
 }
 
@@ -91,8 +91,8 @@ pub struct DriveContext<'a> {
 /// read-only tools that follow each other run in parallel, all others alone and in order. A denial is an error result
 /// that the model can read.
 ///
-/// What is recorded is written before anything is waited for, and is on disk before each request and before each call of a
-/// tool that does not only read, so that neither is ever unknown to one who resumes the thread.
+/// An event is written before the driver waits for anything. It is on disk before each request and
+/// before each call of a tool that does not only read, so that the resuming process knows of both.
 ///
 /// It never panics for a tool that does, and returns an [`Outcome`] whatever happens: what cannot be written stops the
 /// thread with [`FailureKind::Storage`] and does not end it, so that [`resume`](crate::resume) can go on. It needs a tokio runtime with its timer; requests and calls on their way
@@ -124,28 +124,28 @@ struct Driver<'a> {
     cancel: &'a Cancel,
     injected: &'a [Injected],
     hooks: &'a Hooks,
-    /// What the clock showed when this driver began.
+    /// The time of the clock when this driver began.
     started: Duration,
-    /// What the run had taken before that.
+    /// The time that the run had taken before that.
     before: Duration,
     /// The time spent waiting for approvals.
     waited: Duration,
     progress: Progress,
-    /// How many children were begun.
+    /// The number of children that were begun.
     spawned: u64,
     /// The children whose ends are on record.
     ended_children: BTreeSet<ThreadId>,
-    /// What calls came to before, in a replay.
+    /// The recorded results of calls, in a replay.
     tape: Option<Arc<Tape>>,
     /// The events whose hooks had no turn yet.
     due: Due,
-    /// What hooks did before the program of this thread was stopped.
+    /// The recorded acts of hooks from before the process of this thread was stopped.
     log: Log,
-    /// How many events hooks acted at.
+    /// The number of events at which hooks acted.
     evaluations: u64,
     /// The authority of the thread by now: that of the context, under every item that a call added.
     authority: Authority,
-    /// How many items calls added to the conversation.
+    /// The number of items that calls added to the conversation.
     added: u64,
     /// The item and capability of each call that the operator approved for the rest of the thread.
     approved: BTreeSet<(String, String)>,
@@ -230,7 +230,8 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Ends the run, or leaves it for somebody to resume; a run that has ended already keeps its first end.
+    /// Ends the run, or leaves it so that it can be resumed. A run that has ended already keeps its
+    /// first end.
     async fn stop(&mut self, run: &mut Run, stop: Stop) -> Option<Outcome> {
         let _already_ended: Result<(), OutOfTurn> = match stop {
             Stop::Cancelled => run.cancel(),
@@ -256,13 +257,14 @@ impl<'a> Driver<'a> {
         self.before.saturating_add(driven.saturating_sub(self.waited))
     }
 
-    /// Takes what people thought off the time of the thread, also for whoever goes on with it.
+    /// Subtracts an approval wait from the thread's elapsed time and records it, so that a resumed
+    /// run subtracts it too.
     fn thought(&mut self, time: Duration) {
         self.waited += time;
         self.recorder.journal.add_approval_wait(time);
     }
 
-    /// How long a request or a call that begins now may take.
+    /// Returns the time that a request or a call that begins now may take.
     fn left(&self, run: &Run) -> Duration {
         Duration::from_secs(run.limits().duration_seconds).saturating_sub(self.elapsed())
     }
@@ -275,7 +277,7 @@ impl<'a> Driver<'a> {
         refuse_unpriced(&self.caller.info, run.limits()).map_err(Stop::Failed)
     }
 
-    /// What is recorded before the first request.
+    /// Returns the events that are recorded before the first request.
     fn opening(&self, run: &Run) -> Vec<Event> {
         let names = self.palette.names();
         let palette = names.map(|(name, id)| (name.to_owned(), id.to_owned())).collect();

@@ -161,7 +161,8 @@ const ON_CONFLICT_UPDATE: &str = "INSERT INTO thread VALUES (?1, ?2, ?3, ?4, ?5,
     ON CONFLICT (id) DO UPDATE SET state = ?4, updated_millis = ?6, cost_nanos = ?7, model = ?8, turns = ?9,
     input_tokens = ?10, output_tokens = ?11, cache_read_tokens = ?12, cache_write_tokens = ?13";
 
-/// What a process has entered meanwhile is newer.
+/// The insertion that keeps an existing row, because a process has entered it meanwhile and it is
+/// newer.
 const ON_CONFLICT_KEEP: &str = "INSERT INTO thread
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) ON CONFLICT (id) DO NOTHING";
 

@@ -9,7 +9,8 @@ use rye_thread::{Moment, Nanos, ThreadRecord};
 pub enum Signer {
     /// A key that is trusted here.
     Trusted,
-    /// A key that was made for the thread alone: it shows changes, and not who wrote the thread.
+    /// A key that was made for the thread alone: it shows changes, but not the author of the
+    /// thread.
     OwnKey,
 }
 

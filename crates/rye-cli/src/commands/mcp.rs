@@ -110,7 +110,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
     }
 }
 
-/// What a server of the configuration offers, for which it is started.
+/// Starts a server of the configuration and returns the tools that it offers.
 pub(super) fn server_tools(rye: &Rye, server: &str) -> Result<ServerTools, Failure> {
     let runtime = tokio::runtime::Runtime::new()
         .map_err(|error| Failure::failed(format!("cannot start: {error}")))?;
@@ -157,8 +157,8 @@ fn serve(arguments: &Arguments, environment: &Environment) -> Result<Exit, Failu
 /// ended, and the question with it.
 const ANSWER_WITHIN: Duration = Duration::from_secs(240);
 
-/// Who may decide on calls that wait. Without directives to run there is nothing to wait, and whoever meant there to be should
-/// know.
+/// Returns the source of decisions on waiting calls. Without directives to run, no call can wait,
+/// and the operator is told so.
 fn approvals(is_by_client: bool, grant: &Grant) -> Result<Approvals, Failure> {
     if !is_by_client {
         return Ok(Approvals::Operator);
@@ -171,7 +171,7 @@ fn approvals(is_by_client: bool, grant: &Grant) -> Result<Approvals, Failure> {
     Ok(Approvals::Clients { within: ANSWER_WITHIN })
 }
 
-/// What programs would not be kept from, where clients can have any started.
+/// Returns the warning about a sandbox that is not complete, if clients can have programs started.
 fn notice(grant: &Grant, environment: &Environment) -> Result<Option<String>, Failure> {
     let starts =
         [Kind::Directive, Kind::Tool].map(|kind| grant.allows_some(Primary::Execute, kind));
@@ -280,10 +280,11 @@ fn announce(
     Ok(())
 }
 
-/// What can be done about a risk on the command line.
+/// The advice about a risk on the command line.
 const ADVICE: &str = "say why with `--acknowledge RISK=REASON`, or allow less";
 
-/// What the operator adds is judged as a directive's grant is (SPEC 9.6).
+/// Refuses risks of the operator's additions, which are judged as a directive's grant is (SPEC
+/// 9.6).
 fn refuse_risks(
     added: &Grant,
     acknowledged: &[Acknowledged],

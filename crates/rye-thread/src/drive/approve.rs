@@ -6,7 +6,8 @@ use crate::transcript::Event;
 use crate::{ApprovalRequest, Decider, Decision, Run, ToolCall};
 
 impl Driver<'_> {
-    /// Has somebody decide on the call, which is on record before they are asked and after they answered.
+    /// Has the operator decide on the call. The question is on record before it is asked, and the
+    /// decision after it is made.
     pub(super) async fn approve(
         &mut self,
         run: &mut Run,
@@ -38,7 +39,7 @@ impl Driver<'_> {
         Ok(run.approval_decided(decision)?)
     }
 
-    /// What somebody says; the time that they take is not the thread's.
+    /// Returns the operator's decision; the approval wait does not count as the thread's time.
     pub(super) async fn decision_on(
         &mut self,
         request: &ApprovalRequest,

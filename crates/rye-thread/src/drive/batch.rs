@@ -23,17 +23,18 @@ use crate::{
     ApprovalRequest, Cancel, Clock, LimitHit, Observer, Returned, Run, Tool, ToolCall, ToolOutput,
 };
 
-/// How many read-only calls run at once.
+/// The number of read-only calls that run at once.
 const MOST_IN_PARALLEL: usize = 16;
 
-/// How far the calls of a turn have come: kept while somebody is asked, and restored from the transcript.
+/// The progress of the calls of a turn, kept during an approval wait and restored from the
+/// transcript.
 #[derive(Debug, Default)]
 pub(super) struct Progress {
-    /// What the first calls came to, each of which has its receipt.
+    /// The results of the first calls, each of which has its receipt.
     pub(super) answers: Vec<Returned>,
-    /// How many calls have their intent on record; those that return outputs come after all others.
+    /// The number of calls with a recorded intent. Calls that return outputs come after all others.
     pub(super) intents: usize,
-    /// Whether it is on record that the next call waits for somebody.
+    /// `true` if it is on record that the next call waits for an approval.
     pub(super) is_asked: bool,
     /// The arguments of the next call as the operator was asked about them, once that is on record.
     pub(super) proposal: Option<Proposal>,
@@ -224,7 +225,8 @@ impl<'a> Driver<'a> {
     }
 }
 
-/// What the call came to when it was run; what is decided without running it is decided anew.
+/// Returns the recorded result of a call that was run. A call that was decided without running is
+/// decided anew.
 pub(super) fn replayed(prepared: Prepared<'_>, tape: &Tape) -> Returned {
     match prepared.plan {
         Plan::Answer(answer) => tape.receipt(prepared.call, Some(answer)),
@@ -246,11 +248,11 @@ struct Slot<'a> {
     answer: Option<Returned>,
 }
 
-/// What calls came to.
+/// The results of calls that were run.
 pub(super) struct Ran {
     pub(super) answers: Vec<Returned>,
     pub(super) interrupted: Option<Interruption>,
-    /// How long people thought about what they waited for.
+    /// The time of the approval waits below these calls.
     pub(super) thought: Duration,
 }
 
@@ -272,7 +274,7 @@ struct Begun<'a> {
     thinking: Thinking<'a>,
 }
 
-/// What people think about calls that others of this thread's wait for.
+/// The approval waits below the calls that this thread waits for.
 struct Thinking<'a> {
     clock: &'a dyn Clock,
     tools: Vec<Arc<dyn Tool>>,
@@ -290,7 +292,7 @@ impl<'a> Thinking<'a> {
         thinking
     }
 
-    /// What several wait for at once counts once.
+    /// Returns the time of the waits so far. Waits that overlap count once.
     fn so_far(&self) -> Duration {
         let now = self.clock.elapsed();
         let thought = self.tools.iter().map(|tool| tool.approval_wait(now)).max();
@@ -400,7 +402,7 @@ impl Slot<'_> {
             self.capability.as_ref().map(|capability| returned(self.call, capability, output));
     }
 
-    /// What the call came to; one that was stopped may have done part of its work.
+    /// Returns the result of the call. A stopped call may have done part of its work.
     fn close(self) -> Returned {
         let message = "the call was stopped while it ran; what it changed before is not undone";
         let stopped = || crate::ToolResult::error(self.call, json!({ "error": message }));

@@ -17,7 +17,7 @@ pub(super) struct Prepared<'a> {
     /// Its place among the calls of the turn that are run.
     pub(super) index: usize,
     pub(super) call: &'a ToolCall,
-    /// What somebody must approve first.
+    /// The request for an approval that comes first.
     pub(super) asks: Option<ApprovalRequest>,
     pub(super) intent: Event,
     pub(super) plan: Plan<'a>,
@@ -31,7 +31,7 @@ pub(super) enum Plan<'a> {
 }
 
 impl Prepared<'_> {
-    /// Whether it may run beside other calls that only read.
+    /// Returns `true` if it may run beside other calls that only read.
     pub(super) fn may_join(&self) -> bool {
         self.asks.is_none() && self.plan.is_read_only()
     }
@@ -42,7 +42,7 @@ impl Plan<'_> {
         matches!(self, Self::Run { .. })
     }
 
-    /// Whether nothing outside of the thread is changed by it.
+    /// Returns `true` if it changes nothing outside the thread.
     pub(super) fn changes_nothing(&self) -> bool {
         matches!(self, Self::Answer(_)) || self.is_read_only()
     }
@@ -53,7 +53,8 @@ impl Plan<'_> {
 }
 
 impl<'a> Driver<'a> {
-    /// Resolve, then authorise, then validate; then see whether somebody must be asked, or has decided.
+    /// Resolves, then authorises, then validates the call; then finds out whether an approval is
+    /// needed or was given.
     pub(super) async fn prepare<'b>(
         &self,
         run: &Run,
@@ -126,7 +127,8 @@ impl<'a> Driver<'a> {
         !covers.is_empty() && covers.iter().all(approved)
     }
 
-    /// The arguments that the operator is asked about; `None` in a replay of a call that nobody was asked about.
+    /// Returns the arguments for the approval; `None` in a replay of a call that needed no
+    /// approval.
     async fn proposal(
         &self,
         index: usize,
@@ -168,7 +170,7 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// What a call of a tool of this palette means, and whether it may run.
+    /// Resolves a call of a tool of this palette and authorises it.
     pub(super) fn resolved_in<'b>(
         &self,
         palette: &'a crate::Palette,
@@ -201,7 +203,7 @@ impl<'a> Driver<'a> {
         Prepared { index, call, asks: None, intent, plan }
     }
 
-    /// What a call of an operation means, and whether its arguments name something that is allowed.
+    /// Resolves a call of an operation and authorises the item that its arguments name.
     fn operation<'b>(
         &self,
         index: usize,
@@ -326,7 +328,8 @@ impl<'a> Driver<'a> {
     }
 }
 
-/// Why somebody must be asked; `is_again` when the call began before and its program was killed.
+/// Returns the reason why an approval is needed; `is_again` if the call began before and its
+/// process was killed.
 pub(super) fn reason(
     entry: &PaletteEntry,
     needed: &[Invocation],
@@ -345,7 +348,7 @@ fn reason_of(entry: &PaletteEntry, is_asked: bool, is_again: bool) -> Option<App
     }
 }
 
-/// What a call of a tool comes to.
+/// Returns the result of a call from the output of its tool.
 pub(super) fn returned(call: &ToolCall, capability: &Capability, output: ToolOutput) -> Returned {
     match output.status {
         ToolStatus::Ok => {
@@ -360,7 +363,8 @@ pub(super) fn returned(call: &ToolCall, capability: &Capability, output: ToolOut
     }
 }
 
-/// What a refusal says: its text, or the `error` of its object, which may be a list of causes.
+/// Returns the words of a refusal: its text, or the `error` of its object, which may be a list of
+/// causes.
 fn words(content: &Value) -> String {
     let error = content.get("error").unwrap_or(content);
     match (error, error.get("causes").and_then(Value::as_array)) {
@@ -376,7 +380,7 @@ fn starting_threads() -> Capability {
         .expect("because the id of the shipped tool is a valid id")
 }
 
-/// What the transcript says before a call runs.
+/// Returns the event that is recorded before a call runs.
 pub(super) fn intent(call: &ToolCall, arguments: Value, target: Option<Target>) -> Event {
     Event::ToolCallStart { call_id: call.id.clone(), name: call.name.clone(), arguments, target }
 }
@@ -393,7 +397,7 @@ fn with_reason(mut answer: Returned, reason: Option<&DenialReason>) -> Returned 
     answer
 }
 
-/// What the model is told of an approved call that cannot run as it was approved.
+/// The message for the model about an approved call that cannot run as it was approved.
 const NOT_WHOLE: &str = "the call was not run, because the record no longer holds the arguments that the operator was asked about; \
                          make the call again";
 

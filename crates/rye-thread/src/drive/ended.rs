@@ -1,4 +1,4 @@
-//! The end that a transcript holds, for who closes a thread without driving it.
+//! The end that a transcript holds, for closing a thread without driving it.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -8,7 +8,7 @@ use crate::outcome::disk::{FailureDisk, LimitsDisk};
 use crate::transcript::{Reading, Record};
 use crate::{Failure, Limits, Nanos, ThreadId, ThreadState, Usage};
 
-/// How a thread ended by its transcript, which is written before `thread.json` says so.
+/// The end of a thread by its transcript, which is written before `thread.json` is.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct RecordedEnd {

@@ -67,7 +67,8 @@ impl Driver<'_> {
         }
     }
 
-    /// Leaves the thread so that somebody can resume it; what cannot be written is resumed from what was.
+    /// Leaves the thread so that it can be resumed. A part that cannot be written is resumed from
+    /// the part that was.
     pub(super) async fn pause(&mut self, run: &Run, asked: Option<ApprovalRequest>) -> Outcome {
         let written = self.recorder.write();
         let state = if asked.is_some() { ThreadState::Suspended } else { ThreadState::Running };
@@ -82,7 +83,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Leaves a thread that its storage stopped as it stands there, so that somebody can resume it from that.
+    /// Leaves a thread that its storage stopped as it is, so that it can be resumed from there.
     pub(super) async fn leave(&mut self, run: &Run, failure: Failure) -> Outcome {
         // What can be written is.
         let _tried: Result<(), Stop> = self.recorder.write();
@@ -90,7 +91,8 @@ impl Driver<'_> {
         self.unrecorded(outcome, Stop::Unwritten(failure)).await
     }
 
-    /// What became of a thread whose end, or whose rest, could not be recorded: nothing yet.
+    /// Returns the outcome of a thread whose end or pause could not be recorded: it has not ended
+    /// yet.
     async fn unrecorded(&mut self, outcome: Outcome, stop: Stop) -> Outcome {
         let failure = match stop {
             Stop::Failed(failure) => {
@@ -112,7 +114,8 @@ impl Driver<'_> {
             .unwrap_or_else(|| self.recorder.journal.thread().successor(self.clock.now()))
     }
 
-    /// Notes in the record what the transcript holds by now; where that fails, whoever resumes the thread is led there.
+    /// Notes in the record what the transcript holds. If that fails, resuming the thread reads it from
+    /// the transcript.
     async fn saved(&mut self, outcome: Outcome) -> Outcome {
         match self.recorder.finish(&outcome).await.map_err(Stop::from) {
             Err(Stop::Unwritten(failure)) if outcome.failure.is_none() => {

@@ -1,4 +1,4 @@
-//! What decides on the first request beside the run: the price of the model and the money there is.
+//! The decision on the first request: the price of the model, and the money that is left.
 
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ pub fn first_request(mut run: Run, info: &ProviderInfo) -> Result<Request, Failu
     Ok(request)
 }
 
-/// A limit on money holds nothing back where nobody knows what a request costs.
+/// Refuses a limit on money for a model without a known price, because nothing could be reserved.
 pub(super) fn refuse_unpriced(info: &ProviderInfo, limits: &Limits) -> Result<(), Failure> {
     if info.prices.is_some() || limits.spend == SpendLimit::Unlimited {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Which thread goes on after one that was continued.
+//! The successor of a thread that was continued.
 
 use serde::Deserialize;
 
@@ -6,17 +6,18 @@ use crate::outcome::disk::LimitsDisk;
 use crate::transcript::Reading;
 use crate::{Limits, ThreadId};
 
-/// What a thread leaves to the one that goes on with its conversation (SPEC 10.10).
+/// The rest of a thread for its successor (SPEC 10.10).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Handover {
     /// The thread that goes on.
     pub thread: ThreadId,
-    /// What is left of the limits: turns, tokens, time and money that were used are gone for both.
+    /// The limits that are left. Turns, tokens, time and money that were used are gone for both
+    /// threads.
     pub limits: Limits,
 }
 
-/// What a continued thread leaves behind, as its transcript holds it; `None` when it was not continued.
+/// Returns the handover of a continued thread from its transcript; `None` if it was not continued.
 #[must_use]
 pub fn handed_over(reading: &Reading) -> Option<Handover> {
     let record = reading.records.iter().rev().find(|it| it.event == "thread_continued")?;

@@ -59,7 +59,7 @@ impl Driver<'_> {
         Ok(unwanted)
     }
 
-    /// Has somebody decide, where the hook wants that and nobody has.
+    /// Has the operator decide, if the hook asks for it and there is no decision yet.
     async fn escalate(&mut self, frame: &mut Frame) -> Result<(), Stop> {
         if frame.effect != Some(HookEffect::Escalate) {
             return Ok(());
@@ -111,7 +111,7 @@ impl Driver<'_> {
     }
 }
 
-/// Where a text went that did not go into the opening.
+/// The slot of a text that did not go into the opening.
 pub(super) const IN_A_TURN: &str = "turn";
 
 fn triggered(

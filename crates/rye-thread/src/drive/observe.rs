@@ -1,9 +1,9 @@
-//! Who watches a thread while it runs.
+//! The observer of a thread while it runs.
 
 use crate::transcript::Event;
 use crate::{Delta, OutputStream, ThreadId};
 
-/// Somebody who watches a thread while it runs.
+/// An observer of a thread while it runs.
 pub trait Observer: Send + Sync {
     /// Called with each event as it is recorded; it is on disk before the next request, and before a call that changes
     /// anything.
@@ -21,7 +21,8 @@ pub trait Observer: Send + Sync {
 
     /// Called with each piece of what a tool writes while it runs; its receipt follows once it has ended.
     ///
-    /// Who is slow to look misses pieces: nothing waits for it, and the receipt has what counts.
+    /// A slow observer misses pieces: nothing waits for it, and the receipt has the output that
+    /// counts.
     fn output(&self, piece: OutputPiece<'_>) {
         let _not_looked_at = piece;
     }
@@ -45,13 +46,13 @@ pub trait Observer: Send + Sync {
 pub struct OutputPiece<'a> {
     /// The provider's id of the call.
     pub call_id: &'a str,
-    /// Where the tool wrote it.
+    /// The stream to which the tool wrote it.
     pub stream: OutputStream,
-    /// What it wrote.
+    /// The text that it wrote.
     pub text: &'a str,
 }
 
-/// Nobody watches.
+/// The observer that ignores everything.
 impl Observer for () {
     fn event(&self, _: &Event) {}
 }

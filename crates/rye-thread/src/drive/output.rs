@@ -1,11 +1,11 @@
-//! What tools write while they run, on its way from their tasks to the observer.
+//! The output of running tools, on its way from their tasks to the observer.
 
 use tokio::sync::mpsc::{self, Receiver, Sender};
 
 use super::{Observer, OutputPiece};
 use crate::{OutputSink, OutputStream};
 
-/// How many pieces may wait for the observer before further ones are lost to it.
+/// The number of pieces that may wait for the observer before further ones are lost to it.
 const WAITING: usize = 256;
 
 /// One piece, and the call that it is of.
@@ -28,7 +28,7 @@ pub(super) fn channel() -> (Sender<Piece>, Receiver<Piece>) {
     mpsc::channel(WAITING)
 }
 
-/// What one call is given to tell of its output.
+/// The sender that one call uses to report its output.
 pub(super) struct Told {
     call_id: String,
     pieces: Sender<Piece>,

@@ -1,4 +1,4 @@
-//! Which call a suspended thread waits with, and which children it has.
+//! The call with which a suspended thread waits, and its children.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -39,17 +39,17 @@ fn pending(reading: &Reading) -> Option<&Record> {
     (last.event == "approval_requested").then_some(last)
 }
 
-/// What somebody said about the call that a thread waits with, where nothing has happened since.
+/// The decision on the call with which a thread waits, if nothing has happened since.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DecidedApproval {
     /// The tool that was called.
     pub item_id: String,
-    /// What they said.
+    /// The decision.
     pub decision: Decision,
-    /// How they were asked, such as `command`.
+    /// The way of the decision, such as `command`.
     pub by: String,
-    /// When.
+    /// The time of the decision.
     pub at: Moment,
 }
 
@@ -77,7 +77,7 @@ pub fn decision_on(reading: &Reading, seq: u64) -> Option<DecidedApproval> {
     Some(DecidedApproval { item_id: request(asked)?.item_id, decision, by, at: decided.at })
 }
 
-/// What the last call of the model came to, as the transcript of its thread holds it; `None` when no call has a result.
+/// Returns the result of the model's last call from the transcript; `None` if no call has a result.
 #[must_use]
 pub fn last_result(reading: &Reading) -> Option<ToolResult> {
     reading.records.iter().rev().find_map(|record| match Recorded::read(record) {

@@ -25,20 +25,20 @@ use crate::{
     ThreadState, ToolCall, ToolResult,
 };
 
-/// Where a thread stands.
+/// The recovered state of a thread.
 #[derive(Debug)]
 pub(super) struct Recovered {
     pub(super) run: Run,
     pub(super) progress: Progress,
-    /// What the run had come to and the transcript does not hold yet.
+    /// The events of the run that the transcript does not hold yet.
     pub(super) missing: Vec<Event>,
     /// Set when the transcript holds the end of the thread.
     pub(super) ended: Option<ThreadState>,
-    /// Whether the thread was handed to the provider's fallback.
+    /// `true` if the thread was handed to the provider's fallback.
     pub(super) has_fallen_back: bool,
     /// The events whose hooks had no turn yet.
     pub(super) due: Due,
-    /// What hooks did whose turn is not over.
+    /// The recorded acts of hooks that have not finished.
     pub(super) log: Log,
     /// At how many events hooks have acted whose turn is over.
     pub(super) evaluations: u64,
@@ -141,7 +141,8 @@ impl Fold {
         }
     }
 
-    /// Counts the time that the thread took, without the time in which nobody drove it or somebody thought.
+    /// Counts the time that the thread took, without the time without a driver and without approval
+    /// waits.
     fn clock(&mut self, record: &Record) {
         let is_pause = matches!(record.event.as_str(), "thread_resumed" | "approval_decided");
         if let Some(last) = self.last.filter(|_| !is_pause) {

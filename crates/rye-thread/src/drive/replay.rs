@@ -18,29 +18,29 @@ use crate::{
     ThreadRecord,
 };
 
-/// What a replay needs of the world, which is much less than a run.
+/// Everything that a replay depends on, which is much less than for a run.
 #[expect(clippy::exhaustive_structs, reason = "a replay that lacks one of these must not compile")]
 #[derive(Debug)]
 pub struct ReplayContext<'a> {
-    /// Who answered, with the prices and limits that count now.
+    /// The provider that answered, with the prices and limits that count now.
     pub info: &'a ProviderInfo,
     /// The tools whose specifications the run was made with; none of them is called.
     pub palette: &'a Palette,
-    /// Who allows the calls.
+    /// The authority that allows the calls.
     pub authority: &'a Authority,
-    /// What was composed into the opening.
+    /// The composed items of the opening.
     pub injected: &'a [Injected],
-    /// What acts at the events of the thread; none of its actions is run.
+    /// The hooks that act at the events of the thread; none of their actions is run.
     pub hooks: &'a Hooks,
     /// The thread's record.
     pub record: &'a ThreadRecord,
 }
 
-/// What a replay came to.
+/// The result of a replay.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Replayed {
-    /// How many answers were taken from the record.
+    /// The number of answers that were taken from the record.
     pub turns: u64,
     /// The SHA-256, in hex, over everything recorded that the model saw or said.
     pub recorded: String,
@@ -54,7 +54,7 @@ pub struct Replayed {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Divergence {
-    /// What it is, such as `the system prompt` or `the result of call 3 of turn 2`.
+    /// The name of the text, such as `the system prompt` or `the result of call 3 of turn 2`.
     pub what: String,
     /// The recorded text; empty where nothing was recorded.
     pub recorded: String,

@@ -1,4 +1,4 @@
-//! Going on with a thread whose program was stopped or killed, or that waited for somebody.
+//! The resumption of a thread whose process was stopped or killed, or that waited for an approval.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -10,16 +10,16 @@ use crate::children::{RecordedSpawn, Spawn};
 use crate::transcript::{Event, Reading, Record};
 use crate::{FailureKind, Limits, Nanos, OutOfTurn, Outcome, RaisedLimits, Run, ThreadState};
 
-/// What was found when a thread was opened again.
+/// The state of a thread that is opened again.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Resumed<'a> {
     /// The verified transcript, as [`Journal::open`](crate::Journal::open) gives it.
     pub reading: &'a Reading,
-    /// What the caller wants on record of this opening.
+    /// The caller's facts about this opening, for the record.
     pub facts: Map<String, Value>,
-    /// Whether the thread goes on after a limit or a failure of its provider ended it. Otherwise an end that the transcript holds
-    /// is only written down.
+    /// `true` if the thread continues after a limit or a failure of its provider ended it.
+    /// Otherwise an end that the transcript holds is only written down.
     pub reopens: bool,
     /// The limits that the operator raises; this goes on after an end as well.
     pub raised: RaisedLimits,
@@ -42,7 +42,7 @@ impl<'a> Resumed<'a> {
 struct NextLimits {
     limits: Limits,
     is_raised: bool,
-    /// Whether the thread had ended.
+    /// `true` if the thread had ended.
     has_ended: bool,
 }
 
@@ -68,10 +68,11 @@ impl NextLimits {
 
 /// Goes on with a thread from what its transcript holds, as [`drive`](crate::drive) would have done.
 ///
-/// `run` is the run that the thread began with, made anew; it is led through the recorded answers and receipts, so that
-/// the history is the recorded one byte for byte. A request that has no answer is sent again, its money counted as
-/// spent. A call that has a receipt is not run again; one that has an intent alone is run again when that changes
-/// nothing ([`Effect`](crate::Effect)), and else waits for somebody to decide.
+/// `run` is the run that the thread began with, made anew. It is led through the recorded answers
+/// and receipts, so that the history is the recorded one byte for byte. A request that has no
+/// answer is sent again, its money counted as spent. A call that has a receipt is not run again. A
+/// call with an intent alone is run again if that changes nothing ([`Effect`](crate::Effect)), and
+/// otherwise waits for a decision.
 ///
 /// # Errors
 ///
@@ -194,7 +195,7 @@ impl Driver<'_> {
     }
 }
 
-/// How often the thread was opened: it began, and was resumed.
+/// Returns the number of openings: the beginning, and each resumption.
 fn openings(reading: &Reading) -> u64 {
     let is_resume = |record: &&Record| record.event == "thread_resumed";
     let resumed = reading.records.iter().filter(is_resume).count();

@@ -23,7 +23,8 @@ pub(super) struct SpawnCall<'a> {
     children: Arc<dyn Children>,
 }
 
-/// What the call came to, where that is known, and why the thread cannot go on, if so.
+/// The result of the call, if it is known, and the reason why the thread cannot go on, if there is
+/// one.
 type Answered = (Option<Returned>, Option<Stop>);
 
 impl<'a> SpawnCall<'a> {
@@ -59,7 +60,8 @@ impl<'a> SpawnCall<'a> {
 }
 
 impl Driver<'_> {
-    /// The child is on record before it begins, so that whoever goes on knows that it may have.
+    /// Records the child before it begins, so that the resuming process knows that it may have
+    /// begun.
     pub(super) async fn spawn(&mut self, run: &Run, call: SpawnCall<'_>) -> Result<Answered, Stop> {
         let spawn = match self.progress.spawned.clone() {
             Some(spawn) => spawn,
@@ -120,7 +122,7 @@ impl Driver<'_> {
         Ok(Ok(spawn))
     }
 
-    /// What the thread has left of each limit, for a child one level below (SPEC 10.5).
+    /// Returns the rest of each limit, for a child one level below (SPEC 10.5).
     fn left_for_a_child(&self, run: &Run) -> Result<Limits, LimitHit> {
         let limits = run.limits();
         let tokens = limits.tokens.saturating_sub(run.usage().total());
@@ -182,7 +184,7 @@ impl Driver<'_> {
         }
     }
 
-    /// What people think about calls of theirs meanwhile is none of the thread's time.
+    /// Ends the children. Approval waits of theirs do not count as the thread's time.
     pub(super) async fn end_children(&mut self, ending: Ending) -> Ended {
         let Some(children) = self.children().filter(|_| 0 < self.spawned).cloned() else {
             return Ended::All;

@@ -14,7 +14,7 @@ pub(super) enum Stop {
     Failed(Failure),
     Interrupted,
     Suspended(Box<ApprovalRequest>),
-    /// What must be on disk could not be written.
+    /// An event that must be on disk could not be written.
     Unwritten(Failure),
 }
 
@@ -44,7 +44,7 @@ pub(super) fn storage(error: &(dyn std::error::Error + 'static)) -> Failure {
     Failure::new(FailureKind::Storage, &format!("{}{room}", with_causes(error)))
 }
 
-/// Whether there is no room left for what was to be written.
+/// Returns `true` if the write failed for lack of room.
 fn is_full(error: &(dyn std::error::Error + 'static)) -> bool {
     use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
     let of_system = error.downcast_ref::<io::Error>().map(io::Error::kind);

@@ -1,7 +1,8 @@
 //! Spans in the words of OpenTelemetry's GenAI conventions: names and numbers, never what was said, asked or returned.
 //!
-//! Nothing here is reckoned unless somebody subscribes. The names are those of the registry of
-//! `open-telemetry/semantic-conventions-genai`; `otel.*` says to an exporter what a `tracing` span cannot.
+//! Nothing here is computed without a subscriber. The names are those of the registry of
+//! `open-telemetry/semantic-conventions-genai`; `otel.*` says to an exporter what a `tracing` span
+//! cannot.
 
 use tracing::field::Empty;
 use tracing::{Instrument as _, Span, info_span};

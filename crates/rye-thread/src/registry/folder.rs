@@ -67,7 +67,7 @@ fn row(thread: &ThreadId, first: &[u8], path: &Path) -> Option<ThreadSummary> {
     })
 }
 
-/// How a thread stands by its last records.
+/// The state of a thread by its last records.
 struct Tail {
     state: ThreadState,
     updated: Moment,

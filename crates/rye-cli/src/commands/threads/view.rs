@@ -117,7 +117,8 @@ impl Threads for ProjectThreads {
         tighten().map_err(|error| error.to_string())
     }
 
-    /// The lengths of the files that grow, and the owner of the tree, who may end without a trace.
+    /// Returns the lengths of the growing files, and the owner of the tree, which may stop without
+    /// a trace.
     fn pulse(&self, thread: &ThreadId) -> Option<String> {
         let threads = threads_folder(&self.environment).ok()?;
         let folder = threads.join(thread.as_str());

@@ -15,7 +15,7 @@ use crate::{
     Palette, Returned, Run, ToolCall,
 };
 
-/// What hooks may take for each action at the end of a thread whose time is used up.
+/// The time that hooks may take for each action at the end of a thread whose own time is used up.
 const GRACE: Duration = Duration::from_secs(30);
 
 impl<'a> Driver<'a> {
@@ -86,9 +86,10 @@ impl<'a> Driver<'a> {
         Ok(returned)
     }
 
-    /// Has somebody decide on the call: `Always` asks as configured, `Never` because it began before.
+    /// Has the operator decide on the call: `Always` asks as configured, `Never` because it began
+    /// before.
     ///
-    /// Gives back what they said, where they had to be asked.
+    /// Returns the decision, if one was needed.
     async fn have_approved(
         &mut self,
         prepared: &mut Prepared<'_>,
@@ -137,7 +138,7 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Records that somebody is asked, waits for them, and records what they say.
+    /// Records the question, waits for the decision, and records it.
     pub(super) async fn have_decided(
         &mut self,
         request: ApprovalRequest,
@@ -160,7 +161,7 @@ impl<'a> Driver<'a> {
         Ok(decision)
     }
 
-    /// What somebody is asked whom a hook wants to decide.
+    /// Returns the request for the decision that a hook asks for.
     pub(super) fn escalation(&self, frame: &Frame) -> ApprovalRequest {
         let thread = self.recorder.journal.thread();
         let id = format!("hook-{}", frame.evaluation);

@@ -1,4 +1,5 @@
-//! What hooks decide, from what they did to what becomes of the run: the same when a thread is driven and when it is read.
+//! The decisions of hooks and their effects on the run, the same when a thread is driven and when
+//! it is read.
 
 use serde_json::Value;
 
@@ -20,7 +21,7 @@ pub(in crate::drive) struct Frame {
     pub(in crate::drive) is_final: bool,
     pub(in crate::drive) data: Value,
     pub(in crate::drive) acted: Vec<Acted>,
-    /// What somebody said whom the hook wanted to be asked.
+    /// The decision that the hook asked for.
     pub(in crate::drive) decision: Option<Decision>,
 }
 
@@ -28,13 +29,13 @@ pub(in crate::drive) struct Frame {
 #[derive(Debug)]
 pub(in crate::drive) struct Acted {
     pub(in crate::drive) item: String,
-    /// Whether what it gives back is for the model.
+    /// `true` if its result is for the model.
     pub(in crate::drive) injects: bool,
     pub(in crate::drive) result: ToolResult,
 }
 
 impl Acted {
-    /// What is put before the model.
+    /// Returns the text for the model.
     pub(in crate::drive) fn text(&self) -> Option<&String> {
         match &self.result.content {
             Value::String(text) if self.injects && !self.result.is_error => Some(text),
@@ -64,7 +65,7 @@ impl Frame {
         }
     }
 
-    /// An action goes on: what somebody said before it was about the action.
+    /// Drops the decision when an action goes on, because the decision was about the action.
     pub(in crate::drive) fn acts_on(&mut self) {
         self.decision = None;
     }
@@ -74,7 +75,7 @@ impl Frame {
         matches!(self.decision, Some(Decision::Denied(_)))
     }
 
-    /// Whether this hook decides, if none before it has.
+    /// Returns `true` if this hook decides, unless an earlier one has decided.
     ///
     /// One whose action failed decides nothing that lets the thread do more than it would without.
     pub(in crate::drive) fn decides(&self, run: &Run) -> bool {
@@ -83,7 +84,7 @@ impl Frame {
             .is_some_and(|effect| (worked || !effect.is_permissive()) && self.can(effect, run))
     }
 
-    /// The limit that somebody is asked about, with where it stands.
+    /// Returns the limit that the question is about, with its value.
     pub(in crate::drive) fn asks_about(&self) -> Option<(Limit, u64)> {
         match &self.failure.as_ref()?.kind {
             FailureKind::Limit(hit) if self.effect == Some(HookEffect::Escalate) => {
@@ -186,7 +187,8 @@ fn decide(run: &mut Run, frame: &Frame) -> Result<Option<String>, OutOfTurn> {
     Ok(None)
 }
 
-/// What a model is told whose outputs a hook does not accept: the hook's own words, where it has any.
+/// Returns the message for a model whose outputs a hook does not accept: the hook's own words, if
+/// it has any.
 fn unwanted(frame: &Frame) -> String {
     let texts: Vec<&str> = frame.acted.iter().filter_map(Acted::text).map(String::as_str).collect();
     let reason = format!("hook `{}` does not accept these outputs", frame.hook);

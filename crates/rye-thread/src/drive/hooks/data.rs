@@ -1,4 +1,4 @@
-//! What hooks see of an event: everything in it follows from the record of the thread.
+//! The data that hooks read of an event. All of it follows from the record of the thread.
 
 use serde_json::{Map, Value, json};
 
@@ -52,7 +52,7 @@ impl Occasion {
         }
     }
 
-    /// What failed, and whether that is the end of the thread.
+    /// Returns the failure, and whether it ends the thread.
     pub(in crate::drive) const fn failure(&self) -> (Option<&Failure>, bool) {
         match self {
             Self::ContextLimit(Some(failure)) | Self::Fails(failure) => (Some(failure), true),
@@ -90,7 +90,7 @@ impl Driver<'_> {
         Value::Object(data)
     }
 
-    /// What an event has that others have not.
+    /// Returns the member that only this kind of event has.
     fn special(&self, run: &Run, occasion: &Occasion) -> (&'static str, Value) {
         match occasion {
             Occasion::Begins(_) => ("", Value::Null),
@@ -184,7 +184,7 @@ fn error(failure: &Failure, refusal: Option<&Refusal>, is_final: bool) -> Value 
     error
 }
 
-/// What the answers cost so far; `spend` is in dollars.
+/// Returns the cost of the answers so far; `spend` is in dollars.
 fn cost(run: &Run) -> Value {
     let usage = run.usage();
     json!({
@@ -220,7 +220,7 @@ fn dollars(nanos: u64) -> Value {
     (nanos as f64 / 1e9).into()
 }
 
-/// Whether a failure is an event that hooks act at.
+/// Returns `true` if the failure is an event at which hooks act.
 pub(in crate::drive) fn may_be_told(failure: &Failure) -> bool {
     // What cannot be written cannot be hooked, and a driver's mistake is no event of the thread.
     !matches!(

@@ -1,4 +1,4 @@
-//! Which events have happened whose hooks had no turn yet.
+//! The events whose hooks have not acted yet.
 
 use super::{Frame, Occasion, data};
 use crate::drive::{Driver, Stop};
@@ -10,15 +10,15 @@ use crate::{
 /// The events that wait for the next moment at which a request could be sent, or the thread could end.
 #[derive(Debug, Default)]
 pub(in crate::drive) struct Due {
-    /// Whether the thread's beginning is behind it.
+    /// `true` if hooks have acted at the thread's beginning.
     pub(in crate::drive) has_begun: bool,
     /// Calls of the last turn that were refused.
     pub(in crate::drive) refused: Vec<Refusal>,
     /// The limits that kept calls of the last turn from starting threads.
     pub(in crate::drive) limited: Vec<LimitHit>,
-    /// Whether a turn is over.
+    /// `true` if a turn is over.
     pub(in crate::drive) step: bool,
-    /// The limits that somebody did not want to be raised, each with where it stood.
+    /// The limits whose raise was refused, each with its value then.
     pub(in crate::drive) refused_more: Vec<(Limit, u64)>,
     /// The turns after which the size of the conversation was looked at.
     pub(in crate::drive) measured: u64,
@@ -26,9 +26,9 @@ pub(in crate::drive) struct Due {
     pub(in crate::drive) failure: Option<Failure>,
     /// The hooks that acted at what the thread would have got over, and which became its failure, by name and where they stand.
     pub(in crate::drive) heard: Vec<(String, String)>,
-    /// Whether hooks were told that the conversation was refused for its length.
+    /// `true` if hooks were told that the conversation was refused for its length.
     pub(in crate::drive) overflow: bool,
-    /// Whether hooks were told of the end.
+    /// `true` if hooks were told of the end.
     pub(in crate::drive) has_ended: bool,
     /// The reason of a thread that a hook aborted.
     pub(in crate::drive) aborted: Option<Failure>,
@@ -70,14 +70,14 @@ impl Due {
         }
     }
 
-    /// What somebody has said already of what a hook asks: who did not want a limit to be raised is not asked about it again
-    /// while it stands where it stood.
+    /// Returns the earlier decision on a hook's question. A refused raise of a limit is not asked
+    /// about again while the limit has the same value.
     pub(super) fn said(&self, frame: &Frame) -> Option<Decision> {
         let limit = frame.asks_about()?;
         self.refused_more.contains(&limit).then_some(Decision::DENIED)
     }
 
-    /// Gives hooks whose turn is over what was said already, where nobody was asked.
+    /// Gives the earlier decisions to hooks that have acted without a new question.
     pub(in crate::drive) fn answer(&self, frames: &mut [Frame]) {
         for frame in frames.iter_mut().filter(|frame| frame.decision.is_none()) {
             frame.decision = self.said(frame);
@@ -102,7 +102,7 @@ impl Due {
         self.heard.extend(frames.iter().filter(told).map(names));
     }
 
-    /// Whether the hook has not acted at the failure that ends the thread.
+    /// Returns `true` if the hook has not acted at the failure that ends the thread.
     pub(super) fn is_news(&self, occasion: &Occasion, hook: &Hook) -> bool {
         let is_same = |it: &(String, String)| it.0 == hook.id && it.1 == hook.declared_by;
         !matches!(occasion, Occasion::Fails(_)) || !self.heard.iter().any(is_same)
@@ -139,7 +139,8 @@ impl Driver<'_> {
         (!is_measured && self.is_nearly_full(run)).then_some(Occasion::ContextLimit(None))
     }
 
-    /// Whether the conversation has come to nine tenths of the window; a limit that is reached comes first (SPEC 10.10).
+    /// Returns `true` if the conversation fills nine tenths of the window. A limit that is reached
+    /// comes first (SPEC 10.10).
     fn is_nearly_full(&self, run: &Run) -> bool {
         let window = u128::from(self.caller.info.context_window);
         let tokens = u128::from(run.context_estimate());
@@ -192,7 +193,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Whether hooks have to act before a run that has ended so is recorded.
+    /// Returns `true` if hooks have to act before the end of this run is recorded.
     pub(in crate::drive) fn owes_hooks(&self, end: &End) -> bool {
         match end {
             End::Completed { .. } => !self.due.has_ended,

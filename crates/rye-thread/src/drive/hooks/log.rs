@@ -1,4 +1,4 @@
-//! What a transcript holds of hooks whose turn is not over: what happened is not done again.
+//! The recorded acts of hooks that have not finished, so that no act is repeated.
 
 use std::collections::VecDeque;
 
@@ -65,12 +65,12 @@ impl Log {
         }
     }
 
-    /// Whether it is next that somebody was asked.
+    /// Returns `true` if the next entry is a question to the operator.
     pub(super) fn is_asked(&self) -> bool {
         matches!(self.0.front(), Some(Entry::Asked))
     }
 
-    /// Whether somebody was asked, as is next.
+    /// Takes the next entry if it is a question to the operator, and returns `true` then.
     pub(super) fn asked(&mut self) -> bool {
         let is_next = self.is_asked();
         if is_next {

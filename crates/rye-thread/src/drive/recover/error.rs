@@ -6,13 +6,13 @@ use crate::{JournalError, LimitHit, NotRaised, ThreadState};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ResumeError {
-    /// What the thread began with is not what it would begin with now.
+    /// The opening of the thread differs from the one that it would have now.
     #[error(
         "the thread cannot go on as it began, because this changed since: {}; undo the change, or start the directive again",
         .changes.join(", ")
     )]
     Changed {
-        /// What changed, in words.
+        /// The changes, in words.
         changes: Vec<String>,
     },
     /// The records are whole, and no run leads from one to the next.
@@ -20,13 +20,13 @@ pub enum ResumeError {
     Contradiction {
         /// The record, from 0.
         record: u64,
-        /// What does not fit.
+        /// The contradiction, in words.
         problem: String,
     },
     /// The thread has ended already.
     #[error("thread is `{state}`, and nothing more will happen in it; start the directive again")]
     Ended {
-        /// How.
+        /// The state in which it ended.
         state: ThreadState,
     },
     /// The limit that ended the thread would end it again at once.

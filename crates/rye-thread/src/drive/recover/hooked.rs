@@ -1,4 +1,4 @@
-//! What hooks did, from the records of a transcript: done to the run where their turn is over, and kept where it is not.
+//! The acts of hooks from a transcript: applied to the run if they have finished, and kept if not.
 
 use super::{Fold, text};
 use crate::drive::hooks::{Entry, Frame, apply};

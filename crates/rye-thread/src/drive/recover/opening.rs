@@ -1,4 +1,4 @@
-//! What a thread began with, held against what it would begin with now.
+//! The comparison of a thread's recorded opening with the one that it would have now.
 
 use serde_json::Value;
 
@@ -35,7 +35,7 @@ impl Fold {
     }
 }
 
-/// What of the opening is not as it was.
+/// Returns the differences between the recorded opening and this one.
 fn differences(expected: &Event, then: &Value, now: &Value) -> Vec<String> {
     match expected {
         Event::ThreadStart { .. } => {

@@ -161,7 +161,7 @@ impl Recorded {
 }
 
 impl Recorded {
-    /// Whether it shows that hooks which acted before it have had their turn.
+    /// Returns `true` if the event shows that the hooks of earlier events have finished.
     pub(super) const fn is_after_hooks(&self) -> bool {
         !matches!(
             self,
@@ -290,7 +290,8 @@ struct PricesWire {
 }
 
 impl FallbackWire {
-    /// Who answered from then on; what is not recorded is as `before`.
+    /// Returns the provider from this event on; members that are not recorded are those of
+    /// `before`.
     pub(in crate::drive) fn info(&self, before: &ProviderInfo) -> ProviderInfo {
         let window = before.context_window;
         let most = before.max_output;

@@ -17,7 +17,7 @@ use crate::{
     ToolCall, ToolResult, Usage,
 };
 
-/// What a transcript holds of the world outside the run.
+/// The recorded answers, results and decisions from outside the run.
 #[derive(Debug)]
 pub(in crate::drive) struct Tape {
     left: Mutex<Left>,
@@ -25,11 +25,12 @@ pub(in crate::drive) struct Tape {
     fallbacks: Vec<FallbackWire>,
     /// The calls that the operator was asked about.
     asked: BTreeSet<String>,
-    /// Where the thread went on after it had ended: how much was seen before, and the limits from then on.
+    /// The points at which the thread was reopened after an end: the number of visible
+    /// events before, and the limits from then on.
     reopened: Mutex<VecDeque<(usize, Option<Limits>)>>,
     /// The places of limits that no longer end the replay, because the thread went on after them.
     passed: AtomicUsize,
-    /// How much the replay has come to of what a model sees and says.
+    /// The number of visible events that the replay has passed.
     seen: AtomicUsize,
     turns: u64,
     is_complete: bool,
@@ -45,7 +46,7 @@ struct Left {
 /// A limit that ended the thread, or would have but for a hook.
 #[derive(Debug)]
 struct Stopped {
-    /// How much was seen before.
+    /// The number of visible events before it.
     after: usize,
     failure: Failure,
     hit: LimitHit,
@@ -109,7 +110,7 @@ impl Tape {
         Self { left, stopped, fallbacks, asked, reopened, passed, seen, turns, is_complete }
     }
 
-    /// Who answered, from `first` on.
+    /// Returns the providers that answered, beginning with `first`.
     pub(super) fn answerers(&self, first: &ProviderInfo) -> Vec<ProviderInfo> {
         let fallbacks = self.fallbacks.iter().map(|fallback| fallback.info(first));
         std::iter::once(first.clone()).chain(fallbacks).collect()
@@ -119,7 +120,8 @@ impl Tape {
         self.turns
     }
 
-    /// Whether the thread did what it was asked, so that nothing of a replay may come after it.
+    /// Returns `true` if the thread completed its task, so that nothing of a replay may come after
+    /// it.
     pub(super) const fn is_complete(&self) -> bool {
         self.is_complete
     }
@@ -130,7 +132,8 @@ impl Tape {
         next.unwrap_or_else(|| Err(ProviderError::new(ProviderErrorClass::InvalidRequest, over)))
     }
 
-    /// What the call came to when it was run, or `computed` where it is not run now; either way its receipt is used up.
+    /// Returns the recorded result of the call if it was run, or else `computed`. Either way its
+    /// receipt is used up.
     pub(in crate::drive) fn receipt(
         &self,
         call: &ToolCall,
@@ -170,13 +173,13 @@ struct Reel {
     turns: u64,
     is_complete: bool,
     reopened: VecDeque<(usize, Option<Limits>)>,
-    /// Whether the record holds an end here.
+    /// `true` if the record holds an end here.
     has_ended: bool,
-    /// Whether a request waits for its answer.
+    /// `true` if a request waits for its answer.
     is_asked: bool,
-    /// Whether the last question was whether an interrupted call may run again.
+    /// `true` if the last question was whether an interrupted call may run again.
     is_again: bool,
-    /// What the model was told when a call was refused last.
+    /// The message for the model when a call was refused last.
     refused: Option<String>,
 }
 
@@ -186,8 +189,8 @@ impl Reel {
         self.left.replies.push_back(Ok(reply));
     }
 
-    /// A request without an answer. What it cost was nobody's to record, and is not what a replay finds out: where money ran out is
-    /// on record by itself.
+    /// Takes a request without an answer. Its cost is not recorded, and a replay does not compute
+    /// it. The point at which money ran out is on record by itself.
     fn refuses(&mut self, class: ProviderErrorClass, message: &str) {
         let refused = ProviderError::new(class, message).with_usage(Usage::default());
         self.left.replies.push_back(Err(refused));

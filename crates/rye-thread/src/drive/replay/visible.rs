@@ -1,4 +1,4 @@
-//! What a model saw and said, out of everything that was recorded.
+//! The texts of the record that the model read or wrote.
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -72,7 +72,7 @@ pub(super) fn visible(records: &[Record]) -> Vec<Seen> {
     seen
 }
 
-/// Whether [`visible`] shows an event of this name.
+/// Returns `true` if [`visible`] shows an event of this name.
 pub(super) fn is_seen(event: &str) -> bool {
     [
         "hook_triggered",
