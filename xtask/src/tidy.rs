@@ -11,6 +11,7 @@ mod modules;
 mod packages;
 mod sources;
 pub(crate) mod tree;
+mod words;
 
 use std::path::Path;
 
@@ -46,6 +47,7 @@ fn check(
     findings.extend(sources::check(&tree, exceptions));
     findings.extend(files::check(&tree));
     findings.extend(cycles::check(&tree, cycles));
+    findings.extend(words::check(&tree, words::CAPS));
     Ok(findings)
 }
 

@@ -50,7 +50,7 @@ pub(crate) struct Arguments {
     /// them. What a client answers by itself, without a person, counts as much
     #[arg(long, help_heading = "Clients")]
     approve_by_client: bool,
-    /// Who answers the threads that clients run, instead of the provider that a directive asks for: the name of a provider's
+    /// The provider of the threads that clients run, instead of the one that a directive asks for: the name of a provider's
     /// configuration, or `steps` for no model at all
     #[arg(long, value_name = "NAME", help_heading = "Clients")]
     provider: Option<String>,
