@@ -125,7 +125,7 @@ fn locked_at(text: &str, id: &ItemId) -> Range<usize> {
 pub fn check(path: &Path, kind: ItemKind, id: Option<&ItemId>, source: String) -> Checked {
     let loaded = Loaded::of(source, kind, path);
     let findings = form(path, kind, id, &loaded);
-    finished(path, kind, id, loaded.source, findings)
+    finish(path, kind, id, loaded.source, findings)
 }
 
 /// The findings that follow from the text alone.
@@ -144,7 +144,7 @@ fn form(path: &Path, kind: ItemKind, id: Option<&ItemId>, loaded: &Loaded) -> Ve
 }
 
 /// A file with all of its findings, in the order of the text and no more than are read.
-fn finished(
+fn finish(
     path: &Path,
     kind: ItemKind,
     id: Option<&ItemId>,

@@ -4,7 +4,7 @@ use rye_sign::Digest;
 use rye_thread::first_request;
 
 use crate::Rye;
-use crate::session::{Answerer, PlanRequest, PrepareError, begun, plan, warnings};
+use crate::session::{Answerer, PlanRequest, PrepareError, begin_run, plan, warnings};
 
 /// The first request of a thread of a directive.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,7 +44,7 @@ impl Rye {
         let info = model.choice.describe(&model.name);
         let limits = plan.limits.limits;
         let max_output = info.max_output;
-        let run = begun(opening, None, &plan.offer.palette, plan.contract, limits, max_output);
+        let run = begin_run(opening, None, &plan.offer.palette, plan.contract, limits, max_output);
         let request = first_request(run, &info).map_err(|failure| PrepareError::Ended {
             id: id.clone(),
             failure: Box::new(failure),

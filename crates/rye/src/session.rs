@@ -88,7 +88,7 @@ pub(crate) use self::store::Store;
 pub(crate) use self::told::waits_for;
 pub(crate) use self::tools::{Offer, Offering, namesake, offer};
 pub(crate) use self::tree::Lineage;
-use self::tree::{Nursery, Standing, Tree, followed, nursed};
+use self::tree::{Nursery, Standing, Tree, follow_cancel, run_supervised};
 pub(crate) use self::typing::typed_by;
 pub(crate) use self::web::{reach, request as request_of};
 pub use self::widening::Widening;
@@ -187,7 +187,7 @@ impl Rye {
         }
         let report = self.begin(&request, host.clone()).await?;
         let report = self.go_on(report, host).await?;
-        Ok(self.finished(report))
+        Ok(self.finish(report))
     }
 
     /// Runs one thread, and not those that go on with its conversation.
@@ -204,12 +204,12 @@ impl Rye {
         key: Arc<SigningKey>,
     ) -> Result<RunReport, RunError> {
         match prepare(self, request, &host, &key) {
-            Ok(prepared) => Box::pin(self.driven(prepared, request, host, key)).await,
+            Ok(prepared) => Box::pin(self.drive(prepared, request, host, key)).await,
             Err(source) => Err(self.failed(Box::new(source), request, &host, key)),
         }
     }
 
-    async fn driven(
+    async fn drive(
         &self,
         mut prepared: Prepared,
         request: &RunRequest,
@@ -219,10 +219,10 @@ impl Rye {
         let sources = std::mem::take(&mut prepared.limits_set_by);
         let limits = prepared.record.limits.clone();
         let store = self.store(&prepared.threads)?;
-        let tree = store.own_unblocked(&prepared.record.root).await.map_err(stored)?;
+        let tree = store.own_unblocked(&prepared.record.root).await.map_err(storage_error)?;
         let begun = Begun::new(prepared, &store, Arc::clone(&key))?;
         let folder = begun.folder.clone();
-        let tended = self.tended(&request.thread, begun, &host, (&store, &tree), key);
+        let tended = self.run_tree(&request.thread, begun, &host, (&store, &tree), key);
         let tended = Box::pin(tended).await;
         let (outcome, warnings) =
             tended.expect("because only a thread that goes on can contradict itself");
@@ -244,7 +244,7 @@ impl Rye {
     }
 
     /// Drives a thread and all that is started below it; what to warn of comes with the outcome.
-    async fn tended(
+    async fn run_tree(
         &self,
         thread: &ThreadId,
         mut begun: Begun,
@@ -265,9 +265,9 @@ impl Rye {
         let nursery =
             Nursery::new(self, thread, host.clone(), (of_tree, store_of_tree), key, places);
         // On the heap, because the futures of a whole run are large and stand inside each other.
-        let driven = Box::pin(begun.driven(&host, &cancel));
-        let first = Box::pin(followed(host.cancel, &cancel, driven));
-        let outcome = Box::pin(nursed(nursery, orders, first)).await?;
+        let driven = Box::pin(begun.drive(&host, &cancel));
+        let first = Box::pin(follow_cancel(host.cancel, &cancel, driven));
+        let outcome = Box::pin(run_supervised(nursery, orders, first)).await?;
         let mut warnings = tree.warnings();
         warnings.extend(outcome.warnings.iter().cloned());
         Ok((outcome, warnings))
@@ -361,11 +361,11 @@ fn leave_failed(
     record.continues = request.continues.as_ref().map(|before| before.thread.clone());
     record.facts.insert(facts::SIGNED_BY.to_owned(), signed_by);
     let journal = store.journal(threads, record, key)?;
-    journal.fail(reason, now).map_err(stored)
+    journal.fail(reason, now).map_err(storage_error)
 }
 
 /// The run that a thread begins with, offered the whole palette; `text` is the second message of one that goes on.
-pub(crate) fn begun(
+pub(crate) fn begin_run(
     opening: Opening,
     text: Option<&str>,
     palette: &Palette,
@@ -383,10 +383,10 @@ pub(crate) fn begun(
 /// Generates a key for this thread alone, for an operator without a key. It signs the record and is
 /// then dropped.
 fn own_key() -> Result<Arc<SigningKey>, RunError> {
-    SigningKey::generate().map(Arc::new).map_err(stored)
+    SigningKey::generate().map(Arc::new).map_err(storage_error)
 }
 
-fn stored(error: impl std::error::Error + Send + Sync + 'static) -> RunError {
+fn storage_error(error: impl std::error::Error + Send + Sync + 'static) -> RunError {
     RunError::Store(Box::new(error))
 }
 

@@ -274,7 +274,9 @@ impl Rye {
         let trusted = self.trusted_keys();
         let (record, signer, keys, vouched_by) = match ThreadRecord::read_signed(folder, &trusted) {
             Ok((record, signer)) => (record, signer, trusted, Voucher::TrustedKey),
-            Err(error) if !is_whole(folder, &error) => return lost(folder, error).map(|()| None),
+            Err(error) if !is_whole(folder, &error) => {
+                return folder_error(folder, error).map(|()| None);
+            }
             Err(error @ RecordError::Unverified { .. }) => {
                 let keys = own_keys(folder)?;
                 let own = keys.first().cloned().ok_or(error)?;
@@ -384,7 +386,7 @@ fn is_whole(folder: &Path, error: &RecordError) -> bool {
 }
 
 /// Checks that the transcript in a folder without a whole `thread.json` has a record, from which the thread can be read.
-fn lost(folder: &Path, error: RecordError) -> Result<(), ThreadReadError> {
+fn folder_error(folder: &Path, error: RecordError) -> Result<(), ThreadReadError> {
     if !folder.is_dir() {
         Err(error.into())
     } else if has_whole_line(&folder.join(TRANSCRIPT)) {
@@ -487,7 +489,7 @@ mod tests {
 
     use super::*;
 
-    fn torn() -> ThreadReadError {
+    fn torn_end() -> ThreadReadError {
         ThreadReadError::Length { path: PathBuf::from("transcript.jsonl") }
     }
 
@@ -503,9 +505,9 @@ mod tests {
                 count.set(count.get() + 1);
                 if version.get() < replaced {
                     version.set(version.get() + 1);
-                    return Err(torn());
+                    return Err(torn_end());
                 }
-                if holds { Ok(()) } else { Err(torn()) }
+                if holds { Ok(()) } else { Err(torn_end()) }
             },
         );
         assert_eq!((read.is_ok(), count.get()), (holds, reads), "{replaced}");

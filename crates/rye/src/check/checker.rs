@@ -8,8 +8,8 @@ use rye_sign::{SigningKey, Timestamp};
 
 use super::catalog::{Catalog, Content, Fault, Loaded};
 use super::{
-    Checked, Finding, calls, finished, form, grants, metadata, of_space, references, signature,
-    tool, vouching,
+    Checked, Finding, calls, finish, form, grants, metadata, of_space, references, signature, tool,
+    vouching,
 };
 use crate::config::{RISK_FILE, is_provider};
 use crate::parallel::in_parallel;
@@ -190,7 +190,7 @@ impl Checker<'_> {
                 findings
             }
         };
-        finished(path, *kind, id.as_ref(), loaded.source.clone(), findings)
+        finish(path, *kind, id.as_ref(), loaded.source.clone(), findings)
     }
 
     /// The findings that follow from what is around the file.

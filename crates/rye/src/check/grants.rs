@@ -31,12 +31,12 @@ pub(super) fn findings(catalog: &Catalog<'_>, chain: &Chain<'_>) -> Vec<Finding>
     let granted = granted(&permissions.value);
     findings.extend(risky(catalog, &permissions.value, &granted));
     if catalog.rye.strict_extends {
-        findings.extend(widened(chain, &granted));
+        findings.extend(find_widenings(chain, &granted));
     }
     findings.extend(unknown(catalog, &granted));
     if !catalog.has_heirs(id) && !names_unknown(catalog, leaf) {
         let written = written(&permissions.value);
-        findings.extend(unused(&written, &needs(catalog, chain, leaf)));
+        findings.extend(find_unused(&written, &needs(catalog, chain, leaf)));
     }
     findings
 }
@@ -188,8 +188,8 @@ fn risky(
 }
 
 /// Permissions that the nearest ancestor with permissions does not have.
-fn widened(chain: &Chain<'_>, granted: &[(Pattern, Range<usize>)]) -> Vec<Finding> {
-    let declared = chain.declaring().map(|(id, link)| (id.clone(), declared(link)));
+fn find_widenings(chain: &Chain<'_>, granted: &[(Pattern, Range<usize>)]) -> Vec<Finding> {
+    let declared = chain.declaring().map(|(id, link)| (id.clone(), declared_grant(link)));
     // Each directive of the chain has its own findings.
     let pair: Vec<(ItemId, Grant)> = declared.take(2).collect();
     let finding = |widening: crate::session::Widening| {
@@ -201,7 +201,7 @@ fn widened(chain: &Chain<'_>, granted: &[(Pattern, Range<usize>)]) -> Vec<Findin
     widenings(&pair).into_iter().filter_map(finding).collect()
 }
 
-fn declared(link: &Directive) -> Grant {
+fn declared_grant(link: &Directive) -> Grant {
     link.permissions.as_ref().map_or_else(Grant::nothing, |block| grant(&granted(&block.value)))
 }
 
@@ -223,7 +223,7 @@ fn denied(catalog: &Catalog<'_>, chain: &Chain<'_>, leaf: &Directive) -> Vec<Fin
     if is_unknown {
         return Vec::new();
     }
-    let granted = declaring.map_or_else(Grant::nothing, |(_, link)| declared(link));
+    let granted = declaring.map_or_else(Grant::nothing, |(_, link)| declared_grant(link));
     let returns = !matches!(leaf.outputs, Outputs::None);
     let judge = Judge { catalog, chain, declaring: declaring.map(|(id, _)| id), granted, returns };
     let mut findings = judge.steps(leaf);
@@ -352,7 +352,7 @@ impl Lacking {
 }
 
 /// Nothing is said unless the steps say of all that they do what it needs: what only a model decides is not known here.
-fn unused(written: &[(Pattern, Range<usize>)], needs: &Needs) -> Vec<Finding> {
+fn find_unused(written: &[(Pattern, Range<usize>)], needs: &Needs) -> Vec<Finding> {
     let questions = written.len() * needs.needs.len();
     if questions == 0 || questions > MOST_QUESTIONS || !needs.unjudged.is_empty() {
         return Vec::new();

@@ -33,8 +33,8 @@ fn tool(call: &Invocation, before: &Explained, after: &Explained) -> Option<Stri
     if !new.is_empty() {
         return Some(format!("`{}` stands for `{}`", call.item(), new.join("`, `")));
     }
-    let new = offered(after, call)?;
-    let Some(old) = offered(before, call) else {
+    let new = find_tool(after, call)?;
+    let Some(old) = find_tool(before, call) else {
         // A tool that the permissions did not cover is told as a capability that is gained.
         covered?;
         return Some(format!("`{}` is offered, which it was not", call.item()));
@@ -60,7 +60,7 @@ fn is_builtin(function: &Capability) -> bool {
 }
 
 /// The tool as a model is offered it, if it has a file.
-fn offered<'e>(explained: &'e Explained, call: &Invocation) -> Option<&'e ToolFacts> {
+fn find_tool<'e>(explained: &'e Explained, call: &Invocation) -> Option<&'e ToolFacts> {
     explained.tools.iter().find(|tool| {
         tool.item.as_ref().is_some_and(|item| {
             let capability = Capability::new(Primary::Execute, Kind::Tool, item.id.as_str());

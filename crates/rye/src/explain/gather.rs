@@ -159,7 +159,7 @@ fn tools(rye: &Rye, plan: &Plan) -> Vec<ToolFacts> {
 #[cfg(feature = "mcp")]
 fn accepted_of_servers(rye: &Rye) -> impl Fn(&Item<ToolManifest>) -> Option<Digest> + use<> {
     let servers = Servers::of(rye, None).ok();
-    move |item| servers.as_ref()?.accepted(item.content.value())
+    move |item| servers.as_ref()?.accepted_digest(item.content.value())
 }
 
 #[cfg(not(feature = "mcp"))]

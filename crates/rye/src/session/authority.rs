@@ -35,18 +35,18 @@ pub(crate) fn authority(
     }
     let declaring = chain.declaring().unwrap_or_else(|| chain.leaf());
     layers.push(Layer::new(LayerName::Directive(declaring.id.to_string()), declared));
-    Ok(stacked(layers.into_iter().map(|layer| returning(layer, contract))))
+    Ok(stack(layers.into_iter().map(|layer| returning(layer, contract))))
 }
 
 /// The same authority, for a thread that goes on by what an item says which `provenance` vouches for.
-pub(crate) fn narrowed(
+pub(crate) fn narrow(
     authority: &Authority,
     provenance: &Provenance,
     contract: &OutputContract,
 ) -> Result<Authority, PrepareError> {
     let own = authority.layers().iter().cloned();
     let more = ceilings(provenance)?.into_iter().map(|layer| returning(layer, contract));
-    Ok(stacked(own.chain(more)))
+    Ok(stack(own.chain(more)))
 }
 
 /// An item whose text a call adds to the conversation, with the most that its signer may grant. `row` is its record.
@@ -108,11 +108,11 @@ pub(crate) fn of_signer(
     policy: &[Layer],
     provenance: &Provenance,
 ) -> Result<Authority, PrepareError> {
-    Ok(stacked(policy.iter().cloned().chain(ceilings(provenance)?)))
+    Ok(stack(policy.iter().cloned().chain(ceilings(provenance)?)))
 }
 
 /// Stacks the layers and drops repeated ones. Without any layer, everything is allowed.
-fn stacked(layers: impl IntoIterator<Item = Layer>) -> Authority {
+fn stack(layers: impl IntoIterator<Item = Layer>) -> Authority {
     let mut layers = layers.into_iter();
     let first = layers.next();
     let root = first.unwrap_or_else(|| Layer::new(LayerName::Operator, Grant::everything()));
@@ -131,7 +131,7 @@ pub(crate) fn below(lineage: &Lineage, own: &Authority) -> Authority {
         }
         _ => layer.clone(),
     });
-    stacked(inherited.chain(own.layers().iter().cloned()))
+    stack(inherited.chain(own.layers().iter().cloned()))
 }
 
 /// The capability of returning outputs.

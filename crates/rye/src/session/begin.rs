@@ -13,8 +13,8 @@ use tokio::sync::Semaphore;
 
 use super::live::Live;
 use super::prepare::{Means, Prepared};
-use super::tree::{Heritage, Tree, bounded};
-use super::{Host, RunError, Store, begun};
+use super::tree::{Heritage, Tree, bound};
+use super::{Host, RunError, Store, begin_run};
 
 /// A run with its journal, and all that it works with.
 pub(super) struct Begun {
@@ -50,7 +50,7 @@ impl Begun {
         } = prepared;
         let max_output = means.provider.describe().max_output;
         let (limits, text) = (record.limits.clone(), text.as_deref());
-        let run = begun(opening, text, &means.palette, contract, limits, max_output);
+        let run = begin_run(opening, text, &means.palette, contract, limits, max_output);
         let journal = store.journal(&threads, record, key)?;
         let folder = journal.folder().to_owned();
         Ok(Self { run, journal, means, heritage, folder, warnings, before: None })
@@ -86,11 +86,11 @@ impl Begun {
         if self.means.is_exposed {
             tree.expose();
         }
-        self.means.bound(|provider| bounded(provider, Arc::clone(places)));
+        self.means.bound(|provider| bound(provider, Arc::clone(places)));
     }
 
     /// Drives it to its end, or to where it stops.
-    pub(super) async fn driven(
+    pub(super) async fn drive(
         self,
         host: &Host<'_>,
         cancel: &Cancel,

@@ -117,13 +117,13 @@ fn suggestions(schema: &Value, arguments: &Value) -> Vec<String> {
 
 impl Rye {
     /// The report with everything that is known once its thread stands still.
-    pub(super) fn finished(&self, report: RunReport) -> RunReport {
-        let called = self.called(&report);
+    pub(super) fn finish(&self, report: RunReport) -> RunReport {
+        let called = self.result_of_call(&report);
         RunReport { called, ..self.with_resume_command(report.with_self_starting()) }
     }
 
     /// The result of the one call of a thread that calls a tool for the operator.
-    fn called(&self, report: &RunReport) -> Option<ToolResult> {
+    fn result_of_call(&self, report: &RunReport) -> Option<ToolResult> {
         if !report.thread.as_str().starts_with(THREAD) {
             return None;
         }

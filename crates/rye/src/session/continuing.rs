@@ -12,9 +12,9 @@ use rye_thread::{AddedItem, Hooks, Limits, Opening, ThreadId};
 use serde_json::Value;
 
 pub(crate) use self::progress::given;
-use super::authority::{narrowed, under};
+use super::authority::{narrow, under};
 use super::error::PrepareError;
-use super::facts::{hook_entry, injected};
+use super::facts::{hook_entry, injected_items};
 use super::plan::Plan;
 use super::provider::Answerer;
 use super::request::PlanRequest;
@@ -56,7 +56,7 @@ pub(crate) fn begins(
     continuation: Option<&Continuation>,
 ) -> Result<Begins, PrepareError> {
     let mut opening = plan.opening(Some(answerer), wish)?;
-    let mut injected = injected(&plan.composed);
+    let mut injected = injected_items(&plan.composed);
     let Some(continuation) = continuation else {
         // One that is named must be there before anything is sent.
         continuation_directive(rye, plan, false)?;
@@ -87,7 +87,7 @@ pub(super) fn bounded_by_continuation(
     let directive = continuation_directive(rye, plan, true)?;
     let directive = directive.expect("because one is shipped for those that name none");
     let provenance = directive.content.provenance();
-    let authority = narrowed(&plan.authority, provenance, &plan.contract)?;
+    let authority = narrow(&plan.authority, provenance, &plan.contract)?;
     plan.authority = under(&authority, &continuation.added);
     Ok(directive)
 }

@@ -10,15 +10,15 @@ use super::error::PrepareError;
 pub(crate) fn contract(chain: &ExtendsChain) -> Result<OutputContract, PrepareError> {
     let leaf = chain.leaf();
     let fields = match &leaf.content.value().outputs {
-        Outputs::List(outputs) => outputs.iter().map(|output| listed(&output.value)).collect(),
-        Outputs::Dict(outputs) => outputs.iter().map(|output| keyed(&output.value)).collect(),
+        Outputs::List(outputs) => outputs.iter().map(|output| list_field(&output.value)).collect(),
+        Outputs::Dict(outputs) => outputs.iter().map(|output| dict_field(&output.value)).collect(),
         Outputs::None => Vec::new(),
     };
     OutputContract::new(fields)
         .map_err(|source| PrepareError::Contract { id: leaf.id.clone(), source })
 }
 
-fn listed(output: &rye_parse::Output) -> OutputField {
+fn list_field(output: &rye_parse::Output) -> OutputField {
     let value_type = match output.value_type {
         ValueType::Array => OutputType::Array,
         ValueType::Boolean => OutputType::Boolean,
@@ -34,6 +34,6 @@ fn listed(output: &rye_parse::Output) -> OutputField {
     field.with_description(&output.description)
 }
 
-fn keyed(output: &rye_parse::DictOutput) -> OutputField {
+fn dict_field(output: &rye_parse::DictOutput) -> OutputField {
     OutputField::optional(&output.name, OutputType::Any).with_description(&output.text)
 }

@@ -80,7 +80,7 @@ impl Creator {
         let (id, mut problems) = (arguments.id().map_err(Failure::Failed)?, Vec::new());
         let kind = arguments.kind();
         match self.standing(kind, &id, arguments.if_exists) {
-            Ok(Some(kept)) => return self.kept(kind, &id, &kept),
+            Ok(Some(kept)) => return self.keep(kind, &id, &kept),
             Ok(None) => {}
             Err(problem) => problems.push(problem),
         }
@@ -122,7 +122,7 @@ impl Creator {
     }
 
     /// The result for a file that was there before; its text is read as it lies there, so that its digest is known.
-    fn kept(&self, kind: ItemKind, id: &ItemId, location: &Location) -> Result<Value, Failure> {
+    fn keep(&self, kind: ItemKind, id: &ItemId, location: &Location) -> Result<Value, Failure> {
         let path = format!(".ai/{}/{id}.{}", kind.folder(), location.extension());
         let text = fs::read(&self.root, &path, fs::Lines::all())?;
         if text.truncated {

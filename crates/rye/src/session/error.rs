@@ -106,7 +106,7 @@ pub enum PrepareError {
     #[error(
         "directive `{id}` cannot run by its steps alone: {} holds `${{steps.`, which would be read as the result of a step; \
          use another value or a model",
-        quoted(names)
+        quote(names)
     )]
     InputReference {
         /// The directive.
@@ -228,7 +228,7 @@ pub enum PrepareError {
     #[error(transparent)]
     Resolve(#[from] ResolveError),
     /// The grant is too dangerous for what the directive acknowledges (SPEC 9.6).
-    #[error("the permissions of directive `{id}` are too dangerous: {}", joined(findings))]
+    #[error("the permissions of directive `{id}` are too dangerous: {}", join_findings(findings))]
     Risk {
         /// The directive that declares them.
         id: ItemId,
@@ -238,7 +238,7 @@ pub enum PrepareError {
     /// The chain grants more toward its leaf, and the operator allows no such widening (SPEC D6).
     #[error(
         "the permissions of directive `{id}` are wider than what it extends: {}; grant less, or set `strict_extends: false` in `config/trust.yaml` of the user space and leave out `--strict`",
-        widened(widenings)
+        list_widenings(widenings)
     )]
     Widening {
         /// The leaf of the chain.
@@ -290,7 +290,7 @@ impl PrepareError {
     }
 
     /// One error out of many; `None` when there is none.
-    pub(crate) fn gathered(mut problems: Vec<ResolveError>) -> Option<Self> {
+    pub(crate) fn gather(mut problems: Vec<ResolveError>) -> Option<Self> {
         match problems.len() {
             0 => None,
             1 => problems.pop().map(Self::Resolve),
@@ -303,7 +303,7 @@ fn near(name: Option<&str>) -> String {
     name.map_or_else(String::new, |name| format!("did you mean `{name}`? "))
 }
 
-fn quoted(names: &[String]) -> String {
+fn quote(names: &[String]) -> String {
     format!("input `{}`", names.join("`, `"))
 }
 
@@ -311,10 +311,10 @@ fn all(problems: &[AcknowledgementError]) -> String {
     problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
-fn widened(widenings: &[Widening]) -> String {
+fn list_widenings(widenings: &[Widening]) -> String {
     widenings.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
-fn joined(findings: &[Finding]) -> String {
+fn join_findings(findings: &[Finding]) -> String {
     findings.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }

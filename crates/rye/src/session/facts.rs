@@ -85,7 +85,7 @@ pub(crate) fn signed_by(key: &SigningKey, is_operators_key: bool) -> Value {
 }
 
 /// Returns the items of the opening, in the order in which the model reads them.
-pub(crate) fn injected(composed: &Composed) -> Vec<Injected> {
+pub(crate) fn injected_items(composed: &Composed) -> Vec<Injected> {
     let context = &composed.context;
     let slots = [
         (Slot::System, &context.system),
@@ -93,7 +93,7 @@ pub(crate) fn injected(composed: &Composed) -> Vec<Injected> {
         (Slot::After, &context.after),
     ];
     let pieces = |(slot, pieces): (Slot, &Vec<Piece>)| -> Vec<Injected> {
-        let hooked = hooked(composed, slot);
+        let hooked = hook_items(composed, slot);
         let own = pieces.iter().map(|piece| entry(slot, piece));
         match slot {
             Slot::After => own.chain(hooked).collect(),
@@ -104,7 +104,7 @@ pub(crate) fn injected(composed: &Composed) -> Vec<Injected> {
 }
 
 /// Returns the items that hooks put into `slot`, unless the chain suppresses it.
-fn hooked(composed: &Composed, slot: Slot) -> Vec<Injected> {
+fn hook_items(composed: &Composed, slot: Slot) -> Vec<Injected> {
     let entries = composed.hooking.opening.iter();
     let there = entries
         .filter(|(_, entry)| entry.position == slot && !composed.context.suppresses(&entry.id));
@@ -138,13 +138,13 @@ pub(crate) fn warnings(composed: &Composed, vouched: &[Vouched], rye: &Rye) -> V
             format!("optional knowledge `{}` was not found and is left out", wanted.id)
         }),
     );
-    warnings.extend(unused(composed));
+    warnings.extend(unused_knowledge(composed));
     warnings.extend(rye.trust_notes().iter().map(ToString::to_string));
     warnings
 }
 
 /// Returns a warning for each knowledge item that the directive asks for and that has no text.
-fn unused(composed: &Composed) -> impl Iterator<Item = String> {
+fn unused_knowledge(composed: &Composed) -> impl Iterator<Item = String> {
     let textless =
         composed.knowledge.iter().filter(|item| item.content.value().body.value.trim().is_empty());
     textless.map(|item| format!("knowledge `{}` has no text to take into the context", item.id))

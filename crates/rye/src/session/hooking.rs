@@ -59,7 +59,7 @@ pub(crate) fn hooking(
         }
     }
     hooking.placed = placed;
-    if let Some(error) = PrepareError::gathered(missing) {
+    if let Some(error) = PrepareError::gather(missing) {
         return Err(PrepareError::HookItems { hooks: lacking, source: Box::new(error) });
     }
     if problems.is_empty() { Ok(hooking) } else { Err(PrepareError::Hooks { problems }) }

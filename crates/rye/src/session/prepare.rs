@@ -174,7 +174,7 @@ fn record_request(record: &mut ThreadRecord, request: &RunRequest) {
     record.facts.insert(recorded::REQUEST.to_owned(), recorded::choices(request));
     if let Some(continuation) = &request.continues {
         record.continues = Some(continuation.thread.clone());
-        let fact = recorded::continued(continuation);
+        let fact = recorded::continuation_fact(continuation);
         record.facts.insert(recorded::CONTINUATION.to_owned(), fact);
     }
 }
@@ -238,7 +238,7 @@ pub(super) fn token(
 /// Mints the tokens of the ancestors anew, as for a thread that is resumed. A thread outlasts its
 /// token after an approval wait or a raised limit. A new token lasts as long as the old one, or as
 /// long as the time limit if that is longer. It never outlasts its parent token.
-pub(super) fn renewed(
+pub(super) fn renew(
     tokens: &[Token],
     limits: &Limits,
     now: Timestamp,

@@ -120,7 +120,7 @@ fn knowledge(
             Err(problem) => problems.push(problem),
         }
     }
-    match PrepareError::gathered(problems) {
+    match PrepareError::gather(problems) {
         Some(error) => Err(error),
         None => Ok(found.into_values().collect()),
     }

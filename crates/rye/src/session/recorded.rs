@@ -38,7 +38,7 @@ pub(super) fn choices(request: &RunRequest) -> Value {
 }
 
 /// The fact of a thread that goes on with another one's conversation.
-pub(super) fn continued(continuation: &Continuation) -> Value {
+pub(super) fn continuation_fact(continuation: &Continuation) -> Value {
     let mut fact = json!({ "inputs": continuation.inputs });
     if !continuation.added.is_empty() {
         fact["added"] = continuation.added.iter().map(AddedItem::to_json).collect();

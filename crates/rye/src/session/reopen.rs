@@ -37,7 +37,9 @@ use super::facts::TOKEN;
 use super::going_on::Latest;
 use super::prepare::Prepared;
 use super::programs::SANDBOX;
-use super::{Host, Lineage, RunReport, RunRequest, Store, begun, own_key, refuse_linked_threads};
+use super::{
+    Host, Lineage, RunReport, RunRequest, Store, begin_run, own_key, refuse_linked_threads,
+};
 use crate::Rye;
 
 const SELF_VOUCHED: &str = "the record of this thread is signed with a key of its own, which shows changes but not who wrote it; with `rye keys generate` your next threads are signed with yours";
@@ -97,7 +99,7 @@ impl Rye {
             let next = self.resume_last(&report.thread, None, &host, &tree).await?;
             report = RunReport { continues, ..next };
         }
-        Ok(self.finished(report))
+        Ok(self.finish(report))
     }
 
     /// Owns the tree of a thread, or joins the owner where that is this process.
@@ -166,9 +168,10 @@ impl Rye {
         let folder = begun.folder.clone();
         let (key, parent) = (begun.journal.signing_key(), begun.journal.record().parent.clone());
         self.take_account(&begun, tree, &host)?;
-        let (outcome, warnings) = Box::pin(self.tended(thread, begun, &host, (&store, tree), key))
-            .await
-            .map_err(|source| not_resumed(thread, &limits, source))?;
+        let (outcome, warnings) =
+            Box::pin(self.run_tree(thread, begun, &host, (&store, tree), key))
+                .await
+                .map_err(|source| not_resumed(thread, &limits, source))?;
         let (thread, continues) = (thread.clone(), Vec::new());
         let parent = parent.map(|parent| store.registry.show(&parent)).transpose()?.flatten();
         Ok(RunReport {
@@ -210,7 +213,7 @@ impl Rye {
             None => self.lineage(&reopened.record, Some((host, &reopened.key)))?,
             known => known,
         };
-        let prepared = self.prepared(&reopened, host, lineage)?;
+        let prepared = self.prepare_again(&reopened, host, lineage)?;
         self.unchanged(&reopened, &prepared)?;
         let signed_again = changes::signed_again(&reopened.record.facts, &prepared.record.facts);
         let signed_again =
@@ -224,11 +227,11 @@ impl Rye {
         let has_ended = reopened.record.state.is_final();
         let (journal, reading) = reopened.journal(store)?;
         let limits = recorded_limits(&reading).map_or(limits, |recorded| recorded.first);
-        warnings.extend(torn(&reading));
+        warnings.extend(torn_end_warning(&reading));
         warnings.extend((!is_operators).then(|| SELF_VOUCHED.to_owned()));
         let max_output = means.provider.describe().max_output;
         let text = text.as_deref();
-        let run = begun(opening, text, &means.palette, contract, limits, max_output);
+        let run = begin_run(opening, text, &means.palette, contract, limits, max_output);
         let mut facts = Map::from_iter([(TOKEN.to_owned(), token)]);
         // It may be another machine by now, or another sandbox on the same one.
         facts.extend(sandbox.map(|sandbox| (SANDBOX.to_owned(), sandbox)));
@@ -321,7 +324,7 @@ impl Rye {
         let owned = self.own_tree(thread);
         let decided = owned.and_then(|(store, tree)| {
             let _changing = tree.change();
-            self.decided(thread, expected, (decision, by), host, &store)
+            self.record_decision(thread, expected, (decision, by), host, &store)
         });
         match decided {
             Err(error) if is_held(&error) => {
@@ -353,7 +356,7 @@ impl Rye {
         let asked = AskedTree { store: &store, root: &found.record.root, host };
         match asked.ask(|| Ok(request.clone()), recorded)? {
             Answer::Free(_tree) => {
-                self.decided(thread, Some(&waiting), (decision, by), host, &store)
+                self.record_decision(thread, Some(&waiting), (decision, by), host, &store)
             }
             Answer::Recorded(decided) if decided.decision == *decision => {
                 Ok(waiting.into_request())
@@ -365,7 +368,7 @@ impl Rye {
     }
 
     /// Records a decision in a tree that this process owns.
-    pub(super) fn decided(
+    pub(super) fn record_decision(
         &self,
         thread: &ThreadId,
         expected: Option<&Waiting>,
@@ -424,7 +427,7 @@ fn not_resumed(thread: &ThreadId, limits: &Limits, source: ResumeError) -> Reope
     }
 }
 
-fn torn(reading: &Reading) -> Option<String> {
+fn torn_end_warning(reading: &Reading) -> Option<String> {
     let torn = reading.torn.as_ref()?;
     Some(format!(
         "the last {} bytes of the transcript were not written whole, which a program that was killed leaves; they are cut off",

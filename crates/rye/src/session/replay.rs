@@ -8,7 +8,7 @@ use super::going_on::never_began;
 use super::plan::plan;
 use super::recorded::recorded_request;
 use super::request::PlanRequest;
-use super::{ReopenError, begun, refuse_linked_threads};
+use super::{ReopenError, begin_run, refuse_linked_threads};
 use crate::Rye;
 use crate::thread_reading::Found;
 
@@ -41,7 +41,7 @@ impl Rye {
         let info = answerer.describe();
         let (palette, limits) = (&plan.offer.palette, plan.limits.limits.clone());
         let text = text.as_deref();
-        let run = begun(opening, text, palette, plan.contract.clone(), limits, info.max_output);
+        let run = begin_run(opening, text, palette, plan.contract.clone(), limits, info.max_output);
         let (authority, hooks, record) = (&plan.authority, &plan.hooks, &reading.record);
         let context =
             ReplayContext { info: &info, palette, authority, injected: &injected, hooks, record };

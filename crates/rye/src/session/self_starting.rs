@@ -41,7 +41,7 @@ impl RunReport {
             if !seen.insert(thread.clone()) {
                 continue;
             }
-            match changed(&threads, &thread) {
+            match read_changes(&threads, &thread) {
                 Ok(Changed { self_starting, warnings, children }) => {
                     found.extend(self_starting);
                     self.warnings.extend(warnings);
@@ -70,7 +70,7 @@ struct Changed {
 /// The members of results and the event that a line is parsed for.
 const TOLD: [&str; 4] = [SELF_STARTING, QUARANTINED, UNCHECKED, SPAWNED];
 
-fn changed(threads: &Path, thread: &ThreadId) -> io::Result<Changed> {
+fn read_changes(threads: &Path, thread: &ThreadId) -> io::Result<Changed> {
     let path = threads.join(thread.as_str()).join("transcript.jsonl");
     let bytes = read_plain(&path, u64::MAX)?;
     let text = String::from_utf8_lossy(&bytes);
@@ -154,10 +154,10 @@ mod tests {
         ];
         let made = serde_json::json!({ "quarantined": made });
         transcript(2, &[named(".husky/a"), result("self_starting".into()), result(made)]);
-        let found = changed(folder.path(), &id(1).parse().unwrap()).unwrap();
+        let found = read_changes(folder.path(), &id(1).parse().unwrap()).unwrap();
         assert_eq!(found.self_starting, [".envrc"]);
         assert_eq!(found.children.len(), 3);
-        let child = changed(folder.path(), &id(2).parse().unwrap()).unwrap();
+        let child = read_changes(folder.path(), &id(2).parse().unwrap()).unwrap();
         assert_eq!(child.self_starting, [".husky/a"]);
         assert_eq!(
             child.warnings,
@@ -167,7 +167,7 @@ mod tests {
                 "a program made 7 more of them, which are renamed as well",
             ]
         );
-        let missing = changed(folder.path(), &id(3).parse().unwrap()).unwrap_err();
+        let missing = read_changes(folder.path(), &id(3).parse().unwrap()).unwrap_err();
         assert_eq!(missing.kind(), io::ErrorKind::NotFound);
     }
 }

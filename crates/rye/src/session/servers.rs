@@ -75,7 +75,7 @@ impl Servers {
         let server = self.server(server, policy).map_err(|fault| fault.to_string())?;
         let connections =
             self.connections.as_ref().ok_or("this program does not start others".to_owned())?;
-        let (pinned, reached) = (self.pinned(&server.name)?, server.reached.clone());
+        let (pinned, reached) = (self.read_lock(&server.name)?, server.reached.clone());
         let mut wrapper = Wrapper::new(server, Arc::new(pinned), tool);
         wrapper.fixed = fixed_params.clone();
         wrapper.nested_in = params_key.clone();
@@ -107,13 +107,13 @@ impl Servers {
     }
 
     /// The digest of what is locked of the server that a manifest wraps.
-    pub(crate) fn accepted(&self, manifest: &ToolManifest) -> Option<Digest> {
+    pub(crate) fn accepted_digest(&self, manifest: &ToolManifest) -> Option<Digest> {
         let Executor::Mcp { server, .. } = &manifest.executor else { return None };
-        let set = self.pinned(server).ok()?;
+        let set = self.read_lock(server).ok()?;
         Some(Digest::of(set.canonical().as_bytes()))
     }
 
-    fn pinned(&self, name: &str) -> Result<ToolSet, String> {
+    fn read_lock(&self, name: &str) -> Result<ToolSet, String> {
         let lock = self.locked.get_or_init(|| {
             if !self.lock.exists() {
                 return Ok(Lock::default());

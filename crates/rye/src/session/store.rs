@@ -8,7 +8,7 @@ use rye_sign::SigningKey;
 use rye_thread::store::{LocalStore, StoreOptions, TreeOwnership};
 use rye_thread::{Journal, JournalError, Registry, ThreadId, ThreadRecord};
 
-use super::{RunError, stored};
+use super::{RunError, storage_error};
 use crate::thread_folder::{RECORD, TRANSCRIPT, has_record};
 
 /// The registry of a project and the store of its threads, which share one database.
@@ -21,7 +21,7 @@ pub(crate) struct Store {
 
 impl Store {
     pub(super) fn open(threads: &Path, options: StoreOptions) -> Result<Self, RunError> {
-        let store = Arc::new(LocalStore::open_with(threads, options).map_err(stored)?);
+        let store = Arc::new(LocalStore::open_with(threads, options).map_err(storage_error)?);
         let registry = Arc::new(store.registry());
         Ok(Self { registry, threads: store, folder: threads.to_owned() })
     }
@@ -65,6 +65,6 @@ impl Store {
         key: Arc<SigningKey>,
     ) -> Result<Journal, RunError> {
         let (registry, store) = (Arc::clone(&self.registry), Arc::clone(&self.threads));
-        Journal::create(threads, record, key, registry, store).map_err(stored)
+        Journal::create(threads, record, key, registry, store).map_err(storage_error)
     }
 }

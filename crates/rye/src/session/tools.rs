@@ -16,7 +16,7 @@ use super::error::PrepareError;
 use super::functions::{builtin, invocation};
 use super::programs::{Behind, Programs, behind};
 use super::tree::{Handle, thread_tool};
-use super::web::{Reach, sent};
+use super::web::{Reach, http_backend};
 use super::with_causes;
 use crate::aliases::{aliases, tool_id};
 use crate::config::is_provider;
@@ -71,7 +71,8 @@ pub(crate) fn offer(from: &Offering<'_>) -> Result<Offer, PrepareError> {
     let tools = from.library.list(ItemKind::Tool)?;
     for listed in &tools {
         let is_meant = from.only.is_none_or(|only| *only == listed.id);
-        let Some(capability) = covered(&listed.id, from.authority).filter(|_| is_meant) else {
+        let Some(capability) = covered_capability(&listed.id, from.authority).filter(|_| is_meant)
+        else {
             continue;
         };
         if let Some(reason) = unusable_id(&listed.id, &capability, &tools) {
@@ -91,7 +92,7 @@ pub(crate) fn offer(from: &Offering<'_>) -> Result<Offer, PrepareError> {
             Err(problem) => problems.push(problem),
         }
     }
-    if let Some(error) = PrepareError::gathered(problems) {
+    if let Some(error) = PrepareError::gather(problems) {
         return Err(error);
     }
     let palette = forking(Palette::new(entries)?, from.authority, from.asked, &children)?;
@@ -136,7 +137,7 @@ static FORK: LazyLock<ToolManifest> = LazyLock::new(|| {
 });
 
 /// The capability of running the tool, when it is one and the authority covers it.
-fn covered(id: &ItemId, authority: &Authority) -> Option<Capability> {
+fn covered_capability(id: &ItemId, authority: &Authority) -> Option<Capability> {
     if is_provider(id) || id.as_str() == DIRECTIVE_RETURN {
         return None;
     }
@@ -223,7 +224,7 @@ impl Offering<'_> {
         let manifest = item.content.value();
         let special =
             of_threads(manifest, children).or_else(|| of_items(manifest, self.library, self.root));
-        match special.map(Ok).or_else(|| sent(manifest, self.reach.web.as_ref())) {
+        match special.map(Ok).or_else(|| http_backend(manifest, self.reach.web.as_ref())) {
             Some(special) => special,
             None => behind(item, self.root, self.programs, self.policy),
         }

@@ -28,9 +28,9 @@ use serde_json::Value;
 use tokio::sync::{mpsc, oneshot, watch};
 use tracing::Span;
 
-pub(super) use self::bounded::bounded;
+pub(super) use self::bounded::bound;
 pub(crate) use self::handle::Handle;
-pub(super) use self::nursery::{Nursery, followed, nursed};
+pub(super) use self::nursery::{Nursery, follow_cancel, run_supervised};
 pub(super) use self::report::Report;
 use self::thinking::Thought;
 pub(crate) use self::tools::thread_tool;
@@ -279,7 +279,7 @@ impl Tree {
     }
 
     /// Records that an approval wait of the thread ends.
-    fn asked(&self, thread: &ThreadId, now: Duration) {
+    fn end_wait(&self, thread: &ThreadId, now: Duration) {
         self.above(thread, |thought| thought.end(now));
     }
 
@@ -293,7 +293,7 @@ impl Tree {
     }
 
     /// Returns the time of the approval waits below the thread.
-    fn thought(&self, thread: &ThreadId, now: Duration) -> Duration {
+    fn approval_wait(&self, thread: &ThreadId, now: Duration) -> Duration {
         self.nodes().get(thread).map(|node| node.thought.until(now)).unwrap_or_default()
     }
 
@@ -310,7 +310,7 @@ impl Tree {
     }
 
     /// Waits until the thread is no longer under way.
-    async fn stood(&self, thread: &ThreadId) -> Option<Standing> {
+    async fn wait_for_end(&self, thread: &ThreadId) -> Option<Standing> {
         let mut watching = self.nodes().get(thread)?.standing.subscribe();
         let stood = watching.wait_for(|standing| !matches!(standing, Standing::Running)).await;
         stood.map(|standing| standing.clone()).ok()

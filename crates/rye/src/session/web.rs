@@ -29,7 +29,7 @@ pub(crate) fn reach(rye: &Rye) -> Result<Reach, PrepareError> {
 }
 
 /// The tool of a manifest that reaches the web, or why it is not offered; `None` for every other manifest.
-pub(crate) fn sent(
+pub(crate) fn http_backend(
     manifest: &ToolManifest,
     web: Option<&Arc<Web>>,
 ) -> Option<Result<Behind, String>> {
@@ -64,7 +64,7 @@ pub(crate) fn request(manifest: &ToolManifest) -> Result<HttpTool, String> {
     let header =
         |(name, text): (&String, &String)| Ok((name.clone(), template(text, &parameters)?));
     request.headers = headers.iter().map(header).collect::<Result<_, String>>()?;
-    request.body = body.as_ref().map(|body| placed(body, &parameters)).transpose()?;
+    request.body = body.as_ref().map(|body| template_body(body, &parameters)).transpose()?;
     request.credential.clone_from(credential);
     request.timeout_seconds = *timeout_seconds;
     request.parameters = parameters;
@@ -72,15 +72,16 @@ pub(crate) fn request(manifest: &ToolManifest) -> Result<HttpTool, String> {
 }
 
 /// The body with places in its texts; names of members have none.
-fn placed(body: &Value, parameters: &[String]) -> Result<HttpBody, String> {
+fn template_body(body: &Value, parameters: &[String]) -> Result<HttpBody, String> {
     Ok(match body {
         Value::String(text) => HttpBody::Text(template(text, parameters)?),
-        Value::Array(all) => {
-            HttpBody::List(all.iter().map(|one| placed(one, parameters)).collect::<Result<_, _>>()?)
-        }
+        Value::Array(all) => HttpBody::List(
+            all.iter().map(|one| template_body(one, parameters)).collect::<Result<_, _>>()?,
+        ),
         Value::Object(all) => {
-            let member =
-                |(name, one): (&String, &Value)| Ok((name.clone(), placed(one, parameters)?));
+            let member = |(name, one): (&String, &Value)| {
+                Ok((name.clone(), template_body(one, parameters)?))
+            };
             HttpBody::Object(all.iter().map(member).collect::<Result<_, String>>()?)
         }
         plain => HttpBody::Plain(plain.clone()),

@@ -16,7 +16,8 @@ pub(super) fn changes(
     now: &Map<String, Value>,
     token: Option<&Token>,
 ) -> Vec<String> {
-    let mut changes: Vec<String> = ROWS.iter().flat_map(|name| changed(then, now, name)).collect();
+    let mut changes: Vec<String> =
+        ROWS.iter().flat_map(|name| changed_rows(then, now, name)).collect();
     changes.extend((then.get("inputs") != now.get("inputs")).then(|| "its inputs".to_owned()));
     changes.extend(authority_changes(token, now));
     changes
@@ -40,7 +41,7 @@ fn rows<'a>(facts: &'a Map<String, Value>, name: &str) -> &'a [Value] {
 }
 
 /// The rows of a fact that are not what they were, by kind and id.
-fn changed(then: &Map<String, Value>, now: &Map<String, Value>, name: &str) -> Vec<String> {
+fn changed_rows(then: &Map<String, Value>, now: &Map<String, Value>, name: &str) -> Vec<String> {
     let (then, now) = (rows(then, name), rows(now, name));
     if then.len() == now.len() && then.iter().zip(now).all(|(then, now)| is_same(then, now)) {
         return Vec::new();

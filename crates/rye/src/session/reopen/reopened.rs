@@ -136,7 +136,7 @@ impl Rye {
     }
 
     /// Prepares a new run with the thread's recorded request.
-    pub(super) fn prepared(
+    pub(super) fn prepare_again(
         &self,
         reopened: &Reopened,
         host: &Host<'_>,
@@ -165,7 +165,7 @@ impl Rye {
         let before = recorded_request(&reopened.record).ok().and_then(|request| request.continues);
         let before = before.map(|continuation| continuation.added).unwrap_or_default();
         let added = before.iter().chain(&reopened.added);
-        changes.extend(added.filter_map(|item| self.changed(item, &prepared.contract)));
+        changes.extend(added.filter_map(|item| self.addition_change(item, &prepared.contract)));
         changes.dedup();
         if changes.is_empty() {
             return Ok(());
@@ -176,7 +176,7 @@ impl Rye {
 
 impl Rye {
     /// The name of an item that a call added to a conversation, unless it is now what it was then.
-    fn changed(&self, then: &AddedItem, contract: &OutputContract) -> Option<String> {
+    fn addition_change(&self, then: &AddedItem, contract: &OutputContract) -> Option<String> {
         let id = || then.facts.get("id")?.as_str()?.parse::<ItemId>().ok();
         let name = || row_name(&Value::Object(then.facts.clone()));
         let now = match then.facts.get("kind").and_then(Value::as_str) {

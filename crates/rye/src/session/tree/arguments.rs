@@ -47,23 +47,24 @@ pub(super) struct Wanted {
     pub(super) depth: Option<u64>,
 }
 
-pub(super) fn wanted(arguments: &Value) -> Result<Wanted, ToolOutput> {
+pub(super) fn parse_wanted(arguments: &Value) -> Result<Wanted, ToolOutput> {
     let arguments =
-        SpawnArguments::deserialize(arguments).map_err(|error| told(&error.to_string()))?;
+        SpawnArguments::deserialize(arguments).map_err(|error| error_output(&error.to_string()))?;
     let SpawnArguments { directive, inputs, parameters, limits, r#async } = arguments;
-    let inputs = inputs_by_either_name(parameters, inputs).map_err(told)?;
+    let inputs = inputs_by_either_name(parameters, inputs).map_err(error_output)?;
     let LimitArguments { turns, tokens, spend, duration_seconds, spawns, depth } = limits;
     let spend = match spend.map(|text| text.parse::<SpendLimit>()) {
-        Some(Err(error)) => return Err(told(&format!("`limits.spend`: {error}"))),
+        Some(Err(error)) => return Err(error_output(&format!("`limits.spend`: {error}"))),
         Some(Ok(spend)) => Some(spend),
         None => None,
     };
-    let directive = directive.parse().map_err(|error| told(&format!("`directive`: {error}")))?;
+    let directive =
+        directive.parse().map_err(|error| error_output(&format!("`directive`: {error}")))?;
     let waiting = if r#async { Waiting::ForNothing } else { Waiting::ForTheEnd };
     Ok(Wanted { directive, inputs, waiting, turns, tokens, spend, duration_seconds, spawns, depth })
 }
 
 /// A failure in words.
-pub(super) fn told(message: &str) -> ToolOutput {
+pub(super) fn error_output(message: &str) -> ToolOutput {
     ToolOutput::error(json!({ "error": message }))
 }

@@ -12,7 +12,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 ///
 /// A place is taken for a request and for nothing else: a thread that waits for another one holds none, so that however
 /// they wait for each other, requests go on.
-pub(in crate::session) fn bounded(
+pub(in crate::session) fn bound(
     provider: Box<dyn Provider>,
     places: Arc<Semaphore>,
 ) -> Box<dyn Provider> {

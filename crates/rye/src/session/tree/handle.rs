@@ -11,7 +11,7 @@ use rye_thread::{
 };
 use serde_json::{Value, json};
 
-use super::arguments::told;
+use super::arguments::error_output;
 use super::{Order, Standing, Tree};
 
 /// The place of one thread in its tree, once it is driven. Before that, it can start no children.
@@ -43,7 +43,7 @@ impl Handle {
     }
 
     pub(super) fn place(&self) -> Result<(&ThreadId, &Arc<Tree>), ToolOutput> {
-        let place = self.0.get().ok_or_else(|| told("no thread is driven here"))?;
+        let place = self.0.get().ok_or_else(|| error_output("no thread is driven here"))?;
         Ok((&place.thread, &place.tree))
     }
 }
@@ -56,7 +56,7 @@ impl Children for Handle {
         let (thread, tree) = self.place()?;
         let (parent, request) = (thread.clone(), request.clone());
         let prepared = tree.order(|reply| Order::Prepare { parent, request, reply }).await;
-        prepared.unwrap_or_else(|| Err(told(OVER)))
+        prepared.unwrap_or_else(|| Err(error_output(OVER)))
     }
 
     async fn run(&self, spawn: &Spawn, arguments: &Value) -> Spawned {
@@ -78,7 +78,7 @@ impl Children for Handle {
                 "state": "running",
             })));
         }
-        match tree.stood(&spawn.child).await {
+        match tree.wait_for_end(&spawn.child).await {
             Some(Standing::Ended(report)) => {
                 Spawned::Returned(report.output(&spawn.child, &spawn.directive))
             }
@@ -101,7 +101,7 @@ impl Children for Handle {
     }
 
     fn approval_wait(&self, now: Duration) -> Duration {
-        self.place().map(|(thread, tree)| tree.thought(thread, now)).unwrap_or_default()
+        self.place().map(|(thread, tree)| tree.approval_wait(thread, now)).unwrap_or_default()
     }
 
     fn ends(&self) -> Vec<ChildEnd> {
@@ -125,7 +125,7 @@ impl Children for Handle {
         }
         let mut ended = Ended::All;
         for child in children {
-            match tree.stood(&child).await {
+            match tree.wait_for_end(&child).await {
                 Some(Standing::Ended(_)) | None => {}
                 // Whoever failed takes those along that wait for somebody; what cannot be ended now can be by hand.
                 Some(_) if ending == Ending::Cancel => drop(close(tree, &child).await),

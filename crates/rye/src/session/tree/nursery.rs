@@ -23,7 +23,7 @@ use super::{Heritage, Lineage, Order, Report, Standing, Tree};
 use crate::Rye;
 use crate::session::begin::Begun;
 use crate::session::going_on::goes_on;
-use crate::session::prepare::{Prepared, renewed};
+use crate::session::prepare::{Prepared, renew};
 use crate::session::request::Host;
 use crate::session::{PrepareError, Store, with_causes};
 use crate::thread_reading::ThreadReading;
@@ -60,7 +60,7 @@ impl<'a> Nursery<'a> {
 }
 
 /// Drives `first`, and all that is started below it, until all of them stand still.
-pub(in crate::session) async fn nursed<T>(
+pub(in crate::session) async fn run_supervised<T>(
     mut nursery: Nursery<'_>,
     mut orders: mpsc::UnboundedReceiver<(Span, Order)>,
     first: impl Future<Output = T>,
@@ -97,7 +97,7 @@ fn lineage(
     (caps, share): (Limits, Option<Nanos>),
     (host, key): (&Host<'_>, &SigningKey),
 ) -> Result<Lineage, PrepareError> {
-    let tokens = renewed(&heritage.tokens, &caps, host.clock.now().timestamp(), key)?;
+    let tokens = renew(&heritage.tokens, &caps, host.clock.now().timestamp(), key)?;
     let (parent, root) = (parent.clone(), heritage.root.clone());
     Ok(Lineage { parent, root, authority, tokens, caps, share })
 }
@@ -121,7 +121,7 @@ impl<'a> Nursery<'a> {
                 drop(reply.send(key.map(|key| (Arc::clone(key), at))));
             }
             Order::Close { thread, reply } => drop(reply.send(self.close(&thread))),
-            Order::Request(request) => self.requested(request),
+            Order::Request(request) => self.perform_request(request),
         }
     }
 
@@ -131,7 +131,7 @@ impl<'a> Nursery<'a> {
         let own = tree.enter(&first, Some(&line.parent), &line.directive, Standing::Running);
         let above = tree.cancel(&line.parent).unwrap_or_default();
         let driven = async move {
-            let standing = followed(&above, &own, line.ended(&own, begun)).await;
+            let standing = follow_cancel(&above, &own, line.run_to_end(&own, begun)).await;
             tree.stand(&first, standing);
         };
         self.running.push(Box::pin(driven.in_current_span()));
@@ -172,13 +172,13 @@ impl<'a> Nursery<'a> {
 
     /// The threads of the conversation that begins with this one, oldest first, by records that are vouched for.
     fn conversation(&self, thread: &ThreadId) -> Result<Vec<ThreadReading>, String> {
-        let (mut line, mut last) = (Vec::new(), self.vouched(thread)?);
+        let (mut line, mut last) = (Vec::new(), self.read_signed(thread)?);
         let mut seen = BTreeSet::from([thread.clone()]);
         while let Some(next) = last.record.continued_by.clone()
             && self.store.has(&next)
             && seen.insert(next.clone())
         {
-            let after = self.vouched(&next)?;
+            let after = self.read_signed(&next)?;
             if !goes_on(&last.record, &after.record) {
                 return Err(format!("thread `{next}` does not go on with the one before it"));
             }
@@ -202,7 +202,7 @@ fn came_to(line: &[ThreadReading]) -> Standing {
 }
 
 /// Does `work`, whose flag is `own`, and raises that flag when the one above is.
-pub(in crate::session) async fn followed<T>(
+pub(in crate::session) async fn follow_cancel<T>(
     above: &Cancel,
     own: &Cancel,
     work: impl Future<Output = T>,

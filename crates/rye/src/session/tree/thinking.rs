@@ -65,7 +65,7 @@ struct Asked<'a>(&'a Thinking<'a>);
 
 impl Drop for Asked<'_> {
     fn drop(&mut self) {
-        self.0.tree.asked(&self.0.thread, self.0.clock.elapsed());
+        self.0.tree.end_wait(&self.0.thread, self.0.clock.elapsed());
     }
 }
 

@@ -11,7 +11,7 @@ use rye_thread::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::arguments::told;
+use super::arguments::error_output;
 use super::handle::close;
 use super::{Handle, Standing, Tree, report};
 
@@ -72,10 +72,11 @@ type Done = Result<ToolOutput, ToolOutput>;
 /// Returns a descendant of the caller's thread. Any other thread is reported as missing, so that
 /// its existence stays secret.
 fn below(own: &ThreadId, tree: &Tree, text: &str) -> Result<ThreadId, ToolOutput> {
-    let unknown = || told(&format!("no thread `{text}` was started by this one or below it"));
+    let unknown =
+        || error_output(&format!("no thread `{text}` was started by this one or below it"));
     let reference: ThreadReference = text.parse().map_err(|_| unknown())?;
     let thread = reference.resolve(&tree.descendants(own)).map_err(|error| match error {
-        ThreadReferenceError::Ambiguous { .. } => told(&error.to_string()),
+        ThreadReferenceError::Ambiguous { .. } => error_output(&error.to_string()),
         _ => unknown(),
     })?;
     if tree.descends(&thread, own) { Ok(thread) } else { Err(unknown()) }
@@ -116,9 +117,9 @@ async fn cancel(own: &ThreadId, tree: &Tree, arguments: &Value) -> Done {
     if let Some(cancel) = tree.cancel(&thread) {
         cancel.cancel();
     }
-    match tree.stood(&thread).await {
+    match tree.wait_for_end(&thread).await {
         Some(Standing::Ended(_)) | None => {}
-        Some(_) => close(tree, &thread).await.map_err(|problem| told(&problem))?,
+        Some(_) => close(tree, &thread).await.map_err(|problem| error_output(&problem))?,
     }
     Ok(ToolOutput::ok(tree.row(&thread).unwrap_or_default()))
 }
@@ -133,7 +134,7 @@ struct WaitArguments {
 /// Waits for all that are named, or all children; what was reached when the time is over is told.
 async fn wait(own: &ThreadId, tree: &Tree, arguments: Value) -> Done {
     let arguments: WaitArguments =
-        serde_json::from_value(arguments).map_err(|error| told(&error.to_string()))?;
+        serde_json::from_value(arguments).map_err(|error| error_output(&error.to_string()))?;
     let threads = match arguments.threads {
         Some(threads) => {
             threads.iter().map(|text| below(own, tree, text)).collect::<Result<_, _>>()?
@@ -142,7 +143,7 @@ async fn wait(own: &ThreadId, tree: &Tree, arguments: Value) -> Done {
     };
     let all = async {
         for thread in &threads {
-            tree.stood(thread).await;
+            tree.wait_for_end(thread).await;
         }
     };
     let is_late = match arguments.timeout_seconds {

@@ -10,7 +10,7 @@ use crate::outcome::Class;
 use crate::session::begin::Begun;
 use crate::session::prepare::{Prepared, prepare};
 use crate::session::request::{Host, RunRequest};
-use crate::session::tree::arguments::{Wanted, told, wanted};
+use crate::session::tree::arguments::{Wanted, error_output, parse_wanted};
 use crate::session::tree::{Report, Standing};
 use crate::session::{PrepareError, leave_failed, with_causes};
 
@@ -20,9 +20,9 @@ impl Nursery<'_> {
         parent: &ThreadId,
         request: &SpawnRequest,
     ) -> Result<Spawn, ToolOutput> {
-        let wanted = wanted(&request.arguments)?;
+        let wanted = parse_wanted(&request.arguments)?;
         let child = child_id(parent, request.number, &wanted, &self.host)?;
-        let prepared = self.prepared(parent, &child, &wanted, (&request.left, u64::MAX))?;
+        let prepared = self.prepare_child(parent, &child, &wanted, (&request.left, u64::MAX))?;
         let limits = prepared.record.limits.clone();
         let (call_id, directive) = (&request.call_id, wanted.directive.as_str());
         let spawn = Spawn::new(call_id, child.clone(), directive, wanted.waiting, limits);
@@ -32,14 +32,14 @@ impl Nursery<'_> {
 
     /// A child prepared as every run is, under what its parent may do and has left, with the items that calls had added to the
     /// conversation of that.
-    fn prepared(
+    fn prepare_child(
         &self,
         parent: &ThreadId,
         child: &ThreadId,
         wanted: &Wanted,
         (left, added): (&Limits, u64),
     ) -> Result<Prepared, ToolOutput> {
-        let gone = || told("the thread that wants a child is not driven here");
+        let gone = || error_output("the thread that wants a child is not driven here");
         let heritage = self.tree.heritage(parent).ok_or_else(gone)?;
         let authority = self.tree.authority(parent, added).ok_or_else(gone)?;
         let mut request = RunRequest::new(wanted.directive.clone(), child.clone());
@@ -52,14 +52,14 @@ impl Nursery<'_> {
             (wanted.spend, wanted.duration_seconds);
         let may = (caps(left, wanted), share(left, wanted.waiting));
         let lineage = lineage(parent, &heritage, authority, may, (&self.host, &self.key));
-        let lineage = lineage.map_err(|error| told(&with_causes(&error)))?;
+        let lineage = lineage.map_err(|error| error_output(&with_causes(&error)))?;
         request.lineage = Some(Arc::new(lineage));
         prepare(self.rye, &request, &self.host, &self.key)
-            .map_err(|error| self.unprepared(&error, &request))
+            .map_err(|error| self.record_failure(&error, &request))
     }
 
     /// Records the thread that could not begin, and returns the message for the model (SPEC 10.1).
-    fn unprepared(&self, error: &PrepareError, request: &RunRequest) -> ToolOutput {
+    fn record_failure(&self, error: &PrepareError, request: &RunRequest) -> ToolOutput {
         let reason = with_causes(error);
         if let Some(threads) = self.rye.threads() {
             // The transcript of the parent holds the reason, whatever becomes of this record.
@@ -104,7 +104,7 @@ impl Nursery<'_> {
             Some(Standing::Running | Standing::Ended(_)) => return Ok(()),
             Some(Standing::Suspended(_) | Standing::Interrupted) | None => {}
         }
-        let failed = |error: &dyn std::error::Error| told(&with_causes(error));
+        let failed = |error: &dyn std::error::Error| error_output(&with_causes(error));
         if self.store.has(child) {
             self.go_on_or_wait(parent, spawn);
             return Ok(());
@@ -112,8 +112,8 @@ impl Nursery<'_> {
         let prepared = match self.prepared.remove(child) {
             Some(prepared) => prepared,
             None => {
-                let (wanted, may) = (wanted(arguments)?, (&spawn.limits, spawn.added));
-                self.prepared(parent, child, &wanted, may)?
+                let (wanted, may) = (parse_wanted(arguments)?, (&spawn.limits, spawn.added));
+                self.prepare_child(parent, child, &wanted, may)?
             }
         };
         let key = Arc::clone(&self.key);
@@ -153,5 +153,6 @@ fn child_id(
     let time = format!("{millis:012x}");
     let (high, low) = time.split_at(8);
     let uuid = format!("{high}-{low}-7{}-8{}-{}", part(0, 3), part(3, 6), part(6, 18));
-    ThreadId::new(wanted.directive.as_str(), &uuid).map_err(|error| told(&error.to_string()))
+    ThreadId::new(wanted.directive.as_str(), &uuid)
+        .map_err(|error| error_output(&error.to_string()))
 }

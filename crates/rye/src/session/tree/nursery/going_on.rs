@@ -85,7 +85,7 @@ impl<'a> Nursery<'a> {
         let mut transcripts = Vec::new();
         loop {
             let last = line.last().clone();
-            let reading = self.vouched(&last)?;
+            let reading = self.read_signed(&last)?;
             if reading.record.parent.as_ref() != Some(&line.parent) {
                 return Err(format!("thread `{last}` is not one that `{}` started", line.parent));
             }
@@ -128,7 +128,7 @@ impl<'a> Nursery<'a> {
 
     /// The record of a thread, which for an operator with a key counts only if that key signed it: what a child came to is what
     /// its parent's model is told.
-    pub(super) fn vouched(&self, thread: &ThreadId) -> Result<ThreadReading, String> {
+    pub(super) fn read_signed(&self, thread: &ThreadId) -> Result<ThreadReading, String> {
         let found = self.rye.found(&self.store.folder, thread);
         let found = found.map_err(|error| with_causes(&error))?;
         found.into_own(&self.host).map_err(|error| with_causes(&error))

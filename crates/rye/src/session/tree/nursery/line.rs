@@ -6,7 +6,7 @@ use rye_sign::SigningKey;
 use rye_thread::{Cancel, Outcome, ThreadId, ThreadState};
 use tokio::sync::Semaphore;
 
-use super::{followed, lineage, standing};
+use super::{follow_cancel, lineage, standing};
 use crate::Rye;
 use crate::session::begin::Begun;
 use crate::session::prepare::prepare;
@@ -46,7 +46,7 @@ impl Line<'_> {
     }
 
     /// Drives the last thread, and each that goes on after it, until one does not.
-    pub(super) async fn ended(mut self, own: &Cancel, mut begun: Begun) -> Standing {
+    pub(super) async fn run_to_end(mut self, own: &Cancel, mut begun: Begun) -> Standing {
         loop {
             let last = self.last().clone();
             let cancel = self.tree.cancel(&last).unwrap_or_else(|| own.clone());
@@ -55,7 +55,7 @@ impl Line<'_> {
             let watching = Below::new(self.host.observer, &last, self.tree.depth(self.first()));
             let thinking = Thinking::new(&self.host, &self.tree, self.first());
             let host = Host { observer: &watching, approver: &thinking, ..self.host.clone() };
-            let driven = followed(own, &cancel, begun.driven(&host, &cancel)).await;
+            let driven = follow_cancel(own, &cancel, begun.drive(&host, &cancel)).await;
             let Ok(outcome) = driven else { return self.stands(Standing::Interrupted) };
             self.warn(&last, &outcome);
             if outcome.continued_by.is_none() {

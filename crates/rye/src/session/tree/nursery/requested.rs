@@ -11,7 +11,7 @@ use crate::session::tree::handle::close;
 
 impl Nursery<'_> {
     /// Does what a request asks for, and removes it once that is on record.
-    pub(super) fn requested(&mut self, received: ReceivedRequest) {
+    pub(super) fn perform_request(&mut self, received: ReceivedRequest) {
         if !self.is_allowed(&received) {
             received.remove();
             return;
@@ -56,7 +56,7 @@ impl Nursery<'_> {
         }
         let (tree, thread) = (Arc::clone(&self.tree), thread.clone());
         self.running.push(Box::pin(async move {
-            if !matches!(tree.stood(&thread).await, Some(Standing::Ended(_)) | None) {
+            if !matches!(tree.wait_for_end(&thread).await, Some(Standing::Ended(_)) | None) {
                 drop(close(&tree, &thread).await);
             }
             received.remove();
@@ -75,7 +75,7 @@ impl Nursery<'_> {
         if is_meant && !self.tree.answer(thread, decision.clone()) {
             let by = Decider::command();
             // What is not recorded is not decided, which the process that asks sees.
-            drop(self.rye.decided(thread, None, (decision, &by), &self.host, &self.store));
+            drop(self.rye.record_decision(thread, None, (decision, &by), &self.host, &self.store));
         }
     }
 }
