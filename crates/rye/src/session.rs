@@ -261,7 +261,8 @@ impl Rye {
         let cancel = tree.enter(thread, None, "", Standing::Running);
         let places = Arc::new(Semaphore::new(begun.requests()));
         begun.join(thread, &tree, &places);
-        let (of_tree, store_of_tree) = (Arc::clone(&tree), Arc::clone(store));
+        let of_tree = Arc::clone(&tree);
+        let store_of_tree = Arc::clone(store);
         let nursery =
             Nursery::new(self, thread, host.clone(), (of_tree, store_of_tree), key, places);
         // On the heap, because the futures of a whole run are large and stand inside each other.
@@ -353,7 +354,8 @@ fn leave_failed(
     key: Arc<SigningKey>,
     reason: &str,
 ) -> Result<(), RunError> {
-    let (now, limits) = (host.clock.now(), Limits::default());
+    let now = host.clock.now();
+    let limits = Limits::default();
     let mut record = ThreadRecord::new(&request.thread, request.directive.as_str(), &limits, now);
     let signed_by = facts::signed_by(&key, host.signing_key.is_some());
     record.root = request.root().clone();

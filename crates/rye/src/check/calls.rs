@@ -24,7 +24,8 @@ pub(super) fn findings(catalog: &Catalog<'_>, directive: &Directive, source: &st
     let mut findings = Vec::new();
     for (place, step) in directive.steps.iter().map(|step| &step.value).enumerate() {
         let by = format!("step `{}`", step.name.clone().unwrap_or_else(|| (place + 1).to_string()));
-        let (filling, notation) = (Filling::Inputs, Notation::Xml);
+        let filling = Filling::Inputs;
+        let notation = Notation::Xml;
         let calls = Calls { catalog, source, by: &by, filling, notation };
         findings.extend(step.actions.iter().flat_map(|action| calls.of_step(action, directive)));
     }

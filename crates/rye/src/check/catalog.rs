@@ -147,7 +147,9 @@ impl<'a> Catalog<'a> {
     }
 
     fn admit(&mut self, kind: ItemKind, id: ItemId, location: Option<Location>) {
-        let (loaded, arguments, unvouched) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        let loaded = OnceLock::new();
+        let arguments = OnceLock::new();
+        let unvouched = OnceLock::new();
         let shelf = Shelf { location, loaded, arguments, unvouched };
         match kind {
             ItemKind::Directive => drop(self.directives.insert(id, shelf)),

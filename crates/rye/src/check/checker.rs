@@ -195,7 +195,8 @@ impl Checker<'_> {
 
     /// The findings that follow from what is around the file.
     fn around(&self, path: &Path, named: &Named, loaded: &Loaded) -> Vec<Finding> {
-        let (kind, source) = (named.kind, loaded.source.as_str());
+        let kind = named.kind;
+        let source = loaded.source.as_str();
         let spaces = self.catalog.rye.library().spaces();
         let (Some(id), Some((_, _, space))) = (&named.id, item_at(spaces, path)) else {
             return vec![unplaced()];

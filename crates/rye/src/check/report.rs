@@ -79,7 +79,8 @@ fn command(checked: &Checked, finding: &Finding, base: &Path) -> String {
         // Columns mean something within one line alone.
         format!("line={},endLine={}", start.line, end.line)
     };
-    let (title, message) = (property(finding.code), data(&sentence(finding)));
+    let title = property(finding.code);
+    let message = data(&sentence(finding));
     format!("::{level} file={file},{place},title={title}::{message}\n")
 }
 

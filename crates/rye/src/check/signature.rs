@@ -28,7 +28,9 @@ pub(super) fn finding(
     // A file type without comments has a finding of its own.
     CommentStyle::of_extension(super::extension(path))?;
     let error = rye.provenance(path, source, kind, Some(id)).err()?;
-    let (code, message, place) = (error.code(), error.to_string(), line(source));
+    let code = error.code();
+    let message = error.to_string();
+    let place = line(source);
     Some(match error {
         Error::Unsigned => unsigned(kind, id).labelled("no signature line"),
         Error::UnknownKey { .. } => {

@@ -93,7 +93,8 @@ fn risk(finding: &Finding, before: &Explained) -> Option<String> {
 
 /// Hooks that ask, fail or end a thread, and that are gone, differ, or act after another decision.
 fn lost_restraints(before: &Explained, after: &Explained) -> Vec<String> {
-    let (before, after) = (deciding(before), deciding(after));
+    let before = deciding(before);
+    let after = deciding(after);
     let lost = before.iter().enumerate().filter(|(place, hook)| {
         let restrains = hook.effect.is_some_and(|effect| RESTRAINTS.contains(&effect));
         restrains && !is_kept(hook, &before[..*place], &after)

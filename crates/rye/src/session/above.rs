@@ -33,7 +33,8 @@ impl Rye {
         let host = mint.map(|(host, _)| host);
         let above = self.above(&threads, &parent, host)?;
         let added = self.added_before(record, &above, host)?;
-        let (above, root) = (above.record, record.root.clone());
+        let above = above.record;
+        let root = record.root.clone();
         let unrepeatable = |problem| ReopenError::Unrepeatable { thread: parent.clone(), problem };
         let mut request = recorded_request(&above).map_err(unrepeatable)?;
         if request.tool.is_some() {
@@ -49,12 +50,14 @@ impl Rye {
         let narrowed = request.lineage.as_deref();
         let mut tokens = narrowed.map(|lineage| lineage.tokens.clone()).unwrap_or_default();
         if let Some((host, key)) = mint {
-            let (limits, now) = (&above.limits, host.clock.now());
+            let limits = &above.limits;
+            let now = host.clock.now();
             let fresh = ThreadRecord::new(&parent, &above.directive, limits, now);
             let chain = &plan.composed.chain;
             tokens.push(token(chain, &plan.authority, &fresh, key, narrowed).map_err(prepare)?);
         }
-        let (authority, caps) = (under(&plan.authority, &added), record.limits.clone());
+        let authority = under(&plan.authority, &added);
+        let caps = record.limits.clone();
         Ok(Some(Arc::new(Lineage { parent, root, authority, tokens, caps, share: None })))
     }
 
@@ -81,7 +84,8 @@ impl Rye {
         host: Option<&Host<'_>>,
     ) -> Result<Vec<AddedItem>, ReopenError> {
         let threads = self.threads().ok_or(ReopenError::NoProject)?;
-        let (mut first, mut seen) = (record.clone(), BTreeSet::new());
+        let mut first = record.clone();
+        let mut seen = BTreeSet::new();
         while let Some(before) = first.continues.clone().filter(|it| seen.insert(it.clone())) {
             first = self.above(&threads, &before, host)?.record;
         }

@@ -49,7 +49,8 @@ impl Begun {
             threads, record, contract, opening, text, means, heritage, warnings, ..
         } = prepared;
         let max_output = means.provider.describe().max_output;
-        let (limits, text) = (record.limits.clone(), text.as_deref());
+        let limits = record.limits.clone();
+        let text = text.as_deref();
         let run = begin_run(opening, text, &means.palette, contract, limits, max_output);
         let journal = store.journal(&threads, record, key)?;
         let folder = journal.folder().to_owned();

@@ -106,7 +106,8 @@ pub(crate) fn continuation_directive(
     let leaf = plan.composed.chain.leaf();
     let id: ItemId = match &leaf.content.value().continuation_directive {
         Some(id) => id.value.parse().map_err(|source| {
-            let (kind, text) = (rye_resolve::ItemKind::Directive, id.value.clone());
+            let kind = rye_resolve::ItemKind::Directive;
+            let text = id.value.clone();
             PrepareError::Resolve(rye_resolve::ResolveError::InvalidId { kind, text, source })
         })?,
         None if is_needed => {

@@ -77,7 +77,8 @@ impl Creator {
     fn create(&self, arguments: Value) -> Result<Value, Failure> {
         let arguments: Arguments = serde_json::from_value(arguments)
             .map_err(|error| Failure::failed(&format!("the arguments do not fit: {error}")))?;
-        let (id, mut problems) = (arguments.id().map_err(Failure::Failed)?, Vec::new());
+        let id = arguments.id().map_err(Failure::Failed)?;
+        let mut problems = Vec::new();
         let kind = arguments.kind();
         match self.standing(kind, &id, arguments.if_exists) {
             Ok(Some(kept)) => return self.keep(kind, &id, &kept),

@@ -24,7 +24,8 @@ pub(crate) struct Vouched {
 
 impl Vouched {
     pub(crate) fn of<T>(item: &Item<T>) -> Self {
-        let (kind, name) = (item.kind, format!("{} `{}`", item.kind, item.id));
+        let kind = item.kind;
+        let name = format!("{} `{}`", item.kind, item.id);
         Self { kind, name, provenance: item.content.provenance().clone(), row: row(item) }
     }
 

@@ -103,7 +103,8 @@ impl Rye {
         let added =
             [before.unwrap_or_default(), added_items(&reading.transcript).ok_or_else(unreadable)?];
         let added = added.concat();
-        let (thread, root) = (thread.clone(), reading.record.root.clone());
+        let thread = thread.clone();
+        let root = reading.record.root.clone();
         request.continues = Some(Continuation { thread, root, limits, inputs, added });
         Ok(request)
     }
@@ -112,7 +113,8 @@ impl Rye {
     pub(super) fn latest(&self, thread: &ThreadId, host: &Host<'_>) -> Result<Latest, ReopenError> {
         let threads = self.threads().ok_or(ReopenError::NoProject)?;
         super::refuse_linked_threads(&threads)?;
-        let (mut last, mut seen) = (thread.clone(), BTreeSet::new());
+        let mut last = thread.clone();
+        let mut seen = BTreeSet::new();
         loop {
             if !seen.insert(last.clone()) {
                 let problem = "it goes on in itself".to_owned();

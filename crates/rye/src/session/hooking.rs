@@ -48,9 +48,12 @@ pub(crate) fn hooking(
         texts: Texts::default(),
         hooks: vec![continuing_hook()],
     };
-    let (mut problems, mut missing, mut lacking) = (Vec::new(), Vec::new(), Vec::new());
+    let mut problems = Vec::new();
+    let mut missing = Vec::new();
+    let mut lacking = Vec::new();
     for hook in placed.iter().filter(|hook| hook.hook.event.value != HookEvent::ResolveExtends) {
-        let (by, known) = (declared_by(chain, hook), missing.len());
+        let by = declared_by(chain, hook);
+        let known = missing.len();
         if let Err(problem) = hooking.admit(&at, hook, &mut missing) {
             problems.push(format!("`{}` of {by}: {problem}", hook.hook.id.value));
         }
@@ -146,7 +149,8 @@ impl Hooking {
         if let Some(problem) = hook_action_problem(action) {
             return Err(problem);
         }
-        let (id, library) = (item_id(action)?, at.library);
+        let id = item_id(action)?;
+        let library = at.library;
         let arguments = action.parameters.clone();
         let target = match (action.primary, kind(action)?) {
             (Primary::Execute, ItemKind::Tool) => {

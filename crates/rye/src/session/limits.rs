@@ -61,7 +61,8 @@ pub(crate) fn limits(
     let of_file = |(name, location)| (name, LimitSource::Config(location));
     let set_by = configured.set_by.into_iter().map(of_file).collect();
     let mut set = SetLimits { limits: configured.limits, set_by };
-    let (leaf, by_options) = (chain.leaf(), LimitSource::Options);
+    let leaf = chain.leaf();
+    let by_options = LimitSource::Options;
     refuse_other_currencies(leaf)?;
     set.declare(&leaf.content.value().limits, &LimitSource::Directive(leaf.id.clone()));
     set.count("turns", |limits| &mut limits.turns, options.turns, &by_options);
@@ -107,7 +108,8 @@ impl SetLimits {
 
     /// No limit of a child is above what its parent has left (SPEC 10.5).
     fn cap(&mut self, lineage: &Lineage) {
-        let (caps, parent) = (&lineage.caps, LimitSource::Parent(lineage.parent.clone()));
+        let caps = &lineage.caps;
+        let parent = LimitSource::Parent(lineage.parent.clone());
         let own = self.limits.clone();
         let lower = |own: u64, cap: u64| (cap < own).then_some(cap);
         let seconds = lower(own.duration_seconds, caps.duration_seconds);

@@ -38,7 +38,8 @@ pub(super) fn with_operations(
     let rye = Arc::new(rye.beside());
     let palette = with_inline(palette, &rye, authority, asked, directions)?;
     let entry = |operation: Operation| {
-        let (rye, tree) = (Arc::clone(&rye), Arc::clone(tree));
+        let rye = Arc::clone(&rye);
+        let tree = Arc::clone(tree);
         let thread = InThread { operation, rye, asked: asked.clone(), tree };
         entry(Arc::new(thread)).asking_for(asked)
     };
@@ -91,7 +92,8 @@ impl Needs for InThread {
         let Asked::Sign(request) = asked.map_err(|error| failed(&error))? else { return Ok(None) };
         let caller = Caller::thread(authority.clone());
         let has_key = self.tree.has_signing_key();
-        let (rye, asked) = (Arc::clone(&self.rye), self.asked.clone());
+        let rye = Arc::clone(&self.rye);
+        let asked = self.asked.clone();
         // The text is checked with all items that it draws in, which may be thousands.
         let propose = move || signing::proposal(&rye, &request, has_key, (&caller, &asked));
         let proposal = tokio::task::spawn_blocking(propose).await.unwrap_or_else(|_| Err(ended()));
@@ -151,7 +153,8 @@ impl Tool for InThread {
             }
             Ok(Asked::Sign(request)) => {
                 let key = self.tree.signing_key().await;
-                let (rye, asked) = (Arc::clone(&self.rye), self.asked.clone());
+                let rye = Arc::clone(&self.rye);
+                let asked = self.asked.clone();
                 let sign = move || {
                     let signed = signing::sign(&rye, &request, key, (&caller, &asked));
                     signed.map(|signed| signed.to_json())

@@ -26,7 +26,8 @@ pub(super) fn vouched_prices(library: &Library, config: ProviderConfig) -> Provi
 /// The dearest prices of each model. A configuration that cannot be used states none.
 fn known_prices(library: &Library) -> BTreeMap<String, Prices> {
     let spaces = library.spaces().clone().without_project();
-    let (trust, policy) = (library.trust().clone(), library.policy().clone());
+    let trust = library.trust().clone();
+    let policy = library.policy().clone();
     let own = Library::new(spaces, trust, policy, library.now());
     let listed = own.survey(ItemKind::Tool).items.into_iter().filter(|it| is_provider(&it.id));
     let mut known: BTreeMap<String, Prices> = BTreeMap::new();

@@ -174,7 +174,8 @@ pub(crate) fn parameters(schema: &Value) -> Vec<String> {
 
 /// A text of a manifest with the places of its arguments, or why it has none.
 pub(crate) fn template(text: &str, parameters: &[String]) -> Result<Template, String> {
-    let (mut pieces, mut end) = (Vec::new(), 0);
+    let mut pieces = Vec::new();
+    let mut end = 0;
     for found in placeholders(text) {
         let before = text.get(end..found.span.start).unwrap_or_default();
         if !before.is_empty() {
@@ -265,7 +266,8 @@ pub(crate) fn sandbox_warning(report: &Report) -> Option<String> {
     if !report.may_start() {
         return Some("no program is started, because `sandbox: required` is set and this machine has no whole sandbox".to_owned());
     }
-    let (mode, gaps) = (report.mode(), report.mode().gaps().join("; "));
+    let mode = report.mode();
+    let gaps = report.mode().gaps().join("; ");
     Some(format!("programs run in the sandbox `{mode}`, which does not keep everything in: {gaps}"))
 }
 

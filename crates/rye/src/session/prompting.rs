@@ -75,7 +75,8 @@ pub(crate) fn opened(
     style: ReturnStyle,
     system_template: Option<&str>,
 ) -> Result<(String, Opening), PrepareError> {
-    let (leaf, permissions) = (leaf(&composed.chain), permissions(&composed.chain));
+    let leaf = leaf(&composed.chain);
+    let permissions = permissions(&composed.chain);
     let prompt = match composed.placing {
         Placing::AsWritten => template(leaf, permissions, style),
         Placing::Values(_) => {
@@ -110,7 +111,8 @@ fn knowledge(
     chain: &ExtendsChain,
 ) -> Result<Vec<Item<Knowledge>>, PrepareError> {
     let links: Vec<Link<'_>> = chain.root_first().map(link).collect();
-    let (mut found, mut problems) = (BTreeMap::new(), Vec::new());
+    let mut found = BTreeMap::new();
+    let mut problems = Vec::new();
     for wanted in context_references(&links) {
         if found.contains_key(&wanted.id) {
             continue;
@@ -131,7 +133,8 @@ fn load(
     wanted: &ContextReference,
 ) -> Result<Option<Item<Knowledge>>, ResolveError> {
     let id: ItemId = wanted.id.parse().map_err(|source| {
-        let (kind, text) = (ItemKind::Knowledge, wanted.id.clone());
+        let kind = ItemKind::Knowledge;
+        let text = wanted.id.clone();
         ResolveError::InvalidId { kind, text, source }
     })?;
     match library.knowledge(&id) {

@@ -161,7 +161,8 @@ pub(crate) fn provider_config(
     name: &str,
 ) -> Result<(Item<String>, ProviderConfig), PrepareError> {
     let id: ItemId = format!("{PROVIDERS}{name}").parse().map_err(|source| {
-        let (kind, text) = (ItemKind::Tool, name.to_owned());
+        let kind = ItemKind::Tool;
+        let text = name.to_owned();
         PrepareError::Resolve(rye_resolve::ResolveError::InvalidId { kind, text, source })
     })?;
     let item = match library.text(ItemKind::Tool, &id) {
@@ -199,7 +200,8 @@ fn allow_variable(
     if allowed.contains(&auth.env) {
         return Ok(());
     }
-    let (location, variable) = (item.location.to_string(), auth.env.clone());
+    let location = item.location.to_string();
+    let variable = auth.env.clone();
     Err(PrepareError::ProviderVariable { location, variable })
 }
 
@@ -279,7 +281,8 @@ fn refuse_unknown_tools(library: &Library, leaf: &Item<Directive>) -> Result<(),
             let found = library.locate(ItemKind::Tool, &tool);
             if let Err(source @ rye_resolve::ResolveError::NotFound { .. }) = found {
                 let step = step.name.clone().unwrap_or_else(|| (index + 1).to_string());
-                let (id, source) = (leaf.id.clone(), Box::new(source));
+                let id = leaf.id.clone();
+                let source = Box::new(source);
                 return Err(PrepareError::UnknownTool { id, step, source });
             }
         }
@@ -328,7 +331,9 @@ fn planned_step(library: &Library, index: usize, step: Step) -> PlannedStep {
 }
 
 fn planned_call(library: &Library, action: rye_parse::Action) -> PlannedCall {
-    let (primary, kind, id) = (action.primary.as_str(), action.item_type, action.item_id);
+    let primary = action.primary.as_str();
+    let kind = action.item_type;
+    let id = action.item_id;
     let operation =
         Operation::ALL.into_iter().find(|it| it.name().strip_prefix("rye_") == Some(primary));
     let Some(operation) = operation else {

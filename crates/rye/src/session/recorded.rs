@@ -90,7 +90,8 @@ fn continuation(record: &ThreadRecord) -> Result<Option<Continuation>, String> {
     let added = added.map_err(|error| format!("`{CONTINUATION}`: {error}"))?;
     let inputs: BTreeMap<String, Value> =
         Deserialize::deserialize(given).map_err(|error| format!("`{CONTINUATION}`: {error}"))?;
-    let (root, limits) = (record.root.clone(), record.limits.clone());
+    let root = record.root.clone();
+    let limits = record.limits.clone();
     Ok(Some(Continuation { thread, root, limits, inputs, added }))
 }
 

@@ -166,13 +166,15 @@ impl Rye {
         let begun = self.going_on(thread, (None, None), raised, &host, &store)?;
         let limits = begun.journal.record().limits.clone();
         let folder = begun.folder.clone();
-        let (key, parent) = (begun.journal.signing_key(), begun.journal.record().parent.clone());
+        let key = begun.journal.signing_key();
+        let parent = begun.journal.record().parent.clone();
         self.take_account(&begun, tree, &host)?;
         let (outcome, warnings) =
             Box::pin(self.run_tree(thread, begun, &host, (&store, tree), key))
                 .await
                 .map_err(|source| not_resumed(thread, &limits, source))?;
-        let (thread, continues) = (thread.clone(), Vec::new());
+        let thread = thread.clone();
+        let continues = Vec::new();
         let parent = parent.map(|parent| store.registry.show(&parent)).transpose()?.flatten();
         Ok(RunReport {
             thread,
@@ -223,7 +225,8 @@ impl Rye {
         let token = prepared.token_by_now.clone().or(began).unwrap_or_default();
         let sandbox = prepared.record.facts.get(SANDBOX).cloned();
         let Prepared { contract, opening, text, means, heritage, mut warnings, .. } = prepared;
-        let (limits, is_operators) = (reopened.record.limits.clone(), reopened.is_operators);
+        let limits = reopened.record.limits.clone();
+        let is_operators = reopened.is_operators;
         let has_ended = reopened.record.state.is_final();
         let (journal, reading) = reopened.journal(store)?;
         let limits = recorded_limits(&reading).map_or(limits, |recorded| recorded.first);
@@ -350,7 +353,8 @@ impl Rye {
         }
         let waiting = self.waiting_call(&found.record, &found.transcript, &store)?;
         waiting.check(expected, decision)?;
-        let (seq, sha256) = (waiting.seq(), waiting.request().sha256.clone());
+        let seq = waiting.seq();
+        let sha256 = waiting.request().sha256.clone();
         let request = ThreadRequest::decide(thread.clone(), seq, sha256, decision.clone());
         let recorded = || Ok(decision_on(&self.found(&threads, thread)?.reading.transcript, seq));
         let asked = AskedTree { store: &store, root: &found.record.root, host };
@@ -404,7 +408,8 @@ impl Rye {
     }
 
     fn nothing_asked(&self, record: &ThreadRecord, store: &Store) -> ReopenError {
-        let (thread, state) = (record.thread.clone(), record.state);
+        let thread = record.thread.clone();
+        let state = record.state;
         let below = self.waiting_below(&thread, store);
         match below.is_empty() {
             true => ReopenError::NothingAsked { thread, state },

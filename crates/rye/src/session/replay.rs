@@ -39,10 +39,13 @@ impl Rye {
         let begins = begins(self, &mut plan, &answerer, &request, continues.as_ref());
         let Begins { opening, text, injected, .. } = begins.map_err(prepare)?;
         let info = answerer.describe();
-        let (palette, limits) = (&plan.offer.palette, plan.limits.limits.clone());
+        let palette = &plan.offer.palette;
+        let limits = plan.limits.limits.clone();
         let text = text.as_deref();
         let run = begin_run(opening, text, palette, plan.contract.clone(), limits, info.max_output);
-        let (authority, hooks, record) = (&plan.authority, &plan.hooks, &reading.record);
+        let authority = &plan.authority;
+        let hooks = &plan.hooks;
+        let record = &reading.record;
         let context =
             ReplayContext { info: &info, palette, authority, injected: &injected, hooks, record };
         Ok(replay(run, &reading.transcript, context).await?)
@@ -55,7 +58,8 @@ pub fn divergence_diff(divergence: &Divergence) -> String {
     let Divergence { recorded, replayed, .. } = divergence;
     let ends =
         |text: &str| if text.is_empty() { String::new() } else { format!("{}\n", text.trim_end()) };
-    let (recorded, replayed) = (ends(recorded), ends(replayed));
+    let recorded = ends(recorded);
+    let replayed = ends(replayed);
     let diff = TextDiff::from_lines(&recorded, &replayed);
     diff.unified_diff().context_radius(3).header("recorded", "replayed").to_string()
 }

@@ -47,8 +47,12 @@ impl RunRequest {
     #[must_use]
     pub fn new(directive: ItemId, thread: ThreadId) -> Self {
         let provider = ProviderChoice::Directive;
-        let (inputs, limits) = (BTreeMap::new(), LimitOptions::default());
-        let (model, returns, continues, lineage) = (None, None, None, None);
+        let inputs = BTreeMap::new();
+        let limits = LimitOptions::default();
+        let model = None;
+        let returns = None;
+        let continues = None;
+        let lineage = None;
         let added = Vec::new();
         Self {
             directive,
@@ -101,8 +105,12 @@ impl PlanRequest {
     #[must_use]
     pub fn new(directive: ItemId) -> Self {
         let provider = ProviderChoice::Directive;
-        let (inputs, limits) = (Placing::AsWritten, LimitOptions::default());
-        let (model, returns, lineage, tool) = (None, None, None, None);
+        let inputs = Placing::AsWritten;
+        let limits = LimitOptions::default();
+        let model = None;
+        let returns = None;
+        let lineage = None;
+        let tool = None;
         Self { directive, inputs, provider, model, returns, limits, lineage, tool }
     }
 }

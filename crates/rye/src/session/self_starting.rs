@@ -36,7 +36,8 @@ impl RunReport {
         let threads = self.folder.parent().unwrap_or(Path::new("")).to_owned();
         let mut todo: Vec<ThreadId> = self.continues.clone();
         todo.push(self.thread.clone());
-        let (mut seen, mut found) = (BTreeSet::new(), BTreeSet::new());
+        let mut seen = BTreeSet::new();
+        let mut found = BTreeSet::new();
         while let Some(thread) = todo.pop() {
             if !seen.insert(thread.clone()) {
                 continue;

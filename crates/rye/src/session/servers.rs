@@ -56,7 +56,8 @@ impl Servers {
         servers(config.as_ref())?;
         let project = rye.library.spaces().project().ok_or(PrepareError::NoProject)?;
         let connections = processes.map(|processes| connections(rye, processes)).transpose()?;
-        let (lock, locked) = (project.join(".ai/rye.lock"), OnceCell::new());
+        let lock = project.join(".ai/rye.lock");
+        let locked = OnceCell::new();
         Ok(Self { config, connections, lock, locked })
     }
 
@@ -75,7 +76,8 @@ impl Servers {
         let server = self.server(server, policy).map_err(|fault| fault.to_string())?;
         let connections =
             self.connections.as_ref().ok_or("this program does not start others".to_owned())?;
-        let (pinned, reached) = (self.read_lock(&server.name)?, server.reached.clone());
+        let pinned = self.read_lock(&server.name)?;
+        let reached = server.reached.clone();
         let mut wrapper = Wrapper::new(server, Arc::new(pinned), tool);
         wrapper.fixed = fixed_params.clone();
         wrapper.nested_in = params_key.clone();

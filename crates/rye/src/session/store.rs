@@ -64,7 +64,8 @@ impl Store {
         record: ThreadRecord,
         key: Arc<SigningKey>,
     ) -> Result<Journal, RunError> {
-        let (registry, store) = (Arc::clone(&self.registry), Arc::clone(&self.threads));
+        let registry = Arc::clone(&self.registry);
+        let store = Arc::clone(&self.threads);
         Journal::create(threads, record, key, registry, store).map_err(storage_error)
     }
 }

@@ -65,8 +65,12 @@ pub(crate) struct Offering<'a> {
 ///
 /// When a covered tool is refused or broken: a tool that does not verify is never just left out.
 pub(crate) fn offer(from: &Offering<'_>) -> Result<Offer, PrepareError> {
-    let (mut entries, mut withheld, mut problems) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut items, mut known, mut needed) = (Vec::new(), Vec::new(), Needs::default());
+    let mut entries = Vec::new();
+    let mut withheld = Vec::new();
+    let mut problems = Vec::new();
+    let mut items = Vec::new();
+    let mut known = Vec::new();
+    let mut needed = Needs::default();
     let children = Arc::new(Handle::default());
     let tools = from.library.list(ItemKind::Tool)?;
     for listed in &tools {

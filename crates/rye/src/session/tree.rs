@@ -145,7 +145,9 @@ type Reply<T> = oneshot::Sender<T>;
 impl Tree {
     pub(super) fn new(has_key: bool) -> (Arc<Self>, mpsc::UnboundedReceiver<(Span, Order)>) {
         let (orders, received) = mpsc::unbounded_channel();
-        let (nodes, warnings, questions) = (Mutex::default(), Mutex::default(), Mutex::default());
+        let nodes = Mutex::default();
+        let warnings = Mutex::default();
+        let questions = Mutex::default();
         let is_exposed = AtomicBool::new(false);
         let tree = Self { nodes, warnings, has_key, is_exposed, questions, orders };
         (Arc::new(tree), received)

@@ -42,7 +42,8 @@ pub(crate) fn http_backend(
         return Some(Err("this program reaches no other machine".to_owned()));
     };
     if is_fetch {
-        let (tool, effect) = (fetch(web), rye_thread::Effect::ReadOnly);
+        let tool = fetch(web);
+        let effect = rye_thread::Effect::ReadOnly;
         return Some(Ok(Behind::reaching(tool, effect)));
     }
     Some(request(manifest).and_then(|request| {

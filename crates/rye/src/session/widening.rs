@@ -52,7 +52,8 @@ pub(crate) fn widenings(declared: &[(ItemId, Grant)]) -> Vec<Widening> {
                 Some((pattern.clone(), reason.capability().cloned()))
             });
             widened.map(|(pattern, example)| {
-                let (directive, ancestor) = (directive.clone(), ancestor.clone());
+                let directive = directive.clone();
+                let ancestor = ancestor.clone();
                 Widening { directive, ancestor, pattern, example }
             })
         })

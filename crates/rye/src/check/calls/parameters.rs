@@ -104,7 +104,8 @@ pub(super) fn misfits(
     let properties = schema.get("properties").and_then(Value::as_object);
     let names = || properties.into_iter().flatten().map(|(name, _)| name.as_str());
     let near = |name: &str| nearest_name(name, names()).map(str::to_owned);
-    let (mut misfits, mut missing) = (Vec::new(), Vec::new());
+    let mut misfits = Vec::new();
+    let mut missing = Vec::new();
     for problem in compiled.problems(given) {
         let parameter = problem.path.split('/').nth(1);
         match (parameter, &problem.kind) {

@@ -23,7 +23,8 @@ type Finished<'c> = BTreeMap<String, Keys<'c>>;
 pub(super) fn findings(catalog: &Catalog<'_>, directive: &Directive, source: &str) -> Vec<Finding> {
     let names: Vec<String> =
         directive.steps.iter().enumerate().map(|(place, step)| name(place, &step.value)).collect();
-    let (mut findings, mut finished) = (Vec::new(), Finished::new());
+    let mut findings = Vec::new();
+    let mut finished = Finished::new();
     for (own, step) in names.iter().zip(&directive.steps) {
         for action in &step.value.actions {
             let parameters = Value::Object(action.value.parameters.clone());
@@ -69,7 +70,8 @@ fn dangling(
             false => format!("names no step; with results there are {}{near}", quoted(known)),
         });
     };
-    let (keys, key) = (keys.as_ref()?, path.first()?);
+    let keys = keys.as_ref()?;
+    let key = path.first()?;
     if keys.contains(&key.as_str()) {
         return None;
     }

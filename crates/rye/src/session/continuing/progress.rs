@@ -29,7 +29,8 @@ pub(crate) fn given(record: &ThreadRecord, reading: &Reading) -> BTreeMap<String
 
 fn progress(reading: &Reading) -> String {
     let lines: Vec<String> = reading.records.iter().filter_map(line).collect();
-    let (mut kept, mut bytes) = (0, 0);
+    let mut kept = 0;
+    let mut bytes = 0;
     for line in lines.iter().rev() {
         bytes += line.len() + 1;
         if bytes > MOST_BYTES {

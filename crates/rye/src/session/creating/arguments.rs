@@ -140,7 +140,8 @@ impl Arguments {
     /// Refuses arguments that a file of this kind needs and that are absent, and those that it has no place for.
     fn hold(&self, needed: &[&str], optional: &[&str]) -> Result<(), Vec<String>> {
         let problems = self.parts().into_iter().filter_map(|(name, value)| {
-            let (kind, is_given) = (self.kind(), !value.trim().is_empty());
+            let kind = self.kind();
+            let is_given = !value.trim().is_empty();
             match (needed.contains(&name), is_given) {
                 (true, false) => Some(format!("a {kind} needs `{name}`, or `text`")),
                 // The first fence of a file is its own; one in a text above it would take its place.
@@ -193,8 +194,10 @@ impl Arguments {
     fn knowledge(&self, id: &ItemId) -> Result<String, Vec<String>> {
         self.hold(&["title", "content"], &["author"])?;
         // Text in JSON is text in YAML, whatever it holds.
-        let (title, author) = (json!(self.title.trim()), json!(or(&self.author, AUTHOR)));
-        let (name, category) = (id.name(), &self.category);
+        let title = json!(self.title.trim());
+        let author = json!(or(&self.author, AUTHOR));
+        let name = id.name();
+        let category = &self.category;
         let content = self.content.trim();
         Ok(format!(
             "```yaml\nname: {name}\ntitle: {title}\nentry_type: reference\ncategory: {category}\nversion: \"0.1.0\"\n\
@@ -204,7 +207,8 @@ impl Arguments {
 
     fn tool(&self) -> Result<String, Vec<String>> {
         self.hold(&["description", "command"], &[])?;
-        let (description, command) = (json!(self.description.trim()), json!(self.command.trim()));
+        let description = json!(self.description.trim());
+        let command = json!(self.command.trim());
         Ok(format!(
             "description: {description}\nversion: \"0.1.0\"\nexecutor: command\ncommand: {command}\n{}",
             include_str!("tool.yaml")

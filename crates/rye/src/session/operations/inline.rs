@@ -99,7 +99,8 @@ impl Needs for Inline {
 #[async_trait]
 impl Tool for Inline {
     async fn call(&self, _: &Permit, arguments: Value) -> ToolOutput {
-        let (rye, directions) = (Arc::clone(&self.rye), self.directions.clone());
+        let rye = Arc::clone(&self.rye);
+        let directions = self.directions.clone();
         let take = move || directions.taken(&rye, arguments);
         let taken = tokio::task::spawn_blocking(take).await;
         let taken = taken.unwrap_or_else(|_| Err(super::ended()));

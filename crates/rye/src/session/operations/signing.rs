@@ -58,10 +58,12 @@ pub(super) fn proposal(
     }
     let found = found(rye, request, caller)?;
     let path = &found.located.winner.path;
-    let (text, extension) = (crate::signing::text(path)?, found.located.winner.extension());
+    let text = crate::signing::text(path)?;
+    let extension = found.located.winner.extension();
     let sha256 = Digest::of(text.as_bytes());
     if let Some(meant) = request.sha256.filter(|meant| *meant != sha256) {
-        let (kind, id) = (request.kind, request.id.clone());
+        let kind = request.kind;
+        let id = request.id.clone();
         return Err(PrimaryError::OtherText { kind, id, meant, found: sha256 });
     }
     if let Some(reason) = lends(request, &text, extension, (caller.authority(), asked)) {
@@ -134,7 +136,8 @@ fn capabilities(directive: &Directive) -> Vec<String> {
 }
 
 fn which_text(request: &SignRequest, found: &ToSign<'_>) -> PrimaryError {
-    let (kind, id) = (request.kind, request.id.clone());
+    let kind = request.kind;
+    let id = request.id.clone();
     let which = |sha256| PrimaryError::WhichText { kind, id, sha256 };
     found.sha256().map_or_else(|error| error, which)
 }
@@ -157,7 +160,8 @@ fn found<'a>(
 }
 
 fn unsignable(request: &SignRequest, reason: &str) -> PrimaryError {
-    let (kind, id) = (request.kind, request.id.clone());
+    let kind = request.kind;
+    let id = request.id.clone();
     PrimaryError::NotForThreads { kind, id, reason: reason.to_owned() }
 }
 

@@ -31,7 +31,8 @@ impl AskedTree<'_> {
         mut request: impl FnMut() -> Result<ThreadRequest, ReopenError>,
         mut recorded: impl FnMut() -> Result<Option<T>, ReopenError>,
     ) -> Result<Answer<T>, ReopenError> {
-        let (clock, key) = (self.host.clock, self.host.signing_key.as_deref());
+        let clock = self.host.clock;
+        let key = self.host.signing_key.as_deref();
         let began = clock.elapsed();
         let mut posted = None;
         loop {
@@ -60,7 +61,8 @@ impl AskedTree<'_> {
                 posted = Some((owner.instance.clone(), wanted.clone(), request));
             }
             if PATIENCE <= clock.elapsed().saturating_sub(began) {
-                let (thread, is_signed) = (wanted.thread, key.is_some());
+                let thread = wanted.thread;
+                let is_signed = key.is_some();
                 return Err(ReopenError::Unanswered { thread, owner, is_signed });
             }
             #[expect(clippy::disallowed_methods, reason = "the callers are no async code")]

@@ -24,7 +24,8 @@ impl Rye {
     /// All threads that stand below these, and those that continue them, each after the one that started or continues it. The
     /// transcript of a parent names its children.
     pub(super) fn below(&self, threads: &[ThreadId], store: &Store) -> Vec<Below> {
-        let (mut found, mut seen) = (Vec::new(), threads.iter().cloned().collect());
+        let mut found = Vec::new();
+        let mut seen = threads.iter().cloned().collect();
         let mut parents: VecDeque<ThreadId> = threads.iter().cloned().collect();
         while let Some(parent) = parents.pop_front() {
             for (child, below) in self.next_below(&parent, &mut seen, store) {
@@ -80,7 +81,8 @@ impl Rye {
     }
 
     pub(super) fn first_above(&self, record: &ThreadRecord) -> ThreadId {
-        let (mut seen, mut above) = (vec![record.thread.clone()], record.parent.clone());
+        let mut seen = vec![record.thread.clone()];
+        let mut above = record.parent.clone();
         while let Some(parent) = above.filter(|parent| !seen.contains(parent))
             && let Some(found) = self.threads().and_then(|it| self.found(&it, &parent).ok())
             && !found.reading.record.state.is_final()
@@ -93,7 +95,8 @@ impl Rye {
 
     /// The threads that started this one, the nearest first, and those that each of them and this one continues.
     pub(in crate::session) fn ancestors(&self, thread: &ThreadId) -> BTreeSet<ThreadId> {
-        let (mut ancestors, mut next) = (BTreeSet::new(), vec![thread.clone()]);
+        let mut ancestors = BTreeSet::new();
+        let mut next = vec![thread.clone()];
         while let (Some(below), Some(threads)) = (next.pop(), self.threads()) {
             let Ok(found) = self.found(&threads, &below) else { continue };
             let ThreadRecord { parent, continues, .. } = found.reading.record;
@@ -107,7 +110,8 @@ impl Rye {
     /// A thread that has ended by its own record is left to the caller.
     pub(super) fn refuse_ended_below(&self, thread: &ThreadId) -> Result<(), ReopenError> {
         let threads = self.threads().ok_or(ReopenError::NoProject)?;
-        let (mut below, mut seen) = (thread.clone(), BTreeSet::new());
+        let mut below = thread.clone();
+        let mut seen = BTreeSet::new();
         while seen.insert(below.clone()) {
             let record = self.found(&threads, &below)?.reading.record;
             if below == *thread && record.state.is_final() {

@@ -42,7 +42,8 @@ fn rows<'a>(facts: &'a Map<String, Value>, name: &str) -> &'a [Value] {
 
 /// The rows of a fact that are not what they were, by kind and id.
 fn changed_rows(then: &Map<String, Value>, now: &Map<String, Value>, name: &str) -> Vec<String> {
-    let (then, now) = (rows(then, name), rows(now, name));
+    let then = rows(then, name);
+    let now = rows(now, name);
     if then.len() == now.len() && then.iter().zip(now).all(|(then, now)| is_same(then, now)) {
         return Vec::new();
     }

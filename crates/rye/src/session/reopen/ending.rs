@@ -148,7 +148,8 @@ impl Rye {
         store: &Arc<Store>,
         key: Option<&Arc<SigningKey>>,
     ) -> Result<(Vec<ThreadId>, Option<ReopenError>), ReopenError> {
-        let (mut line, mut last) = (Vec::new(), thread.clone());
+        let mut line = Vec::new();
+        let mut last = thread.clone();
         loop {
             line.push(last.clone());
             let error = match self.end(&last, host, store, key) {
@@ -181,7 +182,8 @@ impl Rye {
         self.make_room(&next, store, host)?;
         let key = host.signing_key.as_ref().or(key).cloned().map_or_else(own_key, Ok)?;
         let limits = handed_over(&before.transcript).map_or_else(Limits::default, |it| it.limits);
-        let (directive, now) = (&before.record.directive, host.clock.now());
+        let directive = &before.record.directive;
+        let now = host.clock.now();
         let mut record = ThreadRecord::new(&next, directive, &limits, now);
         (record.root, record.parent) = (before.record.root, before.record.parent);
         record.continues = Some(before.record.thread);
@@ -200,7 +202,9 @@ impl Rye {
         store: &Arc<Store>,
         key: Option<&Arc<SigningKey>>,
     ) -> Result<Vec<ThreadId>, ReopenError> {
-        let (mut ended, mut seen, mut failed) = (Vec::new(), Vec::new(), None);
+        let mut ended = Vec::new();
+        let mut seen = Vec::new();
+        let mut failed = None;
         for Below { thread, state, .. } in self.below(line, store) {
             let may_go_on =
                 state.is_none_or(|state| !state.is_final() || state == ThreadState::Continued);
@@ -238,7 +242,8 @@ impl Rye {
         let cost = self.cost(&store.folder, &reading, host);
         let Some(end) = recorded_end(&reading) else { return Ok(journal.cancel(cost, now)?) };
         // Its process was stopped while it wrote down its end, which is what it comes to.
-        let (thread, state) = (thread.clone(), end.state());
+        let thread = thread.clone();
+        let state = end.state();
         journal.close(end, cost, now)?;
         Err(ReopenError::Ended { thread, state })
     }

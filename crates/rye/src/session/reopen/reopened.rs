@@ -60,7 +60,8 @@ impl Reopened {
     /// since before the thread was read.
     pub(super) fn journal(mut self, store: &Store) -> Result<(Journal, Reading), ReopenError> {
         self.signs();
-        let (registry, threads) = (Arc::clone(&store.registry), Arc::clone(&store.threads));
+        let registry = Arc::clone(&store.registry);
+        let threads = Arc::clone(&store.threads);
         let Self { threads: folder, record, keys, key, .. } = self;
         Ok(Journal::open(&folder, record, &keys, key, registry, threads)?)
     }
@@ -131,7 +132,8 @@ impl Rye {
         let added = added_items(&reading.transcript).ok_or_else(unreadable)?;
         let asked = pending_approval(&reading.transcript);
         let decided = decided_approval(&reading.transcript);
-        let (record, token) = (reading.record, reading.token);
+        let record = reading.record;
+        let token = reading.token;
         Ok(Reopened { threads, record, token, keys, added, asked, decided, key, is_operators })
     }
 
@@ -160,7 +162,8 @@ impl Rye {
         reopened: &Reopened,
         prepared: &Prepared,
     ) -> Result<(), ReopenError> {
-        let (then, now) = (&reopened.record.facts, &prepared.record.facts);
+        let then = &reopened.record.facts;
+        let now = &prepared.record.facts;
         let mut changes = changes(then, now, reopened.token.as_ref());
         let before = recorded_request(&reopened.record).ok().and_then(|request| request.continues);
         let before = before.map(|continuation| continuation.added).unwrap_or_default();

@@ -26,13 +26,15 @@ impl Rye {
     /// Reads the state of a thread from its record; `None` if the record cannot be read.
     pub(crate) fn stands(&self, thread: &ThreadId) -> Option<Stands> {
         let last = self.last_of(thread)?;
-        let (thread, state) = (last.record.thread.clone(), last.record.state);
+        let thread = last.record.thread.clone();
+        let state = last.record.state;
         let store = self.opened(&self.threads()?).ok()?;
         let below = self.below(std::slice::from_ref(&thread), &store);
         let below = below.iter().filter(|below| below.state == Some(ThreadState::Suspended));
         let below =
             below.filter_map(|below| Some(self.found(&store.folder, &below.thread).ok()?.reading));
-        let (mut asked, mut decided) = (None, None);
+        let mut asked = None;
+        let mut decided = None;
         for reading in std::iter::once(last).chain(below) {
             let pending = pending_approval(&reading.transcript).map(|pending| pending.request);
             asked = asked.or(pending);

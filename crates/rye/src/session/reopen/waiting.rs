@@ -24,7 +24,8 @@ impl Waiting {
     /// The call with which a thread waits by its record.
     pub(super) fn read(record: &ThreadRecord, reading: &Reading) -> Option<Self> {
         let asked = pending_approval(reading)?;
-        let (directive, is_below) = (record.directive.clone(), record.parent.is_some());
+        let directive = record.directive.clone();
+        let is_below = record.parent.is_some();
         Some(Self { asked, directive, is_below })
     }
 
@@ -43,7 +44,8 @@ impl Waiting {
         expected: Option<&Self>,
         decision: &Decision,
     ) -> Result<(), ReopenError> {
-        let (thread, item_id) = (self.asked.request.thread.clone(), &self.asked.request.item_id);
+        let thread = self.asked.request.thread.clone();
+        let item_id = &self.asked.request.item_id;
         if expected.is_some_and(|expected| expected != self) {
             return Err(ReopenError::AnotherCall { thread });
         }

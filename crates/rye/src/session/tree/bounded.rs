@@ -20,7 +20,8 @@ pub(in crate::session) fn bound(
     let levels = std::iter::successors(Some(&*first), |provider| provider.fallback()).count();
     let mut next = None;
     for level in (1..levels).rev() {
-        let (first, places) = (Arc::clone(&first), Arc::clone(&places));
+        let first = Arc::clone(&first);
+        let places = Arc::clone(&places);
         next = Some(Box::new(Bounded { first, level, next, places }));
     }
     Box::new(Bounded { first, level: 0, next, places })

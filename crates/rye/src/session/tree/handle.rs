@@ -54,7 +54,8 @@ const OVER: &str = "the tree of threads has ended";
 impl Children for Handle {
     async fn prepare(&self, request: &SpawnRequest) -> Result<Spawn, ToolOutput> {
         let (thread, tree) = self.place()?;
-        let (parent, request) = (thread.clone(), request.clone());
+        let parent = thread.clone();
+        let request = request.clone();
         let prepared = tree.order(|reply| Order::Prepare { parent, request, reply }).await;
         prepared.unwrap_or_else(|| Err(error_output(OVER)))
     }
@@ -64,7 +65,9 @@ impl Children for Handle {
             Ok(place) => place,
             Err(output) => return Spawned::Returned(output),
         };
-        let (parent, wanted, arguments) = (thread.clone(), spawn.clone(), arguments.clone());
+        let parent = thread.clone();
+        let wanted = spawn.clone();
+        let arguments = arguments.clone();
         let start = |reply| Order::Start { parent, spawn: wanted, arguments, reply };
         match tree.order(start).await {
             None => return Spawned::Interrupted,
@@ -89,7 +92,8 @@ impl Children for Handle {
 
     async fn adopt(&self, spawns: &[RecordedSpawn]) -> Result<(), String> {
         let Ok((thread, tree)) = self.place() else { return Ok(()) };
-        let (parent, spawns) = (thread.clone(), spawns.to_vec());
+        let parent = thread.clone();
+        let spawns = spawns.to_vec();
         let adopted = tree.order(|reply| Order::Adopt { parent, spawns, reply }).await;
         adopted.unwrap_or_else(|| Err(OVER.to_owned()))
     }

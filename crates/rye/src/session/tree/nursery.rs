@@ -53,8 +53,10 @@ impl<'a> Nursery<'a> {
         key: Arc<SigningKey>,
         places: Arc<Semaphore>,
     ) -> Self {
-        let (prepared, running) = (BTreeMap::new(), FuturesUnordered::new());
-        let (first, cancelling) = (first.clone(), Vec::new());
+        let prepared = BTreeMap::new();
+        let running = FuturesUnordered::new();
+        let first = first.clone();
+        let cancelling = Vec::new();
         Self { rye, first, host, tree, store, key, places, prepared, running, cancelling }
     }
 }
@@ -98,7 +100,8 @@ fn lineage(
     (host, key): (&Host<'_>, &SigningKey),
 ) -> Result<Lineage, PrepareError> {
     let tokens = renew(&heritage.tokens, &caps, host.clock.now().timestamp(), key)?;
-    let (parent, root) = (parent.clone(), heritage.root.clone());
+    let parent = parent.clone();
+    let root = heritage.root.clone();
     Ok(Lineage { parent, root, authority, tokens, caps, share })
 }
 
@@ -127,7 +130,8 @@ impl<'a> Nursery<'a> {
 
     /// Has a child's conversation driven beside everything else, and stopped as its parent is.
     fn drive(&mut self, line: Line<'a>, begun: Begun) {
-        let (tree, first) = (Arc::clone(&self.tree), line.first().clone());
+        let tree = Arc::clone(&self.tree);
+        let first = line.first().clone();
         let own = tree.enter(&first, Some(&line.parent), &line.directive, Standing::Running);
         let above = tree.cancel(&line.parent).unwrap_or_default();
         let driven = async move {
@@ -172,7 +176,8 @@ impl<'a> Nursery<'a> {
 
     /// The threads of the conversation that begins with this one, oldest first, by records that are vouched for.
     fn conversation(&self, thread: &ThreadId) -> Result<Vec<ThreadReading>, String> {
-        let (mut line, mut last) = (Vec::new(), self.read_signed(thread)?);
+        let mut line = Vec::new();
+        let mut last = self.read_signed(thread)?;
         let mut seen = BTreeSet::from([thread.clone()]);
         while let Some(next) = last.record.continued_by.clone()
             && self.store.has(&next)

@@ -54,7 +54,8 @@ impl Report {
 
     /// The same from what its folder holds.
     pub(super) fn of_reading(reading: &ThreadReading) -> Self {
-        let (record, records) = (&reading.record, reading.transcript.records.len());
+        let record = &reading.record;
+        let records = reading.transcript.records.len();
         let end = reading.transcript.records.iter().rev().find(|it| it.event == "thread_complete");
         let end = end.and_then(|it| serde_json::from_str::<Value>(it.payload.get()).ok());
         let text = end.and_then(|end| end["text"].as_str().map(str::to_owned)).unwrap_or_default();

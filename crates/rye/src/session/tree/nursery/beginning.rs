@@ -24,7 +24,8 @@ impl Nursery<'_> {
         let child = child_id(parent, request.number, &wanted, &self.host)?;
         let prepared = self.prepare_child(parent, &child, &wanted, (&request.left, u64::MAX))?;
         let limits = prepared.record.limits.clone();
-        let (call_id, directive) = (&request.call_id, wanted.directive.as_str());
+        let call_id = &request.call_id;
+        let directive = wanted.directive.as_str();
         let spawn = Spawn::new(call_id, child.clone(), directive, wanted.waiting, limits);
         self.prepared.insert(child, prepared);
         Ok(spawn)
@@ -112,7 +113,8 @@ impl Nursery<'_> {
         let prepared = match self.prepared.remove(child) {
             Some(prepared) => prepared,
             None => {
-                let (wanted, may) = (parse_wanted(arguments)?, (&spawn.limits, spawn.added));
+                let wanted = parse_wanted(arguments)?;
+                let may = (&spawn.limits, spawn.added);
                 self.prepare_child(parent, child, &wanted, may)?
             }
         };

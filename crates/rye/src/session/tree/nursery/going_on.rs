@@ -68,7 +68,8 @@ impl<'a> Nursery<'a> {
             lineage(parent, &heritage, authority, may, (&self.host, &self.key)).map(Arc::new)
         });
         let lineage = lineage.transpose().map_err(|error| with_causes(&error))?;
-        let (key, host) = (Arc::clone(&self.key), &self.host);
+        let key = Arc::clone(&self.key);
+        let host = &self.host;
         let begun = self.rye.going_on(line.last(), (lineage, Some(key)), None, host, &self.store);
         let begun = begun.map_err(|error| with_causes(&error))?;
         // The last one takes over its own.

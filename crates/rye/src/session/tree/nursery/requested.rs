@@ -54,7 +54,8 @@ impl Nursery<'_> {
         if let Some(cancel) = self.tree.cancel(thread) {
             cancel.cancel();
         }
-        let (tree, thread) = (Arc::clone(&self.tree), thread.clone());
+        let tree = Arc::clone(&self.tree);
+        let thread = thread.clone();
         self.running.push(Box::pin(async move {
             if !matches!(tree.wait_for_end(&thread).await, Some(Standing::Ended(_)) | None) {
                 drop(close(&tree, &thread).await);
