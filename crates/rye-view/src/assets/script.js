@@ -40,7 +40,8 @@
   const found = one('#found');
   let search = () => {};
   if (field) {
-    const part = field.form.dataset.part !== undefined;
+    // The page of a thread that runs may become one of several.
+    const isPart = () => one('#parts') !== null && !one('#parts').hidden;
     const total = () => {
       const count = Number(found.dataset.records);
       return count.toLocaleString('en') + (count === 1 ? ' record' : ' records');
@@ -59,13 +60,13 @@
         if (!record.hidden) count += 1;
       }
       for (const turn of turns) turn.hidden = words !== '' && !turn.querySelector('.rec:not([hidden])');
-      const where = part ? ' on this page; Enter searches the whole thread' : '';
+      const where = isPart() ? ' on this page; Enter searches the whole thread' : '';
       found.textContent = words === '' ? total() : count + (count === 1 ? ' record found' : ' records found') + where;
     };
     field.hidden = false;
     field.addEventListener('input', () => { clearTimeout(pending); pending = setTimeout(search, 120); });
     // The server searches what this page does not show.
-    field.form.addEventListener('submit', (event) => { if (!part) { event.preventDefault(); search(); } });
+    field.form.addEventListener('submit', (event) => { if (!isPart()) { event.preventDefault(); search(); } });
   }
   const showKeys = () => { for (const keys of all('.keys')) keys.hidden = false; };
   showKeys();

