@@ -104,7 +104,10 @@ impl<'a> Project<'a> {
         for old in [&self.folder, &self.home] {
             drop(fs::remove_dir_all(old));
         }
-        let model = Served::start(process::command(root, &format!("node {SOURCES}/model.mjs")))?;
+        let hold = self.folder.with_file_name("hold");
+        drop(fs::remove_file(&hold));
+        let line = format!("node {SOURCES}/model.mjs {}", text(&hold));
+        let model = Served::start(process::command(root, &line))?;
         self.write(root, &model.first)?;
         self.rye(&["keys", "generate", "--owner", "release key"], 0)?;
         self.rye(&["sign", ".ai"], 0)?;

@@ -3,11 +3,11 @@
 // The same holds for the pages of `rye view`, which other origins, other hosts and guessed addresses must not get.
 // A thread that runs while its page is open appears there, is approved there, and goes on.
 // Usage: node browser.mjs CHROMIUM FOLDER SCREENSHOTS ADDRESS RYE PROJECT HOME. FOLDER holds prepare.html and hostile.html; ADDRESS is that of the list.
-import { readFileSync, mkdirSync } from 'node:fs';
+import { readFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { spawn } from 'node:child_process';
 import { get } from 'node:http';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { chromium } from 'playwright-core';
 
@@ -236,7 +236,9 @@ for (const [name, tries] of ['hostile.html', 'endless.html'].flatMap((name) => [
   const got = await foreign.evaluate((url) => fetch(url).then((response) => response.text(), () => 'nothing'), address);
   check('a page of another origin gets nothing', got === 'nothing', got.slice(0, 80));
   await foreign.setContent(`<iframe src="${address}"></iframe>`);
-  await foreign.waitForTimeout(300);
+  const inner = () => foreign.frames()[1]?.url() ?? '';
+  for (let tries = 0; tries < 100 && ['', 'about:blank'].includes(inner()); tries += 1) await foreign.waitForTimeout(100);
+  check('a page of another origin tried to frame it', !['', 'about:blank'].includes(inner()), inner());
   const framed = foreign.frames().some((frame) => frame.url().startsWith(new URL('/', address).href));
   check('a page of another origin cannot frame it', !framed);
   await foreign.close();
@@ -247,16 +249,28 @@ for (const [name, tries] of ['hostile.html', 'endless.html'].flatMap((name) => [
   const rye = (...words) => new Promise((done) => {
     spawn(program, [...words, '--quiet', '--project', project, '--user-space', home], { stdio: 'ignore', cwd: project }).on('exit', done);
   });
-  const run = rye('run', 'release/prepare', '--input', 'version=2.5.0', '--provider', 'scripted');
-  const { page, noted, close } = await open(address);
-  const newest = () => page.locator('.list td.d a', { hasText: 'release/prepare' }).evaluateAll((all) => all.map((link) => link.href));
-  let found;
-  while (!found) {
-    await page.reload();
-    found = (await newest()).find((link) => !served.includes(link));
-  }
-  await page.goto(found);
+  // The model waits with its third answer while this file is there, so that a page can be opened before the thread goes on.
+  const hold = join(dirname(project), 'hold');
+  /** Starts a thread that waits with its third request, and opens its page once it has two turns. */
+  const begin = async (directive, known, ...words) => {
+    writeFileSync(hold, '');
+    let ended = false;
+    const run = rye('run', directive, ...words, '--provider', 'scripted').finally(() => { ended = true; });
+    const opened = await open(address);
+    for (;;) {
+      const links = opened.page.locator('.list td.d a', { hasText: directive });
+      const link = (await links.evaluateAll((all) => all.map((it) => it.href))).find((it) => !known.includes(it));
+      if (link) {
+        await opened.page.goto(link);
+        if (await opened.page.locator('#t2').count()) return { ...opened, run, link };
+      }
+      if (ended) throw new Error(`${directive} ended before its page was opened`);
+      await opened.page.goto(address);
+    }
+  };
+  const { page, noted, close, run, link: found } = await begin('release/prepare', served, '--input', 'version=2.5.0');
   const before = await page.locator('.conv .rec').count();
+  rmSync(hold);
   await page.locator('form.decide').waitFor({ timeout: 120000 });
   check('records of a running thread come without a reload', (await page.locator('.conv .rec').count()) > before, `${before}`);
   check('the panel has their lines', (await page.locator('.panel .one').count()) > before);
@@ -279,7 +293,7 @@ for (const [name, tries] of ['hostile.html', 'endless.html'].flatMap((name) => [
     await page.screenshot({ path: join(screenshots, 'view-approval-light.png') });
   }
   await page.locator('button', { hasText: 'Approve' }).click();
-  await page.waitForURL(/#r[0-9]+$/);
+  await page.waitForURL(/\?record=[0-9]+#r[0-9]+$/);
   check('a call is approved on the page', (await page.locator('.conv').textContent()).includes('Approved by page'));
   const resumed = rye('resume', found.split('/').pop());
   await page.locator('#live', { hasText: 'The thread is completed' }).waitFor({ timeout: 120000 });
@@ -296,24 +310,17 @@ for (const [name, tries] of ['hostile.html', 'endless.html'].flatMap((name) => [
   await asking.first().click();
   await denier.page.locator('form.decide [name=reason]').fill('The date is wrong.');
   await denier.page.locator('button', { hasText: 'Deny' }).click();
-  await denier.page.waitForURL(/#r[0-9]+$/);
+  await denier.page.waitForURL(/\?record=[0-9]+#r[0-9]+$/);
   const decided = await denier.page.locator('.conv').textContent();
   check('a call is denied on the page', decided.includes('Denied by page') && decided.includes('The date is wrong.'), decided.slice(-400));
   check('a page that denied reports nothing', denier.noted.length === 0, denier.noted.join('; '));
   await denier.close();
 
   // A long one: its page stays short, and what is new comes without a reload.
-  const other = rye('run', 'release/long', '--provider', 'scripted');
-  const follower = await open(address);
-  let link;
-  while (!link) {
-    await follower.page.reload();
-    const all = await follower.page.locator('.list td.d a', { hasText: 'release/long' }).evaluateAll((all) => all.map((it) => it.href));
-    link = all.find((it) => it !== long);
-  }
-  await follower.page.goto(link);
+  const follower = await begin('release/long', [long]);
+  rmSync(hold);
   await follower.page.locator('#live', { hasText: 'The thread is completed' }).waitFor({ timeout: 120000 });
-  check('a long thread ends', (await other) === 0);
+  check('a long thread ends', (await follower.run) === 0);
   const shown = await follower.page.locator('.panel .one').count();
   check('the page of a long thread that runs stays short', shown > 100 && shown < 1300, `${shown}`);
   check('its turns stay as few', (await follower.page.locator('.conv section.turn').count()) < 300);

@@ -1,5 +1,7 @@
 // A provider on this machine whose answers are a script: the conversation so far decides the next one.
-// Prints its port, and serves until it is ended.
+// Prints its port, and serves until it is ended. While the file HOLD is there, no conversation gets its third answer.
+// Usage: node model.mjs HOLD
+import { existsSync } from 'node:fs';
 import { createServer } from 'node:http';
 
 const pause = (millis) => new Promise((done) => setTimeout(done, millis));
@@ -82,6 +84,7 @@ const server = createServer(async (request, response) => {
     response.end(JSON.stringify({ error: { message: 'overloaded', type: 'overloaded' } }));
     return;
   }
+  while (turn === 2 && existsSync(process.argv[2])) await pause(20);
   await pause(first.includes('named long') ? 2 : 250 + 150 * (turn % 4));
   const message = { role: 'assistant', ...(script(first.replaceAll('\\"', '"'), turn) ?? (() => text('Done.')))() };
   const prompt_tokens = Math.round(body.length / 4);
