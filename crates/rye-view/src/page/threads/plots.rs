@@ -1,9 +1,9 @@
 //! The money or the tokens per day and per directive.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use maud::{Markup, html};
-use rye_thread::{Moment, Nanos};
+use rye_thread::{Moment, Nanos, ThreadId};
 
 use crate::Listed;
 use crate::listed::{Filter, Plot};
@@ -65,9 +65,26 @@ pub(super) fn spend(all: &[Listed], filter: &Filter) -> Markup {
                 header { h2 #h-d { "Per day" } span.t3 { "last " (DAYS) " days" } (switch(filter)) }
                 (days(all, plot, last))
             }
-            section aria-label="Per directive" { (directives(all, plot, last)) }
+            section aria-label="Per directive" { (directives(&own_costs(all), plot, last)) }
         }
     }
+}
+
+/// The same rows with the cost of each thread alone: that of a listed child stands in the child's row.
+fn own_costs(all: &[Listed]) -> Vec<Listed> {
+    let mut below: HashMap<&ThreadId, Nanos> = HashMap::new();
+    for row in all {
+        if let Some(parent) = &row.parent {
+            let sum = below.entry(parent).or_default();
+            *sum = sum.saturating_add(row.cost);
+        }
+    }
+    let own = |row: &Listed| {
+        let below = below.get(&row.thread).copied().unwrap_or_default();
+        let cost = Nanos::new(row.cost.get().saturating_sub(below.get()));
+        Listed { cost, ..row.clone() }
+    };
+    all.iter().map(own).collect()
 }
 
 /// Links to both plots, which work without a script.

@@ -139,3 +139,16 @@ fn the_plot_shows_money_or_tokens() {
     assert!(tokens.contains("<a href=\"?\">Spend</a>"), "{tokens}");
     assert!(tokens.contains("<td class=\"n\">255 k</td>"), "{tokens}");
 }
+
+/// The cost of a thread holds that of its children; the sum of a directive counts each once.
+#[test]
+fn a_directive_that_starts_itself_counts_its_money_once() {
+    let mut rows = [row(2, "a/one", "m"), row(1, "a/one", "m")];
+    rows[0].parent = Some(id(1));
+    rows[0].cost = Nanos::new(2_000_000_000);
+    rows[1].cost = Nanos::new(3_000_000_000);
+    let page = page(&rows, "");
+    let (_, table) = page.split_once("Per directive</th>").unwrap();
+    let (table, _) = table.split_once("</table>").unwrap();
+    assert!(table.contains("3.0000") && !table.contains("5.0000"), "{table}");
+}
