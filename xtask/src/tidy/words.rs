@@ -82,6 +82,13 @@ pub(crate) fn check(tree: &[File], caps: &[(&str, usize)]) -> Vec<String> {
             functions.join(", "),
         )
     }));
+    let spare = caps.iter().filter_map(|(name, cap)| {
+        let count = named.get(name).map(Vec::len)?;
+        (count < *cap).then(|| {
+            format!("`{name}` has {count} functions named by a participle alone; lower its cap of {cap} in `CAPS`")
+        })
+    });
+    findings.extend(spare);
     findings
 }
 
@@ -175,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn more_functions_named_by_a_participle_than_the_cap_are_found() {
+    fn another_number_of_functions_named_by_a_participle_than_the_cap_is_found() {
         let text = "pub(in crate::a) async fn driven() {}\n    const fn merged() {}\nfn is_merged() {}\nfn proceed() {}\nfn need() {}\n";
         finds(text, &[("rye-a", 2)], &[]);
         finds(
@@ -184,6 +191,11 @@ mod tests {
             &[
                 "`rye-a` has 2 functions named by a participle alone and may have 1; name the action: `driven`, `merged`",
             ],
+        );
+        finds(
+            text,
+            &[("rye-a", 3)],
+            &["`rye-a` has 2 functions named by a participle alone; lower its cap of 3 in `CAPS`"],
         );
         finds(
             text,
