@@ -22,7 +22,7 @@ use exceptions::{EXCEPTIONS, Exception};
 
 /// Prints every finding in the workspace at `root` and fails if there is one.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
-    let findings = check(root, EXCEPTIONS, CYCLES)?;
+    let findings = check(root, EXCEPTIONS, CYCLES, words::CAPS)?;
     if findings.is_empty() {
         return Ok(());
     }
@@ -37,6 +37,7 @@ fn check(
     root: &Path,
     exceptions: &[Exception],
     cycles: &[(&str, usize)],
+    participles: &[(&str, usize)],
 ) -> Result<Vec<String>, String> {
     let metadata = metadata(root)?;
     let mut packages = metadata.workspace_packages();
@@ -47,7 +48,7 @@ fn check(
     findings.extend(sources::check(&tree, exceptions));
     findings.extend(files::check(&tree));
     findings.extend(cycles::check(&tree, cycles));
-    findings.extend(words::check(&tree, words::CAPS));
+    findings.extend(words::check(&tree, participles));
     Ok(findings)
 }
 
