@@ -69,8 +69,12 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
         println!("{address}");
         let open = || browser::open(&address, Environment::variable);
         let opened = if arguments.no_open { None } else { open() };
-        let advice = if opened.is_some() { "opened" } else { "open this address" };
-        eprintln!("{advice} in a browser; Ctrl-C ends the server");
+        // A desktop says that it started a program, and not that a page appeared.
+        let advice = match &opened {
+            Some(_) => "opened in a browser; if no page appears, open this address",
+            None => "open this address in a browser",
+        };
+        eprintln!("{advice}; Ctrl-C ends the server");
         serve(threads, decisions, listener, &token, stop_signal()).await
     });
     // A page that is being made is left to the end of the process.
