@@ -208,12 +208,13 @@ impl<'a> Project<'a> {
 }
 
 /// Texts that would run, hide or slow something if a page took them for more than texts.
-fn attacks() -> [String; 4] {
+fn attacks() -> [String; 5] {
     let scripts =
         "</script><script>window.hacked=1</script><img src=x onerror=\"window.hacked=2\">";
     let pictures = "<svg onload=\"window.hacked=3\"><animate onbegin=\"window.hacked=4\"></svg></template></title>";
     let hidden = "\u{202e}turned\u{202c} \u{1b}[31mred\u{1b}[0m \u{200b}none";
-    [scripts.to_owned(), pictures.to_owned(), hidden.to_owned(), "x".repeat(300_000)]
+    let dense = "a\u{202e}\u{200b}".repeat(9_000);
+    [scripts.to_owned(), pictures.to_owned(), hidden.to_owned(), "x".repeat(300_000), dense]
 }
 
 fn provider(port: &str) -> String {

@@ -66,7 +66,7 @@ const endless = () => text('<b>'.repeat(20 * 1024 * 1024 / 3));
 const script = (first, turn) => {
   if (first.includes('named endless')) return endless;
   if (first.includes('named long')) return long(turn);
-  if (first.includes('hostile')) return hostile(turn, 4);
+  if (first.includes('hostile')) return hostile(turn, 5);
   if (first.includes('name="prepare"')) return first.includes('2.3.3') ? patch(turn) : prepare(turn);
   return child(turn);
 };
