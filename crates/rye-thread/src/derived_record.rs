@@ -40,7 +40,8 @@ impl ThreadRecord {
     }
 
     fn end(&mut self, end: RecordedEnd) {
-        let RecordedEnd { state, turns, usage, cost, outputs, failure, next } = end;
+        let RecordedEnd { state, at, turns, usage, cost, outputs, failure, next } = end;
+        self.updated = at;
         (self.state, self.turns, self.usage, self.cost) = (state, turns, usage, cost);
         (self.outputs, self.failure, self.continued_by) = (outputs, failure, next);
     }

@@ -6,13 +6,15 @@ use serde_json::{Map, Value};
 use crate::message::disk::UsageDisk;
 use crate::outcome::disk::{FailureDisk, LimitsDisk};
 use crate::transcript::{Reading, Record};
-use crate::{Failure, Limits, Nanos, ThreadId, ThreadState, Usage};
+use crate::{Failure, Limits, Moment, Nanos, ThreadId, ThreadState, Usage};
 
 /// The end of a thread by its transcript, which is written before `thread.json` is.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct RecordedEnd {
     pub(crate) state: ThreadState,
+    /// The time of the record.
+    pub(crate) at: Moment,
     pub(crate) turns: u64,
     pub(crate) usage: Usage,
     pub(crate) cost: Nanos,
@@ -96,6 +98,7 @@ fn end(record: &Record) -> Option<RecordedEnd> {
         serde_json::from_str(record.payload.get()).ok()?;
     Some(RecordedEnd {
         state: known.or_else(|| state?.parse().ok())?,
+        at: record.at,
         turns,
         usage: usage.into_usage(),
         cost: Nanos::new(cost_nanos),

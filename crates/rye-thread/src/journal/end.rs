@@ -86,19 +86,20 @@ impl Journal {
 
     /// Writes an end that the transcript already holds to `thread.json` and to the registry.
     ///
-    /// The process that recorded it was stopped before it could do so. `cost` is the cost of the thread.
+    /// The process that recorded it was stopped before it could do so, so that the thread ended at the time of that record.
+    /// `cost` is the cost of the thread.
     ///
     /// # Errors
     ///
     /// [`JournalError`] if the end cannot be written.
     pub fn close(mut self, end: RecordedEnd, cost: Nanos, at: Moment) -> Result<(), JournalError> {
-        let RecordedEnd { state, turns, usage, outputs, failure, next, .. } = end;
+        let RecordedEnd { state, at: ended, turns, usage, outputs, failure, next, .. } = end;
         self.checkpoint(at);
         self.sync()?;
         let record = &mut self.record;
         (record.state, record.turns, record.usage, record.cost) = (state, turns, usage, cost);
         (record.outputs, record.failure, record.continued_by) = (outputs, failure, next);
-        self.leave(at)
+        self.leave(ended)
     }
 
     /// Writes the record and releases the thread for another process.

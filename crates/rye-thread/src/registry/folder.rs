@@ -1,7 +1,7 @@
 //! The row of a thread, by the first record and the tail of its transcript.
 
 use std::fs::{self, File};
-use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
 use serde::Deserialize;
@@ -52,7 +52,8 @@ fn row(thread: &ThreadId, first: &[u8], path: &Path) -> Option<ThreadSummary> {
     let Tail { state, updated, cost, turns, usage } = Tail::read(path).ok()??;
     let thread = thread.clone();
     let directive = record.directive;
-    let model = Some(start.model).filter(|model| !model.is_empty());
+    let model = fallback(path).unwrap_or(start.model);
+    let model = Some(model).filter(|model| !model.is_empty());
     Some(ThreadSummary {
         thread,
         parent,
@@ -65,6 +66,25 @@ fn row(thread: &ThreadId, first: &[u8], path: &Path) -> Option<ThreadSummary> {
         turns,
         usage,
     })
+}
+
+/// Reads the model of the fallback, which is recorded before the first answer; `None` if it was not asked.
+fn fallback(path: &Path) -> Option<String> {
+    let head = BufReader::new(File::open(path).ok()?.take(MOST_BYTES));
+    for line in head.split(b'\n') {
+        let line = line.ok()?;
+        let record: RecordDisk<'_> = serde_json::from_slice(&line).ok()?;
+        match record.event {
+            "model_fallback" => {
+                return serde_json::from_str::<ModelDisk>(record.payload.get())
+                    .ok()
+                    .map(|it| it.model);
+            }
+            "step_finish" => return None,
+            _ => {}
+        }
+    }
+    None
 }
 
 /// The state of a thread by its last records.
@@ -151,6 +171,11 @@ struct StartDisk {
     created: String,
     parent: Option<String>,
     #[serde(default)]
+    model: String,
+}
+
+#[derive(Deserialize)]
+struct ModelDisk {
     model: String,
 }
 

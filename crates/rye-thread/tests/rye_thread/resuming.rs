@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rye_thread::store::{MemoryStore, Ownership, Store, StoreError};
 use rye_thread::transcript::{Reading, read};
 use rye_thread::{
-    Asking, Cancel, Decision, Nanos, ResumeError, ThreadId, ThreadState, TreeAccount,
+    Asking, Cancel, Decision, Moment, Nanos, ResumeError, ThreadId, ThreadRecord, ThreadState,
+    TreeAccount, recorded_end,
 };
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
@@ -49,6 +50,20 @@ async fn no_nesting_keeps_a_thread_from_being_resumed() {
         .into();
     world.model.turns.push(vec![returns("c", json!({"score": 7}))]);
     check_every_cut(&world, 9).await;
+}
+
+/// A process that finds an end without a summary writes the summary later than the thread ended.
+#[tokio::test]
+async fn an_end_that_is_written_down_later_keeps_its_time() {
+    let world = World::new();
+    world.begin(Arc::clone(&world.store) as _, &Cancel::new()).await.unwrap();
+    let store: Arc<dyn Store> = Arc::clone(&world.store) as _;
+    let (journal, reading) = world.open(&store).unwrap();
+    let ended = ThreadRecord::from_transcript(&reading).unwrap();
+    let later = Moment::from_unix_millis(ended.updated.as_unix_millis() + 60_000);
+    journal.close(recorded_end(&reading).unwrap(), ended.cost, later).unwrap();
+    let derived = ThreadRecord::from_transcript(&world.reading()).unwrap();
+    assert_eq!((world.summary().updated, derived.updated), (ended.updated, ended.updated));
 }
 
 async fn check_every_cut(whole: &World, turns: u64) {

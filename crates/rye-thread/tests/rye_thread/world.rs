@@ -372,6 +372,12 @@ impl World {
         read(&self.bytes(), &thread_id(), &[self.key.public()]).unwrap()
     }
 
+    /// The verified `thread.json`.
+    pub(crate) fn summary(&self) -> ThreadRecord {
+        let folder = self.place.path().join(thread_id().as_str());
+        ThreadRecord::read(&folder, &[self.key.public()]).unwrap()
+    }
+
     /// The same world with the first bytes of a transcript in it.
     pub(crate) fn cut(&self, bytes: &[u8]) -> Self {
         let cut = Self {

@@ -238,6 +238,13 @@ impl Driven {
         assert_eq!(replayed.divergence, None, "a replay is what happened");
         let listed = self.registry.show(&thread_id()).unwrap().unwrap();
         assert_eq!((listed.state, listed.cost), (record.state, record.cost));
+        let store = LocalStore::open(&self.place.path().join("threads")).unwrap();
+        store.reindex().unwrap();
+        let rebuilt = store.registry().show(&thread_id()).unwrap().unwrap();
+        // The list has the figures of an unfinished thread from its last stop.
+        let is_whole = listed.state.is_final();
+        assert_eq!((rebuilt.state, &rebuilt.model), (listed.state, &listed.model));
+        assert!(!is_whole || rebuilt == listed, "{rebuilt:?} was derived for {listed:?}");
         assert_eq!(self.spent().1, 0, "nothing stays reserved");
         assert_eq!(self.spent().0, self.outcome.cost.get());
     }
