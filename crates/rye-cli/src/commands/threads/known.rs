@@ -26,6 +26,8 @@ pub(super) struct Known {
     places: BTreeMap<ThreadId, usize>,
     /// The threads outside of the registry whose records cannot be read.
     pub(super) unreadable: Vec<ThreadId>,
+    /// The threads whose process left them before their end.
+    stopped: BTreeSet<ThreadId>,
     /// `false` if there is no registry that can be read, because reading does not make one.
     is_listed: bool,
     /// The reason why the registry cannot be read.
@@ -70,7 +72,7 @@ impl Known {
         let mut known = Self::read_registry(threads);
         known.rye = environment.rye().ok();
         known.add_unlisted(environment)?;
-        known.see_ends()?;
+        known.see_ends();
         let threads = known.summaries.iter().map(|summary| summary.thread.clone());
         known.places = threads.zip(0..).collect();
         Ok(known)
@@ -83,14 +85,14 @@ impl Known {
             Err(failure) => (None, Some(failure.to_string())),
         };
         let (is_listed, summaries) = (listed.is_some(), listed.unwrap_or_default());
-        let unreadable = Vec::new();
+        let (unreadable, stopped) = (Vec::new(), BTreeSet::new());
         let places = BTreeMap::new();
-        Self { threads, summaries, places, unreadable, is_listed, damage, rye: None }
+        Self { threads, summaries, places, unreadable, stopped, is_listed, damage, rye: None }
     }
 
     /// Updates unfinished threads without an owner from their records, and leaves out those that were changed. A row is written without `fsync`, so that a power loss may
     /// leave an older one.
-    fn see_ends(&mut self) -> Result<(), Failure> {
+    fn see_ends(&mut self) {
         let mut changed = BTreeSet::new();
         for place in 0..self.summaries.len() {
             let Some(summary) = self.summaries.get(place).filter(|it| !it.state.is_final()) else {
@@ -101,21 +103,23 @@ impl Known {
             }
             // Without trusted keys, the registry is believed and not the record.
             let reading = self.rye.as_ref().map(|rye| rye.thread(&self.threads, &summary.thread));
-            let reading = match reading {
-                Some(Ok(reading)) => reading,
+            let summary = match reading {
+                Some(Ok(reading)) => ThreadSummary::of(&reading.record),
                 Some(Err(error)) if error.is_tampering() => {
                     changed.insert(summary.thread.clone());
                     continue;
                 }
-                Some(Err(_)) | None => continue,
+                Some(Err(_)) | None => summary.clone(),
             };
-            if let Some(summary) = self.summaries.get_mut(place) {
-                *summary = ThreadSummary::of(&reading.record);
+            if may_run(summary.state) {
+                self.stopped.insert(summary.thread.clone());
+            }
+            if let Some(row) = self.summaries.get_mut(place) {
+                *row = summary;
             }
         }
         self.summaries.retain(|summary| !changed.contains(&summary.thread));
         self.unreadable.extend(changed);
-        Ok(())
     }
 
     /// Adds threads without an entry in the registry, such as those of a copied folder.
@@ -224,15 +228,22 @@ impl Known {
     }
 
     /// Returns the state of the thread as a word. Its record cannot say that a running thread has no owner.
+    ///
+    /// A process that ends while this program reads the thread does not leave it stopped.
     pub(super) fn standing(&self, thread: &ThreadId, state: ThreadState) -> &'static str {
-        let may_run = matches!(state, ThreadState::Created | ThreadState::Running);
-        if may_run && self.driver(thread).is_none() { STOPPED } else { state.as_str() }
+        let is_stopped = may_run(state) && self.stopped.contains(thread);
+        if is_stopped && self.driver(thread).is_none() { STOPPED } else { state.as_str() }
     }
 
     /// Returns the operator's options for the store.
     pub(super) fn store_options(&self) -> StoreOptions {
         self.rye.as_ref().map_or_else(StoreOptions::default, Rye::store_options)
     }
+}
+
+/// Returns `true` if a process may drive a thread in this state.
+fn may_run(state: ThreadState) -> bool {
+    matches!(state, ThreadState::Created | ThreadState::Running)
 }
 
 /// Returns the rows of the registry; `None` if there is none.
@@ -243,3 +254,27 @@ fn list(threads: &Path) -> Result<Option<Vec<ThreadSummary>>, Failure> {
 }
 
 pub(super) const STOPPED: &str = "stopped";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A process may end between a look at its record and one at its lock.
+    #[test]
+    fn a_thread_is_stopped_if_its_last_record_lacks_an_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let thread: ThreadId = "greet-019a0000-0000-7000-8000-000000000001".parse().unwrap();
+        let mut known = Known::read_registry(folder.path().to_owned());
+        assert_eq!(known.standing(&thread, ThreadState::Running), "running");
+        known.stopped.insert(thread.clone());
+        let standings = [
+            (ThreadState::Created, STOPPED),
+            (ThreadState::Running, STOPPED),
+            (ThreadState::Suspended, "suspended"),
+            (ThreadState::Completed, "completed"),
+        ];
+        for (state, standing) in standings {
+            assert_eq!(known.standing(&thread, state), standing);
+        }
+    }
+}
