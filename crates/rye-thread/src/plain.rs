@@ -1,7 +1,7 @@
 //! Bounded reading of untrusted files.
 
 use std::fs::{self, File};
-use std::io::{self, Read as _};
+use std::io::{self, BufRead as _, BufReader, Read as _, Take};
 use std::path::Path;
 
 /// Returns the bytes of the plain file at `path`, at most `most` of them. Links are followed.
@@ -12,6 +12,23 @@ use std::path::Path;
 ///
 /// The error of the system, or an error for a longer file and for anything that is not a plain file.
 pub fn read_plain(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    read_bounded(path, most, |mut file, bytes| file.read_to_end(bytes))
+}
+
+/// Returns the first line of a plain file, or all of a file without a line end. The rest is not read.
+///
+/// # Errors
+///
+/// As [`read_plain`], which bounds the whole file.
+pub(crate) fn read_plain_line(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    read_bounded(path, most, |file, bytes| BufReader::new(file).read_until(b'\n', bytes))
+}
+
+fn read_bounded(
+    path: &Path,
+    most: u64,
+    read: impl FnOnce(Take<File>, &mut Vec<u8>) -> io::Result<usize>,
+) -> io::Result<Vec<u8>> {
     // Checked before opening, because opening a pipe waits for its other end.
     let found = fs::metadata(path)?;
     if !found.is_file() {
@@ -24,7 +41,7 @@ pub fn read_plain(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     }
     let mut bytes = Vec::new();
     // Counted while reading, because a file can grow after it was measured.
-    File::open(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    read(File::open(path)?.take(most.saturating_add(1)), &mut bytes)?;
     if u64::try_from(bytes.len()).is_ok_and(|length| length <= most) {
         return Ok(bytes);
     }
@@ -65,6 +82,37 @@ mod tests {
         // A sparse file takes no room on the disk.
         File::options().write(true).open(&path).unwrap().set_len(1 << 40).unwrap();
         assert!(read_plain(&path, 1 << 20).is_err());
+    }
+
+    /// Returns the number of bytes that this thread of the test has read.
+    #[cfg(target_os = "linux")]
+    fn bytes_read() -> u64 {
+        let counts = fs::read_to_string("/proc/thread-self/io").unwrap();
+        counts.lines().find_map(|line| line.strip_prefix("rchar: ")).unwrap().parse().unwrap()
+    }
+
+    #[test]
+    fn a_first_line_is_read_without_the_rest() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        fs::write(&path, "one\ntwo").unwrap();
+        assert_eq!(read_plain_line(&path, 7).unwrap(), b"one\n");
+        assert!(read_plain_line(&path, 6).is_err(), "the file is longer");
+        assert!(read_plain_line(folder.path(), 6).is_err(), "a folder is no plain file");
+        fs::write(&path, "one").unwrap();
+        assert_eq!(read_plain_line(&path, 7).unwrap(), b"one");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_first_line_of_a_long_file_takes_one_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        fs::write(&path, "one\n".repeat(1 << 20)).unwrap();
+        let before = bytes_read();
+        read_plain_line(&path, 1 << 30).unwrap();
+        let read = bytes_read() - before;
+        assert!(read < 1 << 17, "{read} bytes are read");
     }
 
     #[test]

@@ -8,9 +8,10 @@ use rye_sign::{PublicKey, SigningKey};
 
 use super::readable::Readable;
 use super::{Journal, JournalError, Place};
+use crate::plain::read_plain_line;
 use crate::store::Store;
 use crate::transcript::{MAX_BYTES, Reading, Transcript};
-use crate::{Registry, ThreadRecord, read_plain};
+use crate::{Registry, ThreadRecord};
 
 impl Journal {
     /// Creates the thread's folder below `threads` and acquires the right to append to its transcript.
@@ -121,9 +122,9 @@ fn create_folder(threads: &Path, folder: &Path) -> io::Result<()> {
 /// The caller owns the thread, so no other process is about to record there.
 fn is_unbegun(folder: &Path) -> bool {
     let is_folder = fs::symlink_metadata(folder).is_ok_and(|found| found.is_dir());
-    let has_record = || match read_plain(&folder.join("transcript.jsonl"), MAX_BYTES) {
+    let has_record = || match read_plain_line(&folder.join("transcript.jsonl"), MAX_BYTES) {
         Err(error) => error.kind() != io::ErrorKind::NotFound,
-        Ok(bytes) => bytes.contains(&b'\n'),
+        Ok(line) => line.ends_with(b"\n"),
     };
     is_folder && !folder.join("thread.json").exists() && !has_record()
 }
