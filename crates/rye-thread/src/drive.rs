@@ -2,12 +2,13 @@
 
 mod accountant;
 mod answer;
-mod approve;
 mod ask;
+mod authoriser;
 mod batch;
 mod call;
 mod caller;
 mod ended;
+mod executor;
 mod finish;
 mod first;
 mod handover;
@@ -15,6 +16,7 @@ mod hooks;
 mod observe;
 mod output;
 mod pending;
+mod progress;
 mod recorder;
 mod recover;
 mod replay;
@@ -22,22 +24,21 @@ mod resume;
 mod spawn;
 mod stop;
 mod telemetry;
+mod time;
 mod warnings;
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
 
 use rye_caps::Authority;
 
 use self::accountant::Accountant;
-use self::batch::Progress;
 use self::caller::ModelCaller;
 pub use self::ended::{RecordedEnd, RecordedLimits, recorded_end, recorded_limits, recorded_root};
+use self::executor::CallExecutor;
 pub use self::first::first_request;
 use self::first::refuse_unpriced;
 pub use self::handover::{Handover, handed_over};
-use self::hooks::{Due, Log};
+use self::hooks::{Due, Log, Occasion};
 pub use self::observe::{Observer, OutputPiece};
 pub use self::pending::{
     DecidedApproval, PendingApproval, decided_approval, decision_on, last_result, pending_approval,
@@ -54,8 +55,8 @@ use crate::children::Ending;
 use crate::durability::Driven;
 use crate::transcript::{Event, Injected};
 use crate::{
-    Account, AddedItem, Approver, Cancel, Clock, Failure, FailureKind, Hooks, Journal, Message,
-    OutOfTurn, Outcome, Palette, Provider, Run, Step, ThreadId, ThreadState,
+    Account, Approver, Cancel, Clock, End, Failure, FailureKind, Hooks, Journal, Message,
+    OutOfTurn, Outcome, Palette, Provider, Run, Step, ThreadId, ThreadState, ToolCall,
 };
 
 /// Everything that a run depends on. All fields are required.
@@ -117,24 +118,11 @@ struct Driver<'a> {
     recorder: Recorder<'a>,
     accountant: Accountant,
     caller: ModelCaller<'a>,
-    palette: &'a Palette,
+    executor: CallExecutor<'a>,
     clock: &'a dyn Clock,
-    observer: &'a dyn Observer,
-    approver: &'a dyn Approver,
     cancel: &'a Cancel,
     injected: &'a [Injected],
     hooks: &'a Hooks,
-    /// The time of the clock when this driver began.
-    started: Duration,
-    /// The time that the run had taken before that.
-    before: Duration,
-    /// The time spent waiting for approvals.
-    waited: Duration,
-    progress: Progress,
-    /// The number of children that were begun.
-    spawned: u64,
-    /// The children whose ends are on record.
-    ended_children: BTreeSet<ThreadId>,
     /// The recorded results of calls, in a replay.
     tape: Option<Arc<Tape>>,
     /// The events whose hooks had no turn yet.
@@ -143,12 +131,6 @@ struct Driver<'a> {
     log: Log,
     /// The number of events at which hooks acted.
     evaluations: u64,
-    /// The authority of the thread by now: that of the context, under every item that a call added.
-    authority: Authority,
-    /// The number of items that calls added to the conversation.
-    added: u64,
-    /// The item and capability of each call that the operator approved for the rest of the thread.
-    approved: BTreeSet<(String, String)>,
     /// The thread that goes on after this one, where it is on record.
     successor: Option<ThreadId>,
     /// Counts the thread among those that this process drives.
@@ -157,34 +139,24 @@ struct Driver<'a> {
 
 impl<'a> Driver<'a> {
     fn new(run: &Run, context: DriveContext<'a>, tape: Option<Arc<Tape>>) -> Self {
-        let DriveContext { provider, palette, authority, journal, clock, observer, .. } = context;
-        let DriveContext { approver, cancel, injected, hooks, .. } = context;
+        let executor = CallExecutor::new(&context, tape.clone());
+        let DriveContext { provider, journal, clock, observer, cancel, injected, hooks, .. } =
+            context;
         let tree = journal.tree_account();
         let thread = journal.thread().clone();
         Self {
-            recorder: Recorder::new(journal, clock, observer),
+            recorder: Recorder::new(journal, clock, observer, run.elapsed()),
             accountant: Accountant::new(tree, thread, tape.is_some()),
             caller: ModelCaller::new(provider, observer, cancel),
-            palette,
+            executor,
             clock,
-            observer,
-            approver,
             cancel,
             injected,
             hooks,
-            started: clock.elapsed(),
-            before: run.elapsed(),
-            waited: Duration::ZERO,
-            progress: Progress::default(),
-            spawned: 0,
-            ended_children: BTreeSet::new(),
             tape,
             due: Due::default(),
             log: Log::default(),
             evaluations: 0,
-            authority: authority.clone(),
-            added: 0,
-            approved: BTreeSet::new(),
             successor: None,
             _driven: Driven::new(),
         }
@@ -206,8 +178,10 @@ impl<'a> Driver<'a> {
         loop {
             let mut done = self.between_turns(&mut run).await;
             if done.is_ok() {
-                done = match run.step(self.elapsed()) {
-                    Step::AskApproval { index, call } => self.approve(&mut run, index, &call).await,
+                done = match run.step(self.recorder.time.elapsed()) {
+                    Step::AskApproval { index, call } => {
+                        self.executor.approve(&mut run, index, &call, &mut self.recorder).await
+                    }
                     Step::CallModel(request) => self.ask(&mut run, request).await,
                     Step::CallTools { calls, returns } => {
                         self.answer(&mut run, &calls, &returns).await
@@ -215,7 +189,7 @@ impl<'a> Driver<'a> {
                     Step::Done(end) if self.owes_hooks(&end) => {
                         self.before_the_end(&mut run, &end).await
                     }
-                    Step::Done(end) => match self.part(&end).await {
+                    Step::Done(end) => match self.part_with_children(&end).await {
                         Ok(()) if self.replays_reopening(&mut run) => Ok(()),
                         Ok(()) => return self.finish(&run, end).await,
                         stopped => stopped,
@@ -252,21 +226,52 @@ impl<'a> Driver<'a> {
         None
     }
 
-    fn elapsed(&self) -> Duration {
-        let driven = self.clock.elapsed().saturating_sub(self.started);
-        self.before.saturating_add(driven.saturating_sub(self.waited))
+    /// Answers the calls of a turn, up to one that waits for an approval.
+    async fn answer(
+        &mut self,
+        run: &mut Run,
+        calls: &[ToolCall],
+        returns: &[ToolCall],
+    ) -> Result<(), Stop> {
+        let execution = self.executor.execute(run, calls, &mut self.recorder, &self.accountant);
+        if let Some(index) = execution.await? {
+            return Ok(run.ask_approval(index)?);
+        }
+        self.executor.record_returns(calls.len(), returns, &mut self.recorder);
+        let unwanted = match run.returning(&self.executor.progress.answers) {
+            Some(outputs) => self.evaluate(run, &Occasion::Returns(outputs)).await?,
+            None => None,
+        };
+        if run.has_ended() {
+            return Ok(());
+        }
+        if let Some(tape) = &self.tape {
+            tape.skip_receipts(returns.len());
+        }
+        let progress = std::mem::take(&mut self.executor.progress);
+        let known = run.refusals().len();
+        let limited = progress.limited();
+        let own = match unwanted {
+            Some(reason) => run.tools_returned_in_vain(progress.answers, &reason)?,
+            None => run.tools_returned(progress.answers)?,
+        };
+        self.due.turn_over(run.refusals_since(known), limited);
+        for result in own {
+            let added = Vec::new();
+            let receipt = Event::ToolCallResult { result, refusal: None, limit: None, added };
+            self.recorder.emit(&receipt);
+        }
+        self.recorder.checkpoint();
+        Ok(())
     }
 
-    /// Subtracts an approval wait from the thread's elapsed time and records it, so that a resumed
-    /// run subtracts it too.
-    fn thought(&mut self, time: Duration) {
-        self.waited += time;
-        self.recorder.journal.add_approval_wait(time);
+    /// Parts with the children before the end of the thread is recorded.
+    async fn part_with_children(&mut self, end: &End) -> Result<(), Stop> {
+        self.executor.children.part(end, &mut self.recorder, &self.accountant).await
     }
 
-    /// Returns the time that a request or a call that begins now may take.
-    fn left(&self, run: &Run) -> Duration {
-        Duration::from_secs(run.limits().duration_seconds).saturating_sub(self.elapsed())
+    async fn end_children(&mut self, ending: Ending) {
+        let _ended = self.executor.children.end(ending, &mut self.recorder).await;
     }
 
     fn begin(&mut self, run: &Run) -> Result<(), Stop> {
@@ -279,7 +284,7 @@ impl<'a> Driver<'a> {
 
     /// Returns the events that are recorded before the first request.
     fn opening(&self, run: &Run) -> Vec<Event> {
-        let names = self.palette.names();
+        let names = self.executor.authoriser.palette.names();
         let palette = names.map(|(name, id)| (name.to_owned(), id.to_owned())).collect();
         let provider = self.caller.info.clone();
         let limits = run.limits().clone();
@@ -296,22 +301,6 @@ impl<'a> Driver<'a> {
     /// The account of the thread.
     fn account(&self, run: &Run) -> Account {
         self.accountant.account(run.limits().spend)
-    }
-
-    /// Bounds what happens from now on, in this thread and in the children that it starts, by what a call added to the
-    /// conversation.
-    fn add_all(&mut self, items: impl IntoIterator<Item = AddedItem>) {
-        for item in items {
-            self.authority = item.narrow(&self.authority);
-            self.added += 1;
-            if let Some(children) = self.palette.children() {
-                children.add(&item);
-            }
-        }
-    }
-
-    fn check_cancelled(&self) -> Result<(), Stop> {
-        self.cancel.halt().map_or(Ok(()), |halt| Err(halt.into()))
     }
 }
 

@@ -16,7 +16,7 @@ pub(crate) const CYCLES: &[(&str, usize)] = &[
     ("rye-resolve", 11),
     ("rye-sandbox", 13),
     ("rye-sign", 9),
-    ("rye-thread", 26),
+    ("rye-thread", 21),
     ("rye-tools", 31),
 ];
 

@@ -57,7 +57,7 @@ pub(crate) const CAPS: &[(&str, usize)] = &[
     ("rye-providers", 2),
     ("rye-resolve", 2),
     ("rye-sign", 3),
-    ("rye-thread", 58),
+    ("rye-thread", 57),
     ("rye-tools", 2),
     ("rye-view", 2),
 ];

@@ -7,24 +7,21 @@ use tracing::Instrument as _;
 use super::accountant::Accountant;
 use super::answer::Answer;
 use super::caller::{ReservedRequest, booked_words};
-use super::stop::{overrun, with_causes};
+use super::stop::{check_cancelled, overrun, with_causes};
 use super::{Driver, Stop, telemetry};
 use crate::cancel::Halt;
 use crate::transcript::Event;
-use crate::{
-    Counted, Failure, FailureKind, Limit, LimitHit, Message, Nanos, ProviderError, Reply, Request,
-    Run, Usage,
-};
+use crate::{Counted, Failure, Limit, Message, Nanos, ProviderError, Reply, Request, Run, Usage};
 
 impl Driver<'_> {
     pub(super) async fn ask(&mut self, run: &mut Run, mut request: Request) -> Result<(), Stop> {
-        self.check_cancelled()?;
+        check_cancelled(self.cancel)?;
         if let Some(failure) = self.tape.as_ref().and_then(|tape| tape.stopped(Limit::Spend)) {
             // What children spent is in no replay.
             return Err(Stop::Failed(failure.clone()));
         }
         // What children did not spend of their shares is free for this request.
-        self.record_ended_children();
+        self.executor.children.record_ends(&mut self.recorder, &self.accountant);
         let cap = run.limits().spend;
         let prices = self.caller.info.prices;
         let reserved = self.accountant.reserve(cap, prices, run.input_bound(), &mut request);
@@ -36,7 +33,7 @@ impl Driver<'_> {
         self.recorder.sync().await?;
         self.due.asked(run.turns());
         let span = telemetry::chat(self, &request);
-        let left = self.left(run);
+        let left = self.recorder.time.left(run);
         request.patience = Some(left);
         let asked = ReservedRequest { request: &request, turn, reserved, cap, left };
         let answer = self.caller.request(&asked, &mut self.recorder, &self.accountant);
@@ -80,7 +77,7 @@ impl Driver<'_> {
                 Err(halt.into())
             }
             Answer::OutOfTime(cost) => {
-                let failure = self.out_of_time(run);
+                let failure = self.recorder.time.used_up(run);
                 self.lose(run, Limit::Duration.as_str(), &failure.message, cost);
                 let message = format!("{}{}", failure.message, booked_words(cost));
                 Err(Stop::Failed(Failure { message, ..failure }))
@@ -148,13 +145,5 @@ impl Driver<'_> {
                 self.recorder.checkpoint();
             }
         }
-    }
-
-    pub(super) fn out_of_time(&self, run: &Run) -> Failure {
-        let maximum = run.limits().duration_seconds;
-        let value = self.elapsed().as_secs().max(maximum);
-        let hit = LimitHit { limit: Limit::Duration, value, maximum };
-        let message = hit.to_string();
-        Failure::new(FailureKind::Limit(hit), &message)
     }
 }

@@ -40,9 +40,9 @@ impl Driver<'_> {
         let turns = run.turns().saturating_add(run.retries());
         limits.turns = limits.turns.saturating_sub(turns);
         limits.tokens = limits.tokens.saturating_sub(run.usage().total());
-        let seconds = self.elapsed().as_secs();
+        let seconds = self.recorder.time.elapsed().as_secs();
         limits.duration_seconds = limits.duration_seconds.saturating_sub(seconds);
-        limits.spawns = limits.spawns.saturating_sub(self.spawned);
+        limits.spawns = limits.spawns.saturating_sub(self.executor.children.spawned);
         limits.spend = self.account(run).free().map_or(SpendLimit::Unlimited, SpendLimit::AtMost);
         Event::ThreadContinued {
             next: next.clone(),

@@ -1,6 +1,9 @@
 //! The owner of the records of a thread: what is recorded, and when it is on disk.
 
+use std::time::Duration;
+
 use super::stop::Stop;
+use super::time::ThreadTime;
 use super::warnings::of_event;
 use crate::transcript::Event;
 use crate::{Clock, Journal, JournalError, Message, Moment, Observer, Outcome, Run};
@@ -8,6 +11,7 @@ use crate::{Clock, Journal, JournalError, Message, Moment, Observer, Outcome, Ru
 /// Records the events of one thread and tells the observer of them.
 pub(super) struct Recorder<'a> {
     pub(super) journal: &'a mut Journal,
+    pub(super) time: ThreadTime<'a>,
     clock: &'a dyn Clock,
     observer: &'a dyn Observer,
     /// The warnings about what was recorded.
@@ -19,8 +23,10 @@ impl<'a> Recorder<'a> {
         journal: &'a mut Journal,
         clock: &'a dyn Clock,
         observer: &'a dyn Observer,
+        before: Duration,
     ) -> Self {
-        Self { journal, clock, observer, warnings: Vec::new() }
+        let time = ThreadTime::new(clock, before);
+        Self { journal, time, clock, observer, warnings: Vec::new() }
     }
 
     /// Records an event, which is written with the next [`Recorder::write`] or [`Recorder::sync`].
@@ -33,6 +39,12 @@ impl<'a> Recorder<'a> {
     pub(super) fn emit_late(&mut self, event: &Event, at: Moment) {
         self.journal.append(event, at);
         self.tell(event);
+    }
+
+    /// Leaves an approval wait out of the thread's time, and records it so that a resumed run does the same.
+    pub(super) fn exclude_wait(&mut self, wait: Duration) {
+        self.time.exclude(wait);
+        self.journal.add_approval_wait(wait);
     }
 
     /// Records the last message, where it is the user's.

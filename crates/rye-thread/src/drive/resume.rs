@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::executor::CallExecutor;
 use super::recover::{Recovered, ResumeError, recover};
 use super::warnings::{KILLED, thread_warnings};
 use super::{DriveContext, Driver, Stop, telemetry};
@@ -87,10 +88,10 @@ pub async fn resume(
     if state.is_final() && !(state == ThreadState::Error && resumed.reopens()) {
         return Err(ResumeError::Ended { state });
     }
-    let driver = Driver::new(&run, context, None);
+    let mut driver = Driver::new(&run, context, None);
     let opening = driver.opening(&run);
     let mut recovered = recover(run, opening, resumed.reading)?;
-    let mut driver = Driver { before: recovered.run.elapsed(), ..driver };
+    driver.recorder.time.before = recovered.run.elapsed();
     if recovered.has_fallen_back
         && let Some(next) = driver.caller.provider.fallback()
     {
@@ -118,7 +119,8 @@ pub async fn resume(
             driver.record_killed(&run, reserved);
         }
         if reopened.is_ok() {
-            reopened = driver.adopt(spawns).await;
+            let CallExecutor { children, progress, .. } = &mut driver.executor;
+            reopened = children.adopt(spawns, progress.spawned.as_ref()).await;
         }
         if let Err(stop) = reopened
             && let Some(outcome) = driver.stop(&mut run, stop).await
@@ -133,14 +135,15 @@ pub async fn resume(
 impl Driver<'_> {
     /// Continues from where the program before this one had come.
     fn take_over(&mut self, recovered: &mut Recovered, reading: &Reading) {
-        self.progress = std::mem::take(&mut recovered.progress);
+        let executor = &mut self.executor;
+        executor.progress = std::mem::take(&mut recovered.progress);
+        executor.authoriser.take_over(std::mem::take(&mut recovered.approved));
+        executor.children.take_over(std::mem::take(&mut recovered.ended_children));
+        executor.add_all(&recovered.added);
         self.due = std::mem::take(&mut recovered.due);
         self.log = std::mem::take(&mut recovered.log);
-        self.approved = std::mem::take(&mut recovered.approved);
-        self.ended_children = std::mem::take(&mut recovered.ended_children);
         (self.evaluations, self.successor) = (recovered.evaluations, recovered.successor.take());
         self.recorder.take_over(thread_warnings(reading));
-        self.add_all(std::mem::take(&mut recovered.added));
     }
 
     /// Records that a request of the program before this one has no answer, which counts as its whole reservation.
@@ -174,7 +177,7 @@ impl Driver<'_> {
             cut_bytes: u64::try_from(cut).unwrap_or(u64::MAX),
             facts: resumed.facts,
             cost,
-            elapsed: self.before,
+            elapsed: self.recorder.time.before,
             signed_by: self.recorder.journal.signing_key().public().to_pem(),
             limits: next.is_raised.then_some(next.limits),
         });

@@ -1,18 +1,22 @@
 //! One child: within the limits, on record, begun, and parted with at the end.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use rye_caps::Capability;
 use serde_json::{Value, json};
 
+use super::accountant::Accountant;
 use super::call::{Plan, Prepared, returned};
-use super::{Driver, Stop};
+use super::recorder::Recorder;
+use super::stop::Stop;
 use crate::cancel::Halt;
 use crate::children::{Children, Ended, Ending, RecordedSpawn, Spawn, SpawnRequest, Spawned};
 use crate::transcript::Event;
 use crate::{
-    End, Limit, LimitHit, Limits, Returned, Run, SpendLimit, ToolCall, ToolOutput, ToolResult,
+    Account, AddedItem, Cancel, End, Failure, FailureKind, Limit, LimitHit, Limits, Returned, Run,
+    SpendLimit, ThreadId, ToolCall, ToolOutput, ToolResult,
 };
 
 /// A call that starts a child, allowed and valid.
@@ -23,9 +27,19 @@ pub(super) struct SpawnCall<'a> {
     children: Arc<dyn Children>,
 }
 
-/// The result of the call, if it is known, and the reason why the thread cannot go on, if there is
-/// one.
-type Answered = (Option<Returned>, Option<Stop>);
+/// The end of a call that starts a child.
+pub(super) struct SpawnEnd {
+    /// The result of the call, if it is known.
+    pub(super) answer: Option<Returned>,
+    /// The reason why the thread cannot go on.
+    pub(super) stop: Option<Stop>,
+}
+
+impl SpawnEnd {
+    const fn answered(answer: Returned) -> Self {
+        Self { answer: Some(answer), stop: None }
+    }
+}
 
 impl<'a> SpawnCall<'a> {
     /// The one call of a group that starts a child: such a call never shares its group.
@@ -52,56 +66,95 @@ impl<'a> SpawnCall<'a> {
         }
     }
 
-    fn stopped(&self, stop: Stop) -> Answered {
+    fn stopped(&self, stop: Stop) -> SpawnEnd {
         let message = "the call was stopped while it ran, and its thread with it";
         let result = ToolResult::error(self.call, json!({ "error": message }));
-        (Some(Returned::ran(result)), Some(stop))
+        SpawnEnd { answer: Some(Returned::ran(result)), stop: Some(stop) }
     }
 }
 
-impl Driver<'_> {
-    /// Records the child before it begins, so that the resuming process knows that it may have
-    /// begun.
-    pub(super) async fn spawn(&mut self, run: &Run, call: SpawnCall<'_>) -> Result<Answered, Stop> {
-        let spawn = match self.progress.spawned.clone() {
+/// Starts the children of a thread, and records their ends.
+pub(super) struct ChildSpawner<'a> {
+    /// The supervisor of the children. A replay has none.
+    children: Option<&'a Arc<dyn Children>>,
+    cancel: &'a Cancel,
+    /// The number of children that were begun.
+    pub(super) spawned: u64,
+    /// The children whose ends are on record.
+    ended: BTreeSet<ThreadId>,
+    /// The number of items that calls added to the conversation.
+    added: u64,
+}
+
+impl<'a> ChildSpawner<'a> {
+    pub(super) fn new(children: Option<&'a Arc<dyn Children>>, cancel: &'a Cancel) -> Self {
+        Self { children, cancel, spawned: 0, ended: BTreeSet::new(), added: 0 }
+    }
+
+    /// Bounds the children that are started from now on by an item that a call added to the conversation.
+    pub(super) fn add(&mut self, item: &AddedItem) {
+        self.added += 1;
+        if let Some(children) = self.children {
+            children.add(item);
+        }
+    }
+
+    /// Starts the child that a call wants, or continues the one that is on record for the call as `recorded`.
+    ///
+    /// The child is recorded before it begins, so that the resuming process knows that it may have begun.
+    pub(super) async fn spawn(
+        &mut self,
+        run: &Run,
+        call: SpawnCall<'_>,
+        recorded: &mut Option<Spawn>,
+        recorder: &mut Recorder<'_>,
+        accountant: &Accountant,
+    ) -> Result<SpawnEnd, Stop> {
+        let spawn = match recorded.clone() {
             Some(spawn) => spawn,
-            None => match self.planned(run, &call).await? {
-                Ok(spawn) => spawn,
-                Err(answer) => return Ok((Some(answer), None)),
+            None => match self.plan(run, &call, recorder, accountant).await? {
+                Ok(spawn) => recorded.insert(spawn).clone(),
+                Err(answer) => return Ok(SpawnEnd::answered(answer)),
             },
         };
-        let children = Arc::clone(&call.children);
-        let thought = || children.approval_wait(self.clock.elapsed());
-        let left = self.left(run);
-        let before = thought();
+        let time = &recorder.time;
+        let waits = || call.children.approval_wait(time.of_clock());
+        let left = time.left(run);
+        let before = waits();
         let spawned = tokio::select! {
             biased;
             halt = self.cancel.wait_for_halt() => Err(halt),
             spawned = call.children.run(&spawn, &call.arguments) => Ok(Some(spawned)),
-            () = used_up(left, || thought().saturating_sub(before)) => Ok(None),
+            () = use_up(left, || waits().saturating_sub(before)) => Ok(None),
         };
-        let thought = thought().saturating_sub(before);
-        self.thought(thought);
-        self.record_ended_children();
+        let waited = waits().saturating_sub(before);
+        recorder.exclude_wait(waited);
+        self.record_ends(recorder, accountant);
         Ok(match spawned {
             Err(Halt::Cancel) => call.stopped(Stop::Cancelled),
-            Ok(None) => call.stopped(Stop::Failed(self.out_of_time(run))),
-            Ok(Some(Spawned::Returned(output))) => (Some(call.answer(output)), None),
+            Ok(None) => call.stopped(Stop::Failed(recorder.time.used_up(run))),
+            Ok(Some(Spawned::Returned(output))) => SpawnEnd::answered(call.answer(output)),
             Ok(Some(Spawned::Interrupted)) | Err(Halt::Interrupt) => {
-                (None, Some(Stop::Interrupted))
+                SpawnEnd { answer: None, stop: Some(Stop::Interrupted) }
             }
-            Ok(Some(Spawned::Suspended(request))) => (None, Some(Stop::Suspended(request))),
+            Ok(Some(Spawned::Suspended(request))) => {
+                SpawnEnd { answer: None, stop: Some(Stop::Suspended(request)) }
+            }
         })
     }
 
-    async fn planned(
+    /// Determines the child and records it, or returns the answer to a call that may start none.
+    async fn plan(
         &mut self,
         run: &Run,
         call: &SpawnCall<'_>,
+        recorder: &mut Recorder<'_>,
+        accountant: &Accountant,
     ) -> Result<Result<Spawn, Returned>, Stop> {
         // What the others did not spend of their shares is free for this one.
-        self.record_ended_children();
-        let left = match self.left_for_a_child(run) {
+        self.record_ends(recorder, accountant);
+        let account = accountant.account(run.limits().spend);
+        let left = match self.left_for_a_child(run, recorder.time.left(run), &account) {
             Ok(left) => left,
             Err(hit) => return Ok(Err(call.limited(hit))),
         };
@@ -112,21 +165,25 @@ impl Driver<'_> {
             Ok(spawn) => Spawn { added: self.added, ..spawn },
             Err(output) => return Ok(Err(call.answer(output))),
         };
-        if !self.account(run).covers(spawn.limits.spend) {
+        if !accountant.account(run.limits().spend).covers(spawn.limits.spend) {
             return Ok(Err(call.answer(too_much(&spawn))));
         }
-        self.recorder.emit(&Event::SpawnChild(spawn.clone()));
-        self.recorder.sync().await?;
+        recorder.emit(&Event::SpawnChild(spawn.clone()));
+        recorder.sync().await?;
         self.spawned += 1;
-        self.progress.spawned = Some(spawn.clone());
         Ok(Ok(spawn))
     }
 
     /// Returns the rest of each limit, for a child one level below (SPEC 10.5).
-    fn left_for_a_child(&self, run: &Run) -> Result<Limits, LimitHit> {
+    fn left_for_a_child(
+        &self,
+        run: &Run,
+        time: Duration,
+        account: &Account,
+    ) -> Result<Limits, LimitHit> {
         let limits = run.limits();
         let tokens = limits.tokens.saturating_sub(run.usage().total());
-        let seconds = self.left(run).as_secs();
+        let seconds = time.as_secs();
         let rows = [
             (Limit::Spawns, self.spawned, limits.spawns),
             (Limit::Depth, 0, limits.depth),
@@ -139,44 +196,58 @@ impl Driver<'_> {
             return Err(LimitHit { limit, value, maximum });
         }
         let mut left = limits.clone();
-        left.spend = self.account(run).free().map_or(SpendLimit::Unlimited, SpendLimit::AtMost);
+        left.spend = account.free().map_or(SpendLimit::Unlimited, SpendLimit::AtMost);
         (left.tokens, left.duration_seconds) = (tokens, seconds);
         left.depth = limits.depth.saturating_sub(1);
         Ok(left)
     }
 
-    /// Takes over the children of the program before this one.
-    pub(super) async fn adopt(&mut self, spawns: Vec<RecordedSpawn>) -> Result<(), Stop> {
+    /// Takes over the children of earlier processes. The next call continues `next` by itself.
+    pub(super) async fn adopt(
+        &mut self,
+        spawns: Vec<RecordedSpawn>,
+        next: Option<&Spawn>,
+    ) -> Result<(), Stop> {
         self.spawned = u64::try_from(spawns.len()).unwrap_or(u64::MAX);
-        let Some(children) = self.children() else { return Ok(()) };
-        let is_next = |it: &RecordedSpawn| self.progress.spawned.as_ref() == Some(&it.spawn);
+        let Some(children) = self.children else { return Ok(()) };
         let mut others: Vec<RecordedSpawn> =
-            spawns.into_iter().filter(|spawn| !is_next(spawn)).collect();
+            spawns.into_iter().filter(|recorded| next != Some(&recorded.spawn)).collect();
         for other in &mut others {
-            let has_ended = self.ended_children.contains(&other.spawn.child);
+            let has_ended = self.ended.contains(&other.spawn.child);
             other.arguments = other.arguments.take().filter(|_| !has_ended);
         }
         if others.is_empty() {
             return Ok(());
         }
-        children.adopt(&others).await.map_err(|problem| {
-            Stop::Unwritten(crate::Failure::new(crate::FailureKind::Storage, &problem))
-        })
+        children
+            .adopt(&others)
+            .await
+            .map_err(|problem| Stop::Unwritten(Failure::new(FailureKind::Storage, &problem)))
+    }
+
+    /// Takes over the children whose ends earlier processes recorded.
+    pub(super) fn take_over(&mut self, ended: BTreeSet<ThreadId>) {
+        self.ended = ended;
     }
 
     /// Parts with the children before the end is recorded: a thread that did its work waits for them, one that failed or
     /// was cancelled takes them along.
-    pub(super) async fn part(&mut self, end: &End) -> Result<(), Stop> {
+    pub(super) async fn part(
+        &mut self,
+        end: &End,
+        recorder: &mut Recorder<'_>,
+        accountant: &Accountant,
+    ) -> Result<(), Stop> {
         let ending = match end {
             End::Completed { .. } | End::Continued => Ending::Await,
             End::Cancelled | End::Failed(_) => Ending::Cancel,
         };
         // They may take their time, and a reader may want to know meanwhile what has happened.
         if 0 < self.spawned {
-            self.recorder.write()?;
+            recorder.write()?;
         }
-        let ended = self.end_children(ending).await;
-        self.record_ended_children();
+        let ended = self.end(ending, recorder).await;
+        self.record_ends(recorder, accountant);
         match (ended, ending) {
             (Ended::All, _) | (_, Ending::Cancel | Ending::Interrupt) => Ok(()),
             (Ended::Interrupted, _) => Err(Stop::Interrupted),
@@ -185,36 +256,34 @@ impl Driver<'_> {
     }
 
     /// Ends the children. Approval waits of theirs do not count as the thread's time.
-    pub(super) async fn end_children(&mut self, ending: Ending) -> Ended {
-        let Some(children) = self.children().filter(|_| 0 < self.spawned).cloned() else {
-            return Ended::All;
-        };
-        let thought = || children.approval_wait(self.clock.elapsed());
-        let before = thought();
+    pub(super) async fn end(&self, ending: Ending, recorder: &mut Recorder<'_>) -> Ended {
+        let Some(children) = self.begun() else { return Ended::All };
+        let waits = |recorder: &Recorder<'_>| children.approval_wait(recorder.time.of_clock());
+        let before = waits(recorder);
         let ended = children.end(ending).await;
-        let thought = thought().saturating_sub(before);
-        self.thought(thought);
+        let waited = waits(recorder).saturating_sub(before);
+        recorder.exclude_wait(waited);
         ended
     }
 
     /// Records the ends of children that have no record yet. What they did not spend may be reserved afterwards.
-    pub(super) fn record_ended_children(&mut self) {
-        let Some(children) = self.children().filter(|_| 0 < self.spawned).cloned() else { return };
-        for end in children.ends() {
-            if self.ended_children.insert(end.child.clone()) {
-                let end = self.accountant.tree.price_end(end);
-                self.recorder.emit(&Event::ChildEnded(end));
+    pub(super) fn record_ends(&mut self, recorder: &mut Recorder<'_>, accountant: &Accountant) {
+        for end in self.begun().into_iter().flat_map(|children| children.ends()) {
+            if self.ended.insert(end.child.clone()) {
+                let end = accountant.tree.price_end(end);
+                recorder.emit(&Event::ChildEnded(end));
             }
         }
     }
 
-    fn children(&self) -> Option<&Arc<dyn Children>> {
-        self.tape.is_none().then(|| self.palette.children()).flatten()
+    /// Returns the supervisor if the thread has begun a child.
+    fn begun(&self) -> Option<&'a Arc<dyn Children>> {
+        self.children.filter(|_| 0 < self.spawned)
     }
 }
 
 /// Comes to its end once so much time has passed beside what people thought, which may grow meanwhile.
-pub(super) async fn used_up(left: Duration, thought: impl Fn() -> Duration) {
+pub(super) async fn use_up(left: Duration, thought: impl Fn() -> Duration) {
     let mut counted = Duration::ZERO;
     let mut due = left;
     loop {

@@ -4,7 +4,7 @@ use std::io;
 
 use crate::cancel::Halt;
 use crate::{
-    Account, ApprovalRequest, Failure, FailureKind, JournalError, Limit, LimitHit, Nanos,
+    Account, ApprovalRequest, Cancel, Failure, FailureKind, JournalError, Limit, LimitHit, Nanos,
     OutOfTurn, SpendLimit,
 };
 
@@ -16,6 +16,11 @@ pub(super) enum Stop {
     Suspended(Box<ApprovalRequest>),
     /// An event that must be on disk could not be written.
     Unwritten(Failure),
+}
+
+/// Fails if the thread is to stop.
+pub(super) fn check_cancelled(cancel: &Cancel) -> Result<(), Stop> {
+    cancel.halt().map_or(Ok(()), |halt| Err(halt.into()))
 }
 
 impl From<Halt> for Stop {

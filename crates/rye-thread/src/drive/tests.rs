@@ -1,5 +1,6 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use rye_sign::SigningKey;
@@ -153,4 +154,5 @@ async fn what_cannot_be_recorded_is_not_asked() {
     assert!(!record.exists(), "the record is written by its owner alone");
 }
 
+mod executing;
 mod waiting;

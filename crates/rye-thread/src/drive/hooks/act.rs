@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{Acted, Frame};
-use crate::drive::batch::{Interruption, replayed, run_all};
-use crate::drive::call::{Plan, Prepared, failed, reason};
+use crate::drive::call::{Plan, Prepared, failed};
+use crate::drive::stop::check_cancelled;
 use crate::drive::{Driver, Stop};
 use crate::palette::EXECUTE;
 use crate::transcript::Event;
@@ -48,7 +48,7 @@ impl<'a> Driver<'a> {
     fn palette_of(&self, action: &HookAction) -> &'a Palette {
         match action.target {
             ActionTarget::Text(_) => self.hooks.texts(),
-            ActionTarget::Tool(_) => self.palette,
+            ActionTarget::Tool(_) => self.executor.authoriser.palette,
         }
     }
 
@@ -60,7 +60,7 @@ impl<'a> Driver<'a> {
         call: &ToolCall,
         missing: Option<&[String]>,
     ) -> Result<Returned, Stop> {
-        let mut prepared = self.resolved_in(self.palette_of(action), 0, call);
+        let mut prepared = self.executor.authoriser.authorise(self.palette_of(action), 0, call);
         if let Some(missing) = missing {
             let answer = failed(call, "the event has no such data", missing);
             prepared.plan = Plan::Answer(answer);
@@ -97,15 +97,16 @@ impl<'a> Driver<'a> {
     ) -> Result<Option<Decision>, Stop> {
         let Plan::Run { offered, arguments, .. } = &prepared.plan else { return Ok(None) };
         let is_again = asking == Asking::Never;
-        let needed = self.needed(offered, arguments);
-        let Some(why) = reason(&offered.entry, &needed, is_again) else { return Ok(None) };
+        let authoriser = &self.executor.authoriser;
+        let Some(why) = authoriser.reason(offered, arguments, is_again) else { return Ok(None) };
         let thread = self.recorder.journal.thread();
         let id = &offered.entry.item_id;
         let request = ApprovalRequest::new(thread, &prepared.call.id, id, arguments, why);
         let decision = self.have_decided(request).await?;
         if let Decision::Denied(reason) = &decision {
             let reason = reason.as_ref();
-            let answer = self.denied(prepared.call, offered, arguments, is_again, reason);
+            let authoriser = &self.executor.authoriser;
+            let answer = authoriser.denied(prepared.call, offered, arguments, is_again, reason);
             prepared.plan = Plan::Answer(answer);
         }
         Ok(Some(decision))
@@ -117,25 +118,12 @@ impl<'a> Driver<'a> {
         hook: &Hook,
         prepared: Prepared<'_>,
     ) -> Result<Returned, Stop> {
-        self.check_cancelled()?;
+        check_cancelled(self.cancel)?;
         let at_the_end =
             matches!(hook.event, HookEvent::AfterComplete | HookEvent::Error | HookEvent::Limit);
-        let left = if at_the_end { self.left(run).max(GRACE) } else { self.left(run) };
-        self.recorder.sync().await?;
-        if let Some(tape) = &self.tape {
-            return Ok(replayed(prepared, tape));
-        }
-        let call = prepared.call;
-        let cancel = self.cancel;
-        let clock = self.clock;
-        let observer = self.observer;
-        let ran = run_all(vec![prepared], clock, cancel, left, observer).await;
-        self.thought(ran.thought);
-        match (ran.answers.into_iter().next(), ran.interrupted) {
-            (_, Some(Interruption::Halted(halt))) => Err(halt.into()),
-            (Some(answer), _) => Ok(answer),
-            (None, _) => Ok(failed(call, "the action gave nothing back", &[])),
-        }
+        let left = self.recorder.time.left(run);
+        let left = if at_the_end { left.max(GRACE) } else { left };
+        self.executor.run_action(prepared, left, &mut self.recorder).await
     }
 
     /// Records the question, waits for the decision, and records it.
@@ -143,7 +131,7 @@ impl<'a> Driver<'a> {
         &mut self,
         request: ApprovalRequest,
     ) -> Result<Decision, Stop> {
-        self.check_cancelled()?;
+        check_cancelled(self.cancel)?;
         if !self.log.asked() {
             self.recorder.emit(&Event::ApprovalRequested(request.clone()));
             self.recorder.seal().await?;
@@ -151,14 +139,7 @@ impl<'a> Driver<'a> {
         if let Some(decision) = self.log.decision() {
             return Ok(decision);
         }
-        let decision = self.decision_on(&request).await?;
-        let Some((decision, by)) = decision else {
-            return Err(Stop::Suspended(Box::new(request)));
-        };
-        let by = by.as_str().to_owned();
-        self.recorder.emit(&Event::ApprovalDecided { request, decision: decision.clone(), by });
-        self.recorder.seal().await?;
-        Ok(decision)
+        self.executor.decide(request, &mut self.recorder).await
     }
 
     /// Returns the request for the decision that a hook asks for.

@@ -124,12 +124,13 @@ impl Driver<'_> {
 
     /// The item that a call executes; `None` for a call of another operation, and for one that executes nothing known.
     fn executed_item(&self, call: &ToolCall) -> Option<String> {
-        let Resolved { offered, arguments } = self.palette.resolve(call).ok()?;
+        let Resolved { offered, arguments } =
+            self.executor.authoriser.palette.resolve(call).ok()?;
         if call.name != EXECUTE {
             return offered.entry.needs.is_none().then(|| offered.entry.item_id.clone());
         }
         let argument = match () {
-            () if self.palette.is_fork(offered) => "directive",
+            () if self.executor.authoriser.palette.is_fork(offered) => "directive",
             () if offered.entry.needs.is_some() => "item_id",
             () => return Some(offered.entry.item_id.clone()),
         };

@@ -145,7 +145,7 @@ impl Driver<'_> {
         let window = u128::from(self.caller.info.context_window);
         let tokens = u128::from(run.context_estimate());
         let is_full = window > 0 && window * 9 <= tokens * 10;
-        is_full && run.limit_reached(self.elapsed()).is_none()
+        is_full && run.limit_reached(self.recorder.time.elapsed()).is_none()
     }
 
     /// Lets hooks act before a run that has ended is recorded as such.

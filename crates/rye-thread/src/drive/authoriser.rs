@@ -1,0 +1,288 @@
+//! The authoriser of a thread's calls: which tool a call means, and whether the authority and the operator allow it.
+
+use std::collections::BTreeSet;
+
+use rye_caps::{Authority, Capability, Denied, Invocation, Kind, Permit, Primary};
+use serde_json::Value;
+
+use super::call::{Plan, Prepared, failed, intent, refused, with_reason};
+use crate::palette::{MISFIT, Offered, Resolved, Unresolved};
+use crate::transcript::Target;
+use crate::{
+    AddedItem, ApprovalReason, ApprovalRequest, Asking, DenialReason, Effect, Needs, Palette,
+    Refusal, Returned, THREAD_DIRECTIVE, ToolCall, ToolResult,
+};
+
+/// Resolves calls to tools of the palette, authorises them and validates their arguments, in this order.
+pub(super) struct Authoriser<'a> {
+    pub(super) palette: &'a Palette,
+    /// The authority of the thread by now: that of its beginning, under every item that a call added.
+    authority: Authority,
+    /// The item and capability of each call that the operator approved for the rest of the thread.
+    approved: BTreeSet<(String, String)>,
+}
+
+/// The reason why a call needs an approval, and the capabilities that an approval for the rest of the thread covers.
+pub(super) struct NeededApproval {
+    pub(super) reason: ApprovalReason,
+    pub(super) covers: Vec<String>,
+}
+
+impl<'a> Authoriser<'a> {
+    pub(super) fn new(palette: &'a Palette, authority: &Authority) -> Self {
+        Self { palette, authority: authority.clone(), approved: BTreeSet::new() }
+    }
+
+    /// Returns the authority of the thread by now.
+    pub(super) fn authority(&self) -> &Authority {
+        &self.authority
+    }
+
+    /// Bounds all further calls by an item that a call added to the conversation.
+    pub(super) fn narrow(&mut self, item: &AddedItem) {
+        self.authority = item.narrow(&self.authority);
+    }
+
+    /// Takes over the approvals that earlier processes recorded.
+    pub(super) fn take_over(&mut self, approved: BTreeSet<(String, String)>) {
+        self.approved = approved;
+    }
+
+    /// Approves calls like this one for the rest of the thread.
+    pub(super) fn approve_in_thread(&mut self, request: &ApprovalRequest) {
+        self.approved.extend(approved_in_thread(&request.item_id, &request.covers));
+    }
+
+    /// Resolves a call of a tool of this palette and authorises it.
+    pub(super) fn authorise<'b>(
+        &self,
+        palette: &'a Palette,
+        index: usize,
+        call: &'b ToolCall,
+    ) -> Prepared<'b>
+    where
+        'a: 'b,
+    {
+        let resolved = match palette.resolve(call) {
+            Ok(resolved) => resolved,
+            Err(unresolved) => return self.answer_unresolved(index, call, unresolved),
+        };
+        let Resolved { offered, arguments } = resolved;
+        let entry = &offered.entry;
+        if let Some(needs) = &entry.needs {
+            return self.authorise_operation(
+                index,
+                call,
+                Resolved { offered, arguments },
+                needs.as_ref(),
+            );
+        }
+        let needed = self.needed(offered, &arguments);
+        let capability = needed.last().unwrap_or(&entry.invocation).item();
+        let target = Target::new(&entry.item_id, capability.as_str(), entry.effect);
+        let intent = intent(call, arguments.clone(), Some(target));
+        let plan = match self.permit(&needed, &entry.invocation) {
+            Err(denied) => Plan::Answer(refused(call, Refusal::of_authority(&denied))),
+            Ok(permit) => match offered.problems(&arguments) {
+                problems if problems.is_empty() => Plan::Run { offered, permit, arguments },
+                problems => Plan::Answer(failed(call, MISFIT, &problems)),
+            },
+        };
+        Prepared { index, call, asks: None, intent, plan }
+    }
+
+    /// Authorises a call of an operation for the item that its arguments name.
+    fn authorise_operation<'b>(
+        &self,
+        index: usize,
+        call: &'b ToolCall,
+        resolved: Resolved<'a>,
+        needs: &dyn Needs,
+    ) -> Prepared<'b>
+    where
+        'a: 'b,
+    {
+        let Resolved { offered, arguments } = resolved;
+        let entry = &offered.entry;
+        let need = needs.need(&arguments, &self.authority);
+        let target = need
+            .as_ref()
+            .ok()
+            .map(|need| Target::new(&entry.item_id, &need.to_string(), offered.effect(&arguments)));
+        let intent = intent(call, arguments.clone(), target);
+        let problems = offered.problems(&arguments);
+        let plan = match need.map(|need| need.permit(&self.authority)) {
+            Ok(Err(refusal)) => Plan::Answer(refused(call, refusal)),
+            Ok(Ok(permit)) if problems.is_empty() => Plan::Run { offered, permit, arguments },
+            Err(output) if problems.is_empty() => {
+                Plan::Answer(Returned::ran(ToolResult::error(call, output.content)))
+            }
+            _ => Plan::Answer(failed(call, MISFIT, &problems)),
+        };
+        Prepared { index, call, asks: None, intent, plan }
+    }
+
+    /// Returns everything that the authority must allow before the call. To start a child, it must allow to execute the child's
+    /// directive, too.
+    fn needed(&self, offered: &Offered, arguments: &Value) -> Vec<Invocation> {
+        let entry = &offered.entry;
+        let is_fork = self.palette.is_fork(offered);
+        let own = (!is_fork).then(|| entry.invocation.clone());
+        let directive = entry.children.is_some().then(|| arguments.get("directive")).flatten();
+        let directive = directive.and_then(Value::as_str).and_then(|id| {
+            // What is no id is refused by the schema, or when the child is prepared.
+            Capability::new(Primary::Execute, Kind::Directive, id).ok()
+        });
+        let directive = directive.map(|directive| match is_fork {
+            // The rules about the tool that starts threads hold for each other way of starting one (SPEC 9.6b).
+            true => Invocation::new(directive, [starting_threads()]),
+            false => Invocation::from(directive),
+        });
+        own.into_iter().chain(directive).collect()
+    }
+
+    /// The permit for the first of these, or for `own` where there are none, when all are allowed.
+    fn permit(&self, needed: &[Invocation], own: &Invocation) -> Result<Permit, Denied> {
+        let mut permits = needed.iter().map(|needed| self.authority.permit(needed));
+        let first = permits.next().unwrap_or_else(|| self.authority.permit(own))?;
+        permits.try_for_each(|permit| permit.map(drop))?;
+        Ok(first)
+    }
+
+    /// Returns the reason why a call needs an approval. `is_again` says that the call began before, and that its process was
+    /// killed.
+    pub(super) fn reason(
+        &self,
+        offered: &Offered,
+        arguments: &Value,
+        is_again: bool,
+    ) -> Option<ApprovalReason> {
+        let entry = &offered.entry;
+        let is_asked = entry.asking == Asking::Always
+            || match offered.need(arguments, &self.authority) {
+                Some(need) => need.is_ok_and(|need| need.is_asked(&entry.asked)),
+                None => {
+                    let needed = self.needed(offered, arguments);
+                    needed.iter().any(|invocation| invocation.meets(&entry.asked))
+                }
+            };
+        match (is_again, entry.effect) {
+            (true, Effect::Once) => Some(ApprovalReason::Interrupted),
+            (false, _) if is_asked => Some(ApprovalReason::Configured),
+            _ => None,
+        }
+    }
+
+    /// Returns the approval that a call needs, unless the operator gave it for the rest of the thread.
+    pub(super) fn needed_approval(
+        &self,
+        offered: &Offered,
+        arguments: &Value,
+        is_again: bool,
+    ) -> Option<NeededApproval> {
+        let reason = self.reason(offered, arguments, is_again)?;
+        let covers = self.covers(offered, arguments, reason);
+        let id = &offered.entry.item_id;
+        let approved =
+            |capability: &String| self.approved.contains(&(id.clone(), capability.clone()));
+        let is_approved = !covers.is_empty() && covers.iter().all(approved);
+        (!is_approved).then_some(NeededApproval { reason, covers })
+    }
+
+    /// The capabilities that an approval for the rest of the thread covers. Each signature is decided by itself.
+    fn covers(&self, offered: &Offered, arguments: &Value, why: ApprovalReason) -> Vec<String> {
+        let entry = &offered.entry;
+        let is_signature = entry.needs.is_some() && entry.asking == Asking::Always;
+        if why != ApprovalReason::Configured || is_signature {
+            return Vec::new();
+        }
+        match offered.need(arguments, &self.authority) {
+            Some(need) => need.map(|need| need.capabilities()).unwrap_or_default(),
+            None => {
+                let needed = self.needed(offered, arguments);
+                needed.iter().map(|invocation| invocation.item().to_string()).collect()
+            }
+        }
+    }
+
+    /// The answer to a call that the operator did not approve.
+    pub(super) fn denied(
+        &self,
+        call: &ToolCall,
+        offered: &Offered,
+        arguments: &Value,
+        is_again: bool,
+        reason: Option<&DenialReason>,
+    ) -> Returned {
+        if is_again {
+            let message = "the call was stopped while it ran and is not run again; what it changed before is not undone";
+            return with_reason(failed(call, message, &[]), reason);
+        }
+        let need = offered.need(arguments, &self.authority).and_then(Result::ok);
+        let capability =
+            need.map_or(offered.entry.invocation.item().to_string(), |need| need.to_string());
+        let layer = "approval".to_owned();
+        let message =
+            format!("the operator did not approve this call of `{}`", offered.entry.item_id);
+        let refused = refused(call, Refusal { capability, layer, pattern: None, message });
+        with_reason(refused, reason)
+    }
+
+    /// Refuses a call that means no tool of the palette when the authority would, so that the model learns why.
+    fn answer_unresolved<'b>(
+        &self,
+        index: usize,
+        call: &'b ToolCall,
+        unresolved: Unresolved,
+    ) -> Prepared<'b> {
+        let given = call.arguments.clone().unwrap_or(Value::Null);
+        let (arguments, returned) = match unresolved {
+            Unresolved::Unreadable(problems) => {
+                (given, failed(call, "the call cannot be read", &problems))
+            }
+            Unresolved::UnknownName(name) => (given, self.unknown(call, &name)),
+            Unresolved::UnknownId { kind, id, arguments } => {
+                (arguments, self.unknown_id(call, kind, &id))
+            }
+        };
+        let intent = intent(call, arguments, None);
+        let plan = Plan::Answer(returned);
+        Prepared { index, call, asks: None, intent, plan }
+    }
+
+    fn unknown_id(&self, call: &ToolCall, kind: Kind, id: &str) -> Returned {
+        let invocation = match Capability::new(Primary::Execute, kind, id) {
+            Ok(capability) => Invocation::from(capability),
+            Err(error) => return failed(call, &error.to_string(), &[]),
+        };
+        match self.authority.permit(&invocation) {
+            Err(denied) => refused(call, Refusal::of_authority(&denied)),
+            Ok(_) if kind == Kind::Tool => self.unknown(call, id),
+            Ok(_) => failed(call, "this thread starts no other threads", &[]),
+        }
+    }
+
+    fn unknown(&self, call: &ToolCall, name: &str) -> Returned {
+        let known: Vec<&str> = self.palette.names().map(|(_, id)| id).collect();
+        let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        failed(
+            call,
+            &format!("there is no tool `{name}` in this thread; the tools are: {known}"),
+            &[],
+        )
+    }
+}
+
+/// The item and capability of each call that needs no further decision in the thread.
+pub(super) fn approved_in_thread(
+    item_id: &str,
+    covers: &[String],
+) -> impl Iterator<Item = (String, String)> {
+    covers.iter().map(|capability| (item_id.to_owned(), capability.clone()))
+}
+
+/// The capability of the tool that starts threads.
+fn starting_threads() -> Capability {
+    Capability::new(Primary::Execute, Kind::Tool, THREAD_DIRECTIVE)
+        .expect("because the id of the shipped tool is a valid id")
+}
