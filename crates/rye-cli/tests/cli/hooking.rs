@@ -1,10 +1,13 @@
 //! Runs with hooks, and conversations that go on in a new thread.
 
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 
 use serde_json::{Value, json};
 
+use crate::killing::folders;
+use crate::money::records;
 use crate::session::{Session, example_key};
 use crate::streaming::all_fit;
 
@@ -111,6 +114,17 @@ fn rule_09_a_conversation_goes_on_in_a_new_thread_of_its_tree() {
     let ended = session.rye("resume THREAD --trust TRUST");
     assert!(ended.contains("is `completed`, and nothing more happens in it"), "{ended}");
     assert!(all_fit(&session).contains("thread_continued"));
+    let threads = folders(&session, "index-");
+    let roots = threads.iter().map(|thread| {
+        let text = std::fs::read_to_string(thread.join("transcript.jsonl")).unwrap();
+        let start = records(&text)[0].take();
+        let is_first = start["payload"]["continues"].is_null();
+        (is_first, start["payload"]["root"] == start["thread_id"])
+    });
+    let roots: BTreeSet<(bool, bool)> = roots.collect();
+    assert_eq!(roots, BTreeSet::from([(false, false), (true, true)]), "the first is the root");
+    let locks = threads.iter().filter(|thread| thread.join("lock").exists());
+    assert_eq!(locks.count(), 1, "one lock is that of both");
     session.export_threads("continued");
 }
 

@@ -175,7 +175,7 @@ fn put_tree(session: &Session) {
 }
 
 /// The folders of the threads of this directive, or of all.
-fn folders(session: &Session, directive: &str) -> Vec<PathBuf> {
+pub(crate) fn folders(session: &Session, directive: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(session.project().join(".ai/threads"));
     let folders = entries.into_iter().flatten().map(|entry| entry.unwrap().path());
     let is_of = |path: &PathBuf| {

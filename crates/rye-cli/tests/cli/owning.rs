@@ -121,10 +121,12 @@ fn rule_15_an_owner_that_does_not_answer_is_named() {
     signal(rustix::process::Signal::STOP);
     let before = waiting.transcript();
     let told = waiting.session.rye("cancel THREAD");
-    let named = format!("process {}", waiting.run.id());
+    let host = waiting.owner()["host"].as_str().unwrap().to_owned();
+    let named = format!("process {} on {host} drives thread", waiting.run.id());
     assert!(told.contains(&named) && told.contains("did not do that within 5 seconds"), "{told}");
     assert!(told.ends_with("--- exit 1\n"), "{told}");
     assert_eq!(waiting.transcript(), before);
+    assert_eq!(fs::read_dir(waiting.requests()).unwrap().count(), 0, "the request is withdrawn");
     signal(rustix::process::Signal::CONT);
     let told = waiting.session.rye("cancel THREAD");
     waiting.check_cancelled(&told);

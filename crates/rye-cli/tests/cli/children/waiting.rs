@@ -100,10 +100,51 @@ fn rule_09_a_child_whose_end_its_parent_recorded_stays_ended() {
     assert_eq!(std::fs::read(&files[0]).unwrap(), before[0]);
 }
 
+/// A child that was left as it ran stays so once its parent has ended, also if the parent has no record of the child's end.
+#[test]
+fn rule_09_a_child_below_an_ended_parent_does_not_go_on() {
+    let (family, _) = suspended();
+    let child = family.project().join(".ai/threads").join(family.thread_of("child"));
+    let files = ["transcript.jsonl", "thread.json"].map(|name| child.join(name));
+    let before = files.clone().map(|path| std::fs::read(path).unwrap());
+    let cancelled = family.rye("cancel PARENT");
+    assert!(cancelled.ends_with("--- exit 0\n"), "{cancelled}");
+    for (path, text) in files.iter().zip(&before) {
+        std::fs::write(path, text).unwrap();
+    }
+    for command in ["approve CHILD", "resume CHILD"] {
+        let told = family.rye(command);
+        assert!(told.contains("which stands above it, has ended"), "{told}");
+        assert!(told.ends_with("--- exit 1\n"), "{told}");
+    }
+    assert_eq!(std::fs::read(&files[0]).unwrap(), before[0]);
+}
+
+/// Whoever owns the first thread of a tree owns its children.
+#[test]
+fn rule_09_a_child_goes_on_under_the_lock_of_its_root() {
+    let (family, _) = suspended();
+    family.rye("approve CHILD");
+    let threads = family.project().join(".ai/threads");
+    let transcript = threads.join(family.thread_of("child")).join("transcript.jsonl");
+    let before = std::fs::read(&transcript).unwrap();
+    let lock = std::fs::File::open(threads.join(family.thread_of("parent")).join("lock")).unwrap();
+    lock.lock().unwrap();
+    let held = family.rye("resume CHILD");
+    assert!(
+        held.contains("` is driven by another process") && held.ends_with("--- exit 1\n"),
+        "{held}"
+    );
+    assert_eq!(std::fs::read(&transcript).unwrap(), before);
+    lock.unlock().unwrap();
+    let resumed = family.rye("resume CHILD");
+    assert!(resumed.ends_with("--- exit 0\n"), "{resumed}");
+}
+
 /// The limits of a child are a part of its parent's, so that the operator raises those of the first thread: nothing is done, and
 /// that command is said. A child that has ended stays ended, because its parent was told.
 #[test]
-fn the_limits_of_a_child_are_not_raised() {
+fn rule_09_the_limits_of_a_child_are_not_raised() {
     let (family, _) = suspended();
     let before = family.rye("threads show CHILD --json");
     for option in ["--turns 40", "--tokens 900000", "--spend 9", "--duration 9000"] {

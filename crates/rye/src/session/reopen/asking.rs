@@ -6,6 +6,7 @@ use rye_thread::store::{PostedRequest, RequestedAction, StoreError, ThreadReques
 use rye_thread::{JournalError, ThreadId};
 
 use super::ReopenError;
+use super::error::PATIENCE;
 use crate::session::{Host, Store};
 
 /// A tree whose owner is asked.
@@ -70,9 +71,6 @@ impl AskedTree<'_> {
         }
     }
 }
-
-/// The time that the owner has to answer.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The time between two reads of the transcript.
 const PAUSE: Duration = Duration::from_millis(20);

@@ -1,5 +1,7 @@
 //! Why a thread is not opened again.
 
+use std::time::Duration;
+
 use rye_thread::store::Owner;
 use rye_thread::{
     AccountError, ApprovalRequest, ClockError, DecidedApproval, JournalError, LimitHit, NotRaised,
@@ -9,6 +11,9 @@ use rye_thread::{
 use crate::ThreadReadError;
 use crate::outcome::Class;
 use crate::session::{LinkedThreads, PrepareError, RunError};
+
+/// The time that the owner of a tree has to answer a request.
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Why a thread was not opened again.
 #[derive(Debug, thiserror::Error)]
@@ -122,7 +127,7 @@ pub enum ReopenError {
         parent: ThreadId,
     },
     /// The process that drives the thread did not do what it was asked for.
-    #[error("{owner} drives thread `{thread}` and did not do that within 5 seconds; {}", unanswered(*.is_signed))]
+    #[error("{owner} drives thread `{thread}` and did not do that within {} seconds; {}", PATIENCE.as_secs(), unanswered(*.is_signed))]
     Unanswered {
         /// The thread.
         thread: ThreadId,
