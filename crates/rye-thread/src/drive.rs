@@ -30,6 +30,7 @@ mod warnings;
 use std::sync::Arc;
 
 use rye_caps::Authority;
+use serde_json::{Map, Value};
 
 use self::accountant::Accountant;
 use self::caller::ModelCaller;
@@ -38,7 +39,7 @@ use self::executor::CallExecutor;
 pub use self::first::first_request;
 use self::first::refuse_unpriced;
 pub use self::handover::{Handover, handed_over};
-use self::hooks::{Due, Log, Occasion};
+use self::hooks::{HookContext, HookRunner, Occasion};
 pub use self::observe::{Observer, OutputPiece};
 pub use self::pending::{
     DecidedApproval, PendingApproval, decided_approval, decision_on, last_result, pending_approval,
@@ -122,15 +123,9 @@ struct Driver<'a> {
     clock: &'a dyn Clock,
     cancel: &'a Cancel,
     injected: &'a [Injected],
-    hooks: &'a Hooks,
+    hooks: HookRunner<'a>,
     /// The recorded results of calls, in a replay.
     tape: Option<Arc<Tape>>,
-    /// The events whose hooks had no turn yet.
-    due: Due,
-    /// The recorded acts of hooks from before the process of this thread was stopped.
-    log: Log,
-    /// The number of events at which hooks acted.
-    evaluations: u64,
     /// The thread that goes on after this one, where it is on record.
     successor: Option<ThreadId>,
     /// Counts the thread among those that this process drives.
@@ -152,11 +147,8 @@ impl<'a> Driver<'a> {
             clock,
             cancel,
             injected,
-            hooks,
+            hooks: HookRunner::new(hooks, cancel),
             tape,
-            due: Due::default(),
-            log: Log::default(),
-            evaluations: 0,
             successor: None,
             _driven: Driven::new(),
         }
@@ -176,7 +168,7 @@ impl<'a> Driver<'a> {
     /// Does what the run decides until it ends or cannot go on.
     async fn go(mut self, mut run: Run) -> Outcome {
         loop {
-            let mut done = self.between_turns(&mut run).await;
+            let mut done = self.act_between_turns(&mut run).await;
             if done.is_ok() {
                 done = match run.step(self.recorder.time.elapsed()) {
                     Step::AskApproval { index, call } => {
@@ -186,8 +178,8 @@ impl<'a> Driver<'a> {
                     Step::CallTools { calls, returns } => {
                         self.answer(&mut run, &calls, &returns).await
                     }
-                    Step::Done(end) if self.owes_hooks(&end) => {
-                        self.before_the_end(&mut run, &end).await
+                    Step::Done(end) if self.hooks.due.has_hooks_before(&end) => {
+                        self.act_before_the_end(&mut run, &end).await
                     }
                     Step::Done(end) => match self.part_with_children(&end).await {
                         Ok(()) if self.replays_reopening(&mut run) => Ok(()),
@@ -239,7 +231,7 @@ impl<'a> Driver<'a> {
         }
         self.executor.record_returns(calls.len(), returns, &mut self.recorder);
         let unwanted = match run.returning(&self.executor.progress.answers) {
-            Some(outputs) => self.evaluate(run, &Occasion::Returns(outputs)).await?,
+            Some(outputs) => self.act_at_returns(run, outputs).await?,
             None => None,
         };
         if run.has_ended() {
@@ -255,7 +247,7 @@ impl<'a> Driver<'a> {
             Some(reason) => run.tools_returned_in_vain(progress.answers, &reason)?,
             None => run.tools_returned(progress.answers)?,
         };
-        self.due.turn_over(run.refusals_since(known), limited);
+        self.hooks.due.turn_over(run.refusals_since(known), limited);
         for result in own {
             let added = Vec::new();
             let receipt = Event::ToolCallResult { result, refusal: None, limit: None, added };
@@ -263,6 +255,29 @@ impl<'a> Driver<'a> {
         }
         self.recorder.checkpoint();
         Ok(())
+    }
+
+    async fn act_between_turns(&mut self, run: &mut Run) -> Result<(), Stop> {
+        let Self { hooks, recorder, executor, caller, .. } = self;
+        let mut context = HookContext { recorder, executor, info: &caller.info };
+        hooks.act_between_turns(run, &mut context).await
+    }
+
+    async fn act_before_the_end(&mut self, run: &mut Run, end: &End) -> Result<(), Stop> {
+        let Self { hooks, recorder, executor, caller, .. } = self;
+        let mut context = HookContext { recorder, executor, info: &caller.info };
+        hooks.act_before_the_end(run, end, &mut context).await
+    }
+
+    /// Has hooks look at the outputs, and returns why they are not accepted.
+    async fn act_at_returns(
+        &mut self,
+        run: &mut Run,
+        outputs: Map<String, Value>,
+    ) -> Result<Option<String>, Stop> {
+        let Self { hooks, recorder, executor, caller, .. } = self;
+        let mut context = HookContext { recorder, executor, info: &caller.info };
+        hooks.evaluate(run, &Occasion::Returns(outputs), &mut context).await
     }
 
     /// Parts with the children before the end of the thread is recorded.

@@ -57,7 +57,7 @@ pub(crate) const CAPS: &[(&str, usize)] = &[
     ("rye-providers", 2),
     ("rye-resolve", 2),
     ("rye-sign", 3),
-    ("rye-thread", 57),
+    ("rye-thread", 55),
     ("rye-tools", 2),
     ("rye-view", 2),
 ];

@@ -31,7 +31,7 @@ impl Driver<'_> {
         self.recorder.emit(&Event::StepStart { turn, reserved, max_output_tokens });
         // This is the disk's one turn: all that was recorded since the request before goes there with it.
         self.recorder.sync().await?;
-        self.due.asked(run.turns());
+        self.hooks.due.asked(run.turns());
         let span = telemetry::chat(self, &request);
         let left = self.recorder.time.left(run);
         request.patience = Some(left);
@@ -140,7 +140,7 @@ impl Driver<'_> {
         match run.messages().last() {
             Some(Message::Assistant { reply }) if !reply.calls.is_empty() => {}
             _ => {
-                self.due.turn_over(&[], Vec::new());
+                self.hooks.due.turn_over(&[], Vec::new());
                 self.recorder.record_user_text(run);
                 self.recorder.checkpoint();
             }

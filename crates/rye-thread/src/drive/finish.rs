@@ -130,7 +130,7 @@ impl Driver<'_> {
     fn outcome(&self, run: &Run, end: End) -> Outcome {
         let continued_by = matches!(end, End::Continued).then(|| self.successor());
         let (state, outputs, failure) = match end {
-            End::Cancelled => (ThreadState::Cancelled, None, self.due.aborted.clone()),
+            End::Cancelled => (ThreadState::Cancelled, None, self.hooks.due.aborted.clone()),
             End::Completed { outputs, .. } => (ThreadState::Completed, outputs, None),
             End::Continued => (ThreadState::Continued, None, None),
             End::Failed(failure) => (ThreadState::Error, None, Some(failure)),

@@ -1,20 +1,127 @@
-//! Hooks in the loop: which of them match an event, in turn, and what comes of it (SPEC 10.3).
+//! The owner of the hooks of a thread: which of them match an event, their acts in turn, and their effects on the run
+//! (SPEC 10.3).
 
-mod act;
+mod action;
 mod conclude;
 mod data;
 mod due;
 mod log;
 
+use self::action::{called, injects, item, start, time_for};
 pub(super) use self::conclude::{Acted, Frame, apply};
 pub(super) use self::data::Occasion;
+use self::data::{event_data, may_be_told};
 pub(super) use self::due::Due;
-pub(super) use self::log::{Entry, Log};
-use super::{Driver, Stop};
+pub(super) use self::log::{Entry, IN_A_TURN, Log};
+use super::call::{Plan, Prepared, failed};
+use super::executor::CallExecutor;
+use super::recorder::Recorder;
+use super::stop::{Stop, check_cancelled};
 use crate::transcript::{Event, Injected, Triggered};
-use crate::{Failure, FailureKind, Hook, HookEffect, HookLayer, Message, Run};
+use crate::{
+    ActionTarget, ApprovalReason, ApprovalRequest, Asking, Cancel, Decision, End, Failure,
+    FailureKind, Hook, HookAction, HookEffect, HookLayer, Hooks, Message, Palette, ProviderInfo,
+    Returned, Run, ThreadState,
+};
 
-impl Driver<'_> {
+/// Has the hooks of a thread act at its events.
+pub(super) struct HookRunner<'a> {
+    hooks: &'a Hooks,
+    cancel: &'a Cancel,
+    /// The events whose hooks have not acted yet.
+    pub(super) due: Due,
+    /// The recorded acts of hooks from before the process of this thread was stopped.
+    log: Log,
+    /// The number of events at which hooks acted.
+    evaluations: u64,
+}
+
+/// The owners that hooks act with.
+pub(super) struct HookContext<'o, 'a> {
+    pub(super) recorder: &'o mut Recorder<'a>,
+    pub(super) executor: &'o CallExecutor<'a>,
+    /// The provider that answers the thread.
+    pub(super) info: &'o ProviderInfo,
+}
+
+impl<'a> HookRunner<'a> {
+    pub(super) fn new(hooks: &'a Hooks, cancel: &'a Cancel) -> Self {
+        Self { hooks, cancel, due: Due::default(), log: Log::default(), evaluations: 0 }
+    }
+
+    /// Continues from where earlier processes had come.
+    pub(super) fn take_over(&mut self, due: Due, log: Log, evaluations: u64) {
+        (self.due, self.log, self.evaluations) = (due, log, evaluations);
+    }
+
+    /// Lets hooks act between two turns.
+    pub(super) async fn act_between_turns(
+        &mut self,
+        run: &mut Run,
+        context: &mut HookContext<'_, 'a>,
+    ) -> Result<(), Stop> {
+        while run.is_ready()
+            && let Some(occasion) = self.next_occasion(run, context)
+        {
+            self.due.told(occasion.event(), run.turns(), occasion.failure().1);
+            self.evaluate(run, &occasion, context).await?;
+        }
+        Ok(())
+    }
+
+    fn next_occasion(&self, run: &Run, context: &HookContext<'_, 'a>) -> Option<Occasion> {
+        let due = &self.due;
+        if !due.has_begun {
+            return Some(Occasion::Begins(self.hooks.begins_with()));
+        }
+        if let Some(refusal) = due.refused.first() {
+            return Some(Occasion::refused(refusal));
+        }
+        if let Some(hit) = due.limited.first() {
+            return Some(Occasion::limited(hit));
+        }
+        if due.step {
+            return Some(Occasion::Step);
+        }
+        let is_measured = due.measured == run.turns();
+        (!is_measured && context.is_nearly_full(run)).then_some(Occasion::ContextLimit(None))
+    }
+
+    /// Lets hooks act before a run that has ended is recorded as such.
+    pub(super) async fn act_before_the_end(
+        &mut self,
+        run: &mut Run,
+        end: &End,
+        context: &mut HookContext<'_, 'a>,
+    ) -> Result<(), Stop> {
+        if let Some(failure) = self.due.overflow(run, end) {
+            self.due.overflow = true;
+            self.evaluate(run, &Occasion::ContextLimit(Some(failure)), context).await?;
+            return Ok(());
+        }
+        if let End::Failed(failure) = end
+            && may_be_told(failure)
+            && self.due.failure.as_ref() != Some(failure)
+        {
+            self.due.failure = Some(failure.clone());
+            self.evaluate(run, &Occasion::Fails(failure.clone()), context).await?;
+            if !run.has_ended() {
+                self.due.failure = None;
+            }
+            return Ok(());
+        }
+        let state = match end {
+            End::Completed { .. } => ThreadState::Completed,
+            End::Failed(failure) if may_be_told(failure) => ThreadState::Error,
+            _ => ThreadState::Cancelled,
+        };
+        if state != ThreadState::Cancelled && !self.due.has_ended {
+            self.due.has_ended = true;
+            self.evaluate(run, &Occasion::Completed(state), context).await?;
+        }
+        Ok(())
+    }
+
     /// Has the hooks of an event act, and does to the run what they decide.
     ///
     /// Gives back why outputs are not accepted, where hooks decide so.
@@ -22,45 +129,48 @@ impl Driver<'_> {
         &mut self,
         run: &mut Run,
         occasion: &Occasion,
+        context: &mut HookContext<'_, 'a>,
     ) -> Result<Option<String>, Stop> {
         let event = occasion.event();
-        let number = self.evaluations + 1;
         if !self.hooks.listens(event) {
             return Ok(None);
         }
-        let data = self.data(run, occasion);
+        let data = event_data(self.hooks, run, occasion, context);
         let mut matching = self.hooks.matching(event, &data);
         matching.retain(|hook| self.due.is_news(occasion, hook));
-        let matching: Vec<Hook> = matching.into_iter().cloned().collect();
         if matching.is_empty() {
             return Ok(None);
         }
-        self.evaluations = number;
+        self.evaluations += 1;
         let mut frames = Vec::new();
         let mut is_decided = false;
         for hook in matching {
             if is_decided && hook.layer != HookLayer::Infrastructure {
                 continue;
             }
-            let triggered = triggered(&hook, occasion, number, &data);
+            let triggered = triggered(hook, occasion, self.evaluations, &data);
             let mut frame = Frame::new(&triggered);
-            self.logged(&Event::HookTriggered(triggered))?;
-            self.act_all(run, &hook, &mut frame, frames.len()).await?;
+            self.record(&Event::HookTriggered(triggered), context.recorder)?;
+            self.act_all(run, hook, &mut frame, frames.len(), context).await?;
             if !is_decided && frame.decides(run) {
                 is_decided = true;
-                self.escalate(&mut frame).await?;
+                self.escalate(&mut frame, context).await?;
             }
             frames.push(frame);
         }
         let before = run.messages().len();
         let unwanted = apply(run, &frames).map_err(Stop::from)?;
         self.due.acted(run, &frames);
-        self.record_texts(run, before, &frames);
+        record_texts(context.recorder, run, before, &frames);
         Ok(unwanted)
     }
 
     /// Has the operator decide, if the hook asks for it and there is no decision yet.
-    async fn escalate(&mut self, frame: &mut Frame) -> Result<(), Stop> {
+    async fn escalate(
+        &mut self,
+        frame: &mut Frame,
+        context: &mut HookContext<'_, 'a>,
+    ) -> Result<(), Stop> {
         if frame.effect != Some(HookEffect::Escalate) {
             return Ok(());
         }
@@ -68,42 +178,135 @@ impl Driver<'_> {
             frame.decision = Some(said);
             return Ok(());
         }
-        let request = self.escalation(frame);
-        frame.decision = Some(self.have_decided(request).await?);
+        let id = format!("hook-{}", frame.evaluation);
+        let item = format!("hook {} at {}", frame.hook, frame.event);
+        let reason = ApprovalReason::Escalated;
+        let thread = context.recorder.journal.thread();
+        let request = ApprovalRequest::new(thread, &id, &item, &frame.data, reason);
+        frame.decision = Some(self.decide(request, context).await?);
         Ok(())
     }
 
-    /// Records what the user's side of the conversation got, and from which hooks.
-    pub(super) fn record_texts(&mut self, run: &Run, before: usize, frames: &[Frame]) {
-        let texts: Vec<String> = run
-            .messages()
-            .iter()
-            .skip(before)
-            .filter_map(|message| match message {
-                Message::User { text } => Some(text.clone()),
-                _ => None,
-            })
-            .collect();
-        for text in texts {
-            let by = frames.iter().find_map(|frame| {
-                let acted = frame.acted.iter().find(|acted| acted.text() == Some(&text))?;
-                Some((frame.hook.clone(), acted.item.clone()))
-            });
-            if let Some((hook, item)) = by {
-                let digest = rye_sign::Digest::of(text.as_bytes()).to_string();
-                let injected = Injected::new(Some(&item), IN_A_TURN, &digest).by_hook(&hook);
-                self.recorder.emit(&Event::ContextInjected(injected));
+    /// Runs the actions in order, up to one that fails.
+    async fn act_all(
+        &mut self,
+        run: &Run,
+        hook: &Hook,
+        frame: &mut Frame,
+        place: usize,
+        context: &mut HookContext<'_, 'a>,
+    ) -> Result<(), Stop> {
+        for (index, action) in hook.actions.iter().enumerate() {
+            let id = format!("hook-{}-{}-{}", frame.evaluation, place + 1, index + 1);
+            let palette = self.palette_of(action, context);
+            let (call, missing) = called(&id, action, &frame.data, palette);
+            let mut prepared = context.executor.authoriser.authorise(palette, 0, &call);
+            if let Some(missing) = missing {
+                let answer = failed(&call, "the event has no such data", &missing);
+                prepared.plan = Plan::Answer(answer);
             }
-            self.recorder.emit(&Event::UserMessage { text });
+            let returned = self.act(run, hook, action, prepared, context).await?;
+            let injects = injects(hook.event, action);
+            frame.acted.push(Acted::new(item(action), injects, returned));
+            if frame.acted.last().is_some_and(|acted| acted.result.is_error) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The palette that the action's name stands in.
+    fn palette_of(&self, action: &HookAction, context: &HookContext<'_, 'a>) -> &'a Palette {
+        match action.target {
+            ActionTarget::Text(_) => self.hooks.texts(),
+            ActionTarget::Tool(_) => context.executor.authoriser.palette,
         }
     }
 
-    /// Records an event of a hook, unless the record of the program before this one has it.
-    fn logged(&mut self, event: &Event) -> Result<Option<Entry>, Stop> {
+    async fn act(
+        &mut self,
+        run: &Run,
+        hook: &Hook,
+        action: &HookAction,
+        mut prepared: Prepared<'_>,
+        context: &mut HookContext<'_, 'a>,
+    ) -> Result<Returned, Stop> {
+        self.approve(&mut prepared, Asking::Always, context).await?;
+        let start = start(hook, action, &prepared);
+        // What was begun before and has no receipt may have happened: each further run of it is decided on by itself.
+        while self.record(&start, context.recorder)?.is_some() {
+            if let Some(returned) = self.log.receipt() {
+                return Ok(returned);
+            }
+            let asked = self.approve(&mut prepared, Asking::Never, context).await?;
+            if let Some(returned) = self.log.receipt() {
+                return Ok(returned);
+            }
+            if !asked.is_some_and(|decision| decision.is_approval()) {
+                break;
+            }
+        }
+        check_cancelled(self.cancel)?;
+        let left = time_for(hook.event, context.recorder.time.left(run));
+        let returned = context.executor.run_action(prepared, left, context.recorder).await?;
+        let Returned { result, refusal, .. } = returned.clone();
+        context.recorder.emit(&Event::HookCallResult { hook: hook.id.clone(), result, refusal });
+        Ok(returned)
+    }
+
+    /// Has the operator decide on the call: `Always` asks as configured, `Never` because it began
+    /// before.
+    ///
+    /// Returns the decision, if one was needed.
+    async fn approve(
+        &mut self,
+        prepared: &mut Prepared<'_>,
+        asking: Asking,
+        context: &mut HookContext<'_, 'a>,
+    ) -> Result<Option<Decision>, Stop> {
+        let Plan::Run { offered, arguments, .. } = &prepared.plan else { return Ok(None) };
+        let is_again = asking == Asking::Never;
+        let authoriser = &context.executor.authoriser;
+        let Some(why) = authoriser.reason(offered, arguments, is_again) else { return Ok(None) };
+        let thread = context.recorder.journal.thread();
+        let id = &offered.entry.item_id;
+        let request = ApprovalRequest::new(thread, &prepared.call.id, id, arguments, why);
+        let decision = self.decide(request, context).await?;
+        if let Decision::Denied(reason) = &decision {
+            let reason = reason.as_ref();
+            let answer = authoriser.denied(prepared.call, offered, arguments, is_again, reason);
+            prepared.plan = Plan::Answer(answer);
+        }
+        Ok(Some(decision))
+    }
+
+    /// Records the question, waits for the decision, and records it.
+    async fn decide(
+        &mut self,
+        request: ApprovalRequest,
+        context: &mut HookContext<'_, 'a>,
+    ) -> Result<Decision, Stop> {
+        check_cancelled(self.cancel)?;
+        if !self.log.asked() {
+            context.recorder.emit(&Event::ApprovalRequested(request.clone()));
+            context.recorder.seal().await?;
+        }
+        if let Some(decision) = self.log.decision() {
+            return Ok(decision);
+        }
+        context.executor.decide(request, context.recorder).await
+    }
+
+    /// Records an event of a hook, unless an earlier process did. Then its record is returned.
+    fn record(
+        &mut self,
+        event: &Event,
+        recorder: &mut Recorder<'_>,
+    ) -> Result<Option<Entry>, Stop> {
         match self.log.take(event) {
             Ok(Some(entry)) => Ok(Some(entry)),
             Ok(None) => {
-                self.recorder.emit(event);
+                recorder.emit(event);
                 Ok(None)
             }
             Err(problem) => Err(Stop::Failed(Failure::new(FailureKind::Storage, &problem))),
@@ -111,8 +314,38 @@ impl Driver<'_> {
     }
 }
 
-/// The slot of a text that did not go into the opening.
-pub(super) const IN_A_TURN: &str = "turn";
+impl HookContext<'_, '_> {
+    /// Returns `true` if the conversation fills nine tenths of the window. A limit that is reached
+    /// comes first (SPEC 10.10).
+    fn is_nearly_full(&self, run: &Run) -> bool {
+        let window = u128::from(self.info.context_window);
+        let tokens = u128::from(run.context_estimate());
+        let is_full = window > 0 && window * 9 <= tokens * 10;
+        is_full && run.limit_reached(self.recorder.time.elapsed()).is_none()
+    }
+}
+
+/// Records what the user's side of the conversation got, and from which hooks.
+pub(super) fn record_texts(
+    recorder: &mut Recorder<'_>,
+    run: &Run,
+    before: usize,
+    frames: &[Frame],
+) {
+    for message in run.messages().iter().skip(before) {
+        let Message::User { text } = message else { continue };
+        let by = frames.iter().find_map(|frame| {
+            let acted = frame.acted.iter().find(|acted| acted.text() == Some(text))?;
+            Some((&frame.hook, &acted.item))
+        });
+        if let Some((hook, item)) = by {
+            let digest = rye_sign::Digest::of(text.as_bytes()).to_string();
+            let injected = Injected::new(Some(item), IN_A_TURN, &digest).by_hook(hook);
+            recorder.emit(&Event::ContextInjected(injected));
+        }
+        recorder.emit(&Event::UserMessage { text: text.clone() });
+    }
+}
 
 fn triggered(
     hook: &Hook,

@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::executor::CallExecutor;
+use super::hooks::record_texts;
 use super::recover::{Recovered, ResumeError, recover};
 use super::warnings::{KILLED, thread_warnings};
 use super::{DriveContext, Driver, Stop, telemetry};
@@ -140,9 +141,10 @@ impl Driver<'_> {
         executor.authoriser.take_over(std::mem::take(&mut recovered.approved));
         executor.children.take_over(std::mem::take(&mut recovered.ended_children));
         executor.add_all(&recovered.added);
-        self.due = std::mem::take(&mut recovered.due);
-        self.log = std::mem::take(&mut recovered.log);
-        (self.evaluations, self.successor) = (recovered.evaluations, recovered.successor.take());
+        self.successor = recovered.successor.take();
+        let due = std::mem::take(&mut recovered.due);
+        let log = std::mem::take(&mut recovered.log);
+        self.hooks.take_over(due, log, recovered.evaluations);
         self.recorder.take_over(thread_warnings(reading));
     }
 
@@ -192,8 +194,8 @@ impl Driver<'_> {
     pub(super) fn reopen_run(&mut self, run: &mut Run) -> Result<(), OutOfTurn> {
         let before = run.messages().len();
         run.reopen()?;
-        self.due.reopened();
-        self.record_texts(run, before, &[]);
+        self.hooks.due.reopened();
+        record_texts(&mut self.recorder, run, before, &[]);
         Ok(())
     }
 }

@@ -154,5 +154,7 @@ async fn what_cannot_be_recorded_is_not_asked() {
     assert!(!record.exists(), "the record is written by its owner alone");
 }
 
+mod doubles;
 mod executing;
+mod hooking;
 mod waiting;

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::transcript::Triggered;
 use crate::{
     Decision, Failure, FailureKind, HookEffect, HookEvent, Limit, OutOfTurn, ProviderErrorClass,
-    Run, ToolResult,
+    Returned, Run, ToolResult,
 };
 
 /// One hook that matched, and what it did.
@@ -35,6 +35,15 @@ pub(in crate::drive) struct Acted {
 }
 
 impl Acted {
+    /// Creates the action from its result, which is text where a model is to read it.
+    pub(in crate::drive) fn new(item: &str, injects: bool, returned: Returned) -> Self {
+        let mut result = returned.result;
+        if injects && !result.is_error && !result.content.is_string() {
+            result.content = Value::String(result.content.to_string());
+        }
+        Self { item: item.to_owned(), injects, result }
+    }
+
     /// Returns the text for the model.
     pub(in crate::drive) fn text(&self) -> Option<&String> {
         match &self.result.content {

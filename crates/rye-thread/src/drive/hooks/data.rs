@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::drive::Driver;
+use super::HookContext;
 use crate::palette::{EXECUTE, Resolved};
 use crate::{
-    Failure, FailureKind, HookEvent, LimitHit, Message, Refusal, Run, SpendLimit, ThreadState,
-    ToolCall, ToolResult,
+    Failure, FailureKind, HookEvent, Hooks, LimitHit, Message, Palette, Refusal, Run, SpendLimit,
+    ThreadState, ToolCall, ToolResult,
 };
 
 /// An event at which hooks may act.
@@ -62,80 +62,77 @@ impl Occasion {
     }
 }
 
-impl Driver<'_> {
-    pub(super) fn data(&self, run: &Run, occasion: &Occasion) -> Value {
-        let mut data = self.hooks.about().clone();
-        let record = self.recorder.journal.record();
-        let mut put = |name: &str, value: Value| drop(data.insert(name.to_owned(), value));
-        put("event", occasion.event().as_str().into());
-        put("thread", json!({"id": record.thread.as_str(), "directive": record.directive}));
-        put("provider", self.caller.info.provider.as_str().into());
-        put("model", self.caller.info.model.as_str().into());
-        put("cost", cost(run));
-        put("limits", limits(run));
-        let (name, value) = self.special(run, occasion);
-        if !name.is_empty() {
-            put(name, value);
-        }
-        if let Occasion::Completed(_) | Occasion::Step = occasion {
+/// Returns the data of an event, for the hooks that act at it.
+pub(super) fn event_data(
+    hooks: &Hooks,
+    run: &Run,
+    occasion: &Occasion,
+    context: &HookContext<'_, '_>,
+) -> Value {
+    let mut data = hooks.about().clone();
+    let record = context.recorder.journal.record();
+    let palette = context.executor.authoriser.palette;
+    let mut put = |name: &str, value: Value| drop(data.insert(name.to_owned(), value));
+    put("event", occasion.event().as_str().into());
+    put("thread", json!({"id": record.thread.as_str(), "directive": record.directive}));
+    put("provider", context.info.provider.as_str().into());
+    put("model", context.info.model.as_str().into());
+    put("cost", cost(run));
+    put("limits", limits(run));
+    match occasion {
+        Occasion::Begins(_) => {}
+        Occasion::Completed(state) => {
+            put("state", state.as_str().into());
             put("text", run.text().into());
+            if let Some(failure) = run.failure() {
+                put("error", error(failure, run.refusals().last(), true));
+            }
         }
-        if let Occasion::Step = occasion {
-            let items = last_calls(run).filter_map(|(call, _)| self.executed_item(call));
+        Occasion::ContextLimit(_) => {
+            let window = context.info.context_window;
+            put("context", json!({"tokens": run.context_estimate(), "window": window}));
+        }
+        Occasion::Fails(Failure { kind: FailureKind::Limit(hit), message }) => {
+            put("limit", limit(hit, message, true));
+        }
+        Occasion::Limited(failure, hit) => put("limit", limit(hit, &failure.message, false)),
+        Occasion::Fails(failure) => put("error", error(failure, run.refusals().last(), true)),
+        Occasion::Refused(failure, refusal) => put("error", error(failure, Some(refusal), false)),
+        Occasion::Returns(outputs) => put("outputs", Value::Object(outputs.clone())),
+        Occasion::Step => {
+            put("calls", calls(run, palette));
+            put("text", run.text().into());
+            let items = last_calls(run).filter_map(|(call, _)| executed_item(palette, call));
             put("called_items", items.collect());
         }
-        if let (Occasion::Completed(_), Some(failure)) = (occasion, run.failure()) {
-            put("error", error(failure, run.refusals().last(), true));
-        }
-        Value::Object(data)
     }
+    Value::Object(data)
+}
 
-    /// Returns the member that only this kind of event has.
-    fn special(&self, run: &Run, occasion: &Occasion) -> (&'static str, Value) {
-        match occasion {
-            Occasion::Begins(_) => ("", Value::Null),
-            Occasion::Completed(state) => ("state", state.as_str().into()),
-            Occasion::ContextLimit(_) => {
-                let window = self.caller.info.context_window;
-                ("context", json!({"tokens": run.context_estimate(), "window": window}))
-            }
-            Occasion::Fails(Failure { kind: FailureKind::Limit(hit), message }) => {
-                ("limit", limit(hit, message, true))
-            }
-            Occasion::Limited(failure, hit) => ("limit", limit(hit, &failure.message, false)),
-            Occasion::Fails(failure) => ("error", error(failure, run.refusals().last(), true)),
-            Occasion::Refused(failure, refusal) => ("error", error(failure, Some(refusal), false)),
-            Occasion::Returns(outputs) => ("outputs", Value::Object(outputs.clone())),
-            Occasion::Step => ("calls", self.calls(run)),
-        }
-    }
+/// The calls of the last turn with their items and results.
+fn calls(run: &Run, palette: &Palette) -> Value {
+    let row = |(call, result): (&ToolCall, &ToolResult)| {
+        json!({
+            "name": result.name,
+            "item_id": executed_item(palette, call),
+            "is_error": result.is_error,
+        })
+    };
+    last_calls(run).map(row).collect()
+}
 
-    /// The calls of the last turn with their items and results.
-    fn calls(&self, run: &Run) -> Value {
-        let row = |(call, result): (&ToolCall, &ToolResult)| {
-            json!({
-                "name": result.name,
-                "item_id": self.executed_item(call),
-                "is_error": result.is_error,
-            })
-        };
-        last_calls(run).map(row).collect()
+/// The item that a call executes; `None` for a call of another operation, and for one that executes nothing known.
+fn executed_item(palette: &Palette, call: &ToolCall) -> Option<String> {
+    let Resolved { offered, arguments } = palette.resolve(call).ok()?;
+    if call.name != EXECUTE {
+        return offered.entry.needs.is_none().then(|| offered.entry.item_id.clone());
     }
-
-    /// The item that a call executes; `None` for a call of another operation, and for one that executes nothing known.
-    fn executed_item(&self, call: &ToolCall) -> Option<String> {
-        let Resolved { offered, arguments } =
-            self.executor.authoriser.palette.resolve(call).ok()?;
-        if call.name != EXECUTE {
-            return offered.entry.needs.is_none().then(|| offered.entry.item_id.clone());
-        }
-        let argument = match () {
-            () if self.executor.authoriser.palette.is_fork(offered) => "directive",
-            () if offered.entry.needs.is_some() => "item_id",
-            () => return Some(offered.entry.item_id.clone()),
-        };
-        arguments.get(argument).and_then(Value::as_str).map(str::to_owned)
-    }
+    let argument = match () {
+        () if palette.is_fork(offered) => "directive",
+        () if offered.entry.needs.is_some() => "item_id",
+        () => return Some(offered.entry.item_id.clone()),
+    };
+    arguments.get(argument).and_then(Value::as_str).map(str::to_owned)
 }
 
 /// The calls of the last turn, each with its result.
@@ -222,7 +219,7 @@ fn dollars(nanos: u64) -> Value {
 }
 
 /// Returns `true` if the failure is an event at which hooks act.
-pub(in crate::drive) fn may_be_told(failure: &Failure) -> bool {
+pub(super) fn may_be_told(failure: &Failure) -> bool {
     // What cannot be written cannot be hooked, and a driver's mistake is no event of the thread.
     !matches!(
         failure.kind,

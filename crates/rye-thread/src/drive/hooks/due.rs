@@ -1,10 +1,10 @@
 //! The events whose hooks have not acted yet.
 
-use super::{Frame, Occasion, data};
-use crate::drive::{Driver, Stop};
+use super::data::may_be_told;
+use super::{Frame, Occasion};
 use crate::{
     Decision, End, Failure, FailureKind, Hook, HookEffect, HookEvent, Limit, LimitHit,
-    ProviderErrorClass, Refusal, Run, ThreadState,
+    ProviderErrorClass, Refusal, Run,
 };
 
 /// The events that wait for the next moment at which a request could be sent, or the thread could end.
@@ -107,98 +107,24 @@ impl Due {
         let is_same = |it: &(String, String)| it.0 == hook.id && it.1 == hook.declared_by;
         !matches!(occasion, Occasion::Fails(_)) || !self.heard.iter().any(is_same)
     }
-}
-
-impl Driver<'_> {
-    /// Lets hooks act between two turns.
-    pub(in crate::drive) async fn between_turns(&mut self, run: &mut Run) -> Result<(), Stop> {
-        while run.is_ready()
-            && let Some(occasion) = self.next_occasion(run)
-        {
-            self.due.told(occasion.event(), run.turns(), occasion.failure().1);
-            self.evaluate(run, &occasion).await?;
-        }
-        Ok(())
-    }
-
-    fn next_occasion(&self, run: &Run) -> Option<Occasion> {
-        let due = &self.due;
-        if !due.has_begun {
-            return Some(Occasion::Begins(self.hooks.begins_with()));
-        }
-        if let Some(refusal) = due.refused.first() {
-            return Some(Occasion::refused(refusal));
-        }
-        if let Some(hit) = due.limited.first() {
-            return Some(Occasion::limited(hit));
-        }
-        if due.step {
-            return Some(Occasion::Step);
-        }
-        let is_measured = due.measured == run.turns();
-        (!is_measured && self.is_nearly_full(run)).then_some(Occasion::ContextLimit(None))
-    }
-
-    /// Returns `true` if the conversation fills nine tenths of the window. A limit that is reached
-    /// comes first (SPEC 10.10).
-    fn is_nearly_full(&self, run: &Run) -> bool {
-        let window = u128::from(self.caller.info.context_window);
-        let tokens = u128::from(run.context_estimate());
-        let is_full = window > 0 && window * 9 <= tokens * 10;
-        is_full && run.limit_reached(self.recorder.time.elapsed()).is_none()
-    }
-
-    /// Lets hooks act before a run that has ended is recorded as such.
-    pub(in crate::drive) async fn before_the_end(
-        &mut self,
-        run: &mut Run,
-        end: &End,
-    ) -> Result<(), Stop> {
-        if let Some(failure) = self.overflow(run, end) {
-            self.due.overflow = true;
-            self.evaluate(run, &Occasion::ContextLimit(Some(failure))).await?;
-            return Ok(());
-        }
-        if let End::Failed(failure) = end
-            && data::may_be_told(failure)
-            && self.due.failure.as_ref() != Some(failure)
-        {
-            self.due.failure = Some(failure.clone());
-            self.evaluate(run, &Occasion::Fails(failure.clone())).await?;
-            if !run.has_ended() {
-                self.due.failure = None;
-            }
-            return Ok(());
-        }
-        let state = match end {
-            End::Completed { .. } => ThreadState::Completed,
-            End::Failed(failure) if data::may_be_told(failure) => ThreadState::Error,
-            _ => ThreadState::Cancelled,
-        };
-        if state != ThreadState::Cancelled && !self.due.has_ended {
-            self.due.has_ended = true;
-            self.evaluate(run, &Occasion::Completed(state)).await?;
-        }
-        Ok(())
-    }
 
     /// That the conversation was refused for its length, unless it is the opening that is too long.
-    fn overflow(&self, run: &Run, end: &End) -> Option<Failure> {
+    pub(super) fn overflow(&self, run: &Run, end: &End) -> Option<Failure> {
         let too_long = FailureKind::Provider(ProviderErrorClass::ContextTooLong);
         match end {
             End::Failed(failure) if failure.kind == too_long && run.turns() > 0 => {
-                (!self.due.overflow).then(|| failure.clone())
+                (!self.overflow).then(|| failure.clone())
             }
             _ => None,
         }
     }
 
     /// Returns `true` if hooks have to act before the end of this run is recorded.
-    pub(in crate::drive) fn owes_hooks(&self, end: &End) -> bool {
+    pub(in crate::drive) fn has_hooks_before(&self, end: &End) -> bool {
         match end {
-            End::Completed { .. } => !self.due.has_ended,
-            End::Failed(failure) if data::may_be_told(failure) => {
-                !self.due.has_ended || self.due.failure.as_ref() != Some(failure)
+            End::Completed { .. } => !self.has_ended,
+            End::Failed(failure) if may_be_told(failure) => {
+                !self.has_ended || self.failure.as_ref() != Some(failure)
             }
             _ => false,
         }

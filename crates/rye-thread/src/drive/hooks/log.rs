@@ -2,10 +2,12 @@
 
 use std::collections::VecDeque;
 
-use super::act::shown;
 use super::{Acted, Frame};
 use crate::transcript::Event;
 use crate::{Decision, Returned};
+
+/// The slot of a text that did not go into the opening.
+pub(in crate::drive) const IN_A_TURN: &str = "turn";
 
 /// One record of a hook.
 #[derive(Debug)]
@@ -111,7 +113,7 @@ impl Log {
                 (Entry::Result { returned, .. }, Some(frame)) => {
                     let (item, injects) = open.take().unwrap_or_default();
                     frame.acts_on();
-                    frame.acted.push(Acted { item, injects, result: shown(returned, injects) });
+                    frame.acted.push(Acted::new(&item, injects, returned));
                 }
                 // The decision on an action is followed by its start or its receipt, that on the thread by nothing of the hook.
                 (Entry::Decided(decision), Some(frame)) => frame.decision = Some(decision),

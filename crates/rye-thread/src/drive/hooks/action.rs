@@ -1,0 +1,63 @@
+//! One action of a hook as a call: its arguments, its intent and its time.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::drive::call::Prepared;
+use crate::palette::EXECUTE;
+use crate::transcript::Event;
+use crate::{ActionTarget, Hook, HookAction, HookEvent, Palette, ToolCall};
+
+/// The time that hooks may take for each action at the end of a thread whose own time is used up.
+const GRACE: Duration = Duration::from_secs(30);
+
+/// Returns the time that an action may take of what is left to the thread.
+pub(super) fn time_for(event: HookEvent, left: Duration) -> Duration {
+    match event {
+        HookEvent::AfterComplete | HookEvent::Error | HookEvent::Limit => left.max(GRACE),
+        _ => left,
+    }
+}
+
+/// The intent of a call, as that of a hook's.
+pub(super) fn start(hook: &Hook, action: &HookAction, prepared: &Prepared<'_>) -> Event {
+    match prepared.intent.clone() {
+        Event::ToolCallStart { call_id, name, arguments, target } => Event::HookCallStart {
+            hook: hook.id.clone(),
+            call_id,
+            injects: injects(hook.event, action),
+            name,
+            arguments,
+            target,
+        },
+        other => other,
+    }
+}
+
+/// The action as a call, and the paths of its arguments that lead nowhere.
+pub(super) fn called(
+    id: &str,
+    action: &HookAction,
+    data: &Value,
+    palette: &Palette,
+) -> (ToolCall, Option<Vec<String>>) {
+    let (parameters, missing) = match action.fill(data) {
+        Ok(filled) => (palette.with_texts(item(action), filled), None),
+        Err(missing) => (Value::Object(action.arguments.clone()), Some(missing)),
+    };
+    let arguments = json!({"item_type": "tool", "item_id": item(action), "parameters": parameters});
+    (ToolCall::new(id, EXECUTE, arguments), missing)
+}
+
+/// The id of the item that the action names.
+pub(super) fn item(action: &HookAction) -> &str {
+    match &action.target {
+        ActionTarget::Text(id) | ActionTarget::Tool(id) => id,
+    }
+}
+
+/// Returns `true` if the result is for the model: that of a text, and that of a tool before the first request.
+pub(super) fn injects(event: HookEvent, action: &HookAction) -> bool {
+    event.is_context() || matches!(action.target, ActionTarget::Text(_))
+}
