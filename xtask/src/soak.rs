@@ -8,7 +8,7 @@ use crate::process;
 /// The extent of the tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Request {
-    /// The number of programs that are killed in each of the two tests with kills.
+    /// The number of programs that are killed in each of two tests. A third one always kills 200.
     pub(crate) kills: u32,
 }
 

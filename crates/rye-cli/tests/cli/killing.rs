@@ -16,7 +16,7 @@ const STEPS: usize = 20;
 
 /// Tells who has many killed how far it has come.
 #[expect(clippy::print_stderr, reason = "nobody waits for minutes without a sign of life")]
-fn progress(what: &str, killed: u64, kills: u64) {
+pub(crate) fn progress(what: &str, killed: u64, kills: u64) {
     if KILLS.is_some() && (killed == kills || killed.is_multiple_of(10)) {
         eprintln!("{what}: {killed} of {kills} killed, all resumed, nothing done twice or lost");
     }
@@ -42,10 +42,10 @@ fn writer() -> String {
 }
 
 /// A generator of numbers that are the same every time (xorshift).
-struct Numbers(u64);
+pub(crate) struct Numbers(pub(crate) u64);
 
 impl Numbers {
-    fn next(&mut self, below: u64) -> u64 {
+    pub(crate) fn next(&mut self, below: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;

@@ -114,11 +114,15 @@ impl Family {
     }
 
     /// The same with a standard output of its own.
-    #[expect(clippy::disallowed_methods, reason = "what is stopped has to be a program")]
     pub(crate) fn started_to(&self, name: &str, options: &str, to: impl Into<Stdio>) -> Child {
+        self.spawned(&format!("run test/{name} --provider small {options}"), to)
+    }
+
+    /// Starts any command in a program of its own.
+    #[expect(clippy::disallowed_methods, reason = "what is stopped has to be a program")]
+    pub(crate) fn spawned(&self, arguments: &str, to: impl Into<Stdio>) -> Child {
         Command::new(env!("CARGO_BIN_EXE_rye"))
-            .args(["run", &format!("test/{name}"), "--provider", "small"])
-            .args(options.split_whitespace())
+            .args(arguments.split_whitespace())
             .current_dir(self.project())
             .env_clear()
             .env("HOME", self.home())

@@ -94,6 +94,17 @@ fn asking() -> Stage {
 
 /// A thread that waits for one child and not for another.
 pub(super) fn starts_others() -> Scene {
+    starting().scene(STARTING, |stage| stage.run())
+}
+
+/// The same before anything ran.
+pub(super) fn to_start_others() -> Scene {
+    Scene { shots: Vec::new(), ..starting().scene(STARTING, |_| ()) }
+}
+
+const STARTING: Script = Script::completes(&["a.txt", "b.txt", "c.txt"]);
+
+fn starting() -> Stage {
     let start = |directive: &str, is_async: bool| {
         let arguments = json!({ "directive": directive, "async": is_async });
         Says::Calls("rye_agent_threads_thread_directive", arguments)
@@ -112,7 +123,6 @@ pub(super) fn starts_others() -> Scene {
     family.directive("first", CHILD);
     family.directive("second", CHILD);
     Stage::new(family, model)
-        .scene(Script::completes(&["a.txt", "b.txt", "c.txt"]), |stage| stage.run())
 }
 
 /// A conversation that is too long after its first turn.
