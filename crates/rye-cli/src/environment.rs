@@ -11,7 +11,7 @@ use rye::resolve::{Spaces, project_root};
 use rye::sandbox::{ENVIRONMENT, ProcessHost, Variables};
 use rye::sign::{Policy, Timestamp};
 use rye::thread::{Moment, read_plain};
-use rye::tools::SystemNames;
+use rye::web::SystemNames;
 use rye::{Rye, Setup, SpacesToCheck, shipped};
 
 use crate::args::{Color, Global};

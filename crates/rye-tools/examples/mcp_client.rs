@@ -12,7 +12,7 @@ use std::sync::Arc;
 use rye_caps::{Authority, Grant, Layer, LayerName};
 use rye_sandbox::{ProcessHost, Processes, Rules};
 use rye_tools::mcp::{Connections, Server, ServerAddress, Wrapper};
-use rye_tools::{Web, WebRules};
+use rye_web::{Web, WebRules};
 use serde_json::{Map, Value, json};
 
 #[tokio::main(flavor = "current_thread")]

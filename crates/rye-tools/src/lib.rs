@@ -30,15 +30,9 @@ mod program;
 mod program_result;
 mod self_starting;
 mod shell;
-mod web;
 
 pub use builtin::{builtin, builtins, effect};
 pub use program::{CommandTool, ScriptTool};
 pub use program_result::{QUARANTINED, UNCHECKED};
 pub use self_starting::SELF_STARTING;
 pub use shell::{BASH, bash};
-pub use web::{
-    AddressFault, Credential, CredentialError, FETCH, HostPattern, HttpBody, HttpTool,
-    HttpToolError, MAX_REDIRECTS, Names, Origin, RuleError, SEND, SystemNames, Web, WebError,
-    WebRules, fetch, reserved_purpose,
-};

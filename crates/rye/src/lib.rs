@@ -53,6 +53,8 @@ pub use rye_sign as sign;
 pub use rye_thread as thread;
 #[doc(inline)]
 pub use rye_tools as tools;
+#[doc(inline)]
+pub use rye_web as web;
 
 pub use self::authoring::{
     ClassLimits, Complexity, DRAFTED_CONFIGS, DRAFTED_SCRIPTS, Draft, UnknownComplexity, draft,

@@ -7,7 +7,7 @@ use rye_resolve::{Config, Library, ResolveError, Spaces, TrustNote, trust_store}
 use rye_sandbox::{ProcessHost, Variables};
 use rye_sign::{Policy, Timestamp, TrustStore};
 use rye_thread::{ClockError, Moment};
-use rye_tools::Names;
+use rye_web::Names;
 
 use crate::config::{ConfigError, single_host, strict_extends, trust_policy};
 use crate::session::Store;

@@ -17,7 +17,8 @@ pub(crate) const CYCLES: &[(&str, usize)] = &[
     ("rye-sandbox", 13),
     ("rye-sign", 9),
     ("rye-thread", 21),
-    ("rye-tools", 31),
+    ("rye-tools", 20),
+    ("rye-web", 11),
 ];
 
 type Imports = BTreeMap<String, BTreeSet<String>>;

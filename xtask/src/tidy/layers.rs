@@ -14,7 +14,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("rye-resolve", &["rye-parse", "rye-caps", "rye-sign"]),
     ("rye-prompt", &["rye-parse"]),
     ("rye-thread", &["rye-caps", "rye-sign"]),
-    ("rye-tools", &["rye-caps", "rye-sandbox", "rye-thread"]),
+    ("rye-web", &["rye-caps", "rye-sandbox", "rye-thread"]),
+    ("rye-tools", &["rye-caps", "rye-sandbox", "rye-thread", "rye-web"]),
     ("rye-providers", &["rye-parse", "rye-thread"]),
     ("rye-view", &["rye-caps", "rye-parse", "rye-sign", "rye-thread"]),
     (
@@ -28,6 +29,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "rye-prompt",
             "rye-thread",
             "rye-tools",
+            "rye-web",
             "rye-providers",
         ],
     ),

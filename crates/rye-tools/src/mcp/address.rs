@@ -14,12 +14,12 @@ use rmcp::transport::streamable_http_client::{
     StreamableHttpClient, StreamableHttpClientTransportConfig, StreamableHttpError,
     StreamableHttpPostResponse,
 };
+use rye_web::{Web, header_value};
 use zeroize::Zeroizing;
 
 use super::connection::{ConnectError, MESSAGE};
 use super::secrets::Secrets;
 use super::server::{ServerAddress, ServerHeader};
-use crate::web::{Web, header_value};
 
 /// The HTTP transport.
 pub(super) type Http = StreamableHttpClientTransport<LimitedClient>;

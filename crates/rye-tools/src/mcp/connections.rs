@@ -12,8 +12,8 @@ use super::connection::{ConnectError, Connection, ToolListing, Wire};
 use super::secrets::Secrets;
 use super::server::{Reached, Server, ServerProgram};
 use super::tool_set::ToolSet;
-use crate::web::Web;
 use rye_sandbox::{Job, Processes, limit_of};
+use rye_web::Web;
 
 /// The number of starts of a server that ends again and again.
 const STARTS: u32 = 3;

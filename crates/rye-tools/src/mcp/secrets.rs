@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use rye_thread::ToolOutput;
+use rye_web::Redactor;
 use serde_json::Value;
 use zeroize::Zeroizing;
 
 use super::connection::{ConnectError, QUOTED};
 use super::server::{Reached, Server, ServerHeader};
 use super::tool_set::ToolSetError;
-use crate::web::Redactor;
 
 /// The redacted values of headers, by the names of the headers. A variable is not named, because a careless
 /// configuration may have the secret in place of its name.

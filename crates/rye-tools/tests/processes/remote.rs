@@ -14,7 +14,7 @@ use rye_sandbox::Mode;
 use rye_sandbox::{Rules, Variables};
 use rye_thread::{ToolOutput, ToolStatus};
 use rye_tools::mcp::{Connections, Server, ServerAddress, ServerHeader, ToolSet, Wrapper};
-use rye_tools::{Names, Web, WebRules};
+use rye_web::{Names, Web, WebRules};
 use serde_json::{Value, json};
 
 use self::answers::{accepted, json_of, polite, status, stream_of};

@@ -10,4 +10,3 @@ mod races;
 mod schemas;
 mod searches;
 mod tools;
-mod web;

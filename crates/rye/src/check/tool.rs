@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use rye_parse::{Executor, PlacedTool, ToolManifest, did_you_mean, nearest_name, quoted};
 use rye_resolve::{ItemId, ItemKind};
 use rye_thread::ArgumentSchema;
-use rye_tools::HttpToolError;
+use rye_web::HttpToolError;
 use serde_json::Value;
 
 use super::Finding;
@@ -284,8 +284,7 @@ mod tests {
     #[test]
     fn every_function_has_a_shipped_tool() {
         assert!(rye_tools::builtins().all(|function| FUNCTIONS.contains(function)));
-        for function in
-            [rye_tools::BASH, rye_tools::FETCH, "agent/threads/wait", "core/create_item"]
+        for function in [rye_tools::BASH, rye_web::FETCH, "agent/threads/wait", "core/create_item"]
         {
             assert!(FUNCTIONS.contains(function), "{function}");
         }

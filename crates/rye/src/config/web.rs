@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use rye_resolve::{Config, Item, Space};
-use rye_tools::{Credential, HostPattern, Origin, RuleError, WebRules};
+use rye_web::{Credential, HostPattern, Origin, RuleError, WebRules};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;

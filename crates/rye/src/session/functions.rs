@@ -5,7 +5,8 @@ use rye_parse::{Executor, ToolManifest};
 use rye_resolve::ItemId;
 use rye_sandbox::Template;
 use rye_sign::Digest;
-use rye_tools::{BASH, FETCH, HttpTool, SEND};
+use rye_tools::BASH;
+use rye_web::{FETCH, HttpTool, SEND};
 
 /// The call of the tool `id` by its manifest.
 ///

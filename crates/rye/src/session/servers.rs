@@ -11,8 +11,9 @@ use rye_resolve::{Config, Item};
 use rye_sandbox::Processes;
 use rye_sign::Digest;
 use rye_thread::{Tool, read_plain};
+use rye_tools::BASH;
 use rye_tools::mcp::{Connections, Reached, Server, ToolSet, Wrapper};
-use rye_tools::{BASH, SEND};
+use rye_web::SEND;
 use serde_json::Value;
 
 use super::authority::of_signer;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rye_parse::{Executor, ToolManifest};
 use rye_resolve::Config;
-use rye_tools::{FETCH, HttpBody, HttpTool, Web, WebRules, fetch};
+use rye_web::{FETCH, HttpBody, HttpTool, Web, WebRules, fetch};
 use serde_json::Value;
 
 use super::error::PrepareError;

@@ -5,7 +5,7 @@ use std::fs;
 use rye::resolve::{ItemKind, Space, trust_entries};
 use rye::sandbox::Mode;
 use rye::sign::PublicKey;
-use rye::tools::Credential;
+use rye::web::Credential;
 use rye::{PrepareError, ProviderFacts, Rye};
 
 use super::Finding;

@@ -199,7 +199,7 @@ impl Stage {
             .with_project(self.family.project())
             .with_user(self.family.home());
         let mut setup = Setup::new(spaces, self.camera.now().timestamp());
-        setup.names = Some(Arc::new(rye::tools::SystemNames));
+        setup.names = Some(Arc::new(rye::web::SystemNames));
         Rye::open(&setup).unwrap()
     }
 

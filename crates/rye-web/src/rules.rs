@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use reqwest::Url;
 
-use super::credential::Credential;
+use crate::credential::Credential;
 
 /// The hosts that tools may reach. By default, these are all public hosts on the ports 80 and 443.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -24,15 +24,15 @@ pub struct WebRules {
 
 impl WebRules {
     /// Allows the host and port of the URL to be private.
-    #[cfg(feature = "mcp")]
-    pub(super) fn allow_private(&mut self, url: &Url) {
+    #[cfg(feature = "pinned")]
+    pub(crate) fn allow_private(&mut self, url: &Url) {
         if let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) {
             self.private.insert(Origin::new(host, port));
         }
     }
 
     /// Returns `true` if every list contains the host.
-    pub(super) fn allows(&self, host: &str) -> bool {
+    pub(crate) fn allows(&self, host: &str) -> bool {
         self.hosts.iter().all(|list| list.iter().any(|pattern| pattern.covers(host)))
     }
 }
@@ -89,7 +89,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    pub(super) fn new(host: &str, port: u16) -> Self {
+    pub(crate) fn new(host: &str, port: u16) -> Self {
         Self { host: plain(host).to_owned(), port }
     }
 
@@ -143,14 +143,14 @@ pub enum RuleError {
 
 /// Returns the text for a message, without the parts before `@` and after `?` or `#`, which may contain a
 /// secret.
-pub(super) fn quote(text: &str) -> String {
+pub(crate) fn quote(text: &str) -> String {
     let (place, rest) = text.split_at(text.find(['?', '#']).unwrap_or(text.len()));
     let place = place.rsplit_once('@').map_or(place.to_owned(), |(_, host)| format!("…@{host}"));
     if rest.is_empty() { place } else { format!("{place}…") }
 }
 
 /// Parses a host in the form of a URL, with its port if there is one.
-pub(super) fn parse_host(text: &str) -> Option<(String, Option<u16>)> {
+pub(crate) fn parse_host(text: &str) -> Option<(String, Option<u16>)> {
     let strange = |char: char| !(char.is_alphanumeric() || "-._:[]".contains(char));
     if text.is_empty() || text.contains(strange) {
         return None;
@@ -165,7 +165,7 @@ pub(super) fn parse_host(text: &str) -> Option<(String, Option<u16>)> {
 }
 
 /// Returns the host without the brackets of IPv6 and without the final dot of a full name.
-pub(super) fn plain(host: &str) -> &str {
+pub(crate) fn plain(host: &str) -> &str {
     let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
     host.strip_suffix('.').unwrap_or(host)
 }

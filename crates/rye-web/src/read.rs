@@ -3,26 +3,26 @@
 use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use reqwest::{StatusCode, Url};
 
-use super::error::WebError;
-use super::exchange::Answer;
-use super::text::Media;
+use crate::error::WebError;
+use crate::exchange::Answer;
+use crate::text::Media;
 
 /// A received answer.
 #[derive(Debug)]
-pub(super) struct Received {
-    pub(super) url: Url,
-    pub(super) passed: Vec<Url>,
-    pub(super) status: StatusCode,
-    pub(super) media: Media,
-    pub(super) bytes: Vec<u8>,
+pub(crate) struct Received {
+    pub(crate) url: Url,
+    pub(crate) passed: Vec<Url>,
+    pub(crate) status: StatusCode,
+    pub(crate) media: Media,
+    pub(crate) bytes: Vec<u8>,
     /// The compression of the body, which was not requested. The body was not read then.
     packed: Option<String>,
     /// `true` if there was more.
-    pub(super) is_cut: bool,
+    pub(crate) is_cut: bool,
 }
 
 /// Reads at most `most` bytes of the body.
-pub(super) async fn receive(answer: Answer, most: usize) -> Result<Received, WebError> {
+pub(crate) async fn receive(answer: Answer, most: usize) -> Result<Received, WebError> {
     let Answer { url, passed, mut response } = answer;
     let header = |name| {
         let value = response.headers().get(name).and_then(|value| value.to_str().ok());
@@ -51,7 +51,7 @@ pub(super) async fn receive(answer: Answer, most: usize) -> Result<Received, Web
 
 impl Received {
     /// Returns the body as text, or an error with the reason why it is not text.
-    pub(super) fn text(&self) -> Result<String, WebError> {
+    pub(crate) fn text(&self) -> Result<String, WebError> {
         let not_text = |what: String| WebError::unreadable(&self.url, &what);
         if let Some(how) = &self.packed {
             return Err(not_text(format!("was sent packed as `{how}`, which was not asked for")));

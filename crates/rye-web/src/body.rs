@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::template::{ArgumentFault, name_of, single};
+use crate::template::{ArgumentFault, name_of, single};
 use rye_sandbox::{Placing, Template};
 
 /// A body with placeholders for arguments.
@@ -20,7 +20,7 @@ pub enum HttpBody {
 }
 
 impl HttpBody {
-    pub(super) fn names<'a>(&'a self, placed: &mut Vec<&'a str>) {
+    pub(crate) fn names<'a>(&'a self, placed: &mut Vec<&'a str>) {
         match self {
             Self::Text(text) => placed.extend(text.names()),
             Self::Plain(_) => {}
@@ -31,7 +31,7 @@ impl HttpBody {
 
     /// Returns the body with the arguments in their places, or `None` if it is a placeholder without an
     /// argument.
-    pub(super) fn value(
+    pub(crate) fn value(
         &self,
         arguments: &Map<String, Value>,
     ) -> Result<Option<Value>, ArgumentFault> {

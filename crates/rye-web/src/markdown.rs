@@ -20,14 +20,14 @@ use self::writer::{Mark, Writer};
 
 /// The format of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Style {
+pub(crate) enum Style {
     Markdown,
     Text,
 }
 
 /// The syntax of a page. Only its media type decides, as in browsers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Grammar {
+pub(crate) enum Grammar {
     Html,
     /// XML: an element that is closed where it opens is empty, and the content of every element is markup.
     Xml,
@@ -35,17 +35,17 @@ pub(super) enum Grammar {
 
 /// A converted page.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Page {
-    pub(super) title: Option<String>,
-    pub(super) text: String,
+pub(crate) struct Page {
+    pub(crate) title: Option<String>,
+    pub(crate) text: String,
     /// `true` if there is more text.
-    pub(super) is_cut: bool,
+    pub(crate) is_cut: bool,
 }
 
 /// Converts a page from `url` until `limit`, to at most about `most` bytes of text.
 ///
 /// The time is limited because the tokenizer compares each attribute of a tag with all earlier ones.
-pub(super) fn page(
+pub(crate) fn page(
     html: &str,
     url: &Url,
     grammar: Grammar,
@@ -82,7 +82,7 @@ pub(super) fn page(
 }
 
 /// Returns the last character boundary at or before `at`.
-pub(super) fn whole(text: &str, at: usize) -> usize {
+pub(crate) fn whole(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 

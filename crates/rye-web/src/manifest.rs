@@ -8,12 +8,12 @@ use reqwest::Method;
 use reqwest::header::HeaderName;
 use rye_thread::{Effect, Tool};
 
-use super::body::HttpBody;
-use super::call::Http;
-use super::error::AddressFault;
-use super::exchange::Web;
-use super::fetch::FETCH;
-use super::template::Address;
+use crate::body::HttpBody;
+use crate::call::Http;
+use crate::error::AddressFault;
+use crate::exchange::Web;
+use crate::fetch::FETCH;
+use crate::template::Address;
 use rye_sandbox::Template;
 
 /// The function that tools need which do more than read. It is in no manifest, only in grants.
@@ -247,7 +247,7 @@ const USUAL: u64 = 30;
 const LONGEST: u64 = 600;
 
 /// Parses the name of a header that tools may set.
-pub(super) fn header_name(name: &str) -> Result<HeaderName, HttpToolError> {
+pub(crate) fn header_name(name: &str) -> Result<HeaderName, HttpToolError> {
     let error = || HttpToolError::Header { name: name.to_owned() };
     let read: HeaderName = name.parse().map_err(|_| error())?;
     let text = read.as_str();

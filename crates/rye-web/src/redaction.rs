@@ -11,7 +11,7 @@ mod pattern;
 mod spelling;
 
 /// A redactor for a secret, which replaces it by a note with its name.
-pub(crate) struct Redactor {
+pub struct Redactor {
     name: String,
     pattern: Pattern,
 }
@@ -24,13 +24,15 @@ impl fmt::Debug for Redactor {
 
 impl Redactor {
     /// Creates the redactor of a secret. Its notes have this name.
-    pub(crate) fn new(name: &str, secret: &str) -> Self {
+    #[must_use]
+    pub fn new(name: &str, secret: &str) -> Self {
         Self { name: name.to_owned(), pattern: Pattern::new(&encodings::of(secret)) }
     }
 
     /// Returns the text without the secret, in upper or lower case, because hosts and types are written in
     /// lower case. It must be called before the text is cut, because a part of the secret would not be found.
-    pub(crate) fn redact(&self, text: &str) -> String {
+    #[must_use]
+    pub fn redact(&self, text: &str) -> String {
         let mut told = String::new();
         let mut end = 0;
         for range in self.pattern.ranges(text.as_bytes()) {
@@ -46,7 +48,8 @@ impl Redactor {
 
     /// Redacts every text in a value, including the names of members. A number that contains the secret
     /// becomes a text.
-    pub(crate) fn redact_value(&self, value: Value) -> Value {
+    #[must_use]
+    pub fn redact_value(&self, value: Value) -> Value {
         match value {
             Value::String(text) => self.redact(&text).into(),
             Value::Array(all) => all.into_iter().map(|one| self.redact_value(one)).collect(),

@@ -118,7 +118,7 @@ fn a_request_tells_nothing_of_this_machine() {
 fn the_manifest_is_true() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../rye/std/tools/rye/web/fetch.yaml");
     let manifest: Value = serde_yaml::from_str(&fs::read_to_string(path).unwrap()).unwrap();
-    assert_eq!(manifest["builtin"], rye_tools::FETCH);
+    assert_eq!(manifest["builtin"], rye_web::FETCH);
     let takes = jsonschema::validator_for(&manifest["input_schema"]).unwrap();
     let gives = jsonschema::validator_for(&manifest["output_schema"]).unwrap();
     let (_server, tool, base) = served();

@@ -10,25 +10,25 @@ use rye_caps::Permit;
 use rye_thread::{Tool, ToolOutput};
 use serde_json::{Map, Value, json};
 
-use super::body::HttpBody;
-use super::credential::RequestSecret;
-use super::error::WebError;
-use super::exchange::{Follow, Order, Web};
-use super::fetch::error_output;
-use super::read::{Received, receive};
-use super::template::{Address, ArgumentFault, single};
+use crate::body::HttpBody;
+use crate::credential::RequestSecret;
+use crate::error::WebError;
+use crate::exchange::{Follow, Order, Web};
+use crate::fetch::error_output;
+use crate::read::{Received, receive};
+use crate::template::{Address, ArgumentFault, single};
 use rye_sandbox::Template;
 
 /// A tool made from a checked manifest.
-pub(super) struct Http {
-    pub(super) web: Arc<Web>,
-    pub(super) method: Method,
-    pub(super) address: Address,
-    pub(super) headers: Vec<(HeaderName, Template)>,
-    pub(super) body: Option<HttpBody>,
-    pub(super) credential: Option<String>,
-    pub(super) rest: Vec<String>,
-    pub(super) limit: Duration,
+pub(crate) struct Http {
+    pub(crate) web: Arc<Web>,
+    pub(crate) method: Method,
+    pub(crate) address: Address,
+    pub(crate) headers: Vec<(HeaderName, Template)>,
+    pub(crate) body: Option<HttpBody>,
+    pub(crate) credential: Option<String>,
+    pub(crate) rest: Vec<String>,
+    pub(crate) limit: Duration,
 }
 
 /// The largest size of a received body, and of the body in a result, in bytes.

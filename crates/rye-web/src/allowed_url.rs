@@ -4,16 +4,16 @@ use std::net::{IpAddr, Ipv6Addr, UdpSocket};
 
 use reqwest::Url;
 
-use super::address::reserved_purpose;
-use super::error::{AddressFault, WebError};
-use super::names::Names;
-use super::rules::{Origin, WebRules};
+use crate::address::reserved_purpose;
+use crate::error::{AddressFault, WebError};
+use crate::names::Names;
+use crate::rules::{Origin, WebRules};
 
 /// A URL that the rules allow. Its host has not been resolved.
 #[derive(Debug, Clone)]
-pub(super) struct AllowedUrl {
-    pub(super) url: Url,
-    pub(super) origin: Origin,
+pub(crate) struct AllowedUrl {
+    pub(crate) url: Url,
+    pub(crate) origin: Origin,
     /// `true` if the operator allows the host to be on this machine or in a private network.
     private: bool,
 }
@@ -22,7 +22,7 @@ pub(super) struct AllowedUrl {
 const PORTS: [u16; 2] = [80, 443];
 
 /// Parses a URL like a browser, so that the checked URL is the requested one.
-pub(super) fn read(text: &str) -> Result<Url, AddressFault> {
+pub(crate) fn read(text: &str) -> Result<Url, AddressFault> {
     let unreadable = |reason: String| AddressFault::Unreadable { text: quote(text), reason };
     // These characters may change the meaning of a URL, and parsers treat them differently.
     if text.contains(|char: char| char.is_control() || char == '\\') {
@@ -46,7 +46,7 @@ fn quote(text: &str) -> String {
 
 impl AllowedUrl {
     /// Checks the URL against the rules.
-    pub(super) fn new(url: Url, rules: &WebRules) -> Result<Self, AddressFault> {
+    pub(crate) fn new(url: Url, rules: &WebRules) -> Result<Self, AddressFault> {
         if !["http", "https"].contains(&url.scheme()) {
             return Err(AddressFault::Scheme { scheme: url.scheme().to_owned() });
         }
@@ -95,7 +95,7 @@ impl AllowedUrl {
     }
 
     /// Resolves the host. Returns its addresses if all of them may be reached.
-    pub(super) async fn addresses(&self, names: &dyn Names) -> Result<Vec<IpAddr>, WebError> {
+    pub(crate) async fn addresses(&self, names: &dyn Names) -> Result<Vec<IpAddr>, WebError> {
         let host = self.origin.host();
         let unknown = |source| WebError::Unknown { host: host.to_owned(), source };
         let found = match self.address() {

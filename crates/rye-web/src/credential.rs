@@ -10,24 +10,24 @@ use reqwest::header::{HeaderName, HeaderValue};
 use serde_json::Value;
 use zeroize::Zeroizing;
 
-use super::error::{AddressFault, WebError};
-use super::manifest::header_name;
-use super::redaction::Redactor;
-use super::rules::{Origin, parse_host, quote};
+use crate::error::{AddressFault, WebError};
+use crate::manifest::header_name;
+use crate::redaction::Redactor;
+use crate::rules::{Origin, parse_host, quote};
 use rye_sandbox::Variables;
 
 /// A secret: the environment variable that holds it, the header that carries it, and the origins that receive
 /// it.
 ///
 /// ```
-/// use rye_tools::Credential;
+/// use rye_web::Credential;
 ///
 /// let origins = ["https://api.example.org".to_owned()];
 /// let credential = Credential::new("EXAMPLE_TOKEN", "Authorization", Some("Bearer"), &origins)?;
 /// assert_eq!(credential.variable(), "EXAMPLE_TOKEN");
 /// let open = ["http://api.example.org".to_owned()];
 /// assert!(Credential::new("EXAMPLE_TOKEN", "Authorization", None, &open).is_err());
-/// # Ok::<(), rye_tools::CredentialError>(())
+/// # Ok::<(), rye_web::CredentialError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Credential {
@@ -80,12 +80,12 @@ impl Credential {
         &self.variable
     }
 
-    pub(super) fn header(&self) -> &HeaderName {
+    pub(crate) fn header(&self) -> &HeaderName {
         &self.header
     }
 
     /// Returns an error if the server at this address may not receive the secret.
-    pub(super) fn goes_to(&self, name: &str, url: &Url) -> Result<(), AddressFault> {
+    pub(crate) fn goes_to(&self, name: &str, url: &Url) -> Result<(), AddressFault> {
         let recipient = Recipient::of(url);
         if self.origins.contains(&recipient) {
             return Ok(());
@@ -174,7 +174,7 @@ pub enum CredentialError {
 }
 
 /// A secret for one request.
-pub(super) struct RequestSecret {
+pub(crate) struct RequestSecret {
     name: String,
     credential: Credential,
     hidden: Redactor,
@@ -188,7 +188,7 @@ impl fmt::Debug for RequestSecret {
 }
 
 impl RequestSecret {
-    pub(super) fn new(
+    pub(crate) fn new(
         name: &str,
         credential: &Credential,
         variables: &Variables,
@@ -207,17 +207,17 @@ impl RequestSecret {
     }
 
     /// Returns an error if the server at this address may not receive the secret.
-    pub(super) fn goes_to(&self, url: &Url) -> Result<(), AddressFault> {
+    pub(crate) fn goes_to(&self, url: &Url) -> Result<(), AddressFault> {
         self.credential.goes_to(&self.name, url)
     }
 
-    pub(super) fn header(&self) -> (HeaderName, HeaderValue) {
+    pub(crate) fn header(&self) -> (HeaderName, HeaderValue) {
         (self.credential.header.clone(), self.value.clone())
     }
 
     /// Returns an error if the secret would leave this machine in clear text, because a local name resolves
     /// to another machine.
-    pub(super) fn reaches(&self, url: &Url, addresses: &[IpAddr]) -> Result<(), AddressFault> {
+    pub(crate) fn reaches(&self, url: &Url, addresses: &[IpAddr]) -> Result<(), AddressFault> {
         if url.scheme() == "https" || addresses.iter().all(IpAddr::is_loopback) {
             return Ok(());
         }
@@ -227,19 +227,20 @@ impl RequestSecret {
     }
 
     /// Redacts the secret in a text, because its receiver may repeat it.
-    pub(super) fn redact(&self, text: &str) -> String {
+    pub(crate) fn redact(&self, text: &str) -> String {
         self.hidden.redact(text)
     }
 
     /// Redacts the secret in every text of a value.
-    pub(super) fn redact_value(&self, value: Value) -> Value {
+    pub(crate) fn redact_value(&self, value: Value) -> Value {
         self.hidden.redact_value(value)
     }
 }
 
 /// Returns a header value, if every character is visible ASCII or a space, which all servers read in the same
 /// way. It is marked as sensitive, and so is in no log and no compression table.
-pub(crate) fn header_value(text: &str) -> Option<HeaderValue> {
+#[must_use]
+pub fn header_value(text: &str) -> Option<HeaderValue> {
     let is_plain = |char: char| matches!(char, ' '..='~');
     let mut value = HeaderValue::from_str(text).ok().filter(|_| text.chars().all(is_plain))?;
     value.set_sensitive(true);

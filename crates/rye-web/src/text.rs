@@ -4,7 +4,7 @@ use encoding_rs::{Encoding, UTF_8};
 
 /// The relevant parts of a media type, in lower case.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Media {
+pub(crate) struct Media {
     /// The type, or an empty text if there was no header.
     essence: String,
     charset: Option<String>,
@@ -12,7 +12,7 @@ pub(super) struct Media {
 
 impl Media {
     /// Parses a `Content-Type` header in lower case.
-    pub(super) fn read(header: &str) -> Self {
+    pub(crate) fn read(header: &str) -> Self {
         let (essence, parameters) = header.split_once(';').unwrap_or((header, ""));
         let charset = parameters.split(';').find_map(|parameter| {
             let (name, value) = parameter.split_once('=')?;
@@ -22,25 +22,25 @@ impl Media {
         Self { essence: essence.chars().filter(shown).take(100).collect(), charset }
     }
 
-    pub(super) fn essence(&self) -> &str {
+    pub(crate) fn essence(&self) -> &str {
         &self.essence
     }
 
-    pub(super) fn is_html(&self) -> bool {
+    pub(crate) fn is_html(&self) -> bool {
         self.essence == "text/html" || self.is_xhtml()
     }
 
     /// Returns `true` for a page in XML syntax.
-    pub(super) fn is_xhtml(&self) -> bool {
+    pub(crate) fn is_xhtml(&self) -> bool {
         self.essence == "application/xhtml+xml"
     }
 
-    pub(super) fn is_json(&self) -> bool {
+    pub(crate) fn is_json(&self) -> bool {
         self.essence == "application/json" || self.essence.ends_with("+json")
     }
 
     /// Returns `true` for types of text. A missing type counts as text, and then the content is checked.
-    pub(super) fn is_text(&self) -> bool {
+    pub(crate) fn is_text(&self) -> bool {
         let essence = self.essence.as_str();
         let suffix = ["+json", "+xml", "+yaml"].iter().any(|suffix| essence.ends_with(suffix));
         // An SVG image is not text for a reader.
@@ -53,7 +53,7 @@ impl Media {
 
     /// Decodes the bytes, or returns `None` if they are not text. If the body was cut, an incomplete last
     /// character is left out.
-    pub(super) fn decode(&self, bytes: &[u8], is_cut: bool) -> Option<String> {
+    pub(crate) fn decode(&self, bytes: &[u8], is_cut: bool) -> Option<String> {
         let (encoding, mark) = Encoding::for_bom(bytes).unwrap_or((self.encoding(bytes), 0));
         let bytes = bytes.get(mark..).unwrap_or_default();
         let mut decoder = encoding.new_decoder_without_bom_handling();

@@ -1,7 +1,7 @@
 //! Secrets that are sent along: to whom, and to nobody else.
 
 use rye_sandbox::{Placing, Template, Variables};
-use rye_tools::{Credential, CredentialError, HttpTool, HttpToolError};
+use rye_web::{Credential, CredentialError, HttpTool, HttpToolError};
 
 use super::*;
 

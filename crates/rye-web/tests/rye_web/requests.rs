@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use rye_sandbox::{Placing, Template};
-use rye_tools::{HttpBody, HttpTool, HttpToolError};
+use rye_web::{HttpBody, HttpTool, HttpToolError};
 
 use super::*;
 
@@ -335,9 +335,9 @@ fn a_manifest_cannot_leave_to_an_argument_what_is_its_own() {
     check(&[text("https:\\\\x/")], HttpToolError::Strange);
     check(
         &[text("ftp://x/")],
-        HttpToolError::Address(rye_tools::AddressFault::Scheme { scheme: "ftp".to_owned() }),
+        HttpToolError::Address(rye_web::AddressFault::Scheme { scheme: "ftp".to_owned() }),
     );
-    check(&[text("https://a:b@x/")], HttpToolError::Address(rye_tools::AddressFault::Credentials));
+    check(&[text("https://a:b@x/")], HttpToolError::Address(rye_web::AddressFault::Credentials));
     let url = || template(&[text("https://x/")]);
     for name in [
         "Host",

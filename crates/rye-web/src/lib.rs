@@ -1,9 +1,5 @@
-//! Tools that reach other machines over HTTP (SPEC 5.1, 5.5), and the rules that protect this machine from
-//! them.
-//!
-//! Every request goes through [`Web`]. The address of each request and redirect is checked against
-//! [`WebRules`]. Its host is resolved once, each resolved address is checked against [`reserved_purpose`], and the
-//! connection uses the checked addresses. No name is resolved twice, so that a second answer cannot differ.
+#![doc = include_str!("../README.md")]
+#![warn(clippy::exhaustive_enums, clippy::exhaustive_structs)]
 
 mod address;
 mod allowed_url;
@@ -16,7 +12,7 @@ mod fetch;
 mod manifest;
 mod markdown;
 mod names;
-#[cfg(feature = "mcp")]
+#[cfg(feature = "pinned")]
 mod pinned_client;
 mod read;
 mod redaction;
@@ -26,14 +22,14 @@ mod text;
 
 pub use self::address::reserved_purpose;
 pub use self::body::HttpBody;
-#[cfg(feature = "mcp")]
-pub(crate) use self::credential::header_value;
+#[cfg(feature = "pinned")]
+#[doc(hidden)]
+pub use self::credential::header_value;
 pub use self::credential::{Credential, CredentialError};
 pub use self::error::{AddressFault, WebError};
 pub use self::exchange::{MAX_REDIRECTS, Web};
 pub use self::fetch::{FETCH, fetch};
 pub use self::manifest::{HttpTool, HttpToolError, SEND};
 pub use self::names::{Names, SystemNames};
-#[cfg(feature = "mcp")]
-pub(crate) use self::redaction::Redactor;
+pub use self::redaction::Redactor;
 pub use self::rules::{HostPattern, Origin, RuleError, WebRules};

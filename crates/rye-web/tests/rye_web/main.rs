@@ -1,5 +1,7 @@
 //! The web tools against servers of this machine, which see whatever is sent.
 
+#![expect(clippy::unwrap_used, reason = "a fixture that cannot be made is a failed test")]
+
 mod credentials;
 mod requests;
 mod results;
@@ -12,11 +14,10 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
+use rye_caps::{Authority, Capability, Grant, Layer, LayerName, Permit};
 use rye_thread::{Tool, ToolOutput, ToolStatus};
-use rye_tools::{Names, Web, WebRules, fetch};
+use rye_web::{Names, Web, WebRules, fetch};
 use serde_json::{Value, json};
-
-use crate::project::permit;
 
 use self::server::Server;
 use self::table::{ADDRESSES, NAMES, REDIRECTS};
@@ -43,6 +44,12 @@ impl Names for Written {
         let found = self.names.get(host).cloned();
         found.ok_or_else(|| io::Error::other("nobody of that name"))
     }
+}
+
+fn permit() -> Permit {
+    let capability: Capability = "rye.execute.tool.rye.web.fetch".parse().unwrap();
+    let authority = Authority::new(Layer::new(LayerName::Operator, Grant::everything()));
+    authority.permit(&capability.into()).unwrap()
 }
 
 /// Calls a tool as a thread does.
@@ -194,10 +201,10 @@ fn lists_of_hosts_leave_out_all_others() {
 #[test]
 fn patterns_and_origins_are_read_as_addresses_are() {
     for bad in ["", "http://a", "a/b", "a:80", "*.", "a b", "*a", "*.127.0.0.1", "a@b"] {
-        assert!(bad.parse::<rye_tools::HostPattern>().is_err(), "{bad}");
+        assert!(bad.parse::<rye_web::HostPattern>().is_err(), "{bad}");
     }
     for bad in ["", "a", "a:", "a:x", "a:70000", "::1:80", "*:80", "http://a:80", "a:80/b"] {
-        assert!(bad.parse::<rye_tools::Origin>().is_err(), "{bad}");
+        assert!(bad.parse::<rye_web::Origin>().is_err(), "{bad}");
     }
     for (text, same) in [
         ("LocalHost:80", "localhost:80"),
@@ -205,6 +212,6 @@ fn patterns_and_origins_are_read_as_addresses_are() {
         ("127.1:1", "127.0.0.1:1"),
         ("bücher.example:80", "xn--bcher-kva.example:80"),
     ] {
-        assert_eq!(text.parse::<rye_tools::Origin>().unwrap().to_string(), same);
+        assert_eq!(text.parse::<rye_web::Origin>().unwrap().to_string(), same);
     }
 }

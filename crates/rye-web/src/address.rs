@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// address never does, because it may be translated to a reserved one.
 ///
 /// ```
-/// use rye_tools::reserved_purpose;
+/// use rye_web::reserved_purpose;
 ///
 /// assert_eq!(reserved_purpose("169.254.169.254".parse()?), Some("a link-local address"));
 /// assert_eq!(reserved_purpose("::ffff:10.0.0.1".parse()?), Some("an IPv4 address written as IPv6"));

@@ -4,9 +4,9 @@ use std::net::IpAddr;
 
 use reqwest::{Client, Url};
 
-use super::allowed_url::{AllowedUrl, read};
-use super::error::{AddressFault, WebError};
-use super::exchange::Web;
+use crate::allowed_url::{AllowedUrl, read};
+use crate::error::{AddressFault, WebError};
+use crate::exchange::Web;
 
 impl Web {
     /// Returns a client for this address, which the rules must allow like any other.
@@ -14,7 +14,12 @@ impl Web {
     /// The host is resolved only here, and the client follows no redirects. However long the client is used,
     /// it reaches the checked addresses. With `is_private`, this origin may be on this machine or in a
     /// private network. The secret with the name `secret` is sent in clear text only to this machine.
-    pub(crate) async fn pinned_client(
+    ///
+    /// # Errors
+    ///
+    /// If the rules refuse the address, its host cannot be resolved, or the secret would be readable on the network.
+    #[doc(hidden)]
+    pub async fn pinned_client(
         &self,
         address: &str,
         is_private: bool,

@@ -3,14 +3,14 @@
 use reqwest::Url;
 use serde_json::{Map, Value};
 
-use super::allowed_url;
-use super::error::AddressFault;
-use super::manifest::HttpToolError;
+use crate::allowed_url;
+use crate::error::AddressFault;
+use crate::manifest::HttpToolError;
 use rye_sandbox::{Placing, Template};
 
 /// The reason why arguments cannot be sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(super) enum ArgumentFault {
+pub(crate) enum ArgumentFault {
     #[error("the argument `{name}` is missing; the tool needs it")]
     Missing { name: String },
     #[error(
@@ -36,14 +36,14 @@ pub(super) enum ArgumentFault {
 impl ArgumentFault {
     /// Returns `true` if a rule refused the arguments, and `false` if an argument is missing or has the wrong
     /// type.
-    pub(super) const fn is_refusal(&self) -> bool {
+    pub(crate) const fn is_refusal(&self) -> bool {
         !matches!(self, Self::Missing { .. } | Self::Compound { .. })
     }
 }
 
 /// A URL with placeholders.
 #[derive(Debug, Clone)]
-pub(super) enum Address {
+pub(crate) enum Address {
     /// The argument is the URL.
     Whole(Placing),
     /// Arguments are in parts of the URL.
@@ -51,7 +51,7 @@ pub(super) enum Address {
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Parts {
+pub(crate) struct Parts {
     path: Vec<Placing>,
     /// The parameters of the query, each with its name and `=`.
     query: Option<Vec<Vec<Placing>>>,
@@ -60,7 +60,7 @@ pub(super) struct Parts {
 }
 
 impl Address {
-    pub(super) fn new(template: &Template) -> Result<Self, HttpToolError> {
+    pub(crate) fn new(template: &Template) -> Result<Self, HttpToolError> {
         if let [whole @ (Placing::Needed(_) | Placing::Optional(..))] = template.pieces() {
             return Ok(Self::Whole(whole.clone()));
         }
@@ -89,12 +89,12 @@ impl Address {
     }
 
     /// Returns `true` if the arguments decide the host.
-    pub(super) const fn is_whole(&self) -> bool {
+    pub(crate) const fn is_whole(&self) -> bool {
         matches!(self, Self::Whole(_))
     }
 
     /// Returns the URL with sample texts, or `None` if the arguments decide the host.
-    pub(super) const fn sample(&self) -> Option<&Url> {
+    pub(crate) const fn sample(&self) -> Option<&Url> {
         match self {
             Self::Whole(_) => None,
             Self::Parts(parts) => Some(&parts.sample),
@@ -102,7 +102,7 @@ impl Address {
     }
 
     /// Returns the names of the arguments in the URL.
-    pub(super) fn names(&self) -> Vec<&str> {
+    pub(crate) fn names(&self) -> Vec<&str> {
         let pieces: Vec<&Placing> = match self {
             Self::Whole(piece) => vec![piece],
             Self::Parts(Parts { path, query, .. }) => {
@@ -113,7 +113,7 @@ impl Address {
     }
 
     /// Returns the URL for these arguments.
-    pub(super) fn url(&self, arguments: &Map<String, Value>) -> Result<Url, ArgumentFault> {
+    pub(crate) fn url(&self, arguments: &Map<String, Value>) -> Result<Url, ArgumentFault> {
         match self {
             Self::Whole(piece) => {
                 let text = single(piece, arguments, "an address")?.unwrap_or_default();
@@ -320,7 +320,7 @@ fn text(
 }
 
 /// Returns the name of the argument in this placeholder.
-pub(super) fn name_of(piece: &Placing) -> Option<&str> {
+pub(crate) fn name_of(piece: &Placing) -> Option<&str> {
     match piece {
         Placing::Text(_) => None,
         Placing::Needed(name) | Placing::Optional(name, _) => Some(name),
@@ -328,7 +328,7 @@ pub(super) fn name_of(piece: &Placing) -> Option<&str> {
 }
 
 /// Returns the text of a part, or `None` for an optional argument that is missing.
-pub(super) fn single(
+pub(crate) fn single(
     piece: &Placing,
     arguments: &Map<String, Value>,
     place: &'static str,
@@ -349,7 +349,7 @@ pub(super) fn single(
 }
 
 /// Returns the text with all characters encoded that have a meaning in a URL.
-pub(super) fn encode(text: &str) -> String {
+pub(crate) fn encode(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {

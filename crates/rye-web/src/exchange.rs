@@ -9,21 +9,25 @@ use reqwest::{Client, Method, Response, StatusCode, Url, redirect};
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt as _;
 
-use super::allowed_url::AllowedUrl;
-use super::credential::RequestSecret;
-use super::error::{AddressFault, WebError};
-use super::names::{Names, SystemNames};
-use super::rules::WebRules;
+use crate::allowed_url::AllowedUrl;
+use crate::credential::RequestSecret;
+use crate::error::{AddressFault, WebError};
+use crate::names::{Names, SystemNames};
+use crate::rules::WebRules;
 use rye_sandbox::Variables;
 
 /// The largest number of redirects that are followed.
 pub const MAX_REDIRECTS: usize = 5;
 
-/// A client for the requests of tools, limited by rules.
+/// A client for the requests of tools, limited by rules (SPEC 5.1, 5.5).
+///
+/// The address of each request and redirect is checked against the rules. Its host is resolved once, each
+/// resolved address is checked, and the connection uses the checked addresses. No name is resolved twice, so that
+/// a second answer cannot differ.
 #[derive(Debug)]
 pub struct Web {
     rules: WebRules,
-    pub(super) names: Arc<dyn Names>,
+    pub(crate) names: Arc<dyn Names>,
     variables: Variables,
     /// The TLS configuration. It is made for the first secure connection, because reading the certificates of
     /// the machine is slow.
@@ -32,19 +36,19 @@ pub struct Web {
 
 /// A request to send.
 #[derive(Debug)]
-pub(super) struct Order {
-    pub(super) method: Method,
-    pub(super) url: Url,
-    pub(super) headers: HeaderMap,
-    pub(super) body: Option<Vec<u8>>,
-    pub(super) follow: Follow,
+pub(crate) struct Order {
+    pub(crate) method: Method,
+    pub(crate) url: Url,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Option<Vec<u8>>,
+    pub(crate) follow: Follow,
     /// A secret to send. With a secret, redirects may not leave the origin.
-    pub(super) secret: Option<Arc<RequestSecret>>,
+    pub(crate) secret: Option<Arc<RequestSecret>>,
 }
 
 /// The allowed targets of redirects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Follow {
+pub(crate) enum Follow {
     /// All allowed hosts.
     Anywhere,
     /// The same host and port, or from port 80 to port 443 of the same host.
@@ -53,12 +57,12 @@ pub(super) enum Follow {
 
 /// The answer to a request. Its body has not been read.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(crate) struct Answer {
     /// The final address, after redirects.
-    pub(super) url: Url,
+    pub(crate) url: Url,
     /// The earlier addresses, which answered with redirects.
-    pub(super) passed: Vec<Url>,
-    pub(super) response: Response,
+    pub(crate) passed: Vec<Url>,
+    pub(crate) response: Response,
 }
 
 impl Web {
@@ -84,7 +88,7 @@ impl Web {
     }
 
     /// Returns the secret with this name, for one request.
-    pub(super) fn request_secret(&self, name: &str) -> Result<RequestSecret, WebError> {
+    pub(crate) fn request_secret(&self, name: &str) -> Result<RequestSecret, WebError> {
         let credential = self.rules.credentials.get(name);
         let credential = credential.ok_or_else(|| WebError::Unset { name: name.to_owned() })?;
         RequestSecret::new(name, credential, &self.variables)
@@ -98,7 +102,7 @@ impl Web {
 
     /// Sends the request, follows the redirects of reading methods, and passes the answer to `read`, all
     /// within the time limit.
-    pub(super) async fn exchange<T>(
+    pub(crate) async fn exchange<T>(
         &self,
         order: Order,
         limit: Duration,
@@ -156,7 +160,7 @@ impl Web {
     }
 
     /// Creates a client for these addresses only: without a resolver, proxy, redirects and cookies.
-    pub(super) fn client(
+    pub(crate) fn client(
         &self,
         place: &AllowedUrl,
         addresses: &[IpAddr],

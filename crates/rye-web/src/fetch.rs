@@ -11,11 +11,11 @@ use rye_thread::{Tool, ToolOutput};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::allowed_url;
-use super::error::WebError;
-use super::exchange::{Follow, Order, Web};
-use super::markdown::{Grammar, Page, Style, page, whole};
-use super::read::{Received, receive};
+use crate::allowed_url;
+use crate::error::WebError;
+use crate::exchange::{Follow, Order, Web};
+use crate::markdown::{Grammar, Page, Style, page, whole};
+use crate::read::{Received, receive};
 
 /// The function name in a manifest's `builtin: web/fetch`.
 pub const FETCH: &str = "web/fetch";
@@ -77,7 +77,7 @@ impl Tool for Fetch {
 }
 
 /// Converts an error to a tool's result.
-pub(super) fn error_output(error: &WebError) -> ToolOutput {
+pub(crate) fn error_output(error: &WebError) -> ToolOutput {
     let content = json!({ "error": error.sentence() });
     if error.is_refusal() { ToolOutput::refusal(content) } else { ToolOutput::error(content) }
 }

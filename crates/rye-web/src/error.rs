@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::net::IpAddr;
 
-use super::rules::Origin;
+use crate::rules::Origin;
 
 /// The reason why an address is refused before a request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -152,7 +152,8 @@ impl WebError {
     }
 
     /// Returns the error with its causes on one line.
-    pub(crate) fn sentence(&self) -> String {
+    #[must_use]
+    pub fn sentence(&self) -> String {
         let mut text = self.to_string();
         let mut cause = self.source();
         while let Some(one) = cause {
@@ -165,18 +166,18 @@ impl WebError {
         text
     }
 
-    pub(super) fn unreadable(url: &reqwest::Url, what: &str) -> Self {
+    pub(crate) fn unreadable(url: &reqwest::Url, what: &str) -> Self {
         Self::Unreadable { url: url.to_string(), what: what.to_owned() }
     }
 
     /// Creates the error of a broken connection. The URL is left out, because it may contain the text of an
     /// argument.
-    pub(super) fn broken_connection(host: &str, error: reqwest::Error) -> Self {
+    pub(crate) fn broken_connection(host: &str, error: reqwest::Error) -> Self {
         Self::Broken { host: host.to_owned(), source: error.without_url().into() }
     }
 
     /// Creates the error for a host with a reserved address.
-    pub(super) fn private(origin: &Origin, address: IpAddr, what: &str) -> Self {
+    pub(crate) fn private(origin: &Origin, address: IpAddr, what: &str) -> Self {
         let what = if origin.host() == address.to_string() {
             format!("it is {what}")
         } else {
