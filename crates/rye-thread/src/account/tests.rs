@@ -13,7 +13,8 @@ use crate::store::{MemoryStore, Store};
 use crate::transcript::tests::events::{every_event, recorded};
 use crate::transcript::{Event, read};
 use crate::{
-    Journal, Limits, Moment, ProviderInfo, Reply, StopReason, ThreadRecord, ThreadState, Usage,
+    Journal, Limits, Moment, ProviderErrorClass, ProviderInfo, Reply, Retry, StopReason,
+    ThreadRecord, ThreadState, Usage,
 };
 
 /// The peak of the memory is read from the system.
@@ -93,6 +94,12 @@ impl Forest {
         self.threads[thread].journal.flush().unwrap();
     }
 
+    /// Records an act and checks the accounts of the whole tree.
+    fn act_on(&mut self, thread: usize, event: &Event) {
+        self.record(thread, event);
+        self.check();
+    }
+
     fn sync(&mut self, thread: usize) {
         self.threads[thread].journal.sync().unwrap();
         self.synced.insert(thread, self.store.journal(&id(thread)).unwrap().len());
@@ -103,10 +110,17 @@ impl Forest {
         read(&bytes, thread, &[self.key.public()]).unwrap()
     }
 
+    /// Reads the transcript of a child, which is empty before it begins.
+    fn find(&self, child: &ThreadId) -> FoundTranscript<'_> {
+        match self.store.journal(child).unwrap().is_empty() {
+            true => FoundTranscript::Absent,
+            false => FoundTranscript::Transcript(Cow::Owned(self.reading(child))),
+        }
+    }
+
     /// Returns the account that the transcripts give.
     fn account(&self, thread: usize) -> Account {
-        let read = |child: &ThreadId| FoundTranscript::Transcript(Cow::Owned(self.reading(child)));
-        Account::from_transcripts(&self.reading(&id(thread)), &read).unwrap()
+        Account::from_transcripts(&self.reading(&id(thread)), &|child| self.find(child)).unwrap()
     }
 
     /// Returns the account in the memory of the owner.
@@ -123,8 +137,27 @@ impl Forest {
         self.threads[thread].request = Some(reserved);
         let turn = 1;
         let max_output_tokens = 1;
-        self.record(thread, &Event::StepStart { turn, reserved, max_output_tokens });
+        self.act_on(thread, &Event::StepStart { turn, reserved, max_output_tokens });
         // No request is sent before its reservation is on disk.
+        self.sync(thread);
+    }
+
+    /// Ends an attempt of the request in flight, and reserves the next one.
+    fn retry(&mut self, thread: usize, actual: u64, amount: u64) {
+        let Some(before) = self.threads[thread].request else { return };
+        let cost = Nanos::new(actual).min(before);
+        let known = self.known(thread);
+        let reserved = Nanos::new(amount);
+        let is_free = known
+            .free()
+            .is_none_or(|free| reserved <= free.saturating_add(before).saturating_sub(cost));
+        if !is_free {
+            return;
+        }
+        self.charged += cost.get();
+        self.threads[thread].request = Some(reserved);
+        let retry = Retry::new(2, 3, ProviderErrorClass::Overloaded, "");
+        self.act_on(thread, &Event::RequestRetried { turn: 1, retry, cost, reserved });
         self.sync(thread);
     }
 
@@ -146,7 +179,7 @@ impl Forest {
                 Event::RequestFailed { turn, class, message, cost }
             }
         };
-        self.record(thread, &event);
+        self.act_on(thread, &event);
     }
 
     fn spawn(&mut self, parent: usize, share: u64) {
@@ -156,7 +189,7 @@ impl Forest {
             return;
         }
         let spawn = Spawn::new("1", id(child), "a", Waiting::ForNothing, limits(share));
-        self.record(parent, &Event::SpawnChild(spawn));
+        self.act_on(parent, &Event::SpawnChild(spawn));
         self.sync(parent);
         self.begin(Some(parent), share);
     }
@@ -172,7 +205,7 @@ impl Forest {
         let turns = 1;
         let usage = Usage::default();
         let text = String::new();
-        self.record(child, &Event::ThreadComplete { outputs: None, text, turns, usage, cost });
+        self.act_on(child, &Event::ThreadComplete { outputs: None, text, turns, usage, cost });
         self.threads[child].journal.checkpoint(AT);
         self.sync(child);
         self.threads[child].has_ended = true;
@@ -180,7 +213,7 @@ impl Forest {
         let end = ChildEnd::new(id(child), ThreadState::Completed, Nanos::ZERO, end);
         let end = self.threads[parent].journal.tree_account().price_end(end);
         assert_eq!(end.cost, cost);
-        self.record(parent, &Event::ChildEnded(end));
+        self.act_on(parent, &Event::ChildEnded(end));
     }
 
     /// Kills the process, with a power loss if `is_power` is set. The next process opens all threads that have not
@@ -227,7 +260,7 @@ impl Forest {
                 let end = TranscriptClaim::new(0, String::new(), false);
                 let end = ChildEnd::new(id(child), ThreadState::Completed, Nanos::ZERO, end);
                 let end = self.threads[parent].journal.tree_account().price_end(end);
-                self.record(parent, &Event::ChildEnded(end));
+                self.act_on(parent, &Event::ChildEnded(end));
             }
         }
     }
@@ -238,6 +271,7 @@ impl Forest {
         let thread = |which: usize| running[which % running.len()];
         match *act {
             Act::Ask { which, amount } => self.ask(thread(which), amount),
+            Act::Retry { which, actual, amount } => self.retry(thread(which), actual, amount),
             Act::Settle { which, actual, is_answered } => {
                 self.settle(thread(which), actual, is_answered);
             }
@@ -257,7 +291,7 @@ impl Forest {
             let SpendLimit::AtMost(cap) = known.cap else { panic!("{known:?}") };
             assert!(known.cost.saturating_add(known.held) <= cap, "{number}: {known:?}");
         }
-        let read = |child: &ThreadId| FoundTranscript::Transcript(Cow::Owned(self.reading(child)));
+        let read = |child: &ThreadId| self.find(child);
         let tree = TreeAccount::from_transcripts(&self.reading(&id(0)), &read).unwrap();
         let root = self.known(0);
         for (number, _) in self.threads.iter().enumerate().filter(|(_, it)| !it.has_ended) {
@@ -276,6 +310,7 @@ enum Act {
     Ask { which: usize, amount: u64 },
     Crash { is_power: bool },
     End { which: usize },
+    Retry { which: usize, actual: u64, amount: u64 },
     Settle { which: usize, actual: u64, is_answered: bool },
     Spawn { which: usize, share: u64 },
 }
@@ -286,6 +321,8 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
         4 => (which(), 0..200u64).prop_map(|(which, amount)| Act::Ask { which, amount }),
         1 => any::<bool>().prop_map(|is_power| Act::Crash { is_power }),
         2 => which().prop_map(|which| Act::End { which }),
+        2 => (which(), 0..200u64, 0..200u64)
+            .prop_map(|(which, actual, amount)| Act::Retry { which, actual, amount }),
         4 => (which(), 0..200u64, any::<bool>())
             .prop_map(|(which, actual, is_answered)| Act::Settle { which, actual, is_answered }),
         2 => (which(), 0..600u64).prop_map(|(which, share)| Act::Spawn { which, share }),
