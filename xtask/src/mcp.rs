@@ -42,7 +42,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     print!("{}", cells::table(&said, &REVISIONS)?);
     servers::run(root, &rye, &place, &tools.servers(root)?)?;
     tools.inspect(root, &place.line(&rye, ""), &served.url)?;
-    let fixture = Served::begin(root, &tools::example(root, "rye-os", "mcp_conformance")?)?;
+    let fixture = Served::begin(root, &tools::example(root, "rye-mcp", "mcp_conformance")?)?;
     REVISIONS.iter().try_for_each(|revision| {
         tools.conform(root, &served.url, revision)?;
         tools.conform_fixture(root, &fixture.url, revision)?;

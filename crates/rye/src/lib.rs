@@ -71,12 +71,7 @@ pub use self::first_request::FirstRequest;
 pub use self::host::SystemClock;
 pub use self::lock::{Lock, LockError, LockFinding, LockReport};
 #[cfg(feature = "mcp")]
-pub use self::mcp_server::{Approvals, HttpOptions, McpServer, ServeError, ServerHost, reading};
-pub use rye_parse::hidden_characters;
-// For `examples/mcp_conformance` alone: it shows types of `rmcp`, which Rye promises nothing of.
-#[cfg(feature = "mcp")]
-#[doc(hidden)]
-pub use self::mcp_server::serve_handlers;
+pub use self::mcp_server::{Approvals, McpServer, ServerHost, reading};
 pub use self::outcome::Class;
 pub use self::place::{kind_of, place};
 pub use self::privileges::{
@@ -105,3 +100,6 @@ pub use self::signing::{
 };
 pub use self::thread_reading::{ThreadReadError, ThreadReading, Voucher, covers};
 pub use self::verify::{Subject, Verification, VerificationSummary, VerifyError};
+#[cfg(feature = "mcp")]
+pub use rye_mcp::{HttpOptions, ServeError};
+pub use rye_parse::hidden_characters;

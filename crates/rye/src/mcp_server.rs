@@ -10,17 +10,13 @@ mod call;
 mod forks;
 mod handler;
 mod host;
-mod http;
-mod patience;
 mod progress;
 mod prompts;
 mod question;
 mod request_state;
 mod results;
 mod runs;
-mod stdio;
 mod tools;
 
 pub use self::handler::McpServer;
 pub use self::host::{Approvals, ServerHost, reading};
-pub use self::http::{HttpOptions, ServeError, serve_handlers};

@@ -179,7 +179,7 @@ impl Tools {
 
 /// Builds an example of a package with the feature `mcp`, and returns its path.
 pub(super) fn example(root: &Path, package: &str, name: &str) -> Result<String, String> {
-    let line = format!("cargo build --quiet --package {package} --features mcp --example {name}");
+    let line = format!("cargo build --quiet --package {package} --all-features --example {name}");
     process::run(root, &[], &line)?;
     let folder = crate::tidy::metadata(root)?.target_directory.join("debug/examples");
     Ok(folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX)).into_string())

@@ -9,7 +9,10 @@ use rmcp::model::{
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
+use rye_mcp::{HttpOptions, ServeError, serve_http, serve_streams};
 use serde_json::Value;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::asking::{Given, client_name};
@@ -57,8 +60,44 @@ impl McpServer {
         Self { shared, own: Arc::new(Semaphore::new(MOST_OF_ONE)) }
     }
 
+    /// Serves one client until it closes its end or `stop` comes. Then it stops the client's threads, so that
+    /// they can go on later.
+    ///
+    /// # Errors
+    ///
+    /// The method fails if the first message is no beginning of the protocol.
+    pub async fn serve<R, W>(
+        self,
+        read: R,
+        write: W,
+        stop: impl Future<Output = ()>,
+    ) -> Result<(), ServeError>
+    where
+        R: AsyncRead + Send + Unpin + 'static,
+        W: AsyncWrite + Send + Unpin + 'static,
+    {
+        serve_streams(self.clone(), read, write, stop, self.stop()).await
+    }
+
+    /// Serves clients of this machine at `/mcp` of the listener's address until `stop` comes. Then it stops
+    /// their threads, so that they can go on later.
+    ///
+    /// # Errors
+    ///
+    /// The method fails if the listener's address is not one of this machine alone, or if the system refuses.
+    pub async fn serve_http(
+        self,
+        listener: TcpListener,
+        options: HttpOptions,
+        stop: impl Future<Output = ()>,
+    ) -> Result<(), ServeError> {
+        let server = self.clone();
+        let new_handler = move || server.of_another_session();
+        serve_http(new_handler, listener, options, stop, self.stop()).await
+    }
+
     /// The same server for another conversation.
-    pub(super) fn of_another_session(&self) -> Self {
+    fn of_another_session(&self) -> Self {
         Self { shared: Arc::clone(&self.shared), own: Arc::new(Semaphore::new(MOST_OF_ONE)) }
     }
 

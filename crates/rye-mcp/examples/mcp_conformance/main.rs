@@ -11,7 +11,7 @@ mod handler;
 use std::error::Error;
 use std::sync::Arc;
 
-use rye::{HttpOptions, serve_handlers};
+use rye_mcp::{HttpOptions, serve_http};
 use tokio::net::TcpListener;
 use tokio::sync::broadcast;
 
@@ -25,6 +25,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let made = move || Handler::new(Arc::clone(&fixture), changes.clone());
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     eprintln!("listening at http://{}/mcp", listener.local_addr()?);
-    serve_handlers(made, listener, HttpOptions::default(), std::future::pending()).await?;
+    let options = HttpOptions::default();
+    serve_http(made, listener, options, std::future::pending(), async {}).await?;
     Ok(())
 }

@@ -3,17 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rmcp::RoleServer;
+use rmcp::service::RunningService;
 use rmcp::service::{RxJsonRpcMessage, ServerInitializeError, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use rmcp::transport::async_rw::AsyncRwTransport;
+use rmcp::{RoleServer, ServerHandler};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-use super::handler::McpServer;
-use super::http::ServeError;
-use super::patience::Patience;
+use crate::error::ServeError;
+use crate::patience::Patience;
 
 /// The longest message of a client; a longer one is passed over, because its id is not known before it is read.
 const MOST_BYTES: usize = 4 * 1024 * 1024;
@@ -56,57 +56,55 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Paced<T> {
     }
 }
 
-impl McpServer {
-    /// Serves one client until it closes its end or `stop` comes. Then it stops the client's threads, so that
-    /// they can go on later.
-    ///
-    /// # Errors
-    ///
-    /// The method fails if the first message is no beginning of the protocol.
-    pub async fn serve<R, W>(
-        self,
-        read: R,
-        write: W,
-        stop: impl Future<Output = ()>,
-    ) -> Result<(), ServeError>
-    where
-        R: AsyncRead + Send + Unpin + 'static,
-        W: AsyncWrite + Send + Unpin + 'static,
-    {
-        let write = Patience::new(write);
-        let transport = AsyncRwTransport::<RoleServer, R, Patience<W>>::new_server(read, write)
-            .with_max_line_length(MOST_BYTES);
-        let transport = Paced { transport, unread: Arc::new(Semaphore::new(MOST_UNREAD)) };
-        let mut stop = std::pin::pin!(stop);
-        let begun = tokio::select! {
-            begun = self.clone().serve_transport(transport) => begun,
-            () = &mut stop => return Ok(()),
-        };
-        let Some(running) = begun? else { return Ok(()) };
-        let end = running.cancellation_token();
-        let mut waiting = std::pin::pin!(running.waiting());
-        tokio::select! {
-            _ = &mut waiting => self.stop().await,
-            () = &mut stop => {
-                end.cancel();
-                self.stop().await;
-                // A client that reads nothing keeps the last answers from being written.
-                let _unwritten = timeout(LAST_ANSWERS, waiting).await;
-            }
+/// Serves one client until it closes its end or `stop` comes. Then it waits for `before_end`.
+///
+/// # Errors
+///
+/// The function fails if the first message is no beginning of the protocol.
+pub async fn serve_streams<R, W>(
+    handler: impl ServerHandler,
+    read: R,
+    write: W,
+    stop: impl Future<Output = ()>,
+    before_end: impl Future<Output = ()>,
+) -> Result<(), ServeError>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    let write = Patience::new(write);
+    let transport = AsyncRwTransport::<RoleServer, R, Patience<W>>::new_server(read, write)
+        .with_max_line_length(MOST_BYTES);
+    let transport = Paced { transport, unread: Arc::new(Semaphore::new(MOST_UNREAD)) };
+    let mut stop = std::pin::pin!(stop);
+    let begun = tokio::select! {
+        begun = begin(handler, transport) => begun,
+        () = &mut stop => return Ok(()),
+    };
+    let Some(running) = begun? else { return Ok(()) };
+    let end = running.cancellation_token();
+    let mut waiting = std::pin::pin!(running.waiting());
+    tokio::select! {
+        _ = &mut waiting => before_end.await,
+        () = &mut stop => {
+            end.cancel();
+            before_end.await;
+            // A client that reads nothing keeps the last answers from being written.
+            let _unwritten = timeout(LAST_ANSWERS, waiting).await;
         }
-        Ok(())
     }
+    Ok(())
+}
 
-    /// A client that goes before it said anything is no failure.
-    async fn serve_transport(
-        self,
-        transport: impl Transport<RoleServer> + 'static,
-    ) -> Result<Option<rmcp::service::RunningService<RoleServer, Self>>, ServeError> {
-        match rmcp::ServiceExt::serve(self, transport).await {
-            Ok(running) => Ok(Some(running)),
-            Err(ServerInitializeError::ConnectionClosed(_)) => Ok(None),
-            Err(error) => Err(ServeError::Begin { message: error.to_string() }),
-        }
+/// Begins the conversation. A client that goes before it said anything is no failure.
+async fn begin<H: ServerHandler>(
+    handler: H,
+    transport: impl Transport<RoleServer> + 'static,
+) -> Result<Option<RunningService<RoleServer, H>>, ServeError> {
+    match rmcp::ServiceExt::serve(handler, transport).await {
+        Ok(running) => Ok(Some(running)),
+        Err(ServerInitializeError::ConnectionClosed(_)) => Ok(None),
+        Err(error) => Err(ServeError::Begin { message: error.to_string() }),
     }
 }
 

@@ -6,7 +6,7 @@ use rmcp::model::{
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
-use rye::sign::Digest;
+use rye_sign::Digest;
 use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
 

@@ -22,8 +22,8 @@ use rye_sign::Digest;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Mutex, Semaphore};
 
-use super::handler::McpServer;
-use super::patience::Patience;
+use crate::error::ServeError;
+use crate::patience::Patience;
 
 /// The clients that may speak to the server over HTTP.
 #[derive(Clone)]
@@ -60,27 +60,6 @@ impl std::fmt::Debug for HttpOptions {
     }
 }
 
-/// Why the server cannot serve.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ServeError {
-    /// The client did not begin as the protocol does.
-    #[error("the client does not speak the protocol: {message}")]
-    Begin {
-        /// The error of the protocol's library.
-        message: String,
-    },
-    /// The address is one that other machines reach.
-    #[error("`{address}` is reachable by other machines; listen on 127.0.0.1 or [::1]")]
-    NotLoopback {
-        /// The address.
-        address: SocketAddr,
-    },
-    /// The system refused.
-    #[error("cannot listen")]
-    Io(#[from] io::Error),
-}
-
 /// The longest body of a request.
 const MOST_BYTES: usize = 4 * 1024 * 1024;
 
@@ -99,43 +78,23 @@ const RETRY_AFTER: &str = "30";
 type Service<H> = StreamableHttpService<H, LocalSessionManager>;
 type Body = BoxBody<Bytes, Infallible>;
 
-impl McpServer {
-    /// Serves clients of this machine at `/mcp` of the listener's address until `stop` comes. Then it stops
-    /// their threads, so that they can go on later.
-    ///
-    /// # Errors
-    ///
-    /// The method fails if the listener's address is not one of this machine alone, or if the system refuses.
-    pub async fn serve_http(
-        self,
-        listener: TcpListener,
-        options: HttpOptions,
-        stop: impl Future<Output = ()>,
-    ) -> Result<(), ServeError> {
-        let server = self.clone();
-        let end = serve_until(move || server.of_another_session(), listener, options, stop).await?;
-        self.stop().await;
-        end();
-        Ok(())
-    }
-}
-
-/// Serves another handler in the same way until `stop` comes. Each conversation gets a handler of its own.
-///
-/// The conformance suite calls tools by names that only a fixture has, and tests with this function the door
-/// that [`McpServer`] is behind. The types are those of `rmcp`, so that it is no part of Rye's promises.
+/// Serves clients of this machine at `/mcp` of the listener's address until `stop` comes. Then it waits for
+/// `before_end`, and ends the conversations that are left. Each conversation gets a handler of its own from `new_handler`.
 ///
 /// # Errors
 ///
 /// The function fails if the listener's address is not one of this machine alone, or if the system refuses.
-#[doc(hidden)]
-pub async fn serve_handlers<H: ServerHandler>(
-    made: impl Fn() -> H + Send + Sync + 'static,
+pub async fn serve_http<H: ServerHandler>(
+    new_handler: impl Fn() -> H + Send + Sync + 'static,
     listener: TcpListener,
     options: HttpOptions,
     stop: impl Future<Output = ()>,
+    before_end: impl Future<Output = ()>,
 ) -> Result<(), ServeError> {
-    serve_until(made, listener, options, stop).await.map(|end| end())
+    let end = serve_until(new_handler, listener, options, stop).await?;
+    before_end.await;
+    end();
+    Ok(())
 }
 
 /// Serves until `stop` comes, and accepts no connection after it. The returned function ends the

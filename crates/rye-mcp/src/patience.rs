@@ -9,7 +9,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
 /// The stream of a connection that breaks when the client takes nothing of what is sent for too long.
-pub(super) struct Patience<S> {
+pub(crate) struct Patience<S> {
     stream: S,
     /// The end of the time in which the client has to take something, while it takes nothing.
     end: Option<Pin<Box<Sleep>>>,
@@ -19,7 +19,7 @@ pub(super) struct Patience<S> {
 const TAKEN_WITHIN: Duration = Duration::from_secs(30);
 
 impl<S: AsyncWrite + Unpin> Patience<S> {
-    pub(super) fn new(stream: S) -> Self {
+    pub(crate) fn new(stream: S) -> Self {
         Self { stream, end: None }
     }
 
