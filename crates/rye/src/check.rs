@@ -1,6 +1,5 @@
 //! The problems of files, found before they are signed or run (SPEC 12.1a).
 
-mod ast;
 mod called_items;
 mod calls;
 mod catalog;
@@ -26,12 +25,12 @@ use rye_providers::ProviderConfig;
 use rye_resolve::{ItemId, ItemKind, Space};
 use rye_sign::CommentStyle;
 
-pub(crate) use self::ast::{directive_meaning, hook_meaning};
 use self::catalog::{Content, Loaded};
 pub use self::checker::{Checker, SpacesToCheck};
 pub use self::finding::{Finding, Severity};
 pub use self::report::{github, sarif};
 use crate::config;
+use crate::syntax_json::ast;
 
 /// The number of findings that are kept per file. One last finding stands for the rest.
 const KEPT: usize = 200;
@@ -98,7 +97,7 @@ impl Checked {
     pub fn ast(&self) -> Option<serde_json::Value> {
         let directive =
             (self.kind == ItemKind::Directive).then(|| rye_parse::directive(&self.source));
-        directive?.ok().map(|directive| ast::ast(&directive))
+        directive?.ok().map(|directive| ast(&directive))
     }
 
     /// Returns `true` if nothing of the file bars signing it.

@@ -13,6 +13,7 @@ mod lock;
 #[cfg(feature = "mcp")]
 mod mcp_server;
 mod one_line;
+mod opening_digest;
 mod outcome;
 mod parallel;
 mod place;
@@ -30,6 +31,7 @@ mod server_tools;
 mod session;
 mod shipped;
 mod signing;
+mod syntax_json;
 mod thread_folder;
 mod thread_reading;
 mod verify;

@@ -2,17 +2,17 @@
 
 mod compare;
 mod disk;
+mod record;
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-use rye_resolve::{ItemId, Space};
+use rye_resolve::ItemId;
 use rye_sign::Digest;
 use rye_tools::mcp::ToolSet;
 
 pub use self::compare::{LockFinding, LockReport};
-use crate::explain::{Explained, ItemFacts, ToolFacts};
 
 /// The content of `.ai/rye.lock`: for each directive its items, its configuration, its tools and the exact texts that its
 /// thread begins with, placeholders as written; and what MCP servers offer.
@@ -109,54 +109,10 @@ impl Lock {
         project.iter().filter(is_missing).collect()
     }
 
-    /// Records a directive as it is now, in place of its older record.
-    ///
-    /// # Errors
-    ///
-    /// The method fails with [`LockError::NoModel`] if no model can answer, because the provider decides on a
-    /// part of the texts.
-    pub fn insert(&mut self, explained: &Explained) -> Result<(), LockError> {
-        if let Err(reason) = &explained.model {
-            let id = explained.id.clone();
-            let reason = reason.clone();
-            return Err(LockError::NoModel { id, reason });
-        }
-        self.directives.insert(explained.id.clone(), Locked::of(explained));
-        Ok(())
-    }
-
     /// The directives that are locked, sorted.
     pub fn directives(&self) -> impl Iterator<Item = &ItemId> {
         self.directives.keys()
     }
-
-    /// Compares a directive with its record; `None` for a directive without a record.
-    #[must_use]
-    pub fn check(&self, explained: &Explained) -> Option<LockReport> {
-        let locked = self.directives.get(&explained.id)?;
-        Some(compare::report(locked, &Locked::of(explained), explained))
-    }
-}
-
-impl Locked {
-    fn of(explained: &Explained) -> Self {
-        let mut items: Vec<LockedItem> = lockable(explained).map(LockedItem::of).collect();
-        items.sort_unstable();
-        Self {
-            items,
-            tools: explained.tools.iter().map(LockedTool::of).collect(),
-            digest: explained.digest,
-            system: explained.system.clone(),
-            first_user_message: explained.first_user_message.clone(),
-        }
-    }
-}
-
-/// Every file that counts wherever the project is: the operator's own configuration is left out.
-fn lockable(explained: &Explained) -> impl Iterator<Item = &ItemFacts> {
-    let is_everywhere =
-        |item: &&ItemFacts| matches!(item.location.space, Space::Project | Space::Builtin);
-    explained.items().into_iter().chain(explained.configs.iter().filter(is_everywhere))
 }
 
 impl LockedItem {
@@ -175,27 +131,10 @@ impl LockedItem {
         }
         format!("{kind} `{id}`")
     }
-
-    fn of(item: &ItemFacts) -> Self {
-        Self {
-            kind: item.kind.to_string(),
-            id: item.id.to_string(),
-            space: item.location.space.to_string(),
-            digest: item.digest,
-            signer: item.signer.as_str().to_owned(),
-        }
-    }
 }
 
 /// As `ItemKind::Config` is written.
 const CONFIG: &str = "config";
-
-impl LockedTool {
-    fn of(tool: &ToolFacts) -> Self {
-        let id = tool.item.as_ref().map(|item| item.id.to_string());
-        Self { name: tool.name.clone(), id, spec: tool.spec }
-    }
-}
 
 /// The text of the file, in TOML.
 impl fmt::Display for Lock {

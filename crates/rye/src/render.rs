@@ -8,6 +8,7 @@ use rye_sign::Digest;
 use serde_json::Value;
 
 use crate::Rye;
+use crate::opening_digest::opening_digest;
 use crate::session::{
     Answerer, Composed, Placing, PlanRequest, PrepareError, Vouched, answerer, chain_warnings,
     composed, leaf, opened, permissions, plan, warnings, with_causes,
@@ -80,7 +81,7 @@ impl Rye {
             provider.err().map(|error| without_provider(&error)).into_iter().collect();
         notices.extend(warnings(&composed, &vouched, self));
         Ok(Rendered {
-            digest: digest(opening.system.as_deref(), &opening.first_user_message),
+            digest: opening_digest(opening.system.as_deref(), &opening.first_user_message),
             system: opening.system,
             prompt,
             first_user_message: opening.first_user_message,
@@ -142,10 +143,4 @@ fn without_provider(error: &PrepareError) -> String {
     format!(
         "rendered as for a provider without a system template, because nobody can answer: {reason}"
     )
-}
-
-/// The digest that stands for the two texts of an opening.
-pub(crate) fn digest(system: Option<&str>, first_user_message: &str) -> Digest {
-    let system = system.unwrap_or_default();
-    Digest::of(format!("{system}\0{first_user_message}").as_bytes())
 }

@@ -14,15 +14,15 @@ use super::{
     SkippedFacts, ToolFacts,
 };
 use crate::Rye;
-use crate::check::hook_meaning;
 use crate::config::HOOKS_FILE;
-use crate::render::digest;
+use crate::opening_digest::opening_digest;
 #[cfg(feature = "mcp")]
 use crate::session::Servers;
 use crate::session::{
     Answerer, LimitSource, Plan, PlanRequest, PrepareError, continuation_directive, plan,
     return_capability, warnings, with_causes,
 };
+use crate::syntax_json::hook_meaning;
 
 pub(super) fn explain(rye: &Rye, request: &PlanRequest) -> Result<Explained, PrepareError> {
     let plan = plan(rye, request)?;
@@ -58,7 +58,7 @@ pub(super) fn explain(rye: &Rye, request: &PlanRequest) -> Result<Explained, Pre
         hooks: hooks(&plan),
         later: later(rye, &plan)?.into_iter().chain(executed.items).collect(),
         configs: plan.configs.iter().flat_map(Config::layers).map(ItemFacts::of).collect(),
-        digest: digest(opening.system.as_deref(), &opening.first_user_message),
+        digest: opening_digest(opening.system.as_deref(), &opening.first_user_message),
         system: opening.system,
         first_user_message: opening.first_user_message,
         warnings: notices,

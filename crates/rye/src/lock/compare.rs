@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use rye_resolve::{ItemId, Space};
 use serde_json::{Value, json};
 
-use super::{CONFIG, Locked, LockedItem, LockedTool, lockable};
+use super::record::lockable;
+use super::{CONFIG, Locked, LockedItem, LockedTool};
 use crate::config::{HOOKS_FILE, PROVIDERS};
 use crate::difference::TextChange;
 use crate::explain::Explained;

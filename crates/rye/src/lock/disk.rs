@@ -9,7 +9,7 @@ use rye_tools::mcp::ToolSet;
 use serde::{Deserialize, Serialize};
 
 use super::{Lock, LockError, Locked, LockedItem, LockedTool};
-use crate::render::digest;
+use crate::opening_digest::opening_digest;
 
 const FORMAT: i64 = 1;
 
@@ -203,7 +203,7 @@ fn parse_directive(table: DirectiveTable) -> Result<(ItemId, Locked), LockError>
     let id: ItemId = table.id.parse().map_err(|error| unreadable(&error))?;
     let stated = sha256(&table.sha256)?;
     // // The texts are exact. A file with other line ends than it was written with is another lock.
-    if digest(table.system.as_deref(), &table.first_user_message) != stated {
+    if opening_digest(table.system.as_deref(), &table.first_user_message) != stated {
         return Err(LockError::Edited { id });
     }
     let items = table.items.into_iter().map(item).collect::<Result<_, _>>()?;

@@ -14,7 +14,7 @@ fn sample() -> Lock {
     let locked = Locked {
         items: vec![item("directive", "a/b"), item("knowledge", "a/c")],
         tools: vec![LockedTool { name: "rye_execute".to_owned(), id: None, spec: digest }],
-        digest: crate::render::digest(texts.0.as_deref(), &texts.1),
+        digest: crate::opening_digest::opening_digest(texts.0.as_deref(), &texts.1),
         system: texts.0,
         first_user_message: texts.1,
     };

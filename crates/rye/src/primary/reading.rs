@@ -9,9 +9,9 @@ use rye_sign::Provenance;
 use serde_json::{Map, Value, json};
 
 use super::error::PrimaryError;
-use crate::check::directive_meaning;
 use crate::config::HOOKS_FILE;
 use crate::session::{Chained, PrepareError, chain_warnings, permissions, row_of};
+use crate::syntax_json::directive_meaning;
 
 /// Returns the description that an item has of itself; `null` where its text cannot be parsed.
 pub(super) fn metadata(item: &Item<String>) -> Value {

@@ -10,12 +10,12 @@ use rye_sign::{Digest, SigningKey, Timestamp};
 use serde_json::{Map, Value, json};
 
 use crate::aliases::entry_grant;
-use crate::check::directive_meaning;
 use crate::primary::{Caller, Operation, PrimaryError, SignRequest, ToSign};
 use crate::rye::Rye;
 use crate::session::authority::return_capability;
 use crate::session::invocation;
 use crate::signing::SignedFile;
+use crate::syntax_json::directive_meaning;
 
 pub(super) const DESCRIPTION: &str = "Checks an item of the project and has it signed with the operator's key, which makes it count. The operator is \
      shown the text each time, with what it adds, and asked about it. Sign only what you were asked to sign.";

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 /// Returns the content of a directive's file as JSON. Every part is present; an absent part is
 /// `null` or empty. A `span` gives the bytes of a part in the file, and amounts of money are
 /// decimal text in the currency's unit.
-pub(super) fn ast(directive: &Directive) -> Value {
+pub(crate) fn ast(directive: &Directive) -> Value {
     json!({
         "name": directive.name.value,
         "title": text(directive.title.as_ref()),
