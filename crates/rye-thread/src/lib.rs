@@ -123,7 +123,9 @@ pub use self::root::thread_root;
 pub use self::run::{End, OutOfTurn, Returned, Run, RunDiskError, Step};
 pub use self::schema::{ArgumentSchema, SchemaError, SchemaProblem, SchemaProblemKind};
 pub use self::threads::{Setting, Threads};
-pub use self::tool::{Effect, OutputSink, OutputStream, Tool, ToolOutput, ToolSpec, ToolStatus};
+pub use self::tool::{
+    AuthorisedCall, Effect, OutputSink, OutputStream, Tool, ToolOutput, ToolSpec, ToolStatus,
+};
 pub use self::usage::Usage;
 
 #[cfg(doctest)]

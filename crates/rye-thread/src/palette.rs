@@ -21,8 +21,8 @@ use self::operation::OPERATIONS;
 pub use self::operation::{Need, Needs};
 pub(crate) use self::resolve::{Resolved, Unresolved};
 use crate::{
-    ArgumentSchema, Asking, Children, DIRECTIVE_RETURN, Effect, OutputContract, SchemaProblem,
-    THREAD_DIRECTIVE, Tool, ToolOutput, ToolSpec,
+    ArgumentSchema, Asking, AuthorisedCall, Children, DIRECTIVE_RETURN, Effect, OutputContract,
+    SchemaProblem, THREAD_DIRECTIVE, Tool, ToolOutput, ToolSpec,
 };
 
 /// One tool to offer.
@@ -322,7 +322,7 @@ struct Inert;
 
 #[async_trait::async_trait]
 impl Tool for Inert {
-    async fn call(&self, _: &Permit, _: Value) -> ToolOutput {
+    async fn call(&self, _: AuthorisedCall) -> ToolOutput {
         ToolOutput::error(serde_json::json!({ "error": "no thread can be started here" }))
     }
 }
@@ -356,6 +356,20 @@ impl Offered {
     pub(crate) fn effect(&self, arguments: &Value) -> Effect {
         let own = self.entry.needs.as_ref().and_then(|needs| needs.effect(arguments));
         own.unwrap_or(self.entry.effect)
+    }
+
+    /// Returns a permitted call of this tool, or the reasons why the arguments do not fit its input schema.
+    pub(crate) fn authorise(
+        &self,
+        permit: Permit,
+        arguments: Value,
+    ) -> Result<AuthorisedCall, Vec<String>> {
+        match self.problems(&arguments) {
+            problems if problems.is_empty() => {
+                Ok(AuthorisedCall::new(Arc::clone(&self.entry.tool), permit, arguments))
+            }
+            problems => Err(problems),
+        }
     }
 
     /// Returns the reasons why the arguments do not fit the input schema.

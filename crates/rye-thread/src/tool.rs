@@ -1,13 +1,14 @@
-//! The interface of a tool: a description for the model, and a call that needs a permit.
+//! The interface of a tool: a description for the model, and a call that was authorised.
 
+mod authorised;
 pub(crate) mod disk;
 
 use std::time::Duration;
 
 use async_trait::async_trait;
-use rye_caps::Permit;
 use serde_json::Value;
 
+pub use self::authorised::AuthorisedCall;
 use crate::AddedItem;
 
 /// The description of one tool for the model.
@@ -44,21 +45,16 @@ impl ToolSpec {
 /// A tool that a thread can run after an authority permitted it.
 #[async_trait]
 pub trait Tool: Send + Sync {
-    /// Runs with arguments that already fit the input schema.
+    /// Runs a call.
     ///
     /// The future may be dropped when the thread is cancelled or its time is used up. The tool must stop its effect
     /// then.
-    async fn call(&self, permit: &Permit, arguments: Value) -> ToolOutput;
+    async fn call(&self, call: AuthorisedCall) -> ToolOutput;
 
     /// Runs like [`call`](Self::call), and reports pieces of the output as they arrive. By default, it reports nothing.
-    async fn call_with_sink(
-        &self,
-        permit: &Permit,
-        arguments: Value,
-        sink: &dyn OutputSink,
-    ) -> ToolOutput {
+    async fn call_with_sink(&self, call: AuthorisedCall, sink: &dyn OutputSink) -> ToolOutput {
         let _unused = sink;
-        self.call(permit, arguments).await
+        self.call(call).await
     }
 
     /// Returns the total of approval waits in calls of this tool until `now`, on the driver's clock.
@@ -95,8 +91,8 @@ pub enum OutputStream {
 /// A function of the arguments is a tool. It runs on the driver's task, so it should be quick.
 #[async_trait]
 impl<F: Fn(Value) -> ToolOutput + Send + Sync> Tool for F {
-    async fn call(&self, _: &Permit, arguments: Value) -> ToolOutput {
-        self(arguments)
+    async fn call(&self, call: AuthorisedCall) -> ToolOutput {
+        self(call.into_arguments())
     }
 }
 

@@ -7,10 +7,10 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use divan::Bencher;
-use rye_caps::{Authority, Capability, Grant, Layer, LayerName, Permit};
+use rye_caps::{Authority, Capability, Grant, Layer, LayerName};
 use rye_sandbox::{Mode, launch};
 use rye_sandbox::{ProcessHost, Processes, Rules};
-use rye_thread::ToolStatus;
+use rye_thread::{Effect, Palette, PaletteEntry, Tool, ToolSpec, ToolStatus};
 use rye_tools::CommandTool;
 use serde_json::json;
 use tempfile::TempDir;
@@ -53,12 +53,17 @@ fn processes(mode: Option<Mode>) -> (TempDir, Arc<Processes>) {
     (folder, Arc::new(processes.expect("because the project is there")))
 }
 
-fn permit() -> Permit {
-    let capability: Capability =
-        "rye.execute.tool.rye.bash.bash".parse().expect("because it is one");
-    let operator = Layer::new(LayerName::Operator, Grant::everything());
-    Authority::new(operator).permit(&capability.into()).expect("because everything is granted")
+/// Returns a palette of one tool, and the authority to call it.
+fn palette(tool: Arc<dyn Tool>) -> (Palette, Authority) {
+    let capability: Capability = "rye.execute.tool.a.true".parse().expect("because it is one");
+    let spec = ToolSpec::new(ID, "Does nothing.", json!({}));
+    let entry = PaletteEntry::new(ID, spec, capability, Effect::Once, tool);
+    let palette = Palette::new(vec![entry]).expect("because it is one tool");
+    (palette, Authority::new(Layer::new(LayerName::Operator, Grant::everything())))
 }
+
+/// The id of the tool.
+const ID: &str = "a/true";
 
 fn start(bencher: Bencher<'_, '_>, mode: Option<Mode>) {
     start_in(bencher, mode, 0);
@@ -86,12 +91,12 @@ fn start_in(bencher: Bencher<'_, '_>, mode: Option<Mode>, folders: usize) {
         println!("not measured: {report}");
         return;
     }
-    let tool = CommandTool::new("/bin/true").tool(&processes);
-    let permit = permit();
+    let (palette, authority) = palette(CommandTool::new("/bin/true").tool(&processes));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.expect("because the system gives one");
     bencher.bench_local(|| {
-        let output = runtime.block_on(tool.call(&permit, json!({})));
-        assert_eq!(output.status, ToolStatus::Ok, "what is measured is what it says");
+        let output = runtime.block_on(palette.call(&authority, ID, json!({})));
+        let status = output.map(|output| output.status);
+        assert_eq!(status, Some(ToolStatus::Ok), "what is measured is what it says");
     });
 }

@@ -9,8 +9,9 @@
 use std::error::Error;
 use std::sync::Arc;
 
-use rye_caps::{Authority, Grant, Layer, LayerName};
+use rye_caps::{Authority, Capability, Grant, Layer, LayerName};
 use rye_sandbox::{ProcessHost, Processes, Rules};
+use rye_thread::{Effect, Palette, PaletteEntry, ToolSpec};
 use rye_tools::mcp::{Connections, Server, ServerAddress, Wrapper};
 use rye_web::{Web, WebRules};
 use serde_json::{Map, Value, json};
@@ -27,11 +28,15 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let (pinned, listed) = connections.discover(&server).await?;
     let pinned = Arc::new(pinned);
     let authority = Authority::new(Layer::new(LayerName::Operator, Grant::everything()));
-    let permit = authority.permit(&"rye.execute.tool.mcp.suite.tool".parse()?)?;
+    let capability: Capability = "rye.execute.tool.mcp.suite.tool".parse()?;
     for (name, arguments) in calls(&listed)? {
         let wrapper = Wrapper::new(server.clone(), Arc::clone(&pinned), &name);
         let tool = wrapper.tool(&json!({}), &connections)?;
-        println!("{name} {arguments}: {:?}", tool.call(&permit, arguments.clone()).await);
+        let spec = ToolSpec::new(&name, "A tool of the suite.", json!({}));
+        let entry = PaletteEntry::new(&name, spec, capability.clone(), Effect::Once, tool);
+        let palette = Palette::new(vec![entry])?;
+        let output = palette.call(&authority, &name, arguments.clone()).await;
+        println!("{name} {arguments}: {output:?}");
     }
     Ok(())
 }

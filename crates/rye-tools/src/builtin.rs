@@ -8,8 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use rye_caps::Permit;
-use rye_thread::{Effect, Tool, ToolOutput};
+use rye_thread::{AuthorisedCall, Effect, Tool, ToolOutput};
 use serde_json::{Value, json};
 
 use crate::fs::{self, Root, Stop};
@@ -57,7 +56,8 @@ struct Builtin {
 
 #[async_trait]
 impl Tool for Builtin {
-    async fn call(&self, _permit: &Permit, arguments: Value) -> ToolOutput {
+    async fn call(&self, call: AuthorisedCall) -> ToolOutput {
+        let arguments = call.into_arguments();
         let run = self.run;
         let root = self.root.clone();
         let dropped = StopOnDrop(Stop::new());

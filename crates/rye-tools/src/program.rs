@@ -8,9 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use rye_caps::Permit;
 use rye_sandbox::{Exit, Job, Processes, Script, Template, TemplateError, command_line, limit_of};
-use rye_thread::{OutputSink, Tool, ToolOutput};
+use rye_thread::{AuthorisedCall, OutputSink, Tool, ToolOutput};
 use serde_json::{Map, Value, json};
 
 use crate::program_result::{failure, forward, start_failure, with_account};
@@ -142,16 +141,12 @@ struct Command {
 
 #[async_trait]
 impl Tool for Command {
-    async fn call(&self, permit: &Permit, arguments: Value) -> ToolOutput {
-        self.call_with_sink(permit, arguments, &()).await
+    async fn call(&self, call: AuthorisedCall) -> ToolOutput {
+        self.call_with_sink(call, &()).await
     }
 
-    async fn call_with_sink(
-        &self,
-        _: &Permit,
-        arguments: Value,
-        told: &dyn OutputSink,
-    ) -> ToolOutput {
+    async fn call_with_sink(&self, call: AuthorisedCall, told: &dyn OutputSink) -> ToolOutput {
+        let arguments = call.into_arguments();
         let arguments = arguments.as_object().cloned().unwrap_or_default();
         match self.command.job(&arguments) {
             Ok(job) => run(&self.processes, job, told).await,
@@ -168,16 +163,12 @@ struct Scripted {
 
 #[async_trait]
 impl Tool for Scripted {
-    async fn call(&self, permit: &Permit, arguments: Value) -> ToolOutput {
-        self.call_with_sink(permit, arguments, &()).await
+    async fn call(&self, call: AuthorisedCall) -> ToolOutput {
+        self.call_with_sink(call, &()).await
     }
 
-    async fn call_with_sink(
-        &self,
-        _: &Permit,
-        arguments: Value,
-        told: &dyn OutputSink,
-    ) -> ToolOutput {
+    async fn call_with_sink(&self, call: AuthorisedCall, told: &dyn OutputSink) -> ToolOutput {
+        let arguments = call.into_arguments();
         let ScriptTool { text, extension, network, timeout_seconds } = self.script.clone();
         let arguments = arguments.as_object().cloned().unwrap_or_default();
         let mut job = Job::new(self.words.iter().map(OsString::from).collect());

@@ -4,9 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use rye_caps::Permit;
 use rye_sandbox::{Exit, Job, Processes, limit_of};
-use rye_thread::{OutputSink, Tool, ToolOutput};
+use rye_thread::{AuthorisedCall, OutputSink, Tool, ToolOutput};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -40,16 +39,12 @@ const LONGEST: u64 = 600;
 
 #[async_trait]
 impl Tool for Bash {
-    async fn call(&self, permit: &Permit, arguments: Value) -> ToolOutput {
-        self.call_with_sink(permit, arguments, &()).await
+    async fn call(&self, call: AuthorisedCall) -> ToolOutput {
+        self.call_with_sink(call, &()).await
     }
 
-    async fn call_with_sink(
-        &self,
-        _: &Permit,
-        arguments: Value,
-        told: &dyn OutputSink,
-    ) -> ToolOutput {
+    async fn call_with_sink(&self, call: AuthorisedCall, told: &dyn OutputSink) -> ToolOutput {
+        let arguments = call.into_arguments();
         let arguments: Arguments = match serde_json::from_value(arguments) {
             Ok(arguments) => arguments,
             Err(error) => {

@@ -6,8 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use reqwest::Method;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use rye_caps::Permit;
-use rye_thread::{Tool, ToolOutput};
+use rye_thread::{AuthorisedCall, Tool, ToolOutput};
 use serde_json::{Map, Value, json};
 
 use crate::body::HttpBody;
@@ -37,7 +36,8 @@ const MAX_CONTENT: usize = 256 * 1024;
 
 #[async_trait]
 impl Tool for Http {
-    async fn call(&self, _: &Permit, arguments: Value) -> ToolOutput {
+    async fn call(&self, call: AuthorisedCall) -> ToolOutput {
+        let arguments = call.into_arguments();
         let arguments = arguments.as_object().cloned().unwrap_or_default();
         let mut order = match self.order(&arguments) {
             Ok(order) => order,

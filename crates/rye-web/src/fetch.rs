@@ -6,8 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use reqwest::Method;
 use reqwest::header::{ACCEPT, HeaderMap, HeaderValue};
-use rye_caps::Permit;
-use rye_thread::{Tool, ToolOutput};
+use rye_thread::{AuthorisedCall, Tool, ToolOutput};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -64,7 +63,8 @@ const LIMIT: Duration = Duration::from_secs(30);
 
 #[async_trait]
 impl Tool for Fetch {
-    async fn call(&self, _: &Permit, arguments: Value) -> ToolOutput {
+    async fn call(&self, call: AuthorisedCall) -> ToolOutput {
+        let arguments = call.into_arguments();
         let arguments: Arguments = match serde_json::from_value(arguments) {
             Ok(arguments) => arguments,
             Err(error) => {

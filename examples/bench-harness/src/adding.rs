@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use rye_caps::{Capability, Kind, Permit, Primary};
-use rye_thread::{Effect, PaletteEntry, Tool, ToolOutput, ToolSpec};
+use rye_caps::{Capability, Kind, Primary};
+use rye_thread::{AuthorisedCall, Effect, PaletteEntry, Tool, ToolOutput, ToolSpec};
 use serde_json::{Value, json};
 
 /// The id of the tool, which is also its name for the model.
@@ -14,7 +14,8 @@ struct Add;
 
 #[async_trait]
 impl Tool for Add {
-    async fn call(&self, _: &Permit, arguments: Value) -> ToolOutput {
+    async fn call(&self, call: AuthorisedCall) -> ToolOutput {
+        let arguments = call.into_arguments();
         let number = |name: &str| arguments.get(name).and_then(Value::as_f64).unwrap_or_default();
         let sum = number("a") + number("b");
         ToolOutput::ok(json!(sum))

@@ -83,10 +83,7 @@ impl<'a> Authoriser<'a> {
         let intent = intent(call, arguments.clone(), Some(target));
         let plan = match self.permit(&needed, &entry.invocation) {
             Err(denied) => Plan::Answer(refused(call, Refusal::of_authority(&denied))),
-            Ok(permit) => match offered.problems(&arguments) {
-                problems if problems.is_empty() => Plan::Run { offered, permit, arguments },
-                problems => Plan::Answer(failed(call, MISFIT, &problems)),
-            },
+            Ok(permit) => plan(call, offered, permit, arguments),
         };
         Prepared { index, call, asks: None, intent, plan }
     }
@@ -110,14 +107,15 @@ impl<'a> Authoriser<'a> {
             .ok()
             .map(|need| Target::new(&entry.item_id, &need.to_string(), offered.effect(&arguments)));
         let intent = intent(call, arguments.clone(), target);
-        let problems = offered.problems(&arguments);
         let plan = match need.map(|need| need.permit(&self.authority)) {
             Ok(Err(refusal)) => Plan::Answer(refused(call, refusal)),
-            Ok(Ok(permit)) if problems.is_empty() => Plan::Run { offered, permit, arguments },
-            Err(output) if problems.is_empty() => {
-                Plan::Answer(Returned::ran(ToolResult::error(call, output.content)))
-            }
-            _ => Plan::Answer(failed(call, MISFIT, &problems)),
+            Ok(Ok(permit)) => plan(call, offered, permit, arguments),
+            Err(output) => match offered.problems(&arguments) {
+                problems if problems.is_empty() => {
+                    Plan::Answer(Returned::ran(ToolResult::error(call, output.content)))
+                }
+                problems => Plan::Answer(failed(call, MISFIT, &problems)),
+            },
         };
         Prepared { index, call, asks: None, intent, plan }
     }
@@ -270,6 +268,14 @@ impl<'a> Authoriser<'a> {
             &format!("there is no tool `{name}` in this thread; the tools are: {known}"),
             &[],
         )
+    }
+}
+
+/// Returns the plan for a permitted call, which runs if its arguments fit.
+fn plan<'a>(call: &ToolCall, offered: &'a Offered, permit: Permit, arguments: Value) -> Plan<'a> {
+    match offered.authorise(permit, arguments) {
+        Ok(call) => Plan::Run { offered, call },
+        Err(problems) => Plan::Answer(failed(call, MISFIT, &problems)),
     }
 }
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use rye_caps::{Capability, Permit};
-use serde_json::{Value, json};
+use rye_caps::Capability;
+use serde_json::json;
 use tokio::sync::mpsc::{Receiver, Sender};
 use tokio::task::{Id, JoinError, JoinSet};
 
@@ -65,7 +65,7 @@ struct Thinking<'a> {
 impl<'a> Thinking<'a> {
     fn new(group: &[Prepared<'a>], clock: &'a dyn Clock) -> Self {
         let tools = group.iter().filter_map(|prepared| match &prepared.plan {
-            Plan::Run { offered, .. } => Some(Arc::clone(&offered.entry.tool)),
+            Plan::Run { call, .. } => Some(Arc::clone(call.tool())),
             Plan::Answer(_) => None,
         });
         let mut thinking = Self { clock, tools: tools.collect(), before: Duration::ZERO };
@@ -154,18 +154,14 @@ fn start<'a>(
         Plan::Answer(answer) => {
             Slot { call: prepared.call, capability: None, task: None, answer: Some(answer) }
         }
-        Plan::Run { offered, permit, arguments } => {
-            let capability = Some(permit.capability().clone());
+        Plan::Run { call, .. } => {
+            let capability = Some(call.permit().capability().clone());
             let told = Told::new(&prepared.call.id, pieces.clone());
-            let call = call(Arc::clone(&offered.entry.tool), permit, arguments, told);
-            let task = tasks.spawn(telemetry::calling(span, call)).id();
+            let run = async move { call.run(&told).await };
+            let task = tasks.spawn(telemetry::calling(span, run)).id();
             Slot { call: prepared.call, capability, task: Some(task), answer: None }
         }
     }
-}
-
-async fn call(tool: Arc<dyn Tool>, permit: Permit, arguments: Value, told: Told) -> ToolOutput {
-    tool.call_with_sink(&permit, arguments, &told).await
 }
 
 fn place(joined: Result<(Id, ToolOutput), JoinError>, slots: &mut [Slot<'_>]) {

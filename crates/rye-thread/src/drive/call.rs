@@ -1,13 +1,13 @@
 //! One call before it runs, and what the model is told of it.
 
-use rye_caps::{Capability, Permit};
+use rye_caps::Capability;
 use serde_json::{Value, json};
 
 use crate::palette::Offered;
 use crate::transcript::{Event, Target};
 use crate::{
-    ApprovalRequest, DenialReason, Effect, Refusal, Returned, ToolCall, ToolOutput, ToolResult,
-    ToolStatus,
+    ApprovalRequest, AuthorisedCall, DenialReason, Effect, Refusal, Returned, ToolCall, ToolOutput,
+    ToolResult, ToolStatus,
 };
 
 /// A call before anything runs.
@@ -24,8 +24,8 @@ pub(super) struct Prepared<'a> {
 pub(super) enum Plan<'a> {
     /// There is nothing to run: the answer is known.
     Answer(Returned),
-    /// The permit is for this tool, and the arguments satisfy its schema.
-    Run { offered: &'a Offered, permit: Permit, arguments: Value },
+    /// The call is for this tool.
+    Run { offered: &'a Offered, call: AuthorisedCall },
 }
 
 impl Prepared<'_> {
@@ -46,7 +46,7 @@ impl Plan<'_> {
     }
 
     pub(super) fn is_read_only(&self) -> bool {
-        matches!(self, Self::Run { offered, arguments, .. } if offered.effect(arguments) == Effect::ReadOnly)
+        matches!(self, Self::Run { offered, call } if offered.effect(call.arguments()) == Effect::ReadOnly)
     }
 }
 

@@ -198,7 +198,8 @@ impl<'a> CallExecutor<'a> {
         'a: 'b,
     {
         let prepared = self.authoriser.authorise(self.authoriser.palette, index, call);
-        let Plan::Run { offered, permit, arguments } = &prepared.plan else { return prepared };
+        let Plan::Run { offered, call: authorised } = &prepared.plan else { return prepared };
+        let arguments = authorised.arguments();
         let is_again = index < self.progress.intents;
         let needed = self.authoriser.needed_approval(offered, arguments, is_again);
         let answer = match (needed, run.decision(index)) {
@@ -211,7 +212,7 @@ impl<'a> CallExecutor<'a> {
                     return Prepared { asks: Some(request.covering(covers)), ..prepared };
                 }
                 Ok(None) => None,
-                Err(output) => Some(returned(call, permit.capability(), output)),
+                Err(output) => Some(returned(call, authorised.permit().capability(), output)),
             },
             (Some(_), Some(Decision::Denied(reason))) => {
                 let reason = reason.as_ref();
@@ -261,11 +262,14 @@ impl<'a> CallExecutor<'a> {
     /// question about other arguments than those of its call.
     fn as_approved<'b>(&self, call: &ToolCall, plan: Plan<'b>) -> Plan<'b> {
         let Some(proposal) = &self.progress.proposal else { return plan };
-        let Plan::Run { offered, permit, arguments } = plan else { return plan };
+        let Plan::Run { offered, call: authorised } = plan else { return plan };
         let is_operation = offered.entry.needs.is_some();
-        let shown = proposal.shown(&arguments).filter(|shown| is_operation || **shown == arguments);
+        let arguments = authorised.arguments();
+        let shown = proposal.shown(arguments).filter(|shown| is_operation || *shown == arguments);
         match shown.cloned() {
-            Some(arguments) => Plan::Run { offered, permit, arguments },
+            Some(arguments) => {
+                Plan::Run { offered, call: authorised.with_approved_arguments(arguments) }
+            }
             None => Plan::Answer(failed(call, NOT_WHOLE, &[])),
         }
     }

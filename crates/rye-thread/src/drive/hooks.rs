@@ -264,7 +264,8 @@ impl<'a> HookRunner<'a> {
         asking: Asking,
         context: &mut HookContext<'_, 'a>,
     ) -> Result<Option<Decision>, Stop> {
-        let Plan::Run { offered, arguments, .. } = &prepared.plan else { return Ok(None) };
+        let Plan::Run { offered, call } = &prepared.plan else { return Ok(None) };
+        let arguments = call.arguments();
         let is_again = asking == Asking::Never;
         let authoriser = &context.executor.authoriser;
         let Some(why) = authoriser.reason(offered, arguments, is_again) else { return Ok(None) };

@@ -44,12 +44,12 @@ impl SpawnEnd {
 impl<'a> SpawnCall<'a> {
     /// The one call of a group that starts a child: such a call never shares its group.
     pub(super) fn of(group: &[Prepared<'a>]) -> Option<Self> {
-        let [Prepared { call, plan: Plan::Run { offered, permit, arguments }, .. }] = group else {
+        let [Prepared { call, plan: Plan::Run { offered, call: authorised }, .. }] = group else {
             return None;
         };
         let children = Arc::clone(offered.entry.children.as_ref()?);
-        let capability = permit.capability().clone();
-        let arguments = arguments.clone();
+        let capability = authorised.permit().capability().clone();
+        let arguments = authorised.arguments().clone();
         Some(Self { call, capability, arguments, children })
     }
 

@@ -1,16 +1,16 @@
 use async_trait::async_trait;
-use rye_caps::{Kind, Permit, Primary};
+use rye_caps::{Kind, Layer, LayerName, Primary};
 use serde_json::json;
 
 use super::*;
-use crate::{OutputField, OutputType, ToolCall, ToolOutput};
+use crate::{OutputField, OutputType, ToolCall, ToolOutput, ToolStatus};
 
 struct Nothing;
 
 #[async_trait]
 impl Tool for Nothing {
-    async fn call(&self, _: &Permit, arguments: Value) -> ToolOutput {
-        ToolOutput::ok(arguments)
+    async fn call(&self, call: AuthorisedCall) -> ToolOutput {
+        ToolOutput::ok(call.into_arguments())
     }
 }
 
@@ -219,4 +219,26 @@ fn problems_name_the_place_and_do_not_quote_at_length() {
     let problems = resolved.offered.problems(&resolved.arguments);
     assert_eq!(problems, [format!("at `/a/1`: \"{}", "x".repeat(299))]);
     assert_eq!(resolved.offered.problems(&json!({"a": [1]})), Vec::<String>::new());
+}
+
+/// Returns the output of a call that is not authorised.
+fn refused(palette: &Palette, authority: &Authority, arguments: Value) -> ToolOutput {
+    palette.authorise(authority, "a/b", arguments).unwrap().unwrap_err()
+}
+
+#[tokio::test]
+async fn a_call_runs_once_it_is_authorised() {
+    let palette = Palette::new(vec![entry("a/b")]).unwrap();
+    let everything = Layer::new(LayerName::Operator, Grant::everything());
+    let authority = Authority::new(everything);
+    let call = palette.authorise(&authority, "a/b", json!({"a": 1})).unwrap().unwrap();
+    assert_eq!(call.permit().capability().as_str(), "rye.execute.tool.a.b");
+    assert_eq!(call.run(&()).await, ToolOutput::ok(json!({"a": 1})));
+    assert!(palette.authorise(&authority, "a/c", json!({"a": 1})).is_none());
+    let misfit = refused(&palette, &authority, json!({}));
+    assert_eq!((misfit.status, &misfit.content["error"]), (ToolStatus::Error, &json!(MISFIT)));
+    let denied = refused(&palette, &Authority::denied(), json!({"a": 1}));
+    assert_eq!(denied.status, ToolStatus::Refused);
+    let asking = Palette::new(vec![entry("a/b").with_asking(Asking::Always)]).unwrap();
+    assert_eq!(refused(&asking, &authority, json!({"a": 1})).status, ToolStatus::Refused);
 }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use async_trait::async_trait;
-use rye_caps::{Authority, Capability, Grant, Kind, Permit, Primary};
+use rye_caps::{Authority, Capability, Grant, Kind, Primary};
 use rye_thread::{
-    ApprovalRequest, Approver, Asking, Cancel, Decider, Decision, Effect, Need, Needs,
-    PaletteEntry, ThreadState, Tool, ToolOutput, ToolSpec, decided_approval,
+    ApprovalRequest, Approver, Asking, AuthorisedCall, Cancel, Decider, Decision, Effect, Need,
+    Needs, PaletteEntry, ThreadState, Tool, ToolOutput, ToolSpec, decided_approval,
 };
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
@@ -117,7 +117,8 @@ struct Loader(Effects);
 
 #[async_trait]
 impl Tool for Loader {
-    async fn call(&self, _: &Permit, arguments: Value) -> ToolOutput {
+    async fn call(&self, call: AuthorisedCall) -> ToolOutput {
+        let arguments = call.into_arguments();
         self.0.lock().unwrap().push(format!("rye_load {arguments}"));
         ToolOutput::ok(json!({"did": arguments}))
     }

@@ -11,17 +11,17 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use rye_caps::{Authority, Capability, Grant, Kind, Layer, LayerName, Permit, Primary};
+use rye_caps::{Authority, Capability, Grant, Kind, Layer, LayerName, Primary};
 use rye_sign::SigningKey;
 use rye_thread::store::LocalStore;
 use rye_thread::transcript::{Event, Injected, Reading, read_file};
 use rye_thread::{
-    Account, ApprovalRequest, Approver, Cancel, Charge, Clock, Decider, Decision, Delta, DeltaSink,
-    DriveContext, Effect, FoundTranscript, Hooks, Journal, Limits, Moment, Nanos, Observer,
-    Opening, Outcome, OutputContract, OutputField, OutputType, Palette, PaletteEntry, Prices,
-    Provider, ProviderError, ProviderErrorClass, ProviderInfo, Registry, ReplayContext, Replayed,
-    Reply, Request, Retry, Run, StopReason, ThreadId, ThreadRecord, Tool, ToolCall, ToolOutput,
-    ToolSpec, Usage, drive, replay,
+    Account, ApprovalRequest, Approver, AuthorisedCall, Cancel, Charge, Clock, Decider, Decision,
+    Delta, DeltaSink, DriveContext, Effect, FoundTranscript, Hooks, Journal, Limits, Moment, Nanos,
+    Observer, Opening, Outcome, OutputContract, OutputField, OutputType, Palette, PaletteEntry,
+    Prices, Provider, ProviderError, ProviderErrorClass, ProviderInfo, Registry, ReplayContext,
+    Replayed, Reply, Request, Retry, Run, StopReason, ThreadId, ThreadRecord, Tool, ToolCall,
+    ToolOutput, ToolSpec, Usage, drive, replay,
 };
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
@@ -82,9 +82,9 @@ where
     F: Fn(Value) -> R + Send + Sync,
     R: Future<Output = ToolOutput> + Send,
 {
-    async fn call(&self, permit: &Permit, arguments: Value) -> ToolOutput {
-        assert!(permit.capability().as_str().starts_with("rye.execute.tool."));
-        (self.0)(arguments).await
+    async fn call(&self, call: AuthorisedCall) -> ToolOutput {
+        assert!(call.permit().capability().as_str().starts_with("rye.execute.tool."));
+        (self.0)(call.into_arguments()).await
     }
 }
 

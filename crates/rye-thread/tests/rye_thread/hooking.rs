@@ -9,10 +9,10 @@ mod resuming;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use rye_caps::{Capability, Grant, Kind, Permit, Primary};
+use rye_caps::{Capability, Grant, Kind, Primary};
 use rye_thread::{
-    ActionTarget, Effect, Hook, HookAction, HookEffect, HookEvent, HookLayer, Hooks, Palette,
-    PaletteEntry, ProviderErrorClass, Tool, ToolOutput, ToolSpec,
+    ActionTarget, AuthorisedCall, Effect, Hook, HookAction, HookEffect, HookEvent, HookLayer,
+    Hooks, Palette, PaletteEntry, ProviderErrorClass, Tool, ToolOutput, ToolSpec,
 };
 use serde_json::{Map, Value, json};
 
@@ -57,8 +57,8 @@ struct Told;
 
 #[async_trait]
 impl Tool for Told {
-    async fn call(&self, permit: &Permit, _: Value) -> ToolOutput {
-        assert_eq!(permit.capability().as_str(), "rye.load.knowledge.k.x");
+    async fn call(&self, call: AuthorisedCall) -> ToolOutput {
+        assert_eq!(call.permit().capability().as_str(), "rye.load.knowledge.k.x");
         ToolOutput::ok(json!("Be careful."))
     }
 }

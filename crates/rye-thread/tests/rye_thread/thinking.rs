@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use rye_caps::{Capability, Kind, Permit, Primary};
+use rye_caps::{Capability, Kind, Primary};
 use rye_thread::{
-    ApprovalRequest, Approver, Asking, Cancel, Children, Decider, Decision, Effect, Ended, Ending,
-    FailureKind, PaletteEntry, RecordedSpawn, Spawn, SpawnRequest, Spawned, ThreadState, Tool,
-    ToolOutput, ToolSpec, Waiting,
+    ApprovalRequest, Approver, Asking, AuthorisedCall, Cancel, Children, Decider, Decision, Effect,
+    Ended, Ending, FailureKind, PaletteEntry, RecordedSpawn, Spawn, SpawnRequest, Spawned,
+    ThreadState, Tool, ToolOutput, ToolSpec, Waiting,
 };
 use serde_json::{Value, json};
 
@@ -90,7 +90,7 @@ impl Children for Waits {
 
 #[async_trait]
 impl Tool for Waits {
-    async fn call(&self, _: &Permit, _: Value) -> ToolOutput {
+    async fn call(&self, _: AuthorisedCall) -> ToolOutput {
         self.wait().await;
         if self.ends == Ends::Interrupted {
             self.cancel.interrupt();

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use rmcp::model::CallToolRequestParams;
-use rye_caps::Permit;
-use rye_thread::{OutputSink, Tool, ToolOutput};
+use rye_thread::{AuthorisedCall, OutputSink, Tool, ToolOutput};
 use serde_json::{Map, Value, json};
 
 use super::connection::ConnectError;
@@ -117,16 +116,12 @@ struct Wrapped {
 
 #[async_trait]
 impl Tool for Wrapped {
-    async fn call(&self, permit: &Permit, arguments: Value) -> ToolOutput {
-        self.call_with_sink(permit, arguments, &()).await
+    async fn call(&self, call: AuthorisedCall) -> ToolOutput {
+        self.call_with_sink(call, &()).await
     }
 
-    async fn call_with_sink(
-        &self,
-        _: &Permit,
-        arguments: Value,
-        told: &dyn OutputSink,
-    ) -> ToolOutput {
+    async fn call_with_sink(&self, call: AuthorisedCall, told: &dyn OutputSink) -> ToolOutput {
+        let arguments = call.into_arguments();
         let given = arguments.as_object().cloned().unwrap_or_default();
         let arguments = match self.wrapper.arguments(given) {
             Ok(arguments) => arguments,

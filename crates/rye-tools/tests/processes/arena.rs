@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use rye_caps::{Authority, Capability, Grant, Layer, LayerName, Permit};
+use rye_caps::{Authority, Capability, Grant, Layer, LayerName};
 use rye_sandbox::Mode;
 use rye_sandbox::{ProcessHost, Processes, Rules};
-use rye_thread::{Tool, ToolOutput};
+use rye_thread::{AuthorisedCall, Effect, Palette, PaletteEntry, Tool, ToolOutput, ToolSpec};
 use rye_tools::bash;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -190,17 +190,23 @@ impl Arena {
     }
 }
 
-/// A permit for any tool: none of these tools looks at it, and none can be called without.
-pub(crate) fn permit() -> Permit {
-    let capability: Capability = "rye.execute.tool.rye.bash.bash".parse().unwrap();
-    Authority::new(Layer::new(LayerName::Operator, Grant::everything()))
-        .permit(&capability.into())
+/// An authorised call with these arguments: none of these tools looks at its permit, and none can be called without.
+pub(crate) fn authorised(arguments: Value) -> AuthorisedCall {
+    let capability: Capability = "rye.execute.tool.test.any".parse().unwrap();
+    let spec = ToolSpec::new("any", "Any tool.", json!({}));
+    let tool = Arc::new(|_: Value| ToolOutput::ok(Value::Null));
+    let entry = PaletteEntry::new("test/any", spec, capability, Effect::Once, tool);
+    let authority = Authority::new(Layer::new(LayerName::Operator, Grant::everything()));
+    Palette::new(vec![entry])
+        .unwrap()
+        .authorise(&authority, "test/any", arguments)
+        .unwrap()
         .unwrap()
 }
 
 pub(crate) fn call(tool: &Arc<dyn Tool>, arguments: Value) -> ToolOutput {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(tool.call(&permit(), arguments))
+    runtime.block_on(tool.call(authorised(arguments)))
 }
 
 pub(crate) fn shell(processes: &Arc<Processes>, command: &str) -> ToolOutput {

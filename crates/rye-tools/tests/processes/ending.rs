@@ -10,7 +10,7 @@ use rye_thread::ToolStatus;
 use rye_tools::{CommandTool, bash};
 use serde_json::json;
 
-use crate::arena::{Arena, CANARY, call, launcher, living, permit, shell};
+use crate::arena::{Arena, CANARY, authorised, call, launcher, living, shell};
 
 /// A length of sleep by which the processes of one test are known.
 fn mark(test: u32) -> String {
@@ -183,8 +183,7 @@ fn drop_call(processes: &Arc<Processes>, mark: &str, first: &str, mode: Mode) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let command = format!("{first}setsid sleep {mark} & sleep {mark}");
     runtime.block_on(async {
-        let permit = permit();
-        let call = tool.call(&permit, json!({ "command": command }));
+        let call = tool.call(authorised(json!({ "command": command })));
         let begun = async {
             while living(mark).iter().filter(|line| line.starts_with("sleep")).count() < 2 {
                 tokio::time::sleep(Duration::from_millis(5)).await;

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use self::answers::{accepted, json_of, polite, status, stream_of};
 use self::server::{Remote, Seen};
-use crate::arena::{Arena, permit};
+use crate::arena::{Arena, authorised};
 
 const SECRET: &str = "tok-5f2e";
 
@@ -92,7 +92,7 @@ impl Place {
         let mut wrapper = Wrapper::new(self.server.clone(), echo(), "echo");
         wrapper.timeout_seconds = seconds;
         let tool = wrapper.tool(&json!({}), &self.connections).unwrap();
-        tool.call(&permit(), arguments).await
+        tool.call(authorised(arguments)).await
     }
 }
 

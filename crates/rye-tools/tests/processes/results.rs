@@ -10,7 +10,7 @@ use rye_thread::{OutputSink, OutputStream, Tool, ToolOutput, ToolStatus};
 use rye_tools::{CommandTool, ScriptTool, bash};
 use serde_json::{Value, json};
 
-use crate::arena::{Arena, call, permit, shell};
+use crate::arena::{Arena, authorised, call, shell};
 
 fn rules() -> Rules {
     let mut rules = Rules::default();
@@ -342,8 +342,7 @@ fn output_is_told_while_it_comes() {
     let command = "echo one; while [ ! -e go ]; do sleep 0.01; done; printf 'tw\\303'; sleep 0.05; printf '\\266\\n' >&1";
     let (told, file) = (&heard, arena.root.join("project/go"));
     runtime.block_on(async {
-        let permit = permit();
-        let call = tool.call_with_sink(&permit, json!({ "command": command }), told);
+        let call = tool.call_with_sink(authorised(json!({ "command": command })), told);
         let answer = async {
             while told.0.lock().unwrap().is_empty() {
                 tokio::time::sleep(std::time::Duration::from_millis(2)).await;

@@ -9,7 +9,7 @@ use rye_tools::mcp::{Connections, Reached, Server, ServerProgram, ToolSet, Wrapp
 use serde_json::{Value, json};
 use tokio::io::AsyncReadExt;
 
-use crate::arena::{Arena, CANARY, launcher, living, permit, shell};
+use crate::arena::{Arena, CANARY, authorised, launcher, living, shell};
 
 /// A server of the fixture, in a project.
 struct Place {
@@ -56,7 +56,7 @@ impl Place {
     }
 
     async fn call(&self, tool: &str, arguments: Value) -> ToolOutput {
-        self.tool(tool).call(&permit(), arguments).await
+        self.tool(tool).call(authorised(arguments)).await
     }
 }
 
@@ -89,18 +89,18 @@ async fn what_is_fixed_no_caller_changes() {
     wrapper.fixed = json!({ "action": "read" }).as_object().unwrap().clone();
     wrapper.nested_in = Some("params".to_owned());
     let nested = wrapper.clone().tool(&json!({}), &place.connections).unwrap();
-    let sent = nested.call(&permit(), json!({ "action": "erase", "tool": "dies" })).await;
+    let sent = nested.call(authorised(json!({ "action": "erase", "tool": "dies" }))).await;
     let params = json!({ "action": "erase", "tool": "dies" });
     assert_eq!(sent, ok(json!({ "action": "read", "params": params })));
     wrapper.nested_in = None;
     let beside = wrapper.tool(&json!({}), &place.connections).unwrap();
     for arguments in [json!({ "action": "erase" }), json!({ "action": null })] {
-        let refused = beside.call(&permit(), arguments).await;
+        let refused = beside.call(authorised(arguments)).await;
         let message = "the argument `action` is fixed; leave it out";
         assert_eq!(refused, ToolOutput::refusal(json!({ "error": message })));
     }
     // Names that a caller gives are arguments and nothing else.
-    let sent = beside.call(&permit(), json!({ "name": "dies", "server": "other" })).await;
+    let sent = beside.call(authorised(json!({ "name": "dies", "server": "other" }))).await;
     assert_eq!(sent, ok(json!({ "action": "read", "name": "dies", "server": "other" })));
 }
 
@@ -112,7 +112,7 @@ async fn one_server_serves_all_calls() {
     program(&mut wrapper.server).arguments = vec!["".to_owned(), mark.clone()];
     let tool = wrapper.tool(&json!({}), &place.connections).unwrap();
     for n in 0..5 {
-        assert_eq!(tool.call(&permit(), json!({ "n": n })).await, ok(json!({ "n": n })));
+        assert_eq!(tool.call(authorised(json!({ "n": n }))).await, ok(json!({ "n": n })));
     }
     let servers = living(&mark).into_iter().filter(|line| !line.contains("--rye-launch")).count();
     assert_eq!(servers, 1, "{:?}", living(&mark));
@@ -170,7 +170,7 @@ async fn a_server_that_changes_its_tools_is_not_called_any_more() {
     pinned.insert("echo", std::collections::BTreeMap::new());
     other.pinned = Arc::new(pinned);
     let other = other.tool(&json!({}), &place.connections).unwrap();
-    let refused = other.call(&permit(), json!({})).await;
+    let refused = other.call(authorised(json!({}))).await;
     assert_eq!(refused.status, ToolStatus::Refused, "{refused:?}");
 }
 
@@ -198,7 +198,7 @@ async fn a_server_gets_no_keys_and_reads_none() {
     ];
     let paths: Vec<String> =
         paths.iter().map(|path| arena.root.join(path).display().to_string()).collect();
-    let seen = tool.call(&permit(), json!({ "paths": paths })).await.content;
+    let seen = tool.call(authorised(json!({ "paths": paths }))).await.content;
     assert!(!seen["variables"].to_string().contains(CANARY), "{seen}");
     assert_eq!(
         (&seen["variables"]["FIXED"], &seen["variables"]["HANDED"]),
@@ -212,7 +212,7 @@ async fn a_server_gets_no_keys_and_reads_none() {
     program(&mut server).environment.insert("FIXED".to_owned(), handed.clone());
     let tool = Wrapper::new(server.clone(), Arc::new(set), "env");
     let tool = tool.tool(&json!({}), &connections).unwrap();
-    let seen = tool.call(&permit(), json!({})).await.content;
+    let seen = tool.call(authorised(json!({}))).await.content;
     assert_eq!(seen["variables"]["FIXED"], json!(handed));
     assert_eq!(living(&handed), Vec::<String>::new());
     program(&mut server).variables = vec!["UNSET".to_owned()];
@@ -244,7 +244,7 @@ async fn progress_is_told_and_who_stops_waiting_says_so() {
     wrapper.timeout_seconds = Some(1);
     let tool = wrapper.tool(&json!({}), &place.connections).unwrap();
     let told = Told::default();
-    let late = tool.call_with_sink(&permit(), json!({}), &told).await;
+    let late = tool.call_with_sink(authorised(json!({})), &told).await;
     let message = "server `faults`: the server did not answer within 1 s";
     assert_eq!(late, ToolOutput::error(json!({ "error": message })));
     assert_eq!(*told.0.lock().unwrap(), "1 of 2 half\n");
@@ -254,8 +254,8 @@ async fn progress_is_told_and_who_stops_waiting_says_so() {
     // Dropped in the middle, as by a thread that is cancelled.
     let slow = place.tool("slow");
     let told = Told::default();
-    let (permit, begun) = (permit(), Instant::now());
-    let call = slow.call_with_sink(&permit, json!({}), &told);
+    let begun = Instant::now();
+    let call = slow.call_with_sink(authorised(json!({})), &told);
     let half = async {
         while told.0.lock().unwrap().is_empty() && begun.elapsed() < Duration::from_secs(20) {
             tokio::task::yield_now().await;

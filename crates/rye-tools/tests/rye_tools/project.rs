@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::sync::Arc;
 
-use rye_caps::{Authority, Capability, Grant, Layer, LayerName, Permit};
-use rye_thread::ToolOutput;
+use rye_caps::{Authority, Capability, Grant, Layer, LayerName};
+use rye_thread::{AuthorisedCall, Effect, Palette, PaletteEntry, ToolOutput, ToolSpec};
 use rye_tools::builtin;
 use rye_tools::fs::Root;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// A project beside a folder that it must not reach.
@@ -118,12 +119,19 @@ fn looks(path: &Path, metadata: &fs::Metadata) -> String {
 pub(crate) fn call(root: &Root, tool: &str, arguments: Value) -> ToolOutput {
     let tool = builtin(&format!("file-system/{tool}"), root).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-    runtime.block_on(tool.call(&permit(), arguments))
+    runtime.block_on(tool.call(authorised(arguments)))
 }
 
-pub(crate) fn permit() -> Permit {
-    let capability: Capability = "rye.execute.tool.rye.file-system.read".parse().unwrap();
-    Authority::new(Layer::new(LayerName::Operator, Grant::everything()))
-        .permit(&capability.into())
+/// An authorised call with these arguments: none of these tools looks at its permit, and none can be called without.
+pub(crate) fn authorised(arguments: Value) -> AuthorisedCall {
+    let capability: Capability = "rye.execute.tool.test.any".parse().unwrap();
+    let spec = ToolSpec::new("any", "Any tool.", json!({}));
+    let tool = Arc::new(|_: Value| ToolOutput::ok(Value::Null));
+    let entry = PaletteEntry::new("test/any", spec, capability, Effect::Once, tool);
+    let authority = Authority::new(Layer::new(LayerName::Operator, Grant::everything()));
+    Palette::new(vec![entry])
+        .unwrap()
+        .authorise(&authority, "test/any", arguments)
+        .unwrap()
         .unwrap()
 }

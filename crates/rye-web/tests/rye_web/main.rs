@@ -14,8 +14,10 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use rye_caps::{Authority, Capability, Grant, Layer, LayerName, Permit};
-use rye_thread::{Tool, ToolOutput, ToolStatus};
+use rye_caps::{Authority, Capability, Grant, Layer, LayerName};
+use rye_thread::{
+    AuthorisedCall, Effect, Palette, PaletteEntry, Tool, ToolOutput, ToolSpec, ToolStatus,
+};
 use rye_web::{Names, Web, WebRules, fetch};
 use serde_json::{Value, json};
 
@@ -46,16 +48,21 @@ impl Names for Written {
     }
 }
 
-fn permit() -> Permit {
-    let capability: Capability = "rye.execute.tool.rye.web.fetch".parse().unwrap();
+/// An authorised call with these arguments: no tool here looks at its permit, and none can be called without.
+fn authorised(arguments: Value) -> AuthorisedCall {
+    let capability: Capability = "rye.execute.tool.test.any".parse().unwrap();
+    let spec = ToolSpec::new("any", "Any tool.", json!({}));
+    let tool = Arc::new(|_: Value| ToolOutput::ok(Value::Null));
+    let entry = PaletteEntry::new("test/any", spec, capability, Effect::Once, tool);
     let authority = Authority::new(Layer::new(LayerName::Operator, Grant::everything()));
-    authority.permit(&capability.into()).unwrap()
+    let palette = Palette::new(vec![entry]).unwrap();
+    palette.authorise(&authority, "test/any", arguments).unwrap().unwrap()
 }
 
 /// Calls a tool as a thread does.
 fn call(tool: &dyn Tool, arguments: Value) -> ToolOutput {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(tool.call(&permit(), arguments))
+    runtime.block_on(tool.call(authorised(arguments)))
 }
 
 fn web(rules: WebRules, names: &Arc<Written>) -> Arc<Web> {

@@ -6,10 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use rye_caps::Permit;
 use rye_resolve::{ItemId, ItemKind, Library, Location, ResolveError, Space};
 use rye_sign::Digest;
-use rye_thread::{Effect, Tool, ToolOutput};
+use rye_thread::{AuthorisedCall, Effect, Tool, ToolOutput};
 use rye_tools::fs::{self, Root};
 use serde_json::{Value, json};
 
@@ -36,7 +35,8 @@ struct Creator {
 
 #[async_trait]
 impl Tool for Creator {
-    async fn call(&self, _: &Permit, arguments: Value) -> ToolOutput {
+    async fn call(&self, call: AuthorisedCall) -> ToolOutput {
+        let arguments = call.into_arguments();
         let creator = self.clone();
         let create = move || creator.create(arguments);
         let done = tokio::task::spawn_blocking(create).await;

@@ -6,9 +6,10 @@ mod signing;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use rye_caps::{Authority, Capability, Grant, Kind, Permit, Primary};
+use rye_caps::{Authority, Capability, Grant, Kind, Primary};
 use rye_thread::{
-    Asking, Effect, Need, Needs, Palette, PaletteEntry, PaletteError, Tool, ToolOutput, ToolSpec,
+    Asking, AuthorisedCall, Effect, Need, Needs, Palette, PaletteEntry, PaletteError, Tool,
+    ToolOutput, ToolSpec,
 };
 use serde_json::Value;
 
@@ -143,8 +144,9 @@ impl InThread {
 
 #[async_trait]
 impl Tool for InThread {
-    async fn call(&self, permit: &Permit, arguments: Value) -> ToolOutput {
-        let caller = Caller::thread(permit.authority().clone());
+    async fn call(&self, call: AuthorisedCall) -> ToolOutput {
+        let caller = Caller::thread(call.permit().authority().clone());
+        let arguments = call.into_arguments();
         let done = match Asked::of(self.operation, signing::meant(self.operation, arguments)) {
             Ok(Asked::Read(request)) => {
                 let rye = Arc::clone(&self.rye);

@@ -2,13 +2,13 @@
 
 use std::sync::Mutex;
 
-use rye_caps::{Capability, Grant, Kind, Layer, LayerName, Permit, Primary};
-use serde_json::{Map, Value, json};
+use rye_caps::{Capability, Grant, Kind, Layer, LayerName, Primary};
+use serde_json::{Map, json};
 
 use super::*;
 use crate::{
-    AddedItem, ApprovalRequest, Decider, Decision, Effect, Hooks, PaletteEntry, Tool, ToolOutput,
-    ToolSpec,
+    AddedItem, ApprovalRequest, AuthorisedCall, Decider, Decision, Effect, Hooks, PaletteEntry,
+    Tool, ToolOutput, ToolSpec,
 };
 
 /// Notes what happens, in its order.
@@ -47,8 +47,8 @@ struct Noting {
 
 #[async_trait]
 impl Tool for Noting {
-    async fn call(&self, _: &Permit, arguments: Value) -> ToolOutput {
-        self.notes.add(&format!("effect {arguments}"));
+    async fn call(&self, call: AuthorisedCall) -> ToolOutput {
+        self.notes.add(&format!("effect {}", call.arguments()));
         let item = AddedItem::new(Map::new()).signed_by("a key", vec![Grant::nothing()]);
         ToolOutput::ok(json!("done")).with_added(if self.adds { vec![item] } else { Vec::new() })
     }

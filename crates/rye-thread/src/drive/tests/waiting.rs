@@ -3,15 +3,15 @@
 use std::path::Path;
 use std::sync::{Condvar, Mutex};
 
-use rye_caps::{Capability, Grant, Kind, Layer, LayerName, Permit, Primary};
-use serde_json::{Value, json};
+use rye_caps::{Capability, Grant, Kind, Layer, LayerName, Primary};
+use serde_json::json;
 
 use super::*;
 use crate::TreeAccount;
 use crate::database::Database;
 use crate::durability::counted;
 use crate::store::{LocalStore, MemoryStore, Ownership, Store, StoreError};
-use crate::{Effect, PaletteEntry, Tool, ToolCall, ToolOutput, ToolSpec};
+use crate::{AuthorisedCall, Effect, PaletteEntry, Tool, ToolCall, ToolOutput, ToolSpec};
 
 const CALLS: u64 = 20;
 
@@ -40,7 +40,7 @@ struct Look;
 
 #[async_trait]
 impl Tool for Look {
-    async fn call(&self, _: &Permit, _: Value) -> ToolOutput {
+    async fn call(&self, _: AuthorisedCall) -> ToolOutput {
         ToolOutput::ok(json!("seen"))
     }
 }

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use rye_caps::{Capability, Kind, Permit};
+use rye_caps::{Capability, Kind};
 use rye_parse::{Directive, Knowledge, Outputs, Primary};
 use rye_prompt::{HookEntry, Inputs, Link, ReturnStyle, render};
 use rye_resolve::{Item, ItemId, Library, PlacedHook, ResolveError};
-use rye_thread::{Effect, PaletteEntry, Tool, ToolOutput, ToolSpec};
+use rye_thread::{AuthorisedCall, Effect, PaletteEntry, Tool, ToolOutput, ToolSpec};
 use serde_json::{Value, json};
 
 use super::entry;
@@ -114,7 +114,7 @@ struct Told(String);
 
 #[async_trait]
 impl Tool for Told {
-    async fn call(&self, _: &Permit, _: Value) -> ToolOutput {
+    async fn call(&self, _: AuthorisedCall) -> ToolOutput {
         ToolOutput::ok(Value::String(self.0.clone()))
     }
 }
@@ -139,7 +139,8 @@ impl Instructions {
 
 #[async_trait]
 impl Tool for Instructions {
-    async fn call(&self, _: &Permit, arguments: Value) -> ToolOutput {
+    async fn call(&self, call: AuthorisedCall) -> ToolOutput {
+        let arguments = call.into_arguments();
         match self.text(&arguments) {
             Ok(text) => ToolOutput::ok(Value::String(text)),
             Err(problem) => ToolOutput::error(json!({ "error": problem })),

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use rye_caps::{Authority, Capability, Grant, Kind, Permit, Primary};
+use rye_caps::{Authority, Capability, Grant, Kind, Primary};
 use rye_resolve::ItemKind;
 use rye_sign::Provenance;
 use rye_thread::{
-    AddedItem, Effect, Need, Needs, OutputContract, Palette, PaletteEntry, PaletteError, Tool,
-    ToolOutput, ToolSpec,
+    AddedItem, AuthorisedCall, Effect, Need, Needs, OutputContract, Palette, PaletteEntry,
+    PaletteError, Tool, ToolOutput, ToolSpec,
 };
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -98,7 +98,8 @@ impl Needs for Inline {
 
 #[async_trait]
 impl Tool for Inline {
-    async fn call(&self, _: &Permit, arguments: Value) -> ToolOutput {
+    async fn call(&self, call: AuthorisedCall) -> ToolOutput {
+        let arguments = call.into_arguments();
         let rye = Arc::clone(&self.rye);
         let directions = self.directions.clone();
         let take = move || directions.taken(&rye, arguments);

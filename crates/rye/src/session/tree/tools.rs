@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use rye_caps::Permit;
 use rye_thread::{
-    Children as _, Effect, ThreadId, ThreadReference, ThreadReferenceError, Tool, ToolOutput,
+    AuthorisedCall, Children as _, Effect, ThreadId, ThreadReference, ThreadReferenceError, Tool,
+    ToolOutput,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -44,7 +44,8 @@ struct ThreadTool {
 
 #[async_trait]
 impl Tool for ThreadTool {
-    async fn call(&self, _: &Permit, arguments: Value) -> ToolOutput {
+    async fn call(&self, call: AuthorisedCall) -> ToolOutput {
+        let arguments = call.into_arguments();
         let (own, tree) = match self.handle.place() {
             Ok(place) => place,
             Err(output) => return output,
