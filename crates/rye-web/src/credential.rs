@@ -239,8 +239,7 @@ impl RequestSecret {
 
 /// Returns a header value, if every character is visible ASCII or a space, which all servers read in the same
 /// way. It is marked as sensitive, and so is in no log and no compression table.
-#[must_use]
-pub fn header_value(text: &str) -> Option<HeaderValue> {
+pub(crate) fn header_value(text: &str) -> Option<HeaderValue> {
     let is_plain = |char: char| matches!(char, ' '..='~');
     let mut value = HeaderValue::from_str(text).ok().filter(|_| text.chars().all(is_plain))?;
     value.set_sensitive(true);

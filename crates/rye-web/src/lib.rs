@@ -22,9 +22,6 @@ mod text;
 
 pub use self::address::reserved_purpose;
 pub use self::body::HttpBody;
-#[cfg(feature = "pinned")]
-#[doc(hidden)]
-pub use self::credential::header_value;
 pub use self::credential::{Credential, CredentialError};
 pub use self::error::{AddressFault, WebError};
 pub use self::exchange::{MAX_REDIRECTS, Web};

@@ -2,9 +2,11 @@
 
 use std::net::IpAddr;
 
+use reqwest::header::HeaderValue;
 use reqwest::{Client, Url};
 
 use crate::allowed_url::{AllowedUrl, read};
+use crate::credential::header_value;
 use crate::error::{AddressFault, WebError};
 use crate::exchange::Web;
 
@@ -39,5 +41,13 @@ impl Web {
             return Err(AddressFault::Recipient { name, origin }.into());
         }
         Ok((self.client(&place, &addresses)?, place.url))
+    }
+
+    /// Returns the value of a header that carries a secret; `None` for characters that servers read in different
+    /// ways.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn secret_header(text: &str) -> Option<HeaderValue> {
+        header_value(text)
     }
 }

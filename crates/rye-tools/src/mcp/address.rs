@@ -14,7 +14,7 @@ use rmcp::transport::streamable_http_client::{
     StreamableHttpClient, StreamableHttpClientTransportConfig, StreamableHttpError,
     StreamableHttpPostResponse,
 };
-use rye_web::{Web, header_value};
+use rye_web::Web;
 use zeroize::Zeroizing;
 
 use super::connection::{ConnectError, MESSAGE};
@@ -69,7 +69,7 @@ fn values(
         let secret = variable(&header.variable).filter(|value| !value.is_empty());
         let secret = secret.ok_or_else(unset)?;
         let text = if header.is_bearer { format!("Bearer {secret}") } else { secret };
-        let value = header_value(&Zeroizing::new(text)).ok_or_else(|| {
+        let value = Web::secret_header(&Zeroizing::new(text)).ok_or_else(|| {
             ConnectError::Refused(format!(
                 "the variable for header `{name}` has a character that no header may have"
             ))
