@@ -29,6 +29,7 @@ mod local;
 mod lock;
 mod memory;
 mod owner;
+mod replica;
 mod request;
 mod trees;
 mod view;
@@ -41,6 +42,7 @@ use std::sync::Arc;
 pub use self::local::{LocalStore, StoreOptions};
 pub use self::memory::MemoryStore;
 pub use self::owner::Owner;
+pub use self::replica::Replica;
 pub use self::request::{Inbox, PostedRequest, ReceivedRequest, RequestedAction, ThreadRequest};
 pub use self::trees::TreeOwnership;
 pub use self::view::StoreView;
@@ -230,6 +232,16 @@ pub enum StoreError {
     OldFormat {
         /// The file that the process locked.
         path: PathBuf,
+    },
+    /// The replica did not keep a change.
+    #[error(
+        "the records of thread `{thread}` did not reach the place beyond this machine that keeps them"
+    )]
+    Replica {
+        /// The thread.
+        thread: ThreadId,
+        /// The error of the replica.
+        source: io::Error,
     },
     /// Tools of a killed process still run.
     #[error(

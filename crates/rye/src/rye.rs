@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, Weak};
 use rye_resolve::{Config, Library, ResolveError, Spaces, TrustNote, trust_store};
 use rye_sandbox::{ProcessHost, Variables};
 use rye_sign::{Policy, Timestamp, TrustStore};
+use rye_thread::store::Replica;
 use rye_thread::{ClockError, Moment};
 use rye_web::Names;
 
@@ -64,6 +65,8 @@ pub struct Setup {
     /// Finds the secrets that tools of one request name, in the variables that `config/agent/web.yaml` says; by default, none
     /// is found.
     pub variables: Variables,
+    /// A place beyond this machine that keeps the transcripts of all threads which are driven by this value.
+    pub replica: Option<Arc<dyn Replica>>,
 }
 
 impl Setup {
@@ -81,6 +84,7 @@ impl Setup {
             processes: None,
             names: None,
             variables: Variables::none(),
+            replica: None,
         }
     }
 }
@@ -101,6 +105,7 @@ pub struct Rye {
     pub(crate) processes: Option<ProcessHost>,
     pub(crate) names: Option<Arc<dyn Names>>,
     pub(crate) variables: Variables,
+    pub(crate) replica: Option<Arc<dyn Replica>>,
     notes: Vec<TrustNote>,
     /// The store with the records of the threads that run now.
     pub(crate) store: Mutex<Weak<Store>>,
@@ -156,6 +161,7 @@ impl Rye {
             processes,
             names,
             variables: setup.variables.clone(),
+            replica: setup.replica.clone(),
             notes,
             store: Mutex::default(),
             #[cfg(feature = "mcp")]
@@ -176,6 +182,7 @@ impl Rye {
             processes: self.processes.clone(),
             names: self.names.clone(),
             variables: self.variables.clone(),
+            replica: self.replica.clone(),
             notes: Vec::new(),
             store: Mutex::default(),
             #[cfg(feature = "mcp")]

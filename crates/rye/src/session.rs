@@ -313,7 +313,7 @@ impl Rye {
             return Ok(store);
         }
         let options = self.store_options();
-        let store = Arc::new(Store::open(threads, options)?);
+        let store = Arc::new(Store::open(threads, options, self.replica.clone())?);
         *open = Arc::downgrade(&store);
         Ok(store)
     }
@@ -342,7 +342,7 @@ pub fn record_failure(
     let threads = project.join(".ai").join("threads");
     refuse_linked_threads(&threads)?;
     let key = host.signing_key.clone().map_or_else(own_key, Ok)?;
-    let store = Store::open(&threads, StoreOptions::default())?;
+    let store = Store::open(&threads, StoreOptions::default(), None)?;
     leave_failed(&store, &threads, request, host, key, reason)
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,7 +15,7 @@ use super::files::Files;
 use super::lock::Lock;
 use super::request::{PostedRequest, ThreadRequest};
 use super::trees::TreeOwnership;
-use super::{Owner, Ownership, Store, StoreError, file_system};
+use super::{Owner, Ownership, Replica, Store, StoreError, file_system};
 use crate::database::{self, Database, DatabaseError};
 use crate::registry::Reindexed;
 use crate::{Moment, Registry, RegistryError, ThreadId, TreeAccount};
@@ -28,6 +29,7 @@ pub struct LocalStore {
     files: Files,
     threads: PathBuf,
     owned: Mutex<BTreeMap<ThreadId, Owned>>,
+    replica: Option<Arc<dyn Replica>>,
 }
 
 /// A thread to which this process appends.
@@ -82,7 +84,15 @@ impl LocalStore {
             files: Files::new(threads),
             threads: threads.to_owned(),
             owned: Mutex::default(),
+            replica: None,
         })
+    }
+
+    /// Passes on each change of a transcript to a place beyond this machine, and has a sync wait for that place.
+    #[must_use]
+    pub fn with_replica(mut self, replica: Arc<dyn Replica>) -> Self {
+        self.replica = Some(replica);
+        self
     }
 
     /// Returns the list of these threads, over the same connection. So neither must read again what the other writes.
@@ -175,6 +185,16 @@ impl LocalStore {
         self.database.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Has the replica take a change; `None` without a replica.
+    fn pass_on(
+        &self,
+        thread: &ThreadId,
+        take: impl FnOnce(&dyn Replica) -> io::Result<()>,
+    ) -> Option<Result<(), StoreError>> {
+        let taken = take(self.replica.as_deref()?);
+        Some(taken.map_err(|source| StoreError::Replica { thread: thread.clone(), source }))
+    }
+
     fn owned_threads(&self) -> MutexGuard<'_, BTreeMap<ThreadId, Owned>> {
         self.owned.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -237,17 +257,23 @@ impl Store for LocalStore {
 
     fn append(&self, ownership: &Ownership, lines: &[u8]) -> Result<(), StoreError> {
         self.check(ownership)?;
-        self.files.append(ownership.thread(), lines)
+        let thread = ownership.thread();
+        self.files.append(thread, lines)?;
+        self.pass_on(thread, |replica| replica.append(thread, lines)).unwrap_or(Ok(()))
     }
 
     fn sync(&self, ownership: &Ownership) -> Result<(), StoreError> {
         self.check(ownership)?;
-        self.files.sync(ownership.thread())
+        let thread = ownership.thread();
+        let synced = self.pass_on(thread, |replica| replica.sync());
+        synced.unwrap_or_else(|| self.files.sync(thread))
     }
 
     fn cut(&self, ownership: &Ownership, length: u64) -> Result<(), StoreError> {
         self.check(ownership)?;
-        self.files.cut(ownership.thread(), length)
+        let thread = ownership.thread();
+        self.files.cut(thread, length)?;
+        self.pass_on(thread, |replica| replica.cut(thread, length)).unwrap_or(Ok(()))
     }
 
     fn journal(&self, thread: &ThreadId) -> Result<Vec<u8>, StoreError> {

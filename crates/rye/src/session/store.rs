@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::{fs, io};
 
 use rye_sign::SigningKey;
-use rye_thread::store::{LocalStore, StoreOptions, TreeOwnership};
+use rye_thread::store::{LocalStore, Replica, StoreOptions, TreeOwnership};
 use rye_thread::{Journal, JournalError, Registry, ThreadId, ThreadRecord};
 
 use super::{RunError, storage_error};
@@ -20,8 +20,16 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    pub(super) fn open(threads: &Path, options: StoreOptions) -> Result<Self, RunError> {
-        let store = Arc::new(LocalStore::open_with(threads, options).map_err(storage_error)?);
+    pub(super) fn open(
+        threads: &Path,
+        options: StoreOptions,
+        replica: Option<Arc<dyn Replica>>,
+    ) -> Result<Self, RunError> {
+        let mut store = LocalStore::open_with(threads, options).map_err(storage_error)?;
+        if let Some(replica) = replica {
+            store = store.with_replica(replica);
+        }
+        let store = Arc::new(store);
         let registry = Arc::new(store.registry());
         Ok(Self { registry, threads: store, folder: threads.to_owned() })
     }
