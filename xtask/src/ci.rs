@@ -60,6 +60,7 @@ const STEPS: &[Step] = &[
     Step { name: "transcript", action: Action::Own(transcript::run) },
     Step { name: "exports", action: Action::Own(e2e::exports::run) },
     Step { name: "view", action: Action::Own(e2e::view::run_if_possible) },
+    Step { name: "restate", action: Action::Own(e2e::restate::run_if_possible) },
     Step { name: "mcp", action: Action::Own(mcp::run) },
     Step {
         name: "deny",

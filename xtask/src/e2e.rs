@@ -4,6 +4,7 @@ use std::{fs, io, path::Path};
 
 pub(crate) mod exports;
 pub(crate) mod llama;
+pub(crate) mod restate;
 pub(crate) mod view;
 
 /// The exit code of a run that reached a limit.

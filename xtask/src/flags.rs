@@ -15,6 +15,7 @@ Usage: cargo xtask TASK
                       run the fuzz targets, each for N seconds (10)
   e2e exports         read exported trajectories and receipts with packages of PyPI
   e2e llama           run whole threads against llama.cpp's server, which is built first (not part of `ci`)
+  e2e restate         run threads on a Restate server, with workers and servers that are killed
   e2e view            open exported pages and those of `rye view` in Chromium
   sdk                 check every request body that the tests make with the types of the vendors' own SDKs
   mcp                 call `rye mcp` with third-party clients and with the conformance suite; call third-party servers
@@ -38,6 +39,7 @@ pub(crate) enum Task {
     Codegen(Mode),
     E2eExports,
     E2eLlama,
+    E2eRestate,
     E2eView,
     Fixtures(Mode),
     Fuzz(fuzz::Request),
@@ -63,6 +65,7 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Task, String> {
         ["codegen", "--check"] => Ok(Task::Codegen(Mode::Check)),
         ["e2e", "exports"] => Ok(Task::E2eExports),
         ["e2e", "llama"] => Ok(Task::E2eLlama),
+        ["e2e", "restate"] => Ok(Task::E2eRestate),
         ["e2e", "view"] => Ok(Task::E2eView),
         ["fixtures"] => Ok(Task::Fixtures(Mode::Write)),
         ["fixtures", "--check"] => Ok(Task::Fixtures(Mode::Check)),

@@ -261,7 +261,7 @@ impl Drop for Served {
     }
 }
 
-fn write(path: &Path, contents: &str) -> Result<(), String> {
+pub(super) fn write(path: &Path, contents: &str) -> Result<(), String> {
     let folder = path.parent().unwrap_or(path);
     fs::create_dir_all(folder)
         .and_then(|()| fs::write(path, contents))

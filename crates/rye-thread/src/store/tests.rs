@@ -12,6 +12,7 @@ use super::*;
 use crate::{Decision, Moment};
 
 mod conforming;
+mod replicating;
 mod requesting;
 
 fn name(number: u8) -> ThreadId {

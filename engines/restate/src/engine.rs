@@ -1,0 +1,342 @@
+//! The thread trees that this worker drives, and the way from the engine's steps to a driver and back.
+//!
+//! A driver goes on only while a step of the engine waits for it: each sync of a transcript ends a step, and the sync
+//! returns in the next one. So everything that a driver does rests on records that the engine keeps, as on one machine
+//! everything rests on records that are on disk. A worker that has no driver for a tree makes one from the engine's
+//! records, as `rye resume` does after a crash.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use anyhow::Context as _;
+use rye::thread::{Cancel, Decider, Outcome, ThreadId, ThreadState, pending_approval};
+use rye::{Host, ReopenError, RunError, RunReport, RunRequest, Rye, SystemClock};
+use serde_json::Value;
+use tokio::task::JoinHandle;
+
+use crate::ingress::Ingress;
+use crate::project::{Environment, Project};
+use crate::queue::Queue;
+use crate::records::{AskedCall, End, Step, assemble};
+use crate::requests::{Order, read_order, read_start};
+
+/// Drives thread trees for the engine.
+#[derive(Debug)]
+pub struct Engine {
+    project: Arc<Project>,
+    ingress: Ingress,
+    driven: Mutex<HashMap<String, Driven>>,
+}
+
+/// The place of a step in its tree.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// The root of the tree, which is the key of the object.
+    pub root: String,
+    /// The steps before this invocation, which the engine keeps.
+    pub kept: u64,
+    /// The steps of this invocation so far.
+    pub steps: Vec<Step>,
+}
+
+impl Place {
+    /// Returns the number of the next step.
+    pub fn next(&self) -> u64 {
+        self.kept + self.steps.len() as u64
+    }
+}
+
+/// A tree with its driver. Dropping it ends the driver, which the next step makes anew.
+#[derive(Debug)]
+struct Driven {
+    /// The number of the step that is next.
+    next: u64,
+    queue: Arc<Queue>,
+    driver: JoinHandle<anyhow::Result<End>>,
+    end: Option<End>,
+}
+
+impl Drop for Driven {
+    fn drop(&mut self) {
+        self.queue.close();
+        self.driver.abort();
+    }
+}
+
+impl Driven {
+    /// Returns the changes up to the next sync, or up to the end.
+    async fn step(&mut self) -> anyhow::Result<Step> {
+        if self.end.is_none() {
+            tokio::select! {
+                () = self.queue.wait_for_sync() => {}
+                ended = &mut self.driver => self.end = Some(ended.context("the driver failed")??),
+            }
+        }
+        let changes = self.queue.take();
+        // An end follows the last change.
+        let end = if changes.is_empty() { self.end.take() } else { None };
+        Ok(Step { changes, end })
+    }
+}
+
+impl Engine {
+    /// Creates an engine for the threads of a project.
+    pub fn new(project: Project, ingress: Ingress) -> Self {
+        Self { project: Arc::new(project), ingress, driven: Mutex::default() }
+    }
+
+    /// Locks the table of drivers. No change of it is made in parts.
+    fn driven(&self) -> MutexGuard<'_, HashMap<String, Driven>> {
+        self.driven.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Checks a request to start the thread `root`.
+    ///
+    /// # Errors
+    ///
+    /// When it is malformed, or this worker's operator did not sign it.
+    pub fn check_start(&self, root: &str, start: &Value) -> anyhow::Result<()> {
+        read_start(start, root, &self.project.public_key()).map(drop)
+    }
+
+    /// Checks an order about the tree `root`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Engine::check_start`].
+    pub fn check_order(&self, root: &str, order: &Value) -> anyhow::Result<()> {
+        read_order(order, root, &self.project.public_key()).map(drop)
+    }
+
+    /// Drives the tree to its next sync, or to its end.
+    ///
+    /// # Errors
+    ///
+    /// When this worker cannot go on with the tree: another project, trust policy or operator, or an engine whose records were
+    /// changed. Another worker may be able to.
+    pub async fn advance(&self, place: &Place, start: &Value) -> anyhow::Result<Step> {
+        let known = self.driven().remove(&place.root);
+        let mut driven = match known.filter(|driven| driven.next == place.next()) {
+            Some(driven) => driven,
+            None => self.begin(place, start).await?,
+        };
+        // The engine runs this step, so that it keeps all before it.
+        driven.queue.keep();
+        let step = driven.step().await?;
+        driven.next += 1;
+        if step.end.is_none() {
+            self.driven().insert(place.root.clone(), driven);
+        }
+        Ok(step)
+    }
+
+    /// Makes a driver from what the engine keeps of the tree.
+    async fn begin(&self, place: &Place, start: &Value) -> anyhow::Result<Driven> {
+        let request = read_start(start, &place.root, &self.project.public_key())?;
+        let lengths = self.restore(place).await?;
+        let has_begun = lengths.get(&place.root).is_some_and(|length| 0 < *length);
+        let queue = Arc::new(Queue::new(lengths));
+        let rye = self.project.rye(Arc::clone(&queue) as _)?;
+        let project = Arc::clone(&self.project);
+        let run = async move {
+            if has_begun {
+                resume(&rye, &request.thread, &project).await
+            } else {
+                begin(&rye, request, &project).await
+            }
+        };
+        let driver = tokio::spawn(run);
+        Ok(Driven { next: place.next(), queue, driver, end: None })
+    }
+
+    /// Writes the transcripts of the tree as the engine keeps them, and returns their lengths.
+    ///
+    /// What this machine derived from other records goes: it would claim them.
+    async fn restore(&self, place: &Place) -> anyhow::Result<BTreeMap<String, u64>> {
+        let mut steps = self.ingress.steps(&place.root, place.kept).await?;
+        steps.extend_from_slice(&place.steps);
+        let transcripts = assemble(steps.iter().flat_map(|step| &step.changes))?;
+        let threads = self.project.threads();
+        let root = place.root.clone();
+        tokio::task::spawn_blocking(move || restore(&threads, &root, &transcripts)).await?
+    }
+
+    /// Carries out an order of the operator about a tree that no worker drives any more.
+    ///
+    /// # Errors
+    ///
+    /// As [`Engine::advance`].
+    pub async fn obey(&self, place: &Place, order: &Value) -> anyhow::Result<Result<Step, String>> {
+        let order = read_order(order, &place.root, &self.project.public_key())?;
+        drop(self.driven().remove(&place.root));
+        let lengths = self.restore(place).await?;
+        let queue = Arc::new(Queue::unawaited(lengths));
+        let rye = self.project.rye(Arc::clone(&queue) as _)?;
+        let (project, root) = (Arc::clone(&self.project), place.root.parse::<ThreadId>()?);
+        let done = move || carry_out(&rye, &root, order, &project);
+        let end = match tokio::task::spawn_blocking(done).await?? {
+            Ok(end) => end,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        Ok(Ok(Step { changes: queue.take(), end }))
+    }
+}
+
+fn restore(
+    threads: &Path,
+    root: &str,
+    transcripts: &BTreeMap<String, String>,
+) -> anyhow::Result<BTreeMap<String, u64>> {
+    let none = (root.to_owned(), String::new());
+    let none = (!transcripts.contains_key(root)).then_some(none);
+    let mut lengths = BTreeMap::new();
+    for (thread, text) in transcripts
+        .iter()
+        .map(|(thread, text)| (thread, text))
+        .chain(none.iter().map(|(thread, text)| (thread, text)))
+    {
+        // An id is one plain name, and so is its folder.
+        let id: ThreadId = thread.parse().with_context(|| format!("`{thread}` is no thread"))?;
+        let folder = threads.join(id.as_str());
+        for derived in ["thread.json", "transcript.md", "transcript.jsonl"] {
+            match fs::remove_file(folder.join(derived)) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(error.into());
+                }
+                _ => {}
+            }
+        }
+        if !text.is_empty() {
+            fs::create_dir_all(&folder)?;
+            fs::write(folder.join("transcript.jsonl"), text)?;
+            lengths.insert(thread.clone(), text.len() as u64);
+        }
+    }
+    Ok(lengths)
+}
+
+async fn begin(rye: &Rye, request: RunRequest, project: &Project) -> anyhow::Result<End> {
+    let (clock, cancel) = (SystemClock::new(), Cancel::new());
+    match rye.run(request, host(&clock, &cancel, project)).await {
+        Ok(report) => end(rye, report),
+        Err(error @ RunError::Prepare { .. }) => Ok(failed(&error)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+async fn resume(rye: &Rye, thread: &ThreadId, project: &Project) -> anyhow::Result<End> {
+    let (clock, cancel) = (SystemClock::new(), Cancel::new());
+    match rye.resume(thread, host(&clock, &cancel, project)).await {
+        Ok(report) => end(rye, report),
+        Err(ReopenError::Ended { thread, .. }) => recorded(rye, &thread),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn host<'a>(clock: &'a SystemClock, cancel: &'a Cancel, project: &Project) -> Host<'a> {
+    let mut host = Host::new(clock, cancel);
+    host.secrets = &Environment;
+    host.signing_key = Some(project.key());
+    host
+}
+
+fn end(rye: &Rye, report: RunReport) -> anyhow::Result<End> {
+    let Outcome { state, outputs, text, turns, cost, failure, asked, .. } = report.outcome;
+    if state == ThreadState::Running {
+        let failure = failure.map_or_else(String::new, |failure| format!(": {failure}"));
+        anyhow::bail!("the thread stopped on this worker{failure}");
+    }
+    let asked = asked.map(|request| asked_call(rye, &request.thread)).transpose()?;
+    Ok(End {
+        state: state.as_str().to_owned(),
+        outputs: outputs.map(Value::Object),
+        text,
+        failure: failure.map(|failure| failure.to_string()),
+        turns,
+        cost_nanos: cost.get(),
+        asked,
+        warnings: report.warnings,
+    })
+}
+
+/// Returns the call that a thread waits with.
+fn asked_call(rye: &Rye, thread: &ThreadId) -> anyhow::Result<AskedCall> {
+    let threads = rye.threads().context("there is no project")?;
+    let reading = rye.thread(&threads, thread)?;
+    let asked = pending_approval(&reading.transcript).context("no call waits")?;
+    Ok(AskedCall {
+        thread: thread.as_str().to_owned(),
+        seq: asked.seq,
+        item: asked.request.item_id,
+        arguments: asked.request.arguments,
+    })
+}
+
+/// Returns the end that the transcript of a thread holds.
+fn recorded(rye: &Rye, thread: &ThreadId) -> anyhow::Result<End> {
+    let threads = rye.threads().context("there is no project")?;
+    let record = rye.thread(&threads, thread)?.record;
+    Ok(End {
+        state: record.state.as_str().to_owned(),
+        outputs: record.outputs.map(Value::Object),
+        text: String::new(),
+        failure: record.failure.map(|failure| failure.to_string()),
+        turns: record.turns,
+        cost_nanos: record.cost.get(),
+        asked: None,
+        warnings: Vec::new(),
+    })
+}
+
+fn failed(error: &RunError) -> End {
+    let mut failure = error.to_string();
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        failure = format!("{failure}: {cause}");
+        source = cause.source();
+    }
+    let (outputs, asked) = (None, None);
+    let (state, text) = ("error".to_owned(), String::new());
+    End {
+        state,
+        outputs,
+        text,
+        failure: Some(failure),
+        turns: 0,
+        cost_nanos: 0,
+        asked,
+        warnings: Vec::new(),
+    }
+}
+
+/// Carries out an order. The inner error is a refusal, which another worker would repeat.
+fn carry_out(
+    rye: &Rye,
+    root: &ThreadId,
+    order: Order,
+    project: &Project,
+) -> anyhow::Result<Result<Option<End>, String>> {
+    let (clock, cancel) = (SystemClock::new(), Cancel::new());
+    let host = host(&clock, &cancel, project);
+    match order {
+        Order::Cancel => match rye.cancel(root, &host) {
+            Ok(_) => Ok(Ok(Some(recorded(rye, root)?))),
+            Err(error @ ReopenError::Ended { .. }) => Ok(Err(error.to_string())),
+            Err(error) => Err(error.into()),
+        },
+        Order::Decide { thread, seq, decision } => {
+            let threads = rye.threads().context("there is no project")?;
+            let reading = rye.thread(&threads, &thread)?;
+            let Some(asked) = pending_approval(&reading.transcript).filter(|it| it.seq == seq)
+            else {
+                return Ok(Err(format!("no call of `{thread}` waits with record {seq}")));
+            };
+            if let Err(error) = rye.decide_about(&asked, &decision, &Decider::command(), &host) {
+                return Ok(Err(error.to_string()));
+            }
+            Ok(Ok(None))
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! `rye-worker`: drives threads of Rye for a Restate server.
+
+mod engine;
+mod ingress;
+mod object;
+mod project;
+mod queue;
+mod records;
+mod requests;
+
+use std::ffi::OsString;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use clap::Parser;
+use restate_sdk::prelude::{Endpoint, HttpServer};
+
+use self::engine::Engine;
+use self::ingress::Ingress;
+use self::object::RyeThread;
+use self::project::Project;
+
+/// Drive threads of Rye for a Restate server
+///
+/// The worker drives the threads of one project with the operator's key, its trust and its providers. Register it with
+/// `restate deployments register http://ADDRESS`.
+#[derive(Debug, Parser)]
+#[command(version)]
+struct Arguments {
+    /// The address to listen on, which has to be on this machine; a proxy with TLS leads there from others
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9080")]
+    listen: SocketAddr,
+    /// The project whose directives run; its files are those that tools see
+    #[arg(long, value_name = "DIR")]
+    project: PathBuf,
+    /// The operator's folder with keys, trust and configuration
+    #[arg(long, value_name = "DIR", env = "USER_SPACE")]
+    user_space: PathBuf,
+    /// A trust document that counts for this worker
+    #[arg(long, value_name = "FILE")]
+    trust: Vec<PathBuf>,
+    /// The address of the server's ingress, from which earlier records are read
+    #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8080/")]
+    ingress: String,
+    /// The variable with the bearer token of the ingress
+    #[arg(long, value_name = "NAME", default_value = "RYE_ENGINE_TOKEN")]
+    token_variable: String,
+    /// A public key of the server, without whose signature no request is answered
+    #[arg(long, value_name = "KEY")]
+    identity_key: Vec<String>,
+}
+
+fn main() -> ExitCode {
+    let words: Vec<OsString> = std::env::args_os().collect();
+    // First of all: this program is also the launcher that confines and supervises the programs of tools.
+    if let Some(code) = rye::sandbox::launch(&words) {
+        return code;
+    }
+    match serve(Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn serve(arguments: Arguments) -> anyhow::Result<()> {
+    if !arguments.listen.ip().is_loopback() {
+        anyhow::bail!(
+            "`{}` is reachable by other machines without TLS; listen on 127.0.0.1, behind a proxy with TLS",
+            arguments.listen
+        );
+    }
+    let token = std::env::var(&arguments.token_variable).ok().filter(|token| !token.is_empty());
+    let ingress = Ingress::new(&arguments.ingress, token)?;
+    let project = Project::open(&arguments.project, &arguments.user_space, &arguments.trust)?;
+    let engine = Arc::new(Engine::new(project, ingress));
+    let mut endpoint = Endpoint::builder().bind(RyeThread(engine));
+    for key in &arguments.identity_key {
+        endpoint = endpoint.identity_key(key).context("the identity key cannot be used")?;
+    }
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(4).enable_all().build()?;
+    runtime.block_on(async {
+        let listener = tokio::net::TcpListener::bind(arguments.listen).await?;
+        println!("{}", listener.local_addr()?);
+        HttpServer::new(endpoint.build()).serve(listener).await;
+        anyhow::Ok(())
+    })
+}

@@ -1,0 +1,110 @@
+//! The worker's project, keys and environment: what a run of `rye` on this machine would use.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use rye::providers::ApiKey;
+use rye::resolve::Spaces;
+use rye::sandbox::{ENVIRONMENT, ProcessHost, Variables};
+use rye::sign::{PublicKey, SigningKey};
+use rye::thread::store::Replica;
+use rye::tools::SystemNames;
+use rye::{Rye, Secrets, Setup, SystemClock, shipped};
+use zeroize::Zeroizing;
+
+/// A project on this machine, with its operator.
+#[derive(Debug)]
+pub struct Project {
+    folder: PathBuf,
+    user: PathBuf,
+    trust: Vec<String>,
+    key: Arc<SigningKey>,
+}
+
+impl Project {
+    /// Reads the operator's key and trust documents.
+    ///
+    /// # Errors
+    ///
+    /// When the folder is no project, or the user space has no signing key.
+    pub fn open(folder: &Path, user: &Path, trust: &[PathBuf]) -> anyhow::Result<Self> {
+        if !folder.join(".ai").is_dir() {
+            anyhow::bail!("`{}` is no project: it has no `.ai` folder", folder.display());
+        }
+        let path = user.join(".ai/config/keys/signing/private_key.pem");
+        let pem = std::fs::read_to_string(&path).map(Zeroizing::new).with_context(|| {
+            format!("no signing key at `{}`; make one with `rye keys generate`", path.display())
+        })?;
+        let key = SigningKey::from_pkcs8_pem(&pem).context("the signing key cannot be used")?;
+        let read = |path: &PathBuf| {
+            std::fs::read_to_string(path).with_context(|| format!("`{}`", path.display()))
+        };
+        let trust = trust.iter().map(read).collect::<anyhow::Result<_>>()?;
+        let (folder, user) = (folder.canonicalize()?, user.canonicalize()?);
+        Ok(Self { folder, user, trust, key: Arc::new(key) })
+    }
+
+    /// Returns the operator's key, which signs the threads.
+    pub fn key(&self) -> Arc<SigningKey> {
+        Arc::clone(&self.key)
+    }
+
+    /// Returns the key that the operator's requests are verified with.
+    pub fn public_key(&self) -> PublicKey {
+        self.key.public()
+    }
+
+    /// Returns the folder of the transcripts, which is a cache of the engine's.
+    pub fn threads(&self) -> PathBuf {
+        self.folder.join(".ai/threads")
+    }
+
+    /// Opens the library over the project as it is now. All changes of transcripts go to `replica`, too.
+    ///
+    /// # Errors
+    ///
+    /// When the trust policy of the project or the user is refused.
+    pub fn rye(&self, replica: Arc<dyn Replica>) -> anyhow::Result<Rye> {
+        let spaces = Spaces::new().with_shipped(shipped());
+        let spaces = spaces.with_project(&self.folder).with_user(&self.user);
+        let mut setup = Setup::new(spaces, SystemClock::new().timestamp());
+        setup.trust_documents.clone_from(&self.trust);
+        setup.policy_pins = Some(self.user.join(".ai/state/policy"));
+        setup.processes = Some(self.processes());
+        setup.names = Some(Arc::new(SystemNames));
+        setup.variables = Variables::by(variable);
+        setup.replica = Some(replica);
+        Ok(Rye::open(&setup)?)
+    }
+
+    /// Returns the host for programs of tools: this program as the launcher, and variables without keys.
+    fn processes(&self) -> ProcessHost {
+        let mut host = ProcessHost::new(&env::temp_dir());
+        host.launcher = env::current_exe().ok();
+        let set = |name: &&str| Some(((*name).to_owned(), env::var(name).ok()?));
+        host.environment = ENVIRONMENT.iter().filter_map(set).collect();
+        host.variables = Variables::by(variable);
+        host.home = env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
+        let users = std::fs::read("/etc/passwd").unwrap_or_default();
+        host.other_homes = ProcessHost::homes_in(&String::from_utf8_lossy(&users));
+        host.hidden = vec![self.user.join(".ai/config/keys/signing")];
+        host.journal = self.user.join(".ai/cache/programs");
+        host
+    }
+}
+
+fn variable(name: &str) -> Option<String> {
+    env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// The API keys of providers, from the variables that their configurations name.
+#[derive(Debug)]
+pub struct Environment;
+
+impl Secrets for Environment {
+    fn api_key(&self, name: &str) -> Option<ApiKey> {
+        variable(name)?.parse().ok()
+    }
+}

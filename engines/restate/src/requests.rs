@@ -1,0 +1,128 @@
+//! What an operator asks of a thread on the engine. Each request is signed, because a tool may reach the engine, too.
+
+use std::collections::BTreeMap;
+
+use anyhow::Context as _;
+use rye::resolve::ItemId;
+use rye::sign::{PublicKey, verify_json};
+use rye::thread::{Decision, DenialReason, ThreadId};
+use rye::{ProviderChoice, RunRequest};
+use serde::Deserialize;
+use serde_json::Value;
+
+/// A request to start a thread.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StartDisk {
+    purpose: String,
+    thread: String,
+    directive: String,
+    #[serde(default)]
+    inputs: BTreeMap<String, Value>,
+    provider: Option<String>,
+    model: Option<String>,
+    #[serde(default)]
+    limits: LimitsDisk,
+    #[serde(rename = "_signature")]
+    _signature: String,
+}
+
+/// Limits instead of the directive's.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LimitsDisk {
+    turns: Option<u64>,
+    tokens: Option<u64>,
+    /// US dollars as a decimal text, or `unlimited`.
+    spend: Option<String>,
+    duration_seconds: Option<u64>,
+    spawns: Option<u64>,
+    depth: Option<u64>,
+}
+
+/// Reads a signed request to start the thread `key`.
+///
+/// # Errors
+///
+/// When the operator's key did not sign it, it names another thread, or it is malformed.
+pub fn read_start(value: &Value, key: &str, operator: &PublicKey) -> anyhow::Result<RunRequest> {
+    verify_json(value, std::slice::from_ref(operator))
+        .context("the request to start the thread is not signed by this worker's operator")?;
+    let start: StartDisk = serde_json::from_value(value.clone())?;
+    check_purpose("rye-engine-start", &start.purpose, &start.thread, key)?;
+    let directive: ItemId = start.directive.parse()?;
+    let mut request = RunRequest::new(directive, start.thread.parse::<ThreadId>()?);
+    request.inputs = start.inputs;
+    request.provider =
+        start.provider.map_or(ProviderChoice::Directive, |name| ProviderChoice::named(&name));
+    request.model = start.model;
+    let LimitsDisk { turns, tokens, spend, duration_seconds, spawns, depth } = start.limits;
+    let spend = spend.map(|spend| spend.parse()).transpose()?;
+    (request.limits.turns, request.limits.tokens) = (turns, tokens);
+    (request.limits.spend, request.limits.duration_seconds) = (spend, duration_seconds);
+    (request.limits.spawns, request.limits.depth) = (spawns, depth);
+    Ok(request)
+}
+
+/// A change that the operator asks for.
+#[derive(Debug)]
+pub enum Order {
+    /// The tree ends.
+    Cancel,
+    /// The call that the record `seq` of `thread` asks about is decided.
+    Decide { thread: ThreadId, seq: u64, decision: Decision },
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OrderDisk {
+    purpose: String,
+    /// The root of the tree.
+    tree: String,
+    /// The thread that asks, and the record with which it does.
+    thread: Option<String>,
+    seq: Option<u64>,
+    /// The reason of a denial.
+    reason: Option<String>,
+    #[serde(rename = "_signature")]
+    _signature: String,
+}
+
+/// Reads a signed order about the tree `key`.
+///
+/// # Errors
+///
+/// As [`read_start`].
+pub fn read_order(value: &Value, key: &str, operator: &PublicKey) -> anyhow::Result<Order> {
+    verify_json(value, std::slice::from_ref(operator))
+        .context("the order is not signed by this worker's operator")?;
+    let order: OrderDisk = serde_json::from_value(value.clone())?;
+    let call = || {
+        let thread = order.thread.as_deref().context("the order names no thread")?;
+        let seq = order.seq.context("the order names no record")?;
+        Ok::<_, anyhow::Error>((thread.parse::<ThreadId>()?, seq))
+    };
+    let decide = |decision| {
+        let (thread, seq) = call()?;
+        Ok::<_, anyhow::Error>(Order::Decide { thread, seq, decision })
+    };
+    let read = match order.purpose.as_str() {
+        "rye-engine-cancel" => Order::Cancel,
+        "rye-engine-approve" => decide(Decision::Approved)?,
+        "rye-engine-deny" => {
+            let reason: Option<DenialReason> =
+                order.reason.as_ref().map(|reason| reason.parse()).transpose()?;
+            decide(Decision::Denied(reason))?
+        }
+        other => anyhow::bail!("`{other}` is no order about a thread"),
+    };
+    check_purpose(&order.purpose, &order.purpose, &order.tree, key)?;
+    Ok(read)
+}
+
+fn check_purpose(wanted: &str, purpose: &str, thread: &str, key: &str) -> anyhow::Result<()> {
+    if purpose != wanted || thread != key {
+        anyhow::bail!("the request is `{purpose}` for `{thread}`, and not `{wanted}` for `{key}`");
+    }
+    Ok(())
+}

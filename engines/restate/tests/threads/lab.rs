@@ -1,0 +1,397 @@
+//! A server, workers and a project in a folder of their own.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::time::{Duration, Instant};
+
+use rye::SystemClock;
+use rye::sign::{SigningKey, sign_json};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::model;
+
+/// How long anything may take. A test never waits for it in vain.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A process that ends with this value.
+pub struct Process(Child);
+
+impl Process {
+    /// Ends the process as a power loss would.
+    pub fn kill(mut self) {
+        self.end();
+    }
+
+    fn end(&mut self) {
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// A worker and its address.
+pub struct Worker {
+    process: Process,
+    pub address: String,
+}
+
+impl Worker {
+    /// Ends the worker as a power loss would.
+    pub fn kill(self) {
+        self.process.kill();
+    }
+}
+
+/// Everything that one test needs.
+pub struct Lab {
+    folder: TempDir,
+    ports: Ports,
+    client: reqwest::Client,
+    key: SigningKey,
+    _server: Process,
+}
+
+struct Ports {
+    ingress: u16,
+    admin: u16,
+    nodes: u16,
+    model: u16,
+}
+
+/// Returns a free port below those that the system gives to clients, so that none takes it while the server is down.
+fn free_port() -> u16 {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let process = u16::try_from(std::process::id() % 12_000).unwrap();
+    loop {
+        let port = 15_000 + (process + NEXT.fetch_add(1, Ordering::Relaxed)) % 15_000;
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
+}
+
+fn variable(name: &str) -> PathBuf {
+    let value = std::env::var_os(name);
+    value.unwrap_or_else(|| panic!("`{name}` is not set; `cargo xtask e2e restate` sets it")).into()
+}
+
+impl Lab {
+    /// Starts a server with an empty folder, and makes the project.
+    pub async fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("user")).unwrap();
+        let (ingress, admin, nodes) = (free_port(), free_port(), free_port());
+        let ports = Ports { ingress, admin, nodes, model: model::serve() };
+        let server = start_server(folder.path(), &ports);
+        let key = SigningKey::generate().unwrap();
+        let client = reqwest::Client::builder().no_proxy().build().unwrap();
+        let mut lab = Self { folder, ports, client, key, _server: server };
+        lab.make_operator();
+        lab.wait_for("the server", || async { lab.is_up().await.then_some(()) }).await;
+        lab
+    }
+
+    /// Ends the server as a power loss would, and starts it again.
+    pub async fn restart_server(&mut self) {
+        self._server.end();
+        self._server = start_server(self.folder.path(), &self.ports);
+        self.wait_for("the server", || async { self.is_up().await.then_some(()) }).await;
+    }
+
+    async fn is_up(&self) -> bool {
+        let get = |port, path| self.client.get(format!("http://127.0.0.1:{port}/{path}")).send();
+        let ingress = get(self.ports.ingress, "restate/health").await;
+        let admin = get(self.ports.admin, "health").await;
+        [ingress, admin]
+            .iter()
+            .all(|up| up.as_ref().is_ok_and(|answer| answer.status().is_success()))
+    }
+
+    /// Makes the operator's key, and a provider that answers by a script.
+    fn make_operator(&mut self) {
+        let project = self.project("first");
+        self.rye(&project, &["keys", "generate", "--owner", "operator"]);
+        let private = self.user().join(".ai/config/keys/signing/private_key.pem");
+        self.key = SigningKey::from_pkcs8_pem(&fs::read_to_string(private).unwrap()).unwrap();
+        let provider = format!(
+            "protocol: openai_chat\nbase_url: http://127.0.0.1:{}\ntiers: {{ general: scripted-1, fast: scripted-1 }}\nstream: false\n\
+             models:\n  scripted-1: {{ context_window: 1000000, max_output: 1000, prices: {{ input: \"3\", output: \"15\" }} }}\n",
+            self.ports.model
+        );
+        let folder = self.user().join(".ai/tools/rye/agent/providers");
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("scripted.yaml"), provider).unwrap();
+        let tools = self.user().join(".ai/tools");
+        self.rye(&project, &["sign", tools.to_str().unwrap()]);
+        self.rye(&project, &["sign", ".ai"]);
+    }
+
+    fn user(&self) -> PathBuf {
+        self.folder.path().join("user")
+    }
+
+    /// Returns the folder of a worker's own copy of the project, which is made where it is missing.
+    pub fn project(&self, name: &str) -> PathBuf {
+        let folder = self.folder.path().join("projects").join(name);
+        if !folder.exists() {
+            copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/project"), &folder);
+            if self.user().join(".ai/config/keys/trusted").exists() {
+                self.rye(&folder, &["sign", ".ai"]);
+            }
+        }
+        folder
+    }
+
+    /// Runs `rye` in a project, and returns its output.
+    pub fn rye(&self, project: &Path, arguments: &[&str]) -> String {
+        let mut command = Command::new(variable("RYE"));
+        command.args(arguments).arg("--project").arg(project).arg("--user-space").arg(self.user());
+        let output = command.current_dir(project).output().unwrap();
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "rye {arguments:?}: {told}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// Starts a worker for a project, and has the server send it work.
+    pub async fn worker(&self, project: &str) -> Worker {
+        let worker = self.unregistered_worker(project);
+        self.register(&worker.address).await;
+        worker
+    }
+
+    /// Starts a worker for a project.
+    pub fn unregistered_worker(&self, project: &str) -> Worker {
+        let folder = self.project(project);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_rye-worker"));
+        command.args(["--listen", "127.0.0.1:0", "--project"]).arg(&folder);
+        command.arg("--user-space").arg(self.user());
+        command.args(["--ingress", &format!("http://127.0.0.1:{}/", self.ports.ingress)]);
+        let told = self.folder.path().join(format!("{project}.log"));
+        let log = fs::File::options().create(true).append(true).open(told).unwrap();
+        let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
+        let mut address = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut address).unwrap();
+        Worker { process: Process(child), address: address.trim().to_owned() }
+    }
+
+    /// Returns the messages of the workers of a project.
+    pub fn told(&self, project: &str) -> String {
+        fs::read_to_string(self.folder.path().join(format!("{project}.log"))).unwrap_or_default()
+    }
+
+    /// Sends a signed order about a thread, which names the call that waits.
+    pub async fn order(&self, thread: &str, purpose: &str, end: &Value) -> Result<Value, String> {
+        let mut order = json!({"purpose": purpose, "tree": thread});
+        if !end["asked"].is_null() {
+            (order["thread"], order["seq"]) =
+                (end["asked"]["thread"].clone(), end["asked"]["seq"].clone());
+        }
+        self.call(thread, "order", &self.signed(&order)).await
+    }
+
+    /// Sends a signed order without waiting for its answer, and returns the id of the invocation.
+    pub async fn send_order(&self, thread: &str, purpose: &str, end: &Value) -> String {
+        let asked = &end["asked"];
+        let order = json!({"purpose": purpose, "tree": thread, "thread": asked["thread"], "seq": asked["seq"]});
+        let address =
+            format!("http://127.0.0.1:{}/RyeThread/{thread}/order/send", self.ports.ingress);
+        let sent = self.client.post(address).json(&self.signed(&order)).send().await.unwrap();
+        let sent: Value = sent.json().await.unwrap();
+        sent["invocationId"].as_str().unwrap().to_owned()
+    }
+
+    /// Ends an invocation that can do nothing but try again.
+    pub async fn kill_invocation(&self, invocation: &str) {
+        let address =
+            format!("http://127.0.0.1:{}/invocations/{invocation}/kill", self.ports.admin);
+        let killed = self.client.patch(address).send().await.unwrap();
+        assert!(killed.status().is_success(), "{}", killed.text().await.unwrap());
+    }
+
+    /// Waits for the end of a thread, and approves each call that waits until then. Returns the end and the number of decisions.
+    pub async fn approved_end(&self, thread: &str) -> (Value, usize) {
+        let mut decisions = 0;
+        loop {
+            let end = self.end(thread).await;
+            if end["state"] != "suspended" {
+                return (end, decisions);
+            }
+            self.order(thread, "rye-engine-approve", &end).await.unwrap();
+            decisions += 1;
+        }
+    }
+
+    /// Replaces one value of a thread's state through the server's administration.
+    pub async fn edit_state(&self, thread: &str, change: impl Fn(&str) -> String) {
+        let admin = format!("http://127.0.0.1:{}", self.ports.admin);
+        let query = json!({"query": format!("SELECT key, value_utf8 FROM state WHERE service_name = 'RyeThread' AND service_key = '{thread}'")});
+        let rows = self
+            .client
+            .post(format!("{admin}/query"))
+            .header("accept", "application/json")
+            .json(&query);
+        let rows: Value = rows.send().await.unwrap().json().await.unwrap();
+        let rows = rows["rows"].as_array().unwrap().iter();
+        let state: serde_json::Map<String, Value> = rows
+            .map(|row| {
+                let text = change(row["value_utf8"].as_str().unwrap());
+                (row["key"].as_str().unwrap().to_owned(), json!(text.as_bytes()))
+            })
+            .collect();
+        let edited = self.client.post(format!("{admin}/services/RyeThread/state"));
+        let edited =
+            edited.json(&json!({"object_key": thread, "new_state": state})).send().await.unwrap();
+        assert!(edited.status().is_success(), "{}", edited.text().await.unwrap());
+    }
+
+    /// Makes a worker's address the one that the server sends work to.
+    pub async fn register(&self, address: &str) {
+        let admin = format!("http://127.0.0.1:{}/deployments", self.ports.admin);
+        let deployment = json!({"uri": format!("http://{address}/"), "force": true});
+        let answer = self.client.post(admin).json(&deployment).send().await.unwrap();
+        assert!(answer.status().is_success(), "{}", answer.text().await.unwrap());
+    }
+
+    /// Calls a handler of a thread's object.
+    pub async fn call(&self, thread: &str, handler: &str, body: &Value) -> Result<Value, String> {
+        let address =
+            format!("http://127.0.0.1:{}/RyeThread/{thread}/{handler}", self.ports.ingress);
+        let mut request = self.client.post(address);
+        if !body.is_null() {
+            request = request.json(body);
+        }
+        let answer = request.send().await.map_err(|error| error.to_string())?;
+        let (status, text) = (answer.status(), answer.text().await.unwrap_or_default());
+        if !status.is_success() {
+            return Err(format!("{status} {text}"));
+        }
+        Ok(serde_json::from_str(&text).unwrap_or_default())
+    }
+
+    /// Starts a thread of `work/count`, and returns its id.
+    pub async fn start(&self, name: &str) -> String {
+        let thread = new_thread();
+        let request = self.signed(&json!({
+            "purpose": "rye-engine-start",
+            "thread": thread,
+            "directive": "work/count",
+            "inputs": {"name": name},
+            "provider": "scripted",
+        }));
+        self.call(&thread, "start", &request).await.unwrap();
+        thread
+    }
+
+    /// Signs a request with the operator's key.
+    pub fn signed(&self, request: &Value) -> Value {
+        sign_json(request, &self.key, SystemClock::new().timestamp()).unwrap()
+    }
+
+    /// Waits until the thread has ended or waits for a decision, and returns its end.
+    pub async fn end(&self, thread: &str) -> Value {
+        self.wait_for(thread, || async {
+            let standing = self.call(thread, "standing", &Value::Null).await.ok()?;
+            Some(standing["end"].clone()).filter(|end| !end.is_null())
+        })
+        .await
+    }
+
+    /// Looks again and again until there is something to see.
+    pub async fn wait_for<T, F: Future<Output = Option<T>>>(
+        &self,
+        what: &str,
+        look: impl Fn() -> F,
+    ) -> T {
+        let begun = Instant::now();
+        loop {
+            if let Some(seen) = look().await {
+                return seen;
+            }
+            assert!(begun.elapsed() < PATIENCE, "{what} did not come");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// Returns all steps that the engine keeps of a thread.
+    pub async fn steps(&self, thread: &str) -> Vec<Value> {
+        let mut steps: Vec<Value> = Vec::new();
+        loop {
+            let page = self.call(thread, "steps", &json!(steps.len())).await.unwrap();
+            match page.as_array() {
+                Some(page) if !page.is_empty() => steps.extend(page.iter().cloned()),
+                _ => return steps,
+            }
+        }
+    }
+
+    /// Writes the transcripts that the engine keeps of a tree into a project, which then has them like its own.
+    pub async fn pull(&self, thread: &str, project: &Path) {
+        for step in self.steps(thread).await {
+            for change in step["changes"].as_array().unwrap() {
+                let folder = project.join(".ai/threads").join(change["thread"].as_str().unwrap());
+                fs::create_dir_all(&folder).unwrap();
+                let path = folder.join("transcript.jsonl");
+                let mut text = fs::read_to_string(&path).unwrap_or_default();
+                text.truncate(usize::try_from(change["at"].as_u64().unwrap()).unwrap());
+                text.push_str(change["text"].as_str().unwrap());
+                fs::write(&path, text).unwrap();
+            }
+        }
+    }
+
+    /// The lines of the file to which the tools of a project write, in order of the alphabet.
+    pub fn effects(&self, project: &str) -> Vec<String> {
+        let text = fs::read_to_string(self.project(project).join("effects.txt"));
+        let mut lines: Vec<String> = text.unwrap_or_default().lines().map(str::to_owned).collect();
+        lines.sort();
+        lines
+    }
+}
+
+/// Returns an id for a new thread of `work/count`.
+fn new_thread() -> String {
+    let (clock, cancel) = (SystemClock::new(), rye::thread::Cancel::new());
+    let host = rye::Host::new(&clock, &cancel);
+    host.new_thread(&"work/count".parse().unwrap()).unwrap().as_str().to_owned()
+}
+
+fn start_server(folder: &Path, ports: &Ports) -> Process {
+    let Ports { ingress, admin, nodes, .. } = ports;
+    let config = format!(
+        "disable-telemetry = true\ndefault-num-partitions = 4\nrocksdb-total-memory-size = \"256 MiB\"\nlisten-mode = \"tcp\"\n\
+         bind-address = \"127.0.0.1:{nodes}\"\nadvertised-address = \"http://127.0.0.1:{nodes}/\"\n\
+         [ingress]\nbind-address = \"127.0.0.1:{ingress}\"\n[admin]\nbind-address = \"127.0.0.1:{admin}\"\n\
+         [default-retry-policy]\ninitial-interval = \"20ms\"\nmax-interval = \"500ms\"\nmax-attempts = 1000\n"
+    );
+    let path = folder.join("restate.toml");
+    fs::write(&path, config).unwrap();
+    let log =
+        fs::File::options().create(true).append(true).open(folder.join("server.log")).unwrap();
+    let mut command = Command::new(variable("RESTATE_SERVER"));
+    command.arg("--config-file").arg(path).arg("--base-dir").arg(folder.join("server"));
+    command.args(["--node-name", "node", "--no-logo"]).env("DO_NOT_TRACK", "1");
+    command.stdout(log.try_clone().unwrap()).stderr(log);
+    Process(command.spawn().unwrap())
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().flatten() {
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}

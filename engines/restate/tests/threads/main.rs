@@ -1,0 +1,206 @@
+//! Threads on a real Restate server, which `cargo xtask e2e restate` installs.
+
+mod balancer;
+mod lab;
+mod model;
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use self::balancer::Balancer;
+use self::lab::Lab;
+use self::model::NUMBERS;
+
+/// The lines that a thread of this name leaves, each once.
+fn expected(name: &str) -> Vec<String> {
+    let skipped: &[usize] = if name.starts_with("asks") { &[5, 10] } else { &[5] };
+    let numbers = (0..NUMBERS).filter(|number| !skipped.contains(number));
+    let mut lines: Vec<String> = numbers.map(|number| format!("{name}-{number}")).collect();
+    lines.push(format!("{name}-child"));
+    lines.sort();
+    lines
+}
+
+/// The thread ended, and what the engine keeps of it verifies and replays.
+async fn check_completed(lab: &Lab, thread: &str, end: &Value) {
+    let told = (&end["state"], &end["outputs"]);
+    assert_eq!(told, (&json!("completed"), &json!({"count": NUMBERS})), "{end}");
+    let reader = lab.project("reader");
+    lab.pull(thread, &reader).await;
+    lab.rye(&reader, &["threads", "verify", thread]);
+    let replayed = lab.rye(&reader, &["replay", thread]);
+    assert!(!replayed.contains("differs"), "{replayed}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a server; `cargo xtask e2e restate` runs it"]
+async fn a_thread_ends_as_it_does_on_one_machine() {
+    let lab = Lab::new().await;
+    let _worker = lab.worker("first").await;
+    let thread = lab.start("plain").await;
+    let end = lab.end(&thread).await;
+    check_completed(&lab, &thread, &end).await;
+    assert_eq!(lab.effects("first"), expected("plain"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a server; `cargo xtask e2e restate` runs it"]
+async fn a_call_waits_for_a_signed_decision() {
+    let lab = Lab::new().await;
+    let worker = lab.worker("first").await;
+    let (approved, denied, cancelled) =
+        (lab.start("asks-a").await, lab.start("asks-b").await, lab.start("asks-c").await);
+    let mut ends = Vec::new();
+    for thread in [&approved, &denied, &cancelled] {
+        let end = lab.end(thread).await;
+        assert_eq!(
+            (&end["state"], &end["asked"]["item"]),
+            (&json!("suspended"), &json!("rye/file-system/write")),
+            "{end}"
+        );
+        ends.push(end);
+    }
+    // Another worker, which knows nothing of the threads, goes on with them.
+    worker.kill();
+    let _other = lab.worker("second").await;
+
+    let mut order = json!({"purpose": "rye-engine-approve", "tree": approved, "thread": approved, "seq": ends[0]["asked"]["seq"]});
+    let unsigned = lab.call(&approved, "order", &order).await.unwrap_err();
+    assert!(
+        unsigned.contains("400") && unsigned.contains("not signed by this worker's operator"),
+        "{unsigned}"
+    );
+    let of_another = lab.call(&denied, "order", &lab.signed(&order)).await.unwrap_err();
+    assert!(of_another.contains("400") && of_another.contains(&denied), "{of_another}");
+    order["seq"] = json!(1);
+    let another_call = lab.call(&approved, "order", &lab.signed(&order)).await.unwrap_err();
+    assert!(
+        another_call.contains("409") && another_call.contains("waits with record 1"),
+        "{another_call}"
+    );
+
+    lab.order(&approved, "rye-engine-approve", &ends[0]).await.unwrap();
+    lab.order(&denied, "rye-engine-deny", &ends[1]).await.unwrap();
+    lab.order(&cancelled, "rye-engine-cancel", &Value::Null).await.unwrap();
+    let end = lab.end(&approved).await;
+    check_completed(&lab, &approved, &end).await;
+    let end = lab.end(&denied).await;
+    check_completed(&lab, &denied, &end).await;
+    assert_eq!(lab.end(&cancelled).await["state"], "cancelled");
+    let project = lab.project("second");
+    assert!(project.join("asks-a.txt").exists() && !project.join("asks-b.txt").exists());
+    let again = lab.order(&cancelled, "rye-engine-cancel", &Value::Null).await.unwrap_err();
+    assert!(again.contains("409"), "{again}");
+}
+
+/// The chain of hashes finds a record that was edited through the server's administration. Nothing is done until it is right.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a server; `cargo xtask e2e restate` runs it"]
+async fn an_edited_record_stops_the_thread() {
+    let lab = Lab::new().await;
+    let _worker = lab.worker("first").await;
+    let thread = lab.start("asks-d").await;
+    let end = lab.end(&thread).await;
+    lab.edit_state(&thread, |text| text.replace("asks-d-3", "asks-e-3")).await;
+    let order = lab.send_order(&thread, "rye-engine-approve", &end).await;
+    lab.wait_for("the refusal", || async {
+        lab.told("first").contains("is not as a run wrote it").then_some(())
+    })
+    .await;
+    lab.kill_invocation(&order).await;
+    assert!(!lab.project("first").join("asks-d.txt").exists());
+    lab.edit_state(&thread, |text| text.replace("asks-e-3", "asks-d-3")).await;
+    lab.order(&thread, "rye-engine-approve", &end).await.unwrap();
+    let end = lab.end(&thread).await;
+    check_completed(&lab, &thread, &end).await;
+}
+
+/// A worker whose project is another one refuses the thread, which goes on once the project is right.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a server; `cargo xtask e2e restate` runs it"]
+async fn a_worker_with_another_project_refuses_the_thread() {
+    let lab = Lab::new().await;
+    let worker = lab.worker("first").await;
+    let thread = lab.start("asks-f").await;
+    let end = lab.end(&thread).await;
+    worker.kill();
+    let project = lab.project("second");
+    let directive = project.join(".ai/directives/work/count.md");
+    let right = std::fs::read_to_string(&directive).unwrap();
+    std::fs::write(&directive, right.replace("Notes each number once", "Notes each number twice"))
+        .unwrap();
+    lab.rye(&project, &["sign", ".ai"]);
+    let _other = lab.worker("second").await;
+    lab.order(&thread, "rye-engine-approve", &end).await.unwrap();
+    lab.wait_for("the refusal", || async {
+        lab.told("second").contains("changed since it began").then_some(())
+    })
+    .await;
+    assert!(!project.join("asks-f.txt").exists());
+    std::fs::write(&directive, right).unwrap();
+    let end = lab.end(&thread).await;
+    check_completed(&lab, &thread, &end).await;
+}
+
+/// The moments at which something is killed; `RYE_KILLS` sets another number.
+fn kills() -> u64 {
+    std::env::var("RYE_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(6)
+}
+
+/// Numbers that look random, and are the same each time.
+fn next(seed: &mut u64) -> u64 {
+    *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    *seed >> 33
+}
+
+/// Whatever is killed at whatever moment: each thread ends as it does without, and nothing that has a receipt is done again.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a server; `cargo xtask e2e restate` runs it"]
+async fn killed_at_any_moment_each_thread_ends_the_same() {
+    let mut lab = Lab::new().await;
+    let balancer = Balancer::default();
+    let address = balancer.listen().await;
+    let start = |lab: &Lab| ["first", "second"].map(|project| lab.unregistered_worker(project));
+    let mut workers = start(&lab).map(Some);
+    let set = |workers: &[Option<lab::Worker>; 2]| {
+        balancer.set(workers.iter().flatten().map(|worker| worker.address.clone()).collect());
+    };
+    set(&workers);
+    lab.register(&address).await;
+    let mut seed = 20_261_124;
+    for round in 0..kills() {
+        let name = format!("asks-k{round}");
+        let thread = lab.start(&name).await;
+        tokio::time::sleep(Duration::from_millis(next(&mut seed) % 1_500)).await;
+        let what = next(&mut seed) % 4;
+        let killed: &[usize] = [&[0][..], &[1], &[], &[0, 1]][usize::try_from(what).unwrap()];
+        for place in killed {
+            workers[*place].take().unwrap().kill();
+        }
+        if 2 <= what {
+            lab.restart_server().await;
+        }
+        for place in killed {
+            let project = ["first", "second"][*place];
+            workers[*place] = Some(lab.unregistered_worker(project));
+        }
+        set(&workers);
+        let (end, decisions) = lab.approved_end(&thread).await;
+        check_completed(&lab, &thread, &end).await;
+        check_effects(&lab, &name, decisions);
+    }
+}
+
+/// Each effect is there. One that was approved after its worker was killed may be there twice, and no other is.
+fn check_effects(lab: &Lab, name: &str, decisions: usize) {
+    let lines = ["first", "second"].map(|project| lab.effects(project)).concat();
+    let own = |line: &&String| line.strip_prefix(name).is_some_and(|rest| rest.starts_with('-'));
+    let mut own: Vec<String> = lines.iter().filter(own).cloned().collect();
+    own.sort();
+    let count = own.len();
+    own.dedup();
+    assert_eq!(own, expected(name));
+    // One decision is about the call that the policy asks for.
+    assert!(count - own.len() < decisions.max(1), "{count} lines, {decisions} decisions");
+}

@@ -1,0 +1,101 @@
+//! A provider on this machine whose answers follow from the conversation, so that a request that is sent again gets the same one.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+
+use serde_json::{Value, json};
+
+/// Numbers that a thread notes, one in each turn.
+pub const NUMBERS: usize = 20;
+
+/// Serves on a port of its own until the process ends, and returns the port.
+pub fn serve() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            std::thread::spawn(move || drop(answer(stream)));
+        }
+    });
+    port
+}
+
+fn answer(stream: TcpStream) -> std::io::Result<()> {
+    let mut reader = BufReader::new(stream.try_clone()?);
+    let mut stream = stream;
+    loop {
+        let mut length = 0;
+        loop {
+            let mut line = String::new();
+            if reader.read_line(&mut line)? == 0 {
+                return Ok(());
+            }
+            if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+                length = value.trim().parse().unwrap_or(0);
+            }
+            if line == "\r\n" {
+                break;
+            }
+        }
+        let mut body = vec![0; length];
+        reader.read_exact(&mut body)?;
+        let request: Value = serde_json::from_slice(&body)?;
+        let text = completion(&request).to_string();
+        let head = format!(
+            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+            text.len()
+        );
+        stream.write_all(head.as_bytes())?;
+        stream.write_all(text.as_bytes())?;
+    }
+}
+
+fn completion(request: &Value) -> Value {
+    let messages = request["messages"].as_array().cloned().unwrap_or_default();
+    let turn = messages.iter().filter(|message| message["role"] == "assistant").count();
+    let user = messages.iter().find(|message| message["role"] == "user");
+    let first = user.map(|user| user["content"].to_string()).unwrap_or_default();
+    let message = reply(&first, turn);
+    let reason = if message.get("tool_calls").is_some() { "tool_calls" } else { "stop" };
+    json!({
+        "id": "1", "object": "chat.completion", "created": 0, "model": request["model"],
+        "choices": [{"index": 0, "message": message, "finish_reason": reason}],
+        "usage": {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120},
+    })
+}
+
+/// The answer of one turn. The name in the first message says what the thread does.
+fn reply(first: &str, turn: usize) -> Value {
+    let name =
+        first.split("Count for ").nth(1).and_then(|rest| rest.split('.').next()).unwrap_or("none");
+    let parent = first.split("as a child of ").nth(1).and_then(|rest| rest.split('.').next());
+    if let Some(parent) = parent {
+        return match turn {
+            0 => note(&format!("{parent}-child")),
+            _ => json!({"role": "assistant", "content": "Noted."}),
+        };
+    }
+    match turn {
+        5 => call(
+            "rye_agent_threads_thread_directive",
+            json!({"directive": "work/one", "inputs": {"name": name}}),
+        ),
+        10 if name.starts_with("asks") => call(
+            "rye_file_system_write",
+            json!({"path": format!("{name}.txt"), "content": "decided\n"}),
+        ),
+        turn if turn < NUMBERS => note(&format!("{name}-{turn}")),
+        _ => call("rye_agent_threads_directive_return", json!({"count": turn})),
+    }
+}
+
+fn note(text: &str) -> Value {
+    call("rye_bash_bash", json!({"command": format!("echo {text} >> effects.txt")}))
+}
+
+fn call(name: &str, arguments: Value) -> Value {
+    json!({"role": "assistant", "content": null, "tool_calls": [{
+        "id": "call_1", "type": "function",
+        "function": {"name": name, "arguments": arguments.to_string()},
+    }]})
+}

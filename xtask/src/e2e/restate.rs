@@ -1,0 +1,71 @@
+//! `cargo xtask e2e restate`: runs threads on a Restate server, with workers and servers that are killed.
+//!
+//! The server comes from npm and is never part of Rye, because its licence is BSL 1.1. It listens on this machine alone, in a
+//! folder of each test's own, and sends no telemetry. It needs `npm` on the path.
+
+use std::{env, fs, path::Path};
+
+use super::view::text;
+use crate::process::{self, Rye};
+
+const FOLDER: &str = "target/xtask/restate";
+const SERVER: &str = "@restatedev/restate-server@1.7.12";
+const WORKSPACE: &str = "engines/restate";
+
+/// Does the same where npm has a server for the machine. Elsewhere it says what is not tested.
+pub(crate) fn run_if_possible(root: &Path) -> Result<(), String> {
+    if program().is_some() {
+        return run(root);
+    }
+    println!(
+        "NOT TESTED HERE: threads on Restate, because its server is not made for this machine"
+    );
+    Ok(())
+}
+
+/// Installs the server, and runs the checks and tests of the workspace.
+pub(crate) fn run(root: &Path) -> Result<(), String> {
+    let Some(program) = program() else {
+        return Err("Restate's server is not made for this machine".to_owned());
+    };
+    install(root)?;
+    let server = root.join(FOLDER).join("node_modules/@restatedev").join(program);
+    let rye = Rye::build(root)?;
+    let folder = root.join(WORKSPACE);
+    // Most of the dependencies are those of the whole, and need no second build.
+    let target = text(root.join("target"));
+    let variables = [
+        ("CARGO_TARGET_DIR", target.as_str()),
+        ("RESTATE_SERVER", &text(&server)),
+        ("RYE", &text(rye.program())),
+    ];
+    process::run(&folder, &variables, "cargo fmt --check")?;
+    process::run(&folder, &variables, "cargo clippy --locked --all-targets -- -D warnings")?;
+    process::run(&folder, &variables, "cargo test --locked -- --include-ignored")
+}
+
+/// The server for this machine, below npm's folder of packages.
+fn program() -> Option<&'static str> {
+    match (env::consts::OS, env::consts::ARCH) {
+        ("linux", "x86_64") => Some("restate-server-linux-x64/bin/restate-server"),
+        ("linux", "aarch64") => Some("restate-server-linux-arm64/bin/restate-server"),
+        ("macos", "x86_64") => Some("restate-server-darwin-x64/bin/restate-server"),
+        ("macos", "aarch64") => Some("restate-server-darwin-arm64/bin/restate-server"),
+        _ => None,
+    }
+}
+
+/// Installs the server, unless this version is there.
+fn install(root: &Path) -> Result<(), String> {
+    let folder = root.join(FOLDER);
+    let stamp = folder.join("installed");
+    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == SERVER) {
+        return Ok(());
+    }
+    super::view::write(&folder.join("package.json"), "{\"private\": true}\n")?;
+    let line =
+        format!("npm install --prefix {FOLDER} --no-audit --no-fund --loglevel=error {SERVER}");
+    // The package would report its installation otherwise.
+    process::run(root, &[("SCARF_ANALYTICS", "false"), ("DO_NOT_TRACK", "1")], &line)?;
+    super::view::write(&stamp, SERVER)
+}
