@@ -13,6 +13,8 @@ mod commands;
 mod completion;
 mod confirm;
 mod directive;
+#[cfg(feature = "engine")]
+mod engine;
 mod environment;
 mod excerpt;
 mod exit;

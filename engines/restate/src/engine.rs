@@ -11,8 +11,10 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::Context as _;
-use rye::thread::{Cancel, Decider, Outcome, ThreadId, ThreadState, pending_approval};
-use rye::{Host, ReopenError, RunError, RunReport, RunRequest, Rye, SystemClock};
+use rye::thread::{
+    Cancel, Decider, Failure, FailureKind, Outcome, ThreadId, ThreadState, pending_approval,
+};
+use rye::{Class, Host, ReopenError, RunError, RunReport, RunRequest, Rye, SystemClock};
 use serde_json::Value;
 use tokio::task::JoinHandle;
 
@@ -253,6 +255,7 @@ fn end(rye: &Rye, report: RunReport) -> anyhow::Result<End> {
         state: state.as_str().to_owned(),
         outputs: outputs.map(Value::Object),
         text,
+        class: failure.as_ref().and_then(class),
         failure: failure.map(|failure| failure.to_string()),
         turns,
         cost_nanos: cost.get(),
@@ -282,12 +285,21 @@ fn recorded(rye: &Rye, thread: &ThreadId) -> anyhow::Result<End> {
         state: record.state.as_str().to_owned(),
         outputs: record.outputs.map(Value::Object),
         text: String::new(),
+        class: record.failure.as_ref().and_then(class),
         failure: record.failure.map(|failure| failure.to_string()),
         turns: record.turns,
         cost_nanos: record.cost.get(),
         asked: None,
         warnings: Vec::new(),
     })
+}
+
+fn class(failure: &Failure) -> Option<String> {
+    match failure.kind {
+        FailureKind::Limit(_) => Some("limit".to_owned()),
+        FailureKind::Refused => Some("refused".to_owned()),
+        _ => None,
+    }
 }
 
 fn failed(error: &RunError) -> End {
@@ -297,16 +309,15 @@ fn failed(error: &RunError) -> End {
         failure = format!("{failure}: {cause}");
         source = cause.source();
     }
-    let (outputs, asked) = (None, None);
-    let (state, text) = ("error".to_owned(), String::new());
     End {
-        state,
-        outputs,
-        text,
+        state: "error".to_owned(),
+        outputs: None,
+        text: String::new(),
         failure: Some(failure),
+        class: (error.class() == Class::Refused).then(|| "refused".to_owned()),
         turns: 0,
         cost_nanos: 0,
-        asked,
+        asked: None,
         warnings: Vec::new(),
     }
 }

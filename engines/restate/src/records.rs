@@ -46,6 +46,8 @@ pub struct End {
     pub text: String,
     /// The reason of state `error`.
     pub failure: Option<String>,
+    /// `limit` if a limit ended the thread, and `refused` if trust or permission stood against it.
+    pub class: Option<String>,
     /// The number of answered requests.
     pub turns: u64,
     /// The cost of the tree in billionths of a US dollar.

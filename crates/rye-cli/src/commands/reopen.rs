@@ -8,6 +8,8 @@ use serde_json::json;
 use super::approval::{in_short, text_to_sign};
 use super::run::{Prompt, Variables, random, tell, with_signals};
 use crate::clock::SystemClock;
+#[cfg(feature = "engine")]
+use crate::engine::EngineOption;
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -77,6 +79,9 @@ struct Decided {
     /// Resume the thread at once
     #[arg(long)]
     resume: bool,
+    #[cfg(feature = "engine")]
+    #[command(flatten)]
+    engine: EngineOption,
 }
 
 /// Deny the call that a thread waits with
@@ -105,6 +110,9 @@ pub(crate) struct Deny {
 pub(crate) struct End {
     #[command(flatten)]
     thread: ThreadArgument,
+    #[cfg(feature = "engine")]
+    #[command(flatten)]
+    engine: EngineOption,
 }
 
 pub(crate) fn resume(arguments: &Resume, environment: &Environment) -> Result<Exit, Failure> {
@@ -149,6 +157,10 @@ fn decide(
     environment: &Environment,
 ) -> Result<Exit, Failure> {
     let thread = &decided.thread.resolve(environment)?;
+    #[cfg(feature = "engine")]
+    if let Some(engine) = decided.engine.open()? {
+        return engine.decide(thread, decision, environment);
+    }
     let cancel = Cancel::new();
     let clock = SystemClock::new();
     let host = host(&clock, &cancel, environment)?;
@@ -188,6 +200,10 @@ fn decide(
 
 pub(crate) fn cancel(arguments: &End, environment: &Environment) -> Result<Exit, Failure> {
     let thread = &arguments.thread.resolve(environment)?;
+    #[cfg(feature = "engine")]
+    if let Some(engine) = arguments.engine.open()? {
+        return engine.cancel(thread, environment);
+    }
     let cancel = Cancel::new();
     let clock = SystemClock::new();
     let host = host(&clock, &cancel, environment)?;

@@ -20,6 +20,8 @@ use serde_json::Value;
 use super::approval::{in_short, text_to_sign};
 use crate::clock::SystemClock;
 use crate::directive::{id_of, is_there, resolve_directive};
+#[cfg(feature = "engine")]
+use crate::engine::EngineOption;
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -81,6 +83,9 @@ pub(crate) struct Arguments {
     /// Sign the directive first, with your key, after what it adds was shown; `rye sign` says what is refused
     #[arg(long, help_heading = "Trust")]
     sign: bool,
+    #[cfg(feature = "engine")]
+    #[command(flatten)]
+    engine: EngineOption,
     #[command(flatten)]
     pub(crate) telling: Telling,
 }
@@ -93,7 +98,13 @@ pub(crate) fn run(arguments: Arguments, environment: &Environment) -> Result<Exi
     let prompt = Prompt::new(environment, arguments.telling.quiet);
     let named = arguments.directive.clone();
     let is_strict = arguments.strict;
+    #[cfg(feature = "engine")]
+    let engine = arguments.engine.open()?;
     let (request, telling) = request(arguments, environment)?;
+    #[cfg(feature = "engine")]
+    if let Some(engine) = engine {
+        return engine.run(&request, environment);
+    }
     let watch = telling.begin(&request.thread, environment);
     let (signing_key, opened) = match signing_key_if_any(environment) {
         Ok(key) => (key.map(Arc::new), environment.rye_as(is_strict)),

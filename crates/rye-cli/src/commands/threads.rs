@@ -24,6 +24,8 @@ use rye::{ThreadReading, refuse_linked_threads};
 use self::export::Export;
 use self::known::Known;
 use self::prune::Prune;
+#[cfg(feature = "engine")]
+use crate::engine::Engine;
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -82,6 +84,14 @@ pub(crate) enum Command {
                       rye threads prune --state completed --keep 20 --yes"
     )]
     Prune(Prune),
+    /// Copy a thread that has ended, with all below it, from an engine into the project
+    #[cfg(feature = "engine")]
+    #[command(
+        after_help = "The transcripts are verified, and the copy is shown, replayed and exported as a thread of this machine is. One that has not \
+                      ended is refused, because it could go on twice.\n\n\
+                      Example:\n  rye threads pull index-019a0000-0000-7000-8000-000000000000 --engine http://127.0.0.1:8080"
+    )]
+    Pull(Pull),
     /// Write the list of threads anew, from their transcripts
     #[command(
         after_help = "The list (`registry.db`) is an index, and nothing is decided by it. It is written anew by itself where it is missing, \
@@ -94,6 +104,17 @@ pub(crate) enum Command {
     #[command(after_help = "Exits with 3 when one was changed, and says where.\n\n\
                             Examples:\n  rye threads verify\n  rye threads verify index-019a0000-0000-7000-8000-000000000000 --json")]
     Verify(Verify),
+}
+
+/// The thread to copy, and the engine that keeps it.
+#[cfg(feature = "engine")]
+#[derive(Debug, Args)]
+pub(crate) struct Pull {
+    #[command(flatten)]
+    thread: crate::thread_argument::ThreadArgument,
+    /// The address of the engine
+    #[arg(long, value_name = "URL")]
+    engine: reqwest::Url,
 }
 
 #[derive(Debug, Args)]
@@ -144,8 +165,11 @@ pub(crate) struct Tail {
 }
 
 pub(crate) fn run(command: &Command, environment: &Environment) -> Result<Exit, Failure> {
-    if matches!(command, Command::Reindex) {
-        return reindex::reindex(environment);
+    match command {
+        Command::Reindex => return reindex::reindex(environment),
+        #[cfg(feature = "engine")]
+        Command::Pull(arguments) => return pull(arguments, environment),
+        _ => {}
     }
     let Some(known) = open_known(environment)? else {
         return match command {
@@ -161,12 +185,20 @@ pub(crate) fn run(command: &Command, environment: &Environment) -> Result<Exit, 
         Command::Export(arguments) => export::run(arguments, &known, environment),
         Command::List(arguments) => list::list(arguments, &known, environment),
         Command::Prune(arguments) => prune::prune(arguments, &known, environment),
+        #[cfg(feature = "engine")]
+        Command::Pull(arguments) => pull(arguments, environment),
         Command::Reindex => reindex::reindex(environment),
         Command::Show(arguments) => show::show(arguments, &known, environment),
         Command::Tail(arguments) => tail::tail(arguments, &known, environment),
         Command::Tree(arguments) => tree::tree(arguments, &known, environment),
         Command::Verify(arguments) => verify::verify(arguments, &known, environment),
     }
+}
+
+#[cfg(feature = "engine")]
+fn pull(arguments: &Pull, environment: &Environment) -> Result<Exit, Failure> {
+    let thread = arguments.thread.resolve(environment)?;
+    Engine::open(arguments.engine.clone())?.pull(&thread, environment)
 }
 
 /// Returns the threads of the project, or `None` if there are none.

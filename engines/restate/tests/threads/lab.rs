@@ -16,7 +16,7 @@ use tempfile::TempDir;
 use crate::model;
 
 /// How long anything may take. A test never waits for it in vain.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A process that ends with this value.
 pub struct Process(Child);
@@ -46,6 +46,14 @@ pub struct Worker {
 }
 
 impl Worker {
+    /// Returns the memory of the worker in KiB.
+    #[cfg(target_os = "linux")]
+    pub fn memory(&self) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.process.0.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse().unwrap()
+    }
+
     /// Ends the worker as a power loss would.
     pub fn kill(self) {
         self.process.kill();
@@ -94,7 +102,8 @@ impl Lab {
         let ports = Ports { ingress, admin, nodes, model: model::serve() };
         let server = start_server(folder.path(), &ports);
         let key = SigningKey::generate().unwrap();
-        let client = reqwest::Client::builder().no_proxy().build().unwrap();
+        let client =
+            reqwest::Client::builder().no_proxy().timeout(Duration::from_secs(20)).build().unwrap();
         let mut lab = Self { folder, ports, client, key, _server: server };
         lab.make_operator();
         lab.wait_for("the server", || async { lab.is_up().await.then_some(()) }).await;
@@ -160,6 +169,16 @@ impl Lab {
         let told = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "rye {arguments:?}: {told}");
         String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// Runs `rye` in a project with the address of the server, and returns its exit code and its output.
+    pub fn rye_there(&self, project: &Path, arguments: &[&str]) -> (i32, String) {
+        let mut command = Command::new(variable("RYE"));
+        command.args(arguments).arg("--project").arg(project).arg("--user-space").arg(self.user());
+        command.args(["--engine", &format!("http://127.0.0.1:{}", self.ports.ingress)]);
+        let output = command.current_dir(project).output().unwrap();
+        let told = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
+        (output.status.code().unwrap_or(-1), told.concat())
     }
 
     /// Starts a worker for a project, and has the server send it work.

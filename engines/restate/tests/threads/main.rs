@@ -94,6 +94,38 @@ async fn a_call_waits_for_a_signed_decision() {
     assert!(again.contains("409"), "{again}");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a server; `cargo xtask e2e restate` runs it"]
+async fn the_command_line_drives_threads_there() {
+    let lab = Lab::new().await;
+    let _worker = lab.worker("first").await;
+    let here = lab.project("here");
+    let run = ["run", "work/count", "--provider", "scripted", "--input"];
+    let (exit, told) = lab.rye_there(&here, &[&run[..], &["name=asks-cli"]].concat());
+    assert_eq!(exit, 4, "{told}");
+    assert!(told.contains("waits for approval: `rye/file-system/write`"), "{told}");
+    let thread =
+        told.split_whitespace().find(|word| word.starts_with("count-")).unwrap().to_owned();
+    let (exit, told) = lab.rye_there(&here, &["threads", "pull", &thread]);
+    assert!(exit == 1 && told.contains("has not ended"), "{told}");
+    let (exit, told) = lab.rye_there(&here, &["deny", &thread, "--reason", "not today"]);
+    assert!(exit == 0 && told.contains("denied"), "{told}");
+    assert_eq!(lab.end(&thread).await["state"], "completed");
+    let (exit, told) = lab.rye_there(&here, &["threads", "pull", &thread]);
+    assert_eq!(exit, 0, "{told}");
+    lab.rye(&here, &["threads", "verify", &thread]);
+    let shown = lab.rye(&here, &["threads", "show", &thread]);
+    assert!(shown.contains("not today"), "{shown}");
+    let (exit, told) = lab.rye_there(&here, &["threads", "pull", &thread]);
+    assert!(exit == 1 && told.contains("exists and is not replaced"), "{told}");
+
+    let (exit, told) = lab.rye_there(&here, &[&run[..], &["name=cli", "--turns", "3"]].concat());
+    assert!(exit == 5 && told.contains("turns"), "{told}");
+    let (exit, told) =
+        lab.rye_there(&here, &["cancel", "count-01a20000-0000-7000-8000-000000000000"]);
+    assert!(exit == 1 && told.contains("404"), "{told}");
+}
+
 /// The chain of hashes finds a record that was edited through the server's administration. Nothing is done until it is right.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a server; `cargo xtask e2e restate` runs it"]
@@ -203,4 +235,52 @@ fn check_effects(lab: &Lab, name: &str, decisions: usize) {
     assert_eq!(own, expected(name));
     // One decision is about the call that the policy asks for.
     assert!(count - own.len() < decisions.max(1), "{count} lines, {decisions} decisions");
+}
+
+/// The threads that wait at once; `RYE_WAITING` sets another number.
+fn waiting() -> u64 {
+    std::env::var("RYE_WAITING").ok().and_then(|text| text.parse().ok()).unwrap_or(40)
+}
+
+/// Threads that wait for a decision cost their workers nothing. They are decided about while no worker runs.
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a server; `cargo xtask e2e restate` runs it"]
+async fn threads_that_wait_need_no_worker() {
+    let lab = Lab::new().await;
+    let balancer = Balancer::default();
+    let worker = lab.unregistered_worker("first");
+    balancer.set(vec![worker.address.clone()]);
+    lab.register(&balancer.listen().await).await;
+    let mut threads = Vec::new();
+    let mut memory = Vec::new();
+    for part in [waiting() / 4, waiting() - waiting() / 4] {
+        let mut begun = Vec::new();
+        for _ in 0..part {
+            begun.push(lab.start(&format!("waits-{}", threads.len() + begun.len())).await);
+        }
+        for thread in begun {
+            let end = lab.end(&thread).await;
+            assert_eq!(end["state"], "suspended");
+            threads.push((thread, end));
+        }
+        memory.push(worker.memory());
+    }
+    println!(
+        "memory of the worker with a quarter of {} threads and with all, in KiB: {memory:?}",
+        waiting()
+    );
+    worker.kill();
+    for (thread, end) in &threads {
+        lab.send_order(thread, "rye-engine-approve", end).await;
+    }
+    let worker = lab.unregistered_worker("first");
+    balancer.set(vec![worker.address.clone()]);
+    for (thread, _) in &threads {
+        let ended = || async {
+            let standing = lab.call(thread, "standing", &Value::Null).await.ok()?;
+            (standing["end"]["state"] == "completed").then_some(())
+        };
+        lab.wait_for(thread, ended).await;
+    }
 }

@@ -75,6 +75,15 @@ fn reply(first: &str, turn: usize) -> Value {
             _ => json!({"role": "assistant", "content": "Noted."}),
         };
     }
+    if name.starts_with("waits") {
+        return match turn {
+            0 => call(
+                "rye_file_system_write",
+                json!({"path": format!("{name}.txt"), "content": "decided\n"}),
+            ),
+            _ => call("rye_agent_threads_directive_return", json!({"count": turn})),
+        };
+    }
     match turn {
         5 => call(
             "rye_agent_threads_thread_directive",

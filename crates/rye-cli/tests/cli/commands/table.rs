@@ -438,6 +438,17 @@ pub(super) const TABLE: &[(&str, &[Row])] = &[
         ],
     ),
     (
+        "threads pull",
+        &[
+            (Ran, "threads pull", 2),
+            (Ran, "threads pull --last", 2),
+            (Ran, "threads pull --last --engine http://127.0.0.1:1", 1),
+            (Ran, "threads pull --last --engine http://engine.example", 2),
+            (Ran, "approve --last --engine ftp://127.0.0.1", 1),
+            (Nowhere, "threads pull --last --engine http://127.0.0.1:1", 2),
+        ],
+    ),
+    (
         "threads reindex",
         &[
             (Ran, "threads reindex", 0),

@@ -1,0 +1,323 @@
+//! Threads on a durable engine: the requests of the operator, and the records that the engine keeps.
+//!
+//! Each request is signed with the operator's key, because a tool may reach the engine, too. A worker with the same key
+//! drives the threads (`docs/scale.md`).
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+use reqwest::{Url, blocking, redirect};
+use rustls_platform_verifier::BuilderVerifierExt as _;
+use rye::sign::sign_json;
+use rye::thread::{Decision, DenialReason, ThreadId, ThreadState};
+use rye::{ProviderChoice, RunRequest};
+use serde_json::{Value, json};
+
+use crate::environment::Environment;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::key_store::signing_key;
+use crate::output::{self, Answer};
+use crate::thread_argument::threads_folder;
+
+/// The option that names an engine.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct EngineOption {
+    /// The address of a durable engine that drives the thread in place of this machine
+    #[arg(long, value_name = "URL", help_heading = "Engine")]
+    engine: Option<Url>,
+}
+
+impl EngineOption {
+    /// Returns the engine, or `None` for a thread of this machine.
+    pub(crate) fn open(&self) -> Result<Option<Engine>, Failure> {
+        self.engine.clone().map(Engine::open).transpose()
+    }
+}
+
+/// An engine, by the address of its ingress.
+pub(crate) struct Engine {
+    address: Url,
+    token: Option<String>,
+    client: blocking::Client,
+}
+
+impl Engine {
+    /// Opens the engine at the address of its ingress, with the bearer token in `RYE_ENGINE_TOKEN` if that is set.
+    pub(crate) fn open(address: Url) -> Result<Self, Failure> {
+        let is_local = matches!(address.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
+        if address.scheme() != "https" && !is_local {
+            return Err(Failure::usage(format!(
+                "`{address}` is another machine, so that the address of the engine has to begin with `https:`"
+            )));
+        }
+        let failed = |error: &dyn std::error::Error| Failure::of(error, Exit::Failed);
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let tls = rustls::ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .and_then(|builder| builder.with_platform_verifier())
+            .map_err(|error| failed(&error))?;
+        let client = blocking::Client::builder()
+            .tls_backend_preconfigured(tls.with_no_client_auth())
+            // A redirect would send the token elsewhere.
+            .redirect(redirect::Policy::none())
+            .timeout(TIMEOUT)
+            .build()
+            .map_err(|error| failed(&error))?;
+        Ok(Self { address, token: Environment::variable("RYE_ENGINE_TOKEN"), client })
+    }
+
+    fn call(&self, thread: &ThreadId, handler: &str, body: &Value) -> Result<Value, Failure> {
+        let place = format!("RyeThread/{thread}/{handler}");
+        let address =
+            self.address.join(&place).map_err(|error| Failure::of(&error, Exit::Usage))?;
+        let mut request = self.client.post(address);
+        if !body.is_null() {
+            request = request.json(body);
+        }
+        if let Some(token) = &self.token {
+            request = request.bearer_auth(token);
+        }
+        let answer = request.send().map_err(|error| {
+            Failure::failed(format!("the engine at `{}` does not answer: {error}", self.address))
+        })?;
+        let status = answer.status();
+        let text = answer.text().unwrap_or_default();
+        if !status.is_success() {
+            return Err(refusal(status.as_u16(), &text));
+        }
+        if text.is_empty() {
+            return Ok(Value::Null);
+        }
+        serde_json::from_str(&text).map_err(|error| {
+            Failure::failed(format!("the engine's answer is not understood: {error}"))
+        })
+    }
+
+    /// Sends a request with the operator's signature.
+    fn send(
+        &self,
+        thread: &ThreadId,
+        handler: &str,
+        request: &Value,
+        environment: &Environment,
+    ) -> Result<(), Failure> {
+        let key = signing_key(environment)?;
+        let signed = sign_json(request, &key, Environment::now());
+        let signed = signed.map_err(|error| Failure::of(&error, Exit::Failed))?;
+        self.call(thread, handler, &signed).map(drop)
+    }
+
+    /// Returns the end of the last run of the thread; `None` while a worker drives it.
+    fn end(&self, thread: &ThreadId) -> Result<Option<Value>, Failure> {
+        let standing = self.call(thread, "standing", &Value::Null)?;
+        if standing["start"].is_null() {
+            return Err(Failure::failed(format!("the engine has no thread `{thread}`")));
+        }
+        Ok(Some(standing["end"].clone()).filter(|end| !end.is_null()))
+    }
+
+    /// Starts a thread and waits until it ends, or a call waits for a decision.
+    pub(crate) fn run(
+        &self,
+        request: &RunRequest,
+        environment: &Environment,
+    ) -> Result<Exit, Failure> {
+        self.send(&request.thread, "start", &start(request), environment)?;
+        eprintln!("thread {} on `{}`", request.thread, self.address);
+        self.wait(&request.thread, environment)
+    }
+
+    /// Waits until the thread ends, or a call waits for a decision.
+    fn wait(&self, thread: &ThreadId, environment: &Environment) -> Result<Exit, Failure> {
+        loop {
+            if let Some(end) = self.end(thread)? {
+                return Ok(tell(thread, &end, environment));
+            }
+            #[expect(clippy::disallowed_methods, reason = "this command runs no tasks")]
+            std::thread::sleep(PAUSE);
+        }
+    }
+
+    /// Decides about the call that the thread, or one below it, waits with.
+    pub(crate) fn decide(
+        &self,
+        thread: &ThreadId,
+        decision: &Decision,
+        environment: &Environment,
+    ) -> Result<Exit, Failure> {
+        let end = self.end(thread)?.unwrap_or_default();
+        let asked = &end["asked"];
+        if asked.is_null() {
+            return Err(Failure::failed(format!(
+                "no call of thread `{thread}` waits for a decision"
+            )));
+        }
+        let purpose = if decision.is_approval() { "rye-engine-approve" } else { "rye-engine-deny" };
+        let mut order = json!({"purpose": purpose, "tree": thread.as_str()});
+        (order["thread"], order["seq"]) = (asked["thread"].clone(), asked["seq"].clone());
+        if let Some(reason) = decision.reason() {
+            order["reason"] = DenialReason::as_str(reason).into();
+        }
+        self.send(thread, "order", &order, environment)?;
+        let item = asked["item"].as_str().unwrap_or_default();
+        let arguments = output::text(&asked["arguments"]);
+        println!("{}: `{}` with {arguments}", decision.as_str(), output::line(item));
+        Ok(Exit::Fine)
+    }
+
+    /// Ends the thread and all below it.
+    pub(crate) fn cancel(
+        &self,
+        thread: &ThreadId,
+        environment: &Environment,
+    ) -> Result<Exit, Failure> {
+        let order = json!({"purpose": "rye-engine-cancel", "tree": thread.as_str()});
+        self.send(thread, "order", &order, environment)?;
+        eprintln!("thread {thread} cancelled");
+        Ok(Exit::Fine)
+    }
+
+    /// Writes the transcripts of a thread that has ended, and of all below it, into the project.
+    pub(crate) fn pull(
+        &self,
+        thread: &ThreadId,
+        environment: &Environment,
+    ) -> Result<Exit, Failure> {
+        let state = self.end(thread)?.unwrap_or_default()["state"].clone();
+        let state: Option<ThreadState> = state.as_str().and_then(|state| state.parse().ok());
+        if !state.is_some_and(ThreadState::is_final) {
+            return Err(Failure::failed(format!(
+                "thread `{thread}` has not ended; a copy here could go on twice"
+            )));
+        }
+        let transcripts = self.transcripts(thread)?;
+        let threads = threads_folder(environment)?;
+        for id in transcripts.keys() {
+            let folder = threads.join(id.as_str());
+            if folder.exists() {
+                return Err(crate::key_store::exists(&folder));
+            }
+        }
+        for (id, text) in &transcripts {
+            write(&threads, id, text)?;
+        }
+        let rye = environment.rye()?;
+        for id in transcripts.keys() {
+            rye.thread(&threads, id).map_err(|error| Failure::of(&error, Exit::Refused))?;
+        }
+        eprintln!("thread {thread}: {}", output::counted(transcripts.len(), "transcript"));
+        Ok(Exit::Fine)
+    }
+
+    /// Returns the transcripts of the tree.
+    fn transcripts(&self, thread: &ThreadId) -> Result<BTreeMap<ThreadId, String>, Failure> {
+        let malformed = || Failure::failed("the engine lacks a part of the thread".to_owned());
+        let mut transcripts: BTreeMap<ThreadId, String> = BTreeMap::new();
+        let mut known = 0;
+        loop {
+            let steps = self.call(thread, "steps", &json!(known))?;
+            let steps = steps.as_array().ok_or_else(malformed)?;
+            if steps.is_empty() {
+                return Ok(transcripts);
+            }
+            known += steps.len();
+            let changes = steps.iter().filter_map(|step| step["changes"].as_array()).flatten();
+            for change in changes {
+                let id = change["thread"].as_str().and_then(|id| id.parse().ok());
+                let at = change["at"].as_u64().and_then(|at| usize::try_from(at).ok());
+                let text = change["text"].as_str();
+                let ((Some(id), Some(at)), Some(text)) = ((id, at), text) else {
+                    return Err(malformed());
+                };
+                let transcript = transcripts.entry(id).or_default();
+                if !transcript.is_char_boundary(at) {
+                    return Err(malformed());
+                }
+                transcript.truncate(at);
+                transcript.push_str(text);
+            }
+        }
+    }
+}
+
+/// Returns the request to start a thread, as a worker reads it.
+fn start(request: &RunRequest) -> Value {
+    let limits = &request.limits;
+    json!({
+        "purpose": "rye-engine-start",
+        "thread": request.thread.as_str(),
+        "directive": request.directive.as_str(),
+        "inputs": request.inputs,
+        "provider": match &request.provider {
+            ProviderChoice::Named(name) => Some(name.as_str()),
+            ProviderChoice::Steps => Some("steps"),
+            _ => None,
+        },
+        "model": request.model,
+        "limits": {
+            "turns": limits.turns,
+            "tokens": limits.tokens,
+            "spend": limits.spend.map(|spend| spend.to_string()),
+            "duration_seconds": limits.duration_seconds,
+            "spawns": limits.spawns,
+            "depth": limits.depth,
+        },
+    })
+}
+
+fn write(threads: &std::path::Path, thread: &ThreadId, text: &str) -> Result<(), Failure> {
+    let folder = threads.join(thread.as_str());
+    fs::create_dir_all(&folder).map_err(|source| Failure::io("make", &folder, &source))?;
+    let path = folder.join("transcript.jsonl");
+    fs::write(&path, text).map_err(|source| Failure::io("write", &path, &source))
+}
+
+/// Prints how the thread stands, and returns the exit code of `rye run`.
+fn tell(thread: &ThreadId, end: &Value, environment: &Environment) -> Exit {
+    let state = end["state"].as_str().unwrap_or_default();
+    let exit = match (state, end["class"].as_str()) {
+        ("completed", _) => Exit::Fine,
+        ("suspended", _) => Exit::Suspended,
+        (_, Some("limit")) => Exit::Limit,
+        (_, Some("refused")) => Exit::Refused,
+        _ => Exit::Failed,
+    };
+    if environment.json() {
+        let mut row = end.clone();
+        row["thread"] = thread.as_str().into();
+        Answer::one("threads", row).with("state", state).fine_if(exit == Exit::Fine).print();
+        return exit;
+    }
+    match (end["outputs"].as_object(), end["text"].as_str()) {
+        (Some(outputs), _) => {
+            outputs.iter().for_each(|(name, value)| println!("{name}: {}", output::text(value)));
+        }
+        (None, Some(text)) if !text.is_empty() => println!("{}", output::for_people(text)),
+        _ => {}
+    }
+    if let Some(failure) = end["failure"].as_str() {
+        eprintln!("error: {}", output::line(failure));
+    }
+    if let Some(item) = end["asked"]["item"].as_str() {
+        let arguments = output::text(&end["asked"]["arguments"]);
+        eprintln!("waits for approval: `{}` with {arguments}", output::line(item));
+    }
+    eprintln!("thread {thread} {state}");
+    exit
+}
+
+fn refusal(status: u16, text: &str) -> Failure {
+    let answer: Value = serde_json::from_str(text).unwrap_or_default();
+    let message = answer["message"].as_str().unwrap_or(text);
+    Failure::failed(format!("the engine answers {status}: {}", output::line(message)))
+}
+
+/// The time within which the engine answers.
+const TIMEOUT: Duration = Duration::from_secs(120);
+
+/// The time between two questions about a thread.
+const PAUSE: Duration = Duration::from_millis(100);
