@@ -4,10 +4,11 @@ use std::ffi::OsString;
 
 use clap::{Args as _, FromArgMatches as _, Parser as _};
 
-use crate::args::{Cli, Global};
+use crate::args::Cli;
 use crate::commands::{
     check, diff, explain, list, load, lock, render, run, search, sign, verify, which,
 };
+use crate::global::Global;
 
 /// Parses the words, starting with the name of the program.
 ///

@@ -21,9 +21,10 @@ use rye::resolve::{ItemKind, Library};
 use rye::sign::{Policy, TrustStore};
 use rye::thread::ThreadReference;
 
-use crate::args::{Cli, Global};
+use crate::args::Cli;
 use crate::environment::Environment;
 use crate::exit::Exit;
+use crate::global::Global;
 use crate::thread_argument::{folders, threads_folder};
 
 /// The variable that the script of a shell sets to the name of the shell.

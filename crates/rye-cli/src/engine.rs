@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,7 +22,6 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::key_store::signing_key;
 use crate::output::{self, Answer};
-use crate::thread_argument::threads_folder;
 
 /// The option that names an engine.
 #[derive(Debug, Clone, Args)]
@@ -181,10 +181,11 @@ impl Engine {
         Ok(Exit::Fine)
     }
 
-    /// Writes the transcripts of a thread that has ended, and of all below it, into the project.
+    /// Writes the transcripts of a thread that has ended, and of all below it, into the folder of all threads.
     pub(crate) fn pull(
         &self,
         thread: &ThreadId,
+        threads: &Path,
         environment: &Environment,
     ) -> Result<Exit, Failure> {
         let state = self.end(thread)?.unwrap_or_default()["state"].clone();
@@ -195,7 +196,6 @@ impl Engine {
             )));
         }
         let transcripts = self.transcripts(thread)?;
-        let threads = threads_folder(environment)?;
         for id in transcripts.keys() {
             let folder = threads.join(id.as_str());
             if folder.exists() {
@@ -203,11 +203,11 @@ impl Engine {
             }
         }
         for (id, text) in &transcripts {
-            write(&threads, id, text)?;
+            write(threads, id, text)?;
         }
         let rye = environment.rye()?;
         for id in transcripts.keys() {
-            rye.thread(&threads, id).map_err(|error| Failure::of(&error, Exit::Refused))?;
+            rye.thread(threads, id).map_err(|error| Failure::of(&error, Exit::Refused))?;
         }
         eprintln!("thread {thread}: {}", output::counted(transcripts.len(), "transcript"));
         Ok(Exit::Fine)
@@ -269,7 +269,7 @@ fn start(request: &RunRequest) -> Value {
     })
 }
 
-fn write(threads: &std::path::Path, thread: &ThreadId, text: &str) -> Result<(), Failure> {
+fn write(threads: &Path, thread: &ThreadId, text: &str) -> Result<(), Failure> {
     let folder = threads.join(thread.as_str());
     fs::create_dir_all(&folder).map_err(|source| Failure::io("make", &folder, &source))?;
     let path = folder.join("transcript.jsonl");

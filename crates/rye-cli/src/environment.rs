@@ -14,8 +14,8 @@ use rye::thread::{Moment, read_plain};
 use rye::web::SystemNames;
 use rye::{Rye, Setup, SpacesToCheck, shipped};
 
-use crate::args::{Color, Global};
 use crate::failure::Failure;
+use crate::global::{Color, Global};
 
 /// The options, the folders and the output settings of the program.
 #[derive(Clone, Debug)]

@@ -14,10 +14,10 @@ use rye::thread::ThreadId;
 use rye::{Class, OpenError, PrepareError, RunError, SignFileError};
 use serde_json::json;
 
-use crate::args::Global;
 use crate::environment::Environment;
 use crate::excerpt::{self, Excerpt};
 use crate::exit::Exit;
+use crate::global::Global;
 use crate::output::{self, Answer};
 use crate::stream;
 

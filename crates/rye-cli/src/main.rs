@@ -20,6 +20,7 @@ mod excerpt;
 mod exit;
 mod failure;
 mod files;
+mod global;
 mod inputs;
 mod key_store;
 mod progress;

@@ -11,7 +11,7 @@ use crate::tidy::{modules::Modules, sources::is_test, tree::File};
 pub(crate) const CYCLES: &[(&str, usize)] = &[
     ("rye", 54),
     ("rye-caps", 2),
-    ("rye-cli", 49),
+    ("rye-cli", 14),
     ("rye-providers", 13),
     ("rye-resolve", 11),
     ("rye-sandbox", 13),

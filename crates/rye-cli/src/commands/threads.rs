@@ -198,7 +198,9 @@ pub(crate) fn run(command: &Command, environment: &Environment) -> Result<Exit, 
 #[cfg(feature = "engine")]
 fn pull(arguments: &Pull, environment: &Environment) -> Result<Exit, Failure> {
     let thread = arguments.thread.resolve(environment)?;
-    Engine::open(arguments.engine.clone())?.pull(&thread, environment)
+    let threads = threads_folder(environment)?;
+    refuse_linked_threads(&threads).map_err(|error| Failure::of(&error, Exit::Refused))?;
+    Engine::open(arguments.engine.clone())?.pull(&thread, &threads, environment)
 }
 
 /// Returns the threads of the project, or `None` if there are none.
