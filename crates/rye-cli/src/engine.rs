@@ -82,6 +82,7 @@ impl Engine {
             request = request.bearer_auth(token);
         }
         let answer = request.send().map_err(|error| {
+            let error = error.without_url();
             Failure::failed(format!("the engine at `{}` does not answer: {error}", self.address))
         })?;
         let status = answer.status();

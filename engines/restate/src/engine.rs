@@ -162,7 +162,7 @@ impl Engine {
         let transcripts = assemble(steps.iter().flat_map(|step| &step.changes))?;
         let threads = self.project.threads();
         let root = place.root.clone();
-        tokio::task::spawn_blocking(move || restore(&threads, &root, &transcripts)).await?
+        tokio::task::spawn_blocking(move || restore(&threads, &root, transcripts)).await?
     }
 
     /// Carries out an order of the operator about a tree that no worker drives any more.
@@ -189,16 +189,12 @@ impl Engine {
 fn restore(
     threads: &Path,
     root: &str,
-    transcripts: &BTreeMap<String, String>,
+    mut transcripts: BTreeMap<String, String>,
 ) -> anyhow::Result<BTreeMap<String, u64>> {
-    let none = (root.to_owned(), String::new());
-    let none = (!transcripts.contains_key(root)).then_some(none);
+    // What is left of a root that the engine does not know yet goes, too.
+    transcripts.entry(root.to_owned()).or_default();
     let mut lengths = BTreeMap::new();
-    for (thread, text) in transcripts
-        .iter()
-        .map(|(thread, text)| (thread, text))
-        .chain(none.iter().map(|(thread, text)| (thread, text)))
-    {
+    for (thread, text) in &transcripts {
         // An id is one plain name, and so is its folder.
         let id: ThreadId = thread.parse().with_context(|| format!("`{thread}` is no thread"))?;
         let folder = threads.join(id.as_str());

@@ -23,10 +23,7 @@ impl Ingress {
     /// When the address is not HTTPS, and other machines could read the token on its way.
     pub fn new(address: &str, token: Option<String>) -> anyhow::Result<Self> {
         let address: Url = address.parse().with_context(|| format!("`{address}` is no address"))?;
-        let is_local = match address.host_str() {
-            Some("localhost" | "127.0.0.1" | "[::1]") => true,
-            _ => false,
-        };
+        let is_local = matches!(address.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
         if address.scheme() != "https" && !is_local {
             anyhow::bail!("`{address}` is not this machine, so that its address has to be HTTPS");
         }

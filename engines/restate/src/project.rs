@@ -10,7 +10,7 @@ use rye::resolve::Spaces;
 use rye::sandbox::{ENVIRONMENT, ProcessHost, Variables};
 use rye::sign::{PublicKey, SigningKey};
 use rye::thread::store::Replica;
-use rye::tools::SystemNames;
+use rye::web::SystemNames;
 use rye::{Rye, Secrets, Setup, SystemClock, shipped};
 use zeroize::Zeroizing;
 
