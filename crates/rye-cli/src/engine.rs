@@ -14,7 +14,7 @@ use reqwest::{Url, blocking, redirect};
 use rustls_platform_verifier::BuilderVerifierExt as _;
 use rye::sign::sign_json;
 use rye::thread::{Decision, DenialReason, ThreadId, ThreadState};
-use rye::{ProviderChoice, RunRequest};
+use rye::{ProviderChoice, RunRequest, Voucher};
 use serde_json::{Value, json};
 
 use crate::environment::Environment;
@@ -203,13 +203,12 @@ impl Engine {
                 return Err(crate::key_store::exists(&folder));
             }
         }
-        for (id, text) in &transcripts {
-            write(threads, id, text)?;
+        let copied = copy(&transcripts, threads, environment);
+        if copied.is_err() {
+            let remove = |id: &ThreadId| fs::remove_dir_all(threads.join(id.as_str()));
+            transcripts.keys().map(remove).for_each(drop);
         }
-        let rye = environment.rye()?;
-        for id in transcripts.keys() {
-            rye.thread(threads, id).map_err(|error| Failure::of(&error, Exit::Refused))?;
-        }
+        copied?;
         eprintln!("thread {thread}: {}", output::counted(transcripts.len(), "transcript"));
         Ok(Exit::Fine)
     }
@@ -268,6 +267,27 @@ fn start(request: &RunRequest) -> Value {
             "depth": limits.depth,
         },
     })
+}
+
+/// Writes the transcripts, and verifies that a trusted key signed each.
+fn copy(
+    transcripts: &BTreeMap<ThreadId, String>,
+    threads: &Path,
+    environment: &Environment,
+) -> Result<(), Failure> {
+    for (id, text) in transcripts {
+        write(threads, id, text)?;
+    }
+    let rye = environment.rye()?;
+    for id in transcripts.keys() {
+        let reading = rye.thread(threads, id);
+        let reading = reading.map_err(|error| Failure::of(&error, Exit::Refused))?;
+        if reading.vouched_by != Voucher::TrustedKey {
+            let message = format!("thread `{id}` is not signed by a key that is trusted here");
+            return Err(Failure::refused(message));
+        }
+    }
+    Ok(())
 }
 
 fn write(threads: &Path, thread: &ThreadId, text: &str) -> Result<(), Failure> {

@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use anyhow::Context as _;
 use rye::thread::{
     Cancel, Decider, Failure, FailureKind, Outcome, ThreadId, ThreadState, pending_approval,
+    thread_root,
 };
 use rye::{Class, Host, ReopenError, RunError, RunReport, RunRequest, Rye, SystemClock};
 use serde_json::Value;
@@ -193,13 +194,28 @@ fn restore(
 ) -> anyhow::Result<BTreeMap<String, u64>> {
     // What is left of a root that the engine does not know yet goes, too.
     transcripts.entry(root.to_owned()).or_default();
+    let ids: BTreeMap<ThreadId, &String> = transcripts
+        .iter()
+        .map(|(thread, text)| {
+            // An id is one plain name, and so is its folder.
+            let id = thread.parse().with_context(|| format!("`{thread}` is no thread"))?;
+            Ok((id, text))
+        })
+        .collect::<anyhow::Result<_>>()?;
+    // What the server names must not replace records of another tree, which may be on this machine alone.
+    for id in ids.keys() {
+        let is_there = threads.join(id.as_str()).join("transcript.jsonl").exists();
+        if is_there && thread_root(threads, id).as_ref().map(ThreadId::as_str) != Some(root) {
+            anyhow::bail!(
+                "the engine's records of `{root}` name `{id}`, which is in another tree here"
+            );
+        }
+    }
     let mut lengths = BTreeMap::new();
-    for (thread, text) in &transcripts {
-        // An id is one plain name, and so is its folder.
-        let id: ThreadId = thread.parse().with_context(|| format!("`{thread}` is no thread"))?;
+    for (id, text) in ids {
         let folder = threads.join(id.as_str());
-        for derived in ["thread.json", "transcript.md", "transcript.jsonl"] {
-            match fs::remove_file(folder.join(derived)) {
+        for old in ["thread.json", "transcript.md", "transcript.jsonl"] {
+            match fs::remove_file(folder.join(old)) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                     return Err(error.into());
                 }
@@ -209,7 +225,7 @@ fn restore(
         if !text.is_empty() {
             fs::create_dir_all(&folder)?;
             fs::write(folder.join("transcript.jsonl"), text)?;
-            lengths.insert(thread.clone(), text.len() as u64);
+            lengths.insert(id.as_str().to_owned(), text.len() as u64);
         }
     }
     Ok(lengths)
@@ -344,6 +360,52 @@ fn carry_out(
                 return Ok(Err(error.to_string()));
             }
             Ok(Ok(None))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROOT: &str = "count-019a0000-0000-7000-8000-000000000001";
+    const CHILD: &str = "one-019a0000-0000-7000-8000-000000000002";
+
+    /// The first record of a thread, as far as its root is read from it.
+    fn start(root: &str) -> String {
+        format!("{{\"payload\":{{\"root\":\"{root}\"}}}}\n")
+    }
+
+    #[test]
+    fn the_records_of_a_tree_replace_what_is_left_of_it() {
+        let threads = tempfile::tempdir().unwrap();
+        let folder = threads.path().join(ROOT);
+        fs::create_dir(&folder).unwrap();
+        for derived in ["thread.json", "transcript.md"] {
+            fs::write(folder.join(derived), "old").unwrap();
+        }
+        fs::write(folder.join("transcript.jsonl"), start(ROOT) + "more\n").unwrap();
+        let transcripts = [ROOT, CHILD].map(|thread| (thread.to_owned(), start(ROOT)));
+        let lengths = restore(threads.path(), ROOT, transcripts.into()).unwrap();
+        let length = start(ROOT).len() as u64;
+        assert_eq!(lengths, BTreeMap::from([ROOT, CHILD].map(|it| (it.to_owned(), length))));
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+        assert_eq!(fs::read_to_string(folder.join("transcript.jsonl")).unwrap(), start(ROOT));
+    }
+
+    #[test]
+    fn what_the_server_names_replaces_no_other_tree() {
+        let threads = tempfile::tempdir().unwrap();
+        let folder = threads.path().join(CHILD);
+        fs::create_dir(&folder).unwrap();
+        fs::write(folder.join("transcript.jsonl"), start(CHILD)).unwrap();
+        let transcripts = [ROOT, CHILD].map(|thread| (thread.to_owned(), start(ROOT)));
+        let error = restore(threads.path(), ROOT, transcripts.into()).unwrap_err();
+        assert!(error.to_string().contains("another tree"), "{error}");
+        assert_eq!(fs::read_to_string(folder.join("transcript.jsonl")).unwrap(), start(CHILD));
+        for name in ["../x", "", "a/b"] {
+            let transcripts = BTreeMap::from([(name.to_owned(), start(ROOT))]);
+            restore(threads.path(), ROOT, transcripts).unwrap_err();
         }
     }
 }
