@@ -41,7 +41,8 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     ];
     process::run(&folder, &variables, "cargo fmt --check")?;
     process::run(&folder, &variables, "cargo clippy --locked --all-targets -- -D warnings")?;
-    process::run(&folder, &variables, "cargo test --locked -- --include-ignored")
+    // Each test has a server of its own.
+    process::run(&folder, &variables, "cargo test --locked -- --include-ignored --test-threads=2")
 }
 
 /// The server for this machine, below npm's folder of packages.
