@@ -91,7 +91,7 @@ impl Engine {
     }
 
     /// Locks the table of drivers. No change of it is made in parts.
-    fn driven(&self) -> MutexGuard<'_, HashMap<String, Driven>> {
+    fn drivers(&self) -> MutexGuard<'_, HashMap<String, Driven>> {
         self.driven.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -120,7 +120,7 @@ impl Engine {
     /// When this worker cannot go on with the tree: another project, trust policy or operator, or an engine whose records were
     /// changed. Another worker may be able to.
     pub async fn advance(&self, place: &Place, start: &Value) -> anyhow::Result<Step> {
-        let known = self.driven().remove(&place.root);
+        let known = self.drivers().remove(&place.root);
         let mut driven = match known.filter(|driven| driven.next == place.next()) {
             Some(driven) => driven,
             None => self.begin(place, start).await?,
@@ -130,7 +130,7 @@ impl Engine {
         let step = driven.step().await?;
         driven.next += 1;
         if step.end.is_none() {
-            self.driven().insert(place.root.clone(), driven);
+            self.drivers().insert(place.root.clone(), driven);
         }
         Ok(step)
     }
@@ -173,9 +173,9 @@ impl Engine {
     /// As [`Engine::advance`].
     pub async fn obey(&self, place: &Place, order: &Value) -> anyhow::Result<Result<Step, String>> {
         let order = read_order(order, &place.root, &self.project.public_key())?;
-        drop(self.driven().remove(&place.root));
+        drop(self.drivers().remove(&place.root));
         let lengths = self.restore(place).await?;
-        let queue = Arc::new(Queue::unawaited(lengths));
+        let queue = Arc::new(Queue::without_waits(lengths));
         let rye = self.project.rye(Arc::clone(&queue) as _)?;
         let (project, root) = (Arc::clone(&self.project), place.root.parse::<ThreadId>()?);
         let done = move || carry_out(&rye, &root, order, &project);
@@ -235,7 +235,7 @@ async fn begin(rye: &Rye, request: RunRequest, project: &Project) -> anyhow::Res
     let (clock, cancel) = (SystemClock::new(), Cancel::new());
     match rye.run(request, host(&clock, &cancel, project)).await {
         Ok(report) => end(rye, report),
-        Err(error @ RunError::Prepare { .. }) => Ok(failed(&error)),
+        Err(error @ RunError::Prepare { .. }) => Ok(end_of_failure(&error)),
         Err(error) => Err(error.into()),
     }
 }
@@ -244,7 +244,7 @@ async fn resume(rye: &Rye, thread: &ThreadId, project: &Project) -> anyhow::Resu
     let (clock, cancel) = (SystemClock::new(), Cancel::new());
     match rye.resume(thread, host(&clock, &cancel, project)).await {
         Ok(report) => end(rye, report),
-        Err(ReopenError::Ended { thread, .. }) => recorded(rye, &thread),
+        Err(ReopenError::Ended { thread, .. }) => recorded_end(rye, &thread),
         Err(error) => Err(error.into()),
     }
 }
@@ -290,7 +290,7 @@ fn asked_call(rye: &Rye, thread: &ThreadId) -> anyhow::Result<AskedCall> {
 }
 
 /// Returns the end that the transcript of a thread holds.
-fn recorded(rye: &Rye, thread: &ThreadId) -> anyhow::Result<End> {
+fn recorded_end(rye: &Rye, thread: &ThreadId) -> anyhow::Result<End> {
     let threads = rye.threads().context("there is no project")?;
     let record = rye.thread(&threads, thread)?.record;
     Ok(End {
@@ -314,7 +314,7 @@ fn class(failure: &Failure) -> Option<String> {
     }
 }
 
-fn failed(error: &RunError) -> End {
+fn end_of_failure(error: &RunError) -> End {
     let mut failure = error.to_string();
     let mut source = std::error::Error::source(error);
     while let Some(cause) = source {
@@ -345,7 +345,7 @@ fn carry_out(
     let host = host(&clock, &cancel, project);
     match order {
         Order::Cancel => match rye.cancel(root, &host) {
-            Ok(_) => Ok(Ok(Some(recorded(rye, root)?))),
+            Ok(_) => Ok(Ok(Some(recorded_end(rye, root)?))),
             Err(error @ ReopenError::Ended { .. }) => Ok(Err(error.to_string())),
             Err(error) => Err(error.into()),
         },

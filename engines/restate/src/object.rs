@@ -35,7 +35,7 @@ impl RyeThread {
         start: Json<Value>,
     ) -> Result<(), HandlerError> {
         let Json(start) = start;
-        self.0.check_start(context.key(), &start).map_err(refused)?;
+        self.0.check_start(context.key(), &start).map_err(terminal)?;
         if context.get::<Json<Value>>(START).await?.is_some() {
             return Err(TerminalError::new_with_code(409, "there is such a thread already").into());
         }
@@ -58,7 +58,7 @@ impl RyeThread {
             let (engine, at, start) = (Arc::clone(&self.0), place.clone(), start.clone());
             let Json(step) = context
                 .run(move || async move {
-                    Ok(Json(engine.advance(&at, &start).await.map_err(retried)?))
+                    Ok(Json(engine.advance(&at, &start).await.map_err(retryable)?))
                 })
                 .name(format!("step {number}"))
                 .await?;
@@ -82,7 +82,7 @@ impl RyeThread {
         order: Json<Value>,
     ) -> Result<(), HandlerError> {
         let Json(order) = order;
-        self.0.check_order(context.key(), &order).map_err(refused)?;
+        self.0.check_order(context.key(), &order).map_err(terminal)?;
         if context.get::<Json<Value>>(START).await?.is_none() {
             return Err(TerminalError::new_with_code(404, "there is no such thread").into());
         }
@@ -92,7 +92,7 @@ impl RyeThread {
         let Json(obeyed) =
             context
                 .run(move || async move {
-                    Ok(Json(engine.obey(&place, &order).await.map_err(retried)?))
+                    Ok(Json(engine.obey(&place, &order).await.map_err(retryable)?))
                 })
                 .name(format!("order at step {kept}"))
                 .await?;
@@ -149,12 +149,12 @@ fn go_on(context: &ObjectContext<'_>) {
 }
 
 /// An error that no worker mends.
-fn refused(error: anyhow::Error) -> HandlerError {
+fn terminal(error: anyhow::Error) -> HandlerError {
     TerminalError::new_with_code(400, format!("{error:#}")).into()
 }
 
 /// An error after which another worker, or this one later, may go on.
-fn retried(error: anyhow::Error) -> HandlerError {
+fn retryable(error: anyhow::Error) -> HandlerError {
     eprintln!("rye-worker: {error:#}");
     let error: Box<dyn std::error::Error + Send + Sync> = format!("{error:#}").into();
     error.into()

@@ -54,7 +54,7 @@ impl Queue {
     }
 
     /// Creates a queue whose syncs do not wait, for one short change of a tree that nothing drives.
-    pub fn unawaited(lengths: BTreeMap<String, u64>) -> Self {
+    pub fn without_waits(lengths: BTreeMap<String, u64>) -> Self {
         Self::with_mode(lengths, Mode::Returns)
     }
 
@@ -123,7 +123,7 @@ impl Queue {
         let text = String::from_utf8(bytes.to_vec()).map_err(io::Error::other)?;
         let mut state = self.state();
         if state.mode == Mode::Closed {
-            return Err(closed());
+            return Err(closed_error());
         }
         let thread = thread.as_str().to_owned();
         let length = state.lengths.entry(thread.clone()).or_default();
@@ -156,11 +156,11 @@ impl Replica for Queue {
             state = self.kept.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         state.waiting -= 1;
-        if state.mode == Mode::Closed { Err(closed()) } else { Ok(()) }
+        if state.mode == Mode::Closed { Err(closed_error()) } else { Ok(()) }
     }
 }
 
-fn closed() -> io::Error {
+fn closed_error() -> io::Error {
     io::Error::other("another worker may go on with the thread, so that this one stops")
 }
 
@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn a_long_line_takes_several_steps() {
         let lengths = BTreeMap::from([(thread().as_str().to_owned(), 4)]);
-        let queue = Queue::unawaited(lengths);
+        let queue = Queue::without_waits(lengths);
         let line = format!("{}\n", "ä".repeat(STEP_BYTES));
         queue.append(&thread(), line.as_bytes()).unwrap();
         queue.sync().unwrap();

@@ -1,4 +1,4 @@
-//! What an operator asks of a thread on the engine. Each request is signed, because a tool may reach the engine, too.
+//! The signed requests of an operator about a thread on the engine: a tool may reach the engine, too.
 
 use std::collections::BTreeMap;
 
