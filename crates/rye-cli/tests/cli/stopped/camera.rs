@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
@@ -35,6 +36,16 @@ pub(super) enum Left {
 
 impl Shot {
     pub(super) fn of(folder: &Path) -> Self {
+        // A child may rename a temporary file between the listing and the reading: then nothing is what was listed.
+        loop {
+            if let Some(shot) = Self::of_files(folder) {
+                return shot;
+            }
+        }
+    }
+
+    /// Reads the files; `None` if one of them was removed meanwhile.
+    fn of_files(folder: &Path) -> Option<Self> {
         let mut files = BTreeMap::new();
         let mut folders = vec![folder.to_owned()];
         while let Some(next) = folders.pop() {
@@ -45,11 +56,14 @@ impl Shot {
                 } else if !path.to_string_lossy().ends_with("-shm") {
                     // What SQLite shares between the programs that live goes with the last of them.
                     let name = path.strip_prefix(folder).unwrap().to_owned();
-                    files.insert(name, fs::read(&path).unwrap());
+                    match fs::read(&path) {
+                        Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+                        bytes => files.insert(name, bytes.unwrap()),
+                    };
                 }
             }
         }
-        Self { files, left: Left::Done }
+        Some(Self { files, left: Left::Done })
     }
 
     /// Puts everything where it was.
