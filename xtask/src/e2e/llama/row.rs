@@ -250,6 +250,14 @@ impl Judged {
         self.usage = [sum("input"), sum("output")];
         self.cached = sum("cache_read");
         let cost = self.usage[0] * PRICES[0] + self.usage[1] * PRICES[1] + self.cached * PRICES[2];
+        // The server answers some requests for random text with an error. It may bill such an attempt, which counts as reserved.
+        let requests = of("step_start");
+        let reservation = |retried: &&Value| {
+            let request = requests.iter().find(|request| request["turn"] == retried["turn"]);
+            request.and_then(|request| request["reserved_nanos"].as_u64())
+        };
+        let retried: u64 = of("request_retried").iter().filter_map(reservation).sum();
+        let cost = cost + retried;
         // A failed request may have cost up to its reservation.
         let failed = shown["failure"]["kind"] == "provider";
         if !failed || self.cost < cost {
