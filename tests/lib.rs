@@ -16,7 +16,7 @@ use rye::thread::{
 };
 use rye::{
     Cancelled, Host, OpenError, ProviderChoice, ReopenError, RunError, RunReport, RunRequest, Rye,
-    Secrets, Setup, shipped, signed,
+    Secrets, Setup, shipped_files, with_signature,
 };
 use serde_json::Value;
 
@@ -55,7 +55,8 @@ impl Scratch {
         let starts_programs = false;
         let scratch = Self { folder, key, operator: None, policy, grants: None, starts_programs };
         let path = scratch.user().join(PRICES);
-        let text = signed(&path, PRICED, &scratch.key, now()).expect("an item without problems");
+        let text =
+            with_signature(&path, PRICED, &scratch.key, now()).expect("an item without problems");
         write(&path, &text);
         scratch
     }
@@ -152,7 +153,7 @@ impl Scratch {
     /// The item has problems that prevent signing.
     pub fn sign(&self, path: &str, text: &str) -> PathBuf {
         let path = self.project().join(path);
-        let text = signed(&path, text, &self.key, now()).expect("an item without problems");
+        let text = with_signature(&path, text, &self.key, now()).expect("an item without problems");
         write(&path, &text)
     }
 
@@ -190,7 +191,7 @@ impl Scratch {
         let spaces = Spaces::new()
             .with_project(self.project())
             .with_user(self.user())
-            .with_shipped(shipped());
+            .with_shipped(shipped_files());
         let mut document = TrustDocument::new("the tester", self.key.public());
         if let Some(grants) = &self.grants {
             document = document.with_grants(grants.clone());

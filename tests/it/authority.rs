@@ -7,7 +7,7 @@ use rye::caps::{Authority, Capability, Grant, Layer, LayerName};
 use rye::sign::token::{Token, TokenError, verify_chain};
 use rye::sign::{PublicKey, SigningKey, TrustDocument};
 use rye::thread::{FailureKind, ThreadState};
-use rye::{ProviderChoice, RunReport, ThreadReadError, covers, signed};
+use rye::{ProviderChoice, RunReport, ThreadReadError, covers, with_signature};
 use rye_tests::Scratch;
 use serde_json::Value;
 
@@ -163,7 +163,7 @@ async fn knowledge_of_a_key_that_may_grant_less() {
     let advice = "```yaml\nname: advice\ntitle: Advice\n```\n\nWrite files.\n";
     let path = scratch.project().join(".ai/knowledge/guest/advice.md");
     let at = "2026-11-20T00:00:00Z".parse().unwrap();
-    scratch.put(".ai/knowledge/guest/advice.md", &signed(&path, advice, &key, at).unwrap());
+    scratch.put(".ai/knowledge/guest/advice.md", &with_signature(&path, advice, &key, at).unwrap());
     let report = run(&scratch).await;
     let expected =
         format!("the signing key `{id}` (add `{WRITES}` to the `grants` of its trust document)");

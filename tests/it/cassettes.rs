@@ -56,7 +56,9 @@ async fn play(protocol: &str, cassette: &str) -> Played {
     );
     scratch.sign(".ai/tools/rye/agent/providers/played.yaml", &provider);
     let report = scratch
-        .run_with("test/read", &[], |request| request.provider = ProviderChoice::named("played"))
+        .run_with("test/read", &[], |request| {
+            request.provider = ProviderChoice::from_name("played")
+        })
         .await
         .unwrap();
     assert_eq!(report.outcome.state, ThreadState::Completed, "{:?}", report.outcome.failure);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use rye::sign::{SigningKey, TrustDocument};
 use rye::thread::ThreadState;
-use rye::{Class, ProviderChoice, signed};
+use rye::{Class, Privileges, ProviderChoice, with_signature};
 use rye_tests::Scratch;
 
 const READ: &str = "rye.execute.tool.rye.file-system.read";
@@ -28,7 +28,7 @@ impl Limited {
 
     fn sign(&self, path: &str, text: &str) -> PathBuf {
         let at = "2026-11-20T00:00:00Z".parse().unwrap();
-        let text = signed(&self.scratch.project().join(path), text, &self.key, at).unwrap();
+        let text = with_signature(&self.scratch.project().join(path), text, &self.key, at).unwrap();
         self.scratch.put(path, &text)
     }
 
@@ -207,7 +207,7 @@ fn a_question_about_a_tool_heeds_its_signer() {
     let reader = WRITER.replace("file-system/write", "file-system/read");
     let ask = || {
         let id = "test/call".parse().unwrap();
-        let privileges = limited.scratch.rye().privileges(&id, &[]).unwrap();
+        let privileges = Privileges::of(&limited.scratch.rye(), &id, &[]).unwrap();
         let answer = privileges.permit(&"rye.execute.tool.guest.read".parse().unwrap());
         answer.map(drop).map_err(|denied| denied.to_string())
     };

@@ -124,7 +124,7 @@ async fn an_unsigned_provider() {
     let scratch = sound();
     scratch.put(".ai/tools/rye/agent/providers/local.yaml", &provider(&server));
     let run = scratch.run_with("test/write", &[], |request| {
-        request.provider = ProviderChoice::named("local");
+        request.provider = ProviderChoice::from_name("local");
         request.model = Some("test-model".to_owned());
     });
     check_refused(&scratch, run.await, "Unsigned");
@@ -164,7 +164,7 @@ async fn a_project_s_own_trust_document() {
     let file = format!("config/keys/trusted/{}.toml", key.public().key_id());
     scratch.put(&format!(".ai/{file}"), &signed_document);
     let path = scratch.project().join(".ai/directives/test/write.md");
-    let text = rye::signed(&path, &writing("", ""), &key, at).unwrap();
+    let text = rye::with_signature(&path, &writing("", ""), &key, at).unwrap();
     scratch.put(".ai/directives/test/write.md", &text);
     check_refused(&scratch, scratch.run("test/write", &[]).await, "UnknownKey");
     // The same document counts in the user space.
@@ -207,7 +207,7 @@ async fn a_tool_call_whose_arguments_name_another_tool() {
         scratch.sign(".ai/directives/test/write.md", &text);
         scratch.sign(".ai/tools/rye/agent/providers/local.yaml", &provider(&server));
         let report = scratch.run_with("test/write", &[], |request| {
-            request.provider = ProviderChoice::named("local");
+            request.provider = ProviderChoice::from_name("local");
             request.model = Some("test-model".to_owned());
         });
         let report = report.await.unwrap();
@@ -328,7 +328,7 @@ async fn a_finished_thread_without_its_required_outputs() {
         scratch.sign(".ai/directives/test/write.md", &writing("", OUTPUT));
         scratch.sign(".ai/tools/rye/agent/providers/local.yaml", &provider(&server));
         let report = scratch.run_with("test/write", &[], |request| {
-            request.provider = ProviderChoice::named("local");
+            request.provider = ProviderChoice::from_name("local");
             request.model = Some("test-model".to_owned());
         });
         let outcome = report.await.unwrap().outcome;

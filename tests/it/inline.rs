@@ -4,7 +4,7 @@ mod narrowing;
 mod wires;
 
 use rye::thread::ThreadState;
-use rye::{Lock, PlanRequest};
+use rye::{Explained, Lock, PlanRequest};
 use rye_tests::Scratch;
 use serde_json::{Value, json};
 
@@ -187,9 +187,9 @@ fn what_steps_execute_by_a_literal_id_is_locked() {
     let inputs = "<inputs><input name=\"n\" required=\"true\">N</input></inputs>";
     put(&scratch, "outer", &directive("outer", DIRECTIVES, &[&inner, &named], inputs));
     let explained =
-        || scratch.rye().explain(&PlanRequest::new("test/outer".parse().unwrap())).unwrap();
+        || Explained::of(&scratch.rye(), &PlanRequest::new("test/outer".parse().unwrap())).unwrap();
     let mut lock = Lock::default();
-    lock.insert(&explained()).unwrap();
+    lock.insert(explained().id, explained().to_locked().unwrap());
     let text = lock.to_string();
     for id in ["test/inner", "test/leaf", "test/advice"] {
         assert!(text.contains(&format!("\"{id}\"")), "{id}: {text}");
@@ -198,13 +198,13 @@ fn what_steps_execute_by_a_literal_id_is_locked() {
         !text.contains("test/other"),
         "what an input names is known when the thread runs: {text}"
     );
-    assert!(lock.check(&explained()).unwrap().findings.is_empty());
+    assert!(explained().compare_with(&lock).unwrap().findings.is_empty());
     for (path, text) in [
         (".ai/directives/test/leaf.md", directive("leaf", "", &[], "").replace("Do it", "Do more")),
         (".ai/knowledge/test/advice.md", knowledge("Be long.")),
     ] {
         scratch.sign(path, &text);
-        let report = lock.check(&explained()).unwrap();
+        let report = explained().compare_with(&lock).unwrap();
         assert!(!report.findings.is_empty(), "{path}");
     }
 }

@@ -111,7 +111,7 @@ async fn the_first_request_can_be_seen_before_it_is_sent() {
     );
     scratch.sign(".ai/tools/rye/agent/providers/local.yaml", &templated);
     let mut request = PlanRequest::new("test/greet".parse().unwrap());
-    request.provider = ProviderChoice::named("local");
+    request.provider = ProviderChoice::from_name("local");
     request.inputs = Placing::Values(BTreeMap::from([("who".to_owned(), json!("Ada"))]));
     // A spend limit that shortens the answer, as the budget does before each request.
     request.limits.spend = Some("0.02".parse().unwrap());
@@ -120,7 +120,7 @@ async fn the_first_request_can_be_seen_before_it_is_sent() {
     let limits = request.limits;
     scratch
         .run_with("test/greet", &[("who", "Ada")], |request| {
-            request.provider = ProviderChoice::named("local");
+            request.provider = ProviderChoice::from_name("local");
             request.limits = limits;
         })
         .await

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use rye::resolve::Spaces;
-use rye::{Rye, Setup, shipped};
+use rye::{Rye, Setup, shipped_files};
 use rye_tests::Scratch;
 
 fn examples() -> PathBuf {
@@ -13,7 +13,7 @@ fn examples() -> PathBuf {
 
 fn quickstart() -> Rye {
     let project = examples().join("quickstart");
-    let spaces = Spaces::new().with_project(&project).with_shipped(shipped());
+    let spaces = Spaces::new().with_project(&project).with_shipped(shipped_files());
     let mut setup = Setup::new(spaces, "2026-11-20T18:00:00Z".parse().unwrap());
     let document = fs::read_to_string(examples().join("keys/example-trust.toml")).unwrap();
     setup.trust_documents.push(document);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rye::resolve::Spaces;
 use rye::sign::Provenance;
-use rye::{Rye, Setup, shipped};
+use rye::{Rye, Setup, shipped_files};
 use rye_tests::Scratch;
 
 fn examples() -> PathBuf {
@@ -101,7 +101,8 @@ fn the_example_key_is_capped_and_not_trusted_by_default() {
     let document = fs::read_to_string(examples().join("keys/example-trust.toml")).unwrap();
     let document = rye::sign::TrustDocument::parse(&document).unwrap();
     assert_eq!(document.grants().unwrap(), ["rye.execute.tool.rye.file-system.*"]);
-    let spaces = Spaces::new().with_project(examples().join("quickstart")).with_shipped(shipped());
+    let spaces =
+        Spaces::new().with_project(examples().join("quickstart")).with_shipped(shipped_files());
     let rye = Rye::open(&Setup::new(spaces, "2026-11-20T18:00:00Z".parse().unwrap())).unwrap();
     let error = rye.library().directive(&"notes/index".parse().unwrap()).unwrap_err();
     assert!(error.is_unverified(), "{error}");

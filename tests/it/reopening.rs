@@ -2,7 +2,7 @@
 
 use rye::sign::{SigningKey, TrustDocument};
 use rye::thread::{Decision, FailureKind, Nanos, Registry, ThreadId, ThreadRecord, ThreadState};
-use rye::{ProviderChoice, ReopenError, RunError, RunReport, signed};
+use rye::{ProviderChoice, ReopenError, RunError, RunReport, with_signature};
 use rye_tests::{Scratch, StoppedClock};
 use serde_json::json;
 use wiremock::MockServer;
@@ -147,7 +147,10 @@ async fn a_child_of_a_continuation_goes_on_alone() {
     scratch.put_user(&file, &document.to_toml());
     let path = ".ai/directives/test/on.md";
     let at = "2026-11-20T00:00:00Z".parse().unwrap();
-    scratch.put(path, &signed(&scratch.project().join(path), &on("thread"), &guest, at).unwrap());
+    scratch.put(
+        path,
+        &with_signature(&scratch.project().join(path), &on("thread"), &guest, at).unwrap(),
+    );
     // The second thread's window is as small, and its child must wait for approval before it writes.
     scratch.sign(
         ".ai/config/agent/approval.yaml",

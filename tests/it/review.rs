@@ -46,7 +46,7 @@ fn scratch() -> Scratch {
 }
 
 fn explain(scratch: &Scratch) -> Explained {
-    scratch.rye().explain(&PlanRequest::new("test/leaf".parse().unwrap())).unwrap()
+    Explained::of(&scratch.rye(), &PlanRequest::new("test/leaf".parse().unwrap())).unwrap()
 }
 
 /// Changes a file, and checks the rows of the difference (as `section: name`) and the findings of a lock.
@@ -55,11 +55,11 @@ fn check(path: &str, text: &str, difference: &[&str], lock: &[&str]) {
     let scratch = scratch();
     let before = explain(&scratch);
     let mut locked = Lock::default();
-    locked.insert(&before).unwrap();
+    locked.insert(before.id.clone(), before.to_locked().unwrap());
     scratch.sign(path, text);
     let after = explain(&scratch);
     assert_eq!(rows(&Difference::between(&before, &after)), difference);
-    let report = locked.check(&after).unwrap();
+    let report = after.compare_with(&locked).unwrap();
     let findings: Vec<&str> =
         report.findings.iter().map(|finding| finding.subject.as_str()).collect();
     assert_eq!(findings, lock);
@@ -193,7 +193,8 @@ fn context_of_a_parent() {
 
 #[test]
 fn a_tool_of_the_project_in_place_of_the_shipped_one() {
-    let read = rye::shipped().iter().find(|file| file.path == "tools/rye/file-system/read.yaml");
+    let read =
+        rye::shipped_files().iter().find(|file| file.path == "tools/rye/file-system/read.yaml");
     check(
         ".ai/tools/rye/file-system/read.yaml",
         &read.unwrap().text.replace("Reads a text file", "Reads any text file"),
@@ -261,7 +262,8 @@ fn what_a_hook_does() {
 fn a_directive_that_came_after_the_lock() {
     let ids = ["test/leaf", "test/root"].map(|id| id.parse().unwrap());
     let lock = |mut lock: Lock| {
-        lock.insert(&explain(&scratch())).unwrap();
+        let explained = explain(&scratch());
+        lock.insert(explained.id.clone(), explained.to_locked().unwrap());
         lock.missing(&ids).into_iter().map(ToString::to_string).collect::<Vec<_>>()
     };
     assert_eq!(lock(Lock::of_project()), ["test/root"]);
@@ -273,7 +275,7 @@ const PROVIDER: &str = ".ai/tools/rye/agent/providers/anthropic_messages.yaml";
 /// Signs a copy of the shipped provider with its own prompt texts.
 fn sign_templated(scratch: &Scratch) {
     let path = PROVIDER.trim_start_matches(".ai/");
-    let shipped = rye::shipped().iter().find(|file| file.path == path).unwrap();
+    let shipped = rye::shipped_files().iter().find(|file| file.path == path).unwrap();
     let own =
         "prompts:\n  system_template: You run {directive_name} with {tool_names}.\nreturns: tool\n";
     scratch.sign(PROVIDER, &format!("{}{own}", shipped.text));

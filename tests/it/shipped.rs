@@ -4,13 +4,13 @@ use std::path::Path;
 
 use rye::parse::{Input, ValueType};
 use rye::resolve::{ItemId, ItemKind};
-use rye::{RenderRequest, Severity, check, shipped};
+use rye::{Explained, Privileges, RenderRequest, Severity, check, shipped_files};
 use rye_tests::{Scratch, writing};
 use serde_json::Value;
 
 #[test]
 fn every_shipped_item_passes_its_check() {
-    for file in shipped() {
+    for file in shipped_files() {
         let path = Path::new(file.path);
         let (folder, rest) = file.path.split_once('/').unwrap();
         let kind = ItemKind::ALL.into_iter().find(|kind| kind.folder() == folder).unwrap();
@@ -129,9 +129,9 @@ fn an_alias_in_a_grant_counts_as_its_tool() {
         let text = writing(&permissions, "").replace("item_id=\"rye/file-system/write\"", &call);
         let path = scratch.sign(".ai/directives/test/write.md", &text);
         let rye = scratch.rye();
-        let privileges = rye.privileges(&"test/write".parse().unwrap(), &[]).unwrap();
+        let privileges = Privileges::of(&rye, &"test/write".parse().unwrap(), &[]).unwrap();
         let capability = format!("rye.execute.tool.{}", tool.replace('/', "."));
-        assert_eq!(privileges.declared().patterns()[0].as_str(), capability);
+        assert_eq!(privileges.declared_grant().patterns()[0].as_str(), capability);
         assert!(privileges.permit(&capability.parse().unwrap()).is_ok(), "{alias}");
         let checked = rye.checker().check_files(&[path]);
         let codes: Vec<&str> =
@@ -214,9 +214,10 @@ fn a_directive_with_a_shell_runs_with_its_own_acknowledgement() {
                        <acknowledge risk=\"elevated\">Runs the release script.</acknowledge></permissions>";
     scratch.sign(".ai/directives/test/write.md", &rye_tests::writing(permissions, ""));
     let rye = scratch.rye();
-    let privileges = rye.privileges(&"test/write".parse().unwrap(), &[]).unwrap();
+    let privileges = Privileges::of(&rye, &"test/write".parse().unwrap(), &[]).unwrap();
     assert_eq!(privileges.refusal, None);
-    let explained = rye.explain(&rye::PlanRequest::new("test/write".parse().unwrap())).unwrap();
+    let explained =
+        Explained::of(&rye, &rye::PlanRequest::new("test/write".parse().unwrap())).unwrap();
     let unacknowledged: Vec<&String> =
         explained.risks.iter().filter(|risk| risk.contains("add `<acknowledge")).collect();
     assert!(unacknowledged.is_empty(), "{unacknowledged:?}");

@@ -62,7 +62,8 @@ pub(crate) fn files_of(id: &ItemId, environment: &Environment) -> Vec<PathBuf> {
 
 /// A library that finds items by their names and trusts none.
 fn unverified_library(environment: &Environment) -> Library {
-    let (trust, policy) = (TrustStore::default(), Policy::default());
+    let trust = TrustStore::default();
+    let policy = Policy::default();
     Library::new(environment.spaces(), trust, policy, Environment::now())
 }
 

@@ -12,9 +12,9 @@ use std::time::Duration;
 use clap::Args;
 use reqwest::{Url, blocking, redirect};
 use rustls_platform_verifier::BuilderVerifierExt as _;
-use rye::sign::sign_json;
+use rye::sign::{Digest, sign_json};
 use rye::thread::{Decision, DenialReason, ThreadId, ThreadState};
-use rye::{ProviderChoice, RunRequest, Voucher};
+use rye::{ProviderChoice, RecordSigner, RunRequest};
 use serde_json::{Value, json};
 
 use crate::environment::Environment;
@@ -22,6 +22,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::key_store::signing_key;
 use crate::output::{self, Answer};
+use crate::stream::Telling;
 
 /// The option that names an engine.
 #[derive(Debug, Clone, Args)]
@@ -125,10 +126,19 @@ impl Engine {
     pub(crate) fn run(
         &self,
         request: &RunRequest,
+        telling: &Telling,
         environment: &Environment,
     ) -> Result<Exit, Failure> {
+        let deltas = telling.deltas.then_some("--deltas");
+        if let Some(option) = deltas.or(environment.option_of_this_machine()) {
+            return Err(Failure::usage(format!(
+                "`{option}` does nothing to a thread of an engine; its workers have options of their own"
+            )));
+        }
         self.send(&request.thread, "start", &start(request), environment)?;
-        eprintln!("thread {} on `{}`", request.thread, self.address);
+        if !telling.quiet {
+            eprintln!("thread {} on `{}`", request.thread, self.address);
+        }
         self.wait(&request.thread, environment)
     }
 
@@ -160,6 +170,9 @@ impl Engine {
         let purpose = if decision.is_approval() { "rye-engine-approve" } else { "rye-engine-deny" };
         let mut order = json!({"purpose": purpose, "tree": thread.as_str()});
         (order["thread"], order["seq"]) = (asked["thread"].clone(), asked["seq"].clone());
+        // The worker compares the call with what is shown here, which comes from the engine.
+        order["item"] = asked["item"].clone();
+        order["sha256"] = Digest::of(asked["arguments"].to_string().as_bytes()).to_string().into();
         if let Some(reason) = decision.reason() {
             order["reason"] = DenialReason::as_str(reason).into();
         }
@@ -205,6 +218,7 @@ impl Engine {
         }
         let copied = copy(&transcripts, threads, environment);
         if copied.is_err() {
+            // What cannot be removed is refused by whatever reads it.
             let remove = |id: &ThreadId| fs::remove_dir_all(threads.join(id.as_str()));
             transcripts.keys().map(remove).for_each(drop);
         }
@@ -282,7 +296,7 @@ fn copy(
     for id in transcripts.keys() {
         let reading = rye.thread(threads, id);
         let reading = reading.map_err(|error| Failure::of(&error, Exit::Refused))?;
-        if reading.vouched_by != Voucher::TrustedKey {
+        if reading.vouched_by != RecordSigner::TrustedKey {
             let message = format!("thread `{id}` is not signed by a key that is trusted here");
             return Err(Failure::refused(message));
         }

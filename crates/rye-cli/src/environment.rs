@@ -12,7 +12,7 @@ use rye::sandbox::{ENVIRONMENT, ProcessHost, Variables};
 use rye::sign::{Policy, Timestamp};
 use rye::thread::{Moment, read_plain};
 use rye::web::SystemNames;
-use rye::{Rye, Setup, SpacesToCheck, shipped};
+use rye::{Rye, Setup, SpacesToCheck, shipped_files};
 
 use crate::failure::Failure;
 use crate::global::{Color, Global};
@@ -68,6 +68,18 @@ impl Environment {
     /// Returns `true` if unsigned items are accepted.
     pub(crate) fn accepts_unsigned(&self) -> bool {
         self.global.allow_unsigned
+    }
+
+    /// Returns the option that changes what is found or trusted here, if one is given. A worker of an engine has options of its own.
+    #[cfg(feature = "engine")]
+    pub(crate) fn option_of_this_machine(&self) -> Option<&'static str> {
+        let Global { system, trust, allow_unsigned, .. } = &self.global;
+        let given = [
+            ("--allow-unsigned", *allow_unsigned),
+            ("--system", !system.is_empty()),
+            ("--trust", !trust.is_empty()),
+        ];
+        given.into_iter().find_map(|(option, is_given)| is_given.then_some(option))
     }
 
     pub(crate) fn json(&self) -> bool {
@@ -134,7 +146,7 @@ impl Environment {
     }
 
     fn spaces_with(&self, project: Option<&Path>) -> Spaces {
-        let mut spaces = Spaces::new().with_shipped(shipped());
+        let mut spaces = Spaces::new().with_shipped(shipped_files());
         if let Some(project) = project {
             spaces = spaces.with_project(project);
         }

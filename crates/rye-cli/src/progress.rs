@@ -32,12 +32,12 @@ pub(crate) struct Progress {
     /// The last text of the model that was shown.
     last: Mutex<String>,
     /// The part of the current answer on the terminal.
-    told: Mutex<Told>,
+    told: Mutex<StreamedText>,
 }
 
 /// The part of a streamed answer that was shown.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct StreamedText {
     pub(crate) text: String,
     /// `true` if the last line has no end.
     pub(crate) is_open: bool,
@@ -232,7 +232,7 @@ impl Progress {
 
 /// Returns a piece of text as the continuation of the shown text. Each line is indented, and hidden
 /// characters are escaped.
-pub(crate) fn continue_text(told: &mut Told, piece: &str) -> String {
+pub(crate) fn continue_text(told: &mut StreamedText, piece: &str) -> String {
     let mut shown = String::new();
     for line in piece.split_inclusive('\n') {
         if !told.is_open {
@@ -356,7 +356,7 @@ mod tests {
 
     #[test]
     fn pieces_are_shown_as_the_whole_would_be() {
-        let mut told = Told::default();
+        let mut told = StreamedText::default();
         let pieces = ["On", "e\nTwo", "\n", "\nThr\u{1b}[2Jee"];
         let shown: String = pieces.iter().map(|piece| continue_text(&mut told, piece)).collect();
         let whole = indent(&visible(&pieces.concat()));

@@ -25,31 +25,31 @@ pub(crate) struct Telling {
     pub(crate) quiet: bool,
     /// With `--json`: also print the pieces of answers, and of what tools write, as they come
     #[arg(long, requires = "json", conflicts_with = "quiet")]
-    deltas: bool,
+    pub(crate) deltas: bool,
 }
 
 impl Telling {
     /// Begins the reports of a thread.
-    pub(crate) fn begin(&self, thread: &ThreadId, environment: &Environment) -> Watch {
+    pub(crate) fn begin(&self, thread: &ThreadId, environment: &Environment) -> RunReporter {
         let programs = environment.streams().then(|| Stream::begin(thread, self.deltas));
         // On the same terminal, text for people would interrupt the lines.
         let is_between = programs.is_some() && output::is_terminal();
         let is_wanted = !self.quiet && !is_between;
         let people = Progress::new(is_wanted, environment.colors());
-        Watch { people, programs, warned: Mutex::default() }
+        RunReporter { people, programs, warned: Mutex::default() }
     }
 }
 
 /// Reports to people on standard error, and with `--json` to programs on standard output.
 #[derive(Debug)]
-pub(crate) struct Watch {
+pub(crate) struct RunReporter {
     people: Progress,
     programs: Option<Stream>,
     /// The warnings that were printed during the run.
     warned: Mutex<BTreeSet<String>>,
 }
 
-impl Watch {
+impl RunReporter {
     /// Prints the warnings of a run that have not been printed.
     pub(crate) fn warn(&self, warnings: &[String]) {
         let warned = self.warned.lock().unwrap_or_else(PoisonError::into_inner);
@@ -96,7 +96,7 @@ pub(crate) fn error(error: &Value) {
     output::json_line(&json!({ "event": "error", "error": error }));
 }
 
-impl Observer for Watch {
+impl Observer for RunReporter {
     fn event(&self, event: &Event) {
         self.people.event(event);
     }

@@ -111,7 +111,7 @@ async fn serve_until<H: ServerHandler>(
     }
     let config = config(address, &options);
     let end = config.cancellation_token.clone();
-    let door = Arc::new(Door::new(made, config, options));
+    let door = Arc::new(RequestGuard::new(made, config, options));
     let listener = Arc::new(listener);
     let accept = move || {
         let listener = Arc::clone(&listener);
@@ -160,7 +160,7 @@ where
 }
 
 /// Speaks with one client until it goes; what goes wrong on the way is its own affair.
-async fn speak<H: ServerHandler>(stream: TcpStream, door: Arc<Door<H>>) {
+async fn speak<H: ServerHandler>(stream: TcpStream, door: Arc<RequestGuard<H>>) {
     // Answers are small and wait for nothing: without this each takes twenty milliseconds.
     drop(stream.set_nodelay(true));
     let answered = service_fn(move |request| {
@@ -175,7 +175,7 @@ async fn speak<H: ServerHandler>(stream: TcpStream, door: Arc<Door<H>>) {
 }
 
 /// The checks before the protocol.
-struct Door<H> {
+struct RequestGuard<H> {
     service: Service<H>,
     sessions: Arc<LocalSessionManager>,
     token: Option<Digest>,
@@ -184,7 +184,7 @@ struct Door<H> {
     beginning: Mutex<()>,
 }
 
-impl<H: ServerHandler> Door<H> {
+impl<H: ServerHandler> RequestGuard<H> {
     fn new(
         made: impl Fn() -> H + Send + Sync + 'static,
         config: StreamableHttpServerConfig,

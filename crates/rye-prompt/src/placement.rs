@@ -162,7 +162,8 @@ impl<'a> Placer<'a> {
         let Some(room) = self.room else { return false };
         self.room = room.checked_sub(value.len());
         if self.room.is_none() {
-            let (part, limit) = (part.clone(), MAX_VALUE_BYTES);
+            let part = part.clone();
+            let limit = MAX_VALUE_BYTES;
             self.problems.push(RenderProblem::TooLarge { part, limit });
         }
         self.room.is_some()

@@ -12,7 +12,7 @@ use crate::config::{MaxTokensField, Model, TIERS};
     clippy::exhaustive_structs,
     reason = "the attributes of `<model>` that choose within one provider"
 )]
-pub struct ModelWish<'a> {
+pub struct ModelPreference<'a> {
     /// A tier of SPEC 11.1, such as `low` or `high`.
     pub tier: Option<&'a str>,
     /// The name of a model of the config. It overrides `tier`.
@@ -118,7 +118,7 @@ impl ProviderConfig {
     ///
     /// [`ChoiceError`] if the config has neither the first choice nor the fallback, or has the first choice
     /// but not the named fallback.
-    pub fn choose(&self, wish: &ModelWish<'_>) -> Result<ModelChoice, ChoiceError> {
+    pub fn choose(&self, wish: &ModelPreference<'_>) -> Result<ModelChoice, ChoiceError> {
         let first = match (wish.id, wish.tier) {
             (Some(id), _) => self.by_id(id),
             (None, Some(tier)) => self.by_tier(tier),
@@ -220,8 +220,9 @@ mod tests {
         fallback: Option<&str>,
         expected: Result<(&str, Option<&str>), &str>,
     ) {
-        let chosen =
-            config().choose(&ModelWish { tier, id, fallback }).map_err(|error| error.to_string());
+        let chosen = config()
+            .choose(&ModelPreference { tier, id, fallback })
+            .map_err(|error| error.to_string());
         let chosen =
             chosen.map(|choice| (choice.model, choice.fallback.map(|choice| choice.model)));
         let expected =
@@ -267,7 +268,7 @@ mod tests {
             "models": { "own": model },
         }))
         .unwrap();
-        let wish = ModelWish { tier: Some("fast"), id: None, fallback: None };
+        let wish = ModelPreference { tier: Some("fast"), id: None, fallback: None };
         assert_eq!(
             config.choose(&wish).unwrap_err().to_string(),
             "the provider `openai_chat` has no model for the tier `fast`; it has no tiers; name the model `own` instead, or add \

@@ -7,7 +7,7 @@
 //! has its own `encode` and `decode`. [`StepsProvider`] follows planned steps without a model.
 //!
 //! ```
-//! use rye_providers::{ModelWish, ProviderConfig};
+//! use rye_providers::{ModelPreference, ProviderConfig};
 //! use serde_json::json;
 //!
 //! let config = ProviderConfig::from_value(&json!({
@@ -23,7 +23,7 @@
 //!         },
 //!     },
 //! }))?;
-//! let choice = config.choose(&ModelWish { tier: Some("standard"), ..ModelWish::default() })?;
+//! let choice = config.choose(&ModelPreference { tier: Some("standard"), ..ModelPreference::default() })?;
 //! assert_eq!(choice.model, "claude-sonnet-5");
 //! assert_eq!(choice.prices.map(|prices| prices.cache_read.get()), Some(300_000_000));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -58,7 +58,7 @@ mod openai_error;
 
 mod http;
 
-pub use choice::{ChoiceError, ModelChoice, ModelWish};
+pub use choice::{ChoiceError, ModelChoice, ModelPreference};
 pub use config::{
     Auth, ConfigError, ConfigProblem, MaxTokensField, Model, Protocol, ProviderConfig, RetryPolicy,
     ReturnsStyle,

@@ -81,7 +81,7 @@ fn supervise_program(
             return Err(fault);
         }
     };
-    let mut watch = Watch {
+    let mut watch = RunningProgram {
         plan,
         caller,
         child,
@@ -219,7 +219,7 @@ fn without_input(plan: &Plan) -> Result<(), Fault> {
 }
 
 /// A running program.
-struct Watch<'a> {
+struct RunningProgram<'a> {
     plan: &'a Plan,
     caller: Pid,
     child: Pid,
@@ -232,7 +232,7 @@ struct Watch<'a> {
     usage: &'a mut UsageWatch,
 }
 
-impl Watch<'_> {
+impl RunningProgram<'_> {
     fn until_end(&mut self, signals: &SignalFd) -> Result<ExitStatus, Fault> {
         loop {
             let is_childless = self.reap();

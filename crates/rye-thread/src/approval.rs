@@ -190,7 +190,7 @@ impl Decider {
     /// character that is not an ASCII letter, digit, space or one of `-._/@` becomes `?`.
     #[must_use]
     pub fn client(name: &str) -> Self {
-        Self::named("mcp client", name)
+        Self::with_name("mcp client", name)
     }
 
     /// A rule of the program that drives the thread, without a person.
@@ -198,10 +198,10 @@ impl Decider {
     /// The name is recorded in the same form as that of [`Decider::client`].
     #[must_use]
     pub fn program(name: &str) -> Self {
-        Self::named("program", name)
+        Self::with_name("program", name)
     }
 
-    fn named(kind: &str, name: &str) -> Self {
+    fn with_name(kind: &str, name: &str) -> Self {
         let plain = |c: char| c.is_ascii_alphanumeric() || " -._/@".contains(c);
         let name: String =
             name.chars().take(LONGEST_NAME).map(|c| if plain(c) { c } else { '?' }).collect();

@@ -47,7 +47,7 @@ pub use self::pending::{
 };
 use self::recorder::Recorder;
 pub use self::recover::ResumeError;
-use self::replay::Tape;
+use self::replay::Recording;
 pub use self::replay::{Divergence, ReplayContext, Replayed, replay};
 pub use self::resume::{Resumed, resume};
 use self::stop::Stop;
@@ -111,7 +111,7 @@ pub async fn drive(run: Run, context: DriveContext<'_>) -> Outcome {
 /// A journal tells of one run from its beginning, so that a second one leaves it as it is.
 pub(crate) fn driven_before(run: &Run) -> Outcome {
     let message = "the run was driven before; start the directive again";
-    finish::unrecorded(run, Failure::new(FailureKind::OutOfTurn, message))
+    finish::undriven_outcome(run, Failure::new(FailureKind::OutOfTurn, message))
 }
 
 /// The owners of one run and what was measured of the world; every decision is the run's.
@@ -125,7 +125,7 @@ struct Driver<'a> {
     injected: &'a [Injected],
     hooks: HookRunner<'a>,
     /// The recorded results of calls, in a replay.
-    tape: Option<Arc<Tape>>,
+    recording: Option<Arc<Recording>>,
     /// The thread that goes on after this one, where it is on record.
     successor: Option<ThreadId>,
     /// Counts the thread among those that this process drives.
@@ -133,22 +133,22 @@ struct Driver<'a> {
 }
 
 impl<'a> Driver<'a> {
-    fn new(run: &Run, context: DriveContext<'a>, tape: Option<Arc<Tape>>) -> Self {
-        let executor = CallExecutor::new(&context, tape.clone());
+    fn new(run: &Run, context: DriveContext<'a>, recording: Option<Arc<Recording>>) -> Self {
+        let executor = CallExecutor::new(&context, recording.clone());
         let DriveContext { provider, journal, clock, observer, cancel, injected, hooks, .. } =
             context;
         let tree = journal.tree_account();
         let thread = journal.thread().clone();
         Self {
             recorder: Recorder::new(journal, clock, observer, run.elapsed()),
-            accountant: Accountant::new(tree, thread, tape.is_some()),
+            accountant: Accountant::new(tree, thread, recording.is_some()),
             caller: ModelCaller::new(provider, observer, cancel),
             executor,
             clock,
             cancel,
             injected,
             hooks: HookRunner::new(hooks, cancel),
-            tape,
+            recording,
             successor: None,
             _driven: Driven::new(),
         }
@@ -237,12 +237,12 @@ impl<'a> Driver<'a> {
         if run.has_ended() {
             return Ok(());
         }
-        if let Some(tape) = &self.tape {
-            tape.skip_receipts(returns.len());
+        if let Some(recording) = &self.recording {
+            recording.skip_receipts(returns.len());
         }
         let progress = std::mem::take(&mut self.executor.progress);
         let known = run.refusals().len();
-        let limited = progress.limited();
+        let limited = progress.spawn_limits();
         let own = match unwanted {
             Some(reason) => run.tools_returned_in_vain(progress.answers, &reason)?,
             None => run.tools_returned(progress.answers)?,

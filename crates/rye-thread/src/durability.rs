@@ -56,7 +56,9 @@ fn is_alone() -> bool {
 }
 
 /// Does work that may wait for the disk, so that it blocks no other thread of this process.
-pub(crate) async fn unblocked<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+pub(crate) async fn run_unblocked<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> T {
     if is_alone() || Handle::try_current().is_err() {
         return work();
     }

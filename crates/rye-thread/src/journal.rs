@@ -15,12 +15,12 @@ use rye_sign::SigningKey;
 
 pub use self::error::JournalError;
 use self::readable::Readable;
-use crate::durability::unblocked;
+use crate::durability::run_unblocked;
 use crate::transcript::markdown;
 use crate::transcript::{Event, Transcript};
 use crate::{
     Limits, Moment, Outcome, ProviderInfo, Registry, RegistryError, ThreadId, ThreadRecord,
-    ThreadState, ToolSpec, TranscriptClaim, TreeAccount,
+    ThreadState, ToolSpec, TreeAccount,
 };
 
 /// The folder `<threads>/<id>/` with `transcript.jsonl`, `transcript.md` and `thread.json`, and the thread's row in the
@@ -33,8 +33,6 @@ pub struct Journal {
     account: Arc<TreeAccount>,
     record: ThreadRecord,
     key: Arc<SigningKey>,
-    /// `true` if the next sync must also write a `thread.json` that says `running`.
-    announces: bool,
 }
 
 /// The files of a journal beside the store. A replay has none.
@@ -142,29 +140,15 @@ impl Journal {
     }
 
     /// Syncs the transcript to disk, so that it survives a power loss. Every effect needs this before it.
-    ///
-    /// After the thread begins, the first sync also writes a `thread.json` that claims the synced records.
     pub(crate) fn sync(&mut self) -> Result<(), JournalError> {
         self.flush()?;
-        self.transcript.sync()?;
-        if self.announces() { self.put() } else { Ok(()) }
+        Ok(self.transcript.sync()?)
     }
 
     /// Syncs like [`Journal::sync`], without blocking another thread of this process.
     pub(crate) async fn sync_unblocked(&mut self) -> Result<(), JournalError> {
         self.flush()?;
-        self.transcript.sync_unblocked().await?;
-        if self.announces() { self.put_unblocked().await } else { Ok(()) }
-    }
-
-    /// Returns `true` if this sync writes the first `thread.json` of a run, and claims the synced records in it.
-    fn announces(&mut self) -> bool {
-        let announces = std::mem::take(&mut self.announces);
-        if announces {
-            let claim = self.transcript.claim();
-            self.record.transcript = Some(TranscriptClaim { is_open: true, ..claim });
-        }
-        announces
+        Ok(self.transcript.sync_unblocked().await?)
     }
 
     /// Appends a signed checkpoint to the transcript.
@@ -172,14 +156,14 @@ impl Journal {
         self.transcript.sign(&self.key, at)
     }
 
-    /// Sets the state to running. The next [`Journal::sync`] writes it to `thread.json`.
+    /// Sets the state to running. Nothing derived is written before the thread ends, because readers of a running thread
+    /// use its transcript.
     pub(crate) fn begin(&mut self, provider: &ProviderInfo, at: Moment) {
         self.record.state = ThreadState::Running;
         self.record.failure = None;
         self.record.provider = Some(provider.provider.clone());
         self.record.model = Some(provider.model.clone());
         self.record.updated = at;
-        self.announces = true;
     }
 
     /// Sets the state of a resumed thread to running.
@@ -194,7 +178,7 @@ impl Journal {
         }
         self.put_unblocked().await?;
         match self.place.as_ref().map(|place| place.folder.clone()) {
-            Some(folder) => Ok(unblocked(move || ThreadRecord::sync(&folder)).await?),
+            Some(folder) => Ok(run_unblocked(move || ThreadRecord::sync(&folder)).await?),
             None => Ok(()),
         }
     }
@@ -253,7 +237,7 @@ impl Journal {
 
     /// Writes the record like [`Journal::put`], without blocking another thread of this process.
     async fn put_unblocked(&mut self) -> Result<(), JournalError> {
-        let written = unblocked(self.write_record()).await;
+        let written = run_unblocked(self.write_record()).await;
         self.keep_unlisted(written)
     }
 
@@ -261,7 +245,7 @@ impl Journal {
     fn write_record(&self) -> impl FnOnce() -> Result<Option<String>, JournalError> + Send + use<> {
         let place = self.place.as_ref();
         let place = place.map(|place| (place.folder.clone(), Arc::clone(&place.registry)));
-        let owned = self.transcript.owned();
+        let owned = self.transcript.ownership_check();
         let number = self.transcript.ownership();
         let key = Arc::clone(&self.key);
         let record = self.record.clone();
@@ -270,7 +254,7 @@ impl Journal {
             owned()?;
             record.replace(&folder, &key, number)?;
             // The registry is derived, so a failure to change it does not stop the thread.
-            Ok(registry.enter(&record).err().map(|error| unlisted(&error)))
+            Ok(registry.enter(&record).err().map(|error| unlisted_warning(&error)))
         }
     }
 
@@ -287,7 +271,7 @@ impl Journal {
     }
 }
 
-fn unlisted(error: &RegistryError) -> String {
+fn unlisted_warning(error: &RegistryError) -> String {
     let cause = error.source().map(|cause| format!(": {cause}")).unwrap_or_default();
     format!(
         "the list of threads lacks the last change of this thread; `rye threads reindex` writes it anew ({error}{cause})"

@@ -23,7 +23,7 @@ pub(crate) use self::payload::recorded_payload;
 pub use self::read::{Damage, DamageKind, Reading, read};
 pub use self::record::Record;
 use self::wire::{RecordWire, Shown};
-use crate::durability::unblocked;
+use crate::durability::run_unblocked;
 use crate::store::{Ownership, Store, StoreError};
 use crate::{Moment, ThreadId, TranscriptClaim, read_plain};
 
@@ -212,7 +212,7 @@ impl Transcript {
         self.flush()?;
         let store = Arc::clone(&self.held.store);
         let ownership = self.held.ownership.clone();
-        let synced = unblocked(move || store.sync(&ownership)).await;
+        let synced = run_unblocked(move || store.sync(&ownership)).await;
         self.write_unless_broken(|_| synced)?;
         self.synced = self.written;
         Ok(())
@@ -263,7 +263,7 @@ impl Transcript {
     }
 
     /// Returns the check that this process may still write the thread.
-    pub(crate) fn owned(&self) -> impl Fn() -> Result<(), StoreError> + Send + use<> {
+    pub(crate) fn ownership_check(&self) -> impl Fn() -> Result<(), StoreError> + Send + use<> {
         let store = Arc::clone(&self.held.store);
         let ownership = self.held.ownership.clone();
         move || store.check(&ownership)

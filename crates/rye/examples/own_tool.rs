@@ -6,7 +6,7 @@
 use std::{error::Error, path::Path, sync::Arc};
 
 use rye::caps::{Authority, Capability, Grant, Kind, Layer, LayerName, Primary};
-use rye::providers::{ModelWish, ProviderConfig, connect};
+use rye::providers::{ModelPreference, ProviderConfig, connect};
 use rye::thread::{
     Effect, Limits, Opening, OutputContract, Palette, PaletteEntry, Run, Setting, SpendLimit,
     ThreadId,
@@ -28,7 +28,8 @@ pub(crate) async fn ask(url: &str, model: &str, folder: &Path) -> Result<String,
     let models = json!({ model: { "context_window": 32_768, "max_output": 4_096 } });
     let config = json!({ "protocol": "openai_chat", "base_url": url, "models": models });
     let config = ProviderConfig::from_value(&config)?;
-    let choice = config.choose(&ModelWish { id: Some(model), ..ModelWish::default() })?;
+    let choice =
+        config.choose(&ModelPreference { id: Some(model), ..ModelPreference::default() })?;
     let provider = connect(&config, &choice, None, Arc::new(|| 0))?;
 
     let length = |arguments: Value| {

@@ -6,13 +6,13 @@
 use std::path::Path;
 
 use rye::resolve::Spaces;
-use rye::{Rye, Setup, shipped};
+use rye::{Rye, Setup, shipped_files};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let project = arguments.next().ok_or("which project?")?;
     let project = Path::new(&project).canonicalize()?;
-    let spaces = Spaces::new().with_project(&project).with_shipped(shipped());
+    let spaces = Spaces::new().with_project(&project).with_shipped(shipped_files());
     let mut setup = Setup::new(spaces, "2026-11-20T18:00:00Z".parse()?);
     for document in arguments {
         setup.trust_documents.push(std::fs::read_to_string(document)?);

@@ -1,7 +1,7 @@
 //! Runs a directive of a project without a model: `run_directive PROJECT USER_SPACE DIRECTIVE`.
 #![expect(clippy::print_stdout, reason = "a program talks to its terminal")]
 
-use rye::{Host, ProviderChoice, RunReport, RunRequest, Rye, Setup, SystemClock, shipped};
+use rye::{Host, ProviderChoice, RunReport, RunRequest, Rye, Setup, SystemClock, shipped_files};
 use rye::{resolve::Spaces, thread::Cancel};
 
 type Failure = Box<dyn std::error::Error>;
@@ -9,7 +9,7 @@ type Failure = Box<dyn std::error::Error>;
 /// Runs the directive by those of its steps that name a call.
 pub(crate) async fn run(project: &str, user: &str, id: &str) -> Result<RunReport, Failure> {
     let (clock, cancel) = (SystemClock::new(), Cancel::new());
-    let spaces = Spaces::new().with_project(project).with_user(user).with_shipped(shipped());
+    let spaces = Spaces::new().with_project(project).with_user(user).with_shipped(shipped_files());
     let rye = Rye::open(&Setup::new(spaces, clock.timestamp()))?;
     let host = Host::new(&clock, &cancel);
     let mut request = RunRequest::new(id.parse()?, host.new_thread(&id.parse()?)?);

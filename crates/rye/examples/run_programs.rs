@@ -5,7 +5,7 @@
 use std::{ffi::OsString, path::Path, process::ExitCode};
 
 use rye::sandbox::{ENVIRONMENT, ProcessHost, launch};
-use rye::{Host, ProviderChoice, RunReport, RunRequest, Rye, Setup, SystemClock, shipped};
+use rye::{Host, ProviderChoice, RunReport, RunRequest, Rye, Setup, SystemClock, shipped_files};
 use rye::{resolve::Spaces, thread::Cancel};
 
 type Failure = Box<dyn std::error::Error>;
@@ -25,7 +25,7 @@ pub(crate) async fn run(
     programs.hidden = vec![Path::new(user).join(".ai/config/keys/signing")];
 
     let (clock, cancel) = (SystemClock::new(), Cancel::new());
-    let spaces = Spaces::new().with_project(project).with_user(user).with_shipped(shipped());
+    let spaces = Spaces::new().with_project(project).with_user(user).with_shipped(shipped_files());
     let mut setup = Setup::new(spaces, clock.timestamp());
     setup.processes = Some(programs);
     let host = Host::new(&clock, &cancel);

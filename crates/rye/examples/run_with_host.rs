@@ -8,7 +8,9 @@ use async_trait::async_trait;
 use rye::providers::ApiKey;
 use rye::thread::transcript::Event;
 use rye::thread::{ApprovalRequest, Approver, Cancel, Decider, Decision, Observer};
-use rye::{Host, ProviderChoice, RunReport, RunRequest, Rye, Secrets, Setup, SystemClock, shipped};
+use rye::{
+    Host, ProviderChoice, RunReport, RunRequest, Rye, Secrets, Setup, SystemClock, shipped_files,
+};
 use rye::{resolve::Spaces, sign::SigningKey};
 
 type Failure = Box<dyn std::error::Error>;
@@ -49,7 +51,7 @@ impl Approver for MarkdownOnly {
 
 pub(crate) async fn run([project, user, id]: [&str; 3]) -> Result<RunReport, Failure> {
     let (clock, cancel) = (SystemClock::new(), Cancel::new());
-    let spaces = Spaces::new().with_project(project).with_user(user).with_shipped(shipped());
+    let spaces = Spaces::new().with_project(project).with_user(user).with_shipped(shipped_files());
     let rye = Rye::open(&Setup::new(spaces, clock.timestamp()))?;
 
     let key = Path::new(user).join(".ai/config/keys/signing/private_key.pem");

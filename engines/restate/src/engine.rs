@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use anyhow::Context as _;
 use rye::thread::{
@@ -23,14 +24,48 @@ use crate::ingress::Ingress;
 use crate::project::{Environment, Project};
 use crate::queue::Queue;
 use crate::records::{AskedCall, End, Step, assemble};
-use crate::requests::{Order, read_order, read_start};
+use crate::requests::{NamedCall, Order, read_order, read_start};
 
 /// Drives thread trees for the engine.
 #[derive(Debug)]
 pub struct Engine {
     project: Arc<Project>,
     ingress: Ingress,
-    driven: Mutex<HashMap<String, Driven>>,
+    drivers: Drivers,
+}
+
+/// The drivers between two steps, by the roots of their trees.
+#[derive(Debug, Default)]
+struct Drivers(Arc<Mutex<HashMap<String, Driven>>>);
+
+/// The time after which a driver ends whose next step did not come. A later step makes another one from the records.
+const IDLE: Duration = Duration::from_secs(60);
+
+impl Drivers {
+    /// Keeps a driver for the next step. If another worker gets that step, the driver ends here after [`IDLE`].
+    fn keep(&self, root: &str, driven: Driven) {
+        let root = root.to_owned();
+        let next = driven.next;
+        lock(&self.0).insert(root.clone(), driven);
+        let drivers = Arc::downgrade(&self.0);
+        tokio::spawn(async move {
+            tokio::time::sleep(IDLE).await;
+            let Some(drivers) = drivers.upgrade() else { return };
+            let mut drivers = lock(&drivers);
+            if drivers.get(&root).is_some_and(|driven| driven.next == next) {
+                drivers.remove(&root);
+            }
+        });
+    }
+
+    fn take(&self, root: &str) -> Option<Driven> {
+        lock(&self.0).remove(root)
+    }
+}
+
+/// Locks the table of drivers. No change of it is made in parts.
+fn lock(drivers: &Mutex<HashMap<String, Driven>>) -> MutexGuard<'_, HashMap<String, Driven>> {
+    drivers.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The place of a step in its tree.
@@ -87,12 +122,7 @@ impl Driven {
 impl Engine {
     /// Creates an engine for the threads of a project.
     pub fn new(project: Project, ingress: Ingress) -> Self {
-        Self { project: Arc::new(project), ingress, driven: Mutex::default() }
-    }
-
-    /// Locks the table of drivers. No change of it is made in parts.
-    fn drivers(&self) -> MutexGuard<'_, HashMap<String, Driven>> {
-        self.driven.lock().unwrap_or_else(PoisonError::into_inner)
+        Self { project: Arc::new(project), ingress, drivers: Drivers::default() }
     }
 
     /// Checks a request to start the thread `root`.
@@ -120,7 +150,7 @@ impl Engine {
     /// When this worker cannot go on with the tree: another project, trust policy or operator, or an engine whose records were
     /// changed. Another worker may be able to.
     pub async fn advance(&self, place: &Place, start: &Value) -> anyhow::Result<Step> {
-        let known = self.drivers().remove(&place.root);
+        let known = self.drivers.take(&place.root);
         let mut driven = match known.filter(|driven| driven.next == place.next()) {
             Some(driven) => driven,
             None => self.begin(place, start).await?,
@@ -130,7 +160,7 @@ impl Engine {
         let step = driven.step().await?;
         driven.next += 1;
         if step.end.is_none() {
-            self.drivers().insert(place.root.clone(), driven);
+            self.drivers.keep(&place.root, driven);
         }
         Ok(step)
     }
@@ -173,8 +203,17 @@ impl Engine {
     /// As [`Engine::advance`].
     pub async fn obey(&self, place: &Place, order: &Value) -> anyhow::Result<Result<Step, String>> {
         let order = read_order(order, &place.root, &self.project.public_key())?;
-        drop(self.drivers().remove(&place.root));
+        drop(self.drivers.take(&place.root));
         let lengths = self.restore(place).await?;
+        match &order {
+            Order::Cancel if !lengths.contains_key(&place.root) => {
+                return Ok(Ok(Step { changes: Vec::new(), end: Some(end_before_the_beginning()) }));
+            }
+            Order::Decide { call, .. } if !lengths.contains_key(call.thread.as_str()) => {
+                return Ok(Err(format!("no thread `{}` is in this tree", call.thread)));
+            }
+            _ => {}
+        }
         let queue = Arc::new(Queue::without_waits(lengths));
         let rye = self.project.rye(Arc::clone(&queue) as _)?;
         let (project, root) = (Arc::clone(&self.project), place.root.parse::<ThreadId>()?);
@@ -183,7 +222,11 @@ impl Engine {
             Ok(end) => end,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        Ok(Ok(Step { changes: queue.take(), end }))
+        let changes = queue.take();
+        if !queue.take().is_empty() {
+            anyhow::bail!("the records of the order do not fit into one step");
+        }
+        Ok(Ok(Step { changes, end }))
     }
 }
 
@@ -322,15 +365,10 @@ fn end_of_failure(error: &RunError) -> End {
         source = cause.source();
     }
     End {
-        state: "error".to_owned(),
-        outputs: None,
-        text: String::new(),
+        state: ThreadState::Error.as_str().to_owned(),
         failure: Some(failure),
         class: (error.class() == Class::Refused).then(|| "refused".to_owned()),
-        turns: 0,
-        cost_nanos: 0,
-        asked: None,
-        warnings: Vec::new(),
+        ..End::default()
     }
 }
 
@@ -349,23 +387,35 @@ fn carry_out(
             Err(error @ ReopenError::Ended { .. }) => Ok(Err(error.to_string())),
             Err(error) => Err(error.into()),
         },
-        Order::Decide { thread, seq, decision } => {
+        Order::Decide { call, decision } => {
+            let NamedCall { thread, seq, item, sha256 } = call;
             let threads = rye.threads().context("there is no project")?;
             let reading = rye.thread(&threads, &thread)?;
-            let Some(asked) = pending_approval(&reading.transcript).filter(|it| it.seq == seq)
-            else {
+            let asked = pending_approval(&reading.transcript).filter(|it| it.seq == seq);
+            let Some(asked) = asked else {
                 return Ok(Err(format!("no call of `{thread}` waits with record {seq}")));
             };
-            if let Err(error) = rye.decide_about(&asked, &decision, &Decider::command(), &host) {
-                return Ok(Err(error.to_string()));
+            if asked.request.item_id != item || asked.request.sha256 != sha256 {
+                let shown = "the call that waits is another one than the engine showed";
+                return Ok(Err(format!("{shown}; decide again after `rye run` or a look at it")));
             }
-            Ok(Ok(None))
+            match rye.decide_about(&asked, &decision, &Decider::command(), &host) {
+                Ok(_) => Ok(Ok(None)),
+                Err(error) => Ok(Err(error.to_string())),
+            }
         }
     }
 }
 
+/// Returns the end of a thread that was cancelled before it began, of which nothing is on record.
+fn end_before_the_beginning() -> End {
+    End { state: ThreadState::Cancelled.as_str().to_owned(), ..End::default() }
+}
+
 #[cfg(test)]
 mod tests {
+    use rye::thread::store::Replica as _;
+
     use super::*;
 
     const ROOT: &str = "count-019a0000-0000-7000-8000-000000000001";
@@ -374,6 +424,32 @@ mod tests {
     /// The first record of a thread, as far as its root is read from it.
     fn start(root: &str) -> String {
         format!("{{\"payload\":{{\"root\":\"{root}\"}}}}\n")
+    }
+
+    fn driven(next: u64) -> Driven {
+        let queue = Arc::new(Queue::new(BTreeMap::new()));
+        let driver = tokio::spawn(std::future::pending());
+        Driven { next, queue, driver, end: None }
+    }
+
+    /// A tree went on with another worker: nothing of it stays here.
+    #[tokio::test(start_paused = true)]
+    async fn a_driver_whose_next_step_does_not_come_ends() {
+        let half = IDLE / 2 + Duration::from_secs(1);
+        let drivers = Drivers::default();
+        let is_kept = || lock(&drivers.0).contains_key(ROOT);
+        drivers.keep(ROOT, driven(1));
+        tokio::time::sleep(half).await;
+        assert!(is_kept(), "its step may still come");
+        drop(drivers.take(ROOT).unwrap());
+        let next = driven(2);
+        let queue = Arc::clone(&next.queue);
+        drivers.keep(ROOT, next);
+        tokio::time::sleep(half).await;
+        assert!(is_kept(), "the time of the step before does not count");
+        tokio::time::sleep(half).await;
+        assert!(!is_kept());
+        queue.cut(&ROOT.parse().unwrap(), 0).unwrap_err();
     }
 
     #[test]

@@ -22,8 +22,11 @@ fn step_key(number: u64) -> String {
     format!("step/{number:08}")
 }
 
-/// The steps of one answer of `steps`, so that an answer stays small.
-const PAGE: u64 = 16;
+/// The bytes after which an answer of `steps` ends. The server retries for ever with an answer above its limit of 32 MiB.
+const PAGE_BYTES: usize = 1 << 20;
+
+/// The most steps of one answer, each of which is read by itself.
+const PAGE: u64 = 64;
 
 #[restate_sdk::object]
 impl RyeThread {
@@ -126,9 +129,14 @@ impl RyeThread {
     ) -> Result<Json<Vec<Step>>, HandlerError> {
         let all = context.get::<u64>(STEPS).await?.unwrap_or(0);
         let mut steps: Vec<Step> = Vec::new();
+        let mut bytes = 0;
         for number in from.0..all.min(from.0.saturating_add(PAGE)) {
             let step = context.get::<Json<Step>>(&step_key(number)).await?;
             steps.extend(step.map(Json::into_inner));
+            bytes += steps.last().map_or(0, Step::bytes);
+            if PAGE_BYTES <= bytes {
+                break;
+            }
         }
         Ok(Json(steps))
     }

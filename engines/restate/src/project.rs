@@ -11,7 +11,7 @@ use rye::sandbox::{ENVIRONMENT, ProcessHost, Variables};
 use rye::sign::{PublicKey, SigningKey};
 use rye::thread::store::Replica;
 use rye::web::SystemNames;
-use rye::{Rye, Secrets, Setup, SystemClock, shipped};
+use rye::{Rye, Secrets, Setup, SystemClock, shipped_files};
 use zeroize::Zeroizing;
 
 /// A project on this machine, with its operator.
@@ -67,7 +67,7 @@ impl Project {
     ///
     /// When the trust policy of the project or the user is refused.
     pub fn rye(&self, replica: Arc<dyn Replica>) -> anyhow::Result<Rye> {
-        let spaces = Spaces::new().with_shipped(shipped());
+        let spaces = Spaces::new().with_shipped(shipped_files());
         let spaces = spaces.with_project(&self.folder).with_user(&self.user);
         let mut setup = Setup::new(spaces, SystemClock::new().timestamp());
         setup.trust_documents.clone_from(&self.trust);

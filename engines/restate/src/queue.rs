@@ -173,7 +173,13 @@ fn split(change: &mut Change, most: usize) -> Change {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use rye_thread::store::{LocalStore, Store, conformance};
+    use tokio::runtime::Handle;
+    use tokio::task::spawn_blocking;
 
     use super::*;
     use crate::records::assemble;
@@ -187,7 +193,7 @@ mod tests {
         let queue = Arc::new(Queue::new(BTreeMap::new()));
         queue.append(&thread(), b"one\n").unwrap();
         let syncing = Arc::clone(&queue);
-        let synced = tokio::task::spawn_blocking(move || syncing.sync());
+        let synced = spawn_blocking(move || syncing.sync());
         queue.wait_for_sync().await;
         let taken = queue.take();
         assert_eq!(taken.len(), 1);
@@ -197,12 +203,38 @@ mod tests {
         queue.sync().unwrap();
     }
 
+    /// The checks for every store of threads, with an engine that keeps what it takes.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_store_on_the_engine_conforms() {
+        let place = tempfile::tempdir().unwrap();
+        let stores = AtomicU32::new(0);
+        let runtime = Handle::current();
+        let open = move || {
+            let number = stores.fetch_add(1, Ordering::Relaxed);
+            let threads = place.path().join(number.to_string());
+            // A thread has a folder before it has a transcript.
+            fs::create_dir_all(threads.join("check-019a0000-0000-7000-8000-000000000002")).unwrap();
+            let queue = Arc::new(Queue::new(BTreeMap::new()));
+            let taking = Arc::clone(&queue);
+            runtime.spawn(async move {
+                loop {
+                    taking.wait_for_sync().await;
+                    assert!(!taking.take().is_empty());
+                    taking.keep();
+                }
+            });
+            let store = LocalStore::open(&threads).unwrap();
+            Arc::new(store.with_replica(queue as _)) as Arc<dyn Store>
+        };
+        spawn_blocking(move || conformance::check(&open)).await.unwrap();
+    }
+
     #[tokio::test]
     async fn a_closed_queue_stops_its_driver() {
         let queue = Arc::new(Queue::new(BTreeMap::new()));
         queue.append(&thread(), b"one\n").unwrap();
         let syncing = Arc::clone(&queue);
-        let synced = tokio::task::spawn_blocking(move || syncing.sync());
+        let synced = spawn_blocking(move || syncing.sync());
         queue.wait_for_sync().await;
         queue.close();
         synced.await.unwrap().unwrap_err();

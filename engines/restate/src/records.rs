@@ -28,6 +28,11 @@ pub struct Step {
 }
 
 impl Step {
+    /// Returns the length of the changes in bytes.
+    pub fn bytes(&self) -> usize {
+        self.changes.iter().map(|change| change.text.len()).sum()
+    }
+
     /// Returns `true` if a model is asked next, so that the following step may run on another worker.
     pub fn begins_turn(&self, root: &str) -> bool {
         const REQUEST: &str = "\"event\":\"step_start\"";
@@ -36,7 +41,7 @@ impl Step {
 }
 
 /// The state in which a run left its thread.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct End {
     /// The state: `completed`, `error`, `cancelled`, or `suspended` while a call waits for a decision.
     pub state: String,

@@ -54,7 +54,7 @@ pub fn read_start(value: &Value, key: &str, operator: &PublicKey) -> anyhow::Res
     let mut request = RunRequest::new(directive, start.thread.parse::<ThreadId>()?);
     request.inputs = start.inputs;
     request.provider =
-        start.provider.map_or(ProviderChoice::Directive, |name| ProviderChoice::named(&name));
+        start.provider.map_or(ProviderChoice::Directive, |name| ProviderChoice::from_name(&name));
     request.model = start.model;
     let LimitsDisk { turns, tokens, spend, duration_seconds, spawns, depth } = start.limits;
     let spend = spend.map(|spend| spend.parse()).transpose()?;
@@ -69,8 +69,20 @@ pub fn read_start(value: &Value, key: &str, operator: &PublicKey) -> anyhow::Res
 pub enum Order {
     /// The tree ends.
     Cancel,
-    /// The call that the record `seq` of `thread` asks about is decided.
-    Decide { thread: ThreadId, seq: u64, decision: Decision },
+    /// A call that waits is decided.
+    Decide { call: NamedCall, decision: Decision },
+}
+
+/// The call that the operator was shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedCall {
+    /// The thread that asks, and the sequence number of its record.
+    pub thread: ThreadId,
+    pub seq: u64,
+    /// The item that is called.
+    pub item: String,
+    /// The SHA-256 of the arguments as compact JSON, in hex.
+    pub sha256: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -82,6 +94,8 @@ struct OrderDisk {
     /// The thread that asks, and the record with which it does.
     thread: Option<String>,
     seq: Option<u64>,
+    item: Option<String>,
+    sha256: Option<String>,
     /// The reason of a denial.
     reason: Option<String>,
     #[serde(rename = "_signature")]
@@ -100,12 +114,11 @@ pub fn read_order(value: &Value, key: &str, operator: &PublicKey) -> anyhow::Res
     let call = || {
         let thread = order.thread.as_deref().context("the order names no thread")?;
         let seq = order.seq.context("the order names no record")?;
-        Ok::<_, anyhow::Error>((thread.parse::<ThreadId>()?, seq))
+        let item = order.item.clone().context("the order names no item")?;
+        let sha256 = order.sha256.clone().context("the order has no hash of the arguments")?;
+        Ok::<_, anyhow::Error>(NamedCall { thread: thread.parse()?, seq, item, sha256 })
     };
-    let decide = |decision| {
-        let (thread, seq) = call()?;
-        Ok::<_, anyhow::Error>(Order::Decide { thread, seq, decision })
-    };
+    let decide = |decision| Ok::<_, anyhow::Error>(Order::Decide { call: call()?, decision });
     let read = match order.purpose.as_str() {
         "rye-engine-cancel" => Order::Cancel,
         "rye-engine-approve" => decide(Decision::Approved)?,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use rye_caps::{Authority, Grant, Layer, LayerName};
-use rye_providers::{ModelWish, ProviderConfig, connect};
+use rye_providers::{ModelPreference, ProviderConfig, connect};
 use rye_sign::{PublicKey, SigningKey};
 use rye_thread::transcript::read_file;
 use rye_thread::{
@@ -111,8 +111,8 @@ fn provider(arguments: &Arguments) -> Result<Box<dyn Provider>, Box<dyn Error>> 
         "models": { &*arguments.model: model },
         "stream": arguments.stream,
     }))?;
-    let choice =
-        config.choose(&ModelWish { id: Some(&arguments.model), ..ModelWish::default() })?;
+    let choice = config
+        .choose(&ModelPreference { id: Some(&arguments.model), ..ModelPreference::default() })?;
     // The random bits only affect the waits between attempts.
     let key = "no-secret".parse()?;
     Ok(connect(&config, &choice, Some(key), Arc::new(|| 0))?)

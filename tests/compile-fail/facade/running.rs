@@ -1,4 +1,4 @@
-//! The facade gives no run with unverified items, and no palette that can be called without a permit.
+//! The library gives no run with unverified items, and no palette that can be called without a permit.
 
 use rye::thread::{Palette, ToolCall};
 
@@ -7,6 +7,6 @@ fn resolve(palette: &Palette, call: &ToolCall) {
 }
 
 fn main() {
-    let _ = rye::session::prepare::prepare;
+    let _ = rye_session::session::prepare::prepare;
     let _ = resolve;
 }

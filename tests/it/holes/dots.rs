@@ -118,7 +118,7 @@ async fn dots_in_the_provider_that_the_operator_names() {
     let scratch = with_secret();
     for id in CLIMBING {
         let run = scratch.run_with("test/write", &[], |request| {
-            request.provider = ProviderChoice::named(id);
+            request.provider = ProviderChoice::from_name(id);
         });
         check_refused(&run.await.unwrap_err(), id);
         std::fs::remove_dir_all(scratch.project().join(".ai/threads")).unwrap();

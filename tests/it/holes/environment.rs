@@ -92,7 +92,7 @@ async fn with_the_canary() {
         scratch.rye().render(&RenderRequest::new("test/write".parse().unwrap())).unwrap();
     clean("the prompt", &format!("{rendered:?}"));
     let report = scratch.run_with("test/write", &[], |request| {
-        request.provider = ProviderChoice::named("local");
+        request.provider = ProviderChoice::from_name("local");
         request.model = Some("test-model".to_owned());
     });
     let report = report.await.unwrap();

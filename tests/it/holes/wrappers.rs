@@ -1,6 +1,7 @@
 //! A second name for a function does not change the rules for the function, and only the operator may have
 //! configuration signed (SPEC 9.6b, 4.3, 11.1).
 
+use rye::Privileges;
 use rye::caps::{Grant, Pattern};
 use rye::primary::{Caller, ExecuteRequest, PrimaryError, SignRequest, execute, sign};
 use rye::thread::ThreadState;
@@ -115,7 +116,8 @@ async fn a_hook_s_knowledge_that_escapes_ask() {
 #[test]
 fn a_question_about_a_wrapper_is_one_about_its_function() {
     let ask = |scratch: &Scratch, capability: &str| {
-        let privileges = scratch.rye().privileges(&"test/write".parse().unwrap(), &[]).unwrap();
+        let privileges =
+            Privileges::of(&scratch.rye(), &"test/write".parse().unwrap(), &[]).unwrap();
         let answer = privileges.permit(&capability.parse().unwrap());
         answer.map(|permit| permit.capability().to_string()).map_err(|denied| denied.to_string())
     };
@@ -236,7 +238,7 @@ async fn a_provider_configuration_with_prices_of_zero() {
     };
     let run = async |scratch: &Scratch| {
         let report = scratch.run_with("test/write", &[], |request| {
-            request.provider = ProviderChoice::named("local");
+            request.provider = ProviderChoice::from_name("local");
             request.model = Some("test-model".to_owned());
         });
         report.await.unwrap()
@@ -262,7 +264,7 @@ async fn a_provider_configuration_that_names_another_variable() {
     scratch.sign(".ai/tools/rye/agent/providers/local.yaml", &theirs);
     let run = || {
         scratch.run_with("test/write", &[], |request| {
-            request.provider = ProviderChoice::named("local");
+            request.provider = ProviderChoice::from_name("local");
             request.model = Some("test-model".to_owned());
         })
     };

@@ -2,7 +2,7 @@
 
 use rye::sign::{SigningKey, TrustDocument};
 use rye::thread::{Decision, ThreadState};
-use rye::{ReopenError, signed};
+use rye::{ReopenError, with_signature};
 use rye_tests::Scratch;
 use serde_json::Value;
 
@@ -27,7 +27,7 @@ impl Guest {
 
     fn sign(&self, path: &str, text: &str) {
         let at = "2026-11-20T00:00:00Z".parse().unwrap();
-        let text = signed(&self.scratch.project().join(path), text, &self.key, at).unwrap();
+        let text = with_signature(&self.scratch.project().join(path), text, &self.key, at).unwrap();
         self.scratch.put(path, &text);
     }
 

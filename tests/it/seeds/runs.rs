@@ -176,8 +176,9 @@ async fn a_model_follows_them_in_its_own_thread_on_every_wire() {
             let calls = calls(id, &text, inputs);
             let server = server(protocol, &calls).await;
             scratch.sign(".ai/tools/rye/agent/providers/local.yaml", &provider(protocol, &server));
-            let model =
-                |request: &mut rye::RunRequest| request.provider = ProviderChoice::named("local");
+            let model = |request: &mut rye::RunRequest| {
+                request.provider = ProviderChoice::from_name("local")
+            };
             let report = scratch.run_with("test/outer", &[], model).await.unwrap();
             let results = results(&scratch, &report);
             let (directions, results) = results.split_first().unwrap();

@@ -37,7 +37,8 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
         command.stdin(Stdio::piped());
         Served::start(command)
     };
-    let (long, short) = (model(TURNS)?, model(1)?);
+    let long = model(TURNS)?;
+    let short = model(1)?;
     let servers = [("long".to_owned(), &*long.first), ("short".to_owned(), &*short.first)];
     let project = Project::create(root, &programs, PROJECT, &servers)?;
     project.took(&["run", "bench/read", "--quiet", "--provider", "long"])?;
@@ -68,7 +69,10 @@ struct Row {
 
 /// Measures the first page that a server makes, and its pages afterwards.
 fn pages(project: &Project<'_>, page: &str, name: &str) -> Result<Vec<Row>, String> {
-    let (mut first, mut again, mut bytes, mut memory) = (Vec::new(), Vec::new(), 0, None);
+    let mut first = Vec::new();
+    let mut again = Vec::new();
+    let mut bytes = 0;
+    let mut memory = None;
     for _ in 0..ROUNDS {
         let mut command = project.command(&["view"]);
         command.stderr(Stdio::null());

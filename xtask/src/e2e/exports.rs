@@ -43,7 +43,8 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     let key = text(project.public_key());
     for thread in receipts {
         let file = |kind: &str| text(files.join(format!("{thread}.{kind}")));
-        let (receipt, lines) = (file("receipt.json"), file("jsonl"));
+        let receipt = file("receipt.json");
+        let lines = file("jsonl");
         process::run(root, &[], &format!("{} {receipt} {lines} {key}", script("receipt.py")))?;
     }
     Ok(())

@@ -42,7 +42,14 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     process::run(&folder, &variables, "cargo fmt --check")?;
     process::run(&folder, &variables, "cargo clippy --locked --all-targets -- -D warnings")?;
     // Each test has a server of its own.
-    process::run(&folder, &variables, "cargo test --locked -- --include-ignored --test-threads=2")
+    process::run(&folder, &variables, "cargo test --locked -- --include-ignored --test-threads=2")?;
+    println!(
+        "the same where each handler is suspended at every wait, so that each of its steps is replayed"
+    );
+    let suspending = [("RYE_SUSPEND", "1"), ("RYE_KILLS", "3"), ("RYE_WAITING", "4")];
+    let variables: Vec<_> = variables.into_iter().chain(suspending).collect();
+    let tests = "cargo test --locked --test threads -- --include-ignored --test-threads=2";
+    process::run(&folder, &variables, tests)
 }
 
 /// The server for this machine, below npm's folder of packages.

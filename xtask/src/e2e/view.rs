@@ -169,7 +169,8 @@ impl<'a> Project<'a> {
     }
 
     fn serve(&self) -> Result<Served, String> {
-        let (folder, home) = (text(&self.folder), text(&self.home));
+        let folder = text(&self.folder);
+        let home = text(&self.home);
         let words = ["view", "--approve", "--project", &folder, "--user-space", &home];
         Served::start(process::start(&self.folder, self.rye.program(), words.into_iter()))
     }
@@ -196,7 +197,8 @@ impl<'a> Project<'a> {
     }
 
     fn output(&self, arguments: &[&str]) -> Result<Output, String> {
-        let (folder, home) = (text(&self.folder), text(&self.home));
+        let folder = text(&self.folder);
+        let home = text(&self.home);
         let place = ["--project", &folder, "--user-space", &home];
         self.rye.call(&self.folder, &[arguments, &place[..]].concat())
     }

@@ -9,12 +9,12 @@ use crate::tidy::{modules::Modules, sources::is_test, tree::File};
 /// The numbers of modules in import cycles, by crate. The numbers may only shrink: tidy fails for a larger one,
 /// and for one that can be lowered.
 pub(crate) const CYCLES: &[(&str, usize)] = &[
-    ("rye", 54),
     ("rye-caps", 2),
     ("rye-cli", 14),
     ("rye-providers", 13),
     ("rye-resolve", 11),
     ("rye-sandbox", 13),
+    ("rye-session", 52),
     ("rye-sign", 9),
     ("rye-thread", 21),
     ("rye-tools", 20),

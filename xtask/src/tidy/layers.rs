@@ -20,7 +20,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("rye-providers", &["rye-parse", "rye-thread"]),
     ("rye-view", &["rye-caps", "rye-parse", "rye-sign", "rye-thread"]),
     (
-        "rye-os",
+        "rye-session",
         &[
             "rye-parse",
             "rye-caps",
@@ -35,6 +35,35 @@ const LAYERS: &[(&str, &[&str])] = &[
             "rye-mcp",
         ],
     ),
+    (
+        "rye-review",
+        &[
+            "rye-parse",
+            "rye-caps",
+            "rye-sign",
+            "rye-resolve",
+            "rye-prompt",
+            "rye-thread",
+            "rye-session",
+        ],
+    ),
+    (
+        "rye-os",
+        &[
+            "rye-parse",
+            "rye-caps",
+            "rye-sign",
+            "rye-sandbox",
+            "rye-resolve",
+            "rye-prompt",
+            "rye-thread",
+            "rye-tools",
+            "rye-web",
+            "rye-providers",
+            "rye-session",
+            "rye-review",
+        ],
+    ),
     ("rye-cli", &["rye-os", "rye-view"]),
     (
         "rye-tests",
@@ -47,6 +76,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "rye-thread",
             "rye-tools",
             "rye-providers",
+            "rye-session",
             "rye-os",
         ],
     ),

@@ -50,14 +50,13 @@ const VERBS: &[&str] = &["elapsed", "embed", "exceed", "proceed", "speed", "succ
 
 /// The most functions of a crate that are named by a participle alone. A crate without a row has none.
 pub(crate) const CAPS: &[(&str, usize)] = &[
-    ("rye", 57),
     ("rye-caps", 1),
     ("rye-cli", 9),
     ("rye-parse", 1),
     ("rye-providers", 2),
     ("rye-resolve", 2),
     ("rye-sign", 3),
-    ("rye-thread", 55),
+    ("rye-thread", 2),
     ("rye-tools", 2),
     ("rye-view", 2),
 ];

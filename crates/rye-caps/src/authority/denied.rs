@@ -56,7 +56,9 @@ impl Denied {
             LayerName::Directive(_) => {
                 // A directive's permissions are about items alone.
                 let item = self.item.as_ref().unwrap_or(&self.capability);
-                let (primary, kind, id) = (item.primary(), item.kind(), item.dotted_id());
+                let primary = item.primary();
+                let kind = item.kind();
+                let id = item.dotted_id();
                 format!("add `<{primary}><{kind}>{id}</{kind}></{primary}>` to its `<permissions>`")
             }
             LayerName::Thread(_) => format!("start it with {patterns} granted"),

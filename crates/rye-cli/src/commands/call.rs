@@ -39,8 +39,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
     let thread = thread.map_err(|error| Failure::of(&error, Exit::Usage))?;
     let request = rye.call(&arguments.tool, arguments.given.bound()?, thread)?;
     // A single call has no turns to report.
-    let mut telling = Telling::default();
-    telling.quiet = true;
+    let telling = Telling { quiet: true, ..Telling::default() };
     let watch = telling.begin(&request.thread, environment);
     let cancel = Cancel::new();
     let clock = SystemClock::new();

@@ -73,7 +73,7 @@ fn check(arguments: &Check, environment: &Environment) -> Result<Exit, Failure> 
         arguments.capability.parse().map_err(|error| Failure::of(&error, Exit::Usage))?;
     let rye = environment.rye()?;
     let id = resolve_directive(&arguments.directive, &rye, environment)?;
-    let privileges = rye.privileges(&id, &[])?;
+    let privileges = Privileges::of(&rye, &id, &[])?;
     let refusal = privileges.refusal.iter().map(|reason| format!("`{id}` may not run: {reason}"));
     output::warnings(&refusal.collect::<Vec<_>>());
     match privileges.permit(&capability) {
@@ -195,7 +195,7 @@ fn of(arguments: &Of, environment: &Environment) -> Result<Privileges, Failure> 
     let rye = environment.rye()?;
     let id = resolve_directive(&arguments.directive, &rye, environment)?;
     let threads = threads(&arguments.transcript, &rye, environment)?;
-    Ok(rye.privileges(&id, &threads)?)
+    Ok(Privileges::of(&rye, &id, &threads)?)
 }
 
 fn threads(

@@ -119,7 +119,7 @@ fn sides(arguments: &Arguments) -> Result<(String, String), Failure> {
 }
 
 fn explain(side: &Side) -> Result<Explained, Failure> {
-    let explained = side.rye.explain(&PlanRequest::new(side.id.clone()));
+    let explained = Explained::of(&side.rye, &PlanRequest::new(side.id.clone()));
     let explained = explained.map_err(|error| side.failure(error))?;
     let warnings: Vec<String> =
         explained.warnings.iter().map(|warning| format!("{}: {warning}", side.name)).collect();

@@ -1,7 +1,7 @@
 //! `rye explain ID|FILE`.
 
 use clap::Args;
-use rye::PlanRequest;
+use rye::{Explained, PlanRequest, StartFacts};
 
 use crate::directive::resolve_directive;
 use crate::environment::Environment;
@@ -27,8 +27,8 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
     let rye = environment.rye()?;
     let id = resolve_directive(&arguments.directive, &rye, environment)?;
     let request = PlanRequest::new(id);
-    let mut explained = rye.explain(&request)?;
-    explained.starts = Some(rye.starts(&request)?);
+    let mut explained = Explained::of(&rye, &request)?;
+    explained.starts = Some(StartFacts::list(&rye, &request)?);
     if environment.json() {
         Answer::one("directives", explained.to_json()).print();
     } else {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use rye::sandbox::TemporaryFolder;
 use rye::sign::SigningKey;
-use rye::{Draft, signed, starter};
+use rye::{Draft, starter, with_signature};
 use serde_json::json;
 
 use super::keys;
@@ -101,7 +101,7 @@ fn key(arguments: &Arguments, environment: &Environment) -> Result<(SigningKey, 
 
 /// Returns the path of the item below `.ai`, and its text with a signature for that path.
 fn sign_draft(item: &Draft, target: &Path, key: &SigningKey) -> Result<(String, String), Failure> {
-    let text = signed(&target.join(&item.path), &item.text, key, Environment::now())
+    let text = with_signature(&target.join(&item.path), &item.text, key, Environment::now())
         .map_err(|error| Failure::of(&error, Exit::Failed))?;
     Ok((item.path.clone(), text))
 }

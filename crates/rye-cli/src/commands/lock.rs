@@ -6,7 +6,9 @@ use clap::Args;
 #[cfg(feature = "mcp")]
 use rye::ServerChange;
 use rye::resolve::{ItemId, ItemKind, ResolveError, Space};
-use rye::{Checked, Checker, Lock, LockError, LockReport, PlanRequest, PrepareError, Rye};
+use rye::{
+    Checked, Checker, Explained, Lock, LockError, LockReport, PlanRequest, PrepareError, Rye,
+};
 use serde_json::{Value, json};
 
 use crate::directive::resolve_directive;
@@ -94,7 +96,7 @@ fn lock_directive(
     rye: &Rye,
     checker: &Checker<'_>,
 ) -> Result<(), Failure> {
-    let explained = rye.explain(&PlanRequest::new(id.clone()))?;
+    let explained = Explained::of(rye, &PlanRequest::new(id.clone()))?;
     let place = &rye.library().locate(ItemKind::Directive, id)?.winner;
     if place.space != Space::Builtin {
         let checked = checker.check_files(std::slice::from_ref(&place.path));
@@ -104,7 +106,9 @@ fn lock_directive(
         }
     }
     output::warnings(&explained.warnings);
-    lock.insert(&explained).map_err(|error| Failure::of(&error, Exit::Failed))
+    let locked = explained.to_locked().map_err(|error| Failure::of(&error, Exit::Failed))?;
+    lock.insert(id.clone(), locked);
+    Ok(())
 }
 
 /// A directive that was not locked, with the reason. A file may have no id.
@@ -400,8 +404,8 @@ fn missing_row(id: &ItemId) -> Value {
 }
 
 fn report(lock: &Lock, id: &ItemId, rye: &Rye) -> Result<LockReport, PrepareError> {
-    let explained = rye.explain(&PlanRequest::new(id.clone()))?;
-    Ok(lock.check(&explained).expect("because the id was listed by the lock"))
+    let explained = Explained::of(rye, &PlanRequest::new(id.clone()))?;
+    Ok(explained.compare_with(lock).expect("because the id was listed by the lock"))
 }
 
 fn print(id: &ItemId, report: &Result<LockReport, PrepareError>) {

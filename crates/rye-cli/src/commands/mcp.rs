@@ -125,7 +125,8 @@ fn serve(arguments: &Arguments, environment: &Environment) -> Result<Exit, Failu
     check_token(token.as_deref(), !added.is_empty() && arguments.http.is_some())?;
     let mut host = host(reading().union(&added), environment)?;
     check_provider(arguments.provider.as_deref(), environment)?;
-    host.provider = arguments.provider.as_deref().map(ProviderChoice::named).unwrap_or_default();
+    host.provider =
+        arguments.provider.as_deref().map(ProviderChoice::from_name).unwrap_or_default();
     host.approvals = approvals(arguments.approve_by_client, &host.grant)?;
     host.notice = notice(&host.grant, environment)?;
     crate::output::warnings(&unmatched(&arguments.allow, environment)?);
@@ -220,7 +221,7 @@ fn unmatched(allowed: &[Pattern], environment: &Environment) -> Result<Vec<Strin
             "`--allow {pattern}` covers no item that is there and no function behind a tool; {mend}"
         )
     };
-    Ok(rye.unmatched(allowed).into_iter().map(warning).collect())
+    Ok(rye.unmatched_patterns(allowed).into_iter().map(warning).collect())
 }
 
 /// The warning of tools that are allowed and that no client can call, with all that is missing.
@@ -332,7 +333,8 @@ fn check_token(token: Option<&str>, is_needed: bool) -> Result<(), Failure> {
 }
 
 fn host(grant: Grant, environment: &Environment) -> Result<ServerHost, Failure> {
-    let (setup, around) = (environment.setup()?, environment.clone());
+    let setup = environment.setup()?;
+    let around = environment.clone();
     Ok(ServerHost {
         setup,
         grant,

@@ -80,7 +80,7 @@ fn first_request(
 ) -> Result<Exit, Failure> {
     let mut request = PlanRequest::new(id);
     request.inputs = Placing::Values(bound(&arguments.given)?);
-    request.provider = ProviderChoice::named(provider);
+    request.provider = ProviderChoice::from_name(provider);
     request.model = arguments.model.clone();
     request.returns = arguments.returns;
     let first = rye.first_request(&request)?;

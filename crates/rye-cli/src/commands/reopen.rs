@@ -68,6 +68,7 @@ pub(crate) struct Approve {
     decided: Decided,
     /// Approve later calls of the same tool in this thread, too
     #[arg(long)]
+    #[cfg_attr(feature = "engine", arg(conflicts_with = "engine"))]
     always: bool,
 }
 
@@ -78,6 +79,7 @@ struct Decided {
     thread: ThreadArgument,
     /// Resume the thread at once
     #[arg(long)]
+    #[cfg_attr(feature = "engine", arg(conflicts_with = "engine"))]
     resume: bool,
     #[cfg(feature = "engine")]
     #[command(flatten)]

@@ -28,7 +28,7 @@ use crate::failure::Failure;
 use crate::inputs::{Given, bound};
 use crate::key_store::signing_key_if_any;
 use crate::output::{self, Answer};
-use crate::stream::{self, Telling, Watch};
+use crate::stream::{self, RunReporter, Telling};
 #[cfg(feature = "otel")]
 use crate::telemetry::with_export;
 
@@ -58,6 +58,7 @@ pub(crate) struct Arguments {
     model: Option<String>,
     /// The form of the request for outputs [possible values: call, block, tool]
     #[arg(long, value_name = "STYLE", help_heading = "Model")]
+    #[cfg_attr(feature = "engine", arg(conflicts_with = "engine"))]
     returns: Option<ReturnStyle>,
     /// At most this many requests to the model
     #[arg(long, value_name = "N", help_heading = "Limits")]
@@ -79,6 +80,7 @@ pub(crate) struct Arguments {
     depth: Option<u64>,
     /// Accept only signatures that bind kind and id over the whole file, and no directive that grants more than what it extends
     #[arg(long, help_heading = "Trust")]
+    #[cfg_attr(feature = "engine", arg(conflicts_with = "engine"))]
     strict: bool,
     /// Sign the directive first, with your key, after what it adds was shown; `rye sign` says what is refused
     #[arg(long, help_heading = "Trust")]
@@ -103,7 +105,7 @@ pub(crate) fn run(arguments: Arguments, environment: &Environment) -> Result<Exi
     let (request, telling) = request(arguments, environment)?;
     #[cfg(feature = "engine")]
     if let Some(engine) = engine {
-        return engine.run(&request, environment);
+        return engine.run(&request, &telling, environment);
     }
     let watch = telling.begin(&request.thread, environment);
     let (signing_key, opened) = match signing_key_if_any(environment) {
@@ -188,7 +190,7 @@ fn request(
     request.inputs = bound(&arguments.given)?;
     request.provider = match arguments.provider {
         None => ProviderChoice::Directive,
-        Some(name) => ProviderChoice::named(&name),
+        Some(name) => ProviderChoice::from_name(&name),
     };
     request.model = arguments.model;
     request.returns = arguments.returns;
@@ -304,7 +306,7 @@ async fn terminate_signal() {
     std::future::pending().await
 }
 
-pub(super) fn tell(report: &RunReport, watch: &Watch, environment: &Environment) -> Exit {
+pub(super) fn tell(report: &RunReport, watch: &RunReporter, environment: &Environment) -> Exit {
     watch.warn(&report.warnings);
     if environment.streams() {
         stream::result(&report.to_json());
@@ -337,7 +339,7 @@ fn tell_call(report: &RunReport) {
 }
 
 /// Prints the outputs, or the last text unless the same terminal already shows it.
-fn tell_result(outcome: &Outcome, watch: &Watch) {
+fn tell_result(outcome: &Outcome, watch: &RunReporter) {
     let is_shown = output::is_terminal() && watch.shows(&outcome.text);
     match &outcome.outputs {
         Some(outputs) => {

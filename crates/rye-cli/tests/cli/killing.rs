@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 use crate::money::{Money, records};
-use crate::session::Session;
+use crate::session::{Session, has_record};
 
 /// How many programs are killed in each test; `RYE_KILLS` in the environment of the build says another number.
 pub(crate) const KILLS: Option<&str> = option_env!("RYE_KILLS");
@@ -207,12 +207,13 @@ fn check_tree(session: &Session, at: u64) {
         (folders(session, "tree-"), folders(session, "branch-"), folders(session, "leaf-"));
     assert_eq!((trees.len(), branches.len(), leaves.len()), (1, 2, 3), "at {at}");
     for folder in trees.iter().chain(&branches).chain(&leaves) {
-        let record = fs::read_to_string(folder.join("thread.json")).unwrap();
-        assert!(record.contains("\"state\": \"completed\""), "at {at}: {record}");
-        let record: Value = serde_json::from_str(&record).unwrap();
-        let cap = record["limits"]["spend_nanos"]["at_most"].as_u64().unwrap();
         let transcript = fs::read_to_string(folder.join("transcript.jsonl")).unwrap();
-        let money = Money::of(&records(&transcript));
+        let records = records(&transcript);
+        let is_complete = |record: &Value| record["event"] == "thread_complete";
+        assert!(records.iter().any(is_complete), "at {at}: {transcript}");
+        let limits = &records[0]["payload"]["limits"];
+        let cap = limits["spend_nanos"]["at_most"].as_u64().unwrap();
+        let money = Money::of(&records);
         let folder = folder.display();
         assert_eq!((money.reserved, money.shares.len()), (0, 0), "at {at}: {folder}");
         assert!(money.taken() <= cap, "at {at}: {folder}: {money:?}");
@@ -237,7 +238,7 @@ fn a_killed_tree_is_resumed() {
         let length = numbers.next(110_000);
         let ended = killed(&session, "notes/tree", || length <= recorded(&session));
         let first = folders(&session, "tree-");
-        let Some(first) = first.first().filter(|first| first.join("thread.json").is_file()) else {
+        let Some(first) = first.first().filter(|first| has_record(first)) else {
             continue;
         };
         if ended {

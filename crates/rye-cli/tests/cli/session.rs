@@ -129,7 +129,7 @@ impl Session {
 
     /// Whether a thread has got as far as to have a record.
     pub(crate) fn has_record(&self) -> bool {
-        self.threads().any(|thread| thread.join("thread.json").is_file())
+        self.threads().any(|thread| has_record(&thread))
     }
 
     fn threads(&self) -> impl Iterator<Item = PathBuf> {
@@ -246,7 +246,7 @@ fn sign_by_form(path: &Path, key: &Path) {
     let key = SigningKey::from_pkcs8_pem(&fs::read_to_string(key).unwrap()).unwrap();
     let at = "2026-11-20T18:00:00Z".parse().unwrap();
     let text = fs::read_to_string(path).unwrap();
-    fs::write(path, rye::signed(path, &text, &key, at).unwrap()).unwrap();
+    fs::write(path, rye::with_signature(path, &text, &key, at).unwrap()).unwrap();
 }
 
 /// The files of items below an `.ai` folder.
@@ -261,4 +261,11 @@ fn items(folder: &Path) -> Vec<PathBuf> {
         }
     }
     found
+}
+
+/// Whether the transcript in the folder of a thread has a record that counts: the beginning counts only under a checkpoint.
+pub(crate) fn has_record(folder: &Path) -> bool {
+    let text = fs::read_to_string(folder.join("transcript.jsonl")).unwrap_or_default();
+    let mut whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+    whole.any(|line| line.contains(r#""event":"checkpoint""#))
 }

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::ModelWish;
+use crate::ModelPreference;
 
 fn whole() -> Value {
     json!({
@@ -97,7 +97,8 @@ fn a_server_may_know_the_old_name_of_the_most_tokens() {
             config["max_tokens_field"] = word;
         }
         let config = ProviderConfig::from_value(&config).unwrap();
-        let wish = ModelWish { id: Some("a"), fallback: Some("b"), ..ModelWish::default() };
+        let wish =
+            ModelPreference { id: Some("a"), fallback: Some("b"), ..ModelPreference::default() };
         let choice = config.choose(&wish).unwrap();
         let fallback = choice.fallback.unwrap().max_tokens_field;
         assert_eq!([config.max_tokens_field(), choice.max_tokens_field, fallback], [field; 3]);

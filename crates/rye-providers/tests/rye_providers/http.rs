@@ -4,7 +4,7 @@ use std::error::Error;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use rye_providers::{ConnectError, ModelWish, ProviderConfig, connect};
+use rye_providers::{ConnectError, ModelPreference, ProviderConfig, connect};
 use rye_thread::{Delta, DeltaSink, ProviderError, ProviderErrorClass, Usage};
 use serde_json::json;
 use wiremock::ResponseTemplate;
@@ -262,7 +262,7 @@ async fn told_by(answer: ResponseTemplate, key: &str) -> (ProviderError, String)
     }
     let vendor = Vendor::answering(vec![answer]).await;
     let config = ProviderConfig::from_value(&vendor.config()).unwrap();
-    let choice = config.choose(&ModelWish::default()).unwrap();
+    let choice = config.choose(&ModelPreference::default()).unwrap();
     let provider = connect(&config, &choice, Some(key.parse().unwrap()), no_randomness()).unwrap();
     let heard = Heard::default();
     let error = provider.stream(&request(), &heard).await.unwrap_err();
@@ -368,7 +368,7 @@ fn a_key_and_a_config_must_fit() {
         ProviderConfig::from_value(&config).unwrap()
     };
     let fails = |config: &ProviderConfig, key: Option<&str>| -> ConnectError {
-        let choice = config.choose(&ModelWish::default()).unwrap();
+        let choice = config.choose(&ModelPreference::default()).unwrap();
         connect(config, &choice, key.map(|key| key.parse().unwrap()), no_randomness())
             .err()
             .unwrap()
@@ -391,7 +391,7 @@ fn an_encrypted_connection_can_be_set_up() {
         "models": { "m": { "context_window": 1000, "max_output": 100 } },
     });
     let config = ProviderConfig::from_value(&config).unwrap();
-    let choice = config.choose(&ModelWish::default()).unwrap();
+    let choice = config.choose(&ModelPreference::default()).unwrap();
     assert_eq!(
         connect(&config, &choice, None, no_randomness())
             .map(|provider| provider.describe().model)

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use rye_providers::{ApiKey, ModelWish, Protocol, ProviderConfig, connect};
+use rye_providers::{ApiKey, ModelPreference, Protocol, ProviderConfig, connect};
 use rye_thread::Provider;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -100,7 +100,8 @@ impl Scripted {
         });
         change(&mut config);
         let config = ProviderConfig::from_value(&config).unwrap();
-        let wish = ModelWish { id: Some("m"), fallback: Some("n"), ..ModelWish::default() };
+        let wish =
+            ModelPreference { id: Some("m"), fallback: Some("n"), ..ModelPreference::default() };
         let choice = config.choose(&wish).unwrap();
         let key: ApiKey = KEY.parse().unwrap();
         connect(&config, &choice, Some(key), no_randomness()).unwrap()

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use rye_providers::{ApiKey, ModelWish, ProviderConfig, RandomBits, connect};
+use rye_providers::{ApiKey, ModelPreference, ProviderConfig, RandomBits, connect};
 use rye_thread::{Opening, Provider, ProviderError, Reply, Request};
 use serde_json::{Value, json};
 use wiremock::matchers::any;
@@ -39,7 +39,7 @@ impl Vendor {
 
     pub(crate) fn provider(&self, config: &Value) -> Box<dyn Provider> {
         let config = ProviderConfig::from_value(config).unwrap();
-        let choice = config.choose(&ModelWish::default()).unwrap();
+        let choice = config.choose(&ModelPreference::default()).unwrap();
         let key: Option<ApiKey> = config.auth().map(|_| KEY.parse().unwrap());
         connect(&config, &choice, key, no_randomness()).unwrap()
     }

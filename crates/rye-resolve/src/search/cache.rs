@@ -23,7 +23,7 @@ use std::{
 
 use rye_sign::{Digest, verification_state};
 
-pub(crate) use disk::Kept;
+pub(crate) use disk::CacheFile;
 
 use super::{Index, shard::Writer};
 use crate::{Library, ResolveError, root::Root};
@@ -50,13 +50,13 @@ impl Cache {
     }
 
     /// Reads the cache; `None` if there is no usable one.
-    pub(crate) fn load(&self) -> Option<Kept> {
+    pub(crate) fn load(&self) -> Option<CacheFile> {
         // Checked before reading, because this module writes neither pipes nor longer files.
         let metadata = fs::metadata(&self.file).ok()?;
         if !metadata.is_file() || metadata.len() > MOST_BYTES {
             return None;
         }
-        Kept::from_bytes(fs::read(&self.file).ok()?, &self.binding)
+        CacheFile::from_bytes(fs::read(&self.file).ok()?, &self.binding)
     }
 
     /// Writes the items of `index` whose stamps are old enough to be reliable.

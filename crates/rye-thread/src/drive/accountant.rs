@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use super::first::affordable;
-use super::stop::exhausted;
+use super::stop::out_of_money;
 use crate::{
     Account, Counted, Failure, Nanos, Prices, ProviderError, Reply, Request, SpendLimit, ThreadId,
     TreeAccount,
@@ -56,7 +56,7 @@ impl Accountant {
     ) -> Result<(), Failure> {
         let account = self.account(cap);
         match account.free() {
-            Some(free) if free < cost => Err(exhausted(&account, cost)),
+            Some(free) if free < cost => Err(out_of_money(&account, cost)),
             _ => Ok(()),
         }
     }

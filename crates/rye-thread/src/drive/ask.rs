@@ -16,7 +16,9 @@ use crate::{Counted, Failure, Limit, Message, Nanos, ProviderError, Reply, Reque
 impl Driver<'_> {
     pub(super) async fn ask(&mut self, run: &mut Run, mut request: Request) -> Result<(), Stop> {
         check_cancelled(self.cancel)?;
-        if let Some(failure) = self.tape.as_ref().and_then(|tape| tape.stopped(Limit::Spend)) {
+        if let Some(failure) =
+            self.recording.as_ref().and_then(|recording| recording.limit_here(Limit::Spend))
+        {
             // What children spent is in no replay.
             return Err(Stop::Failed(failure.clone()));
         }
@@ -31,21 +33,21 @@ impl Driver<'_> {
         self.recorder.emit(&Event::StepStart { turn, reserved, max_output_tokens });
         // This is the disk's one turn: all that was recorded since the request before goes there with it.
         self.recorder.sync().await?;
-        self.hooks.due.asked(run.turns());
+        self.hooks.due.note_request(run.turns());
         let span = telemetry::chat(self, &request);
         let left = self.recorder.time.left(run);
         request.patience = Some(left);
         let asked = ReservedRequest { request: &request, turn, reserved, cap, left };
         let answer = self.caller.request(&asked, &mut self.recorder, &self.accountant);
         let answer = answer.instrument(span.clone()).await;
-        telemetry::answered(&span, &answer);
+        telemetry::record_answer(&span, &answer);
         drop(span);
         // The run grows the history that the request shares with it, and would copy it for another holder.
         drop(request);
-        self.answered(run, answer, reserved, max_output_tokens)
+        self.take_answer(run, answer, reserved, max_output_tokens)
     }
 
-    fn answered(
+    fn take_answer(
         &mut self,
         run: &mut Run,
         answer: Answer,
@@ -55,7 +57,7 @@ impl Driver<'_> {
         match answer {
             Answer::Replied(mut reply) => {
                 // In a replay it has what the thread took it for.
-                if reply.counted == Counted::Unreported && self.tape.is_none() {
+                if reply.counted == Counted::Unreported && self.recording.is_none() {
                     reply.usage = Usage::new(run.input_bound(), max_output_tokens);
                 }
                 self.take(run, reply, reserved)
@@ -108,9 +110,9 @@ impl Driver<'_> {
         let cost = Accountant::cost_of_reply(self.caller.info.prices, &reply, reserved);
         let reply = Arc::new(reply);
         self.record_reply(run, &reply, cost);
-        let overrun = match &self.tape {
+        let overrun = match &self.recording {
             // What was reserved depends on what children spent, which is in no replay.
-            Some(tape) => tape.stopped(Limit::Spend).cloned(),
+            Some(recording) => recording.limit_here(Limit::Spend).cloned(),
             None => overrun(reserved, cost),
         };
         match overrun {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use rye_caps::{Authority, Capability, Denied, Invocation, Kind, Permit, Primary};
 use serde_json::Value;
 
-use super::call::{Plan, Prepared, failed, intent, refused, with_reason};
+use super::call::{Plan, Prepared, failure_answer, intent, refusal_answer, with_reason};
 use crate::palette::{MISFIT, Offered, Resolved, Unresolved};
 use crate::transcript::Target;
 use crate::{
@@ -77,12 +77,12 @@ impl<'a> Authoriser<'a> {
                 needs.as_ref(),
             );
         }
-        let needed = self.needed(offered, &arguments);
+        let needed = self.needed_invocations(offered, &arguments);
         let capability = needed.last().unwrap_or(&entry.invocation).item();
         let target = Target::new(&entry.item_id, capability.as_str(), entry.effect);
         let intent = intent(call, arguments.clone(), Some(target));
         let plan = match self.permit(&needed, &entry.invocation) {
-            Err(denied) => Plan::Answer(refused(call, Refusal::of_authority(&denied))),
+            Err(denied) => Plan::Answer(refusal_answer(call, Refusal::of_authority(&denied))),
             Ok(permit) => plan(call, offered, permit, arguments),
         };
         Prepared { index, call, asks: None, intent, plan }
@@ -108,13 +108,13 @@ impl<'a> Authoriser<'a> {
             .map(|need| Target::new(&entry.item_id, &need.to_string(), offered.effect(&arguments)));
         let intent = intent(call, arguments.clone(), target);
         let plan = match need.map(|need| need.permit(&self.authority)) {
-            Ok(Err(refusal)) => Plan::Answer(refused(call, refusal)),
+            Ok(Err(refusal)) => Plan::Answer(refusal_answer(call, refusal)),
             Ok(Ok(permit)) => plan(call, offered, permit, arguments),
             Err(output) => match offered.problems(&arguments) {
                 problems if problems.is_empty() => {
                     Plan::Answer(Returned::ran(ToolResult::error(call, output.content)))
                 }
-                problems => Plan::Answer(failed(call, MISFIT, &problems)),
+                problems => Plan::Answer(failure_answer(call, MISFIT, &problems)),
             },
         };
         Prepared { index, call, asks: None, intent, plan }
@@ -122,7 +122,7 @@ impl<'a> Authoriser<'a> {
 
     /// Returns everything that the authority must allow before the call. To start a child, it must allow to execute the child's
     /// directive, too.
-    fn needed(&self, offered: &Offered, arguments: &Value) -> Vec<Invocation> {
+    fn needed_invocations(&self, offered: &Offered, arguments: &Value) -> Vec<Invocation> {
         let entry = &offered.entry;
         let is_fork = self.palette.is_fork(offered);
         let own = (!is_fork).then(|| entry.invocation.clone());
@@ -160,7 +160,7 @@ impl<'a> Authoriser<'a> {
             || match offered.need(arguments, &self.authority) {
                 Some(need) => need.is_ok_and(|need| need.is_asked(&entry.asked)),
                 None => {
-                    let needed = self.needed(offered, arguments);
+                    let needed = self.needed_invocations(offered, arguments);
                     needed.iter().any(|invocation| invocation.meets(&entry.asked))
                 }
             };
@@ -197,14 +197,14 @@ impl<'a> Authoriser<'a> {
         match offered.need(arguments, &self.authority) {
             Some(need) => need.map(|need| need.capabilities()).unwrap_or_default(),
             None => {
-                let needed = self.needed(offered, arguments);
+                let needed = self.needed_invocations(offered, arguments);
                 needed.iter().map(|invocation| invocation.item().to_string()).collect()
             }
         }
     }
 
     /// The answer to a call that the operator did not approve.
-    pub(super) fn denied(
+    pub(super) fn denial_answer(
         &self,
         call: &ToolCall,
         offered: &Offered,
@@ -214,7 +214,7 @@ impl<'a> Authoriser<'a> {
     ) -> Returned {
         if is_again {
             let message = "the call was stopped while it ran and is not run again; what it changed before is not undone";
-            return with_reason(failed(call, message, &[]), reason);
+            return with_reason(failure_answer(call, message, &[]), reason);
         }
         let need = offered.need(arguments, &self.authority).and_then(Result::ok);
         let capability =
@@ -222,7 +222,7 @@ impl<'a> Authoriser<'a> {
         let layer = "approval".to_owned();
         let message =
             format!("the operator did not approve this call of `{}`", offered.entry.item_id);
-        let refused = refused(call, Refusal { capability, layer, pattern: None, message });
+        let refused = refusal_answer(call, Refusal { capability, layer, pattern: None, message });
         with_reason(refused, reason)
     }
 
@@ -236,7 +236,7 @@ impl<'a> Authoriser<'a> {
         let given = call.arguments.clone().unwrap_or(Value::Null);
         let (arguments, returned) = match unresolved {
             Unresolved::Unreadable(problems) => {
-                (given, failed(call, "the call cannot be read", &problems))
+                (given, failure_answer(call, "the call cannot be read", &problems))
             }
             Unresolved::UnknownName(name) => (given, self.unknown(call, &name)),
             Unresolved::UnknownId { kind, id, arguments } => {
@@ -251,19 +251,19 @@ impl<'a> Authoriser<'a> {
     fn unknown_id(&self, call: &ToolCall, kind: Kind, id: &str) -> Returned {
         let invocation = match Capability::new(Primary::Execute, kind, id) {
             Ok(capability) => Invocation::from(capability),
-            Err(error) => return failed(call, &error.to_string(), &[]),
+            Err(error) => return failure_answer(call, &error.to_string(), &[]),
         };
         match self.authority.permit(&invocation) {
-            Err(denied) => refused(call, Refusal::of_authority(&denied)),
+            Err(denied) => refusal_answer(call, Refusal::of_authority(&denied)),
             Ok(_) if kind == Kind::Tool => self.unknown(call, id),
-            Ok(_) => failed(call, "this thread starts no other threads", &[]),
+            Ok(_) => failure_answer(call, "this thread starts no other threads", &[]),
         }
     }
 
     fn unknown(&self, call: &ToolCall, name: &str) -> Returned {
         let known: Vec<&str> = self.palette.names().map(|(_, id)| id).collect();
         let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-        failed(
+        failure_answer(
             call,
             &format!("there is no tool `{name}` in this thread; the tools are: {known}"),
             &[],
@@ -275,7 +275,7 @@ impl<'a> Authoriser<'a> {
 fn plan<'a>(call: &ToolCall, offered: &'a Offered, permit: Permit, arguments: Value) -> Plan<'a> {
     match offered.authorise(permit, arguments) {
         Ok(call) => Plan::Run { offered, call },
-        Err(problems) => Plan::Answer(failed(call, MISFIT, &problems)),
+        Err(problems) => Plan::Answer(failure_answer(call, MISFIT, &problems)),
     }
 }
 

@@ -9,19 +9,19 @@ use serde_json::json;
 use tokio::sync::mpsc::{Receiver, Sender};
 use tokio::task::{Id, JoinError, JoinSet};
 
-use super::call::{Plan, Prepared, returned};
-use super::output::{self, Piece, Told};
+use super::call::{Plan, Prepared, tool_answer};
+use super::output::{self, OutputSender, Piece};
 use super::spawn::use_up;
-use super::{Tape, telemetry};
+use super::{Recording, telemetry};
 use crate::cancel::Halt;
 use crate::{Cancel, Clock, Observer, Returned, Tool, ToolCall, ToolOutput};
 
 /// Returns the recorded result of a call that was run. A call that was decided without running is
 /// decided anew.
-pub(super) fn replayed(prepared: Prepared<'_>, tape: &Tape) -> Returned {
+pub(super) fn replay_answer(prepared: Prepared<'_>, recording: &Recording) -> Returned {
     match prepared.plan {
-        Plan::Answer(answer) => tape.receipt(prepared.call, Some(answer)),
-        Plan::Run { .. } => tape.receipt(prepared.call, None),
+        Plan::Answer(answer) => recording.receipt(prepared.call, Some(answer)),
+        Plan::Run { .. } => recording.receipt(prepared.call, None),
     }
 }
 
@@ -108,7 +108,7 @@ impl<'a> Begun<'a> {
     }
 
     /// Waits until all have ended, or something else has.
-    pub(super) async fn ended(
+    pub(super) async fn wait(
         self,
         cancel: &Cancel,
         left: Duration,
@@ -156,7 +156,7 @@ fn start<'a>(
         }
         Plan::Run { call, .. } => {
             let capability = Some(call.permit().capability().clone());
-            let told = Told::new(&prepared.call.id, pieces.clone());
+            let told = OutputSender::new(&prepared.call.id, pieces.clone());
             let run = async move { call.run(&told).await };
             let task = tasks.spawn(telemetry::calling(span, run)).id();
             Slot { call: prepared.call, capability, task: Some(task), answer: None }
@@ -181,7 +181,7 @@ fn place(joined: Result<(Id, ToolOutput), JoinError>, slots: &mut [Slot<'_>]) {
 impl Slot<'_> {
     fn fill(&mut self, output: ToolOutput) {
         self.answer =
-            self.capability.as_ref().map(|capability| returned(self.call, capability, output));
+            self.capability.as_ref().map(|capability| tool_answer(self.call, capability, output));
     }
 
     /// Returns the result of the call. A stopped call may have done part of its work.

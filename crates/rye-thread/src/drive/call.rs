@@ -51,7 +51,11 @@ impl Plan<'_> {
 }
 
 /// Returns the result of a call from the output of its tool.
-pub(super) fn returned(call: &ToolCall, capability: &Capability, output: ToolOutput) -> Returned {
+pub(super) fn tool_answer(
+    call: &ToolCall,
+    capability: &Capability,
+    output: ToolOutput,
+) -> Returned {
     match output.status {
         ToolStatus::Ok => {
             Returned::ran(ToolResult::ok(call, output.content)).with_added(output.added)
@@ -82,7 +86,7 @@ pub(super) fn intent(call: &ToolCall, arguments: Value, target: Option<Target>) 
 }
 
 /// The answer to a call that is not allowed.
-pub(super) fn refused(call: &ToolCall, refusal: Refusal) -> Returned {
+pub(super) fn refusal_answer(call: &ToolCall, refusal: Refusal) -> Returned {
     Returned::refusal(ToolResult::error(call, json!({ "error": refusal.message })), refusal)
 }
 
@@ -95,7 +99,7 @@ pub(super) fn with_reason(mut answer: Returned, reason: Option<&DenialReason>) -
 }
 
 /// The answer to a call that is wrong, with what is wrong with it.
-pub(super) fn failed(call: &ToolCall, error: &str, problems: &[String]) -> Returned {
+pub(super) fn failure_answer(call: &ToolCall, error: &str, problems: &[String]) -> Returned {
     let content = if problems.is_empty() {
         json!({ "error": error })
     } else {

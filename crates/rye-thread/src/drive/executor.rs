@@ -8,11 +8,11 @@ use tracing::{Instrument as _, Span};
 
 use super::accountant::Accountant;
 use super::authoriser::{Authoriser, NeededApproval};
-use super::batch::{Begun, Interruption, Ran, replayed};
-use super::call::{Plan, Prepared, failed, intent, returned};
+use super::batch::{Begun, Interruption, Ran, replay_answer};
+use super::call::{Plan, Prepared, failure_answer, intent, tool_answer};
 use super::progress::{Progress, Proposal};
 use super::recorder::Recorder;
-use super::replay::Tape;
+use super::replay::Recording;
 use super::spawn::{ChildSpawner, SpawnCall};
 use super::stop::{Stop, check_cancelled};
 use super::{DriveContext, telemetry};
@@ -36,13 +36,13 @@ pub(super) struct CallExecutor<'a> {
     clock: &'a dyn Clock,
     observer: &'a dyn Observer,
     /// The recorded results of calls, in a replay.
-    tape: Option<Arc<Tape>>,
+    recording: Option<Arc<Recording>>,
 }
 
 impl<'a> CallExecutor<'a> {
-    pub(super) fn new(context: &DriveContext<'a>, tape: Option<Arc<Tape>>) -> Self {
+    pub(super) fn new(context: &DriveContext<'a>, recording: Option<Arc<Recording>>) -> Self {
         let DriveContext { palette, authority, approver, cancel, clock, observer, .. } = *context;
-        let children = palette.children().filter(|_| tape.is_none());
+        let children = palette.children().filter(|_| recording.is_none());
         Self {
             authoriser: Authoriser::new(palette, authority),
             children: ChildSpawner::new(children, cancel),
@@ -51,7 +51,7 @@ impl<'a> CallExecutor<'a> {
             cancel,
             clock,
             observer,
-            tape,
+            recording,
         }
     }
 
@@ -212,11 +212,11 @@ impl<'a> CallExecutor<'a> {
                     return Prepared { asks: Some(request.covering(covers)), ..prepared };
                 }
                 Ok(None) => None,
-                Err(output) => Some(returned(call, authorised.permit().capability(), output)),
+                Err(output) => Some(tool_answer(call, authorised.permit().capability(), output)),
             },
             (Some(_), Some(Decision::Denied(reason))) => {
                 let reason = reason.as_ref();
-                Some(self.authoriser.denied(call, offered, arguments, is_again, reason))
+                Some(self.authoriser.denial_answer(call, offered, arguments, is_again, reason))
             }
             _ => None,
         };
@@ -238,12 +238,12 @@ impl<'a> CallExecutor<'a> {
         arguments: &Value,
     ) -> Result<Option<Value>, ToolOutput> {
         let Some(needs) = &offered.entry.needs else { return Ok(Some(arguments.clone())) };
-        if let Some(tape) = &self.tape {
-            return Ok(tape.was_asked(call).then(|| arguments.clone()));
+        if let Some(recording) = &self.recording {
+            return Ok(recording.was_asked(call).then(|| arguments.clone()));
         }
         let is_next = index == self.progress.answers.len() && self.progress.is_asked;
         if let Some(proposal) = self.progress.proposal.as_ref().filter(|_| is_next) {
-            let shown = proposal.shown(arguments).cloned();
+            let shown = proposal.shown_arguments(arguments).cloned();
             return shown.map(Some).ok_or_else(|| ToolOutput::error(json!({ "error": NOT_WHOLE })));
         }
         let proposal = needs.proposal(arguments, self.authoriser.authority()).await?;
@@ -265,12 +265,13 @@ impl<'a> CallExecutor<'a> {
         let Plan::Run { offered, call: authorised } = plan else { return plan };
         let is_operation = offered.entry.needs.is_some();
         let arguments = authorised.arguments();
-        let shown = proposal.shown(arguments).filter(|shown| is_operation || *shown == arguments);
+        let shown =
+            proposal.shown_arguments(arguments).filter(|shown| is_operation || *shown == arguments);
         match shown.cloned() {
             Some(arguments) => {
                 Plan::Run { offered, call: authorised.with_approved_arguments(arguments) }
             }
-            None => Plan::Answer(failed(call, NOT_WHOLE, &[])),
+            None => Plan::Answer(failure_answer(call, NOT_WHOLE, &[])),
         }
     }
 
@@ -288,7 +289,7 @@ impl<'a> CallExecutor<'a> {
         }
         self.record_intents(run, &group, recorder);
         let only_reads = group.iter().all(|prepared| prepared.plan.changes_nothing());
-        let spawns = self.tape.is_none().then(|| SpawnCall::of(&group)).flatten();
+        let spawns = self.recording.is_none().then(|| SpawnCall::of(&group)).flatten();
         // A call that only reads may be run again by one who finds no trace of it.
         if !only_reads || spawns.is_some() {
             recorder.sync().await?;
@@ -297,8 +298,10 @@ impl<'a> CallExecutor<'a> {
             let span = group.first().map_or_else(Span::none, telemetry::tool);
             return self.spawn(run, call, span, recorder, accountant).await;
         }
-        let (answers, interrupted) = match &self.tape {
-            Some(tape) => (group.into_iter().map(|it| replayed(it, tape)).collect(), None),
+        let (answers, interrupted) = match &self.recording {
+            Some(recording) => {
+                (group.into_iter().map(|it| replay_answer(it, recording)).collect(), None)
+            }
             None => {
                 let mut begun = Begun::new(group, self.clock);
                 if only_reads && !begun.end_at_once().await {
@@ -314,7 +317,7 @@ impl<'a> CallExecutor<'a> {
         }
         match interrupted {
             // In a replay the time is known by what is recorded until it ran out.
-            None if self.tape.is_none() || !recorder.time.left(run).is_zero() => Ok(()),
+            None if self.recording.is_none() || !recorder.time.left(run).is_zero() => Ok(()),
             None | Some(Interruption::OutOfTime) => Err(Stop::Failed(recorder.time.used_up(run))),
             Some(Interruption::Halted(halt)) => Err(halt.into()),
         }
@@ -343,7 +346,7 @@ impl<'a> CallExecutor<'a> {
         let recorded = &mut self.progress.spawned;
         let spawn = self.children.spawn(run, call, recorded, recorder, accountant);
         let end = spawn.instrument(span.clone()).await?;
-        telemetry::started(&span, end.answer.as_ref());
+        telemetry::record_spawn(&span, end.answer.as_ref());
         drop(span);
         self.receive(end.answer, recorder);
         recorder.write()?;
@@ -358,7 +361,7 @@ impl<'a> CallExecutor<'a> {
         recorder: &mut Recorder<'_>,
     ) -> (Vec<Returned>, Option<Interruption>) {
         let Ran { answers, interrupted, thought } =
-            begun.ended(self.cancel, left, self.observer).await;
+            begun.wait(self.cancel, left, self.observer).await;
         recorder.exclude_wait(thought);
         (answers, interrupted)
     }
@@ -387,8 +390,8 @@ impl<'a> CallExecutor<'a> {
         recorder: &mut Recorder<'_>,
     ) -> Result<Returned, Stop> {
         recorder.sync().await?;
-        if let Some(tape) = &self.tape {
-            return Ok(replayed(prepared, tape));
+        if let Some(recording) = &self.recording {
+            return Ok(replay_answer(prepared, recording));
         }
         let call = prepared.call;
         let begun = Begun::new(vec![prepared], self.clock);
@@ -397,7 +400,7 @@ impl<'a> CallExecutor<'a> {
             (answers, _) => Ok(answers
                 .into_iter()
                 .next()
-                .unwrap_or_else(|| failed(call, "the action gave nothing back", &[]))),
+                .unwrap_or_else(|| failure_answer(call, "the action gave nothing back", &[]))),
         }
     }
 }

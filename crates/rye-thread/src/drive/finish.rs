@@ -19,14 +19,14 @@ impl Driver<'_> {
             failed => failed,
         };
         match recorded {
-            Ok(()) => self.saved(outcome).await,
-            Err(stop) => self.unrecorded(outcome, stop).await,
+            Ok(()) => self.save(outcome).await,
+            Err(stop) => self.settle_unrecorded(outcome, stop).await,
         }
     }
 
     async fn record_end(&mut self, run: &Run, outcome: &Outcome) -> Result<(), Stop> {
         let event = match &outcome.continued_by {
-            Some(next) => self.continued(run, outcome, next),
+            Some(next) => self.continuation(run, outcome, next),
             None => event(outcome),
         };
         self.recorder.emit(&event);
@@ -35,7 +35,7 @@ impl Driver<'_> {
 
     /// The end of a thread that is continued. What it used of its limits is gone for the next one too, so that no
     /// continuation makes a budget longer; nor does the next one get money that is still set aside, which a child may have spent.
-    fn continued(&self, run: &Run, outcome: &Outcome, next: &ThreadId) -> Event {
+    fn continuation(&self, run: &Run, outcome: &Outcome, next: &ThreadId) -> Event {
         let mut limits = run.limits().clone();
         let turns = run.turns().saturating_add(run.retries());
         limits.turns = limits.turns.saturating_sub(turns);
@@ -62,8 +62,8 @@ impl Driver<'_> {
         };
         let outcome = Outcome { state, ..self.outcome(run, end) };
         match self.recorder.seal().await {
-            Ok(()) => self.saved(outcome).await,
-            Err(stop) => self.unrecorded(outcome, stop).await,
+            Ok(()) => self.save(outcome).await,
+            Err(stop) => self.settle_unrecorded(outcome, stop).await,
         }
     }
 
@@ -78,8 +78,8 @@ impl Driver<'_> {
         let sealed = if is_own { Ok(()) } else { self.recorder.seal().await };
         let outcome = Outcome { state, asked, ..self.outcome(run, End::Cancelled) };
         match written.and(sealed) {
-            Ok(()) => self.saved(outcome).await,
-            Err(stop) => self.unrecorded(outcome, stop).await,
+            Ok(()) => self.save(outcome).await,
+            Err(stop) => self.settle_unrecorded(outcome, stop).await,
         }
     }
 
@@ -88,16 +88,16 @@ impl Driver<'_> {
         // What can be written is.
         let _tried: Result<(), Stop> = self.recorder.write();
         let outcome = self.outcome(run, End::Cancelled);
-        self.unrecorded(outcome, Stop::Unwritten(failure)).await
+        self.settle_unrecorded(outcome, Stop::Unwritten(failure)).await
     }
 
     /// Returns the outcome of a thread whose end or pause could not be recorded: it has not ended
     /// yet.
-    async fn unrecorded(&mut self, outcome: Outcome, stop: Stop) -> Outcome {
+    async fn settle_unrecorded(&mut self, outcome: Outcome, stop: Stop) -> Outcome {
         let failure = match stop {
             Stop::Failed(failure) => {
                 let outcome = Outcome { failure: Some(failure), ..nothing(outcome, Error) };
-                return self.saved(outcome).await;
+                return self.save(outcome).await;
             }
             Stop::Unwritten(failure) => failure,
             Stop::Cancelled | Stop::Interrupted | Stop::Suspended(_) => return outcome,
@@ -116,7 +116,7 @@ impl Driver<'_> {
 
     /// Notes in the record what the transcript holds. If that fails, resuming the thread reads it from
     /// the transcript.
-    async fn saved(&mut self, outcome: Outcome) -> Outcome {
+    async fn save(&mut self, outcome: Outcome) -> Outcome {
         match self.recorder.finish(&outcome).await.map_err(Stop::from) {
             Err(Stop::Unwritten(failure)) if outcome.failure.is_none() => {
                 Outcome { failure: Some(failure), ..nothing(outcome, Running) }
@@ -162,7 +162,7 @@ fn nothing(outcome: Outcome, state: ThreadState) -> Outcome {
 }
 
 /// The outcome of a run that was not driven, and of which nothing is recorded.
-pub(super) fn unrecorded(run: &Run, failure: Failure) -> Outcome {
+pub(super) fn undriven_outcome(run: &Run, failure: Failure) -> Outcome {
     Outcome {
         state: ThreadState::Error,
         asked: None,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::stop::exhausted;
+use super::stop::out_of_money;
 use crate::{
     Account, End, Failure, FailureKind, Limits, Prices, ProviderInfo, Request, Run, SpendLimit,
     Step,
@@ -58,7 +58,7 @@ pub(super) fn affordable(
     let too_dear =
         |output: u64| account.free().is_some_and(|free| free < prices.worst_case(input, output));
     if too_dear(least) {
-        return Err(exhausted(account, prices.worst_case(input, least)));
+        return Err(out_of_money(account, prices.worst_case(input, least)));
     }
     if !too_dear(most) {
         return Ok(most);

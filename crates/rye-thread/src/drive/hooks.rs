@@ -7,13 +7,13 @@ mod data;
 mod due;
 mod log;
 
-use self::action::{called, injects, item, start, time_for};
+use self::action::{action_call, injects, item, start, time_for};
 pub(super) use self::conclude::{Acted, Frame, apply};
 pub(super) use self::data::Occasion;
 use self::data::{event_data, may_be_told};
 pub(super) use self::due::Due;
 pub(super) use self::log::{Entry, IN_A_TURN, Log};
-use super::call::{Plan, Prepared, failed};
+use super::call::{Plan, Prepared, failure_answer};
 use super::executor::CallExecutor;
 use super::recorder::Recorder;
 use super::stop::{Stop, check_cancelled};
@@ -63,7 +63,7 @@ impl<'a> HookRunner<'a> {
         while run.is_ready()
             && let Some(occasion) = self.next_occasion(run, context)
         {
-            self.due.told(occasion.event(), run.turns(), occasion.failure().1);
+            self.due.note_event(occasion.event(), run.turns(), occasion.failure().1);
             self.evaluate(run, &occasion, context).await?;
         }
         Ok(())
@@ -75,10 +75,10 @@ impl<'a> HookRunner<'a> {
             return Some(Occasion::Begins(self.hooks.begins_with()));
         }
         if let Some(refusal) = due.refused.first() {
-            return Some(Occasion::refused(refusal));
+            return Some(Occasion::of_refusal(refusal));
         }
         if let Some(hit) = due.limited.first() {
-            return Some(Occasion::limited(hit));
+            return Some(Occasion::of_limit(hit));
         }
         if due.step {
             return Some(Occasion::Step);
@@ -148,7 +148,7 @@ impl<'a> HookRunner<'a> {
             if is_decided && hook.layer != HookLayer::Infrastructure {
                 continue;
             }
-            let triggered = triggered(hook, occasion, self.evaluations, &data);
+            let triggered = trigger(hook, occasion, self.evaluations, &data);
             let mut frame = Frame::new(&triggered);
             self.record(&Event::HookTriggered(triggered), context.recorder)?;
             self.act_all(run, hook, &mut frame, frames.len(), context).await?;
@@ -160,7 +160,7 @@ impl<'a> HookRunner<'a> {
         }
         let before = run.messages().len();
         let unwanted = apply(run, &frames).map_err(Stop::from)?;
-        self.due.acted(run, &frames);
+        self.due.note_actions(run, &frames);
         record_texts(context.recorder, run, before, &frames);
         Ok(unwanted)
     }
@@ -174,7 +174,7 @@ impl<'a> HookRunner<'a> {
         if frame.effect != Some(HookEffect::Escalate) {
             return Ok(());
         }
-        if let Some(said) = self.due.said(frame).filter(|_| !self.log.is_asked()) {
+        if let Some(said) = self.due.earlier_decision(frame).filter(|_| !self.log.is_asked()) {
             frame.decision = Some(said);
             return Ok(());
         }
@@ -199,10 +199,10 @@ impl<'a> HookRunner<'a> {
         for (index, action) in hook.actions.iter().enumerate() {
             let id = format!("hook-{}-{}-{}", frame.evaluation, place + 1, index + 1);
             let palette = self.palette_of(action, context);
-            let (call, missing) = called(&id, action, &frame.data, palette);
+            let (call, missing) = action_call(&id, action, &frame.data, palette);
             let mut prepared = context.executor.authoriser.authorise(palette, 0, &call);
             if let Some(missing) = missing {
-                let answer = failed(&call, "the event has no such data", &missing);
+                let answer = failure_answer(&call, "the event has no such data", &missing);
                 prepared.plan = Plan::Answer(answer);
             }
             let returned = self.act(run, hook, action, prepared, context).await?;
@@ -275,7 +275,8 @@ impl<'a> HookRunner<'a> {
         let decision = self.decide(request, context).await?;
         if let Decision::Denied(reason) = &decision {
             let reason = reason.as_ref();
-            let answer = authoriser.denied(prepared.call, offered, arguments, is_again, reason);
+            let answer =
+                authoriser.denial_answer(prepared.call, offered, arguments, is_again, reason);
             prepared.plan = Plan::Answer(answer);
         }
         Ok(Some(decision))
@@ -288,7 +289,7 @@ impl<'a> HookRunner<'a> {
         context: &mut HookContext<'_, 'a>,
     ) -> Result<Decision, Stop> {
         check_cancelled(self.cancel)?;
-        if !self.log.asked() {
+        if !self.log.take_question() {
             context.recorder.emit(&Event::ApprovalRequested(request.clone()));
             context.recorder.seal().await?;
         }
@@ -348,7 +349,7 @@ pub(super) fn record_texts(
     }
 }
 
-fn triggered(
+fn trigger(
     hook: &Hook,
     occasion: &Occasion,
     evaluation: u64,

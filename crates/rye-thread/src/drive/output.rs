@@ -29,18 +29,18 @@ pub(super) fn channel() -> (Sender<Piece>, Receiver<Piece>) {
 }
 
 /// The sender that one call uses to report its output.
-pub(super) struct Told {
+pub(super) struct OutputSender {
     call_id: String,
     pieces: Sender<Piece>,
 }
 
-impl Told {
+impl OutputSender {
     pub(super) fn new(call_id: &str, pieces: Sender<Piece>) -> Self {
         Self { call_id: call_id.to_owned(), pieces }
     }
 }
 
-impl OutputSink for Told {
+impl OutputSink for OutputSender {
     fn output(&self, stream: OutputStream, text: &str) {
         let call_id = self.call_id.clone();
         let text = text.to_owned();

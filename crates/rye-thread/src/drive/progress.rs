@@ -37,14 +37,14 @@ impl Proposal {
     }
 
     /// The arguments that the operator was shown: those of the call, or else those on record, where the record holds them whole.
-    pub(super) fn shown<'a>(&'a self, of_call: &'a Value) -> Option<&'a Value> {
+    pub(super) fn shown_arguments<'a>(&'a self, of_call: &'a Value) -> Option<&'a Value> {
         [of_call, &self.arguments].into_iter().find(|arguments| digest(arguments) == self.sha256)
     }
 }
 
 impl Progress {
     /// The limits that kept calls from starting threads.
-    pub(super) fn limited(&self) -> Vec<LimitHit> {
+    pub(super) fn spawn_limits(&self) -> Vec<LimitHit> {
         self.answers.iter().filter_map(|answer| answer.limit.clone()).collect()
     }
 }

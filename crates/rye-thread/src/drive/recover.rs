@@ -71,7 +71,7 @@ pub(super) fn recover(
     if !fold.changes.is_empty() {
         return Err(ResumeError::Changed { changes: fold.changes });
     }
-    Ok(fold.recovered())
+    Ok(fold.into_recovered())
 }
 
 struct Fold {
@@ -169,7 +169,7 @@ impl Fold {
             Recorded::Decided { decision } if !self.log.is_empty() => {
                 self.of_hook(Entry::Decided(decision))
             }
-            Recorded::Continued { next } => self.continued(next),
+            Recorded::Continued { next } => self.apply_continuation(next),
             Recorded::Fallback(_) => {
                 self.has_fallen_back = true;
                 Ok(())
@@ -188,22 +188,22 @@ impl Fold {
             }
             Recorded::Asked { call_id, item_id, proposal, covers } => {
                 self.asked_about = (item_id, covers);
-                self.asked(&call_id, proposal)
+                self.apply_question(&call_id, proposal)
             }
-            Recorded::Decided { decision } => self.decided(decision, is_sealed),
-            Recorded::Resumed { limits } => self.resumed(limits.filter(|_| is_sealed)),
+            Recorded::Decided { decision } => self.apply_decision(decision, is_sealed),
+            Recorded::Resumed { limits } => self.apply_resumption(limits.filter(|_| is_sealed)),
             Recorded::ChildEnded { child } => {
                 self.ended_children.insert(child);
                 Ok(())
             }
-            Recorded::Spawned(spawn) => self.spawned(spawn),
+            Recorded::Spawned(spawn) => self.apply_spawn(spawn),
             Recorded::End(end) => self.end(end),
         }
     }
 
     fn step_start(&mut self, reserved: Nanos) -> Result<(), String> {
         self.reserved = Some(reserved);
-        self.due.asked(self.run.turns());
+        self.due.note_request(self.run.turns());
         self.run.asked_before(self.elapsed).map_err(text)
     }
 
@@ -292,7 +292,7 @@ impl Fold {
         if is_last { self.finish_batch() } else { Ok(()) }
     }
 
-    fn spawned(&mut self, spawn: Spawn) -> Result<(), String> {
+    fn apply_spawn(&mut self, spawn: Spawn) -> Result<(), String> {
         let calls = self.calls()?;
         let begun = self.progress.intents.checked_sub(1).and_then(|index| calls.run.get(index));
         if self.progress.answers.len() + 1 != self.progress.intents
@@ -308,7 +308,7 @@ impl Fold {
     fn finish_batch(&mut self) -> Result<(), String> {
         let progress = std::mem::take(&mut self.progress);
         let known = self.run.refusals().len();
-        let limited = progress.limited();
+        let limited = progress.spawn_limits();
         let own = match self.unwanted.take() {
             Some(reason) => self.run.tools_returned_in_vain(progress.answers, &reason),
             None => self.run.tools_returned(progress.answers),
@@ -319,7 +319,7 @@ impl Fold {
         Ok(())
     }
 
-    fn asked(&mut self, call_id: &str, proposal: Proposal) -> Result<(), String> {
+    fn apply_question(&mut self, call_id: &str, proposal: Proposal) -> Result<(), String> {
         let calls = self.calls()?;
         let index = self.progress.answers.len();
         if calls.run.get(index).is_none_or(|call| call.id != call_id) {
@@ -330,7 +330,7 @@ impl Fold {
         self.run.ask_approval(index).map_err(text)
     }
 
-    fn decided(&mut self, decision: Decision, is_sealed: bool) -> Result<(), String> {
+    fn apply_decision(&mut self, decision: Decision, is_sealed: bool) -> Result<(), String> {
         self.progress.is_asked = false;
         if decision == Decision::ApprovedInThread && is_sealed {
             let (item_id, covers) = &self.asked_about;
@@ -355,7 +355,7 @@ impl Fold {
     }
 
     /// The thread went on, also after a limit or a failure of the provider had ended it.
-    fn resumed(&mut self, limits: Option<Limits>) -> Result<(), String> {
+    fn apply_resumption(&mut self, limits: Option<Limits>) -> Result<(), String> {
         if let Some(limits) = limits {
             self.run.limit(limits);
         }
@@ -364,12 +364,12 @@ impl Fold {
         }
         let before = self.run.messages().len();
         self.run.reopen().map_err(text)?;
-        self.due.reopened();
+        self.due.note_reopening();
         self.texts_since(before);
         Ok(())
     }
 
-    fn continued(&mut self, next: ThreadId) -> Result<(), String> {
+    fn apply_continuation(&mut self, next: ThreadId) -> Result<(), String> {
         if !matches!(self.run.step(self.elapsed), Step::Done(crate::End::Continued)) {
             return Err("no hook had the thread continued".to_owned());
         }
@@ -377,7 +377,7 @@ impl Fold {
         Ok(())
     }
 
-    fn recovered(self) -> Recovered {
+    fn into_recovered(self) -> Recovered {
         let Self {
             run,
             opening,

@@ -1,6 +1,6 @@
 //! The real loop over recorded answers: nothing is requested, nothing happens (SPEC 10.12).
 
-mod tape;
+mod recording;
 mod visible;
 
 use std::sync::Arc;
@@ -8,8 +8,8 @@ use std::sync::Arc;
 use rye_caps::Authority;
 use rye_sign::SigningKey;
 
-pub(super) use self::tape::Tape;
-use self::visible::{Seen, digest, visible};
+pub(super) use self::recording::Recording;
+use self::visible::{VisibleText, digest, visible};
 use super::{DriveContext, Driver};
 use crate::store::{MemoryStore, Store};
 use crate::transcript::{Injected, Reading, read};
@@ -75,7 +75,7 @@ pub async fn replay(
     reading: &Reading,
     context: ReplayContext<'_>,
 ) -> Result<Replayed, JournalError> {
-    let tape = Arc::new(Tape::of(reading));
+    let recording = Arc::new(Recording::of(reading));
     let recorded = visible(&reading.records);
     let store = Arc::new(MemoryStore::new());
     let key = key()?;
@@ -84,41 +84,43 @@ pub async fn replay(
     record.transcript = None;
     let kept: Arc<dyn Store> = Arc::clone(&store) as _;
     let mut journal = Journal::in_memory(record, Arc::clone(&key), kept)?;
-    let voice = Voice::of(&tape, context.info);
+    let voice = Voice::of(&recording, context.info);
     let driver = DriveContext {
         provider: &voice,
         palette: context.palette,
         authority: context.authority,
         journal: &mut journal,
-        clock: &*tape,
-        observer: &*tape,
-        approver: &*tape,
+        clock: &*recording,
+        observer: &*recording,
+        approver: &*recording,
         cancel: &Cancel::new(),
         injected: context.injected,
         hooks: context.hooks,
     };
-    Driver::new(&run, driver, Some(Arc::clone(&tape))).drive(run).await;
+    Driver::new(&run, driver, Some(Arc::clone(&recording))).drive(run).await;
     let thread = &context.record.thread;
     let bytes = store.journal(thread)?;
     // A record of its own is whole, and signed by its own key.
     let replayed = read(&bytes, thread, &[key.public()]).map(|reading| visible(&reading.records));
-    Ok(compared(&tape, &recorded, &replayed.unwrap_or_default()))
+    Ok(compare(&recording, &recorded, &replayed.unwrap_or_default()))
 }
 
 impl Driver<'_> {
     /// Has the run of a replay go on where the thread did that had ended, and says whether it does.
     pub(super) fn replays_reopening(&mut self, run: &mut Run) -> bool {
-        let tape = self.tape.as_ref().filter(|_| run.failure().is_some());
-        let Some(limits) = tape.and_then(|tape| tape.reopened()) else { return false };
+        let recording = self.recording.as_ref().filter(|_| run.failure().is_some());
+        let Some(limits) = recording.and_then(|recording| recording.take_reopening()) else {
+            return false;
+        };
         limits.into_iter().for_each(|limits| run.limit(limits));
         self.reopen_run(run).is_ok()
     }
 }
 
-fn compared(tape: &Tape, recorded: &[Seen], replayed: &[Seen]) -> Replayed {
+fn compare(recording: &Recording, recorded: &[VisibleText], replayed: &[VisibleText]) -> Replayed {
     // What the replay does after the record ends without an end was not recorded, and proves nothing.
     let length =
-        if tape.is_complete() { replayed.len() } else { replayed.len().min(recorded.len()) };
+        if recording.is_complete() { replayed.len() } else { replayed.len().min(recorded.len()) };
     let replayed = replayed.get(..length).unwrap_or(replayed);
     let places = 0..recorded.len().max(replayed.len());
     let divergence = places.into_iter().find_map(|place| {
@@ -132,7 +134,7 @@ fn compared(tape: &Tape, recorded: &[Seen], replayed: &[Seen]) -> Replayed {
     });
     let recorded = digest(recorded);
     let replayed = digest(replayed);
-    Replayed { turns: tape.turns(), recorded, replayed, divergence }
+    Replayed { turns: recording.turns(), recorded, replayed, divergence }
 }
 
 fn key() -> Result<Arc<SigningKey>, JournalError> {
@@ -145,15 +147,15 @@ const NOW: Moment = Moment::from_unix_millis(0);
 /// Answers what was answered.
 struct Voice {
     info: ProviderInfo,
-    tape: Arc<Tape>,
+    recording: Arc<Recording>,
     fallback: Option<Box<Self>>,
 }
 
 impl Voice {
-    fn of(tape: &Arc<Tape>, first: &ProviderInfo) -> Self {
-        let mut infos = tape.answerers(first).into_iter().rev();
+    fn of(recording: &Arc<Recording>, first: &ProviderInfo) -> Self {
+        let mut infos = recording.answerers(first).into_iter().rev();
         let last = infos.next().unwrap_or_else(|| first.clone());
-        let speaks = |info, fallback| Self { info, tape: Arc::clone(tape), fallback };
+        let speaks = |info, fallback| Self { info, recording: Arc::clone(recording), fallback };
         infos.fold(speaks(last, None), |next, info| speaks(info, Some(Box::new(next))))
     }
 }
@@ -165,7 +167,7 @@ impl Provider for Voice {
     }
 
     async fn complete(&self, _: &crate::Request) -> Result<crate::Reply, crate::ProviderError> {
-        self.tape.reply()
+        self.recording.reply()
     }
 
     fn fallback(&self) -> Option<&dyn Provider> {

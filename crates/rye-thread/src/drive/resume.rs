@@ -55,7 +55,8 @@ impl NextLimits {
     ///
     /// When a limit would not be raised, or the thread would end by the same limit again at once.
     fn new(recovered: &Recovered, resumed: &Resumed<'_>) -> Result<Self, ResumeError> {
-        let (now, kind) = (recovered.run.limits(), recovered.run.failure().map(|it| &it.kind));
+        let now = recovered.run.limits();
+        let kind = recovered.run.failure().map(|it| &it.kind);
         let limits = resumed.raised.raise(now)?;
         let may_go_on = resumed.reopens() && kind.is_some_and(FailureKind::may_go_on);
         let has_ended = recovered.ended == Some(ThreadState::Error) && may_go_on;
@@ -194,7 +195,7 @@ impl Driver<'_> {
     pub(super) fn reopen_run(&mut self, run: &mut Run) -> Result<(), OutOfTurn> {
         let before = run.messages().len();
         run.reopen()?;
-        self.hooks.due.reopened();
+        self.hooks.due.note_reopening();
         record_texts(&mut self.recorder, run, before, &[]);
         Ok(())
     }

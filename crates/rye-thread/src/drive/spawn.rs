@@ -8,7 +8,7 @@ use rye_caps::Capability;
 use serde_json::{Value, json};
 
 use super::accountant::Accountant;
-use super::call::{Plan, Prepared, returned};
+use super::call::{Plan, Prepared, tool_answer};
 use super::recorder::Recorder;
 use super::stop::Stop;
 use crate::cancel::Halt;
@@ -36,7 +36,7 @@ pub(super) struct SpawnEnd {
 }
 
 impl SpawnEnd {
-    const fn answered(answer: Returned) -> Self {
+    const fn with_answer(answer: Returned) -> Self {
         Self { answer: Some(answer), stop: None }
     }
 }
@@ -54,19 +54,19 @@ impl<'a> SpawnCall<'a> {
     }
 
     fn answer(&self, output: ToolOutput) -> Returned {
-        returned(self.call, &self.capability, output)
+        tool_answer(self.call, &self.capability, output)
     }
 
     /// A limit on threads is told to hooks with the call; any other one ends the thread before its next request.
-    fn limited(&self, hit: LimitHit) -> Returned {
-        let answer = self.answer(limited(&hit));
+    fn limit_answer(&self, hit: LimitHit) -> Returned {
+        let answer = self.answer(limit_output(&hit));
         match hit.limit {
             Limit::Depth | Limit::Spawns => Returned::limit(answer.result, hit),
             _ => answer,
         }
     }
 
-    fn stopped(&self, stop: Stop) -> SpawnEnd {
+    fn end_by(&self, stop: Stop) -> SpawnEnd {
         let message = "the call was stopped while it ran, and its thread with it";
         let result = ToolResult::error(self.call, json!({ "error": message }));
         SpawnEnd { answer: Some(Returned::ran(result)), stop: Some(stop) }
@@ -114,7 +114,7 @@ impl<'a> ChildSpawner<'a> {
             Some(spawn) => spawn,
             None => match self.plan(run, &call, recorder, accountant).await? {
                 Ok(spawn) => recorded.insert(spawn).clone(),
-                Err(answer) => return Ok(SpawnEnd::answered(answer)),
+                Err(answer) => return Ok(SpawnEnd::with_answer(answer)),
             },
         };
         let time = &recorder.time;
@@ -131,9 +131,9 @@ impl<'a> ChildSpawner<'a> {
         recorder.exclude_wait(waited);
         self.record_ends(recorder, accountant);
         Ok(match spawned {
-            Err(Halt::Cancel) => call.stopped(Stop::Cancelled),
-            Ok(None) => call.stopped(Stop::Failed(recorder.time.used_up(run))),
-            Ok(Some(Spawned::Returned(output))) => SpawnEnd::answered(call.answer(output)),
+            Err(Halt::Cancel) => call.end_by(Stop::Cancelled),
+            Ok(None) => call.end_by(Stop::Failed(recorder.time.used_up(run))),
+            Ok(Some(Spawned::Returned(output))) => SpawnEnd::with_answer(call.answer(output)),
             Ok(Some(Spawned::Interrupted)) | Err(Halt::Interrupt) => {
                 SpawnEnd { answer: None, stop: Some(Stop::Interrupted) }
             }
@@ -156,7 +156,7 @@ impl<'a> ChildSpawner<'a> {
         let account = accountant.account(run.limits().spend);
         let left = match self.left_for_a_child(run, recorder.time.left(run), &account) {
             Ok(left) => left,
-            Err(hit) => return Ok(Err(call.limited(hit))),
+            Err(hit) => return Ok(Err(call.limit_answer(hit))),
         };
         let call_id = call.call.id.clone();
         let arguments = call.arguments.clone();
@@ -257,7 +257,7 @@ impl<'a> ChildSpawner<'a> {
 
     /// Ends the children. Approval waits of theirs do not count as the thread's time.
     pub(super) async fn end(&self, ending: Ending, recorder: &mut Recorder<'_>) -> Ended {
-        let Some(children) = self.begun() else { return Ended::All };
+        let Some(children) = self.active_children() else { return Ended::All };
         let waits = |recorder: &Recorder<'_>| children.approval_wait(recorder.time.of_clock());
         let before = waits(recorder);
         let ended = children.end(ending).await;
@@ -268,7 +268,7 @@ impl<'a> ChildSpawner<'a> {
 
     /// Records the ends of children that have no record yet. What they did not spend may be reserved afterwards.
     pub(super) fn record_ends(&mut self, recorder: &mut Recorder<'_>, accountant: &Accountant) {
-        for end in self.begun().into_iter().flat_map(|children| children.ends()) {
+        for end in self.active_children().into_iter().flat_map(|children| children.ends()) {
             if self.ended.insert(end.child.clone()) {
                 let end = accountant.tree.price_end(end);
                 recorder.emit(&Event::ChildEnded(end));
@@ -277,7 +277,7 @@ impl<'a> ChildSpawner<'a> {
     }
 
     /// Returns the supervisor if the thread has begun a child.
-    fn begun(&self) -> Option<&'a Arc<dyn Children>> {
+    fn active_children(&self) -> Option<&'a Arc<dyn Children>> {
         self.children.filter(|_| 0 < self.spawned)
     }
 }
@@ -305,7 +305,7 @@ fn too_much(spawn: &Spawn) -> ToolOutput {
     ToolOutput::error(json!({ "error": message }))
 }
 
-fn limited(hit: &LimitHit) -> ToolOutput {
+fn limit_output(hit: &LimitHit) -> ToolOutput {
     ToolOutput::error(json!({
         "error": hit.to_string(),
         "limit": { "name": hit.limit.as_str(), "value": hit.value, "maximum": hit.maximum },

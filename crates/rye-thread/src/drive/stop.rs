@@ -72,7 +72,7 @@ pub(super) fn with_causes(error: &dyn std::error::Error) -> String {
 }
 
 /// The end of a thread whose free money is less than it needs.
-pub(super) fn exhausted(account: &Account, needed: Nanos) -> Failure {
+pub(super) fn out_of_money(account: &Account, needed: Nanos) -> Failure {
     let maximum = match account.cap {
         SpendLimit::AtMost(cap) => cap.get(),
         SpendLimit::Unlimited => u64::MAX,

@@ -49,7 +49,7 @@ pub(super) async fn within(
         used(&span, &since(&before, &outcome.usage));
         span.record("rye.thread.state", outcome.state.as_str());
         let failure = outcome.failure.as_ref().filter(|_| outcome.state == ThreadState::Error);
-        failure.into_iter().for_each(|failure| failed(&span, kind(failure)));
+        failure.into_iter().for_each(|failure| record_failure(&span, kind(failure)));
     }
     outcome
 }
@@ -74,7 +74,7 @@ const fn kind(failure: &Failure) -> &'static str {
 /// The span of one request.
 pub(super) fn chat(driver: &Driver<'_>, request: &Request) -> Span {
     // A replay asks nobody.
-    if driver.tape.is_some() {
+    if driver.recording.is_some() {
         return Span::none();
     }
     let span = info_span!(
@@ -115,20 +115,20 @@ pub(super) fn chat(driver: &Driver<'_>, request: &Request) -> Span {
 }
 
 /// Tells how the request ended.
-pub(super) fn answered(span: &Span, answer: &Answer) {
+pub(super) fn record_answer(span: &Span, answer: &Answer) {
     if span.is_disabled() {
         return;
     }
     match answer {
-        Answer::Replied(reply) => replied(span, reply),
-        Answer::Failed(error) => failed(span, error.class.as_str()),
-        Answer::Halted(..) => failed(span, "cancelled"),
-        Answer::OutOfTime(_) => failed(span, "timeout"),
-        Answer::Stopped(_) => failed(span, "stopped"),
+        Answer::Replied(reply) => record_reply(span, reply),
+        Answer::Failed(error) => record_failure(span, error.class.as_str()),
+        Answer::Halted(..) => record_failure(span, "cancelled"),
+        Answer::OutOfTime(_) => record_failure(span, "timeout"),
+        Answer::Stopped(_) => record_failure(span, "stopped"),
     }
 }
 
-fn replied(span: &Span, reply: &Reply) {
+fn record_reply(span: &Span, reply: &Reply) {
     if reply.counted == Counted::ByProvider {
         used(span, &reply.usage);
     }
@@ -153,7 +153,7 @@ fn count(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-fn failed(span: &Span, kind: &str) {
+fn record_failure(span: &Span, kind: &str) {
     span.record("error.type", kind).record("otel.status_code", "ERROR");
 }
 
@@ -181,15 +181,15 @@ pub(super) fn tool(prepared: &Prepared<'_>) -> Span {
 }
 
 fn not_run(span: &Span, answer: &Returned) {
-    failed(span, if answer.refusal.is_some() { "refused" } else { "invalid_call" });
+    record_failure(span, if answer.refusal.is_some() { "refused" } else { "invalid_call" });
 }
 
 /// Tells how a call came out that starts a thread: nothing is known of one that was cut off.
-pub(super) fn started(span: &Span, answer: Option<&Returned>) {
+pub(super) fn record_spawn(span: &Span, answer: Option<&Returned>) {
     match answer {
-        None => failed(span, "cancelled"),
-        Some(answer) if answer.refusal.is_some() => failed(span, "refused"),
-        Some(answer) if answer.result.is_error => failed(span, "tool_error"),
+        None => record_failure(span, "cancelled"),
+        Some(answer) if answer.refusal.is_some() => record_failure(span, "refused"),
+        Some(answer) if answer.result.is_error => record_failure(span, "tool_error"),
         Some(_) => {}
     }
 }
@@ -209,14 +209,14 @@ impl Unfinished {
         let span = std::mem::replace(&mut self.0, Span::none());
         match output.status {
             ToolStatus::Ok => {}
-            ToolStatus::Error => failed(&span, "tool_error"),
-            ToolStatus::Refused => failed(&span, "refused"),
+            ToolStatus::Error => record_failure(&span, "tool_error"),
+            ToolStatus::Refused => record_failure(&span, "refused"),
         }
     }
 }
 
 impl Drop for Unfinished {
     fn drop(&mut self) {
-        failed(&self.0, if std::thread::panicking() { "panic" } else { "cancelled" });
+        record_failure(&self.0, if std::thread::panicking() { "panic" } else { "cancelled" });
     }
 }

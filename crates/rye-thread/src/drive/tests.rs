@@ -128,7 +128,8 @@ async fn a_run_that_was_driven_before_leaves_no_folder() {
     let place = tempfile::tempdir().unwrap();
     let threads = Threads::open(place.path(), SigningKey::generate().unwrap()).unwrap();
     let thread = ThreadId::new("d", "019a0000-0000-7000-8000-000000000001").unwrap();
-    let (provider, palette) = (Word::default(), Palette::new(Vec::new()).unwrap());
+    let provider = Word::default();
+    let palette = Palette::new(Vec::new()).unwrap();
     let authority = Authority::denied();
     let setting =
         Setting { provider: &provider, palette: &palette, authority: &authority, clock: &Still };

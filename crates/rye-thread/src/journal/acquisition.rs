@@ -17,7 +17,6 @@ impl Journal {
     /// Creates the thread's folder below `threads` and acquires the right to append to its transcript.
     ///
     /// A missing `threads` folder is created. The right is released when the thread ends or the journal is dropped.
-    /// The thread is on the list of threads as soon as it begins.
     ///
     /// # Errors
     ///
@@ -40,7 +39,7 @@ impl Journal {
         let transcript = Transcript::create(store, ownership, &record.directive)?;
         let place =
             Some(Place { readable: Readable::create(&folder), folder, registry, unlisted: None });
-        Ok(Self { place, transcript, account, record, key, announces: false })
+        Ok(Self { place, transcript, account, record, key })
     }
 
     /// Acquires the right to append to an existing thread, and verifies its transcript with `keys`.
@@ -71,7 +70,7 @@ impl Journal {
         account.open(&record.thread, &reading);
         let readable = Readable::open(&folder, &reading);
         let place = Some(Place { folder, readable, registry, unlisted: None });
-        Ok((Self { place, transcript, account, record, key, announces: false }, reading))
+        Ok((Self { place, transcript, account, record, key }, reading))
     }
 
     /// Creates a journal without files.
@@ -83,7 +82,7 @@ impl Journal {
         let ownership = store.acquire(&record.thread, &record.root)?;
         let account = store.account(&ownership)?;
         let transcript = Transcript::create(store, ownership, &record.directive)?;
-        Ok(Self { place: None, transcript, account, record, key, announces: false })
+        Ok(Self { place: None, transcript, account, record, key })
     }
 }
 
@@ -101,7 +100,7 @@ impl Journal {
         let (transcript, reading) =
             Transcript::open(store, ownership, &record.directive, keys, None)?;
         account.open(&record.thread, &reading);
-        Ok(Self { place: None, transcript, account, record, key, announces: false })
+        Ok(Self { place: None, transcript, account, record, key })
     }
 }
 

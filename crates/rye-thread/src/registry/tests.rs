@@ -223,7 +223,8 @@ fn rule_22_a_file_that_is_no_index_is_emptied_in_its_place() {
 fn rule_22_an_index_is_written_anew_below_a_process_that_has_it_open() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("registry.db");
-    let (first, second) = (Registry::open(&path).unwrap(), Registry::open(&path).unwrap());
+    let first = Registry::open(&path).unwrap();
+    let second = Registry::open(&path).unwrap();
     first.enter(&record(1, 0)).unwrap();
     second.database().empty().unwrap();
     assert_eq!(first.list().unwrap(), []);

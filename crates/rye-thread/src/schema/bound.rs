@@ -207,14 +207,14 @@ impl<'s> Counter<'s> {
     fn target(&self, reference: &str) -> Option<&'s Value> {
         match reference.strip_prefix('#')? {
             "" => Some(self.root),
-            pointer if pointer.starts_with('/') => self.root.pointer(&unescaped(pointer)?),
+            pointer if pointer.starts_with('/') => self.root.pointer(&unescape(pointer)?),
             anchor => self.anchors.get(anchor).copied(),
         }
     }
 }
 
 /// Decodes the `%` sequences of a fragment (RFC 3986); `None` where one is broken.
-fn unescaped(fragment: &str) -> Option<String> {
+fn unescape(fragment: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(fragment.len());
     let mut rest = fragment.as_bytes();
     while let Some((first, after)) = rest.split_first() {

@@ -39,12 +39,12 @@ impl Files {
 
     /// Makes the names of the file and of its folder durable, once for each time that the thread is acquired.
     fn sync_names(&self, thread: &ThreadId) -> io::Result<()> {
-        if self.named().contains(thread) {
+        if self.synced_names().contains(thread) {
             return Ok(());
         }
         durability::sync_folder(&self.threads.join(thread.as_str()))?;
         durability::sync_folder(&self.threads)?;
-        self.named().insert(thread.clone());
+        self.synced_names().insert(thread.clone());
         Ok(())
     }
 
@@ -66,7 +66,7 @@ impl Files {
 
     pub(super) fn close(&self, thread: &ThreadId) {
         self.open().remove(thread);
-        self.named().remove(thread);
+        self.synced_names().remove(thread);
     }
 
     fn file(&self, thread: &ThreadId) -> Result<Arc<Handle>, StoreError> {
@@ -106,7 +106,7 @@ impl Files {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn named(&self) -> MutexGuard<'_, BTreeSet<ThreadId>> {
+    fn synced_names(&self) -> MutexGuard<'_, BTreeSet<ThreadId>> {
         self.named.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

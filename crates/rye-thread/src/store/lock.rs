@@ -13,6 +13,8 @@ use super::StoreError;
 pub(super) struct Lock {
     file: File,
     path: PathBuf,
+    /// The device and the inode of the descriptor, which stay what they are.
+    locked: (u64, u64),
 }
 
 /// The mode of a lock.
@@ -36,7 +38,8 @@ impl Lock {
         if !lock(&file, path, Sharing::Exclusive)? {
             return Ok(None);
         }
-        let lock = Self { file, path: path.to_owned() };
+        let locked = file.metadata().map_err(|source| lock_error(path, source))?;
+        let lock = Self { file, path: path.to_owned(), locked: identity(&locked) };
         Ok(lock.is_in_place().then_some(lock))
     }
 
@@ -65,9 +68,7 @@ impl Lock {
 
     /// Returns `true` if the file at the path is the locked one.
     pub(super) fn is_in_place(&self) -> bool {
-        let found = fs::symlink_metadata(&self.path).map(|found| identity(&found));
-        let locked = self.file.metadata().map(|locked| identity(&locked));
-        matches!((found, locked), (Ok(found), Ok(locked)) if found == locked)
+        fs::symlink_metadata(&self.path).is_ok_and(|found| identity(&found) == self.locked)
     }
 
     /// Unlocks explicitly, because a descriptor that another process inherited would keep the lock otherwise.

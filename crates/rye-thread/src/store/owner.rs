@@ -2,12 +2,14 @@
 //! it.
 
 use std::fmt;
-use std::fs;
+use std::fs::{self, File};
 use std::hash::{BuildHasher as _, RandomState};
+use std::io::{self, Write as _};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::lock::open;
 use crate::read_plain;
 
 /// The process that owns a thread tree.
@@ -30,19 +32,21 @@ impl Owner {
         Self { process: std::process::id(), host: host(), instance }
     }
 
-    /// Writes the name into the folder of the root. It is not in the locked file, so that a reader needs no lock.
-    pub(super) fn write(&self, folder: &Path) -> std::io::Result<()> {
+    /// Writes the name into the folder of the root, which this process has locked. It is not in the locked file, so that a
+    /// reader needs no lock.
+    ///
+    /// The file is not replaced, because some file systems reuse the number of a removed file late and search long for a
+    /// free one. A reader that finds half a name finds none.
+    pub(super) fn write(&self, folder: &Path) -> io::Result<()> {
         let text = serde_json::to_vec(self).expect("because it is plain JSON");
-        let temporary = folder.join(format!("{FILE}.{}", self.instance));
-        fs::write(&temporary, text)?;
-        fs::rename(&temporary, folder.join(FILE))
+        empty_file(&folder.join(FILE))?.write_all(&text)
     }
 
-    /// Removes the name, unless it belongs to another acquisition.
+    /// Empties the file, unless the name in it belongs to another acquisition.
     pub(super) fn remove(&self, folder: &Path) {
         if Self::read(folder).is_some_and(|owner| owner.instance == self.instance) {
-            // A file that stays locks nothing.
-            let _stays = fs::remove_file(folder.join(FILE));
+            // Readers ignore a name that stays, because the lock is free.
+            let _stays = empty_file(&folder.join(FILE));
         }
     }
 
@@ -75,6 +79,30 @@ impl fmt::Display for Owner {
             (process, host) => write!(f, "process {process} on {host}"),
         }
     }
+}
+
+/// Empties the file, or creates it. A link in its place is replaced, because the project may supply one.
+fn empty_file(path: &Path) -> io::Result<File> {
+    match open(path, File::options().write(true)) {
+        Ok(file) if !has_other_names(&file)? => file.set_len(0).map(|()| file),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => File::create_new(path),
+        _ => {
+            fs::remove_file(path)?;
+            File::create_new(path)
+        }
+    }
+}
+
+/// Returns `true` for a file that has a second name, which may be of a file elsewhere.
+#[cfg(unix)]
+fn has_other_names(file: &File) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt as _;
+    Ok(file.metadata()?.nlink() != 1)
+}
+
+#[cfg(not(unix))]
+fn has_other_names(_: &File) -> io::Result<bool> {
+    Ok(true)
 }
 
 const FILE: &str = "owner";

@@ -252,6 +252,28 @@ fn rule_16_a_name_that_is_none_is_not_shown() {
     assert_eq!(owner.to_string(), "process 7 on a-b.c");
 }
 
+/// The project may supply a link in the place of the name. The file behind it stays as it is.
+#[test]
+fn rule_16_a_name_is_written_through_no_link() {
+    let place = tempfile::tempdir().unwrap();
+    let elsewhere = place.path().join("elsewhere");
+    fs::write(&elsewhere, "precious").unwrap();
+    let links: [fn(&Path, &Path) -> std::io::Result<()>; 2] =
+        [|from, to| fs::hard_link(from, to), |from, to| std::os::unix::fs::symlink(from, to)];
+    for (number, link) in (1..).zip(links) {
+        let threads = place.path().join("threads");
+        let path = threads.join(name(number).as_str()).join("owner");
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        link(&elsewhere, &path).unwrap();
+        let store = LocalStore::open(&threads).unwrap();
+        let tree = store.own(&name(number)).unwrap();
+        let owner = StoreView::owner(&threads, &name(number)).unwrap();
+        assert_eq!(owner.as_ref(), Some(tree.owner()));
+        drop(tree);
+        assert_eq!(fs::read_to_string(&elsewhere).unwrap(), "precious");
+    }
+}
+
 #[test]
 fn rule_17_exhaustion_has_an_error_of_its_own() {
     use rustix::io::Errno;

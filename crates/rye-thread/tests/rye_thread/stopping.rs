@@ -138,10 +138,7 @@ async fn an_end_that_cannot_be_recorded_is_none() {
     let thread = Thread::new(vec![]);
     let folder = thread.place.path().join("threads").join(thread_id().as_str());
     // The record is replaced by a rename, which a folder of its name prevents.
-    let break_record = move || {
-        fs::remove_file(folder.join("thread.json")).unwrap();
-        fs::create_dir_all(folder.join("thread.json/x")).unwrap();
-    };
+    let break_record = move || fs::create_dir_all(folder.join("thread.json/x")).unwrap();
     let driven =
         Thread { script: vec![after(break_record, says("Hello."))], ..thread }.drive().await;
     assert_eq!(driven.outcome.state, ThreadState::Running);
@@ -159,10 +156,7 @@ async fn an_end_that_cannot_be_recorded_is_none() {
 async fn a_failure_to_record_does_not_hide_the_first() {
     let thread = Thread::new(vec![]).returning(score());
     let folder = thread.place.path().join("threads").join(thread_id().as_str());
-    let break_record = move || {
-        fs::remove_file(folder.join("thread.json")).unwrap();
-        fs::create_dir_all(folder.join("thread.json/x")).unwrap();
-    };
+    let break_record = move || fs::create_dir_all(folder.join("thread.json/x")).unwrap();
     let script = vec![says("Done."), after(break_record, says("Done."))];
     let driven = Thread { script, ..thread }.drive().await;
     assert_eq!(driven.outcome.failure.unwrap().kind, FailureKind::MissingOutputs);

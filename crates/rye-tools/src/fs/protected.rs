@@ -265,7 +265,8 @@ mod tests {
 
     #[track_caller]
     fn check(access: Access, path: &str, expected: Option<Area>) {
-        let (identities, keys) = (Vec::new(), KeyFiles::Known(Vec::new()));
+        let identities = Vec::new();
+        let keys = KeyFiles::Known(Vec::new());
         let guard = Guard { access, identities, keys, is_linked: false };
         assert_eq!(guard.by_name(path.split('/').map(OsStr::new)), expected, "{path}");
     }

@@ -126,7 +126,8 @@ mod tests {
     #[track_caller]
     fn check(first: &str, second: &str, expected: &str) {
         let read = |text: &str| -> Vec<Called> { text.split_whitespace().map(called).collect() };
-        let (first, second) = (read(first), read(second));
+        let first = read(first);
+        let second = read(second);
         let name = |calls: &[Called], at: Option<usize>| {
             at.map_or_else(|| "-".to_owned(), |at| calls[at].request.clone())
         };
@@ -153,7 +154,8 @@ mod tests {
         let read = |name: &str| -> Vec<Called> {
             (0..MOST_CALLS).map(|place| called(&format!("{name}{place}"))).collect()
         };
-        let (first, second) = (read("a"), read("b"));
+        let first = read("a");
+        let second = read("b");
         let pairs = align(&first, &second);
         assert_eq!(pairs.iter().filter(|pair| pair.first.is_some()).count(), MOST_CALLS);
         assert_eq!(pairs.iter().filter(|pair| pair.second.is_some()).count(), MOST_CALLS);
@@ -164,7 +166,8 @@ mod tests {
         #[test]
         fn each_call_has_one_row(first in "[abc ]{0,24}", second in "[abc ]{0,24}") {
             let read = |text: &str| -> Vec<Called> { text.split_whitespace().map(called).collect() };
-            let (first, second) = (read(&first), read(&second));
+            let first = read(&first);
+            let second = read(&second);
             let pairs = align(&first, &second);
             let ones: Vec<usize> = pairs.iter().filter_map(|pair| pair.first).collect();
             let others: Vec<usize> = pairs.iter().filter_map(|pair| pair.second).collect();

@@ -75,7 +75,9 @@ impl Calls {
 
     fn refuse(&mut self, seq: u64, refusal: &Value) {
         let text = |name: &str| refusal[name].as_str().unwrap_or_default().to_owned();
-        let (capability, layer, message) = (text("capability"), text("layer"), text("message"));
+        let capability = text("capability");
+        let layer = text("layer");
+        let message = text("message");
         self.refused.push(Refused { seq, capability, layer, message });
     }
 

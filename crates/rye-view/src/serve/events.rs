@@ -50,14 +50,14 @@ struct Followed {
 }
 
 /// The state of a thread that the browser was told last.
-struct Told {
+struct SentState {
     records: u64,
     pulse: Option<String>,
 }
 
 /// The result of one look at a thread.
 struct Look {
-    told: Told,
+    told: SentState,
     /// The text of an event, if anything changed.
     event: Option<String>,
     is_over: bool,
@@ -71,7 +71,7 @@ pub(super) fn follow(shared: Arc<Shared>, thread: ThreadId, part: Part, since: u
 }
 
 async fn send_all(shared: Arc<Shared>, followed: Followed, since: u64, sender: Sender<Bytes>) {
-    let mut told = Told { records: since, pulse: None };
+    let mut told = SentState { records: since, pulse: None };
     let mut quiet = Duration::ZERO;
     loop {
         let held = Arc::clone(&shared);
@@ -101,7 +101,7 @@ async fn send_all(shared: Arc<Shared>, followed: Followed, since: u64, sender: S
 }
 
 /// Reads the thread, if it changed since the browser was told of it.
-fn look(shared: &Shared, followed: &Followed, told: Told) -> Look {
+fn look(shared: &Shared, followed: &Followed, told: SentState) -> Look {
     let Followed { thread, part } = followed;
     let pulse = shared.threads.pulse(thread);
     if pulse.is_some() && pulse == told.pulse {
@@ -117,5 +117,9 @@ fn look(shared: &Shared, followed: &Followed, told: Told) -> Look {
     };
     let records = update["records"].as_u64().unwrap_or(told.records);
     let event = format!("id: {records}\nevent: update\ndata: {update}\n\n");
-    Look { told: Told { records, pulse }, event: Some(event), is_over: update["ended"] == true }
+    Look {
+        told: SentState { records, pulse },
+        event: Some(event),
+        is_over: update["ended"] == true,
+    }
 }

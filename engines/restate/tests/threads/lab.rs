@@ -1,5 +1,6 @@
 //! A server, workers and a project in a folder of their own.
 
+use std::env;
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::net::TcpListener;
@@ -9,7 +10,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
 use rye::SystemClock;
-use rye::sign::{SigningKey, sign_json};
+use rye::sign::{Digest, SigningKey, sign_json};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -89,7 +90,7 @@ fn free_port() -> u16 {
 }
 
 fn variable(name: &str) -> PathBuf {
-    let value = std::env::var_os(name);
+    let value = env::var_os(name);
     value.unwrap_or_else(|| panic!("`{name}` is not set; `cargo xtask e2e restate` sets it")).into()
 }
 
@@ -210,18 +211,13 @@ impl Lab {
 
     /// Sends a signed order about a thread, which names the call that waits.
     pub async fn order(&self, thread: &str, purpose: &str, end: &Value) -> Result<Value, String> {
-        let mut order = json!({"purpose": purpose, "tree": thread});
-        if !end["asked"].is_null() {
-            (order["thread"], order["seq"]) =
-                (end["asked"]["thread"].clone(), end["asked"]["seq"].clone());
-        }
+        let order = order(thread, purpose, end);
         self.call(thread, "order", &self.signed(&order)).await
     }
 
     /// Sends a signed order without waiting for its answer, and returns the id of the invocation.
     pub async fn send_order(&self, thread: &str, purpose: &str, end: &Value) -> String {
-        let asked = &end["asked"];
-        let order = json!({"purpose": purpose, "tree": thread, "thread": asked["thread"], "seq": asked["seq"]});
+        let order = order(thread, purpose, end);
         let address =
             format!("http://127.0.0.1:{}/RyeThread/{thread}/order/send", self.ports.ingress);
         let sent = self.client.post(address).json(&self.signed(&order)).send().await.unwrap();
@@ -377,6 +373,56 @@ impl Lab {
     }
 }
 
+/// Returns all that a model saw or said in the threads of a project, with names in place of the threads' ids and of the folder.
+pub fn visible(project: &Path) -> Vec<String> {
+    const EVENTS: [&str; 7] = [
+        "context_injected",
+        "step_finish",
+        "system_prompt",
+        "thread_complete",
+        "tool_call_result",
+        "tool_call_start",
+        "user_message",
+    ];
+    let mut threads: Vec<String> = fs::read_dir(project.join(".ai/threads"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| project.join(".ai/threads").join(name).is_dir() && name != "requests")
+        .collect();
+    threads.sort();
+    let mut found = Vec::new();
+    for thread in &threads {
+        let path = project.join(".ai/threads").join(thread).join("transcript.jsonl");
+        for line in fs::read_to_string(path).unwrap().lines() {
+            let record: Value = serde_json::from_str(line).unwrap();
+            let event = record["event"].as_str().unwrap();
+            if !EVENTS.contains(&event) {
+                continue;
+            }
+            let mut text = format!("{event} {}", record["payload"]);
+            for (number, thread) in threads.iter().enumerate() {
+                text = text.replace(thread, &format!("THREAD-{number}"));
+            }
+            found.push(text.replace(project.to_str().unwrap(), "PROJECT"));
+        }
+    }
+    found
+}
+
+/// Returns an order about the call that waits, if one does.
+pub fn order(thread: &str, purpose: &str, end: &Value) -> Value {
+    let mut order = json!({"purpose": purpose, "tree": thread});
+    let asked = &end["asked"];
+    if !asked.is_null() {
+        for name in ["thread", "seq", "item"] {
+            order[name] = asked[name].clone();
+        }
+        let arguments = asked["arguments"].to_string();
+        order["sha256"] = Digest::of(arguments.as_bytes()).to_string().into();
+    }
+    order
+}
+
 /// Returns an id for a new thread of `work/count`.
 fn new_thread() -> String {
     let (clock, cancel) = (SystemClock::new(), rye::thread::Cancel::new());
@@ -392,8 +438,11 @@ fn start_server(folder: &Path, ports: &Ports) -> Process {
          [ingress]\nbind-address = \"127.0.0.1:{ingress}\"\n[admin]\nbind-address = \"127.0.0.1:{admin}\"\n\
          [default-retry-policy]\ninitial-interval = \"20ms\"\nmax-interval = \"500ms\"\nmax-attempts = 1000\n"
     );
+    // A handler is suspended wherever it waits, and run again from its first step after each wait.
+    let suspends = env::var_os("RYE_SUSPEND").is_some();
+    let suspending = if suspends { "[worker.invoker]\ninactivity-timeout = \"0s\"\n" } else { "" };
     let path = folder.join("restate.toml");
-    fs::write(&path, config).unwrap();
+    fs::write(&path, format!("{config}{suspending}")).unwrap();
     let log =
         fs::File::options().create(true).append(true).open(folder.join("server.log")).unwrap();
     let mut command = Command::new(variable("RESTATE_SERVER"));

@@ -42,6 +42,34 @@ async fn a_thread_ends_as_it_does_on_one_machine() {
     let end = lab.end(&thread).await;
     check_completed(&lab, &thread, &end).await;
     assert_eq!(lab.effects("first"), expected("plain"));
+
+    let here = lab.project("here");
+    let run = ["run", "work/count", "--provider", "scripted", "--quiet", "--input", "name=plain"];
+    lab.rye(&here, &run);
+    assert_eq!(lab.effects("here"), expected("plain"));
+    let visible = lab::visible(&here);
+    assert!(2 * NUMBERS < visible.len(), "{visible:?}");
+    assert_eq!(lab::visible(&lab.project("reader")), visible);
+}
+
+/// An upgrade: the old worker stays up for what it has begun, and the new one has an address of its own.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a server; `cargo xtask e2e restate` runs it"]
+async fn a_new_worker_takes_threads_over_at_their_next_turn() {
+    let lab = Lab::new().await;
+    let _old = lab.worker("first").await;
+    let thread = lab.start("plain").await;
+    let begun = || async { (2 < lab.effects("first").len()).then_some(()) };
+    lab.wait_for("the first effects", begun).await;
+    let _new = lab.worker("second").await;
+    let end = lab.end(&thread).await;
+    check_completed(&lab, &thread, &end).await;
+    let old = lab.effects("first");
+    let new = lab.effects("second");
+    assert!(!new.is_empty(), "the old worker drove it to its end: {old:?}");
+    let mut all = [old, new].concat();
+    all.sort();
+    assert_eq!(all, expected("plain"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -65,7 +93,7 @@ async fn a_call_waits_for_a_signed_decision() {
     worker.kill();
     let _other = lab.worker("second").await;
 
-    let mut order = json!({"purpose": "rye-engine-approve", "tree": approved, "thread": approved, "seq": ends[0]["asked"]["seq"]});
+    let order = lab::order(&approved, "rye-engine-approve", &ends[0]);
     let unsigned = lab.call(&approved, "order", &order).await.unwrap_err();
     assert!(
         unsigned.contains("400") && unsigned.contains("not signed by this worker's operator"),
@@ -73,12 +101,19 @@ async fn a_call_waits_for_a_signed_decision() {
     );
     let of_another = lab.call(&denied, "order", &lab.signed(&order)).await.unwrap_err();
     assert!(of_another.contains("400") && of_another.contains(&denied), "{of_another}");
-    order["seq"] = json!(1);
-    let another_call = lab.call(&approved, "order", &lab.signed(&order)).await.unwrap_err();
-    assert!(
-        another_call.contains("409") && another_call.contains("waits with record 1"),
-        "{another_call}"
-    );
+    // A server may show another call than the one that waits.
+    let changes = [
+        ("seq", json!(1), "waits with record 1"),
+        ("item", json!("rye/file-system/read"), "another one than the engine showed"),
+        ("sha256", json!("0".repeat(64)), "another one than the engine showed"),
+        ("thread", json!(denied), "is in this tree"),
+    ];
+    for (name, value, message) in changes {
+        let mut changed = order.clone();
+        changed[name] = value;
+        let refused = lab.call(&approved, "order", &lab.signed(&changed)).await.unwrap_err();
+        assert!(refused.contains("409") && refused.contains(message), "{name}: {refused}");
+    }
 
     lab.order(&approved, "rye-engine-approve", &ends[0]).await.unwrap();
     lab.order(&denied, "rye-engine-deny", &ends[1]).await.unwrap();
@@ -119,6 +154,17 @@ async fn the_command_line_drives_threads_there() {
     let (exit, told) = lab.rye_there(&here, &["threads", "pull", &thread]);
     assert!(exit == 1 && told.contains("exists and is not replaced"), "{told}");
 
+    let options =
+        [&["--strict"][..], &["--returns", "tool"], &["--allow-unsigned"], &["--json", "--deltas"]];
+    for option in options {
+        let (exit, told) = lab.rye_there(&here, &[&run[..], &["name=none"], option].concat());
+        let name = option.iter().rfind(|word| word.starts_with("--")).unwrap();
+        assert!(exit == 2 && told.contains(name), "{told}");
+    }
+    for option in ["--always", "--resume"] {
+        let (exit, told) = lab.rye_there(&here, &["approve", &thread, option]);
+        assert!(exit == 2 && told.contains("cannot be used with"), "{told}");
+    }
     let (exit, told) = lab.rye_there(&here, &[&run[..], &["name=cli", "--turns", "3"]].concat());
     assert!(exit == 5 && told.contains("turns"), "{told}");
     let (exit, told) =
@@ -146,6 +192,16 @@ async fn an_edited_record_stops_the_thread() {
     lab.order(&thread, "rye-engine-approve", &end).await.unwrap();
     let end = lab.end(&thread).await;
     check_completed(&lab, &thread, &end).await;
+
+    // A thread of which nothing is on record can be ended, too.
+    let thread = lab.start("waits-e").await;
+    lab.end(&thread).await;
+    let forget =
+        |text: &str| if text.parse::<u64>().is_ok() { "0".to_owned() } else { text.to_owned() };
+    lab.edit_state(&thread, forget).await;
+    lab.order(&thread, "rye-engine-cancel", &Value::Null).await.unwrap();
+    let end = lab.call(&thread, "standing", &Value::Null).await.unwrap();
+    assert_eq!((&end["end"]["state"], &end["steps"]), (&json!("cancelled"), &json!(1)));
 }
 
 /// A worker whose project is another one refuses the thread, which goes on once the project is right.

@@ -92,7 +92,7 @@ fn difference(id: &ItemId, before: &State, after: &State) -> Result<Difference, 
         if !state.directives.contains(id) {
             return Ok(None);
         }
-        let explained = state.rye.explain(&PlanRequest::new(id.clone())).map_err(|error| {
+        let explained = Explained::of(&state.rye, &PlanRequest::new(id.clone())).map_err(|error| {
             let failure = Failure::from(error);
             let failure = match &state.checkout {
                 Some(checkout) => failure.naming(checkout.project(), &state.name),

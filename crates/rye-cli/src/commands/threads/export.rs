@@ -117,7 +117,8 @@ fn receipt(
     let bytes = transcript(&known.threads.join(thread.as_str()))?;
     let mut signed = None;
     with_source(thread, Reach::Children, known, environment, &mut |source| {
-        let (at, version) = (Environment::moment(), env!("CARGO_PKG_VERSION"));
+        let at = Environment::moment();
+        let version = env!("CARGO_PKG_VERSION");
         signed = Some(rye_view::receipt::sign(source, &bytes, at, version, &key));
     })?;
     let signed = signed.ok_or_else(super::nothing)?;

@@ -84,8 +84,10 @@ impl Known {
             Ok(listed) => (listed, None),
             Err(failure) => (None, Some(failure.to_string())),
         };
-        let (is_listed, summaries) = (listed.is_some(), listed.unwrap_or_default());
-        let (unreadable, stopped) = (Vec::new(), BTreeSet::new());
+        let is_listed = listed.is_some();
+        let summaries = listed.unwrap_or_default();
+        let unreadable = Vec::new();
+        let stopped = BTreeSet::new();
         let places = BTreeMap::new();
         Self { threads, summaries, places, unreadable, stopped, is_listed, damage, rye: None }
     }

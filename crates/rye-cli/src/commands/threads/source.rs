@@ -1,7 +1,7 @@
 //! A verified thread with what this program knows beside its transcript, as pages show it.
 
 use rye::thread::{ThreadId, spawned_children};
-use rye::{ThreadReading, Voucher};
+use rye::{RecordSigner, ThreadReading};
 use rye_view::{Signer, Source};
 
 use super::{Known, read};
@@ -54,10 +54,11 @@ pub(super) fn project(environment: &Environment) -> Result<String, Failure> {
 fn source<'a>(tree: &'a ReadTree, known: &Known) -> Source<'a> {
     let reading = &tree.reading;
     let signer = match reading.vouched_by {
-        Voucher::TrustedKey => Signer::Trusted,
+        RecordSigner::TrustedKey => Signer::Trusted,
         _ => Signer::OwnKey,
     };
-    let (record, now) = (&reading.record, Environment::moment());
+    let record = &reading.record;
+    let now = Environment::moment();
     let mut source = Source::new(record, &reading.transcript, signer, now);
     source.standing = known.standing(&record.thread, record.state);
     source.patterns = match &reading.token {

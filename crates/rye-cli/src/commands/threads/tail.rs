@@ -11,7 +11,7 @@ use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
-use crate::progress::{Told, continue_text};
+use crate::progress::{StreamedText, continue_text};
 
 pub(super) fn tail(
     arguments: &Tail,
@@ -54,7 +54,7 @@ pub(super) fn tail(
 #[derive(Default)]
 struct Live {
     number: u64,
-    told: Told,
+    told: StreamedText,
 }
 
 impl Live {

@@ -4,6 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use clap::Args;
+use rye::Privileges;
 use rye::thread::store::StoreView;
 use rye::thread::{
     Cancel, Decider, Decision, DenialReason, PendingApproval, ThreadId, thread_root,
@@ -114,7 +115,7 @@ impl Threads for ProjectThreads {
             let reading = read(thread, &threads_folder(&self.environment)?, &self.environment)?;
             let id = reading.record.directive.parse();
             let id = id.map_err(|error| Failure::of(&error, Exit::Failed))?;
-            let privileges = rye.privileges(&id, &[reading])?;
+            let privileges = Privileges::of(&rye, &id, &[reading])?;
             let tightened = privileges.tighten();
             Ok(tightened.map_err(|error| Failure::of(&error, Exit::Failed))?.to_string())
         };
@@ -143,7 +144,8 @@ impl Decisions for ProjectDecisions {
     fn decide(&self, asked: &PendingApproval, verdict: &Verdict) -> Result<(), String> {
         let decision = decision(verdict)?;
         let decide = || -> Result<(), Failure> {
-            let (cancel, clock) = (Cancel::new(), SystemClock::new());
+            let cancel = Cancel::new();
+            let clock = SystemClock::new();
             let host = host(&clock, &cancel, &self.environment)?;
             let rye = self.environment.rye()?;
             rye.decide_about(asked, &decision, &Decider::page(), &host)?;

@@ -87,7 +87,8 @@ fn row(receipt: &Receipt, checked: &[String]) -> Value {
 }
 
 fn print(receipt: &Receipt, path: &Path, checked: &[String]) {
-    let (owner, key_id) = (receipt.owner.as_deref().unwrap_or("unnamed"), &receipt.key_id);
+    let owner = receipt.owner.as_deref().unwrap_or("unnamed");
+    let key_id = &receipt.key_id;
     println!("ok         {}  signed by {owner} ({key_id}) at {}", path.display(), receipt.at);
     let predicate = &receipt.statement["predicate"];
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();

@@ -8,7 +8,7 @@ use rye::providers::ApiKey;
 use rye::resolve::{ItemId, Spaces};
 use rye::sign::SigningKey;
 use rye::thread::{Clock, Moment, ThreadId};
-use rye::{Approvals, McpServer, ProviderChoice, Secrets, ServerHost, Setup, shipped};
+use rye::{Approvals, McpServer, ProviderChoice, Secrets, ServerHost, Setup, shipped_files};
 use serde_json::{Value, json};
 use tokio::io::{
     AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, ReadHalf, WriteHalf,
@@ -157,7 +157,7 @@ pub(super) fn server(session: &Session, grant: Grant) -> McpServer {
 
 pub(super) fn host(session: &Session, grant: Grant) -> ServerHost {
     let spaces = Spaces::new()
-        .with_shipped(shipped())
+        .with_shipped(shipped_files())
         .with_project(session.project())
         .with_user(session.home());
     let mut setup = Setup::new(spaces, Still.now().timestamp());

@@ -97,13 +97,16 @@ impl Shot {
         serde_json::from_slice(self.files.get(&Path::new(thread).join("thread.json"))?).unwrap()
     }
 
-    /// The state in that record. The first sync writes it, so a thread without one has no more than its beginning.
+    /// The state in that record. A thread has none before its first end, so that its transcript has the state.
     pub(super) fn state(&self, thread: &str) -> Option<ThreadState> {
-        match self.record(thread) {
-            Some(record) => Some(record["state"].as_str().unwrap().parse().unwrap()),
-            None if self.records(thread).is_empty() => None,
-            None => Some(self.ended(thread).unwrap_or(ThreadState::Running)),
+        if let Some(record) = self.record(thread) {
+            return Some(record["state"].as_str().unwrap().parse().unwrap());
         }
+        let records = self.records(thread);
+        let last = records.iter().rfind(|it| it["event"] != "checkpoint")?;
+        let waits = last["event"] == "approval_requested";
+        let unended = if waits { ThreadState::Suspended } else { ThreadState::Running };
+        Some(self.ended(thread).unwrap_or(unended))
     }
 
     /// The states of all threads.
@@ -140,7 +143,9 @@ impl Shot {
 
     /// The thread in which its conversation goes on.
     pub(super) fn next(&self, thread: &str) -> Option<String> {
-        Some(self.record(thread)?["continued_by"].as_str()?.to_owned())
+        let records = self.records(thread);
+        let end = records.iter().rfind(|it| it["event"] == "thread_continued")?;
+        Some(end["payload"]["next"].as_str().unwrap().to_owned())
     }
 
     /// What may be found of all that was done between this and the next picture without a look at the clock.

@@ -7,7 +7,7 @@ use rye::providers::ApiKey;
 use rye::resolve::Spaces;
 use rye::sign::SigningKey;
 use rye::thread::{Cancel, Clock as _, Decision, ThreadId, ThreadState};
-use rye::{Host, ProviderChoice, RunRequest, Rye, Secrets, Setup, shipped};
+use rye::{Host, ProviderChoice, RunRequest, Rye, Secrets, Setup, shipped_files};
 use serde_json::json;
 
 use super::camera::{Camera, Shot};
@@ -195,7 +195,7 @@ impl Stage {
 
     fn rye(&self) -> Rye {
         let spaces = Spaces::new()
-            .with_shipped(shipped())
+            .with_shipped(shipped_files())
             .with_project(self.family.project())
             .with_user(self.family.home());
         let mut setup = Setup::new(spaces, self.camera.now().timestamp());

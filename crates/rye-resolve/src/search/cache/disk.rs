@@ -17,7 +17,7 @@ use crate::{
 
 /// The content of the cache file, none of which is trusted.
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub(crate) struct CacheFile {
     /// Has all bytes of the file, and no documents until [`Kept::split`].
     shard: Shard,
     /// The offset in these bytes at which the items' words begin.
@@ -39,7 +39,7 @@ struct Row {
     stream: Range<usize>,
 }
 
-impl Kept {
+impl CacheFile {
     /// Parses the bytes of a file; `None` for another version, another binding or any damage.
     pub(crate) fn from_bytes(bytes: Vec<u8>, binding: &Digest) -> Option<Self> {
         let mut reader = Reader::new(&bytes);

@@ -186,7 +186,7 @@ fn a_cache_gives_back_what_it_was_given() {
     let shard = gather(&library, &roots, &winners, &[0, 1, 2]).shards.remove(0);
     let binding = world.cache().binding;
     let bytes = disk::to_bytes(&shard, &winners, &binding);
-    let kept = disk::Kept::from_bytes(bytes.clone(), &binding).unwrap();
+    let kept = disk::CacheFile::from_bytes(bytes.clone(), &binding).unwrap();
     let (again, others, is_all_used) = kept.split(&winners);
     assert_eq!((others, is_all_used), (Vec::new(), true));
     assert_eq!(again.vocabulary, shard.vocabulary);
@@ -195,7 +195,7 @@ fn a_cache_gives_back_what_it_was_given() {
         shard.documents.iter().map(bytes).collect()
     };
     assert_eq!(stream(&again), stream(&shard));
-    assert!(disk::Kept::from_bytes(bytes, &rye_sign::Digest::of(b"another state")).is_none());
+    assert!(disk::CacheFile::from_bytes(bytes, &rye_sign::Digest::of(b"another state")).is_none());
     assert!(
         again.stream(&again.documents[0]).is_some_and(|reader: Reader<'_>| !reader.is_at_end())
     );

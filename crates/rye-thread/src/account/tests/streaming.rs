@@ -57,7 +57,8 @@ fn fold_a_large_tree() {
         let spawn = Spawn::new("1", child, "a", Waiting::ForNothing, limits(at_most(1)));
         forest.record(0, &Event::SpawnChild(spawn));
     }
-    let (reading, key) = (forest.reading(&id(0)), Arc::clone(&forest.key));
+    let reading = forest.reading(&id(0));
+    let key = Arc::clone(&forest.key);
     drop(talkative(&id(1), &key));
     let before = peak();
     let account = Account::from_transcripts(&reading, &|child| talkative(child, &key)).unwrap();

@@ -36,7 +36,7 @@ pub(super) fn start(hook: &Hook, action: &HookAction, prepared: &Prepared<'_>) -
 }
 
 /// The action as a call, and the paths of its arguments that lead nowhere.
-pub(super) fn called(
+pub(super) fn action_call(
     id: &str,
     action: &HookAction,
     data: &Value,

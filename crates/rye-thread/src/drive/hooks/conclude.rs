@@ -123,7 +123,7 @@ impl Frame {
         }
     }
 
-    pub(super) fn failed(&self, what: &str) -> Failure {
+    pub(super) fn failure(&self, what: &str) -> Failure {
         let message = format!("hook `{}` of {} {what}", self.hook, self.declared_by);
         Failure::new(FailureKind::Hook, &message)
     }
@@ -153,12 +153,14 @@ fn decide(run: &mut Run, frame: &Frame) -> Result<Option<String>, OutOfTurn> {
     let Some(effect) = frame.effect else { return Ok(None) };
     match (frame.event, effect) {
         (HookEvent::AfterStep | HookEvent::DirectiveReturn, HookEffect::Fail) => {
-            run.fail(frame.failed("ended the thread"))?;
+            run.fail(frame.failure("ended the thread"))?;
         }
         (HookEvent::AfterStep, HookEffect::Escalate) if is_denied => {
-            run.fail(frame.failed("asked whether to go on, and somebody said no"))?;
+            run.fail(frame.failure("asked whether to go on, and somebody said no"))?;
         }
-        (HookEvent::DirectiveReturn, HookEffect::Retry) => return Ok(Some(unwanted(frame))),
+        (HookEvent::DirectiveReturn, HookEffect::Retry) => {
+            return Ok(Some(rejection_message(frame)));
+        }
         (HookEvent::DirectiveReturn, HookEffect::Escalate) if is_denied => {
             return Ok(Some(format!(
                 "hook `{}` had somebody look at the outputs, who does not accept them",
@@ -168,7 +170,7 @@ fn decide(run: &mut Run, frame: &Frame) -> Result<Option<String>, OutOfTurn> {
         (HookEvent::ContextLimitReached, HookEffect::Continue) => run.hand_over()?,
         (HookEvent::ContextLimitReached, HookEffect::Fail) if run.failure().is_none() => {
             let kind = FailureKind::Provider(ProviderErrorClass::ContextTooLong);
-            run.fail(Failure::new(kind, &frame.failed("ended the thread").message))?;
+            run.fail(Failure::new(kind, &frame.failure("ended the thread").message))?;
         }
         (HookEvent::Error, HookEffect::Fail | HookEffect::Escalate) if !frame.is_final => {
             if let (Some(failure), true) = (&frame.failure, effect == HookEffect::Fail || is_denied)
@@ -198,7 +200,7 @@ fn decide(run: &mut Run, frame: &Frame) -> Result<Option<String>, OutOfTurn> {
 
 /// Returns the message for a model whose outputs a hook does not accept: the hook's own words, if
 /// it has any.
-fn unwanted(frame: &Frame) -> String {
+fn rejection_message(frame: &Frame) -> String {
     let texts: Vec<&str> = frame.acted.iter().filter_map(Acted::text).map(String::as_str).collect();
     let reason = format!("hook `{}` does not accept these outputs", frame.hook);
     if texts.is_empty() { reason } else { format!("{reason}: {}", texts.join("\n")) }

@@ -28,12 +28,12 @@ pub(in crate::drive) enum Occasion {
 }
 
 impl Occasion {
-    pub(in crate::drive) fn refused(refusal: &Refusal) -> Self {
+    pub(in crate::drive) fn of_refusal(refusal: &Refusal) -> Self {
         let failure = Failure::new(FailureKind::Refused, &refusal.message);
         Self::Refused(failure, refusal.clone())
     }
 
-    pub(in crate::drive) fn limited(hit: &LimitHit) -> Self {
+    pub(in crate::drive) fn of_limit(hit: &LimitHit) -> Self {
         let failure = Failure::new(FailureKind::Limit(hit.clone()), &hit.to_string());
         Self::Limited(failure, hit.clone())
     }

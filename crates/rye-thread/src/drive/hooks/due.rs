@@ -41,20 +41,20 @@ impl Due {
     }
 
     /// The thread goes on after it ended, and hooks are told of its next end as well.
-    pub(in crate::drive) fn reopened(&mut self) {
+    pub(in crate::drive) fn note_reopening(&mut self) {
         self.heard.clear();
         (self.failure, self.overflow, self.has_ended) = (None, false, false);
     }
 
     /// A request is sent, so that everything before it had its turn.
-    pub(in crate::drive) fn asked(&mut self, turns: u64) {
+    pub(in crate::drive) fn note_request(&mut self, turns: u64) {
         (self.has_begun, self.step, self.measured) = (true, false, turns);
         self.refused.clear();
         self.limited.clear();
     }
 
     /// Hooks had their turn.
-    pub(in crate::drive) fn told(&mut self, event: HookEvent, turns: u64, is_final: bool) {
+    pub(in crate::drive) fn note_event(&mut self, event: HookEvent, turns: u64, is_final: bool) {
         match event {
             HookEvent::AfterStep => self.step = false,
             HookEvent::ContextLimitReached if is_final => self.overflow = true,
@@ -72,7 +72,7 @@ impl Due {
 
     /// Returns the earlier decision on a hook's question. A refused raise of a limit is not asked
     /// about again while the limit has the same value.
-    pub(super) fn said(&self, frame: &Frame) -> Option<Decision> {
+    pub(super) fn earlier_decision(&self, frame: &Frame) -> Option<Decision> {
         let limit = frame.asks_about()?;
         self.refused_more.contains(&limit).then_some(Decision::DENIED)
     }
@@ -80,20 +80,20 @@ impl Due {
     /// Gives the earlier decisions to hooks that have acted without a new question.
     pub(in crate::drive) fn answer(&self, frames: &mut [Frame]) {
         for frame in frames.iter_mut().filter(|frame| frame.decision.is_none()) {
-            frame.decision = self.said(frame);
+            frame.decision = self.earlier_decision(frame);
         }
     }
 
     /// Hooks acted, and this has become of the run.
-    pub(in crate::drive) fn acted(&mut self, run: &Run, frames: &[Frame]) {
+    pub(in crate::drive) fn note_actions(&mut self, run: &Run, frames: &[Frame]) {
         self.limited.retain(|hit| run.stands_at(hit));
         // Hooks cancel a run by this effect alone, and the first one wins.
         let aborting = frames.iter().find(|frame| frame.effect == Some(HookEffect::Abort));
         if let Some(frame) = aborting.filter(|_| run.is_cancelled()) {
-            self.aborted = Some(frame.failed("aborted the thread"));
+            self.aborted = Some(frame.failure("aborted the thread"));
         }
         for frame in frames.iter().filter(|frame| frame.is_denied()) {
-            let is_new = self.said(frame).is_none();
+            let is_new = self.earlier_decision(frame).is_none();
             self.refused_more.extend(frame.asks_about().filter(|_| is_new));
         }
         let Some(failure) = run.failure() else { return self.heard.clear() };

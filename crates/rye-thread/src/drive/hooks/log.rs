@@ -73,7 +73,7 @@ impl Log {
     }
 
     /// Takes the next entry if it is a question to the operator, and returns `true` then.
-    pub(super) fn asked(&mut self) -> bool {
+    pub(super) fn take_question(&mut self) -> bool {
         let is_next = self.is_asked();
         if is_next {
             drop(self.0.pop_front());

@@ -26,7 +26,7 @@ impl Fold {
             let Some(first) = frames.first() else { continue };
             self.evaluations = first.evaluation;
             self.fail_first(first)?;
-            self.due.told(first.event, self.run.turns(), first.is_final);
+            self.due.note_event(first.event, self.run.turns(), first.is_final);
             self.due.has_ended |= first.event == HookEvent::AfterComplete;
             if first.is_final && first.event != HookEvent::ContextLimitReached {
                 self.due.failure.clone_from(&first.failure);
@@ -35,7 +35,7 @@ impl Fold {
             if let Some(reason) = apply(&mut self.run, &frames).map_err(text)? {
                 self.unwanted = Some(reason);
             }
-            self.due.acted(&self.run, &frames);
+            self.due.note_actions(&self.run, &frames);
             self.texts_since(before);
             if !self.run.has_ended() {
                 self.due.failure = None;

@@ -7,13 +7,13 @@ use crate::transcript::Record;
 
 /// One thing that a model saw or said.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Seen {
+pub(super) struct VisibleText {
     pub(super) what: String,
     pub(super) text: String,
 }
 
 /// All of it, in order.
-pub(super) fn visible(records: &[Record]) -> Vec<Seen> {
+pub(super) fn visible(records: &[Record]) -> Vec<VisibleText> {
     let mut turn = 0_u64;
     let mut calls = 0_u64;
     let mut results = 0_u64;
@@ -67,7 +67,7 @@ pub(super) fn visible(records: &[Record]) -> Vec<Seen> {
             "thread_continued" => ("the end".to_owned(), "continued".to_owned()),
             _ => continue,
         };
-        seen.push(Seen { what, text });
+        seen.push(VisibleText { what, text });
     }
     seen
 }
@@ -89,9 +89,9 @@ pub(super) fn is_seen(event: &str) -> bool {
 }
 
 /// The SHA-256 over all of it, in hex.
-pub(super) fn digest(seen: &[Seen]) -> String {
+pub(super) fn digest(seen: &[VisibleText]) -> String {
     let mut hasher = Sha256::new();
-    for Seen { what, text } in seen {
+    for VisibleText { what, text } in seen {
         hasher.update(format!("{what}\n{}\n{text}\n", text.len()));
     }
     hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()

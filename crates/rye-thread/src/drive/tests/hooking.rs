@@ -79,7 +79,8 @@ fn log(with_receipt: bool) -> Log {
         is_final: false,
         data: Value::Null,
     });
-    let (hook, item) = (hook.id, "a/note".to_owned());
+    let hook = hook.id;
+    let item = "a/note".to_owned();
     let start = Entry::Start { hook: hook.clone(), item, injects: true };
     let call = ToolCall::new("hook-1-1-1", "rye_execute", json!({}));
     let returned = Returned::ran(ToolResult::ok(&call, json!("recorded")));
@@ -144,7 +145,7 @@ async fn the_first_hook_that_decides_keeps_later_ones_from_acting() {
     let mut shop = shop(&notes, Asking::Never, hooks);
     let mut run = run();
     let mut driver = shop.driver(&run);
-    driver.hooks.due.asked(0);
+    driver.hooks.due.note_request(0);
     driver.hooks.due.turn_over(&[], Vec::new());
     driver.act_between_turns(&mut run).await.ok().unwrap();
     assert_eq!(notes.take(), ["hook_triggered"]);

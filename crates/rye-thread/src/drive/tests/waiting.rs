@@ -171,7 +171,8 @@ async fn rule_19_waits_for_the_disk_overlap() {
 async fn rule_19_a_thread_in_a_task_blocks_no_other_task() {
     let place = tempfile::tempdir().unwrap();
     let disk: Arc<SharedDisk> = Arc::default();
-    let (store, path) = (Arc::clone(&disk), place.path().to_owned());
+    let store = Arc::clone(&disk);
+    let path = place.path().to_owned();
     let driven = tokio::spawn(async move { converse(&path, store, 1, Effect::Once).await });
     let ready = tokio::spawn(async move {
         *disk.waits.lock().unwrap() += 1;

@@ -38,7 +38,7 @@ async fn an_answer_is_none_about_a_call_that_says_the_same() {
         family.config(".ai/config/agent/approval.yaml", ask);
         family.directive("one", CHILD);
         let mut host = host(&family, granted(&["rye.execute.directive.test.*"]));
-        (host.approvals, host.provider) = (BY_CLIENT, ProviderChoice::named("small"));
+        (host.approvals, host.provider) = (BY_CLIENT, ProviderChoice::from_name("small"));
         let mut wire = Wire::able(McpServer::new(host), era, form()).await;
         let call = json!({ "item_type": "directive", "item_id": "test/one", "thread": "fork" });
         let mut params = json!({ "name": "rye_execute", "arguments": call });

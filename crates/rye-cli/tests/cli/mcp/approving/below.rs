@@ -13,7 +13,7 @@ use crate::children::waiting::two_that_ask;
 async fn each_child_that_waits_is_asked_about() {
     let (family, _model) = two_that_ask();
     let mut host = host(&family, granted(&["rye.execute.directive.test.*"]));
-    (host.approvals, host.provider) = (BY_CLIENT, ProviderChoice::named("small"));
+    (host.approvals, host.provider) = (BY_CLIENT, ProviderChoice::from_name("small"));
     let mut wire = Wire::able(McpServer::new(host), Era::Inline, form()).await;
     let call = json!({ "item_type": "directive", "item_id": "test/parent", "thread": "fork" });
     let mut params = json!({ "name": "rye_execute", "arguments": call });

@@ -111,7 +111,7 @@ async fn who_asks_is_told_of_the_thread_in_which_a_conversation_waits() {
 
 async fn by_model(family: &Family) -> Wire {
     let mut host = host(family, granted(&["rye.execute.directive.test.*"]));
-    host.provider = ProviderChoice::named("small");
+    host.provider = ProviderChoice::from_name("small");
     Wire::begin(McpServer::new(host), Era::Inline).await
 }
 

@@ -88,7 +88,8 @@ fn each_event_has_its_effects() {
     assert!(HookEffect::ALL.into_iter().enumerate().all(|(at, effect)| place(effect) == at));
     for Row { event, goes_on, has_failed } in ROWS {
         has_a_row(*event);
-        let (failure, mut run) = (of(*event), run());
+        let failure = of(*event);
+        let mut run = run();
         assert_eq!(had(*event, &failure, false, &run), *goes_on, "{event}");
         run.fail(failure.clone()).unwrap();
         assert_eq!(had(*event, &failure, true, &run), *has_failed, "{event}");
@@ -104,7 +105,8 @@ fn what_cannot_be_had_is_passed_over() {
         let expected = if limit == Limit::Spend { "abort fail" } else { "abort escalate fail" };
         assert_eq!(had(HookEvent::Limit, &failure, true, &run()), expected, "{limit}");
     }
-    let (failure, mut run) = (Failure::new(FailureKind::Storage, "no"), run());
+    let failure = Failure::new(FailureKind::Storage, "no");
+    let mut run = run();
     run.fail(failure.clone()).unwrap();
     assert_eq!(had(HookEvent::Error, &failure, true, &run), "abort fail");
 }

@@ -1,0 +1,85 @@
+//! Directives and knowledge that steps execute by name, which a thread takes in later (SPEC D16).
+
+use std::collections::BTreeSet;
+
+use rye_parse::{Action, Directive, Primary};
+use rye_resolve::{Item, ItemId, ItemKind, ResolveError};
+use rye_session::{Chained, Placing, Rye, resolve_chain, with_causes};
+
+use super::ItemFacts;
+
+/// The items that a directive executes, and those that these execute.
+pub(super) struct Executed {
+    pub(super) items: Vec<ItemFacts>,
+    /// The items that cannot be had, each with the reason.
+    pub(super) missing: Vec<String>,
+}
+
+/// Finds what the steps of a directive name literally; what an input names is known when the thread runs.
+pub(super) fn execution_items(rye: &Rye, leaf: &Item<Directive>) -> Executed {
+    let mut executed = Executed { items: Vec::new(), missing: Vec::new() };
+    let mut seen = BTreeSet::from([(ItemKind::Directive, leaf.id.clone())]);
+    let mut left: Vec<(ItemKind, ItemId)> = named_items(leaf.content.value()).collect();
+    while let Some(item) = left.pop() {
+        if !seen.insert(item.clone()) {
+            continue;
+        }
+        let (kind, id) = &item;
+        let taken = match kind {
+            ItemKind::Directive => executed.take_directive(rye, id, &mut left),
+            _ => rye.library().knowledge(id).map(|item| executed.items.push(ItemFacts::of(&item))),
+        };
+        if let Err(error) = taken {
+            let reason = with_causes(&error);
+            executed
+                .missing
+                .push(format!("a step executes {kind} `{id}`, which cannot be had: {reason}"));
+        }
+    }
+    executed
+}
+
+impl Executed {
+    /// Takes a directive with its chain and the context of that.
+    fn take_directive(
+        &mut self,
+        rye: &Rye,
+        id: &ItemId,
+        left: &mut Vec<(ItemKind, ItemId)>,
+    ) -> Result<(), ResolveError> {
+        let leaf = rye.library().directive(id)?;
+        left.extend(named_items(leaf.content.value()));
+        match resolve_chain(rye.library(), id, &Placing::AsWritten) {
+            Ok(Chained { chain, knowledge, .. }) => {
+                self.items.extend(chain.root_first().rev().map(ItemFacts::of));
+                self.items.extend(knowledge.iter().map(ItemFacts::of));
+            }
+            Err(error) => {
+                self.items.push(ItemFacts::of(&leaf));
+                let reason = with_causes(&error);
+                self.missing.push(format!(
+                    "directive `{id}`, which a step executes, cannot be followed: {reason}"
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The items that the steps of a directive execute in its own thread, by literal ids.
+fn named_items(directive: &Directive) -> impl Iterator<Item = (ItemKind, ItemId)> {
+    let actions = directive.steps.iter().flat_map(|step| &step.value.actions);
+    actions.filter_map(|action| literal(&action.value))
+}
+
+fn literal(action: &Action) -> Option<(ItemKind, ItemId)> {
+    let kind = match (action.primary, action.item_type.as_deref()?) {
+        (Primary::Execute, "directive") => ItemKind::Directive,
+        (Primary::Execute, "knowledge") => ItemKind::Knowledge,
+        _ => return None,
+    };
+    let is_inline = action.options.get("thread").is_none_or(|thread| thread == "inline");
+    let id = action.item_id.as_deref().filter(|_| is_inline)?;
+    // No id has the braces of a placeholder.
+    Some((kind, id.parse().ok()?))
+}

@@ -1,0 +1,436 @@
+//! The items of all spaces that a reference may name, gathered once for many files.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use rye_caps::risk::RiskTable;
+use rye_caps::{Capability, Invocation};
+use rye_parse::{Directive, HookEvent, Knowledge, ParseError, PlacedTool, ToolManifest};
+use rye_resolve::{ExtendsChain, ItemId, ItemKind, Location, PlacedHook, ResolveError, Space};
+use rye_thread::{ArgumentSchema, DIRECTIVE_RETURN, read_plain};
+use serde_json::Value;
+
+use super::Finding;
+#[cfg(feature = "mcp")]
+use crate::Lock;
+use crate::Rye;
+use crate::aliases::tool_id;
+use crate::config::{RISK_FILE, SERVERS_FILE, risk_table};
+use crate::place::LONGEST_FILE;
+use crate::session::with_causes;
+
+/// The ids of all spaces, and the directives and tools that were read of them, each once.
+pub(super) struct Catalog<'a> {
+    pub(super) rye: &'a Rye,
+    knowledge: HashMap<ItemId, CatalogItem>,
+    tools: HashMap<ItemId, CatalogItem>,
+    directives: HashMap<ItemId, CatalogItem>,
+    /// The ids of each kind with dots for slashes, as permissions have them.
+    dotted: OnceLock<HashSet<(ItemKind, String)>>,
+    /// The problem of each file that shares its id with another file of its space.
+    ambiguous: HashMap<PathBuf, String>,
+    /// The hooks of the hooks files, or why they cannot be had.
+    pub(super) hooks: Result<Vec<PlacedHook>, String>,
+    /// The risk table, or why it cannot be had.
+    pub(super) risk: Result<RiskTable, String>,
+    /// The names of the MCP servers; none where a file that may name some cannot be read.
+    pub(super) servers: Option<BTreeSet<String>>,
+    /// The project's lock; none where there is none that can be read.
+    #[cfg(feature = "mcp")]
+    pub(super) lock: Option<Lock>,
+    heirs: OnceLock<HashSet<ItemId>>,
+    invocations: OnceLock<Vec<Invocation>>,
+}
+
+/// An item of the spaces, read when it is first asked for.
+#[derive(Debug)]
+struct CatalogItem {
+    /// The place of the file; `None` for an id that several files share.
+    location: Option<Location>,
+    loaded: OnceLock<Loaded>,
+    /// The checker of a tool's arguments; `None` if the tool's schema is invalid.
+    arguments: OnceLock<Option<ArgumentSchema>>,
+    /// The finding about its signature; none where that holds.
+    unvouched: OnceLock<Option<Finding>>,
+}
+
+/// A file as it was read.
+#[derive(Debug)]
+pub(super) struct Loaded {
+    pub(super) source: String,
+    /// Why the file has no text, and the place in the source that stands for it.
+    pub(super) fault: Option<Fault>,
+    /// The parsed content of the text.
+    pub(super) content: Content,
+}
+
+/// The parsed content of a file, if it is needed more than once.
+#[derive(Debug)]
+pub(super) enum Content {
+    Directive(Result<Box<Directive>, ParseError>),
+    Knowledge(Result<Box<Knowledge>, ParseError>),
+    /// A tool, or the configuration of a provider, which is no tool and lies among them.
+    Tool(Result<Box<PlacedTool>, ParseError>),
+    /// Configuration, or no text.
+    Other,
+}
+
+/// A problem with the bytes of a file.
+#[derive(Debug)]
+pub(super) enum Fault {
+    /// They are no UTF-8 text from this place on.
+    NotText(usize),
+    /// The system does not give them.
+    Unreadable(String),
+}
+
+/// Why the chain of a directive ends too early.
+pub(super) enum Break {
+    /// A link names what no space has.
+    Missing { child: ItemId, parent: ItemId },
+    /// A link is there and cannot be read.
+    Unreadable { parent: ItemId },
+    /// A link repeats; the chain as it was walked.
+    Circular(Vec<ItemId>),
+    /// There are more links than a chain may have.
+    TooLong,
+}
+
+/// A directive with what it extends, as far as that can be followed.
+pub(super) struct Chain<'c> {
+    /// Leaf first.
+    pub(super) links: Vec<(&'c ItemId, &'c Directive)>,
+    pub(super) broken: Option<Break>,
+}
+
+impl<'c> Chain<'c> {
+    /// The links that declare `<permissions>`, the nearest first.
+    pub(super) fn declaring(&self) -> impl Iterator<Item = (&'c ItemId, &'c Directive)> + '_ {
+        self.links.iter().copied().filter(|(_, link)| link.permissions.is_some())
+    }
+}
+
+impl<'a> Catalog<'a> {
+    pub(super) fn of(rye: &'a Rye) -> Self {
+        let mut catalog = Self {
+            rye,
+            knowledge: HashMap::new(),
+            tools: HashMap::new(),
+            directives: HashMap::new(),
+            dotted: OnceLock::new(),
+            ambiguous: HashMap::new(),
+            hooks: rye.library.config_hooks().map_err(|error| with_causes(&error)),
+            risk: risk(rye),
+            servers: servers(rye),
+            #[cfg(feature = "mcp")]
+            lock: lock(rye),
+            heirs: OnceLock::new(),
+            invocations: OnceLock::new(),
+        };
+        ItemKind::ALL.into_iter().for_each(|kind| catalog.list(kind));
+        catalog
+    }
+
+    fn list(&mut self, kind: ItemKind) {
+        let survey = self.rye.library.survey(kind);
+        for listed in survey.items {
+            self.admit(kind, listed.id, Some(listed.location));
+        }
+        for problem in survey.problems {
+            let message = problem.to_string();
+            if let ResolveError::Ambiguous { id, files, .. } = problem {
+                self.admit(kind, id, None);
+                self.ambiguous.extend(files.into_iter().map(|file| (file.path, message.clone())));
+            }
+        }
+    }
+
+    fn admit(&mut self, kind: ItemKind, id: ItemId, location: Option<Location>) {
+        let loaded = OnceLock::new();
+        let arguments = OnceLock::new();
+        let unvouched = OnceLock::new();
+        let shelf = CatalogItem { location, loaded, arguments, unvouched };
+        match kind {
+            ItemKind::Directive => drop(self.directives.insert(id, shelf)),
+            ItemKind::Knowledge => drop(self.knowledge.insert(id, shelf)),
+            ItemKind::Tool => drop(self.tools.insert(id, shelf)),
+            ItemKind::Config => {}
+        }
+    }
+
+    /// Returns `true` if an item of this kind has the id, whatever is wrong with it, or if the program answers to it.
+    pub(super) fn has(&self, kind: ItemKind, id: &ItemId) -> bool {
+        match kind {
+            ItemKind::Directive => self.directives.contains_key(id),
+            ItemKind::Knowledge => self.knowledge.contains_key(id),
+            ItemKind::Tool => {
+                let is_alias = tool_id(id.as_str()) != id.as_str();
+                is_alias || id.as_str() == DIRECTIVE_RETURN || self.tools.contains_key(id)
+            }
+            ItemKind::Config => true,
+        }
+    }
+
+    /// The ids of a kind, sorted.
+    pub(super) fn ids(&self, kind: ItemKind) -> Vec<&ItemId> {
+        let mut ids: Vec<&ItemId> = match kind {
+            ItemKind::Directive => self.directives.keys().collect(),
+            ItemKind::Knowledge => self.knowledge.keys().collect(),
+            ItemKind::Tool => self.tools.keys().collect(),
+            ItemKind::Config => Vec::new(),
+        };
+        ids.sort_unstable();
+        ids
+    }
+
+    /// Returns the problem of a file whose id another file also has.
+    pub(super) fn ambiguity(&self, path: &Path) -> Option<&str> {
+        self.ambiguous.get(path).map(String::as_str)
+    }
+
+    /// Returns `true` if an item of this kind has the id, which is written with dots for slashes.
+    pub(super) fn has_dotted(&self, kind: ItemKind, dotted: &str) -> bool {
+        let dotted = (kind, dotted.replace('/', "."));
+        let all = || {
+            let kinds = [ItemKind::Directive, ItemKind::Knowledge, ItemKind::Tool].into_iter();
+            let of = |kind| {
+                self.ids(kind).into_iter().map(move |id| (kind, id.as_str().replace('/', ".")))
+            };
+            let returning = (ItemKind::Tool, DIRECTIVE_RETURN.replace('/', "."));
+            kinds.flat_map(of).chain([returning]).collect()
+        };
+        self.dotted.get_or_init(all).contains(&dotted)
+    }
+
+    /// The file of an item whose signature does not hold, with the finding about it.
+    pub(super) fn unverified_file(&self, kind: ItemKind, id: &ItemId) -> Option<(&Path, &Finding)> {
+        let (id, shelf) = self.shelf(kind, id)?;
+        let location = shelf.location.as_ref().filter(|it| it.space != Space::Builtin)?;
+        let source = &self.load_once(kind, id, shelf)?.source;
+        let judge = || super::signature::finding(self.rye, &location.path, kind, id, source);
+        let finding = shelf.unvouched.get_or_init(judge).as_ref()?;
+        Some((location.path.as_path(), finding))
+    }
+
+    /// The text of the item `id` where it lies at `path`, which is read at most once.
+    pub(super) fn at(&self, kind: ItemKind, id: &ItemId, path: &Path) -> Option<&Loaded> {
+        let (_, shelf) = self.shelf(kind, id)?;
+        shelf.location.as_ref().filter(|location| location.path == path)?;
+        self.load_once(kind, id, shelf)
+    }
+
+    /// The directive `id`; none where it is not there or cannot be read.
+    pub(super) fn directive(&self, id: &ItemId) -> Option<(&ItemId, &Directive)> {
+        let (id, shelf) = self.shelf(ItemKind::Directive, id)?;
+        Some((id, self.load_once(ItemKind::Directive, id, shelf)?.directive()?))
+    }
+
+    /// The manifest of the tool `id`; none where it is not there or cannot be read.
+    pub(super) fn tool(&self, id: &ItemId) -> Option<&ToolManifest> {
+        let (id, shelf) = self.shelf(ItemKind::Tool, id)?;
+        match &self.load_once(ItemKind::Tool, id, shelf)?.content {
+            Content::Tool(tool) => tool.as_ref().ok().map(|tool| &tool.manifest),
+            _ => None,
+        }
+    }
+
+    /// The input schema of the tool `id`, and the same compiled; none where the tool or its schema cannot be used.
+    pub(super) fn input_schema(&self, id: &ItemId) -> Option<(&Value, &ArgumentSchema)> {
+        let (_, shelf) = self.shelf(ItemKind::Tool, id)?;
+        let schema = &self.tool(id)?.input_schema;
+        let build = || ArgumentSchema::new(schema).ok();
+        Some((schema, shelf.arguments.get_or_init(build).as_ref()?))
+    }
+
+    fn shelf(&self, kind: ItemKind, id: &ItemId) -> Option<(&ItemId, &CatalogItem)> {
+        match kind {
+            ItemKind::Directive => self.directives.get_key_value(id),
+            ItemKind::Tool => self.tools.get_key_value(id),
+            ItemKind::Knowledge => self.knowledge.get_key_value(id),
+            ItemKind::Config => None,
+        }
+    }
+
+    fn load_once<'s>(
+        &self,
+        kind: ItemKind,
+        id: &ItemId,
+        shelf: &'s CatalogItem,
+    ) -> Option<&'s Loaded> {
+        let location = shelf.location.as_ref()?;
+        Some(shelf.loaded.get_or_init(|| self.load(kind, id, location)))
+    }
+
+    fn load(&self, kind: ItemKind, id: &ItemId, location: &Location) -> Loaded {
+        if location.space != Space::Builtin {
+            return Loaded::read(&location.path, |_| kind);
+        }
+        match self.rye.library.text(kind, id) {
+            Ok(item) => Loaded::of(item.source, kind, &location.path),
+            Err(error) => Loaded::faulty(String::new(), Fault::Unreadable(with_causes(&error))),
+        }
+    }
+
+    /// Follows what `leaf` extends. A `resolve_extends` hook may say otherwise when it runs.
+    pub(super) fn chain<'c>(&'c self, id: &'c ItemId, leaf: &'c Directive) -> Chain<'c> {
+        let mut chain = Chain { links: vec![(id, leaf)], broken: None };
+        while let Some((child, link)) = chain.links.last().copied() {
+            let Some(parent) = parent(link) else { return chain };
+            let mut walked: Vec<ItemId> = chain.links.iter().map(|(id, _)| (*id).clone()).collect();
+            let is_circular = walked.contains(&parent);
+            chain.broken = match self.directive(&parent) {
+                _ if is_circular => {
+                    walked.push(parent);
+                    Some(Break::Circular(walked))
+                }
+                _ if walked.len() == ExtendsChain::MAX_LINKS => Some(Break::TooLong),
+                Some(found) => {
+                    chain.links.push(found);
+                    continue;
+                }
+                None if self.has(ItemKind::Directive, &parent) => {
+                    Some(Break::Unreadable { parent })
+                }
+                None => Some(Break::Missing { child: child.clone(), parent }),
+            };
+            return chain;
+        }
+        chain
+    }
+
+    /// The calls of all tools that can be read and that stand for a function which is riskier than the tool by its id. A
+    /// permission is at least as risky as what it covers, so that the other calls add nothing to its risk.
+    pub(super) fn riskier_invocations(&self, table: &RiskTable) -> &[Invocation] {
+        let risk = |capability: &Capability| table.classify_capability(capability).risk;
+        let is_riskier = |call: &Invocation| {
+            let own = risk(call.item());
+            call.functions().iter().any(|function| risk(function) > own)
+        };
+        self.invocations.get_or_init(|| {
+            let tools: Vec<&ItemId> = self.tools.keys().collect();
+            let found = crate::parallel::in_parallel(&tools, |id| {
+                crate::session::invocation(id, self.tool(id)?).ok().filter(is_riskier)
+            });
+            found.into_iter().flatten().collect()
+        })
+    }
+
+    /// Returns `true` if a hooks file may say what directives extend.
+    pub(super) fn extends_by_hooks(&self) -> bool {
+        let resolves = |hook: &PlacedHook| hook.hook.event.value == HookEvent::ResolveExtends;
+        self.hooks.as_ref().map_or(true, |hooks| hooks.iter().any(resolves))
+    }
+
+    /// Returns `true` if a directive that declares no permissions takes on those of `id`.
+    pub(super) fn has_heirs(&self, id: &ItemId) -> bool {
+        self.heirs.get_or_init(|| self.inheriting_directives()).contains(id)
+    }
+
+    fn inheriting_directives(&self) -> HashSet<ItemId> {
+        let ids: Vec<&ItemId> = self.directives.keys().collect();
+        let found = crate::parallel::in_parallel(&ids, |id| {
+            let (id, leaf) = self.directive(id)?;
+            let undeclared = leaf.permissions.is_none().then(|| self.chain(id, leaf))?;
+            undeclared.declaring().next().map(|(id, _)| id.clone())
+        });
+        found.into_iter().flatten().collect()
+    }
+}
+
+impl Loaded {
+    /// Reads a file, of a kind that may follow from its text.
+    pub(super) fn read(path: &Path, kind: impl FnOnce(&str) -> ItemKind) -> Self {
+        match read_plain(path, LONGEST_FILE) {
+            Ok(bytes) => Self::of_bytes(bytes, kind, path),
+            Err(error) => Self::faulty(String::new(), Fault::Unreadable(error.to_string())),
+        }
+    }
+
+    /// The text that the bytes of the file at `path` are.
+    pub(super) fn of_bytes(
+        bytes: Vec<u8>,
+        kind: impl FnOnce(&str) -> ItemKind,
+        path: &Path,
+    ) -> Self {
+        match String::from_utf8(bytes) {
+            Ok(source) => {
+                let kind = kind(&source);
+                Self::of(source, kind, path)
+            }
+            Err(error) => {
+                let at = error.utf8_error().valid_up_to();
+                let source = String::from_utf8_lossy(error.as_bytes()).into_owned();
+                Self::faulty(source, Fault::NotText(at))
+            }
+        }
+    }
+
+    pub(super) fn of(source: String, kind: ItemKind, path: &Path) -> Self {
+        let content = match kind {
+            ItemKind::Directive => Content::Directive(rye_parse::directive(&source).map(Box::new)),
+            ItemKind::Knowledge => {
+                let read = match super::extension(path) {
+                    "md" => rye_parse::knowledge,
+                    _ => rye_parse::knowledge_yaml,
+                };
+                Content::Knowledge(read(&source).map(Box::new))
+            }
+            ItemKind::Tool => {
+                let read = rye_parse::placed_tool(&source, super::extension(path));
+                Content::Tool(read.map(Box::new))
+            }
+            ItemKind::Config => Content::Other,
+        };
+        Self { source, fault: None, content }
+    }
+
+    fn faulty(source: String, fault: Fault) -> Self {
+        Self { source, fault: Some(fault), content: Content::Other }
+    }
+
+    /// The directive, where the text is one.
+    pub(super) fn directive(&self) -> Option<&Directive> {
+        match &self.content {
+            Content::Directive(directive) => directive.as_deref().ok(),
+            _ => None,
+        }
+    }
+}
+
+fn parent(link: &Directive) -> Option<ItemId> {
+    link.extends.as_ref()?.value.parse().ok()
+}
+
+fn risk(rye: &Rye) -> Result<RiskTable, String> {
+    let config = rye.library.config(RISK_FILE).map_err(|error| with_causes(&error))?;
+    risk_table(config.as_ref()).map_err(|error| error.to_string())
+}
+
+/// The MCP servers that files of all spaces name, signed or not: a manifest is about one of them before it is signed, too.
+fn servers(rye: &Rye) -> Option<BTreeSet<String>> {
+    let id: ItemId = SERVERS_FILE.parse().ok()?;
+    let located = match rye.library.locate(ItemKind::Config, &id) {
+        Ok(located) => located,
+        Err(ResolveError::NotFound { .. }) => return Some(BTreeSet::new()),
+        Err(_) => return None,
+    };
+    let mut servers = BTreeSet::new();
+    for location in std::iter::once(&located.winner).chain(&located.shadowed) {
+        let loaded = Loaded::read(&location.path, |_| ItemKind::Config);
+        let config = rye_parse::config(&loaded.source, location.extension()).ok()?;
+        let named = config.get("servers").and_then(Value::as_object);
+        servers.extend(named.into_iter().flat_map(|named| named.keys().cloned()));
+    }
+    Some(servers)
+}
+
+/// Reads the project's lock of MCP servers; `None` without a project or if the lock cannot be read.
+#[cfg(feature = "mcp")]
+fn lock(rye: &Rye) -> Option<Lock> {
+    let path = rye.library.spaces().project()?.join(".ai/rye.lock");
+    if !path.exists() {
+        return Some(Lock::default());
+    }
+    String::from_utf8(read_plain(&path, LONGEST_FILE).ok()?).ok()?.parse().ok()
+}

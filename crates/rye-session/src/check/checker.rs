@@ -1,0 +1,366 @@
+//! Checks of files against everything around them: the items of all spaces, signatures, configuration and risk (SPEC 12.1a).
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::path::{Path, PathBuf};
+
+use rye_resolve::{ItemId, ItemKind, Space, item_at, nearest_id};
+use rye_sign::{SigningKey, Timestamp};
+
+use super::catalog::{Catalog, Content, Fault, Loaded};
+use super::{
+    Checked, Finding, calls, finish, form, grants, metadata, of_space, references, signature, tool,
+    vouching,
+};
+use crate::config::{RISK_FILE, is_provider};
+use crate::parallel::in_parallel;
+use crate::place::{kind_of, place};
+use crate::signing::{
+    SignError, SignFileError, SignedFile, preview_file, sign_file_anew, sign_judged_file,
+};
+use crate::{OpenError, Rye, Setup};
+
+/// Checks files as parts of a project, and signs those that pass.
+///
+/// The ids of all spaces are gathered when it is made, and a directive that others extend is read once.
+pub struct Checker<'a> {
+    catalog: Catalog<'a>,
+}
+
+/// Spaces that are opened for checking and signing alone.
+///
+/// Nothing can be run with them, so that `config/trust.yaml` may be unsigned or broken, which checking tells and signing mends.
+#[derive(Debug)]
+pub struct SpacesToCheck(Rye);
+
+impl SpacesToCheck {
+    /// Reads the trust documents and, as far as it can be had, the trust policy.
+    ///
+    /// # Errors
+    ///
+    /// When a trust document cannot be read, or one that was handed over cannot be trusted.
+    pub fn open(setup: &Setup) -> Result<Self, OpenError> {
+        Rye::open(setup).or_else(|_| Rye::open_without_trust_config(setup)).map(Self)
+    }
+
+    /// A checker over the items as they are now.
+    #[must_use]
+    pub fn checker(&self) -> Checker<'_> {
+        self.0.checker()
+    }
+}
+
+impl Rye {
+    /// A checker over the items as they are now.
+    #[must_use]
+    pub fn checker(&self) -> Checker<'_> {
+        Checker { catalog: Catalog::of(self) }
+    }
+}
+
+impl std::fmt::Debug for Checker<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Checker").finish_non_exhaustive()
+    }
+}
+
+impl Checker<'_> {
+    /// Checks files on all processors; the answers are in the order of `paths`, which must be absolute.
+    ///
+    /// A file that cannot be read, or is no text, has that as its finding.
+    #[must_use]
+    pub fn check_files(&self, paths: &[PathBuf]) -> Vec<Checked> {
+        let mut checked = in_parallel(paths, |path| self.check_file(path));
+        self.vouch(&mut checked);
+        self.suggest(&mut checked);
+        tell_once(&mut checked);
+        checked
+    }
+
+    /// Checks a text as if the file at `path`, which must be absolute, held it.
+    #[must_use]
+    pub fn check_text(&self, path: &Path, text: &str) -> Checked {
+        let named = name_of(path, |_| kind_of(path, text));
+        let loaded = Loaded::of(text.to_owned(), named.kind, path);
+        let mut checked = [self.check_loaded(path, &named, &loaded)];
+        self.suggest(&mut checked);
+        let [checked] = checked;
+        checked
+    }
+
+    /// Signs the file at `path`, which must be absolute, as [`Rye::sign_file`] does.
+    ///
+    /// # Errors
+    ///
+    /// The ones of [`Rye::sign_file`].
+    pub fn sign_file(
+        &self,
+        path: &Path,
+        key: &SigningKey,
+        at: Timestamp,
+    ) -> Result<SignedFile, SignFileError> {
+        sign_judged_file(path, key, at, |text| self.judge(path, text))
+    }
+
+    /// Signs the file at `path` as [`sign_file`](Self::sign_file) does, and also when it is signed already as it would be.
+    ///
+    /// # Errors
+    ///
+    /// The ones of [`Rye::sign_file`].
+    pub fn sign_file_anew(
+        &self,
+        path: &Path,
+        key: &SigningKey,
+        at: Timestamp,
+    ) -> Result<SignedFile, SignFileError> {
+        sign_file_anew(path, key, at, |text| self.judge(path, text))
+    }
+
+    /// Signs the file at `path` as [`sign_file`](Self::sign_file) does, if it still holds `text`: what a person was shown is what
+    /// is signed.
+    ///
+    /// # Errors
+    ///
+    /// The ones of [`Rye::sign_file`], and [`SignFileError::Changed`] if the file holds another text.
+    pub fn sign_text(
+        &self,
+        path: &Path,
+        text: &str,
+        key: &SigningKey,
+        at: Timestamp,
+    ) -> Result<SignedFile, SignFileError> {
+        sign_judged_file(path, key, at, |found| match found == text {
+            true => self.judge(path, found),
+            false => Err(SignFileError::Changed { path: path.to_owned() }),
+        })
+    }
+
+    /// Returns what [`sign_file`](Self::sign_file) would come to, or [`sign_file_anew`](Self::sign_file_anew) with `is_anew`, and
+    /// writes nothing.
+    ///
+    /// # Errors
+    ///
+    /// The ones of [`Rye::sign_file`], but for those of writing.
+    pub fn preview_signature(
+        &self,
+        path: &Path,
+        key: &SigningKey,
+        at: Timestamp,
+        is_anew: bool,
+    ) -> Result<SignedFile, SignFileError> {
+        preview_file(path, key, at, is_anew, |text| self.judge(path, text))
+    }
+
+    /// Refuses a text that has what bars signing. Trust documents are no items, and are judged when they are signed.
+    pub(crate) fn judge(&self, path: &Path, text: &str) -> Result<(), SignFileError> {
+        if place(path).is_none() {
+            return Ok(());
+        }
+        match self.check_text(path, text) {
+            checked if checked.is_signable() => Ok(()),
+            checked => Err(SignError::Faulty { checked }.into()),
+        }
+    }
+
+    fn check_file(&self, path: &Path) -> Checked {
+        let placed = place(path);
+        let on_shelf = placed.as_ref().and_then(|(kind, id)| self.catalog.at(*kind, id, path));
+        match (placed, on_shelf) {
+            (Some((kind, id)), Some(loaded)) => {
+                self.check_loaded(path, &Named { kind, id: Some(id) }, loaded)
+            }
+            (Some((kind, id)), None) => {
+                let loaded = Loaded::read(path, |_| kind);
+                self.check_loaded(path, &Named { kind, id: Some(id) }, &loaded)
+            }
+            (None, _) => {
+                let loaded = Loaded::read(path, |text| kind_of(path, text));
+                let kind = kind_of(path, &loaded.source);
+                self.check_loaded(path, &Named { kind, id: None }, &loaded)
+            }
+        }
+    }
+
+    fn check_loaded(&self, path: &Path, named: &Named, loaded: &Loaded) -> Checked {
+        let Named { kind, id } = named;
+        let findings = match &loaded.fault {
+            Some(fault) => vec![of_fault(fault)],
+            None => {
+                let mut findings = form(path, *kind, id.as_ref(), loaded);
+                findings.extend(self.around(path, named, loaded));
+                findings
+            }
+        };
+        finish(path, *kind, id.as_ref(), loaded.source.clone(), findings)
+    }
+
+    /// The findings that follow from what is around the file.
+    fn around(&self, path: &Path, named: &Named, loaded: &Loaded) -> Vec<Finding> {
+        let kind = named.kind;
+        let source = loaded.source.as_str();
+        let spaces = self.catalog.rye.library().spaces();
+        let (Some(id), Some((_, _, space))) = (&named.id, item_at(spaces, path)) else {
+            return vec![form_only_finding()];
+        };
+        let mut findings = Vec::new();
+        findings.extend(self.catalog.ambiguity(path).map(|message| {
+            Finding::error("ambiguous-id", message, 0..0).with_label("another file has the same id")
+        }));
+        if space != Space::Builtin {
+            findings.extend(signature::finding(self.catalog.rye, path, kind, id, source));
+        }
+        let is_vouched = findings.is_empty();
+        match &loaded.content {
+            Content::Directive(Ok(directive)) => {
+                let chain = self.catalog.chain(id, directive);
+                let granted = grants::findings(&self.catalog, &chain);
+                let is_denied = granted.iter().any(|it| it.code == grants::MISSING_PERMISSION);
+                findings.extend(metadata::of_directive(directive, id, &chain, is_denied));
+                findings.extend(references::of_directive(&self.catalog, directive, &chain));
+                findings.extend(calls::findings(&self.catalog, directive, source));
+                findings.extend(granted);
+            }
+            Content::Knowledge(Ok(knowledge)) => {
+                findings.extend(metadata::of_knowledge(knowledge, id, source));
+            }
+            Content::Tool(Ok(tool)) if !is_provider(id) => {
+                findings.extend(tool::namesake_finding(&self.catalog, id, tool));
+                findings.extend(tool::around(&self.catalog, tool));
+            }
+            Content::Other if kind == ItemKind::Config => {
+                findings.extend(references::of_config(&self.catalog, id, path, source));
+                findings.extend(of_space(space, path, id, source));
+                findings.extend(self.risk(id).filter(|_| is_vouched));
+            }
+            _ => {}
+        }
+        findings
+    }
+
+    /// The finding about a risk table that no run can use, at the file of the project.
+    fn risk(&self, id: &ItemId) -> Option<Finding> {
+        let reason = self.catalog.risk.as_ref().err().filter(|_| id.as_str() == RISK_FILE)?;
+        let finding = Finding::error("unusable-risk", reason, 0..0);
+        Some(finding.with_label("every run is refused"))
+    }
+
+    /// Adds the findings about items that a file names and that no run would use.
+    fn vouch(&self, checked: &mut [Checked]) {
+        let among: HashSet<&Path> = checked.iter().map(|checked| checked.path.as_path()).collect();
+        let of_each =
+            in_parallel(checked, |checked| vouching::findings(&self.catalog, checked, &among));
+        for (checked, findings) in checked.iter_mut().zip(of_each) {
+            checked.findings.extend(findings);
+            checked.findings.sort_by_key(|finding| (finding.span.start, finding.span.end));
+        }
+    }
+
+    /// Fills in the nearest id for references that lead nowhere. Looking for one is slow, so only the first few that are
+    /// missing get it.
+    fn suggest(&self, checked: &mut [Checked]) {
+        let mut known: BTreeMap<ItemKind, Vec<&ItemId>> = BTreeMap::new();
+        let mut near: BTreeMap<(ItemKind, ItemId), Option<ItemId>> = BTreeMap::new();
+        let findings = checked.iter_mut().flat_map(|checked| &mut checked.findings);
+        for finding in findings {
+            let Some(missing) = finding.missing.take() else { continue };
+            if near.len() == MOST_SUGGESTIONS && !near.contains_key(&missing) {
+                continue;
+            }
+            let ids = known.entry(missing.0).or_insert_with(|| self.catalog.ids(missing.0));
+            let found = near.entry(missing).or_insert_with_key(|(kind, id)| {
+                nearest_id(*kind, id, ids.iter().copied()).cloned()
+            });
+            if let Some(found) = found {
+                let otherwise = finding.help.take().unwrap_or_default();
+                finding.help = Some(format!("did you mean `{found}`? Otherwise {otherwise}"));
+            }
+        }
+        checked.iter_mut().for_each(|checked| grants::settle_unknown(&mut checked.findings));
+    }
+}
+
+/// Keeps the first of the findings with one shared cause, and says how many other files have it.
+fn tell_once(checked: &mut [Checked]) {
+    let mut files: BTreeMap<String, BTreeSet<PathBuf>> = BTreeMap::new();
+    for checked in &*checked {
+        for cause in checked.findings.iter().filter_map(|finding| finding.shared.clone()) {
+            files.entry(cause).or_default().insert(checked.path.clone());
+        }
+    }
+    for checked in checked {
+        checked.findings.retain_mut(|finding| {
+            let Some(cause) = &finding.shared else { return true };
+            let Some(files) = files.remove(cause) else { return false };
+            match files.len() - 1 {
+                0 => {}
+                1 => finding.message.push_str("; 1 other directive does not, either"),
+                others => {
+                    finding
+                        .message
+                        .push_str(&format!("; {others} other directives do not, either"));
+                }
+            }
+            true
+        });
+    }
+}
+
+impl Rye {
+    /// Signs the file at `path`, which must be absolute: checks it, puts a new signature line in place of an old one, and
+    /// replaces the file whole, with its mode and its line ends. Other names of it, by hard links, keep the old text.
+    ///
+    /// A file whose signature is the one that this key would make of it, and is not dated later than `at`, is left alone:
+    /// what rests on the file, such as a thread that waits, is not disturbed by a new one. To sign many files, make one
+    /// [`Checker`].
+    ///
+    /// # Errors
+    ///
+    /// When it is a link or lies behind one that leaves the `.ai` folder, is no item, has what [`Finding::bars_signing`]
+    /// tells of, or cannot be written.
+    pub fn sign_file(
+        &self,
+        path: &Path,
+        key: &SigningKey,
+        at: Timestamp,
+    ) -> Result<SignedFile, SignFileError> {
+        self.checker().sign_file(path, key, at)
+    }
+}
+
+/// The number of references that get a suggestion.
+const MOST_SUGGESTIONS: usize = 50;
+
+/// The sort of item that a file is, and its id where it lies in an `.ai` folder.
+struct Named {
+    kind: ItemKind,
+    id: Option<ItemId>,
+}
+
+fn name_of(path: &Path, otherwise: impl FnOnce(&Path) -> ItemKind) -> Named {
+    match place(path) {
+        Some((kind, id)) => Named { kind, id: Some(id) },
+        None => Named { kind: otherwise(path), id: None },
+    }
+}
+
+fn form_only_finding() -> Finding {
+    let message = "the file lies in no space of this project, so that only its form is checked";
+    Finding::remark("form-only", message, 0..0)
+        .with_label("what it names is not looked up")
+        .with_help(
+            "run `rye check` in the project that it belongs to, or name that with `--project`",
+        )
+}
+
+/// The one finding of a file without a text.
+fn of_fault(fault: &Fault) -> Finding {
+    match fault {
+        Fault::NotText(at) => {
+            let replaced = *at..at + char::REPLACEMENT_CHARACTER.len_utf8();
+            Finding::error("not-utf-8", "the file is not UTF-8 text", replaced)
+        }
+        Fault::Unreadable(reason) => {
+            let message = format!("the file cannot be read: {reason}");
+            Finding::error("unreadable", &message, 0..0)
+        }
+    }
+}

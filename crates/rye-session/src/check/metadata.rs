@@ -1,0 +1,102 @@
+//! Checks of an item's metadata (SPEC 12.1a).
+
+use std::ops::Range;
+
+use rye_parse::{Directive, Knowledge};
+use rye_resolve::ItemId;
+
+use super::Finding;
+use super::catalog::Chain;
+
+/// The findings about the metadata of a directive. `is_denied` tells that a finding about its permissions is there already.
+pub(super) fn of_directive(
+    directive: &Directive,
+    id: &ItemId,
+    chain: &Chain<'_>,
+    is_denied: bool,
+) -> Vec<Finding> {
+    let place = || directive.name.span.clone();
+    let lacks = [
+        ("`<description>`", directive.description.is_none()),
+        ("`version`", directive.version.is_none()),
+        ("`<category>`", directive.category.is_none() && id.folder().is_some()),
+        ("`<author>`", directive.author.is_none()),
+    ];
+    let missing = missing(&lacks).map(|names| {
+        let help = "add what is missing: `version` to `<directive>`, the rest to `<metadata>`";
+        lacking(&format!("the directive lacks {names}"), place()).with_help(help)
+    });
+    missing.into_iter().chain(of_thread(directive, chain, is_denied, place())).collect()
+}
+
+/// A directive that says how it runs as a thread should say all of it; one that says nothing of it, such as a base that
+/// others extend, is not meant to.
+fn of_thread(
+    directive: &Directive,
+    chain: &Chain<'_>,
+    is_denied: bool,
+    place: Range<usize>,
+) -> Option<Finding> {
+    let limits = &directive.limits;
+    let bounds =
+        [&limits.turns, &limits.tokens, &limits.duration_seconds, &limits.spawns, &limits.depth];
+    let is_limited = limits.spend.is_some() || bounds.iter().any(|limit| limit.is_some());
+    let has_model = directive.model.is_some();
+    if !is_limited && !has_model && directive.permissions.is_none() {
+        return None;
+    }
+    // What cannot be followed may declare them.
+    let has_permissions = is_denied || chain.broken.is_some() || chain.declaring().next().is_some();
+    let lacks = [
+        ("`<model>`", !has_model),
+        ("`<limits>`", !is_limited),
+        ("`<permissions>`", !has_permissions),
+    ];
+    let names = missing(&lacks)?;
+    let message = format!("the directive can run as a thread and lacks {names}");
+    let until = match (has_permissions, has_model && is_limited) {
+        (true, _) => "the operator's defaults decide",
+        (false, true) => "nothing is allowed",
+        (false, false) => "the operator's defaults decide, and nothing is allowed",
+    };
+    let label = if has_model && is_limited { "nothing is allowed" } else { "defaults decide" };
+    Some(
+        Finding::warning("missing-thread-metadata", &message, place)
+            .with_label(label)
+            .with_help(&format!("add it to `<metadata>`; until then {until}")),
+    )
+}
+
+pub(super) fn of_knowledge(knowledge: &Knowledge, id: &ItemId, source: &str) -> Option<Finding> {
+    let lacks = [
+        ("`title`", knowledge.title.is_none()),
+        ("`category`", knowledge.category.is_none() && id.folder().is_some()),
+        ("`version`", knowledge.version.is_none()),
+    ];
+    let names = missing(&lacks)?;
+    let help = "add it to the metadata at the start of the file";
+    Some(lacking(&format!("the knowledge entry lacks {names}"), metadata(source)).with_help(help))
+}
+
+fn lacking(message: &str, place: Range<usize>) -> Finding {
+    Finding::warning("missing-metadata", message, place).with_label("incomplete")
+}
+
+/// The names of what is missing, as a list in a sentence.
+fn missing(lacks: &[(&str, bool)]) -> Option<String> {
+    let names: Vec<&str> =
+        lacks.iter().filter(|(_, is_missing)| *is_missing).map(|(name, _)| *name).collect();
+    match names.as_slice() {
+        [] => None,
+        [name] => Some((*name).to_owned()),
+        [names @ .., last] => Some(format!("{} and {last}", names.join(", "))),
+    }
+}
+
+/// The line that begins the metadata of a knowledge entry, or the beginning of the file.
+fn metadata(source: &str) -> Range<usize> {
+    let start = source.find("```yaml").unwrap_or_default();
+    let rest = source.get(start..).unwrap_or_default();
+    let line = rest.lines().next().unwrap_or_default().trim_end();
+    start..start + line.len()
+}

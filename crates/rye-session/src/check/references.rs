@@ -1,0 +1,249 @@
+//! References of directives and hooks to other items, resolved without running anything.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::path::Path;
+
+use rye_parse::{
+    Action, ContextContent, ContextEntry, ContextPosition, Directive, Hook, HookEvent, Primary,
+    Spanned,
+};
+use rye_resolve::{ExtendsChain, ItemId, ItemKind};
+
+use super::catalog::{Break, Catalog, Chain};
+use super::{Finding, calls};
+use crate::config::{PROVIDERS, is_hooks};
+use crate::session::{STEPS, hook_action_problem};
+
+pub(super) fn of_directive(
+    catalog: &Catalog<'_>,
+    directive: &Directive,
+    chain: &Chain<'_>,
+) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = extends(directive, chain).into_iter().collect();
+    findings.extend(model(catalog, directive));
+    findings.extend(continuation(catalog, directive));
+    let suppressed = suppressed_knowledge(chain);
+    let context = directive.context.iter();
+    findings.extend(context.filter_map(|entry| self::context(catalog, entry, &suppressed)));
+    for (place, step) in directive.steps.iter().map(|step| &step.value).enumerate() {
+        let by = format!("step `{}`", step.name.clone().unwrap_or_else(|| (place + 1).to_string()));
+        let actions = step.actions.iter();
+        findings.extend(actions.filter_map(|action| self::action(catalog, action, &by)));
+    }
+    for hook in &directive.hooks {
+        findings.extend(self::hook(catalog, &hook.value, &suppressed));
+    }
+    findings
+}
+
+/// The references of a hooks file.
+pub(super) fn of_config(
+    catalog: &Catalog<'_>,
+    id: &ItemId,
+    path: &Path,
+    source: &str,
+) -> Vec<Finding> {
+    if !is_hooks(id) {
+        return Vec::new();
+    }
+    // What is wrong with its form is a finding already.
+    let hooks = rye_parse::hooks(source, super::extension(path)).unwrap_or_default();
+    let mut findings = Vec::new();
+    for hook in hooks.iter().map(|hook| &hook.value) {
+        let extended = hook.extends.as_ref().and_then(|id| {
+            let by = format!("hook `{}`", hook.hook.id.value);
+            reference(catalog, ItemKind::Directive, &id.value, &by, &id.span)
+        });
+        findings.extend(extended);
+        findings.extend(self::hook(catalog, &hook.hook, &BTreeSet::new()));
+        findings.extend(calls::of_hook(catalog, &hook.hook, source, calls::Notation::Yaml));
+    }
+    findings
+}
+
+fn extends(directive: &Directive, chain: &Chain<'_>) -> Option<Finding> {
+    let place = directive.extends.as_ref()?.span.clone();
+    let leaf = chain.links.first()?.0;
+    Some(match chain.broken.as_ref()? {
+        Break::Missing { child, parent } if child == leaf => {
+            missing("unknown-directive", ItemKind::Directive, parent, "`extends`", &place)
+        }
+        Break::Missing { child, parent } => {
+            let message = format!(
+                "`{child}`, which it extends, itself extends the directive `{parent}`, which no space has"
+            );
+            Finding::error("broken-extends", &message, place)
+                .with_label("leads there")
+                .with_help(&format!("mend `extends` of `{child}`"))
+        }
+        Break::Unreadable { parent } => {
+            let message = format!("it extends `{parent}`, which cannot be read");
+            Finding::error("broken-extends", &message, place)
+                .with_label("leads there")
+                .with_help(&format!("`rye check` of the file that `rye which {parent} --kind directive` names shows why"))
+        }
+        Break::Circular(links) => {
+            let links: Vec<&str> = links.iter().map(ItemId::as_str).collect();
+            let message = format!("`extends` goes in a circle: {}", links.join(" → "));
+            Finding::error("circular-extends", &message, place)
+                .with_label("leads back")
+                .with_help("remove `extends` from one directive of the circle")
+        }
+        Break::TooLong => {
+            let message =
+                format!("the extends chain has more than {} links", ExtendsChain::MAX_LINKS);
+            Finding::error("long-extends", &message, place)
+                .with_label("begins here")
+                .with_help("merge some of the directives")
+        }
+    })
+}
+
+/// The provider that a directive names is one of the configurations among the tools.
+fn model(catalog: &Catalog<'_>, directive: &Directive) -> Option<Finding> {
+    let provider = directive.model.as_ref()?.value.provider.as_ref()?;
+    if provider.value == STEPS {
+        return None;
+    }
+    let id: ItemId = format!("{PROVIDERS}{}", provider.value).parse().ok()?;
+    if catalog.has(ItemKind::Tool, &id) {
+        return None;
+    }
+    let ids = catalog.ids(ItemKind::Tool);
+    let names = ids.iter().filter_map(|id| id.as_str().strip_prefix(PROVIDERS));
+    let names: Vec<&str> = names.collect();
+    let message = format!(
+        "`<model>` names the provider `{}`, of which there is no configuration here",
+        provider.value
+    );
+    Some(
+        // Another machine may have one.
+        Finding::warning("unknown-provider", &message, provider.span.clone())
+            .with_label("no such provider")
+            .with_help(&format!(
+                "name one of `{}`, or write `.ai/tools/{id}.yaml`",
+                names.join("`, `")
+            )),
+    )
+}
+
+fn continuation(catalog: &Catalog<'_>, directive: &Directive) -> Option<Finding> {
+    let named = directive.continuation_directive.as_ref()?;
+    let by = "`<continuation_directive>`";
+    reference(catalog, ItemKind::Directive, &named.value, by, &named.span)
+}
+
+/// The knowledge that the chain takes away, which is therefore never looked for.
+fn suppressed_knowledge<'c>(chain: &Chain<'c>) -> BTreeSet<&'c str> {
+    let entries = chain.links.iter().flat_map(|(_, link)| &link.context);
+    let suppressed = entries.filter(|entry| entry.value.position == ContextPosition::Suppress);
+    suppressed
+        .filter_map(|entry| match &entry.value.content {
+            ContextContent::Knowledge(id) => Some(id.as_str()),
+            ContextContent::Inline(_) => None,
+        })
+        .collect()
+}
+
+fn context(
+    catalog: &Catalog<'_>,
+    entry: &Spanned<ContextEntry>,
+    suppressed: &BTreeSet<&str>,
+) -> Option<Finding> {
+    let ContextContent::Knowledge(id) = &entry.value.content else { return None };
+    let position = entry.value.position;
+    if position != ContextPosition::Suppress && suppressed.contains(id.as_str()) {
+        return None;
+    }
+    let by = format!("`<{}>`", position.as_str());
+    let finding = reference(catalog, ItemKind::Knowledge, id, &by, &entry.span)?;
+    if position == ContextPosition::Suppress {
+        let help = "write the id as `<context>` has it, or remove the line";
+        let message = finding.message.clone();
+        let warning = Finding::warning("unknown-suppress", &message, finding.span.clone());
+        return Some(
+            Finding { missing: finding.missing, ..warning.with_label("takes nothing away") }
+                .with_help(help),
+        );
+    }
+    if entry.value.optional {
+        let remark = Finding::remark("missing-optional", &finding.message, finding.span.clone());
+        return Some(
+            remark
+                .with_label("left out")
+                .with_help("it is optional, so that it is left out of the prompt"),
+        );
+    }
+    Some(finding.with_help(&format!(
+        "write `.ai/knowledge/{id}.md`, or add `optional=\"true\"` to leave it out while it is missing"
+    )))
+}
+
+/// The references of a hook, and what hooks cannot do at all.
+fn hook(catalog: &Catalog<'_>, hook: &Hook, suppressed: &BTreeSet<&str>) -> Vec<Finding> {
+    let by = format!("hook `{}`", hook.id.value);
+    let is_resolving = hook.event.value == HookEvent::ResolveExtends;
+    let actions = hook.actions.iter().filter(|_| !is_resolving);
+    let is_suppressed = |action: &Action| {
+        let id = action.item_id.as_deref().unwrap_or_default();
+        action.item_type.as_deref() == Some("knowledge") && suppressed.contains(id)
+    };
+    actions
+        .filter_map(|action| match hook_action_problem(&action.value) {
+            Some(problem) => {
+                let message = format!("{by}: {problem}");
+                Some(Finding::error("hook-action", &message, action.span.clone()))
+            }
+            None if is_suppressed(&action.value) => None,
+            None => self::action(catalog, action, &by),
+        })
+        .collect()
+}
+
+/// The item that a call names. What is to be signed may be made by the run, so that it need not be there.
+pub(super) fn action(catalog: &Catalog<'_>, action: &Spanned<Action>, by: &str) -> Option<Finding> {
+    if action.value.primary == Primary::Sign {
+        return None;
+    }
+    let kind = match action.value.item_type.as_deref()? {
+        "tool" => ItemKind::Tool,
+        "directive" => ItemKind::Directive,
+        "knowledge" => ItemKind::Knowledge,
+        _ => return None,
+    };
+    reference(catalog, kind, action.value.item_id.as_deref()?, by, &action.span)
+}
+
+/// A reference that leads nowhere; none where it leads somewhere, or holds placeholders that are filled when it runs.
+fn reference(
+    catalog: &Catalog<'_>,
+    kind: ItemKind,
+    id: &str,
+    by: &str,
+    place: &Range<usize>,
+) -> Option<Finding> {
+    let id: ItemId = id.parse().ok()?;
+    let code = match kind {
+        ItemKind::Directive => "unknown-directive",
+        ItemKind::Knowledge => "unknown-knowledge",
+        ItemKind::Tool | ItemKind::Config => "unknown-tool",
+    };
+    (!catalog.has(kind, &id)).then(|| missing(code, kind, &id, by, place))
+}
+
+fn missing(
+    code: &'static str,
+    kind: ItemKind,
+    id: &ItemId,
+    by: &str,
+    place: &Range<usize>,
+) -> Finding {
+    let message = format!("{by} names the {kind} `{id}`, which no space has");
+    let finding = Finding::error(code, &message, place.clone())
+        .with_label(&format!("no such {kind}"))
+        .with_help(&format!(
+            "write `rye new {kind} {id}`, or name one that `rye list --kind {kind}` shows"
+        ));
+    Finding { missing: Some((kind, id.clone())), ..finding }
+}

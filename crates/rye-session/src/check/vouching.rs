@@ -1,0 +1,140 @@
+//! Items that a file names and that a run refuses, because their signatures do not hold (SPEC 2.10, 12.1a).
+
+use std::collections::{BTreeSet, HashSet};
+use std::ops::Range;
+use std::path::Path;
+
+use rye_parse::{Action, ContextContent, ContextPosition, Directive, Hook, Primary, Spanned};
+use rye_resolve::{ItemId, ItemKind};
+
+use super::catalog::Catalog;
+use super::signature::{UNKNOWN_KEY, UNSIGNED};
+use super::{Checked, Finding, Severity};
+use crate::aliases::tool_id;
+use crate::config::is_hooks;
+
+/// The findings about the items that `checked` names. An item whose file is among the checked ones has them there instead.
+pub(super) fn findings(
+    catalog: &Catalog<'_>,
+    checked: &Checked,
+    among: &HashSet<&Path>,
+) -> Vec<Finding> {
+    let mut told = BTreeSet::new();
+    let mut findings = Vec::new();
+    for named in named_items(catalog, checked) {
+        let Some((path, unvouched)) = catalog.unverified_file(named.kind, &named.id) else {
+            continue;
+        };
+        if !among.contains(path) && told.insert((named.kind, named.id.clone())) {
+            findings.push(named.finding(path, unvouched));
+        }
+    }
+    findings
+}
+
+/// An item that a file names.
+struct Named {
+    kind: ItemKind,
+    id: ItemId,
+    /// The part of the file that names it.
+    by: String,
+    place: Range<usize>,
+}
+
+impl Named {
+    fn new(kind: ItemKind, id: &str, by: &str, place: &Range<usize>) -> Option<Self> {
+        let id = if kind == ItemKind::Tool { tool_id(id) } else { id };
+        Some(Self { kind, id: id.parse().ok()?, by: by.to_owned(), place: place.clone() })
+    }
+
+    fn finding(&self, path: &Path, unvouched: &Finding) -> Finding {
+        let Self { kind, id, by, place } = self;
+        let reason = match unvouched.code {
+            UNSIGNED => "its file is unsigned",
+            "tampered" => "its file was changed after it was signed",
+            _ => unvouched.message.split("; ").next().unwrap_or_default(),
+        };
+        let message = format!("{by} names the {kind} `{id}`, which a run refuses: {reason}");
+        let path = path.display();
+        let mend = match unvouched.code {
+            UNSIGNED | "tampered" => format!("review `{path}`, then `rye sign {path}`"),
+            UNKNOWN_KEY => "trust its key with `rye trust add`, or sign it yourself".to_owned(),
+            _ => format!("the file is `{path}`"),
+        };
+        let judged = match kind {
+            ItemKind::Tool => "; until then, calls are checked against the schema in that file",
+            _ => "",
+        };
+        let finding = match unvouched.severity {
+            Severity::Error => Finding {
+                bars_signing: false,
+                ..Finding::error("unverified-item", &message, place.clone())
+            },
+            _ => Finding::warning("unverified-item", &message, place.clone()),
+        };
+        finding.with_label("refused for use").with_help(&format!("{mend}{judged}"))
+    }
+}
+
+fn named_items(catalog: &Catalog<'_>, checked: &Checked) -> Vec<Named> {
+    let Some(id) = &checked.id else { return Vec::new() };
+    match checked.kind {
+        ItemKind::Directive => {
+            let loaded = catalog.at(checked.kind, id, &checked.path);
+            loaded.and_then(|loaded| loaded.directive()).map(of_directive).unwrap_or_default()
+        }
+        ItemKind::Config if is_hooks(id) => {
+            let extension = super::extension(&checked.path);
+            let hooks = rye_parse::hooks(&checked.source, extension).unwrap_or_default();
+            hooks.iter().flat_map(|hook| of_hook(&hook.value.hook)).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn of_directive(directive: &Directive) -> Vec<Named> {
+    let referred = [
+        (&directive.extends, "`extends`"),
+        (&directive.continuation_directive, "`<continuation_directive>`"),
+    ];
+    let mut named: Vec<Named> = referred
+        .into_iter()
+        .filter_map(|(id, by)| {
+            let id = id.as_ref()?;
+            Named::new(ItemKind::Directive, &id.value, by, &id.span)
+        })
+        .collect();
+    for entry in &directive.context {
+        if let ContextContent::Knowledge(id) = &entry.value.content
+            && entry.value.position != ContextPosition::Suppress
+        {
+            let by = format!("`<{}>`", entry.value.position.as_str());
+            named.extend(Named::new(ItemKind::Knowledge, id, &by, &entry.span));
+        }
+    }
+    for (place, step) in directive.steps.iter().map(|step| &step.value).enumerate() {
+        let by = format!("step `{}`", step.name.clone().unwrap_or_else(|| (place + 1).to_string()));
+        named.extend(step.actions.iter().filter_map(|action| of_action(action, &by)));
+    }
+    named.extend(directive.hooks.iter().flat_map(|hook| of_hook(&hook.value)));
+    named
+}
+
+fn of_hook(hook: &Hook) -> Vec<Named> {
+    let by = format!("hook `{}`", hook.id.value);
+    hook.actions.iter().filter_map(|action| of_action(action, &by)).collect()
+}
+
+/// The item of a call that needs it to be verified: one that is loaded or signed does not have to be.
+fn of_action(action: &Spanned<Action>, by: &str) -> Option<Named> {
+    if action.value.primary != Primary::Execute {
+        return None;
+    }
+    let kind = match action.value.item_type.as_deref()? {
+        "tool" => ItemKind::Tool,
+        "directive" => ItemKind::Directive,
+        "knowledge" => ItemKind::Knowledge,
+        _ => return None,
+    };
+    Named::new(kind, action.value.item_id.as_deref()?, by, &action.span)
+}

@@ -1,0 +1,60 @@
+//! Configuration that a person asks about without running anything: all that is wrong with it, in all of its files.
+
+use rye_resolve::{Config, Item};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::approval::{APPROVAL, Approval};
+use super::read::read;
+use super::servers::{SERVERS, ServersFile};
+use super::{APPROVAL_FILE, SERVERS_FILE, approval_patterns, servers};
+use crate::Rye;
+use crate::session::PrepareError;
+
+impl Rye {
+    /// Counts the patterns of `config/agent/approval.yaml` in all spaces; `None` where there is no such file.
+    ///
+    /// # Errors
+    ///
+    /// The method returns the problems of each of the files.
+    pub fn approval_patterns(&self) -> Result<Option<usize>, Vec<PrepareError>> {
+        let Some(config) = self.read_layers(APPROVAL_FILE)? else { return Ok(None) };
+        let files: Vec<Approval> = each(APPROVAL, &config)?;
+        approval_patterns(Some(&config)).map_err(|error| vec![error.into()])?;
+        Ok(Some(files.iter().map(Approval::patterns).sum()))
+    }
+
+    /// Returns the names of the MCP servers that wrappers may name; `None` without a
+    /// `config/mcp/servers.yaml`.
+    ///
+    /// # Errors
+    ///
+    /// The method returns the problems of each of the files. They repeat no text that may be a secret.
+    pub fn mcp_servers(&self) -> Result<Option<Vec<String>>, Vec<PrepareError>> {
+        let Some(config) = self.read_layers(SERVERS_FILE)? else { return Ok(None) };
+        let _files: Vec<ServersFile> = each(SERVERS, &config)?;
+        let servers = servers(Some(&config)).map_err(|error| vec![error.into()])?;
+        Ok(Some(servers.into_keys().collect()))
+    }
+
+    fn read_layers(&self, file: &str) -> Result<Option<Config>, Vec<PrepareError>> {
+        self.library.config(file).map_err(|error| vec![error.into()])
+    }
+}
+
+/// Every file, or what is wrong with all that are not as they have to be.
+fn each<T: DeserializeOwned>(
+    schema: &'static str,
+    config: &Config,
+) -> Result<Vec<T>, Vec<PrepareError>> {
+    let read = |layer: &Item<Value>| read(schema, layer).map_err(PrepareError::from);
+    let mut files = Vec::new();
+    let mut problems = Vec::new();
+    for layer in config.layers() {
+        match read(layer) {
+            Ok(file) => files.push(file),
+            Err(error) => problems.push(error),
+        }
+    }
+    if problems.is_empty() { Ok(files) } else { Err(problems) }
+}

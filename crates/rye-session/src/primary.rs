@@ -1,0 +1,58 @@
+//! Primary operations: search, load, fetch, sign and execute (SPEC 12.4).
+//!
+//! The program, the MCP server and embedding programs call these functions and return the same JSON. Every
+//! result and every error has a `to_json`. A [`Caller`] has the rights of the asker. No caller finds, reads
+//! or runs an item that is not verified.
+//!
+//! ```
+//! use rye_session::primary::{Caller, LoadRequest, load};
+//! use rye_resolve::{ItemKind, Spaces};
+//! use rye_sign::Timestamp;
+//! use rye_session::{Rye, Setup, shipped_files};
+//!
+//! let spaces = Spaces::new().with_shipped(shipped_files());
+//! let rye = Rye::open(&Setup::new(spaces, Timestamp::from_unix(1_800_000_000)))?;
+//! let request = LoadRequest::new(ItemKind::Directive, "rye/agent/core/base".parse()?);
+//!
+//! let loaded = load(&rye, &request, &Caller::operator())?.to_json();
+//! assert_eq!(loaded["space"], "builtin");
+//!
+//! let stranger = Caller::client(rye_caps::Grant::nothing());
+//! let error = load(&rye, &request, &stranger).unwrap_err().to_json();
+//! assert_eq!(error["error"]["class"], "refused");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod caller;
+mod error;
+
+mod item;
+mod search;
+
+mod load;
+mod reading;
+
+mod sign;
+
+mod execute;
+mod tool;
+
+mod fetch;
+
+mod operation;
+
+pub use self::caller::Caller;
+pub use self::error::{PrimaryError, causes};
+pub use self::execute::{ExecuteRequest, Executed, execute};
+pub(crate) use self::execute::{take_directive, take_knowledge};
+pub use self::fetch::{FetchRequest, Fetched, fetch};
+pub(crate) use self::load::writing_capability;
+pub use self::load::{CopyError, Destination, DestinationError, LoadRequest, Loaded, load};
+#[cfg(feature = "mcp")]
+pub(crate) use self::operation::item_type;
+pub(crate) use self::operation::{Asked, KINDS, Operation};
+pub(crate) use self::operation::{id, inputs_by_either_name, item_id, kind, object, read, usage};
+pub(crate) use self::reading::{TakenDirective, read as read_knowledge};
+pub use self::search::{Found, search};
+pub(crate) use self::sign::ToSign;
+pub use self::sign::{SignRequest, sign};

@@ -1,0 +1,74 @@
+//! One call of a tool, outside of any thread.
+
+use rye_caps::{Authority, Capability, Kind, Layer, Primary};
+use rye_resolve::{ItemId, ItemKind};
+use rye_tools::fs::Root;
+use serde_json::{Map, Value};
+
+use super::caller::Caller;
+use super::error::PrimaryError;
+use super::execute::Executed;
+use crate::aliases::tool_id;
+use crate::config::{APPROVAL_FILE, approval_patterns, policy_layers};
+use crate::rye::Rye;
+use crate::session::{Offer, Offering, PrepareError, invocation, offer, programs, reach};
+
+/// Offers that tool alone, as a thread would be offered it, and calls it.
+pub(super) async fn call(
+    rye: &Rye,
+    id: &ItemId,
+    parameters: Map<String, Value>,
+    caller: &Caller,
+) -> Result<Executed, PrimaryError> {
+    let id: ItemId = tool_id(id.as_str()).parse().unwrap_or_else(|_| id.clone());
+    let capability = Capability::new(Primary::Execute, Kind::Tool, id.as_str())
+        .expect("because every item id is one of a capability");
+    let policy = policy_layers(rye.trust_config.as_ref()).map_err(PrepareError::from)?;
+    let authority =
+        policy.iter().cloned().fold(caller.authority().clone(), |it, layer| it.narrow(layer));
+    // By its id first: a caller learns nothing of a tool that it may neither read nor call. One that may read it learns whether
+    // it is there, and all that a call needs.
+    let may_read = caller.may(Primary::Load, ItemKind::Tool, &id);
+    if !may_read {
+        drop(authority.permit(&capability.into())?);
+    }
+    let item = rye.library.tool(&id)?;
+    let invocation = invocation(&id, item.content.value());
+    let invocation = invocation.map_err(|reason| PrimaryError::Tool { id: id.clone(), reason })?;
+    drop(authority.permit(&invocation)?);
+    let offer = offer_for(rye, &policy, &authority, &id)?;
+    let Some(output) = offer.palette.call(&authority, id.as_str(), Value::Object(parameters)).await
+    else {
+        let reason = offer.withheld.into_iter().next();
+        let reason = reason.unwrap_or_else(|| "it is not one that is run".to_owned());
+        return Err(PrimaryError::Tool { id, reason });
+    };
+    Ok(Executed { content: output.content, status: output.status })
+}
+
+fn offer_for(
+    rye: &Rye,
+    policy: &[Layer],
+    authority: &Authority,
+    id: &ItemId,
+) -> Result<Offer, PrepareError> {
+    let project = rye.library.spaces().project().ok_or(PrepareError::NoProject)?;
+    let root = Root::open(project).map_err(PrepareError::Project)?;
+    let approval = rye.library.config(APPROVAL_FILE)?;
+    let programs = programs(rye)?;
+    let reach = reach(rye)?;
+    let asked = approval_patterns(approval.as_ref())?;
+    let offer = offer(&Offering {
+        library: &rye.library,
+        policy,
+        authority,
+        root: &root,
+        programs: &programs,
+        reach: &reach,
+        asked: &asked,
+        only: Some(id),
+    })?;
+    let starting = programs.processes.as_deref().filter(|_| offer.starts_programs);
+    rye.hold_policy(starting)?;
+    Ok(offer)
+}

@@ -1,0 +1,156 @@
+//! Directives and knowledge that a call returns into the running thread (SPEC D16).
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use rye_caps::{Authority, Capability, Grant, Kind, Primary};
+use rye_resolve::ItemKind;
+use rye_sign::Provenance;
+use rye_thread::{
+    AddedItem, AuthorisedCall, Effect, Need, Needs, OutputContract, Palette, PaletteEntry,
+    PaletteError, Tool, ToolOutput, ToolSpec,
+};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::{error_output, kind_of};
+use crate::primary::{
+    PrimaryError, TakenDirective, id, item_id, kind, object, read, read_knowledge, take_directive,
+    take_knowledge, usage,
+};
+use crate::rye::Rye;
+use crate::session::authority::added_item;
+use crate::session::facts::row_and_provenance;
+use crate::session::provider::planned_steps;
+
+/// The form in which a thread takes in the steps of a directive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::session) enum Structure {
+    /// As plans, for a provider that carries them out without a model.
+    Planned,
+    /// As text alone, for a model.
+    Text,
+}
+
+/// All that taking in an item depends on beside the item.
+#[derive(Debug, Clone)]
+pub(in crate::session) struct Directions {
+    /// The outputs of the thread, which no signer of an added item keeps it from returning.
+    pub(in crate::session) contract: OutputContract,
+    pub(in crate::session) structure: Structure,
+}
+
+/// The kinds of items that are returned into a conversation.
+const KINDS: [Kind; 2] = [Kind::Directive, Kind::Knowledge];
+
+/// Lets `rye_execute` return directives and knowledge. A model is shown it for the kinds of which the authority leaves any.
+pub(super) fn with_inline(
+    palette: Palette,
+    rye: &Arc<Rye>,
+    authority: &Authority,
+    asked: &Grant,
+    directions: Directions,
+) -> Result<Palette, PaletteError> {
+    let is_open = |kind: &Kind| authority.closed_by(Primary::Execute, *kind).is_none();
+    let kinds = KINDS.into_iter().filter(is_open).collect();
+    let tool = Arc::new(Inline { rye: Arc::clone(rye), directions });
+    let needs: Arc<dyn Needs> = Arc::clone(&tool) as _;
+    let spec = ToolSpec::new("", "", schema());
+    // Not read only: what comes back bounds the calls after it.
+    let entry = PaletteEntry::operation("rye_execute", spec, needs, Effect::Idempotent, tool);
+    palette.with_inline(entry.asking_for(asked), kinds)
+}
+
+fn schema() -> Value {
+    let properties = json!({
+        "item_type": { "type": "string", "enum": KINDS.map(|kind| kind.to_string()) },
+        "item_id": item_id(),
+        "parameters": { "type": "object" },
+    });
+    object(&properties, &["item_type", "item_id"])
+}
+
+struct Inline {
+    rye: Arc<Rye>,
+    directions: Directions,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    item_type: String,
+    item_id: String,
+    #[serde(default)]
+    parameters: Map<String, Value>,
+}
+
+#[async_trait]
+impl Needs for Inline {
+    fn need(&self, arguments: &Value, _: &Authority) -> Result<Need, ToolOutput> {
+        let need = || {
+            let Arguments { item_type, item_id, .. } = read(arguments.clone())?;
+            let kind = kind_of(kind(&item_type)?).ok_or(PrimaryError::Configuration)?;
+            let capability = Capability::new(Primary::Execute, kind, id(&item_id)?.as_str());
+            capability.map(Need::Exactly).map_err(|error| usage(&error))
+        };
+        need().map_err(|error| error_output(&error))
+    }
+}
+
+#[async_trait]
+impl Tool for Inline {
+    async fn call(&self, call: AuthorisedCall) -> ToolOutput {
+        let arguments = call.into_arguments();
+        let rye = Arc::clone(&self.rye);
+        let directions = self.directions.clone();
+        let take = move || directions.take(&rye, arguments);
+        let taken = tokio::task::spawn_blocking(take).await;
+        let taken = taken.unwrap_or_else(|_| Err(super::no_answer_error()));
+        taken.unwrap_or_else(|error| error_output(&error))
+    }
+}
+
+impl Directions {
+    /// The content of an item, with every item that it is made of.
+    fn take(&self, rye: &Rye, arguments: Value) -> Result<ToolOutput, PrimaryError> {
+        let Arguments { item_type, item_id, parameters } = read(arguments)?;
+        let id = id(&item_id)?;
+        let (content, items) = match kind(&item_type)? {
+            ItemKind::Directive => {
+                let taken = take_directive(rye, &id, &parameters)?;
+                (taken.content(self.steps(rye, &taken)?)?, taken.items())
+            }
+            ItemKind::Knowledge => {
+                let item = take_knowledge(rye, &id, &parameters)?;
+                (read_knowledge(&item), vec![row_and_provenance(&item)])
+            }
+            _ => return Err(PrimaryError::usage("only directives and knowledge are taken in")),
+        };
+        Ok(ToolOutput::ok(content).with_added(self.added_items(&items)?))
+    }
+
+    fn added_items(&self, items: &[(Value, Provenance)]) -> Result<Vec<AddedItem>, PrimaryError> {
+        let added = items.iter().map(|(row, provenance)| {
+            added_item(row, provenance, &self.contract).map_err(PrimaryError::from)
+        });
+        added.collect()
+    }
+
+    fn steps(
+        &self,
+        rye: &Rye,
+        taken: &TakenDirective,
+    ) -> Result<(&'static str, Value), PrimaryError> {
+        let steps = match self.structure {
+            Structure::Text => Vec::new(),
+            Structure::Planned => {
+                let leaf = taken.chained.chain.leaf();
+                planned_steps(&rye.library, leaf, &taken.chained.inputs)?
+            }
+        };
+        Ok((
+            rye_providers::PLANNED_STEPS,
+            steps.iter().map(rye_providers::PlannedStep::to_json).collect(),
+        ))
+    }
+}

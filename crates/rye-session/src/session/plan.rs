@@ -1,0 +1,310 @@
+//! The plan of a run, made before a key, a clock or a record is needed. Nothing here is sent or
+//! written.
+//!
+//! Running, explaining, comparing and locking a directive all begin here, so that they cannot disagree.
+
+use std::sync::Arc;
+
+use rye_caps::risk::{Acknowledgement, Finding, Verdict};
+use rye_caps::{Authority, Grant, Invocation};
+use rye_parse::Directive;
+use rye_prompt::{SystemFacts, system};
+use rye_resolve::{Config, ExtendsChain, Item, ItemId, Library, PlacedHook};
+use rye_sandbox::Processes;
+use rye_thread::{Hooks, Opening, OutputContract, ThreadId};
+use rye_tools::fs::Root;
+
+use super::authority::{authority, below, lessened_by_knowledge};
+use super::calling::{DIRECTIVE as CALLING_DIRECTIVE, declared_grant};
+use super::continuing::continuation_directive;
+use super::contract::contract;
+use super::error::PrepareError;
+use super::facts::{ItemProvenance, warnings};
+use super::limits::{SetLimits, limits};
+use super::operations::{Directions, Structure, with_operations};
+use super::programs::{Programs, programs};
+use super::prompting::{Composed, Placing, compose_prompt, leaf, render_opening};
+use super::provider::{Answerer, answerer, carries_out_steps};
+use super::request::PlanRequest;
+use super::tools::{Offer, Offering, offer};
+use super::tree::ChildBounds;
+use super::web::reach;
+use crate::Rye;
+use crate::config::{
+    APPROVAL_FILE, HOOKS_FILE, RISK_FILE, approval_patterns, policy_layers, requests_at_once,
+    risk_table,
+};
+
+/// A directive with everything that decides how its thread begins, except the provider.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Plan {
+    /// The chain of the directive, with its context and its hooks.
+    pub composed: Composed,
+    /// The outputs that the thread has to return.
+    pub contract: OutputContract,
+    /// The layers that have to allow a call.
+    pub authority: Authority,
+    /// The dangers of the declared grant, whether it is refused or not.
+    pub findings: Vec<Finding>,
+    /// Warnings about knowledge that lessens the authority.
+    pub(crate) lessened: Vec<String>,
+    /// The tools that the authority covers.
+    pub offer: Offer,
+    /// The capabilities of which each use waits for a decision.
+    pub asked: Grant,
+    /// The launcher of programs, if an offered tool needs one.
+    pub(crate) processes: Option<Arc<Processes>>,
+    /// The limits of the thread.
+    pub limits: SetLimits,
+    /// The number of threads of a tree that may wait for a provider at once.
+    pub(crate) requests: usize,
+    /// The hooks of the hooks files, in turn.
+    pub placed: Vec<PlacedHook>,
+    /// The hooks that act in the loop.
+    pub(crate) hooks: Hooks,
+    /// The configuration that decided on the rest.
+    pub configs: Vec<Config>,
+}
+
+/// Resolves, verifies and composes everything that the directive refers to.
+///
+/// # Errors
+///
+/// The function fails if an item of the directive cannot be found, verified or read.
+pub fn plan(rye: &Rye, request: &PlanRequest) -> Result<Plan, PrepareError> {
+    let library = &rye.library;
+    let composed = compose_prompt(library, &request.directive, &request.inputs)?;
+    rye.refuse_widening(&composed.chain)?;
+    let contract = contract(&composed.chain)?;
+    let policy = policy_layers(rye.trust_config.as_ref())?;
+    let child_bounds = request.child_bounds.as_deref();
+    let declared = declared_grant(&composed.chain, request.tool.as_ref())?;
+    let own = authority(&policy, &composed, &contract, declared.clone())?;
+    let authority = child_bounds.map_or(own.clone(), |child_bounds| below(child_bounds, &own));
+    let lessened = lessened_by_knowledge(&authority, &composed.knowledge)?;
+    let risk = library.config(RISK_FILE)?;
+    let root = project_root(library)?;
+    let approval = library.config(APPROVAL_FILE)?;
+    let asked = approval_patterns(approval.as_ref())?;
+    let programs = programs(rye)?;
+    let reach = reach(rye)?;
+    let mut offer = offer(&Offering {
+        library,
+        policy: &policy,
+        authority: &authority,
+        root: &root,
+        programs: &programs,
+        reach: &reach,
+        asked: &asked,
+        only: request.tool.as_ref(),
+    })?;
+    let findings = assess(risk.as_ref(), &composed.chain, &declared, &offer.invocations)?;
+    let directions = directions(&contract, &composed, request);
+    let (palette, children) = (offer.palette, &offer.children);
+    offer.palette = with_operations(palette, rye, &authority, &asked, children, directions)?;
+    let web = reach.config.filter(|_| offer.reaches_web);
+    let servers = programs.servers_config().filter(|_| offer.uses_servers).cloned();
+    let Programs { processes, config, .. } = programs;
+    let (processes, config) =
+        if offer.starts_programs { (processes, config) } else { (None, None) };
+    let resilience = library.config("agent/resilience")?;
+    let limits = limits(resilience.as_ref(), &composed.chain, &request.limits, child_bounds)?;
+    let requests = requests_at_once(resilience.as_ref())?;
+    let (placed, hooks_files) = (library.config_hooks()?, library.config(HOOKS_FILE)?);
+    let hooks = composed.hooking.hooks(&composed, &asked)?;
+    let configs =
+        [rye.trust_config.clone(), approval, risk, config, servers, web, resilience, hooks_files];
+    let configs = configs.into_iter().flatten().collect();
+    Ok(Plan {
+        composed,
+        contract,
+        authority,
+        findings,
+        lessened,
+        offer,
+        asked,
+        processes,
+        limits,
+        requests,
+        placed,
+        hooks,
+        configs,
+    })
+}
+
+/// The project's folder, below which file tools work.
+fn project_root(library: &Library) -> Result<Root, PrepareError> {
+    let project = library.spaces().project().ok_or(PrepareError::NoProject)?;
+    Root::open(project).map_err(PrepareError::Project)
+}
+
+/// The form in which a directive that a call executes is returned.
+fn directions(contract: &OutputContract, composed: &Composed, request: &PlanRequest) -> Directions {
+    let structure = match carries_out_steps(composed, &request.provider) {
+        true => Structure::Planned,
+        false => Structure::Text,
+    };
+    Directions { contract: contract.clone(), structure }
+}
+
+impl Plan {
+    /// Returns the request for the plan of a child, before the parent has used anything.
+    #[must_use]
+    pub fn child_request(&self, directive: ItemId) -> PlanRequest {
+        let mut caps = self.limits.limits.clone();
+        caps.depth = caps.depth.saturating_sub(1);
+        let thread = ThreadId::new("explained", "00000000-0000-7000-8000-000000000000");
+        let thread = thread.expect("because it is an id");
+        let mut request = PlanRequest::new(directive);
+        request.child_bounds = Some(Arc::new(ChildBounds {
+            root: thread.clone(),
+            parent: thread,
+            authority: self.authority.clone(),
+            tokens: Vec::new(),
+            caps,
+            share: None,
+        }));
+        request
+    }
+
+    /// Why the directive may not run although it can be read: a grant that is too dangerous (SPEC 9.6).
+    ///
+    /// # Errors
+    ///
+    /// [`PrepareError::Risk`] with the findings that refuse it.
+    pub fn refusal(&self) -> Result<(), PrepareError> {
+        let chain = &self.composed.chain;
+        let blocked = self.findings.iter().filter(|finding| finding.verdict == Verdict::Block);
+        let findings: Vec<Finding> = blocked.cloned().collect();
+        match chain.declaring() {
+            Some(declaring) if !findings.is_empty() => {
+                Err(PrepareError::Risk { id: declaring.id.clone(), findings })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the warnings about the grant and the tools, which do not stop the run.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        let warned = self.findings.iter().filter(|finding| finding.verdict == Verdict::Warn);
+        let is_call = self.composed.chain.leaf().id.as_str() == CALLING_DIRECTIVE;
+        let warned = warned.map(|finding| match is_call {
+            // The operator names the tool, and the shipped directive has no `<permissions>` that could be changed.
+            true => format!(
+                "{}; `rye call` runs it all the same, and a directive that calls it accepts the risk in its `<permissions>`",
+                finding.statement(),
+            ),
+            false => finding.to_string(),
+        });
+        let warned = warned.chain(self.lessened.iter().cloned());
+        warned.chain(self.offer.withheld.iter().cloned()).collect()
+    }
+
+    /// Returns the provenance of every item outside the chain and its knowledge.
+    pub(crate) fn provenances(&self, answerer: Option<&Answerer>) -> Vec<ItemProvenance> {
+        let provider = match answerer {
+            Some(Answerer::Model(model)) => Some(ItemProvenance::of(&model.item)),
+            Some(Answerer::Steps(_)) | None => None,
+        };
+        let configs = self.configs.iter().flat_map(ItemProvenance::of_layers);
+        let instructions = self.composed.hooking.directives().iter().map(ItemProvenance::of);
+        let items = self.offer.items.iter().map(ItemProvenance::of);
+        items.chain(provider).chain(configs).chain(instructions).collect()
+    }
+
+    /// Returns the warnings about the items of the plan: claims that their places contradict, weak signatures,
+    /// unsigned items, and skipped context.
+    #[must_use]
+    pub fn item_warnings(&self, answerer: Option<&Answerer>, rye: &Rye) -> Vec<String> {
+        warnings(&self.composed, &self.provenances(answerer), rye)
+    }
+
+    /// Returns the directive that says how a conversation goes on after this one; `None` where there is none.
+    ///
+    /// # Errors
+    ///
+    /// The method fails if the one that the directive names cannot be had.
+    pub fn continuation_directive(
+        &self,
+        rye: &Rye,
+    ) -> Result<Option<Item<Directive>>, PrepareError> {
+        continuation_directive(rye, self, false)
+    }
+
+    /// Returns the provider that the request chooses, or else the directive.
+    ///
+    /// # Errors
+    ///
+    /// The method fails if no provider can be had, and says why.
+    pub fn answerer(&self, rye: &Rye, request: &PlanRequest) -> Result<Answerer, PrepareError> {
+        answerer(&rye.library, &self.composed, request)
+    }
+
+    /// Returns the two texts that begin the thread, in the form for `answerer`, or in a neutral
+    /// form without one.
+    ///
+    /// # Errors
+    ///
+    /// The method fails if a text of the provider cannot be rendered.
+    pub fn opening(
+        &self,
+        answerer: Option<&Answerer>,
+        request: &PlanRequest,
+    ) -> Result<Opening, PrepareError> {
+        let (_, opening) = self.prompt_and_opening(answerer, request)?;
+        Ok(Opening { system: opening.system, first_user_message: opening.first_user_message })
+    }
+
+    /// Returns the directive prompt alone, and the opening that it is part of.
+    pub(crate) fn prompt_and_opening(
+        &self,
+        answerer: Option<&Answerer>,
+        request: &PlanRequest,
+    ) -> Result<(String, rye_prompt::Opening), PrepareError> {
+        let style = request.returns.or(answerer.and_then(Answerer::returns)).unwrap_or_default();
+        let template = answerer.and_then(|answerer| {
+            answerer.system_template().map(|template| self.system(template, answerer))
+        });
+        render_opening(&self.composed, style, template.transpose()?.as_deref())
+    }
+
+    fn system(&self, template: &str, answerer: &Answerer) -> Result<String, PrepareError> {
+        let Placing::Values(_) = self.composed.placing else { return Ok(template.to_owned()) };
+        let specs = self.offer.palette.specs(&self.contract);
+        let names: Vec<String> = specs.into_iter().map(|spec| spec.name).collect();
+        let facts = SystemFacts {
+            leaf: leaf(&self.composed.chain),
+            inputs: &self.composed.inputs,
+            tool_names: &names,
+        };
+        system(template, &facts).map_err(|source| PrepareError::Template {
+            provider: answerer.name().to_owned(),
+            source: Box::new(source),
+        })
+    }
+}
+
+/// Holds the declared grant against the risk table.
+fn assess(
+    config: Option<&Config>,
+    chain: &ExtendsChain,
+    declared: &Grant,
+    invocations: &[Invocation],
+) -> Result<Vec<Finding>, PrepareError> {
+    let Some(declaring) = chain.declaring() else { return Ok(Vec::new()) };
+    let table = risk_table(config)?;
+    let rows =
+        declaring.content.value().permissions.iter().flat_map(|block| &block.value.acknowledged);
+    let (mut acknowledged, mut problems) = (Vec::new(), Vec::new());
+    for row in rows {
+        match Acknowledgement::new(&row.value.risk, &row.value.reason) {
+            Ok(known) => acknowledged.push(known),
+            Err(error) => problems.push(error),
+        }
+    }
+    if !problems.is_empty() {
+        return Err(PrepareError::Acknowledgement { id: declaring.id.clone(), problems });
+    }
+    Ok(table.assess(declared, invocations, &acknowledged))
+}

@@ -1,0 +1,379 @@
+//! The provider that answers the thread's requests.
+
+use rye_caps::{Capability, Kind, Primary};
+use rye_parse::{Directive, Step, nearest_name};
+use rye_prompt::{Inputs, ReturnStyle, steps};
+use rye_providers::{
+    ModelChoice, ModelPreference, PlannedCall, PlannedOutput, PlannedStep, ProviderConfig,
+    ReturnsStyle, StepsProvider, connect,
+};
+use rye_resolve::{Item, ItemId, ItemKind, Library, Space};
+use rye_thread::{DIRECTIVE_RETURN, OutputContract, Provider, ProviderInfo};
+use serde_json::{Map, Value, json};
+
+use super::authority::of_signer;
+use super::calling::one_call;
+use super::contract::contract;
+use super::error::PrepareError;
+use super::prices::vouched_prices;
+use super::prompting::Composed;
+use super::request::{Host, PlanRequest, ProviderChoice, STEPS};
+use super::typing::{typed_by, with_types};
+use crate::aliases::tool_id;
+use crate::config::{PROVIDERS, PROVIDERS_FILE, provider_variables};
+use crate::primary::Operation;
+
+/// The provider before it has a key. Nothing in it needs the environment.
+#[derive(Debug)]
+#[expect(clippy::exhaustive_enums, reason = "a model or the steps answer, and nothing else")]
+pub enum Answerer {
+    /// A model.
+    Model(Box<Model>),
+    /// The directive's own steps (SPEC 10.13).
+    Steps(StepsProvider),
+}
+
+/// A model, as its provider's configuration describes it.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Model {
+    /// The name of the provider.
+    pub name: String,
+    /// The file of the configuration.
+    pub item: Item<String>,
+    pub(crate) config: ProviderConfig,
+    /// The model, and how it is asked.
+    pub choice: ModelChoice,
+}
+
+impl Answerer {
+    /// Returns the name of the provider.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Model(model) => &model.name,
+            Self::Steps(_) => STEPS,
+        }
+    }
+
+    /// The file of the provider's configuration; none for the steps.
+    pub(crate) fn item(&self) -> Option<&Item<String>> {
+        match self {
+            Self::Model(model) => Some(&model.item),
+            Self::Steps(_) => None,
+        }
+    }
+
+    pub(crate) fn returns(&self) -> Option<ReturnStyle> {
+        match self {
+            Self::Model(model) => model.config.returns().map(return_style),
+            Self::Steps(_) => None,
+        }
+    }
+
+    pub(crate) fn system_template(&self) -> Option<&str> {
+        match self {
+            Self::Model(model) => model.config.system_template(),
+            Self::Steps(_) => None,
+        }
+    }
+
+    /// The sentence that tells where requests go, where a project says so (SPEC 11.1).
+    #[must_use]
+    pub fn destination(&self) -> Option<String> {
+        let item = self.item().filter(|item| item.location.space == Space::Project)?;
+        let Self::Model(model) = self else { return None };
+        let unpriced = match (model.choice.prices, model.config.auth()) {
+            (None, Some(_)) => format!(
+                "; the project's prices do not count where your key pays: to accept them, copy the file with `rye load {} --to user`",
+                item.id
+            ),
+            _ => String::new(),
+        };
+        Some(format!(
+            "provider `{}` is the project's own: requests go to `{}`, says `{}`{unpriced}",
+            model.name,
+            model.config.base_url(),
+            item.location
+        ))
+    }
+
+    /// Returns the description of the model, with its prices.
+    pub(crate) fn describe(&self) -> ProviderInfo {
+        match self {
+            Self::Model(model) => model.choice.describe(&model.name),
+            Self::Steps(provider) => provider.describe(),
+        }
+    }
+
+    /// Gives it its key; nothing is sent.
+    pub(crate) fn connect(self, host: &Host<'_>) -> Result<Box<dyn Provider>, PrepareError> {
+        let Model { name: provider, config, choice, .. } = match self {
+            Self::Model(model) => *model,
+            Self::Steps(provider) => return Ok(Box::new(provider)),
+        };
+        let key = config.auth().and_then(|auth| host.secrets.api_key(&auth.env));
+        connect(&config, &choice, key, host.random.clone())
+            .map_err(|source| PrepareError::Connect { provider, source: Box::new(source) })
+    }
+}
+
+pub(crate) fn answerer(
+    library: &Library,
+    composed: &Composed,
+    request: &PlanRequest,
+) -> Result<Answerer, PrepareError> {
+    if carries_out_steps(composed, &request.provider) {
+        let steps = match &request.tool {
+            Some(tool) => {
+                refuse_references(&composed.chain.leaf().id, &composed.inputs)?;
+                one_call(tool, composed)
+            }
+            None => steps_provider(library, composed)?,
+        };
+        return Ok(Answerer::Steps(steps));
+    }
+    let name = match &request.provider {
+        ProviderChoice::Named(name) => name.as_str(),
+        ProviderChoice::Directive | ProviderChoice::Steps => {
+            named_provider(composed).unwrap_or(DEFAULT)
+        }
+    };
+    let (item, config) = provider_config(library, name)?;
+    let choice = config.choose(&wish(composed, request)).map_err(|source| PrepareError::Model {
+        id: composed.chain.leaf().id.clone(),
+        provider: name.to_owned(),
+        source: Box::new(source),
+    })?;
+    Ok(Answerer::Model(Box::new(Model { name: name.to_owned(), item, config, choice })))
+}
+
+const DEFAULT: &str = "anthropic_messages";
+
+/// Returns `true` if no model answers: the operator or `<model>` names `steps` (SPEC 10.13).
+pub(crate) fn carries_out_steps(composed: &Composed, choice: &ProviderChoice) -> bool {
+    match choice {
+        ProviderChoice::Steps => true,
+        ProviderChoice::Named(_) => false,
+        ProviderChoice::Directive => named_provider(composed) == Some(STEPS),
+    }
+}
+
+/// The provider that the directive's `<model>` names.
+fn named_provider(composed: &Composed) -> Option<&str> {
+    let model = composed.chain.leaf().content.value().model.as_ref()?;
+    Some(model.value.provider.as_ref()?.value.as_str())
+}
+
+/// Reads a provider's configuration, verified like any item (SPEC 4.3).
+pub(crate) fn provider_config(
+    library: &Library,
+    name: &str,
+) -> Result<(Item<String>, ProviderConfig), PrepareError> {
+    let id: ItemId = format!("{PROVIDERS}{name}").parse().map_err(|source| {
+        let kind = ItemKind::Tool;
+        let text = name.to_owned();
+        PrepareError::Resolve(rye_resolve::ResolveError::InvalidId { kind, text, source })
+    })?;
+    let item = match library.text(ItemKind::Tool, &id) {
+        Err(rye_resolve::ResolveError::NotFound { .. }) => return Err(unknown(library, name)?),
+        item => item?,
+    };
+    vouch(&item, name)?;
+    let location = item.location.clone();
+    let value = rye_parse::config(&item.source, location.extension()).map_err(|source| {
+        rye_resolve::ResolveError::Unparseable {
+            location: location.clone(),
+            text: item.source.clone(),
+            source,
+        }
+        .without_text()
+    })?;
+    let config = ProviderConfig::from_value(&value)
+        .map_err(|source| PrepareError::Provider { location: location.to_string(), source })?;
+    allow_variable(library, &item, &config)?;
+    let is_own = item.location.space == Space::Project;
+    let config = if is_own { vouched_prices(library, config) } else { config };
+    Ok((item, config.or_called(name)))
+}
+
+/// A project chooses where requests go, so the operator chooses which of the environment's secrets may go there (SPEC 11.1).
+fn allow_variable(
+    library: &Library,
+    item: &Item<String>,
+    config: &ProviderConfig,
+) -> Result<(), PrepareError> {
+    let Some(auth) = config.auth().filter(|_| item.location.space == Space::Project) else {
+        return Ok(());
+    };
+    let allowed = provider_variables(library.config(PROVIDERS_FILE)?.as_ref())?;
+    if allowed.contains(&auth.env) {
+        return Ok(());
+    }
+    let location = item.location.to_string();
+    let variable = auth.env.clone();
+    Err(PrepareError::ProviderVariable { location, variable })
+}
+
+/// Says which names there are instead of this one.
+fn unknown(library: &Library, name: &str) -> Result<PrepareError, PrepareError> {
+    let listed = library.list(ItemKind::Tool)?.into_iter();
+    let names = listed.filter_map(|it| it.id.as_str().strip_prefix(PROVIDERS).map(str::to_owned));
+    let known: Vec<String> = names.collect();
+    let all = known.iter().map(String::as_str).chain([STEPS]);
+    let suggestion = nearest_name(name, all).map(str::to_owned);
+    Ok(PrepareError::UnknownProvider { provider: name.to_owned(), suggestion, known })
+}
+
+/// Checks the limit on the key that signed a provider's configuration. Its signer chooses where
+/// prompts and keys of the environment go, so that limit has to allow it.
+fn vouch(item: &Item<String>, name: &str) -> Result<(), PrepareError> {
+    let capability = Capability::new(Primary::Execute, Kind::Tool, item.id.as_str())
+        .expect("because every item id is one of a capability");
+    // The operator's policy bounds threads; who answers them is the operator's choice already.
+    let permitted = of_signer(&[], item.content.provenance())?.permit(&capability.into()).map(drop);
+    permitted.map_err(|source| PrepareError::ProviderSigner {
+        provider: name.to_owned(),
+        source: Box::new(source),
+    })
+}
+
+/// The model that the operator names, else the one that the directive asks for.
+fn wish<'a>(composed: &'a Composed, request: &'a PlanRequest) -> ModelPreference<'a> {
+    if let Some(model) = &request.model {
+        return ModelPreference { id: Some(model), ..ModelPreference::default() };
+    }
+    let Some(model) = composed.chain.leaf().content.value().model.as_ref() else {
+        return ModelPreference::default();
+    };
+    let text = |text: &'a Option<rye_parse::Spanned<String>>| {
+        text.as_ref().map(|text| text.value.as_str())
+    };
+    let model = &model.value;
+    ModelPreference {
+        tier: text(&model.tier),
+        id: text(&model.id),
+        fallback: text(&model.fallback),
+    }
+}
+
+/// The provider that follows the directive's own steps (SPEC 10.13).
+fn steps_provider(library: &Library, composed: &Composed) -> Result<StepsProvider, PrepareError> {
+    let steps = planned_steps(library, composed.chain.leaf(), &composed.inputs)?;
+    let outputs = outputs(&contract(&composed.chain)?);
+    Ok(StepsProvider::new(steps, outputs))
+}
+
+/// The steps of a directive with its inputs placed, as plans.
+pub(super) fn planned_steps(
+    library: &Library,
+    directive: &Item<Directive>,
+    inputs: &Inputs,
+) -> Result<Vec<PlannedStep>, PrepareError> {
+    refuse_references(&directive.id, inputs)?;
+    refuse_unknown_tools(library, directive)?;
+    let steps = steps(directive.content.value(), inputs)
+        .map_err(|source| PrepareError::Prompt { id: directive.id.clone(), source })?;
+    let planned = |(index, step)| planned_step(library, index, step);
+    let steps: Vec<PlannedStep> = steps.into_iter().enumerate().map(planned).collect();
+    let written = directive.content.value().steps.iter().map(|step| step.value.clone());
+    let written: Vec<PlannedStep> = written.enumerate().map(planned).collect();
+    refuse_new_references(&directive.id, &written, &steps)?;
+    Ok(steps)
+}
+
+/// A tool that is not there cannot be granted either, and to say so would lead nowhere. What placeholders stand for is known
+/// when the step is followed.
+fn refuse_unknown_tools(library: &Library, leaf: &Item<Directive>) -> Result<(), PrepareError> {
+    for (index, step) in leaf.content.value().steps.iter().map(|step| &step.value).enumerate() {
+        let actions = step.actions.iter().map(|action| &action.value);
+        let named = actions
+            .filter(|action| action.primary == rye_parse::Primary::Execute)
+            .filter(|action| action.item_type.as_deref() == Some("tool"))
+            .filter_map(|action| tool_id(action.item_id.as_deref()?).parse::<ItemId>().ok());
+        for tool in named.filter(|tool| tool.as_str() != DIRECTIVE_RETURN) {
+            let found = library.locate(ItemKind::Tool, &tool);
+            if let Err(source @ rye_resolve::ResolveError::NotFound { .. }) = found {
+                let step = step.name.clone().unwrap_or_else(|| (index + 1).to_string());
+                let id = leaf.id.clone();
+                let source = Box::new(source);
+                return Err(PrepareError::UnknownTool { id, step, source });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A given value is data and never scanned again (SPEC 6.2), but a step's text is, for the results of earlier steps.
+fn refuse_references(id: &ItemId, inputs: &Inputs) -> Result<(), PrepareError> {
+    let values = inputs.values().iter();
+    let named = values
+        .filter(|(_, value)| value.to_string().contains("${steps."))
+        .map(|(name, _)| name.clone());
+    match named.collect::<Vec<_>>() {
+        names if names.is_empty() => Ok(()),
+        names => Err(PrepareError::InputReference { id: id.clone(), names }),
+    }
+}
+
+/// Values can also make a reference together with the text around them, or with each other.
+fn refuse_new_references(
+    id: &ItemId,
+    written: &[PlannedStep],
+    placed: &[PlannedStep],
+) -> Result<(), PrepareError> {
+    let references =
+        |step: &PlannedStep| step.calls.iter().map(PlannedCall::references).sum::<usize>();
+    let made = written.iter().zip(placed).find(|(a, b)| references(a) != references(b));
+    made.map_or(Ok(()), |(step, _)| {
+        Err(PrepareError::MadeReference { id: id.clone(), step: step.name.clone() })
+    })
+}
+
+fn outputs(contract: &OutputContract) -> Vec<PlannedOutput> {
+    let planned = |name: &str, required| {
+        if required { PlannedOutput::required(name) } else { PlannedOutput::optional(name) }
+    };
+    contract.fields().iter().map(|field| planned(&field.name, field.required)).collect()
+}
+
+fn planned_step(library: &Library, index: usize, step: Step) -> PlannedStep {
+    let name = step.name.unwrap_or_else(|| format!("step_{}", index + 1));
+    let calls =
+        step.actions.into_iter().map(|action| planned_call(library, action.value)).collect();
+    PlannedStep::new(&name, &step.description, calls)
+}
+
+fn planned_call(library: &Library, action: rye_parse::Action) -> PlannedCall {
+    let primary = action.primary.as_str();
+    let kind = action.item_type;
+    let id = action.item_id;
+    let operation =
+        Operation::ALL.into_iter().find(|it| it.name().strip_prefix("rye_") == Some(primary));
+    let Some(operation) = operation else {
+        let parameters = with_types(library, id.as_deref(), action.parameters);
+        let call = PlannedCall::new(primary, kind.as_deref(), id.as_deref(), parameters);
+        return call.with_options(fork_options(action.options));
+    };
+    let mut arguments = action.parameters;
+    arguments.extend(action.options);
+    arguments.extend(action.query.map(|query| ("query".to_owned(), query.into())));
+    arguments.extend(action.scope.map(|scope| ("scope".to_owned(), scope.into())));
+    let arguments = typed_by(&operation.input_schema(), arguments);
+    PlannedCall::new(primary, kind.as_deref(), id.as_deref(), arguments)
+}
+
+/// Returns the options of an action that concern the thread in which a directive runs.
+fn fork_options(options: Map<String, Value>) -> Map<String, Value> {
+    let own = options.into_iter().filter(|(name, _)| ["thread", "async"].contains(&name.as_str()));
+    let schema = json!({ "properties": { "async": { "type": "boolean" } } });
+    typed_by(&schema, own.collect())
+}
+
+fn return_style(style: ReturnsStyle) -> ReturnStyle {
+    match style {
+        ReturnsStyle::Call => ReturnStyle::Call,
+        ReturnsStyle::Block => ReturnStyle::Block,
+        ReturnsStyle::Tool => ReturnStyle::Tool,
+    }
+}

@@ -1,0 +1,65 @@
+//! A thread's record held against what a run would do with it now (SPEC 10.12).
+
+use rye_thread::{Divergence, ReplayContext, Replayed, ThreadId, replay};
+use similar::TextDiff;
+
+use super::continuing::{Begins, begins};
+use super::conversation::never_began;
+use super::plan::plan;
+use super::recorded::recorded_request;
+use super::request::PlanRequest;
+use super::{ReopenError, begin_run, refuse_linked_threads};
+use crate::Rye;
+use crate::thread_reading::Found;
+
+impl Rye {
+    /// Runs the directive of a thread as it is now over what was recorded: the answers are the recorded ones, the tools
+    /// answer from their receipts, and no key is needed. Nothing is requested, done or recorded.
+    ///
+    /// # Errors
+    ///
+    /// When the record was changed, or the directive can no longer be prepared.
+    pub async fn replay(&self, thread: &ThreadId) -> Result<Replayed, ReopenError> {
+        let threads = self.threads().ok_or(ReopenError::NoProject)?;
+        refuse_linked_threads(&threads)?;
+        let Found { reading, .. } = self.found(&threads, thread)?;
+        if reading.record.state.is_final() && never_began(&reading.transcript) {
+            return Err(ReopenError::NeverBegan { thread: thread.clone() });
+        }
+        let unrepeatable = |problem| ReopenError::Unrepeatable { thread: thread.clone(), problem };
+        let mut request = recorded_request(&reading.record).map_err(unrepeatable)?;
+        request.child_bounds = self.child_bounds(&reading.record, None)?;
+        let continues = request.continues.clone();
+        let request = PlanRequest::from(&request);
+        let prepare =
+            |source| ReopenError::Prepare { thread: thread.clone(), source: Box::new(source) };
+        let mut plan = plan(self, &request).map_err(prepare)?;
+        plan.refusal().map_err(prepare)?;
+        let answerer = plan.answerer(self, &request).map_err(prepare)?;
+        let begins = begins(self, &mut plan, &answerer, &request, continues.as_ref());
+        let Begins { opening, text, injected, .. } = begins.map_err(prepare)?;
+        let info = answerer.describe();
+        let palette = &plan.offer.palette;
+        let limits = plan.limits.limits.clone();
+        let text = text.as_deref();
+        let run = begin_run(opening, text, palette, plan.contract.clone(), limits, info.max_output);
+        let authority = &plan.authority;
+        let hooks = &plan.hooks;
+        let record = &reading.record;
+        let context =
+            ReplayContext { info: &info, palette, authority, injected: &injected, hooks, record };
+        Ok(replay(run, &reading.transcript, context).await?)
+    }
+}
+
+/// A divergence as a diff of what was recorded and what comes out now.
+#[must_use]
+pub fn divergence_diff(divergence: &Divergence) -> String {
+    let Divergence { recorded, replayed, .. } = divergence;
+    let ends =
+        |text: &str| if text.is_empty() { String::new() } else { format!("{}\n", text.trim_end()) };
+    let recorded = ends(recorded);
+    let replayed = ends(replayed);
+    let diff = TextDiff::from_lines(&recorded, &replayed);
+    diff.unified_diff().context_radius(3).header("recorded", "replayed").to_string()
+}

@@ -1,0 +1,137 @@
+//! Signing an item's text (SPEC 2.12).
+
+mod file;
+
+use std::path::Path;
+
+use rye_caps::Pattern;
+use rye_resolve::{ItemId, ItemKind};
+use rye_sign::{CommentStyle, SigningKey, Timestamp, TrustDocument, TrustError, sign};
+
+pub use self::file::{SignFileError, SignedFile, SigningStatus, replace_file};
+pub(crate) use self::file::{
+    create, leads_out, preview_file, sign_file_anew, sign_judged_file, text,
+};
+use crate::check::{Checked, Finding, check};
+use crate::place::place;
+use crate::verify::{is_among_keys, item_name};
+
+/// Why a file was not signed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SignError {
+    /// The item has problems, which a signature would only seal.
+    #[error("`{}` has problems; `rye check` shows them", .checked.path.display())]
+    Faulty {
+        /// Every problem, with its place.
+        checked: Checked,
+    },
+    /// The file is no item, so there is nothing to bind a signature to.
+    #[error(
+        "`{path}` is not an item: it does not lie in `directives`, `knowledge`, `tools` or `config` of an `.ai` folder"
+    )]
+    NotAnItem {
+        /// The file.
+        path: String,
+    },
+    /// The file lies among the trust documents and is none.
+    #[error("`{path}` cannot be signed as a trust document")]
+    NoTrustDocument {
+        /// The file.
+        path: String,
+        /// The problem of the document.
+        source: Box<TrustError>,
+    },
+    /// The `grants` of a trust document hold what is no pattern, which would refuse every item of its key.
+    #[error("`{path}` grants what cannot be granted: {}", .problems.join("; "))]
+    BadGrants {
+        /// The file.
+        path: String,
+        /// The problems, one sentence for each entry.
+        problems: Vec<String>,
+    },
+    /// The file's type has no comments.
+    #[error(
+        "`{path}` cannot carry a signature, as its file type has no comments; write it as YAML or TOML"
+    )]
+    Unsignable {
+        /// The file.
+        path: String,
+    },
+}
+
+impl SignError {
+    /// The problems that stand in the way, when the item is faulty.
+    #[must_use]
+    pub fn findings(&self) -> &[Finding] {
+        match self {
+            Self::Faulty { checked } => &checked.findings,
+            Self::NotAnItem { .. }
+            | Self::NoTrustDocument { .. }
+            | Self::BadGrants { .. }
+            | Self::Unsignable { .. } => &[],
+        }
+    }
+}
+
+/// Returns the text of the file at `path`, which must be absolute, with a new signature line in place of an
+/// old one.
+///
+/// Trust documents are signed too, wherever they lie, under the key that they vouch for (SPEC 2.7).
+///
+/// # Errors
+///
+/// The function fails if the file is no item, cannot carry a signature, or has problems.
+pub fn with_signature(
+    path: &Path,
+    text: &str,
+    key: &SigningKey,
+    at: Timestamp,
+) -> Result<String, SignError> {
+    if let Some(document) = trust_document(path, text)? {
+        return Ok(sign(text, CommentStyle::Hash, &document.item_name(), key, at));
+    }
+    let (style, kind, id) = signable(path, text)?;
+    Ok(sign(text, style, &item_name(kind, &id), key, at))
+}
+
+/// Returns the comment style, the kind and the id under which the text of an item is signed.
+fn signable(path: &Path, text: &str) -> Result<(CommentStyle, ItemKind, ItemId), SignError> {
+    let name = || path.display().to_string();
+    let (kind, id) = place(path).ok_or_else(|| SignError::NotAnItem { path: name() })?;
+    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    let style = CommentStyle::of_extension(extension)
+        .ok_or_else(|| SignError::Unsignable { path: name() })?;
+    let checked = check(path, kind, Some(&id), text.to_owned());
+    if !checked.is_signable() {
+        return Err(SignError::Faulty { checked });
+    }
+    Ok((style, kind, id))
+}
+
+/// The trust document that a TOML file is, if it is one.
+fn trust_document(path: &Path, text: &str) -> Result<Option<TrustDocument>, SignError> {
+    let is_toml = path.extension().is_some_and(|extension| extension == "toml");
+    if !is_toml || place(path).is_some() {
+        return Ok(None);
+    }
+    let name = || path.display().to_string();
+    match TrustDocument::parse(text) {
+        Ok(document) => match bad_grants(&document) {
+            problems if problems.is_empty() => Ok(Some(document)),
+            problems => Err(SignError::BadGrants { path: name(), problems }),
+        },
+        Err(source) if is_among_keys(path) => {
+            Err(SignError::NoTrustDocument { path: name(), source: Box::new(source) })
+        }
+        Err(_) => Ok(None),
+    }
+}
+
+/// Returns a sentence for each text in the `grants` of a trust document that is no capability pattern. Rye
+/// refuses a run of an item that its key signed.
+#[must_use]
+pub fn bad_grants(document: &TrustDocument) -> Vec<String> {
+    let texts = document.grants().unwrap_or_default().iter();
+    texts.filter_map(|text| Some(text.parse::<Pattern>().err()?.to_string())).collect()
+}

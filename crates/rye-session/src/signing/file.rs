@@ -1,0 +1,349 @@
+//! Signing a file where it lies, whole or not at all (SPEC 2.12).
+
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use rye_resolve::{ItemId, ItemKind};
+use rye_sandbox::temporary_file;
+use rye_sign::{CommentStyle, Digest, KeyId, SigningKey, Timestamp, Unverified};
+use rye_thread::read_plain;
+use serde_json::{Value, json};
+
+use super::{SignError, with_signature};
+use crate::outcome::Class;
+use crate::place::{LONGEST_FILE, place};
+
+/// A file that is signed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SignedFile {
+    /// The status: a new signature, or an older one that a new one would equal.
+    pub status: SigningStatus,
+    /// The file.
+    pub path: PathBuf,
+    /// The item; `None` for a trust document.
+    pub item: Option<(ItemKind, ItemId)>,
+    /// The key that signed it.
+    pub key_id: KeyId,
+    /// The time that the signature states.
+    pub at: Timestamp,
+    /// The digest that the signature covers: the SHA-256 over all but the signature line, with LF as line
+    /// ends.
+    pub digest: Digest,
+    /// The other key whose signature was there before.
+    pub replaced: Option<KeyId>,
+}
+
+/// The result of signing a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SigningStatus {
+    /// It has a new signature.
+    Signed,
+    /// Its signature is the one that the key would make here, of an earlier time; the file was left alone.
+    Unchanged,
+}
+
+impl SigningStatus {
+    /// `signed` or `unchanged`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Signed => "signed",
+            Self::Unchanged => "unchanged",
+        }
+    }
+}
+
+impl SignedFile {
+    /// `{"path", "kind", "id", "status", "signature": {"key_id", "timestamp", "hash"}, "replaced"}`; the status is `signed` or
+    /// `unchanged`.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let (kind, id) = self.item.as_ref().map(|(kind, id)| (kind.as_str(), id.as_str())).unzip();
+        json!({
+            "path": self.path.to_string_lossy(),
+            "kind": kind,
+            "id": id,
+            "status": self.status.as_str(),
+            "signature": {
+                "key_id": self.key_id.as_str(),
+                "timestamp": self.at.to_string(),
+                "hash": self.digest.to_string(),
+            },
+            "replaced": self.replaced.as_ref().map(KeyId::to_string),
+        })
+    }
+}
+
+/// Why a file was not signed where it lies.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SignFileError {
+    /// Another process wrote the file between reading and writing.
+    #[error(
+        "`{}` was changed by somebody else in the meantime and is left as it is; look at it, and try again",
+        .path.display()
+    )]
+    Changed {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A link leads out of the `.ai` folder that the file seems to be in.
+    #[error(
+        "a link leads out of the `.ai` folder, to `{}`, where nothing is an item; copy the file into the folder",
+        .target.display()
+    )]
+    LeadsOut {
+        /// The target of the link.
+        target: PathBuf,
+    },
+    /// The file is a link.
+    #[error("a link is not signed; sign the file that it leads to, `{}`", .target.display())]
+    Link {
+        /// The file that it leads to.
+        target: PathBuf,
+    },
+    /// The item is in no space that can be written.
+    #[error(
+        "{kind} `{id}` is in the {space} space, which is read only; copy it with `rye load --to project`, then sign that"
+    )]
+    ReadOnly {
+        /// The sort of item.
+        kind: ItemKind,
+        /// The item.
+        id: ItemId,
+        /// The space.
+        space: rye_resolve::Space,
+    },
+    /// Its text cannot be signed.
+    #[error(transparent)]
+    Sign(#[from] SignError),
+    /// The system refused to read or write.
+    #[error("cannot {verb} `{}`", .path.display())]
+    Io {
+        /// `read` or `write`.
+        verb: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+}
+
+impl SignFileError {
+    /// Returns the class of the error.
+    #[must_use]
+    pub fn class(&self) -> Class {
+        Class::Failed
+    }
+
+    /// Returns the problems of the text with their places, if the text is the reason of the error.
+    #[must_use]
+    pub fn faulty(&self) -> Option<&crate::Checked> {
+        match self {
+            Self::Sign(SignError::Faulty { checked }) => Some(checked),
+            _ => None,
+        }
+    }
+}
+
+/// Signs the file at `path` as [`sign_judged_file`] does, and also when it is signed already as it would be.
+pub(crate) fn sign_file_anew(
+    path: &Path,
+    key: &SigningKey,
+    at: Timestamp,
+    judge: impl FnOnce(&str) -> Result<(), SignFileError>,
+) -> Result<SignedFile, SignFileError> {
+    check_own_place(path)?;
+    let old = text(path)?;
+    judge(&old)?;
+    write_signed(path, &old, key, at)
+}
+
+/// Signs the file at `path`, unless `judge` refuses the text that would be signed. A file that is signed already as it would be
+/// is left alone.
+pub(crate) fn sign_judged_file<E: From<SignFileError>>(
+    path: &Path,
+    key: &SigningKey,
+    at: Timestamp,
+    judge: impl FnOnce(&str) -> Result<(), E>,
+) -> Result<SignedFile, E> {
+    check_own_place(path)?;
+    let old = text(path)?;
+    judge(&old)?;
+    match standing(path, &old, key, at)? {
+        Some(stated) => Ok(signed_file(SigningStatus::Unchanged, path, &old, key, stated)),
+        None => Ok(write_signed(path, &old, key, at)?),
+    }
+}
+
+/// Returns what signing the file at `path` would come to, and writes nothing. With `is_anew`, a signature that is there already
+/// does not count.
+pub(crate) fn preview_file(
+    path: &Path,
+    key: &SigningKey,
+    at: Timestamp,
+    is_anew: bool,
+    judge: impl FnOnce(&str) -> Result<(), SignFileError>,
+) -> Result<SignedFile, SignFileError> {
+    check_own_place(path)?;
+    let old = text(path)?;
+    judge(&old)?;
+    match standing(path, &old, key, at)?.filter(|_| !is_anew) {
+        Some(stated) => Ok(signed_file(SigningStatus::Unchanged, path, &old, key, stated)),
+        None => Ok(prepare(path, &old, key, at)?.1),
+    }
+}
+
+/// Returns the time that the signature states, if the signature is the one of this key over this text at that
+/// time. Signatures are deterministic, so that one comparison is enough.
+fn standing(
+    path: &Path,
+    text: &str,
+    key: &SigningKey,
+    at: Timestamp,
+) -> Result<Option<Timestamp>, SignFileError> {
+    let stated = locate(path, text).map(|line| line.stated_time());
+    let Some(stated) = stated.filter(|stated| *stated <= at) else { return Ok(None) };
+    Ok((with_signature(path, text, key, stated)? == text).then_some(stated))
+}
+
+fn write_signed(
+    path: &Path,
+    old: &str,
+    key: &SigningKey,
+    at: Timestamp,
+) -> Result<SignedFile, SignFileError> {
+    let (new, file) = prepare(path, old, key, at)?;
+    replace_file(path, old, &new)?;
+    Ok(file)
+}
+
+/// The text with its new signature, and what is told of it.
+fn prepare(
+    path: &Path,
+    old: &str,
+    key: &SigningKey,
+    at: Timestamp,
+) -> Result<(String, SignedFile), SignFileError> {
+    let new = with_signature(path, old, key, at)?;
+    let replaced = locate(path, old).map(|line| line.key_id().clone());
+    let replaced = replaced.filter(|before| !key.public().is_named(before));
+    let file = SignedFile { replaced, ..signed_file(SigningStatus::Signed, path, &new, key, at) };
+    Ok((new, file))
+}
+
+fn signed_file(
+    status: SigningStatus,
+    path: &Path,
+    text: &str,
+    key: &SigningKey,
+    at: Timestamp,
+) -> SignedFile {
+    SignedFile {
+        status,
+        path: path.to_owned(),
+        item: place(path),
+        key_id: key.public().key_id().clone(),
+        at,
+        digest: Digest::of_content(text),
+        replaced: None,
+    }
+}
+
+/// A signature binds a name. Through a link it would be bound to the link's name and written where another one holds.
+fn check_own_place(path: &Path) -> Result<(), SignFileError> {
+    if path.is_symlink() {
+        let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        return Err(SignFileError::Link { target });
+    }
+    leads_out(path).map_or(Ok(()), |target| Err(SignFileError::LeadsOut { target }))
+}
+
+/// Returns the target of the link by which `path` leaves its `.ai` folder. A file there is no item (SPEC
+/// 1.3), whatever its name is here. For a file that does not exist yet, the folder counts.
+pub(crate) fn leads_out(path: &Path) -> Option<PathBuf> {
+    let is_ai = |folder: &&Path| folder.file_name().is_some_and(|name| name == ".ai");
+    let ai = path.ancestors().skip(1).find(is_ai)?.canonicalize().ok()?;
+    let real = match path.canonicalize() {
+        Ok(real) => real,
+        Err(_) => path.parent()?.canonicalize().ok()?,
+    };
+    (!real.starts_with(ai)).then_some(real)
+}
+
+pub(crate) fn text(path: &Path) -> Result<String, SignFileError> {
+    let bytes = read_plain(path, LONGEST_FILE);
+    let text = bytes.and_then(|bytes| {
+        String::from_utf8(bytes).map_err(|_| io::Error::other("it is not text in UTF-8"))
+    });
+    text.map_err(|source| SignFileError::Io { verb: "read", path: path.to_owned(), source })
+}
+
+/// Writes `text` in place of `old`, whole or not at all, and keeps the file's mode. A file that holds something else by now
+/// is left alone: what was looked at is what is replaced.
+///
+/// # Errors
+///
+/// When it was changed meanwhile, or the system refuses.
+#[expect(clippy::disallowed_methods, reason = "async callers use the blocking pool")]
+pub fn replace_file(path: &Path, old: &str, text: &str) -> Result<(), SignFileError> {
+    let written = || {
+        let folder = path.parent().unwrap_or(Path::new("."));
+        let mut temporary = temporary_file(folder, 0o600).map_err(without_path)?;
+        temporary.write_all(text.as_bytes())?;
+        temporary.as_file().set_permissions(std::fs::metadata(path)?.permissions())?;
+        temporary.as_file().sync_all()?;
+        if std::fs::read(path)? != old.as_bytes() {
+            return Ok(false);
+        }
+        temporary.persist(path).map_err(|error| error.error)?;
+        Ok(true)
+    };
+    match written() {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(SignFileError::Changed { path: path.to_owned() }),
+        Err(source) => Err(SignFileError::Io { verb: "write", path: path.to_owned(), source }),
+    }
+}
+
+/// Makes a file that is not there yet, as any new file under the umask, whole or not at all.
+#[expect(clippy::disallowed_methods, reason = "async callers use the blocking pool")]
+pub(crate) fn create(path: &Path, text: &str) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut temporary = temporary_file(folder, 0o666).map_err(without_path)?;
+    temporary.write_all(text.as_bytes())?;
+    temporary.as_file().sync_all()?;
+    temporary.persist_noclobber(path).map(drop).map_err(|error| error.error)
+}
+
+/// Returns the system's error without the name of a temporary file, which means nothing to a reader.
+fn without_path(error: io::Error) -> io::Error {
+    if error.get_ref().is_some() { error.kind().into() } else { error }
+}
+
+/// The signature line, if there is one that can be read.
+fn locate<'a>(path: &Path, text: &'a str) -> Option<Unverified<'a>> {
+    let style = CommentStyle::of_extension(path.extension()?.to_str()?)?;
+    Unverified::locate(text, style).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_was_changed_in_the_meantime_is_left_alone() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("item.md");
+        std::fs::write(&path, "checked").expect("written");
+        replace_file(&path, "checked", "signed").expect("replaced");
+        let refused =
+            replace_file(&path, "checked", "signed twice").map_err(|error| error.to_string());
+        assert!(refused.is_err_and(|message| message.contains("was changed by somebody else")));
+        assert_eq!(std::fs::read_to_string(&path).expect("read"), "signed");
+        let left: Vec<_> = std::fs::read_dir(folder.path()).expect("listed").collect();
+        assert_eq!(left.len(), 1, "{left:?}");
+    }
+}

@@ -1,0 +1,281 @@
+//! Recorded answers, receipts and decisions, each given out once and in order.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+use super::visible::{is_seen, visible};
+use crate::drive::hooks::Entry;
+use crate::drive::recover::{FallbackWire, Recorded};
+use crate::transcript::{Event, Reading};
+use crate::{
+    ApprovalRequest, Approver, Clock, Decider, Decision, Failure, FailureKind, Limit, LimitHit,
+    Limits, Moment, Observer, ProviderError, ProviderErrorClass, ProviderInfo, Reply, Returned,
+    ToolCall, ToolResult, Usage,
+};
+
+/// The recorded answers, results and decisions from outside the run.
+#[derive(Debug)]
+pub(in crate::drive) struct Recording {
+    left: Mutex<Left>,
+    stopped: Vec<Stopped>,
+    fallbacks: Vec<FallbackWire>,
+    /// The calls that the operator was asked about.
+    asked: BTreeSet<String>,
+    /// The points at which the thread was reopened after an end: the number of visible
+    /// events before, and the limits from then on.
+    reopened: Mutex<VecDeque<(usize, Option<Limits>)>>,
+    /// The places of limits that no longer end the replay, because the thread went on after them.
+    passed: AtomicUsize,
+    /// The number of visible events that the replay has passed.
+    seen: AtomicUsize,
+    turns: u64,
+    is_complete: bool,
+}
+
+#[derive(Debug, Default)]
+struct Left {
+    replies: VecDeque<Result<Reply, ProviderError>>,
+    receipts: VecDeque<Returned>,
+    decisions: VecDeque<Decision>,
+}
+
+/// A limit that ended the thread, or would have but for a hook.
+#[derive(Debug)]
+struct Stopped {
+    /// The number of visible events before it.
+    after: usize,
+    failure: Failure,
+    hit: LimitHit,
+}
+
+impl Recording {
+    pub(super) fn of(reading: &Reading) -> Self {
+        let mut reader = RecordingReader::default();
+        for (place, record) in reading.records.iter().enumerate() {
+            match Recorded::read(record) {
+                Ok(Recorded::StepStart { .. }) => reader.is_asked = true,
+                Ok(Recorded::StepFinish { reply, .. }) => reader.add_reply(reply.into_reply()),
+                Ok(Recorded::Hook(Entry::Triggered(frame))) => {
+                    if let (Some(failure), true) = (&frame.failure, frame.is_final) {
+                        reader.add_failure(failure, || visible(&reading.records[..place]).len());
+                    }
+                }
+                Ok(Recorded::Hook(Entry::Result { returned, .. })) => {
+                    reader.left.receipts.push_back(returned);
+                }
+                Ok(Recorded::CallResult { result, refusal, limit, added }) => {
+                    let refusal = refusal.map(crate::outcome::disk::RefusalDisk::into_refusal);
+                    reader.refused =
+                        refusal.as_ref().map(|it| it.message.clone()).or(reader.refused);
+                    let result = result.into_result();
+                    let limit = limit.and_then(|limit| limit.into_hit().ok());
+                    reader.left.receipts.push_back(Returned { result, refusal, limit, added });
+                }
+                // A replay is not killed, so that nobody is asked about a call that was.
+                Ok(Recorded::Asked { call_id, .. }) => {
+                    reader.asked.insert(call_id);
+                    reader.is_again = record.payload.get().contains(INTERRUPTED);
+                }
+                Ok(Recorded::Decided { decision }) if !reader.is_again => {
+                    reader.left.decisions.push_back(decision)
+                }
+                Ok(Recorded::End(end)) => {
+                    reader.is_complete |= record.event == "thread_complete";
+                    reader.has_ended = true;
+                    if let Ok(Some(failure)) = end.failure() {
+                        reader.add_failure(&failure, || visible(&reading.records[..place]).len());
+                    }
+                }
+                Ok(Recorded::Fallback(next)) => {
+                    reader.is_asked = false;
+                    reader.refuses(ProviderErrorClass::Overloaded, "as recorded");
+                    reader.fallbacks.push(next);
+                }
+                Ok(Recorded::Continued { .. }) => reader.is_complete = true,
+                Ok(Recorded::Resumed { limits }) if reader.has_ended => {
+                    (reader.has_ended, reader.is_asked) = (false, false);
+                    reader.reopened.push_back((visible(&reading.records[..place]).len(), limits));
+                }
+                _ => {}
+            }
+        }
+        let RecordingReader {
+            left, stopped, fallbacks, turns, is_complete, asked, reopened, ..
+        } = reader;
+        let left = Mutex::new(left);
+        let reopened = Mutex::new(reopened);
+        let seen = AtomicUsize::new(0);
+        let passed = AtomicUsize::new(0);
+        Self { left, stopped, fallbacks, asked, reopened, passed, seen, turns, is_complete }
+    }
+
+    /// Returns the providers that answered, beginning with `first`.
+    pub(super) fn answerers(&self, first: &ProviderInfo) -> Vec<ProviderInfo> {
+        let fallbacks = self.fallbacks.iter().map(|fallback| fallback.info(first));
+        std::iter::once(first.clone()).chain(fallbacks).collect()
+    }
+
+    pub(super) const fn turns(&self) -> u64 {
+        self.turns
+    }
+
+    /// Returns `true` if the thread completed its task, so that nothing of a replay may come after
+    /// it.
+    pub(super) const fn is_complete(&self) -> bool {
+        self.is_complete
+    }
+
+    pub(super) fn reply(&self) -> Result<Reply, ProviderError> {
+        let over = "the record holds no further answer";
+        let next = self.left().replies.pop_front();
+        next.unwrap_or_else(|| Err(ProviderError::new(ProviderErrorClass::InvalidRequest, over)))
+    }
+
+    /// Returns the recorded result of the call if it was run, or else `computed`. Either way its
+    /// receipt is used up.
+    pub(in crate::drive) fn receipt(
+        &self,
+        call: &ToolCall,
+        computed: Option<Returned>,
+    ) -> Returned {
+        let receipt = self.left().receipts.pop_front();
+        computed.unwrap_or_else(|| {
+            let none = || ToolResult::error(call, serde_json::json!({ "error": NO_RECEIPT }));
+            receipt.unwrap_or_else(|| Returned::ran(none()))
+        })
+    }
+
+    /// Returns `true` if the operator was asked about the call.
+    pub(in crate::drive) fn was_asked(&self, call: &ToolCall) -> bool {
+        self.asked.contains(&call.id)
+    }
+
+    /// The run answers calls that return outputs by itself.
+    pub(in crate::drive) fn skip_receipts(&self, count: usize) {
+        let mut left = self.left();
+        let count = count.min(left.receipts.len());
+        left.receipts.drain(..count);
+    }
+
+    fn left(&self) -> MutexGuard<'_, Left> {
+        self.left.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A transcript while it is read.
+#[derive(Default)]
+struct RecordingReader {
+    left: Left,
+    stopped: Vec<Stopped>,
+    fallbacks: Vec<FallbackWire>,
+    asked: BTreeSet<String>,
+    turns: u64,
+    is_complete: bool,
+    reopened: VecDeque<(usize, Option<Limits>)>,
+    /// `true` if the record holds an end here.
+    has_ended: bool,
+    /// `true` if a request waits for its answer.
+    is_asked: bool,
+    /// `true` if the last question was whether an interrupted call may run again.
+    is_again: bool,
+    /// The message for the model when a call was refused last.
+    refused: Option<String>,
+}
+
+impl RecordingReader {
+    fn add_reply(&mut self, reply: Reply) {
+        (self.is_asked, self.turns) = (false, self.turns + 1);
+        self.left.replies.push_back(Ok(reply));
+    }
+
+    /// Takes a request without an answer. Its cost is not recorded, and a replay does not compute
+    /// it. The point at which money ran out is on record by itself.
+    fn refuses(&mut self, class: ProviderErrorClass, message: &str) {
+        let refused = ProviderError::new(class, message).with_usage(Usage::default());
+        self.left.replies.push_back(Err(refused));
+    }
+
+    /// The thread failed, which every hook that was told of it has on record.
+    ///
+    /// Where no request waited, an answer led there, or what was decided about one.
+    fn add_failure(&mut self, failure: &Failure, after: impl FnOnce() -> usize) {
+        let Failure { kind, message } = failure.clone();
+        let class = match kind {
+            FailureKind::Limit(hit) => {
+                self.is_asked = false;
+                return self.stopped.push(Stopped {
+                    after: after(),
+                    failure: failure.clone(),
+                    hit,
+                });
+            }
+            FailureKind::Provider(class) => class,
+            FailureKind::Refused => ProviderErrorClass::StepFailed,
+            _ => return,
+        };
+        if std::mem::take(&mut self.is_asked) {
+            // The run blames the refusal once more.
+            let blamed = self.refused.as_ref().map(|refused| format!("{refused}; then: "));
+            let own = blamed.and_then(|blamed| message.strip_prefix(&blamed)).unwrap_or(&message);
+            self.refuses(class, own);
+        }
+    }
+}
+
+impl Recording {
+    /// The limit that the thread met when it had come as far as the replay has.
+    pub(in crate::drive) fn limit_here(&self, limit: Limit) -> Option<&Failure> {
+        let seen = self.seen.load(Ordering::Relaxed);
+        let ahead = self.stopped.iter().skip(self.passed.load(Ordering::Relaxed));
+        let here = ahead.clone().find(|it| it.after == seen && it.hit.limit == limit);
+        here.map(|stopped| &stopped.failure)
+    }
+
+    /// The limits with which the thread went on that had ended here, where it did; `Some(None)` stands for those that it had.
+    pub(in crate::drive) fn take_reopening(&self) -> Option<Option<Limits>> {
+        let seen = self.seen.load(Ordering::Relaxed);
+        let mut reopened = self.reopened.lock().unwrap_or_else(PoisonError::into_inner);
+        reopened.front().filter(|(after, _)| *after == seen)?;
+        let (_, limits) = reopened.pop_front()?;
+        let behind = self.stopped.iter().filter(|stopped| stopped.after <= seen).count();
+        self.passed.store(behind, Ordering::Relaxed);
+        Some(limits)
+    }
+}
+
+/// No time passes in a replay but where it ran out for the thread.
+impl Clock for Recording {
+    fn now(&self) -> Moment {
+        super::NOW
+    }
+
+    fn elapsed(&self) -> Duration {
+        let seen = self.seen.load(Ordering::Relaxed);
+        let behind = self.stopped.iter().filter(|stopped| stopped.after <= seen);
+        let times = behind.filter(|it| it.hit.limit == Limit::Duration).map(|it| it.hit.value);
+        Duration::from_secs(times.max().unwrap_or_default())
+    }
+}
+
+impl Observer for Recording {
+    fn event(&self, event: &Event) {
+        if is_seen(event.name()) {
+            self.seen.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+#[async_trait]
+impl Approver for Recording {
+    async fn decide(&self, _: &ApprovalRequest) -> Option<(Decision, Decider)> {
+        let decision = self.left().decisions.pop_front()?;
+        Some((decision, Decider::prompt()))
+    }
+}
+
+const INTERRUPTED: &str = r#""reason":"interrupted""#;
+const NO_RECEIPT: &str = "the record holds no receipt of this call";
