@@ -3,9 +3,10 @@
 //! Each request is signed with the operator's key, because a tool may reach the engine, too. A worker with the same key
 //! drives the threads (`docs/scale.md`).
 
-use std::collections::BTreeMap;
-use std::fs;
-use std::path::Path;
+mod list;
+mod transcripts;
+
+use std::io::Read as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,10 +14,11 @@ use clap::Args;
 use reqwest::{Url, blocking, redirect};
 use rustls_platform_verifier::BuilderVerifierExt as _;
 use rye::sign::{Digest, sign_json};
-use rye::thread::{Decision, DenialReason, ThreadId, ThreadState};
-use rye::{ProviderChoice, RecordSigner, RunRequest};
+use rye::thread::{Decision, DenialReason, ThreadId};
+use rye::{Bundle, EngineAddress, PrepareError, ProviderChoice, RunRequest};
 use serde_json::{Value, json};
 
+pub(crate) use self::transcripts::Mirror;
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -27,15 +29,15 @@ use crate::stream::Telling;
 /// The option that names an engine.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct EngineOption {
-    /// The address of a durable engine that drives the thread in place of this machine
-    #[arg(long, value_name = "URL", help_heading = "Engine")]
-    engine: Option<Url>,
+    /// A durable engine that drives threads in place of this machine: its address, or its name in `config/agent/engines.yaml`
+    #[arg(long, value_name = "ENGINE", help_heading = "Engine")]
+    engine: Option<String>,
 }
 
 impl EngineOption {
     /// Returns the engine, or `None` for a thread of this machine.
-    pub(crate) fn open(&self) -> Result<Option<Engine>, Failure> {
-        self.engine.clone().map(Engine::open).transpose()
+    pub(crate) fn open(&self, environment: &Environment) -> Result<Option<Engine>, Failure> {
+        self.engine.as_ref().map(|engine| Engine::open(engine, environment)).transpose()
     }
 }
 
@@ -47,8 +49,17 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    /// Opens the engine at the address of its ingress, with the bearer token in `RYE_ENGINE_TOKEN` if that is set.
-    pub(crate) fn open(address: Url) -> Result<Self, Failure> {
+    /// Opens the engine with this address or name. Its bearer token is in the variable that the configuration names, if that is set.
+    pub(crate) fn open(engine: &str, environment: &Environment) -> Result<Self, Failure> {
+        let named = match engine.contains("://") {
+            true => None,
+            false => Some(find_engine(engine, environment)?),
+        };
+        let url = named.as_ref().map_or(engine, |named| &named.url);
+        let address: Url = url.parse().map_err(|error| {
+            Failure::usage(format!("`{url}` is no address of an engine: {error}"))
+        })?;
+        let variable = named.as_ref().map_or("RYE_ENGINE_TOKEN", |named| &named.token_variable);
         let is_local = matches!(address.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
         if address.scheme() != "https" && !is_local {
             return Err(Failure::usage(format!(
@@ -68,13 +79,15 @@ impl Engine {
             .timeout(TIMEOUT)
             .build()
             .map_err(|error| failed(&error))?;
-        Ok(Self { address, token: Environment::variable("RYE_ENGINE_TOKEN"), client })
+        Ok(Self { address, token: Environment::variable(variable), client })
     }
 
     fn call(&self, thread: &ThreadId, handler: &str, body: &Value) -> Result<Value, Failure> {
-        let place = format!("RyeThread/{thread}/{handler}");
-        let address =
-            self.address.join(&place).map_err(|error| Failure::of(&error, Exit::Usage))?;
+        self.ask(&format!("RyeThread/{thread}/{handler}"), body)
+    }
+
+    fn ask(&self, place: &str, body: &Value) -> Result<Value, Failure> {
+        let address = self.address.join(place).map_err(|error| Failure::of(&error, Exit::Usage))?;
         let mut request = self.client.post(address);
         if !body.is_null() {
             request = request.json(body);
@@ -87,7 +100,10 @@ impl Engine {
             Failure::failed(format!("the engine at `{}` does not answer: {error}", self.address))
         })?;
         let status = answer.status();
-        let text = answer.text().unwrap_or_default();
+        let mut text = String::new();
+        answer.take(LONGEST_ANSWER).read_to_string(&mut text).map_err(|error| {
+            Failure::failed(format!("the engine's answer cannot be read: {error}"))
+        })?;
         if !status.is_success() {
             return Err(refusal(status.as_u16(), &text));
         }
@@ -113,13 +129,18 @@ impl Engine {
         self.call(thread, handler, &signed).map(drop)
     }
 
-    /// Returns the end of the last run of the thread; `None` while a worker drives it.
-    fn end(&self, thread: &ThreadId) -> Result<Option<Value>, Failure> {
+    /// Returns where the thread stands.
+    fn standing(&self, thread: &ThreadId) -> Result<Value, Failure> {
         let standing = self.call(thread, "standing", &Value::Null)?;
         if standing["start"].is_null() {
             return Err(Failure::failed(format!("the engine has no thread `{thread}`")));
         }
-        Ok(Some(standing["end"].clone()).filter(|end| !end.is_null()))
+        Ok(standing)
+    }
+
+    /// Returns the end of the last run of the thread; `None` while a worker drives it.
+    fn end(&self, thread: &ThreadId) -> Result<Option<Value>, Failure> {
+        Ok(Some(self.standing(thread)?["end"].take()).filter(|end| !end.is_null()))
     }
 
     /// Starts a thread and waits until it ends, or a call waits for a decision.
@@ -135,19 +156,35 @@ impl Engine {
                 "`{option}` does nothing to a thread of an engine; its workers have options of their own"
             )));
         }
-        self.send(&request.thread, "start", &start(request), environment)?;
+        let mut start = start(request);
+        let bundle = Bundle::of_project(environment.project()?);
+        let bundle = bundle.map_err(|error| Failure::of(&error, Exit::Failed))?;
+        start["project"] = bundle.digest().to_string().into();
+        self.send(&request.thread, "start", &start, environment)?;
         if !telling.quiet {
             eprintln!("thread {} on `{}`", request.thread, self.address);
         }
-        self.wait(&request.thread, environment)
+        self.wait(&request.thread, telling, environment)
     }
 
-    /// Waits until the thread ends, or a call waits for a decision.
-    fn wait(&self, thread: &ThreadId, environment: &Environment) -> Result<Exit, Failure> {
+    /// Waits until the thread ends, or a call waits for a decision. Each new refusal of a worker is told.
+    fn wait(
+        &self,
+        thread: &ThreadId,
+        telling: &Telling,
+        environment: &Environment,
+    ) -> Result<Exit, Failure> {
+        let mut told = Value::Null;
         loop {
-            if let Some(end) = self.end(thread)? {
-                return Ok(tell(thread, &end, environment));
+            let standing = self.standing(thread)?;
+            if !standing["end"].is_null() {
+                return Ok(tell(thread, &standing["end"], environment));
             }
+            let refused = &standing["refused"];
+            if let Some(why) = refused.as_str().filter(|_| *refused != told && !telling.quiet) {
+                eprintln!("no worker goes on yet: {}", output::line(why));
+            }
+            told = refused.clone();
             #[expect(clippy::disallowed_methods, reason = "this command runs no tasks")]
             std::thread::sleep(PAUSE);
         }
@@ -194,68 +231,6 @@ impl Engine {
         eprintln!("thread {thread} cancelled");
         Ok(Exit::Fine)
     }
-
-    /// Writes the transcripts of a thread that has ended, and of all below it, into the folder of all threads.
-    pub(crate) fn pull(
-        &self,
-        thread: &ThreadId,
-        threads: &Path,
-        environment: &Environment,
-    ) -> Result<Exit, Failure> {
-        let state = self.end(thread)?.unwrap_or_default()["state"].clone();
-        let state: Option<ThreadState> = state.as_str().and_then(|state| state.parse().ok());
-        if !state.is_some_and(ThreadState::is_final) {
-            return Err(Failure::failed(format!(
-                "thread `{thread}` has not ended; a copy here could go on twice"
-            )));
-        }
-        let transcripts = self.transcripts(thread)?;
-        for id in transcripts.keys() {
-            let folder = threads.join(id.as_str());
-            if folder.exists() {
-                return Err(crate::key_store::exists(&folder));
-            }
-        }
-        let copied = copy(&transcripts, threads, environment);
-        if copied.is_err() {
-            // What cannot be removed is refused by whatever reads it.
-            let remove = |id: &ThreadId| fs::remove_dir_all(threads.join(id.as_str()));
-            transcripts.keys().map(remove).for_each(drop);
-        }
-        copied?;
-        eprintln!("thread {thread}: {}", output::counted(transcripts.len(), "transcript"));
-        Ok(Exit::Fine)
-    }
-
-    /// Returns the transcripts of the tree.
-    fn transcripts(&self, thread: &ThreadId) -> Result<BTreeMap<ThreadId, String>, Failure> {
-        let malformed = || Failure::failed("the engine lacks a part of the thread".to_owned());
-        let mut transcripts: BTreeMap<ThreadId, String> = BTreeMap::new();
-        let mut known = 0;
-        loop {
-            let steps = self.call(thread, "steps", &json!(known))?;
-            let steps = steps.as_array().ok_or_else(malformed)?;
-            if steps.is_empty() {
-                return Ok(transcripts);
-            }
-            known += steps.len();
-            let changes = steps.iter().filter_map(|step| step["changes"].as_array()).flatten();
-            for change in changes {
-                let id = change["thread"].as_str().and_then(|id| id.parse().ok());
-                let at = change["at"].as_u64().and_then(|at| usize::try_from(at).ok());
-                let text = change["text"].as_str();
-                let ((Some(id), Some(at)), Some(text)) = ((id, at), text) else {
-                    return Err(malformed());
-                };
-                let transcript = transcripts.entry(id).or_default();
-                if !transcript.is_char_boundary(at) {
-                    return Err(malformed());
-                }
-                transcript.truncate(at);
-                transcript.push_str(text);
-            }
-        }
-    }
 }
 
 /// Returns the request to start a thread, as a worker reads it.
@@ -281,34 +256,6 @@ fn start(request: &RunRequest) -> Value {
             "depth": limits.depth,
         },
     })
-}
-
-/// Writes the transcripts, and verifies that a trusted key signed each.
-fn copy(
-    transcripts: &BTreeMap<ThreadId, String>,
-    threads: &Path,
-    environment: &Environment,
-) -> Result<(), Failure> {
-    for (id, text) in transcripts {
-        write(threads, id, text)?;
-    }
-    let rye = environment.rye()?;
-    for id in transcripts.keys() {
-        let reading = rye.thread(threads, id);
-        let reading = reading.map_err(|error| Failure::of(&error, Exit::Refused))?;
-        if reading.vouched_by != RecordSigner::TrustedKey {
-            let message = format!("thread `{id}` is not signed by a key that is trusted here");
-            return Err(Failure::refused(message));
-        }
-    }
-    Ok(())
-}
-
-fn write(threads: &Path, thread: &ThreadId, text: &str) -> Result<(), Failure> {
-    let folder = threads.join(thread.as_str());
-    fs::create_dir_all(&folder).map_err(|source| Failure::io("make", &folder, &source))?;
-    let path = folder.join("transcript.jsonl");
-    fs::write(&path, text).map_err(|source| Failure::io("write", &path, &source))
 }
 
 /// Prints how the thread stands, and returns the exit code of `rye run`.
@@ -350,6 +297,26 @@ fn refusal(status: u16, text: &str) -> Failure {
     let message = answer["message"].as_str().unwrap_or(text);
     Failure::failed(format!("the engine answers {status}: {}", output::line(message)))
 }
+
+/// Returns the engine of this name in the operator's configuration.
+fn find_engine(name: &str, environment: &Environment) -> Result<EngineAddress, Failure> {
+    let mut engines = environment.rye()?.engines().map_err(|problems| refuse(&problems))?;
+    engines.remove(name).ok_or_else(|| {
+        let known = engines.into_keys().collect::<Vec<_>>().join("`, `");
+        let known = if known.is_empty() { String::new() } else { format!(", which has `{known}`") };
+        Failure::usage(format!(
+            "no engine `{name}` in your `config/agent/engines.yaml`{known}; an address begins with `https://`"
+        ))
+    })
+}
+
+fn refuse(problems: &[PrepareError]) -> Failure {
+    let problems = problems.iter().map(ToString::to_string).collect::<Vec<_>>();
+    Failure::refused(problems.join("; "))
+}
+
+/// The most bytes of one answer. What is longer is cut and then not understood.
+const LONGEST_ANSWER: u64 = 64 << 20;
 
 /// The time within which the engine answers.
 const TIMEOUT: Duration = Duration::from_secs(120);

@@ -33,6 +33,12 @@ pub(crate) struct OptionalThread {
 }
 
 impl ThreadArgument {
+    /// Returns the reference, or `None` for the newest thread.
+    #[cfg(feature = "engine")]
+    pub(crate) fn reference(&self) -> Option<&ThreadReference> {
+        self.thread.as_ref()
+    }
+
     /// Returns the thread of the argument. A whole id is returned even if there is no such thread.
     pub(crate) fn resolve(&self, environment: &Environment) -> Result<ThreadId, Failure> {
         match &self.thread {
@@ -43,6 +49,12 @@ impl ThreadArgument {
 }
 
 impl OptionalThread {
+    /// Returns the reference, or `None` for the newest thread.
+    #[cfg(feature = "engine")]
+    pub(crate) fn reference(&self) -> Option<&ThreadReference> {
+        self.thread.as_ref()
+    }
+
     /// Returns `true` if the command line names a thread.
     pub(crate) fn is_given(&self) -> bool {
         self.thread.is_some() || self.last

@@ -1,6 +1,7 @@
 //! Configuration files as they are written: one struct per file, from which the JSON schema is made.
 
 mod approval;
+mod engines;
 mod examine;
 mod hooks;
 mod patterns;
@@ -17,6 +18,7 @@ mod web;
 
 pub use self::approval::FILE as APPROVAL_FILE;
 pub(crate) use self::approval::approval_patterns;
+pub use self::engines::EngineAddress;
 pub use self::hooks::FILE as HOOKS_FILE;
 pub(crate) use self::hooks::is_hooks;
 pub(crate) use self::processes::{FILE as PROCESSES_FILE, process_rules};

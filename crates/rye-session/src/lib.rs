@@ -3,8 +3,10 @@
 
 mod aliases;
 mod authoring;
+mod bundle;
 mod check;
 mod config;
+mod file_digests;
 mod first_request;
 mod host;
 mod lock;
@@ -39,10 +41,13 @@ pub use self::authoring::{
     ClassLimits, Complexity, DRAFTED_CONFIGS, DRAFTED_SCRIPTS, Draft, UnknownComplexity, draft,
     draft_config, draft_directive, draft_hook, draft_provider, draft_script, starter,
 };
+pub use self::bundle::Bundle;
 pub use self::check::{Checked, Checker, Finding, Severity, SpacesToCheck, check, github, sarif};
 pub use self::config::{
-    APPROVAL_FILE, ConfigError, HOOKS_FILE, PROVIDERS, SCHEMAS, Schema, risk_table, schema,
+    APPROVAL_FILE, ConfigError, EngineAddress, HOOKS_FILE, PROVIDERS, SCHEMAS, Schema, risk_table,
+    schema,
 };
+pub use self::file_digests::{FileChanges, UnreadableFile};
 pub use self::first_request::FirstRequest;
 pub use self::host::SystemClock;
 pub use self::lock::{Lock, LockError, LockedDirective, LockedItem, LockedTool};
@@ -54,7 +59,7 @@ pub use self::needs::{
 pub use self::opening_digest::opening_digest;
 pub use self::outcome::Class;
 pub use self::place::{kind_of, place};
-pub use self::project_policy::{PolicyChange, PolicyError, ProjectPolicy};
+pub use self::project_policy::{PolicyError, ProjectPolicy};
 pub use self::prompts::PromptsError;
 pub use self::provider_facts::{NamedProvider, ProviderFacts};
 pub use self::render::{RenderRequest, Rendered, Template};

@@ -1,9 +1,6 @@
 //! The policy of a project, pinned where programs could change it (SPEC 4.3, 5.6).
 
-mod files;
-
 use std::collections::BTreeMap;
-use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,8 +11,8 @@ use rye_sign::Digest;
 use rye_thread::read_plain;
 use serde::{Deserialize, Serialize};
 
-use self::files::files;
 use crate::Rye;
+use crate::file_digests::{FileChanges, UnreadableFile, file_digests};
 use crate::place::LONGEST_FILE;
 
 /// The policy of a project, and the folder of the operator that may hold its pin.
@@ -30,18 +27,6 @@ pub struct ProjectPolicy {
     pins: PathBuf,
 }
 
-/// The files that differ from those that are pinned, each by its path in the project.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct PolicyChange {
-    /// Files that were not there.
-    pub added: Vec<String>,
-    /// Files with another text.
-    pub changed: Vec<String>,
-    /// Files that are not there any more.
-    pub removed: Vec<String>,
-}
-
 /// A policy that is refused, or cannot be compared.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -53,7 +38,7 @@ pub enum PolicyError {
     )]
     Changed {
         /// The files that differ.
-        change: PolicyChange,
+        change: FileChanges,
     },
     /// There is no folder to pin the policy in.
     #[error(
@@ -69,13 +54,8 @@ pub enum PolicyError {
     #[error(transparent)]
     Sandbox(#[from] ProbeError),
     /// A file of the policy cannot be read, so that nothing can be said of it.
-    #[error("the policy cannot be compared: `{path}` cannot be read")]
-    Unreadable {
-        /// The file or folder.
-        path: String,
-        /// The reason.
-        source: io::Error,
-    },
+    #[error("the policy cannot be compared")]
+    Unreadable(#[from] UnreadableFile),
     /// The record of the pinned policy cannot be read or written.
     #[error("the record of the pinned policy, `{}`, cannot be used", path.display())]
     Pin {
@@ -99,6 +79,9 @@ struct Pin {
 
 const VERSION: u64 = 1;
 
+/// The places of the policy below the project.
+const PLACES: [&str; 3] = [".ai/config", ".ai/tools/rye/agent/providers", ".ai/rye.lock"];
+
 impl ProjectPolicy {
     /// The policy of `project`, whose pin is kept in the folder `pins`.
     ///
@@ -108,7 +91,7 @@ impl ProjectPolicy {
     pub fn new(project: &Path, pins: &Path) -> Result<Self, PolicyError> {
         let path = project.display().to_string();
         let project =
-            fs::canonicalize(project).map_err(|source| PolicyError::Unreadable { path, source })?;
+            fs::canonicalize(project).map_err(|source| UnreadableFile { path, source })?;
         Ok(Self { project, pins: pins.to_owned() })
     }
 
@@ -117,9 +100,9 @@ impl ProjectPolicy {
     /// # Errors
     ///
     /// When the pin or a file of the policy cannot be read.
-    pub fn change(&self) -> Result<Option<PolicyChange>, PolicyError> {
+    pub fn change(&self) -> Result<Option<FileChanges>, PolicyError> {
         let Some(pin) = self.pin()? else { return Ok(None) };
-        Ok(Some(PolicyChange::between(&pin.files, &files(&self.project)?)))
+        Ok(Some(FileChanges::between(&pin.files, &file_digests(&self.project, &PLACES)?)))
     }
 
     /// Pins the policy as it is now, and returns the difference from the one that was pinned before. What is returned and what is
@@ -128,10 +111,10 @@ impl ProjectPolicy {
     /// # Errors
     ///
     /// When a file of the policy cannot be read, or the pin cannot be written.
-    pub fn accept(&self) -> Result<Option<PolicyChange>, PolicyError> {
-        let files = files(&self.project)?;
+    pub fn accept(&self) -> Result<Option<FileChanges>, PolicyError> {
+        let files = file_digests(&self.project, &PLACES)?;
         let before = self.pin().ok().flatten();
-        let change = before.map(|pin| PolicyChange::between(&pin.files, &files));
+        let change = before.map(|pin| FileChanges::between(&pin.files, &files));
         let project = self.project.to_string_lossy().into_owned();
         let pin = Pin { version: VERSION, project, files };
         self.write(&pin).map_err(|source| PolicyError::Pin { path: self.path(), source })?;
@@ -166,35 +149,6 @@ impl ProjectPolicy {
     fn path(&self) -> PathBuf {
         let name = Digest::of(self.project.as_os_str().as_encoded_bytes());
         self.pins.join(format!("{name}.json"))
-    }
-}
-
-impl PolicyChange {
-    /// Returns `true` if no file differs.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.added.is_empty() && self.changed.is_empty() && self.removed.is_empty()
-    }
-
-    fn between(before: &BTreeMap<String, String>, now: &BTreeMap<String, String>) -> Self {
-        let of = |files: &BTreeMap<String, String>, is_meant: &dyn Fn(&str, &str) -> bool| {
-            let meant = files.iter().filter(|(path, digest)| is_meant(path, digest));
-            meant.map(|(path, _)| path.clone()).collect()
-        };
-        Self {
-            added: of(now, &|path, _| !before.contains_key(path)),
-            changed: of(now, &|path, digest| before.get(path).is_some_and(|it| it != digest)),
-            removed: of(before, &|path, _| !now.contains_key(path)),
-        }
-    }
-}
-
-impl fmt::Display for PolicyChange {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let rows = [("added", &self.added), ("changed", &self.changed), ("removed", &self.removed)];
-        let told = rows.iter().filter(|(_, paths)| !paths.is_empty());
-        let told = told.map(|(word, paths)| format!("{word} `{}`", paths.join("`, `")));
-        f.write_str(&told.collect::<Vec<_>>().join("; "))
     }
 }
 

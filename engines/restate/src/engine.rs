@@ -12,24 +12,27 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use anyhow::Context as _;
+use rye::sign::PublicKey;
 use rye::thread::{
     Cancel, Decider, Failure, FailureKind, Outcome, ThreadId, ThreadState, pending_approval,
     thread_root,
 };
-use rye::{Class, Host, ReopenError, RunError, RunReport, RunRequest, Rye, SystemClock};
+use rye::{Bundle, Class, Host, ReopenError, RunError, RunReport, RunRequest, Rye, SystemClock};
 use serde_json::Value;
 use tokio::task::JoinHandle;
 
 use crate::ingress::Ingress;
 use crate::project::{Environment, Project};
 use crate::queue::Queue;
-use crate::records::{AskedCall, End, Step, assemble};
-use crate::requests::{NamedCall, Order, read_order, read_start};
+use crate::records::{Advance, AskedCall, End, Step, assemble};
+use crate::requests::{NamedCall, Order, read_bundle, read_order, read_start, sign_bundle};
 
 /// Drives thread trees for the engine.
 #[derive(Debug)]
 pub struct Engine {
-    project: Arc<Project>,
+    /// The copies of projects on this machine, of one operator.
+    projects: Vec<Arc<Project>>,
+    operator: PublicKey,
     ingress: Ingress,
     drivers: Drivers,
 }
@@ -91,6 +94,8 @@ impl Place {
 struct Driven {
     /// The number of the step that is next.
     next: u64,
+    /// The copy whose files it uses.
+    project: Arc<Project>,
     queue: Arc<Queue>,
     driver: JoinHandle<anyhow::Result<End>>,
     end: Option<End>,
@@ -120,9 +125,15 @@ impl Driven {
 }
 
 impl Engine {
-    /// Creates an engine for the threads of a project.
-    pub fn new(project: Project, ingress: Ingress) -> Self {
-        Self { project: Arc::new(project), ingress, drivers: Drivers::default() }
+    /// Creates an engine for the threads of an operator's projects.
+    pub fn new(projects: Vec<Project>, operator: PublicKey, ingress: Ingress) -> Self {
+        let projects = projects.into_iter().map(Arc::new).collect();
+        Self { projects, operator, ingress, drivers: Drivers::default() }
+    }
+
+    /// Returns the fingerprint of the operator's key, by which the list of the operator's threads is found.
+    pub fn operator(&self) -> String {
+        self.operator.fingerprint().to_string()
     }
 
     /// Checks a request to start the thread `root`.
@@ -131,7 +142,7 @@ impl Engine {
     ///
     /// When it is malformed, or this worker's operator did not sign it.
     pub fn check_start(&self, root: &str, start: &Value) -> anyhow::Result<()> {
-        read_start(start, root, &self.project.public_key()).map(drop)
+        read_start(start, root, &self.operator).map(drop)
     }
 
     /// Checks an order about the tree `root`.
@@ -140,20 +151,34 @@ impl Engine {
     ///
     /// As [`Engine::check_start`].
     pub fn check_order(&self, root: &str, order: &Value) -> anyhow::Result<()> {
-        read_order(order, root, &self.project.public_key()).map(drop)
+        read_order(order, root, &self.operator).map(drop)
     }
 
-    /// Drives the tree to its next sync, or to its end.
+    /// Drives the tree to its next sync, or to its end. `bundle` is what the engine keeps of the files with which the thread began.
     ///
     /// # Errors
     ///
-    /// When this worker cannot go on with the tree: another project, trust policy or operator, or an engine whose records were
+    /// When this worker cannot go on with the tree: it has other files, another trust policy or operator, or the engine's records were
     /// changed. Another worker may be able to.
-    pub async fn advance(&self, place: &Place, start: &Value) -> anyhow::Result<Step> {
-        let known = self.drivers.take(&place.root);
-        let mut driven = match known.filter(|driven| driven.next == place.next()) {
-            Some(driven) => driven,
-            None => self.begin(place, start).await?,
+    pub async fn advance(
+        &self,
+        place: &Place,
+        start: &Value,
+        bundle: Option<&Value>,
+    ) -> anyhow::Result<Advance> {
+        let known = self.drivers.take(&place.root).filter(|driven| driven.next == place.next());
+        let mut new = None;
+        let mut driven = match known {
+            Some(driven) if !place.steps.is_empty() => driven,
+            // Once in each turn, because the files may have changed.
+            known => {
+                let (project, signed) = self.admit(&place.root, start, bundle).await?;
+                new = signed;
+                match known.filter(|driven| Arc::ptr_eq(&driven.project, &project)) {
+                    Some(driven) => driven,
+                    None => self.begin(place, start, project).await?,
+                }
+            }
         };
         // The engine runs this step, so that it keeps all before it.
         driven.queue.keep();
@@ -162,36 +187,75 @@ impl Engine {
         if step.end.is_none() {
             self.drivers.keep(&place.root, driven);
         }
-        Ok(step)
+        Ok(Advance { step, bundle: new })
+    }
+
+    /// Returns the copy of the project with exactly the files that the thread began with. A thread that begins pins the files of the
+    /// copy; they are returned with a signature.
+    async fn admit(
+        &self,
+        root: &str,
+        start: &Value,
+        pinned: Option<&Value>,
+    ) -> anyhow::Result<(Arc<Project>, Option<Value>)> {
+        let start = read_start(start, root, &self.operator)?;
+        let pinned = pinned.map(|value| read_bundle(value, root, &self.operator)).transpose()?;
+        let mut refusals = Vec::new();
+        for project in &self.projects {
+            let reading = Arc::clone(project);
+            let here = tokio::task::spawn_blocking(move || reading.bundle()).await??;
+            match difference(&here, pinned.as_ref(), &start.project) {
+                Some(difference) => refusals.push((project, difference)),
+                None if pinned.is_some() => return Ok((Arc::clone(project), None)),
+                None => {
+                    let signed = sign_bundle(&here, root, &project.key())?;
+                    return Ok((Arc::clone(project), Some(signed)));
+                }
+            }
+        }
+        let told = refusals.iter().map(|(project, difference)| {
+            format!("in `{}`: {difference}", project.folder().display())
+        });
+        let told = told.collect::<Vec<_>>().join("; ");
+        anyhow::bail!("the files of this worker are not those that the thread begins with: {told}")
     }
 
     /// Makes a driver from what the engine keeps of the tree.
-    async fn begin(&self, place: &Place, start: &Value) -> anyhow::Result<Driven> {
-        let request = read_start(start, &place.root, &self.project.public_key())?;
-        let lengths = self.restore(place).await?;
+    async fn begin(
+        &self,
+        place: &Place,
+        start: &Value,
+        project: Arc<Project>,
+    ) -> anyhow::Result<Driven> {
+        let request = read_start(start, &place.root, &self.operator)?.request;
+        let lengths = self.restore(place, &project).await?;
         let has_begun = lengths.get(&place.root).is_some_and(|length| 0 < *length);
         let queue = Arc::new(Queue::new(lengths));
-        let rye = self.project.rye(Arc::clone(&queue) as _)?;
-        let project = Arc::clone(&self.project);
+        let rye = project.rye(Arc::clone(&queue) as _)?;
+        let running = Arc::clone(&project);
         let run = async move {
             if has_begun {
-                resume(&rye, &request.thread, &project).await
+                resume(&rye, &request.thread, &running).await
             } else {
-                begin(&rye, request, &project).await
+                begin(&rye, request, &running).await
             }
         };
         let driver = tokio::spawn(run);
-        Ok(Driven { next: place.next(), queue, driver, end: None })
+        Ok(Driven { next: place.next(), project, queue, driver, end: None })
     }
 
     /// Writes the transcripts of the tree as the engine keeps them, and returns their lengths.
     ///
     /// What this machine derived from other records goes: it would claim them.
-    async fn restore(&self, place: &Place) -> anyhow::Result<BTreeMap<String, u64>> {
+    async fn restore(
+        &self,
+        place: &Place,
+        project: &Project,
+    ) -> anyhow::Result<BTreeMap<String, u64>> {
         let mut steps = self.ingress.steps(&place.root, place.kept).await?;
         steps.extend_from_slice(&place.steps);
         let transcripts = assemble(steps.iter().flat_map(|step| &step.changes))?;
-        let threads = self.project.threads();
+        let threads = project.threads();
         let root = place.root.clone();
         tokio::task::spawn_blocking(move || restore(&threads, &root, transcripts)).await?
     }
@@ -201,10 +265,17 @@ impl Engine {
     /// # Errors
     ///
     /// As [`Engine::advance`].
-    pub async fn obey(&self, place: &Place, order: &Value) -> anyhow::Result<Result<Step, String>> {
-        let order = read_order(order, &place.root, &self.project.public_key())?;
+    pub async fn obey(
+        &self,
+        place: &Place,
+        start: &Value,
+        order: &Value,
+        bundle: Option<&Value>,
+    ) -> anyhow::Result<Result<Step, String>> {
+        let order = read_order(order, &place.root, &self.operator)?;
         drop(self.drivers.take(&place.root));
-        let lengths = self.restore(place).await?;
+        let (project, _) = self.admit(&place.root, start, bundle).await?;
+        let lengths = self.restore(place, &project).await?;
         match &order {
             Order::Cancel if !lengths.contains_key(&place.root) => {
                 return Ok(Ok(Step { changes: Vec::new(), end: Some(end_before_the_beginning()) }));
@@ -215,8 +286,8 @@ impl Engine {
             _ => {}
         }
         let queue = Arc::new(Queue::without_waits(lengths));
-        let rye = self.project.rye(Arc::clone(&queue) as _)?;
-        let (project, root) = (Arc::clone(&self.project), place.root.parse::<ThreadId>()?);
+        let rye = project.rye(Arc::clone(&queue) as _)?;
+        let root = place.root.parse::<ThreadId>()?;
         let done = move || carry_out(&rye, &root, order, &project);
         let end = match tokio::task::spawn_blocking(done).await?? {
             Ok(end) => end,
@@ -227,6 +298,15 @@ impl Engine {
             anyhow::bail!("the records of the order do not fit into one step");
         }
         Ok(Ok(Step { changes, end }))
+    }
+}
+
+/// Compares the files here with those that the thread began with. Before it has begun, the project's files have to be the operator's.
+fn difference(here: &Bundle, pinned: Option<&Bundle>, operators: &str) -> Option<String> {
+    match pinned {
+        Some(pinned) => (here != pinned).then(|| here.changes_since(pinned).to_string()),
+        None => (here.project().digest().to_string() != operators)
+            .then(|| "the project has other files than the operator's".to_owned()),
     }
 }
 
@@ -426,23 +506,36 @@ mod tests {
         format!("{{\"payload\":{{\"root\":\"{root}\"}}}}\n")
     }
 
-    fn driven(next: u64) -> Driven {
+    /// A project and a user space with a key.
+    fn project(folder: &Path) -> Project {
+        let keys = folder.join(".ai/config/keys/signing");
+        fs::create_dir_all(&keys).unwrap();
+        let key = rye::sign::SigningKey::generate().unwrap();
+        let pem = key.to_pkcs8_pem();
+        fs::write(keys.join("private_key.pem"), pem.as_str()).unwrap();
+        Project::open(folder, folder, &[]).unwrap()
+    }
+
+    fn driven(next: u64, project: &Arc<Project>) -> Driven {
+        let project = Arc::clone(project);
         let queue = Arc::new(Queue::new(BTreeMap::new()));
         let driver = tokio::spawn(std::future::pending());
-        Driven { next, queue, driver, end: None }
+        Driven { next, project, queue, driver, end: None }
     }
 
     /// A tree went on with another worker: nothing of it stays here.
     #[tokio::test(start_paused = true)]
     async fn a_driver_whose_next_step_does_not_come_ends() {
         let half = IDLE / 2 + Duration::from_secs(1);
+        let folder = tempfile::tempdir().unwrap();
+        let project = Arc::new(project(folder.path()));
         let drivers = Drivers::default();
         let is_kept = || lock(&drivers.0).contains_key(ROOT);
-        drivers.keep(ROOT, driven(1));
+        drivers.keep(ROOT, driven(1, &project));
         tokio::time::sleep(half).await;
         assert!(is_kept(), "its step may still come");
         drop(drivers.take(ROOT).unwrap());
-        let next = driven(2);
+        let next = driven(2, &project);
         let queue = Arc::clone(&next.queue);
         drivers.keep(ROOT, next);
         tokio::time::sleep(half).await;
@@ -450,6 +543,22 @@ mod tests {
         tokio::time::sleep(half).await;
         assert!(!is_kept());
         queue.cut(&ROOT.parse().unwrap(), 0).unwrap_err();
+    }
+
+    #[test]
+    fn a_thread_goes_on_with_the_files_that_it_began_with_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let project = project(folder.path());
+        let before = project.bundle().unwrap();
+        let operators = before.project().digest().to_string();
+        assert_eq!(difference(&before, None, &operators), None);
+        assert_eq!(difference(&before, Some(&before), "another"), None);
+        fs::write(folder.path().join(".ai/rye.lock"), "").unwrap();
+        let now = project.bundle().unwrap();
+        let told = difference(&now, Some(&before), &operators).unwrap();
+        assert!(told.contains("added `project/.ai/rye.lock`"), "{told}");
+        let told = difference(&now, None, &operators).unwrap();
+        assert_eq!(told, "the project has other files than the operator's");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod engine;
 mod ingress;
+mod listing;
 mod object;
 mod project;
 mod queue;
@@ -20,6 +21,7 @@ use restate_sdk::prelude::{Endpoint, HttpServer};
 
 use self::engine::Engine;
 use self::ingress::Ingress;
+use self::listing::RyeThreads;
 use self::object::RyeThread;
 use self::project::Project;
 
@@ -33,9 +35,10 @@ struct Arguments {
     /// The address to listen on, which has to be on this machine; a proxy with TLS leads there from others
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9080")]
     listen: SocketAddr,
-    /// The project whose directives run; its files are those that tools see
-    #[arg(long, value_name = "DIR")]
-    project: PathBuf,
+    /// The project whose directives run; its files are those that tools see. With more than one, a thread runs in the first
+    /// whose directives, tools, knowledge and configuration are those that the thread began with
+    #[arg(long, value_name = "DIR", required = true)]
+    project: Vec<PathBuf>,
     /// The operator's folder with keys, trust and configuration
     #[arg(long, value_name = "DIR", env = "USER_SPACE")]
     user_space: PathBuf,
@@ -77,9 +80,12 @@ fn serve(arguments: Arguments) -> anyhow::Result<()> {
     }
     let token = std::env::var(&arguments.token_variable).ok().filter(|token| !token.is_empty());
     let ingress = Ingress::new(&arguments.ingress, token)?;
-    let project = Project::open(&arguments.project, &arguments.user_space, &arguments.trust)?;
-    let engine = Arc::new(Engine::new(project, ingress));
-    let mut endpoint = Endpoint::builder().bind(RyeThread(engine));
+    let open = |folder: &PathBuf| Project::open(folder, &arguments.user_space, &arguments.trust);
+    let projects = arguments.project.iter().map(open).collect::<anyhow::Result<Vec<_>>>()?;
+    let operator = projects.first().context("a worker needs a project")?.public_key();
+    let engine = Arc::new(Engine::new(projects, operator, ingress));
+    let mut endpoint =
+        Endpoint::builder().bind(RyeThread(engine).define()).bind(RyeThreads.define());
     for key in &arguments.identity_key {
         endpoint = endpoint.identity_key(key).context("the identity key cannot be used")?;
     }

@@ -1,22 +1,26 @@
 //! The virtual object of a thread tree on Restate. Its key is the id of the root.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use restate_sdk::endpoint::ServiceOptions;
 use restate_sdk::prelude::*;
+use restate_sdk::service::ServiceDefinition;
 use serde_json::Value;
 
 use crate::engine::{Engine, Place};
-use crate::records::{Standing, Step};
+use crate::listing::RyeThreadsClient;
+use crate::records::{Advance, Head, Refusals, Row, Standing, Step};
 
 /// One thread with all below it.
 pub struct RyeThread(pub Arc<Engine>);
 
 /// The signed request that started the thread.
 const START: &str = "start";
-/// The number of steps.
-const STEPS: &str = "steps";
-/// The end of the last run.
-const END: &str = "end";
+/// The signed list of the files with which it began.
+const BUNDLE: &str = "bundle";
+/// What changes with each step: [`Head`].
+const HEAD: &str = "head";
 
 fn step_key(number: u64) -> String {
     format!("step/{number:08}")
@@ -28,6 +32,27 @@ const PAGE_BYTES: usize = 1 << 20;
 /// The most steps of one answer, each of which is read by itself.
 const PAGE: u64 = 64;
 
+impl RyeThread {
+    /// Returns the object with its settings, as the server is told of it.
+    pub fn define(self) -> ServiceDefinition {
+        let settings = ServiceOptions::new()
+            // A step reads what it needs, and not all steps before it.
+            .enable_lazy_state(true)
+            // The server would pause a thread after an hour without workers.
+            .retry_policy_initial_interval(Duration::from_millis(50))
+            .retry_policy_exponentiation_factor(2.0)
+            .retry_policy_max_interval(Duration::from_secs(10))
+            .retry_policy_max_attempts(u64::from(u32::MAX));
+        self.into_service_definition().options(settings)
+    }
+
+    /// Has the list of the operator's threads say how this one stands.
+    fn list(&self, context: &ObjectContext<'_>, start: &Value, head: &Head) {
+        let threads = context.object_client::<RyeThreadsClient>(self.0.operator());
+        let _invocation = threads.note(Json(Row::of(context.key(), start, head))).send();
+    }
+}
+
 #[restate_sdk::object]
 impl RyeThread {
     /// Starts the thread, and returns at once.
@@ -38,39 +63,62 @@ impl RyeThread {
         start: Json<Value>,
     ) -> Result<(), HandlerError> {
         let Json(start) = start;
-        self.0.check_start(context.key(), &start).map_err(terminal)?;
+        self.0.check_start(context.key(), &start).map_err(|error| terminal(400, &error))?;
         if context.get::<Json<Value>>(START).await?.is_some() {
             return Err(TerminalError::new_with_code(409, "there is such a thread already").into());
         }
+        self.list(&context, &start, &Head::default());
         context.set(START, Json(start));
-        go_on(&context);
+        go_on(&context, None);
         Ok(())
     }
 
     /// Drives the thread up to the next request to its model, or to its end.
+    ///
+    /// If this worker refuses, any worker is asked again after a pause.
     #[handler]
     async fn turn(&self, context: ObjectContext<'_>) -> Result<(), HandlerError> {
         let Some(Json(start)) = context.get::<Json<Value>>(START).await? else { return Ok(()) };
-        if context.get::<Json<Value>>(END).await?.is_some() {
+        let mut head = head(&context).await?;
+        if head.end.is_some() {
             return Ok(());
         }
-        let kept = context.get::<u64>(STEPS).await?.unwrap_or(0);
-        let mut place = Place { root: context.key().to_owned(), kept, steps: Vec::new() };
+        let mut bundle = context.get::<Json<Value>>(BUNDLE).await?.map(Json::into_inner);
+        let root = context.key().to_owned();
+        let mut place = Place { root, kept: head.steps, steps: Vec::new() };
         loop {
             let number = place.next();
-            let (engine, at, start) = (Arc::clone(&self.0), place.clone(), start.clone());
-            let Json(step) = context
-                .run(move || async move {
-                    Ok(Json(engine.advance(&at, &start).await.map_err(retryable)?))
-                })
-                .name(format!("step {number}"))
-                .await?;
-            keep(&context, number, &step);
+            let engine = Arc::clone(&self.0);
+            let (at, request, pinned) = (place.clone(), start.clone(), bundle.clone());
+            let advance = move || async move {
+                let advanced = engine.advance(&at, &request, pinned.as_ref()).await;
+                Ok(Json(advanced.map_err(|error| refusal(&error))))
+            };
+            let Json(advanced) = context.run(advance).name(format!("step {number}")).await?;
+            let step = match advanced {
+                Ok(Advance { step, bundle: new }) => {
+                    if let Some(new) = new {
+                        context.set(BUNDLE, Json(new.clone()));
+                        bundle = Some(new);
+                    }
+                    step
+                }
+                Err(last) => {
+                    let count = head.refusals.map_or(0, |refusals| refusals.count) + 1;
+                    let refusals = Refusals { count, last };
+                    go_on(&context, Some(refusals.pause()));
+                    head.refusals = Some(refusals);
+                    context.set(HEAD, Json(head));
+                    return Ok(());
+                }
+            };
+            keep(&context, &mut head, &step);
             if step.end.is_some() {
+                self.list(&context, &start, &head);
                 return Ok(());
             }
             if step.begins_turn(&place.root) {
-                go_on(&context);
+                go_on(&context, None);
                 return Ok(());
             }
             place.steps.push(step);
@@ -78,6 +126,8 @@ impl RyeThread {
     }
 
     /// Carries out a signed order: to decide about a call, or to cancel the thread.
+    ///
+    /// Code 409 is a refusal that every worker repeats, and 503 one of this worker.
     #[handler]
     async fn order(
         &self,
@@ -85,25 +135,27 @@ impl RyeThread {
         order: Json<Value>,
     ) -> Result<(), HandlerError> {
         let Json(order) = order;
-        self.0.check_order(context.key(), &order).map_err(terminal)?;
-        if context.get::<Json<Value>>(START).await?.is_none() {
+        self.0.check_order(context.key(), &order).map_err(|error| terminal(400, &error))?;
+        let Some(Json(start)) = context.get::<Json<Value>>(START).await? else {
             return Err(TerminalError::new_with_code(404, "there is no such thread").into());
-        }
-        let kept = context.get::<u64>(STEPS).await?.unwrap_or(0);
-        let place = Place { root: context.key().to_owned(), kept, steps: Vec::new() };
+        };
+        let mut head = head(&context).await?;
+        let bundle = context.get::<Json<Value>>(BUNDLE).await?.map(Json::into_inner);
+        let number = head.steps;
+        let place = Place { root: context.key().to_owned(), kept: number, steps: Vec::new() };
         let engine = Arc::clone(&self.0);
-        let Json(obeyed) =
-            context
-                .run(move || async move {
-                    Ok(Json(engine.obey(&place, &order).await.map_err(retryable)?))
-                })
-                .name(format!("order at step {kept}"))
-                .await?;
+        let request = start.clone();
+        let obey = move || async move {
+            let obeyed = engine.obey(&place, &request, &order, bundle.as_ref()).await;
+            Ok(Json(obeyed.map_err(|error| refusal(&error))))
+        };
+        let Json(obeyed) = context.run(obey).name(format!("order at step {number}")).await?;
+        let obeyed = obeyed.map_err(|why| TerminalError::new_with_code(503, why))?;
         let step: Step = obeyed.map_err(|why: String| TerminalError::new_with_code(409, why))?;
-        keep(&context, kept, &step);
+        keep(&context, &mut head, &step);
+        self.list(&context, &start, &head);
         if step.end.is_none() {
-            context.clear(END);
-            go_on(&context);
+            go_on(&context, None);
         }
         Ok(())
     }
@@ -115,9 +167,9 @@ impl RyeThread {
         context: SharedObjectContext<'_>,
     ) -> Result<Json<Standing>, HandlerError> {
         let start = context.get::<Json<Value>>(START).await?.map(Json::into_inner);
-        let steps = context.get::<u64>(STEPS).await?.unwrap_or(0);
-        let end = context.get::<Json<_>>(END).await?.map(Json::into_inner);
-        Ok(Json(Standing { start, steps, end }))
+        let head = context.get::<Json<Head>>(HEAD).await?.map(Json::into_inner).unwrap_or_default();
+        let refused = head.refusals.map(|refusals| refusals.last);
+        Ok(Json(Standing { start, steps: head.steps, end: head.end, refused }))
     }
 
     /// Returns some steps from this number on, at any time.
@@ -127,7 +179,8 @@ impl RyeThread {
         context: SharedObjectContext<'_>,
         from: Json<u64>,
     ) -> Result<Json<Vec<Step>>, HandlerError> {
-        let all = context.get::<u64>(STEPS).await?.unwrap_or(0);
+        let head = context.get::<Json<Head>>(HEAD).await?;
+        let all = head.map_or(0, |Json(head)| head.steps);
         let mut steps: Vec<Step> = Vec::new();
         let mut bytes = 0;
         for number in from.0..all.min(from.0.saturating_add(PAGE)) {
@@ -142,28 +195,36 @@ impl RyeThread {
     }
 }
 
+async fn head(context: &ObjectContext<'_>) -> Result<Head, TerminalError> {
+    Ok(context.get::<Json<Head>>(HEAD).await?.map(Json::into_inner).unwrap_or_default())
+}
+
 /// Adds a step to the object's state.
-fn keep(context: &ObjectContext<'_>, number: u64, step: &Step) {
-    context.set(&step_key(number), Json(step.clone()));
-    context.set(STEPS, number + 1);
-    if let Some(end) = &step.end {
-        context.set(END, Json(end.clone()));
-    }
+fn keep(context: &ObjectContext<'_>, head: &mut Head, step: &Step) {
+    context.set(&step_key(head.steps), Json(step.clone()));
+    head.steps += 1;
+    head.end.clone_from(&step.end);
+    head.refusals = None;
+    context.set(HEAD, Json(head.clone()));
 }
 
-/// Has any worker go on with the thread.
-fn go_on(context: &ObjectContext<'_>) {
-    let _invocation = context.object_client::<RyeThreadClient>(context.key()).turn().send();
+/// Has any worker go on with the thread, after a pause if there is one.
+fn go_on(context: &ObjectContext<'_>, pause: Option<Duration>) {
+    let client = context.object_client::<RyeThreadClient>(context.key());
+    let turn = client.turn();
+    let _invocation = match pause {
+        Some(pause) => turn.send_after(pause),
+        None => turn.send(),
+    };
 }
 
-/// An error that no worker mends.
-fn terminal(error: anyhow::Error) -> HandlerError {
-    TerminalError::new_with_code(400, format!("{error:#}")).into()
+/// An answer that no worker would give otherwise.
+fn terminal(code: u16, error: &anyhow::Error) -> HandlerError {
+    TerminalError::new_with_code(code, format!("{error:#}")).into()
 }
 
-/// An error after which another worker, or this one later, may go on.
-fn retryable(error: anyhow::Error) -> HandlerError {
+/// The sentence of a worker that does not go on. Another worker, or this one later, may.
+fn refusal(error: &anyhow::Error) -> String {
     eprintln!("rye-worker: {error:#}");
-    let error: Box<dyn std::error::Error + Send + Sync> = format!("{error:#}").into();
-    error.into()
+    format!("{error:#}")
 }

@@ -11,7 +11,7 @@ use rye::sandbox::{ENVIRONMENT, ProcessHost, Variables};
 use rye::sign::{PublicKey, SigningKey};
 use rye::thread::store::Replica;
 use rye::web::SystemNames;
-use rye::{Rye, Secrets, Setup, SystemClock, shipped_files};
+use rye::{Bundle, Rye, Secrets, Setup, SystemClock, shipped_files};
 use zeroize::Zeroizing;
 
 /// A project on this machine, with its operator.
@@ -54,6 +54,21 @@ impl Project {
     /// Returns the key that the operator's requests are verified with.
     pub fn public_key(&self) -> PublicKey {
         self.key.public()
+    }
+
+    /// Returns the folder, for messages.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Reads the files that a thread may use here as they are now.
+    ///
+    /// # Errors
+    ///
+    /// When one cannot be read, or there are too many.
+    pub fn bundle(&self) -> anyhow::Result<Bundle> {
+        let bundle = Bundle::of_project(&self.folder)?.with_user_space(&self.user)?;
+        Ok(self.trust.iter().fold(bundle, |bundle, text| bundle.with_trust_document(text)))
     }
 
     /// Returns the folder of the transcripts, which is a cache of the engine's.

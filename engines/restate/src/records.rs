@@ -1,6 +1,7 @@
 //! The values that the engine keeps: what a step of a thread recorded, and where the thread stands after it.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -85,6 +86,88 @@ pub struct Standing {
     pub steps: u64,
     /// The end of the last run; `None` while a worker drives the tree or is about to.
     pub end: Option<End>,
+    /// The sentence with which the last worker refused to go on, until another one does.
+    pub refused: Option<String>,
+}
+
+/// How a thread stands, for the list of all threads.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Row {
+    /// The id of the thread.
+    pub thread: String,
+    /// Its directive.
+    pub directive: String,
+    /// The number of steps with which it stands so.
+    pub step: u64,
+    /// The state: `running` while a worker drives the thread or is about to, or that of [`End`].
+    pub state: String,
+    /// The number of answered requests.
+    pub turns: u64,
+    /// The cost of the tree in billionths of a US dollar, as of the end.
+    pub cost_nanos: u64,
+}
+
+impl Row {
+    /// Returns the row of a thread that was started with this request and stands so.
+    pub fn of(thread: &str, start: &Value, head: &Head) -> Self {
+        let end = head.end.as_ref();
+        Self {
+            thread: thread.to_owned(),
+            directive: start["directive"].as_str().unwrap_or_default().to_owned(),
+            step: head.steps,
+            state: end.map_or("running", |end| &end.state).to_owned(),
+            turns: end.map_or(0, |end| end.turns),
+            cost_nanos: end.map_or(0, |end| end.cost_nanos),
+        }
+    }
+}
+
+/// A row with its times, as RFC 3339 in UTC by the clocks of workers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Listed {
+    /// How the thread stands.
+    #[serde(flatten)]
+    pub row: Row,
+    /// The time of its first row.
+    pub created: String,
+    /// The time of this row.
+    pub updated: String,
+}
+
+/// What a step of the engine did.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Advance {
+    /// The new records.
+    pub step: Step,
+    /// The files with which the thread began, signed; `None` where the engine knows them.
+    pub bundle: Option<Value>,
+}
+
+/// What changes with each step of a tree, as the engine keeps it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Head {
+    /// The number of steps that are kept.
+    pub steps: u64,
+    /// The end of the last run.
+    pub end: Option<End>,
+    /// The refusals since the last step.
+    pub refusals: Option<Refusals>,
+}
+
+/// Workers that refused one after the other to go on with a tree.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusals {
+    /// Their number.
+    pub count: u32,
+    /// The last one's sentence.
+    pub last: String,
+}
+
+impl Refusals {
+    /// Returns the time after which the next worker is asked: half a second at first, and half a minute in the end.
+    pub fn pause(&self) -> Duration {
+        Duration::from_millis(500) * 2_u32.pow(self.count.saturating_sub(1).min(6))
+    }
 }
 
 /// Puts changes in their order into whole transcripts.
@@ -128,6 +211,15 @@ mod tests {
         let transcripts = assemble(changes.iter()).unwrap();
         assert_eq!(transcripts["a"], "one\ntwo\nthree\n");
         assert_eq!(transcripts["b"], "1\n");
+    }
+
+    #[test]
+    fn the_pauses_between_refusals_grow_to_half_a_minute() {
+        let pause = |count| Refusals { count, last: String::new() }.pause().as_millis();
+        assert_eq!(
+            [1, 2, 3, 7, 8, u32::MAX].map(pause),
+            [500, 1_000, 2_000, 32_000, 32_000, 32_000]
+        );
     }
 
     #[test]

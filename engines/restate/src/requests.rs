@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use anyhow::Context as _;
 use rye::resolve::ItemId;
-use rye::sign::{PublicKey, verify_json};
+use rye::sign::{PublicKey, SigningKey, sign_json, verify_json};
 use rye::thread::{Decision, DenialReason, ThreadId};
-use rye::{ProviderChoice, RunRequest};
+use rye::{Bundle, ProviderChoice, RunRequest, SystemClock};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// A request to start a thread.
 #[derive(Debug, Deserialize)]
@@ -17,6 +17,8 @@ struct StartDisk {
     purpose: String,
     thread: String,
     directive: String,
+    /// The digest of the project's files that the operator has.
+    project: String,
     #[serde(default)]
     inputs: BTreeMap<String, Value>,
     provider: Option<String>,
@@ -40,12 +42,21 @@ struct LimitsDisk {
     depth: Option<u64>,
 }
 
+/// A thread that is to start.
+#[derive(Debug)]
+pub struct Start {
+    /// The request, as `rye run` makes it.
+    pub request: RunRequest,
+    /// The digest of the project's files that the operator has.
+    pub project: String,
+}
+
 /// Reads a signed request to start the thread `key`.
 ///
 /// # Errors
 ///
 /// When the operator's key did not sign it, it names another thread, or it is malformed.
-pub fn read_start(value: &Value, key: &str, operator: &PublicKey) -> anyhow::Result<RunRequest> {
+pub fn read_start(value: &Value, key: &str, operator: &PublicKey) -> anyhow::Result<Start> {
     verify_json(value, std::slice::from_ref(operator))
         .context("the request to start the thread is not signed by this worker's operator")?;
     let start: StartDisk = serde_json::from_value(value.clone())?;
@@ -61,7 +72,43 @@ pub fn read_start(value: &Value, key: &str, operator: &PublicKey) -> anyhow::Res
     (request.limits.turns, request.limits.tokens) = (turns, tokens);
     (request.limits.spend, request.limits.duration_seconds) = (spend, duration_seconds);
     (request.limits.spawns, request.limits.depth) = (spawns, depth);
-    Ok(request)
+    Ok(Start { request, project: start.project })
+}
+
+const BUNDLE: &str = "rye-engine-bundle";
+
+/// The files with which a thread began, as the engine keeps them.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BundleDisk {
+    purpose: String,
+    thread: String,
+    files: Bundle,
+    #[serde(rename = "_signature")]
+    _signature: String,
+}
+
+/// Signs the files with which the thread `key` begins.
+///
+/// # Errors
+///
+/// None that happens: the value is an object.
+pub fn sign_bundle(bundle: &Bundle, key: &str, signer: &SigningKey) -> anyhow::Result<Value> {
+    let value = json!({"purpose": BUNDLE, "thread": key, "files": bundle});
+    Ok(sign_json(&value, signer, SystemClock::new().timestamp())?)
+}
+
+/// Reads the files with which the thread `key` began.
+///
+/// # Errors
+///
+/// As [`read_start`].
+pub fn read_bundle(value: &Value, key: &str, operator: &PublicKey) -> anyhow::Result<Bundle> {
+    verify_json(value, std::slice::from_ref(operator))
+        .context("the thread's bundle is not signed by this worker's operator")?;
+    let bundle: BundleDisk = serde_json::from_value(value.clone())?;
+    check_purpose(BUNDLE, &bundle.purpose, &bundle.thread, key)?;
+    Ok(bundle.files)
 }
 
 /// A change that the operator asks for.
@@ -138,4 +185,24 @@ fn check_purpose(wanted: &str, purpose: &str, thread: &str, key: &str) -> anyhow
         anyhow::bail!("the request is `{purpose}` for `{thread}`, and not `{wanted}` for `{key}`");
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bundle_of_another_thread_or_signer_is_refused() {
+        let (key, other) = (SigningKey::generate().unwrap(), SigningKey::generate().unwrap());
+        let bundle = Bundle::default().with_trust_document("text");
+        let value = sign_bundle(&bundle, "a", &key).unwrap();
+        assert_eq!(read_bundle(&value, "a", &key.public()).unwrap(), bundle);
+        let error = read_bundle(&value, "b", &key.public()).unwrap_err();
+        assert!(error.to_string().contains("and not `rye-engine-bundle` for `b`"), "{error}");
+        let error = read_bundle(&value, "a", &other.public()).unwrap_err();
+        assert!(error.to_string().contains("not signed by this worker's operator"), "{error}");
+        let mut edited = value;
+        edited["files"] = json!({});
+        read_bundle(&edited, "a", &key.public()).unwrap_err();
+    }
 }

@@ -158,11 +158,12 @@ fn decide(
     decision: &Decision,
     environment: &Environment,
 ) -> Result<Exit, Failure> {
-    let thread = &decided.thread.resolve(environment)?;
     #[cfg(feature = "engine")]
-    if let Some(engine) = decided.engine.open()? {
-        return engine.decide(thread, decision, environment);
+    if let Some(engine) = decided.engine.open(environment)? {
+        let thread = engine.resolve(decided.thread.reference(), environment)?;
+        return engine.decide(&thread, decision, environment);
     }
+    let thread = &decided.thread.resolve(environment)?;
     let cancel = Cancel::new();
     let clock = SystemClock::new();
     let host = host(&clock, &cancel, environment)?;
@@ -201,11 +202,12 @@ fn decide(
 }
 
 pub(crate) fn cancel(arguments: &End, environment: &Environment) -> Result<Exit, Failure> {
-    let thread = &arguments.thread.resolve(environment)?;
     #[cfg(feature = "engine")]
-    if let Some(engine) = arguments.engine.open()? {
-        return engine.cancel(thread, environment);
+    if let Some(engine) = arguments.engine.open(environment)? {
+        let thread = engine.resolve(arguments.thread.reference(), environment)?;
+        return engine.cancel(&thread, environment);
     }
+    let thread = &arguments.thread.resolve(environment)?;
     let cancel = Cancel::new();
     let clock = SystemClock::new();
     let host = host(&clock, &cancel, environment)?;

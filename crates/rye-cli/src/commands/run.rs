@@ -101,7 +101,7 @@ pub(crate) fn run(arguments: Arguments, environment: &Environment) -> Result<Exi
     let named = arguments.directive.clone();
     let is_strict = arguments.strict;
     #[cfg(feature = "engine")]
-    let engine = arguments.engine.open()?;
+    let engine = arguments.engine.open(environment)?;
     let (request, telling) = request(arguments, environment)?;
     #[cfg(feature = "engine")]
     if let Some(engine) = engine {

@@ -1,6 +1,8 @@
 //! `rye threads …`.
 
 mod browser;
+#[cfg(feature = "engine")]
+mod engine;
 pub(crate) mod export;
 mod known;
 mod list;
@@ -25,7 +27,7 @@ use self::export::Export;
 use self::known::Known;
 use self::prune::Prune;
 #[cfg(feature = "engine")]
-use crate::engine::Engine;
+use crate::engine::{Engine, EngineOption};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -39,7 +41,8 @@ pub(crate) enum Command {
         after_help = "A thread that is `running` is driven by a program right now. One that is `stopped` was interrupted, or its \
                       program was killed; `rye resume` goes on with it.\n\n\
                       Examples:\n  rye threads list --json\n  \
-                      rye threads list --state suspended --directive notes/index"
+                      rye threads list --state suspended --directive notes/index\n  \
+                      rye threads list --engine https://engine.example.org"
     )]
     List(List),
     /// Show one thread: how it stands, what it returned, and what happened in it
@@ -112,9 +115,9 @@ pub(crate) enum Command {
 pub(crate) struct Pull {
     #[command(flatten)]
     thread: crate::thread_argument::ThreadArgument,
-    /// The address of the engine
-    #[arg(long, value_name = "URL")]
-    engine: reqwest::Url,
+    /// The engine: its address, or its name in `config/agent/engines.yaml`
+    #[arg(long, value_name = "ENGINE")]
+    engine: String,
 }
 
 #[derive(Debug, Args)]
@@ -125,6 +128,9 @@ pub(crate) struct List {
     /// Only threads of this directive (may be given many times)
     #[arg(long, value_name = "ID")]
     directive: Vec<ItemId>,
+    #[cfg(feature = "engine")]
+    #[command(flatten)]
+    engine: EngineOption,
 }
 
 /// Parses the state of a thread, or `stopped` for a running thread without an owner.
@@ -156,12 +162,18 @@ pub(crate) struct Show {
     /// Draw the turns, waits, children and money as bars instead
     #[arg(long)]
     timeline: bool,
+    #[cfg(feature = "engine")]
+    #[command(flatten)]
+    engine: EngineOption,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Tail {
     #[command(flatten)]
     thread: OptionalThread,
+    #[cfg(feature = "engine")]
+    #[command(flatten)]
+    engine: EngineOption,
 }
 
 pub(crate) fn run(command: &Command, environment: &Environment) -> Result<Exit, Failure> {
@@ -170,6 +182,10 @@ pub(crate) fn run(command: &Command, environment: &Environment) -> Result<Exit, 
         #[cfg(feature = "engine")]
         Command::Pull(arguments) => return pull(arguments, environment),
         _ => {}
+    }
+    #[cfg(feature = "engine")]
+    if let Some(engine) = command.engine(environment)? {
+        return engine::run(command, &engine, environment);
     }
     let Some(known) = open_known(environment)? else {
         return match command {
@@ -197,10 +213,24 @@ pub(crate) fn run(command: &Command, environment: &Environment) -> Result<Exit, 
 
 #[cfg(feature = "engine")]
 fn pull(arguments: &Pull, environment: &Environment) -> Result<Exit, Failure> {
-    let thread = arguments.thread.resolve(environment)?;
+    let engine = Engine::open(&arguments.engine, environment)?;
+    let thread = engine.resolve(arguments.thread.reference(), environment)?;
     let threads = threads_folder(environment)?;
     refuse_linked_threads(&threads).map_err(|error| Failure::of(&error, Exit::Refused))?;
-    Engine::open(arguments.engine.clone())?.pull(&thread, &threads, environment)
+    engine.pull(&thread, &threads, environment)
+}
+
+#[cfg(feature = "engine")]
+impl Command {
+    /// Returns the engine that the command line names, or `None` for the threads of this machine.
+    fn engine(&self, environment: &Environment) -> Result<Option<Engine>, Failure> {
+        match self {
+            Self::List(List { engine, .. })
+            | Self::Show(Show { engine, .. })
+            | Self::Tail(Tail { engine, .. }) => engine.open(environment),
+            _ => Ok(None),
+        }
+    }
 }
 
 /// Returns the threads of the project, or `None` if there are none.

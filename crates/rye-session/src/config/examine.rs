@@ -1,10 +1,13 @@
 //! Configuration that a person asks about without running anything: all that is wrong with it, in all of its files.
 
+use std::collections::BTreeMap;
+
 use rye_resolve::{Config, Item};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::approval::{APPROVAL, Approval};
+use super::engines::{self, EngineAddress, EnginesFile};
 use super::read::read;
 use super::servers::{SERVERS, ServersFile};
 use super::{APPROVAL_FILE, SERVERS_FILE, approval_patterns, servers};
@@ -35,6 +38,18 @@ impl Rye {
         let _files: Vec<ServersFile> = each(SERVERS, &config)?;
         let servers = servers(Some(&config)).map_err(|error| vec![error.into()])?;
         Ok(Some(servers.into_keys().collect()))
+    }
+
+    /// Returns the durable engines of the operator by their names (`config/agent/engines.yaml`). Of two with one name, the
+    /// nearer space decides.
+    ///
+    /// # Errors
+    ///
+    /// The method returns the problems of each of the files. A project's file may name no engine.
+    pub fn engines(&self) -> Result<BTreeMap<String, EngineAddress>, Vec<PrepareError>> {
+        let Some(config) = self.read_layers(engines::FILE)? else { return Ok(BTreeMap::new()) };
+        let files: Vec<EnginesFile> = each(engines::ENGINES, &config)?;
+        Ok(files.into_iter().rev().flat_map(|file| file.engines).collect())
     }
 
     fn read_layers(&self, file: &str) -> Result<Option<Config>, Vec<PrepareError>> {

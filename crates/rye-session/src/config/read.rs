@@ -99,6 +99,7 @@ pub(crate) fn problems(name: &'static str, value: &Value) -> Vec<ConfigProblem> 
 /// The keys in `value`, which has the right form, that a project may not set because they are the operator's (SPEC 4.3).
 pub(crate) fn problems_of_project(name: &'static str, value: &Value) -> Vec<ConfigProblem> {
     match name {
+        "engines" => forbidden(value, &[("engines", ENGINES_OF_PROJECT)]),
         processes::PROCESSES => processes::problems_of_project(value),
         providers::PROVIDERS_POLICY => providers::problems_of_project(value),
         servers::SERVERS => servers::problems_of_project(value),
@@ -107,6 +108,10 @@ pub(crate) fn problems_of_project(name: &'static str, value: &Value) -> Vec<Conf
         _ => Vec::new(),
     }
 }
+
+/// The sentence about `config/agent/engines.yaml` of a project: it says where signed requests and tokens are sent.
+const ENGINES_OF_PROJECT: &str =
+    "a project may not say where threads run; `engines` is for the user space";
 
 /// The values in `value`, which has the right form, that mean nothing in any space: text that is no host, a server that cannot
 /// be reached. No message repeats the value, because it may be a secret.

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use serde_json::Value;
 
 use super::{
-    approval, hooks, processes, provider, providers, resilience, risk, servers, trust, web,
+    approval, engines, hooks, processes, provider, providers, resilience, risk, servers, trust, web,
 };
 use crate::run_stream;
 
@@ -38,6 +38,11 @@ pub static SCHEMAS: LazyLock<Vec<Schema>> = LazyLock::new(|| {
             risk::CAPABILITY_RISK,
             "config/agent/capability_risk.yaml",
             schemars::schema_for!(risk::CapabilityRisk),
+        ),
+        row(
+            engines::ENGINES,
+            "config/agent/engines.yaml",
+            schemars::schema_for!(engines::EnginesFile),
         ),
         row(hooks::HOOKS, "config/agent/hooks.yaml", hooks::hooks_schema()),
         row(
@@ -82,9 +87,10 @@ pub fn schema(name: &str) -> Option<&'static Schema> {
 }
 
 /// The configuration files that are read, as ids below `config`.
-pub(crate) const FILES: [&str; 9] = [
+pub(crate) const FILES: [&str; 10] = [
     approval::FILE,
     "agent/capability_risk",
+    engines::FILE,
     hooks::FILE,
     processes::FILE,
     "agent/resilience",
@@ -99,6 +105,7 @@ pub(crate) fn of_file(name: &str) -> Option<&'static str> {
     match name {
         approval::FILE => Some(approval::APPROVAL),
         "agent/capability_risk" => Some(risk::CAPABILITY_RISK),
+        engines::FILE => Some(engines::ENGINES),
         processes::FILE => Some(processes::PROCESSES),
         providers::FILE => Some(providers::PROVIDERS_POLICY),
         servers::FILE => Some(servers::SERVERS),

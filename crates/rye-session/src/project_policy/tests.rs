@@ -96,7 +96,8 @@ fn files_of_too_many_bytes_are_refused() {
         fs::File::create(path).unwrap().set_len(16 << 20).unwrap();
     }
     let error = place.policy().accept().unwrap_err();
-    let cause = std::error::Error::source(&error).unwrap().to_string();
+    let unreadable = std::error::Error::source(&error).unwrap();
+    let cause = unreadable.source().unwrap().to_string();
     assert_eq!(cause, "the files have more than 67108864 bytes together");
 }
 

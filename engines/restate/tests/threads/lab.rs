@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
@@ -58,6 +58,31 @@ impl Worker {
     /// Ends the worker as a power loss would.
     pub fn kill(self) {
         self.process.kill();
+    }
+}
+
+/// A command that runs beside the test.
+pub struct Background {
+    process: Process,
+    told: BufReader<ChildStderr>,
+}
+
+impl Background {
+    /// Waits for a message with this text, and returns it.
+    pub fn wait_for_line(&mut self, text: &str) -> String {
+        loop {
+            let mut line = String::new();
+            let length = self.told.read_line(&mut line).unwrap();
+            assert_ne!(length, 0, "the command ended without `{text}`");
+            if line.contains(text) {
+                return line;
+            }
+        }
+    }
+
+    /// Waits for the end, and returns the exit code.
+    pub fn exit_code(mut self) -> i32 {
+        self.process.0.wait().unwrap().code().unwrap_or(-1)
     }
 }
 
@@ -127,9 +152,10 @@ impl Lab {
             .all(|up| up.as_ref().is_ok_and(|answer| answer.status().is_success()))
     }
 
-    /// Makes the operator's key, and a provider that answers by a script.
+    /// Makes the operator's key, a provider that answers by a script, and the signed project that is copied.
     fn make_operator(&mut self) {
-        let project = self.project("first");
+        let project = self.master();
+        copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/project"), &project);
         self.rye(&project, &["keys", "generate", "--owner", "operator"]);
         let private = self.user().join(".ai/config/keys/signing/private_key.pem");
         self.key = SigningKey::from_pkcs8_pem(&fs::read_to_string(private).unwrap()).unwrap();
@@ -150,14 +176,16 @@ impl Lab {
         self.folder.path().join("user")
     }
 
+    /// Returns the folder of the project that is copied. A signature holds its time, so that all copies have one.
+    fn master(&self) -> PathBuf {
+        self.folder.path().join("master")
+    }
+
     /// Returns the folder of a worker's own copy of the project, which is made where it is missing.
     pub fn project(&self, name: &str) -> PathBuf {
         let folder = self.folder.path().join("projects").join(name);
         if !folder.exists() {
-            copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/project"), &folder);
-            if self.user().join(".ai/config/keys/trusted").exists() {
-                self.rye(&folder, &["sign", ".ai"]);
-            }
+            copy(&self.master(), &folder);
         }
         folder
     }
@@ -174,12 +202,41 @@ impl Lab {
 
     /// Runs `rye` in a project with the address of the server, and returns its exit code and its output.
     pub fn rye_there(&self, project: &Path, arguments: &[&str]) -> (i32, String) {
+        self.rye_by_name(project, &self.engine(), arguments)
+    }
+
+    /// Signs a configuration of the operator that calls the server by this name.
+    pub fn name_engine(&self, name: &str) {
+        let path = self.user().join(".ai/config/agent/engines.yaml");
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, format!("engines:\n  {name}: {{ url: \"{}\" }}\n", self.engine()))
+            .unwrap();
+        self.rye(&self.master(), &["sign", path.to_str().unwrap()]);
+    }
+
+    /// Runs `rye` in a project with the address or name of a server, and returns its exit code and its output.
+    pub fn rye_by_name(&self, project: &Path, engine: &str, arguments: &[&str]) -> (i32, String) {
         let mut command = Command::new(variable("RYE"));
         command.args(arguments).arg("--project").arg(project).arg("--user-space").arg(self.user());
-        command.args(["--engine", &format!("http://127.0.0.1:{}", self.ports.ingress)]);
+        command.args(["--engine", engine]);
         let output = command.current_dir(project).output().unwrap();
         let told = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
         (output.status.code().unwrap_or(-1), told.concat())
+    }
+
+    /// Returns the address of the server's ingress.
+    pub fn engine(&self) -> String {
+        format!("http://127.0.0.1:{}", self.ports.ingress)
+    }
+
+    /// Starts `rye` in a project.
+    pub fn rye_in_background(&self, project: &Path, arguments: &[&str]) -> Background {
+        let mut command = Command::new(variable("RYE"));
+        command.args(arguments).arg("--project").arg(project).arg("--user-space").arg(self.user());
+        let command = command.current_dir(project).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let told = BufReader::new(child.stderr.take().unwrap());
+        Background { process: Process(child), told }
     }
 
     /// Starts a worker for a project, and has the server send it work.
@@ -191,22 +248,24 @@ impl Lab {
 
     /// Starts a worker for a project.
     pub fn unregistered_worker(&self, project: &str) -> Worker {
-        let folder = self.project(project);
+        self.unregistered_worker_of(&[project])
+    }
+
+    /// Starts a worker for several projects.
+    pub fn unregistered_worker_of(&self, projects: &[&str]) -> Worker {
         let mut command = Command::new(env!("CARGO_BIN_EXE_rye-worker"));
-        command.args(["--listen", "127.0.0.1:0", "--project"]).arg(&folder);
+        command.args(["--listen", "127.0.0.1:0"]);
+        for project in projects {
+            command.arg("--project").arg(self.project(project));
+        }
         command.arg("--user-space").arg(self.user());
         command.args(["--ingress", &format!("http://127.0.0.1:{}/", self.ports.ingress)]);
-        let told = self.folder.path().join(format!("{project}.log"));
+        let told = self.folder.path().join(format!("{}.log", projects[0]));
         let log = fs::File::options().create(true).append(true).open(told).unwrap();
         let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
         let mut address = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut address).unwrap();
         Worker { process: Process(child), address: address.trim().to_owned() }
-    }
-
-    /// Returns the messages of the workers of a project.
-    pub fn told(&self, project: &str) -> String {
-        fs::read_to_string(self.folder.path().join(format!("{project}.log"))).unwrap_or_default()
     }
 
     /// Sends a signed order about a thread, which names the call that waits.
@@ -223,14 +282,6 @@ impl Lab {
         let sent = self.client.post(address).json(&self.signed(&order)).send().await.unwrap();
         let sent: Value = sent.json().await.unwrap();
         sent["invocationId"].as_str().unwrap().to_owned()
-    }
-
-    /// Ends an invocation that can do nothing but try again.
-    pub async fn kill_invocation(&self, invocation: &str) {
-        let address =
-            format!("http://127.0.0.1:{}/invocations/{invocation}/kill", self.ports.admin);
-        let killed = self.client.patch(address).send().await.unwrap();
-        assert!(killed.status().is_success(), "{}", killed.text().await.unwrap());
     }
 
     /// Waits for the end of a thread, and approves each call that waits until then. Returns the end and the number of decisions.
@@ -295,6 +346,11 @@ impl Lab {
 
     /// Starts a thread of `work/count`, and returns its id.
     pub async fn start(&self, name: &str) -> String {
+        self.start_in(name, &self.master()).await
+    }
+
+    /// Does the same as an operator who has the project in this folder.
+    pub async fn start_in(&self, name: &str, project: &Path) -> String {
         let thread = new_thread();
         let request = self.signed(&json!({
             "purpose": "rye-engine-start",
@@ -302,6 +358,7 @@ impl Lab {
             "directive": "work/count",
             "inputs": {"name": name},
             "provider": "scripted",
+            "project": rye::Bundle::of_project(project).unwrap().digest().to_string(),
         }));
         self.call(&thread, "start", &request).await.unwrap();
         thread
@@ -436,7 +493,7 @@ fn start_server(folder: &Path, ports: &Ports) -> Process {
         "disable-telemetry = true\ndefault-num-partitions = 4\nrocksdb-total-memory-size = \"256 MiB\"\nlisten-mode = \"tcp\"\n\
          bind-address = \"127.0.0.1:{nodes}\"\nadvertised-address = \"http://127.0.0.1:{nodes}/\"\n\
          [ingress]\nbind-address = \"127.0.0.1:{ingress}\"\n[admin]\nbind-address = \"127.0.0.1:{admin}\"\n\
-         [default-retry-policy]\ninitial-interval = \"20ms\"\nmax-interval = \"500ms\"\nmax-attempts = 1000\n"
+"
     );
     // A handler is suspended wherever it waits, and run again from its first step after each wait.
     let suspends = env::var_os("RYE_SUSPEND").is_some();

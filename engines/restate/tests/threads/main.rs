@@ -154,6 +154,8 @@ async fn the_command_line_drives_threads_there() {
     let (exit, told) = lab.rye_there(&here, &["threads", "pull", &thread]);
     assert!(exit == 1 && told.contains("exists and is not replaced"), "{told}");
 
+    see_there(&lab, &here, &thread).await;
+
     let options =
         [&["--strict"][..], &["--returns", "tool"], &["--allow-unsigned"], &["--json", "--deltas"]];
     for option in options {
@@ -172,6 +174,41 @@ async fn the_command_line_drives_threads_there() {
     assert!(exit == 1 && told.contains("404"), "{told}");
 }
 
+/// What is seen of a thread on the engine is what is seen of its copy here.
+async fn see_there(lab: &Lab, here: &std::path::Path, thread: &str) {
+    let completed = || async {
+        let (exit, told) = lab.rye_there(here, &["threads", "list", "--state", "completed"]);
+        assert_eq!(exit, 0, "{told}");
+        told.contains(thread).then_some(told)
+    };
+    let listed = lab.wait_for("the row", completed).await;
+    let listed_here = lab.rye(here, &["threads", "list"]);
+    let columns = |line: &str| line.split_whitespace().skip(1).collect::<Vec<_>>().join(" ");
+    let listed_here: Vec<String> = listed_here.lines().map(columns).collect();
+    assert!(listed_here.contains(&columns(&listed)), "{listed} {listed_here:?}");
+    let (exit, told) = lab.rye_there(here, &["threads", "list", "--directive", "work/none"]);
+    assert_eq!((exit, told.as_str()), (0, ""));
+
+    for command in ["show", "tail"] {
+        let lines = |text: &str| {
+            let lines = text.lines().filter(|line| !line.starts_with("folder "));
+            lines.map(str::to_owned).collect::<Vec<_>>()
+        };
+        let (exit, told) = lab.rye_there(here, &["threads", command, &thread[thread.len() - 8..]]);
+        assert_eq!(exit, 0, "{told}");
+        let told_here = lab.rye(here, &["threads", command, thread]);
+        assert_eq!(lines(&told), lines(&told_here), "{command}");
+    }
+    let (exit, told) = lab.rye_there(here, &["threads", "show", "--last", "--timeline"]);
+    assert!(exit == 0 && told.contains("21 turns"), "{told}");
+
+    lab.name_engine("farm");
+    let (exit, told) = lab.rye_by_name(here, "farm", &["threads", "list"]);
+    assert!(exit == 0 && told.contains(thread), "{told}");
+    let (exit, told) = lab.rye_by_name(here, "barn", &["threads", "list"]);
+    assert!(exit == 2 && told.contains("no engine `barn`") && told.contains("`farm`"), "{told}");
+}
+
 /// The chain of hashes finds a record that was edited through the server's administration. Nothing is done until it is right.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a server; `cargo xtask e2e restate` runs it"]
@@ -181,12 +218,8 @@ async fn an_edited_record_stops_the_thread() {
     let thread = lab.start("asks-d").await;
     let end = lab.end(&thread).await;
     lab.edit_state(&thread, |text| text.replace("asks-d-3", "asks-e-3")).await;
-    let order = lab.send_order(&thread, "rye-engine-approve", &end).await;
-    lab.wait_for("the refusal", || async {
-        lab.told("first").contains("is not as a run wrote it").then_some(())
-    })
-    .await;
-    lab.kill_invocation(&order).await;
+    let refused = lab.order(&thread, "rye-engine-approve", &end).await.unwrap_err();
+    assert!(refused.contains("503") && refused.contains("is not as a run wrote it"), "{refused}");
     assert!(!lab.project("first").join("asks-d.txt").exists());
     lab.edit_state(&thread, |text| text.replace("asks-e-3", "asks-d-3")).await;
     lab.order(&thread, "rye-engine-approve", &end).await.unwrap();
@@ -196,39 +229,83 @@ async fn an_edited_record_stops_the_thread() {
     // A thread of which nothing is on record can be ended, too.
     let thread = lab.start("waits-e").await;
     lab.end(&thread).await;
-    let forget =
-        |text: &str| if text.parse::<u64>().is_ok() { "0".to_owned() } else { text.to_owned() };
+    let forget = |text: &str| {
+        if text.starts_with("{\"steps\":") { "{\"steps\":0}" } else { text }.to_owned()
+    };
     lab.edit_state(&thread, forget).await;
     lab.order(&thread, "rye-engine-cancel", &Value::Null).await.unwrap();
     let end = lab.call(&thread, "standing", &Value::Null).await.unwrap();
     assert_eq!((&end["end"]["state"], &end["steps"]), (&json!("cancelled"), &json!(1)));
 }
 
-/// A worker whose project is another one refuses the thread, which goes on once the project is right.
+/// A worker whose project is another one refuses the thread and says why. The thread goes on when the right files are there.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a server; `cargo xtask e2e restate` runs it"]
-async fn a_worker_with_another_project_refuses_the_thread() {
+async fn a_worker_with_other_files_refuses_the_thread() {
     let lab = Lab::new().await;
     let worker = lab.worker("first").await;
     let thread = lab.start("asks-f").await;
     let end = lab.end(&thread).await;
     worker.kill();
-    let project = lab.project("second");
-    let directive = project.join(".ai/directives/work/count.md");
-    let right = std::fs::read_to_string(&directive).unwrap();
-    std::fs::write(&directive, right.replace("Notes each number once", "Notes each number twice"))
-        .unwrap();
-    lab.rye(&project, &["sign", ".ai"]);
-    let _other = lab.worker("second").await;
+    let right = lab.project("second");
+    let wrong = lab.project("wrong");
+    change_child(&lab, &wrong);
+    let other = lab.unregistered_worker("wrong");
+    // A worker that is killed within a step is asked again at its address.
+    let balancer = Balancer::default();
+    balancer.set(vec![other.address.clone()]);
+    lab.register(&balancer.listen().await).await;
+    let refused = lab.order(&thread, "rye-engine-approve", &end).await.unwrap_err();
+    let sentence = "changed `project/.ai/directives/work/one.md`";
+    assert!(refused.contains("503") && refused.contains(sentence), "{refused}");
+    let running = lab.start_in("plain", &wrong).await;
+    lab.wait_for("effects", || async { (2 < lab.effects("wrong").len()).then_some(()) }).await;
+    other.kill();
+
+    // The right copy is one of two that this worker has.
+    let both = lab.unregistered_worker_of(&["wrong", "second"]);
+    balancer.set(vec![both.address.clone()]);
     lab.order(&thread, "rye-engine-approve", &end).await.unwrap();
-    lab.wait_for("the refusal", || async {
-        lab.told("second").contains("changed since it began").then_some(())
-    })
-    .await;
-    assert!(!project.join("asks-f.txt").exists());
-    std::fs::write(&directive, right).unwrap();
     let end = lab.end(&thread).await;
     check_completed(&lab, &thread, &end).await;
+    assert!(right.join("asks-f.txt").exists() && !wrong.join("asks-f.txt").exists());
+    let (end, _) = lab.approved_end(&running).await;
+    assert_eq!(end["state"], "completed", "{end}");
+    let mut effects = lab.effects("wrong");
+    effects.dedup();
+    assert_eq!(effects, expected("plain"));
+}
+
+/// Changes the directive of children, which no thread looks at when it begins.
+fn change_child(lab: &Lab, project: &std::path::Path) {
+    let directive = project.join(".ai/directives/work/one.md");
+    let text = std::fs::read_to_string(&directive).unwrap();
+    let changed = text.replace("<description>Notes one number", "<description>Notes a number");
+    assert_ne!(changed, text);
+    std::fs::write(&directive, changed).unwrap();
+    lab.rye(project, &["sign", directive.to_str().unwrap()]);
+}
+
+/// What the operator has reviewed is what runs: a worker with another project does not begin.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a server; `cargo xtask e2e restate` runs it"]
+async fn a_thread_begins_with_the_operators_files_alone() {
+    let lab = Lab::new().await;
+    let wrong = lab.project("wrong");
+    change_child(&lab, &wrong);
+    let worker = lab.worker("wrong").await;
+    let here = lab.project("here");
+    let engine = lab.engine();
+    let run =
+        ["run", "work/count", "--provider", "scripted", "--input", "name=cli", "--engine", &engine];
+    let mut waiting = lab.rye_in_background(&here, &run);
+    let told = waiting.wait_for_line("the project has other files than the operator's");
+    assert!(told.contains("no worker goes on yet"), "{told}");
+    assert!(lab.effects("wrong").is_empty());
+    worker.kill();
+    let _right = lab.worker("second").await;
+    assert_eq!(waiting.exit_code(), 0);
+    assert_eq!(lab.effects("second"), expected("cli"));
 }
 
 /// The moments at which something is killed; `RYE_KILLS` sets another number.

@@ -198,6 +198,14 @@ impl Known {
         }
     }
 
+    /// Returns the copied threads of a folder that an engine drives, so that none was left by a process of this machine.
+    #[cfg(feature = "engine")]
+    pub(super) fn of_engine(threads: PathBuf, environment: &Environment) -> Result<Self, Failure> {
+        let mut known = Self::read(threads, environment)?;
+        known.stopped.clear();
+        Ok(known)
+    }
+
     /// Returns the cost of the thread and its descendants, without what is reserved for requests under way.
     pub(super) fn cost_of(&self, thread: &ThreadSummary) -> Nanos {
         self.figures_of(thread).cost

@@ -51,11 +51,15 @@ pub(super) fn list(
 impl List {
     /// Returns `true` if the filters select a thread with this state.
     fn includes(&self, thread: &ThreadSummary, standing: &str) -> bool {
+        self.selects(&thread.directive, standing)
+    }
+
+    /// Returns `true` if the filters select a thread of this directive in this state.
+    pub(super) fn selects(&self, directive: &str, standing: &str) -> bool {
         let is_state = self.state.is_empty() || self.state.iter().any(|state| state == standing);
-        let directives = &self.directive;
-        is_state
-            && (directives.is_empty()
-                || directives.iter().any(|id| id.as_str() == thread.directive))
+        let is_directive =
+            self.directive.is_empty() || self.directive.iter().any(|id| id.as_str() == directive);
+        is_state && is_directive
     }
 }
 

@@ -25,9 +25,18 @@ pub(super) fn show(
     environment: &Environment,
 ) -> Result<Exit, Failure> {
     let thread = &known.named_or_newest(&arguments.thread, environment)?;
-    if arguments.timeline {
-        return draw(thread, known, environment);
+    match arguments.timeline {
+        true => draw(thread, known, environment),
+        false => tell(thread, known, environment),
     }
+}
+
+/// Prints how a thread stands, what it returned, and its records.
+pub(super) fn tell(
+    thread: &ThreadId,
+    known: &Known,
+    environment: &Environment,
+) -> Result<Exit, Failure> {
     let reading = read(thread, &known.threads, environment)?;
     let children = children(known, &reading)?;
     // Of a thread that was not left as it should be, the record tells less than the transcript.
@@ -47,7 +56,11 @@ pub(super) fn show(
 }
 
 /// Draws the timeline: with blocks on a terminal, and in ASCII elsewhere.
-fn draw(thread: &ThreadId, known: &Known, environment: &Environment) -> Result<Exit, Failure> {
+pub(super) fn draw(
+    thread: &ThreadId,
+    known: &Known,
+    environment: &Environment,
+) -> Result<Exit, Failure> {
     if environment.json() {
         return Err(Failure::usage(
             "`--timeline` draws for people; leave it out to have the records with `--json`",

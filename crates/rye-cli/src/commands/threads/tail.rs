@@ -1,8 +1,10 @@
 //! `rye threads tail`.
 
+use std::path::Path;
 use std::time::Duration;
 
 use rye::UnfinishedAnswer;
+use rye::thread::ThreadId;
 use serde_json::json;
 
 use super::records::{event, line};
@@ -19,12 +21,25 @@ pub(super) fn tail(
     environment: &Environment,
 ) -> Result<Exit, Failure> {
     let thread = &known.named_or_newest(&arguments.thread, environment)?;
+    let advice = format!("no process drives thread {thread}; go on with `rye resume {thread}`");
+    let mut is_driven = || Ok(known.driver(thread).is_some());
+    follow(thread, &known.threads, &mut is_driven, &advice, environment)
+}
+
+/// Prints the records of a thread as they come, until it ends or is not driven any more. Then `advice` is told.
+pub(super) fn follow(
+    thread: &ThreadId,
+    threads: &Path,
+    is_driven: &mut dyn FnMut() -> Result<bool, Failure>,
+    advice: &str,
+    environment: &Environment,
+) -> Result<Exit, Failure> {
     let mut told = 0;
     let mut live = Live::default();
     loop {
         // Checked before the record is read, because the thread may end meanwhile.
-        let is_driven = known.driver(thread).is_some();
-        let reading = read(thread, &known.threads, environment)?;
+        let is_driven = is_driven()?;
+        let reading = read(thread, threads, environment)?;
         if told < reading.transcript.records.len() {
             live.end(environment);
         }
@@ -36,12 +51,14 @@ pub(super) fn tail(
             }
         }
         told = reading.transcript.records.len();
-        if reading.record.transcript.as_ref().is_some_and(|claim| !claim.is_open) {
+        let record = &reading.record;
+        // A copied transcript has no `thread.json` that claims it.
+        if record.transcript.as_ref().map_or(record.state.is_final(), |claim| !claim.is_open) {
             return Ok(Exit::Fine);
         }
         if !is_driven {
             live.end(environment);
-            eprintln!("no process drives thread {thread}; go on with `rye resume {thread}`");
+            eprintln!("{advice}");
             return Ok(Exit::Fine);
         }
         live.tell(UnfinishedAnswer::read(&reading.folder), environment);
@@ -85,4 +102,4 @@ impl Live {
 }
 
 /// The time between two reads.
-const PAUSE: Duration = Duration::from_millis(200);
+pub(super) const PAUSE: Duration = Duration::from_millis(200);

@@ -1,7 +1,7 @@
 //! `rye trust policy`: the difference from the pinned policy of the project, and its acceptance (SPEC 4.3).
 
 use clap::Args;
-use rye::{PolicyChange, ProjectPolicy};
+use rye::{FileChanges, ProjectPolicy};
 use serde_json::json;
 
 use crate::environment::Environment;
@@ -37,16 +37,16 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
     Ok(if differs && !arguments.accept { Exit::Refused } else { Exit::Fine })
 }
 
-fn tell(change: Option<&PolicyChange>, is_accepted: bool, environment: &Environment) {
-    let none = PolicyChange::default();
-    let PolicyChange { added, changed, removed, .. } = change.unwrap_or(&none);
+fn tell(change: Option<&FileChanges>, is_accepted: bool, environment: &Environment) {
+    let none = FileChanges::default();
+    let FileChanges { added, changed, removed, .. } = change.unwrap_or(&none);
     if environment.json() {
         let of = |change: &'static str, paths: &[String]| {
             let rows = paths.iter().map(move |path| json!({ "path": path, "change": change }));
             rows.collect::<Vec<_>>()
         };
         let rows = [of("added", added), of("changed", changed), of("removed", removed)].concat();
-        let is_fine = is_accepted || change.is_none_or(PolicyChange::is_empty);
+        let is_fine = is_accepted || change.is_none_or(FileChanges::is_empty);
         let answer = Answer::of("files", rows).fine_if(is_fine).with("accepted", is_accepted);
         return answer.with("pinned", change.is_some() || is_accepted).print();
     }

@@ -419,7 +419,7 @@ pub(super) const TABLE: &[(&str, &[Row])] = &[
             (New, "threads list", 0),
             (Broken, "threads list", 0),
             (Nowhere, "threads list", 2),
-            (New, "threads list newest", 2),
+            (New, "threads list --engine farm", 2),
         ],
     ),
     (
@@ -439,7 +439,7 @@ pub(super) const TABLE: &[(&str, &[Row])] = &[
         &[
             (Ran, "threads pull --help", 0),
             (Ran, "threads pull --last", 2),
-            (Ran, "threads pull --last --engine http://127.0.0.1:1", 1),
+            (Ran, "threads pull --last --engine http://127.0.0.1:1", 2),
             (Ran, "threads pull --last --engine http://engine.example", 2),
         ],
     ),
@@ -464,6 +464,7 @@ pub(super) const TABLE: &[(&str, &[Row])] = &[
             (Ran, "threads show index", 0),
             (Ran, "threads show newest", 1),
             (Ran, "threads show a/b", 2),
+            (Ran, "threads show a-019a0000-0000-7000-8000-000000000000 --engine http://[::1]:1", 1),
         ],
     ),
     (

@@ -1,0 +1,68 @@
+//! `rye threads list`, `show` and `tail` of the threads on an engine.
+
+use serde_json::Value;
+
+use super::{Command, Known, List, show, tail};
+use crate::engine::{Engine, Mirror};
+use crate::environment::Environment;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::{self, Answer};
+
+/// Carries out a command that takes `--engine`.
+pub(super) fn run(
+    command: &Command,
+    engine: &Engine,
+    environment: &Environment,
+) -> Result<Exit, Failure> {
+    match command {
+        Command::Show(arguments) => {
+            let thread = engine.resolve(arguments.thread.reference(), environment)?;
+            let mirror = Mirror::of(engine, thread)?;
+            let known = Known::of_engine(mirror.threads(), environment)?;
+            match arguments.timeline {
+                true => show::draw(&mirror.thread, &known, environment),
+                false => show::tell(&mirror.thread, &known, environment),
+            }
+        }
+        Command::Tail(arguments) => {
+            let thread = engine.resolve(arguments.thread.reference(), environment)?;
+            follow(Mirror::of(engine, thread)?, environment)
+        }
+        Command::List(arguments) => list(arguments, engine, environment),
+        _ => Err(Failure::usage("this command takes no `--engine`")),
+    }
+}
+
+fn follow(mut mirror: Mirror<'_>, environment: &Environment) -> Result<Exit, Failure> {
+    let (thread, threads) = (mirror.thread.clone(), mirror.threads());
+    while !mirror.has_begun() {
+        #[expect(clippy::disallowed_methods, reason = "this command runs no tasks")]
+        std::thread::sleep(tail::PAUSE);
+        if !mirror.refresh()?["end"].is_null() && !mirror.has_begun() {
+            return Err(Failure::failed(format!("thread {thread} ended before it began")));
+        }
+    }
+    let advice = format!(
+        "thread {thread} waits for a decision; `rye approve` and `rye deny` take `--engine`"
+    );
+    let mut is_driven = || Ok(mirror.refresh()?["end"].is_null());
+    tail::follow(&thread, &threads, &mut is_driven, &advice, environment)
+}
+
+fn list(arguments: &List, engine: &Engine, environment: &Environment) -> Result<Exit, Failure> {
+    let text = |row: &Value, name: &str| row[name].as_str().unwrap_or_default().to_owned();
+    let mut rows = engine.list(environment)?;
+    rows.retain(|row| arguments.selects(&text(row, "directive"), &text(row, "state")));
+    if environment.json() {
+        Answer::of("threads", rows).print();
+        return Ok(Exit::Fine);
+    }
+    for row in rows {
+        let cost = rye::thread::Nanos::new(row["cost_nanos"].as_u64().unwrap_or_default());
+        let [created, state, thread] = ["created", "state", "thread"].map(|name| text(&row, name));
+        let line = format!("{created}  {state:<9}  {cost:>12}  {thread}");
+        println!("{}", output::line(&line));
+    }
+    Ok(Exit::Fine)
+}

@@ -1,0 +1,44 @@
+//! `config/agent/engines.yaml`: the durable engines that `--engine` calls by name.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+pub(crate) const ENGINES: &str = "engines";
+
+/// The configuration that says it.
+pub(crate) const FILE: &str = "agent/engines";
+
+/// Durable engines that drive threads in place of this machine. Not for projects.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "engines")]
+pub(crate) struct EnginesFile {
+    /// Each engine by the name that `--engine` calls.
+    #[serde(default)]
+    #[schemars(extend("propertyNames" = { "pattern": NAME }))]
+    pub(super) engines: BTreeMap<String, EngineAddress>,
+}
+
+/// The form of an engine's name, which no address has.
+const NAME: &str = "^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$";
+
+/// The address of a durable engine, and where its token is.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+#[non_exhaustive]
+pub struct EngineAddress {
+    /// The address of its ingress: `https://engine.example.org`, or `http://` on this machine alone.
+    #[schemars(regex(pattern = "^https?://"))]
+    pub url: String,
+    /// The variable with the bearer token for it; default `RYE_ENGINE_TOKEN`.
+    #[serde(default = "token_variable")]
+    #[schemars(regex(pattern = "^[A-Za-z_][A-Za-z0-9_]*$"))]
+    pub token_variable: String,
+}
+
+fn token_variable() -> String {
+    "RYE_ENGINE_TOKEN".to_owned()
+}
