@@ -183,11 +183,12 @@ impl Engine {
         // The engine runs this step, so that it keeps all before it.
         driven.queue.keep();
         let step = driven.step().await?;
+        let is_before_request = driven.queue.is_before_request();
         driven.next += 1;
         if step.end.is_none() {
             self.drivers.keep(&place.root, driven);
         }
-        Ok(Advance { step, bundle: new })
+        Ok(Advance { step, is_before_request, bundle: new })
     }
 
     /// Returns the copy of the project with exactly the files that the thread began with. A thread that begins pins the files of the
@@ -230,7 +231,7 @@ impl Engine {
         let request = read_start(start, &place.root, &self.operator)?.request;
         let lengths = self.restore(place, &project).await?;
         let has_begun = lengths.get(&place.root).is_some_and(|length| 0 < *length);
-        let queue = Arc::new(Queue::new(lengths));
+        let queue = Arc::new(Queue::new(&place.root, lengths));
         let rye = project.rye(Arc::clone(&queue) as _)?;
         let running = Arc::clone(&project);
         let run = async move {
@@ -518,7 +519,7 @@ mod tests {
 
     fn driven(next: u64, project: &Arc<Project>) -> Driven {
         let project = Arc::clone(project);
-        let queue = Arc::new(Queue::new(BTreeMap::new()));
+        let queue = Arc::new(Queue::new(ROOT, BTreeMap::new()));
         let driver = tokio::spawn(std::future::pending());
         Driven { next, project, queue, driver, end: None }
     }

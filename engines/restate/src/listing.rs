@@ -72,8 +72,8 @@ impl RyeThreads {
 
 /// The order of the ids by the time in them: each ends with a UUID of version 7.
 fn age(thread: &str) -> (&str, &str) {
-    let start = thread.len().saturating_sub(36);
-    (thread.get(start..).unwrap_or_default(), thread)
+    let start = thread.len().checked_sub(36);
+    (start.and_then(|start| thread.get(start..)).unwrap_or_default(), thread)
 }
 
 #[cfg(test)]

@@ -29,8 +29,9 @@ fn step_key(number: u64) -> String {
 /// The bytes after which an answer of `steps` ends. The server retries for ever with an answer above its limit of 32 MiB.
 const PAGE_BYTES: usize = 1 << 20;
 
-/// The most steps of one answer, each of which is read by itself.
+/// The most steps of one answer, and how many of them are read at once. Each read is an answer of the server.
 const PAGE: u64 = 64;
+const READS: usize = 8;
 
 impl RyeThread {
     /// Returns the object with its settings, as the server is told of it.
@@ -73,7 +74,7 @@ impl RyeThread {
         Ok(())
     }
 
-    /// Drives the thread up to the next request to its model, or to its end.
+    /// Drives the thread up to its next request to its model, which is not sent, or to its end.
     ///
     /// If this worker refuses, any worker is asked again after a pause.
     #[handler]
@@ -86,6 +87,8 @@ impl RyeThread {
         let mut bundle = context.get::<Json<Value>>(BUNDLE).await?.map(Json::into_inner);
         let root = context.key().to_owned();
         let mut place = Place { root, kept: head.steps, steps: Vec::new() };
+        // A worker that takes the tree over records that before it asks, so that it has to ask for the tree to get on.
+        let mut has_asked = false;
         loop {
             let number = place.next();
             let engine = Arc::clone(&self.0);
@@ -95,13 +98,13 @@ impl RyeThread {
                 Ok(Json(advanced.map_err(|error| refusal(&error))))
             };
             let Json(advanced) = context.run(advance).name(format!("step {number}")).await?;
-            let step = match advanced {
-                Ok(Advance { step, bundle: new }) => {
+            let (step, is_before_request) = match advanced {
+                Ok(Advance { step, is_before_request, bundle: new }) => {
                     if let Some(new) = new {
                         context.set(BUNDLE, Json(new.clone()));
                         bundle = Some(new);
                     }
-                    step
+                    (step, is_before_request)
                 }
                 Err(last) => {
                     let count = head.refusals.map_or(0, |refusals| refusals.count) + 1;
@@ -117,7 +120,8 @@ impl RyeThread {
                 self.list(&context, &start, &head);
                 return Ok(());
             }
-            if step.begins_turn(&place.root) {
+            has_asked |= step.asks_model(&place.root);
+            if is_before_request && has_asked {
                 go_on(&context, None);
                 return Ok(());
             }
@@ -181,13 +185,16 @@ impl RyeThread {
     ) -> Result<Json<Vec<Step>>, HandlerError> {
         let head = context.get::<Json<Head>>(HEAD).await?;
         let all = head.map_or(0, |Json(head)| head.steps);
+        let numbers = from.0..all.min(from.0.saturating_add(PAGE));
+        let keys: Vec<String> = numbers.map(step_key).collect();
         let mut steps: Vec<Step> = Vec::new();
-        let mut bytes = 0;
-        for number in from.0..all.min(from.0.saturating_add(PAGE)) {
-            let step = context.get::<Json<Step>>(&step_key(number)).await?;
-            steps.extend(step.map(Json::into_inner));
-            bytes += steps.last().map_or(0, Step::bytes);
-            if PAGE_BYTES <= bytes {
+        for keys in keys.chunks(READS) {
+            // All of them are asked for before the first is waited for.
+            let reads: Vec<_> = keys.iter().map(|key| context.get::<Json<Step>>(key)).collect();
+            for read in reads {
+                steps.extend(read.await?.map(Json::into_inner));
+            }
+            if PAGE_BYTES <= steps.iter().map(Step::bytes).sum() {
                 break;
             }
         }

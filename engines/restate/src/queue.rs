@@ -16,6 +16,8 @@ const STEP_BYTES: usize = 8 << 20;
 /// A queue of changes. A sync of the tree waits until the engine keeps everything before it.
 #[derive(Debug)]
 pub struct Queue {
+    /// The thread whose requests to its model begin a step each.
+    root: String,
     state: Mutex<State>,
     /// Wakes the reader when a sync waits.
     asked: Notify,
@@ -48,21 +50,22 @@ enum Mode {
 }
 
 impl Queue {
-    /// Creates a queue behind transcripts of these lengths.
-    pub fn new(lengths: BTreeMap<String, u64>) -> Self {
-        Self::with_mode(lengths, Mode::Waits)
+    /// Creates a queue for the tree of `root` behind transcripts of these lengths.
+    pub fn new(root: &str, lengths: BTreeMap<String, u64>) -> Self {
+        Self::with_mode(root, lengths, Mode::Waits)
     }
 
     /// Creates a queue whose syncs do not wait, for one short change of a tree that nothing drives.
     pub fn without_waits(lengths: BTreeMap<String, u64>) -> Self {
-        Self::with_mode(lengths, Mode::Returns)
+        Self::with_mode("", lengths, Mode::Returns)
     }
 
-    fn with_mode(lengths: BTreeMap<String, u64>, mode: Mode) -> Self {
+    fn with_mode(root: &str, lengths: BTreeMap<String, u64>, mode: Mode) -> Self {
         let (made, taken, kept, waiting) = (0, 0, 0, 0);
         let changes = VecDeque::new();
         let state = State { lengths, changes, made, taken, kept, waiting, mode };
-        Self { state: Mutex::new(state), asked: Notify::new(), kept: Condvar::new() }
+        let root = root.to_owned();
+        Self { root, state: Mutex::new(state), asked: Notify::new(), kept: Condvar::new() }
     }
 
     /// Locks the state. No change of it is made in parts, so that a panic elsewhere does no harm.
@@ -84,12 +87,16 @@ impl Queue {
         }
     }
 
-    /// Takes the oldest changes, up to the size of a step.
+    /// Takes the oldest changes, up to the size of a step, or up to a request of the root to its model.
     pub fn take(&self) -> Vec<Change> {
         let mut state = self.state();
         let mut taken = Vec::new();
         let mut bytes = 0;
         while let Some(mut change) = state.changes.pop_front() {
+            if !taken.is_empty() && self.request_line(&change) == Some(0) {
+                state.changes.push_front(change);
+                break;
+            }
             let room = STEP_BYTES - bytes;
             if room < change.text.len() {
                 let rest = split(&mut change, room);
@@ -104,6 +111,20 @@ impl Queue {
             taken.push(change);
         }
         taken
+    }
+
+    /// Returns `true` if the root is about to ask its model. Nothing was sent yet, and no record says so in what was taken.
+    ///
+    /// The record of a request is what a worker that takes the tree over has to count as sent. Here it takes over for nothing.
+    pub fn is_before_request(&self) -> bool {
+        self.state().changes.front().is_some_and(|change| self.request_line(change) == Some(0))
+    }
+
+    /// Returns the place of the first line that says that the root asks its model.
+    fn request_line(&self, change: &Change) -> Option<usize> {
+        const REQUEST: &str = "\"event\":\"step_start\"";
+        let place = change.text.find(REQUEST).filter(|_| change.thread == self.root)?;
+        Some(change.text.get(..place)?.rfind('\n').map_or(0, |end| end + 1))
     }
 
     /// Lets the syncs go on that waited for what was taken, because the engine keeps it.
@@ -129,8 +150,15 @@ impl Queue {
         let length = state.lengths.entry(thread.clone()).or_default();
         let at = at.unwrap_or(*length);
         *length = at + text.len() as u64;
-        state.changes.push_back(Change { thread, at, text });
-        state.made += 1;
+        let mut change = Change { thread, at, text };
+        if let Some(place @ 1..) = self.request_line(&change) {
+            let request = split(&mut change, place);
+            state.changes.extend([change, request]);
+            state.made += 2;
+        } else {
+            state.changes.push_back(change);
+            state.made += 1;
+        }
         Ok(())
     }
 }
@@ -190,7 +218,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_sync_waits_until_the_engine_keeps_its_changes() {
-        let queue = Arc::new(Queue::new(BTreeMap::new()));
+        let queue = Arc::new(Queue::new(thread().as_str(), BTreeMap::new()));
         queue.append(&thread(), b"one\n").unwrap();
         let syncing = Arc::clone(&queue);
         let synced = spawn_blocking(move || syncing.sync());
@@ -214,7 +242,7 @@ mod tests {
             let threads = place.path().join(number.to_string());
             // A thread has a folder before it has a transcript.
             fs::create_dir_all(threads.join("check-019a0000-0000-7000-8000-000000000002")).unwrap();
-            let queue = Arc::new(Queue::new(BTreeMap::new()));
+            let queue = Arc::new(Queue::new(thread().as_str(), BTreeMap::new()));
             let taking = Arc::clone(&queue);
             runtime.spawn(async move {
                 loop {
@@ -229,9 +257,26 @@ mod tests {
         spawn_blocking(move || conformance::check(&open)).await.unwrap();
     }
 
+    /// Another worker goes on without a request that may have been sent.
+    #[tokio::test]
+    async fn a_request_of_the_root_begins_a_step() {
+        let child = "one-019a0000-0000-7000-8000-000000000002".parse().unwrap();
+        let queue = Queue::new(thread().as_str(), BTreeMap::new());
+        let request = "{\"event\":\"step_start\"}\n";
+        queue.append(&child, request.as_bytes()).unwrap();
+        queue.append(&thread(), format!("one\n{request}two\n").as_bytes()).unwrap();
+        let texts = |changes: Vec<Change>| {
+            changes.into_iter().map(|change| change.text).collect::<Vec<_>>()
+        };
+        assert_eq!(texts(queue.take()), [request, "one\n"]);
+        assert!(queue.is_before_request());
+        assert_eq!(texts(queue.take()), [format!("{request}two\n")]);
+        assert!(!queue.is_before_request());
+    }
+
     #[tokio::test]
     async fn a_closed_queue_stops_its_driver() {
-        let queue = Arc::new(Queue::new(BTreeMap::new()));
+        let queue = Arc::new(Queue::new(thread().as_str(), BTreeMap::new()));
         queue.append(&thread(), b"one\n").unwrap();
         let syncing = Arc::clone(&queue);
         let synced = spawn_blocking(move || syncing.sync());

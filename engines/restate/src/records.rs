@@ -34,8 +34,8 @@ impl Step {
         self.changes.iter().map(|change| change.text.len()).sum()
     }
 
-    /// Returns `true` if a model is asked next, so that the following step may run on another worker.
-    pub fn begins_turn(&self, root: &str) -> bool {
+    /// Returns `true` if the thread asks its model in this step, unless the worker dies before the next one.
+    pub fn asks_model(&self, root: &str) -> bool {
         const REQUEST: &str = "\"event\":\"step_start\"";
         self.changes.iter().any(|change| change.thread == root && change.text.contains(REQUEST))
     }
@@ -139,6 +139,8 @@ pub struct Listed {
 pub struct Advance {
     /// The new records.
     pub step: Step,
+    /// `true` if the root asks its model next, so that the following step may run on another worker.
+    pub is_before_request: bool,
     /// The files with which the thread began, signed; `None` where the engine knows them.
     pub bundle: Option<Value>,
 }

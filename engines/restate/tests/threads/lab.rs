@@ -192,12 +192,25 @@ impl Lab {
 
     /// Runs `rye` in a project, and returns its output.
     pub fn rye(&self, project: &Path, arguments: &[&str]) -> String {
+        let (code, told) = self.run_with(project, arguments);
+        assert_eq!(code, 0, "rye {arguments:?}: {told}");
+        told
+    }
+
+    /// Runs a thread of `work/count` on this machine, and approves the call that waits.
+    pub fn run_approving(&self, project: &Path, name: &str) {
+        let name = format!("name={name}");
+        let run = ["run", "work/count", "--provider", "scripted", "--quiet", "--input", &name];
+        assert_eq!(self.run_with(project, &run).0, 4);
+        assert_eq!(self.run_with(project, &["approve", "--last", "--resume"]).0, 0);
+    }
+
+    fn run_with(&self, project: &Path, arguments: &[&str]) -> (i32, String) {
         let mut command = Command::new(variable("RYE"));
         command.args(arguments).arg("--project").arg(project).arg("--user-space").arg(self.user());
         let output = command.current_dir(project).output().unwrap();
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "rye {arguments:?}: {told}");
-        String::from_utf8(output.stdout).unwrap()
+        let told = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
+        (output.status.code().unwrap_or(-1), told.concat())
     }
 
     /// Runs `rye` in a project with the address of the server, and returns its exit code and its output.
@@ -216,12 +229,7 @@ impl Lab {
 
     /// Runs `rye` in a project with the address or name of a server, and returns its exit code and its output.
     pub fn rye_by_name(&self, project: &Path, engine: &str, arguments: &[&str]) -> (i32, String) {
-        let mut command = Command::new(variable("RYE"));
-        command.args(arguments).arg("--project").arg(project).arg("--user-space").arg(self.user());
-        command.args(["--engine", engine]);
-        let output = command.current_dir(project).output().unwrap();
-        let told = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
-        (output.status.code().unwrap_or(-1), told.concat())
+        self.run_with(project, &[arguments, &["--engine", engine]].concat())
     }
 
     /// Returns the address of the server's ingress.
@@ -284,16 +292,14 @@ impl Lab {
         sent["invocationId"].as_str().unwrap().to_owned()
     }
 
-    /// Waits for the end of a thread, and approves each call that waits until then. Returns the end and the number of decisions.
-    pub async fn approved_end(&self, thread: &str) -> (Value, usize) {
-        let mut decisions = 0;
+    /// Waits for the end of a thread, and approves each call that waits until then.
+    pub async fn approved_end(&self, thread: &str) -> Value {
         loop {
             let end = self.end(thread).await;
             if end["state"] != "suspended" {
-                return (end, decisions);
+                return end;
             }
             self.order(thread, "rye-engine-approve", &end).await.unwrap();
-            decisions += 1;
         }
     }
 
@@ -351,8 +357,18 @@ impl Lab {
 
     /// Does the same as an operator who has the project in this folder.
     pub async fn start_in(&self, name: &str, project: &Path) -> String {
+        self.start_with(name, project, &json!({})).await
+    }
+
+    /// Starts a thread whose tree may spend this many US dollars.
+    pub async fn start_spending(&self, name: &str, spend: &str) -> String {
+        self.start_with(name, &self.master(), &json!({"spend": spend})).await
+    }
+
+    async fn start_with(&self, name: &str, project: &Path, limits: &Value) -> String {
         let thread = new_thread();
         let request = self.signed(&json!({
+            "limits": limits,
             "purpose": "rye-engine-start",
             "thread": thread,
             "directive": "work/count",
@@ -371,11 +387,13 @@ impl Lab {
 
     /// Waits until the thread has ended or waits for a decision, and returns its end.
     pub async fn end(&self, thread: &str) -> Value {
-        self.wait_for(thread, || async {
-            let standing = self.call(thread, "standing", &Value::Null).await.ok()?;
-            Some(standing["end"].clone()).filter(|end| !end.is_null())
-        })
-        .await
+        self.wait_for(thread, || self.end_so_far(thread)).await
+    }
+
+    /// Returns the end of the thread, or the call that waits; `None` while a worker drives it or the server does not answer.
+    pub async fn end_so_far(&self, thread: &str) -> Option<Value> {
+        let standing = self.call(thread, "standing", &Value::Null).await.ok()?;
+        Some(standing["end"].clone()).filter(|end| !end.is_null())
     }
 
     /// Looks again and again until there is something to see.

@@ -1,14 +1,17 @@
 //! Threads on a real Restate server, which `cargo xtask e2e restate` installs.
 
 mod balancer;
+mod farm;
 mod lab;
 mod model;
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use self::balancer::Balancer;
+use self::farm::{Counted, Farm, next};
 use self::lab::Lab;
 use self::model::NUMBERS;
 
@@ -17,20 +20,21 @@ fn expected(name: &str) -> Vec<String> {
     let skipped: &[usize] = if name.starts_with("asks") { &[5, 10] } else { &[5] };
     let numbers = (0..NUMBERS).filter(|number| !skipped.contains(number));
     let mut lines: Vec<String> = numbers.map(|number| format!("{name}-{number}")).collect();
-    lines.push(format!("{name}-child"));
+    lines.extend([format!("{name}-child"), format!("{name}-leaf")]);
     lines.sort();
     lines
 }
 
-/// The thread ended, and what the engine keeps of it verifies and replays.
-async fn check_completed(lab: &Lab, thread: &str, end: &Value) {
+/// The thread ended, and what the engine keeps of it verifies and replays. Returns the folder of a project that has it alone.
+async fn check_completed(lab: &Lab, thread: &str, end: &Value, name: &str) -> PathBuf {
     let told = (&end["state"], &end["outputs"]);
     assert_eq!(told, (&json!("completed"), &json!({"count": NUMBERS})), "{end}");
-    let reader = lab.project("reader");
+    let reader = lab.project(&format!("reader-{name}"));
     lab.pull(thread, &reader).await;
     lab.rye(&reader, &["threads", "verify", thread]);
     let replayed = lab.rye(&reader, &["replay", thread]);
     assert!(!replayed.contains("differs"), "{replayed}");
+    reader
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -40,7 +44,7 @@ async fn a_thread_ends_as_it_does_on_one_machine() {
     let _worker = lab.worker("first").await;
     let thread = lab.start("plain").await;
     let end = lab.end(&thread).await;
-    check_completed(&lab, &thread, &end).await;
+    let reader = check_completed(&lab, &thread, &end, "plain").await;
     assert_eq!(lab.effects("first"), expected("plain"));
 
     let here = lab.project("here");
@@ -49,7 +53,7 @@ async fn a_thread_ends_as_it_does_on_one_machine() {
     assert_eq!(lab.effects("here"), expected("plain"));
     let visible = lab::visible(&here);
     assert!(2 * NUMBERS < visible.len(), "{visible:?}");
-    assert_eq!(lab::visible(&lab.project("reader")), visible);
+    assert_eq!(lab::visible(&reader), visible);
 }
 
 /// An upgrade: the old worker stays up for what it has begun, and the new one has an address of its own.
@@ -63,7 +67,7 @@ async fn a_new_worker_takes_threads_over_at_their_next_turn() {
     lab.wait_for("the first effects", begun).await;
     let _new = lab.worker("second").await;
     let end = lab.end(&thread).await;
-    check_completed(&lab, &thread, &end).await;
+    check_completed(&lab, &thread, &end, "thread").await;
     let old = lab.effects("first");
     let new = lab.effects("second");
     assert!(!new.is_empty(), "the old worker drove it to its end: {old:?}");
@@ -119,9 +123,9 @@ async fn a_call_waits_for_a_signed_decision() {
     lab.order(&denied, "rye-engine-deny", &ends[1]).await.unwrap();
     lab.order(&cancelled, "rye-engine-cancel", &Value::Null).await.unwrap();
     let end = lab.end(&approved).await;
-    check_completed(&lab, &approved, &end).await;
+    check_completed(&lab, &approved, &end, "approved").await;
     let end = lab.end(&denied).await;
-    check_completed(&lab, &denied, &end).await;
+    check_completed(&lab, &denied, &end, "denied").await;
     assert_eq!(lab.end(&cancelled).await["state"], "cancelled");
     let project = lab.project("second");
     assert!(project.join("asks-a.txt").exists() && !project.join("asks-b.txt").exists());
@@ -224,7 +228,7 @@ async fn an_edited_record_stops_the_thread() {
     lab.edit_state(&thread, |text| text.replace("asks-e-3", "asks-d-3")).await;
     lab.order(&thread, "rye-engine-approve", &end).await.unwrap();
     let end = lab.end(&thread).await;
-    check_completed(&lab, &thread, &end).await;
+    check_completed(&lab, &thread, &end, "thread").await;
 
     // A thread of which nothing is on record can be ended, too.
     let thread = lab.start("waits-e").await;
@@ -267,9 +271,9 @@ async fn a_worker_with_other_files_refuses_the_thread() {
     balancer.set(vec![both.address.clone()]);
     lab.order(&thread, "rye-engine-approve", &end).await.unwrap();
     let end = lab.end(&thread).await;
-    check_completed(&lab, &thread, &end).await;
+    check_completed(&lab, &thread, &end, "thread").await;
     assert!(right.join("asks-f.txt").exists() && !wrong.join("asks-f.txt").exists());
-    let (end, _) = lab.approved_end(&running).await;
+    let end = lab.approved_end(&running).await;
     assert_eq!(end["state"], "completed", "{end}");
     let mut effects = lab.effects("wrong");
     effects.dedup();
@@ -308,78 +312,56 @@ async fn a_thread_begins_with_the_operators_files_alone() {
     assert_eq!(lab.effects("second"), expected("cli"));
 }
 
-/// The moments at which something is killed; `RYE_KILLS` sets another number.
-fn kills() -> u64 {
-    std::env::var("RYE_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(6)
-}
-
-/// Numbers that look random, and are the same each time.
-fn next(seed: &mut u64) -> u64 {
-    *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-    *seed >> 33
+/// A number that a variable sets for longer runs.
+fn number(variable: &str, usual: u64) -> u64 {
+    std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
 }
 
 /// Whatever is killed at whatever moment: each thread ends as it does without, and nothing that has a receipt is done again.
+///
+/// `RYE_KILLS` sets the number of moments, and `RYE_THREADS` that of the threads at once.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a server; `cargo xtask e2e restate` runs it"]
 async fn killed_at_any_moment_each_thread_ends_the_same() {
-    let mut lab = Lab::new().await;
-    let balancer = Balancer::default();
-    let address = balancer.listen().await;
-    let start = |lab: &Lab| ["first", "second"].map(|project| lab.unregistered_worker(project));
-    let mut workers = start(&lab).map(Some);
-    let set = |workers: &[Option<lab::Worker>; 2]| {
-        balancer.set(workers.iter().flatten().map(|worker| worker.address.clone()).collect());
-    };
-    set(&workers);
-    lab.register(&address).await;
-    let mut seed = 20_261_124;
-    for round in 0..kills() {
-        let name = format!("asks-k{round}");
-        let thread = lab.start(&name).await;
-        tokio::time::sleep(Duration::from_millis(next(&mut seed) % 1_500)).await;
-        let what = next(&mut seed) % 4;
-        let killed: &[usize] = [&[0][..], &[1], &[], &[0, 1]][usize::try_from(what).unwrap()];
-        for place in killed {
-            workers[*place].take().unwrap().kill();
+    let mut farm = Farm::new().await;
+    let visible = farm.visible_here();
+    let mut seed = number("RYE_SEED", 20_261_124);
+    let mut kills = number("RYE_KILLS", 6);
+    let mut wave = 0;
+    while 0 < kills {
+        let mut threads = Vec::new();
+        for place in 0..number("RYE_THREADS", 8) {
+            // Each fourth thread has too little money for its numbers.
+            let kind = if place % 4 == 3 { "poor" } else { "asks" };
+            threads.push(Counted::start(&farm.lab, &format!("{kind}-{wave}x{place}")).await);
         }
-        if 2 <= what {
-            lab.restart_server().await;
+        while threads.iter().any(|thread| !thread.has_ended()) {
+            if 0 < kills {
+                tokio::time::sleep(Duration::from_millis(next(&mut seed) % 1_500)).await;
+                farm.kill(next(&mut seed)).await;
+                kills -= 1;
+            } else {
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+            for thread in &mut threads {
+                thread.look(&farm.lab).await;
+            }
         }
-        for place in killed {
-            let project = ["first", "second"][*place];
-            workers[*place] = Some(lab.unregistered_worker(project));
+        for thread in &threads {
+            thread.check(&farm.lab, &visible).await;
         }
-        set(&workers);
-        let (end, decisions) = lab.approved_end(&thread).await;
-        check_completed(&lab, &thread, &end).await;
-        check_effects(&lab, &name, decisions);
+        println!("wave {wave}: {} threads ended, {kills} kills are left", threads.len());
+        wave += 1;
     }
 }
 
-/// Each effect is there. One that was approved after its worker was killed may be there twice, and no other is.
-fn check_effects(lab: &Lab, name: &str, decisions: usize) {
-    let lines = ["first", "second"].map(|project| lab.effects(project)).concat();
-    let own = |line: &&String| line.strip_prefix(name).is_some_and(|rest| rest.starts_with('-'));
-    let mut own: Vec<String> = lines.iter().filter(own).cloned().collect();
-    own.sort();
-    let count = own.len();
-    own.dedup();
-    assert_eq!(own, expected(name));
-    // One decision is about the call that the policy asks for.
-    assert!(count - own.len() < decisions.max(1), "{count} lines, {decisions} decisions");
-}
-
-/// The threads that wait at once; `RYE_WAITING` sets another number.
-fn waiting() -> u64 {
-    std::env::var("RYE_WAITING").ok().and_then(|text| text.parse().ok()).unwrap_or(40)
-}
-
-/// Threads that wait for a decision cost their workers nothing. They are decided about while no worker runs.
+/// Threads that wait for a decision cost their workers nothing. They are decided about while no worker runs. `RYE_WAITING` sets
+/// their number.
 #[cfg(target_os = "linux")]
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a server; `cargo xtask e2e restate` runs it"]
 async fn threads_that_wait_need_no_worker() {
+    let waiting = number("RYE_WAITING", 40);
     let lab = Lab::new().await;
     let balancer = Balancer::default();
     let worker = lab.unregistered_worker("first");
@@ -387,7 +369,7 @@ async fn threads_that_wait_need_no_worker() {
     lab.register(&balancer.listen().await).await;
     let mut threads = Vec::new();
     let mut memory = Vec::new();
-    for part in [waiting() / 4, waiting() - waiting() / 4] {
+    for part in [waiting / 4, waiting - waiting / 4] {
         let mut begun = Vec::new();
         for _ in 0..part {
             begun.push(lab.start(&format!("waits-{}", threads.len() + begun.len())).await);
@@ -400,8 +382,7 @@ async fn threads_that_wait_need_no_worker() {
         memory.push(worker.memory());
     }
     println!(
-        "memory of the worker with a quarter of {} threads and with all, in KiB: {memory:?}",
-        waiting()
+        "memory of the worker with a quarter of {waiting} threads and with all, in KiB: {memory:?}"
     );
     worker.kill();
     for (thread, end) in &threads {

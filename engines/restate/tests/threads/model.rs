@@ -68,10 +68,17 @@ fn completion(request: &Value) -> Value {
 fn reply(first: &str, turn: usize) -> Value {
     let name =
         first.split("Count for ").nth(1).and_then(|rest| rest.split('.').next()).unwrap_or("none");
-    let parent = first.split("as a child of ").nth(1).and_then(|rest| rest.split('.').next());
-    if let Some(parent) = parent {
+    let above = |words: &str| first.split(words).nth(1).and_then(|rest| rest.split('.').next());
+    if let Some(parent) = above("as a child of ") {
         return match turn {
             0 => note(&format!("{parent}-child")),
+            1 => start("work/leaf", parent),
+            _ => json!({"role": "assistant", "content": "Noted."}),
+        };
+    }
+    if let Some(first) = above("as a grandchild of ") {
+        return match turn {
+            0 => note(&format!("{first}-leaf")),
             _ => json!({"role": "assistant", "content": "Noted."}),
         };
     }
@@ -85,10 +92,7 @@ fn reply(first: &str, turn: usize) -> Value {
         };
     }
     match turn {
-        5 => call(
-            "rye_agent_threads_thread_directive",
-            json!({"directive": "work/one", "inputs": {"name": name}}),
-        ),
+        5 => start("work/one", name),
         10 if name.starts_with("asks") => call(
             "rye_file_system_write",
             json!({"path": format!("{name}.txt"), "content": "decided\n"}),
@@ -96,6 +100,11 @@ fn reply(first: &str, turn: usize) -> Value {
         turn if turn < NUMBERS => note(&format!("{name}-{turn}")),
         _ => call("rye_agent_threads_directive_return", json!({"count": turn})),
     }
+}
+
+fn start(directive: &str, name: &str) -> Value {
+    let arguments = json!({"directive": directive, "inputs": {"name": name}});
+    call("rye_agent_threads_thread_directive", arguments)
 }
 
 fn note(text: &str) -> Value {
