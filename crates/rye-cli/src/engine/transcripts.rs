@@ -78,6 +78,8 @@ fn incomplete() -> Failure {
 pub(crate) struct Mirror<'a> {
     engine: &'a Engine,
     pub(crate) thread: ThreadId,
+    /// The answer about its state from before its transcripts were copied last.
+    pub(crate) standing: Value,
     transcripts: Transcripts,
     folder: TempDir,
 }
@@ -86,18 +88,24 @@ impl<'a> Mirror<'a> {
     /// Copies what the engine keeps of the thread now.
     pub(crate) fn of(engine: &'a Engine, thread: ThreadId) -> Result<Self, Failure> {
         let folder = tempfile::tempdir().map_err(|error| Failure::of(&error, Exit::Failed))?;
-        let mut mirror = Self { engine, thread, transcripts: Transcripts::default(), folder };
+        let (standing, transcripts) = (Value::Null, Transcripts::default());
+        let mut mirror = Self { engine, thread, standing, transcripts, folder };
         mirror.refresh()?;
         Ok(mirror)
     }
 
-    /// Copies what is new, and returns how the thread stood before.
-    pub(crate) fn refresh(&mut self) -> Result<Value, Failure> {
-        let standing = self.engine.standing(&self.thread)?;
+    /// Copies what is new.
+    pub(crate) fn refresh(&mut self) -> Result<(), Failure> {
+        self.standing = self.engine.standing(&self.thread)?;
         for id in self.transcripts.read_on(self.engine, &self.thread)? {
             write(self.folder.path(), &id, &self.transcripts.texts[&id])?;
         }
-        Ok(standing)
+        Ok(())
+    }
+
+    /// Returns `true` if a worker drives the thread or is about to.
+    pub(crate) fn is_driven(&self) -> bool {
+        self.standing["end"].is_null()
     }
 
     /// Returns `true` if the engine keeps a record of the thread. One that was just started has none.

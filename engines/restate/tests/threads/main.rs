@@ -306,6 +306,8 @@ async fn a_thread_begins_with_the_operators_files_alone() {
     let told = waiting.wait_for_line("the project has other files than the operator's");
     assert!(told.contains("no worker goes on yet"), "{told}");
     assert!(lab.effects("wrong").is_empty());
+    let (exit, told) = lab.rye_there(&here, &["threads", "show", "--last"]);
+    assert!(exit == 1 && told.contains("other files than the operator's"), "{told}");
     worker.kill();
     let _right = lab.worker("second").await;
     assert_eq!(waiting.exit_code(), 0);

@@ -19,6 +19,9 @@ pub(super) fn run(
         Command::Show(arguments) => {
             let thread = engine.resolve(arguments.thread.reference(), environment)?;
             let mirror = Mirror::of(engine, thread)?;
+            if !mirror.has_begun() {
+                return Err(Failure::failed(without_record(&mirror)));
+            }
             let known = Known::of_engine(mirror.threads(), environment)?;
             match arguments.timeline {
                 true => show::draw(&mirror.thread, &known, environment),
@@ -36,18 +39,34 @@ pub(super) fn run(
 
 fn follow(mut mirror: Mirror<'_>, environment: &Environment) -> Result<Exit, Failure> {
     let (thread, threads) = (mirror.thread.clone(), mirror.threads());
+    if !mirror.has_begun() {
+        eprintln!("{}", without_record(&mirror));
+    }
     while !mirror.has_begun() {
-        #[expect(clippy::disallowed_methods, reason = "this command runs no tasks")]
-        std::thread::sleep(tail::PAUSE);
-        if !mirror.refresh()?["end"].is_null() && !mirror.has_begun() {
+        if !mirror.is_driven() {
             return Err(Failure::failed(format!("thread {thread} ended before it began")));
         }
+        #[expect(clippy::disallowed_methods, reason = "this command runs no tasks")]
+        std::thread::sleep(tail::PAUSE);
+        mirror.refresh()?;
     }
     let advice = format!(
         "thread {thread} waits for a decision; `rye approve` and `rye deny` take `--engine`"
     );
-    let mut is_driven = || Ok(mirror.refresh()?["end"].is_null());
+    let mut is_driven = || {
+        mirror.refresh()?;
+        Ok(mirror.is_driven())
+    };
     tail::follow(&thread, &threads, &mut is_driven, &advice, environment)
+}
+
+/// Says why the engine keeps no record of the thread yet.
+fn without_record(mirror: &Mirror<'_>) -> String {
+    let thread = &mirror.thread;
+    match mirror.standing["refused"].as_str() {
+        Some(why) => format!("no worker goes on with thread {thread} yet: {}", output::line(why)),
+        None => format!("thread {thread} has no record yet"),
+    }
 }
 
 fn list(arguments: &List, engine: &Engine, environment: &Environment) -> Result<Exit, Failure> {
