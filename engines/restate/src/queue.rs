@@ -8,7 +8,7 @@ use rye::thread::ThreadId;
 use rye::thread::store::Replica;
 use tokio::sync::Notify;
 
-use crate::records::Change;
+use crate::records::{Change, REQUEST};
 
 /// The most bytes of one step. The engine retries for ever with a value above its own limit of 32 MiB.
 const STEP_BYTES: usize = 8 << 20;
@@ -122,7 +122,6 @@ impl Queue {
 
     /// Returns the place of the first line that says that the root asks its model.
     fn request_line(&self, change: &Change) -> Option<usize> {
-        const REQUEST: &str = "\"event\":\"step_start\"";
         let place = change.text.find(REQUEST).filter(|_| change.thread == self.root)?;
         Some(change.text.get(..place)?.rfind('\n').map_or(0, |end| end + 1))
     }

@@ -19,6 +19,9 @@ pub struct Change {
     pub text: String,
 }
 
+/// A part of each record that says that a thread asks its model.
+pub const REQUEST: &str = "\"event\":\"step_start\"";
+
 /// The changes between two syncs of a thread tree. The engine keeps each as one value of the object's state.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Step {
@@ -36,7 +39,6 @@ impl Step {
 
     /// Returns `true` if the thread asks its model in this step, unless the worker dies before the next one.
     pub fn asks_model(&self, root: &str) -> bool {
-        const REQUEST: &str = "\"event\":\"step_start\"";
         self.changes.iter().any(|change| change.thread == root && change.text.contains(REQUEST))
     }
 }
