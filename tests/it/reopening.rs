@@ -258,6 +258,20 @@ async fn records_in_circles_are_told() {
     }
 }
 
+/// A record of the operator's own names a thread as its successor that knows nothing of that.
+#[tokio::test]
+async fn a_successor_names_its_predecessor() {
+    let (scratch, parent, child) = waiting().await;
+    scratch.edit(&parent, |record| {
+        record.state = ThreadState::Continued;
+        record.continued_by = Some(child.clone());
+    });
+    let error = scratch.resume(&parent).await.unwrap_err();
+    let ReopenError::NotItsSuccessor { thread, next } = &error else { panic!("{error}") };
+    assert_eq!((thread, next), (&parent, &child));
+    assert_eq!(error.class(), rye::Class::Refused);
+}
+
 /// As when their programs were killed, whose records do not know what was spent: the accounts do.
 #[tokio::test]
 async fn threads_that_are_cancelled_say_what_they_cost() {

@@ -50,12 +50,89 @@ impl ContinueError {
     }
 }
 
+/// The threads that continue each other, from one of them to the last that has a record.
+pub(crate) struct Conversation {
+    /// The oldest first, and never none.
+    threads: Vec<Found>,
+}
+
 /// The thread that an id refers to when it is resumed, after any continuation.
 pub(super) enum Latest {
     /// The last thread of the conversation that there is.
     Thread(ThreadId),
     /// The one after it, which was not begun.
     ToBegin(Box<RunRequest>),
+}
+
+impl Conversation {
+    /// Reads and verifies the conversation from `thread` on.
+    ///
+    /// # Errors
+    ///
+    /// When a thread cannot be read, or does not name the one before it as its predecessor.
+    pub(crate) fn load(rye: &Rye, thread: &ThreadId) -> Result<Self, ReopenError> {
+        let folder = rye.threads().ok_or(ReopenError::NoProject)?;
+        super::refuse_linked_threads(&folder)?;
+        let mut threads = vec![rye.found(&folder, thread)?];
+        let mut seen = BTreeSet::from([thread.clone()]);
+        while let Some(last) = threads.last()
+            && let Some(next) = successor_of(&last.reading.record)
+            && has_record(&folder.join(next.as_str()))
+        {
+            if !seen.insert(next.clone()) {
+                let problem = "it goes on in itself".to_owned();
+                return Err(ReopenError::Unrepeatable { thread: next.clone(), problem });
+            }
+            let next = rye.found(&folder, next)?;
+            threads.push(next);
+        }
+        let records = threads.iter().map(|found| &found.reading.record);
+        let mut pairs = records.clone().zip(records.skip(1));
+        match pairs.find(|(before, after)| !continues(before, after)) {
+            None => Ok(Self { threads }),
+            Some((before, after)) => {
+                let (thread, next) = (before.thread.clone(), after.thread.clone());
+                Err(ReopenError::NotItsSuccessor { thread, next })
+            }
+        }
+    }
+
+    /// Leaves out a last thread that failed before it began, so that it is begun again.
+    ///
+    /// A record of another key tells nothing of that.
+    pub(crate) fn begun(mut self, host: &Host<'_>) -> Self {
+        if 1 < self.threads.len() && self.threads.last().is_some_and(|last| is_unbegun(last, host))
+        {
+            self.threads.pop();
+        }
+        self
+    }
+
+    /// Returns the last thread.
+    pub(crate) fn last(&self) -> &ThreadReading {
+        &self.threads.last().expect("because there is at least one").reading
+    }
+
+    /// Returns the ids of the threads.
+    pub(crate) fn ids(&self) -> Vec<ThreadId> {
+        self.threads.iter().map(|found| found.reading.record.thread.clone()).collect()
+    }
+
+    /// Returns the successor of the last thread, which has no record yet. For an operator with a key, only records that this
+    /// key signed name one.
+    pub(crate) fn successor(&self, host: &Host<'_>) -> Option<&ThreadId> {
+        let last = self.threads.last().filter(|last| last.is_own(host))?;
+        successor_of(&last.reading.record)
+    }
+
+    /// Returns the threads for a process that acts on what they say.
+    ///
+    /// # Errors
+    ///
+    /// When the operator has a key and that key did not sign all of them.
+    pub(crate) fn into_own(self, host: &Host<'_>) -> Result<Vec<ThreadReading>, ReopenError> {
+        self.threads.into_iter().map(|found| found.into_own(host)).collect()
+    }
 }
 
 impl Rye {
@@ -69,10 +146,7 @@ impl Rye {
     ) -> Result<RunReport, RunError> {
         while report.outcome.state == ThreadState::Continued {
             let before = report.thread.clone();
-            let request = self.successor(&before).map_err(|source| RunError::Continue {
-                thread: before.clone(),
-                source: Box::new(source),
-            })?;
+            let request = self.successor_of(&before)?;
             let mut continues = std::mem::take(&mut report.continues);
             // Until the next one owns the tree, too.
             let owned = report.tree.take();
@@ -85,6 +159,14 @@ impl Rye {
     }
 
     /// The request for the thread that continues this one.
+    fn successor_of(&self, thread: &ThreadId) -> Result<RunRequest, RunError> {
+        self.successor(thread).map_err(|source| RunError::Continue {
+            thread: thread.clone(),
+            source: Box::new(source),
+        })
+    }
+
+    /// The request for the thread that continues this one, according to its record.
     pub(super) fn successor(&self, thread: &ThreadId) -> Result<RunRequest, ContinueError> {
         let threads = self.threads().ok_or(ContinueError::NoProject)?;
         let Found { reading, .. } = self.found(&threads, thread)?;
@@ -109,106 +191,40 @@ impl Rye {
         Ok(request)
     }
 
-    /// Follows a conversation to its last thread.
+    /// Follows a conversation to its last thread, or to the successor of that, which was not begun.
     pub(super) fn latest(&self, thread: &ThreadId, host: &Host<'_>) -> Result<Latest, ReopenError> {
-        let threads = self.threads().ok_or(ReopenError::NoProject)?;
-        super::refuse_linked_threads(&threads)?;
-        let mut last = thread.clone();
-        let mut seen = BTreeSet::new();
-        loop {
-            if !seen.insert(last.clone()) {
-                let problem = "it goes on in itself".to_owned();
-                return Err(ReopenError::Unrepeatable { thread: last, problem });
-            }
-            let found = self.found(&threads, &last)?;
-            let record = &found.reading.record;
-            let next = match record.continued_by.clone() {
-                Some(next) if record.state == ThreadState::Continued => next,
-                _ => return Ok(Latest::Thread(last)),
-            };
-            found.into_own(host)?;
-            if !self.has_begun(&threads, &next, host)? {
-                let request = self.successor(&last).map_err(|source| {
-                    ReopenError::Continue(RunError::Continue {
-                        thread: last.clone(),
-                        source: Box::new(source),
-                    })
-                })?;
-                return Ok(Latest::ToBegin(Box::new(request)));
-            }
-            last = next;
+        let conversation = Conversation::load(self, thread)?.begun(host);
+        let last = conversation.last().record.thread.clone();
+        let is_to_begin = successor_of(&conversation.last().record).is_some();
+        let is_continued = |found: &Found| found.reading.record.state == ThreadState::Continued;
+        let continued = conversation.threads.into_iter().filter(is_continued);
+        for thread in continued {
+            thread.into_own(host)?;
+        }
+        match is_to_begin {
+            true => Ok(Latest::ToBegin(Box::new(self.successor_of(&last)?))),
+            false => Ok(Latest::Thread(last)),
         }
     }
 
-    /// Follows a conversation to its last thread that has begun.
+    /// Returns the last thread of a conversation that has begun.
     pub(super) fn last_begun(
         &self,
         thread: &ThreadId,
         host: &Host<'_>,
     ) -> Result<ThreadId, ReopenError> {
-        let mut line = vec![thread.clone()];
-        let mut last = thread.clone();
-        while let Some(next) = self.next_of(&last, host)?.filter(|next| !line.contains(next)) {
-            line.push(next.clone());
-            last = next;
-        }
-        Ok(last)
-    }
-
-    /// The thread that goes on where this one ended, if it has begun and says the same of itself.
-    pub(super) fn next_of(
-        &self,
-        thread: &ThreadId,
-        host: &Host<'_>,
-    ) -> Result<Option<ThreadId>, ReopenError> {
-        let threads = self.threads().ok_or(ReopenError::NoProject)?;
-        super::refuse_linked_threads(&threads)?;
-        let before = self.found(&threads, thread)?.reading.record;
-        let is_continued = before.state == ThreadState::Continued;
-        let Some(next) = before.continued_by.as_ref().filter(|_| is_continued) else {
-            return Ok(None);
-        };
-        if !self.has_begun(&threads, next, host)? {
-            return Ok(None);
-        }
-        let after = self.found(&threads, next)?.reading.record;
-        Ok(goes_on(&before, &after).then(|| next.clone()))
+        Ok(Conversation::load(self, thread)?.begun(host).last().record.thread.clone())
     }
 
     /// Returns `true` if anything can have happened in a thread. One that could not be prepared has a beginning and an end alone.
-    pub(super) fn has_begun(
+    fn has_begun(
         &self,
         threads: &Path,
         thread: &ThreadId,
         host: &Host<'_>,
     ) -> Result<bool, ReopenError> {
-        if !has_record(&threads.join(thread.as_str())) {
-            return Ok(false);
-        }
-        let found = self.found(threads, thread)?;
-        let reading = &found.reading;
-        let failure = reading.record.failure.as_ref().map(|failure| &failure.kind);
-        let has_failed = found.is_own(host) && failure == Some(&FailureKind::Preparation);
-        Ok(!(has_failed && never_began(&reading.transcript)))
-    }
-
-    /// Returns the successor of this thread, if it was not begun yet, with the record of this
-    /// thread. If the operator has a key, only a record that this key signed counts.
-    pub(super) fn unbegun(
-        &self,
-        thread: &ThreadId,
-        host: &Host<'_>,
-    ) -> Result<Option<(ThreadId, ThreadReading)>, ReopenError> {
-        let threads = self.threads().ok_or(ReopenError::NoProject)?;
-        let before = self.found(&threads, thread)?;
-        let is_ours = before.is_own(host);
-        let before = before.reading;
-        let is_continued = before.record.state == ThreadState::Continued;
-        let next = before.record.continued_by.clone().filter(|_| is_ours && is_continued);
-        match next {
-            Some(next) if !self.has_begun(&threads, &next, host)? => Ok(Some((next, before))),
-            _ => Ok(None),
-        }
+        let has_record = has_record(&threads.join(thread.as_str()));
+        Ok(has_record && !is_unbegun(&self.found(threads, thread)?, host))
     }
 
     /// Clears the place of a thread that is begun another time, in a tree that this process owns. Gives `false` and does nothing
@@ -228,6 +244,20 @@ impl Rye {
     }
 }
 
+/// Returns the thread that continues this one, according to its record.
+pub(super) fn successor_of(record: &ThreadRecord) -> Option<&ThreadId> {
+    record.continued_by.as_ref().filter(|_| record.state == ThreadState::Continued)
+}
+
+/// Returns `true` if a thread failed in its preparation, according to a record of the operator's.
+fn is_unbegun(found: &Found, host: &Host<'_>) -> bool {
+    let reading = &found.reading;
+    let failure = reading.record.failure.as_ref().map(|failure| &failure.kind);
+    found.is_own(host)
+        && failure == Some(&FailureKind::Preparation)
+        && never_began(&reading.transcript)
+}
+
 /// Returns `true` if a transcript has no more than a short beginning and an end. No model was asked and no tool ran.
 pub(super) fn never_began(transcript: &Reading) -> bool {
     transcript.records.iter().all(|record| SHORT.contains(&record.event.as_str()))
@@ -238,6 +268,6 @@ const SHORT: [&str; 3] = ["thread_start", "checkpoint", "thread_error"];
 
 /// Returns `true` if the record of `after` names `before` as its predecessor, under the same
 /// parent.
-pub(super) fn goes_on(before: &ThreadRecord, after: &ThreadRecord) -> bool {
+pub(super) fn continues(before: &ThreadRecord, after: &ThreadRecord) -> bool {
     after.continues.as_ref() == Some(&before.thread) && after.parent == before.parent
 }

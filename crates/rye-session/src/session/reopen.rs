@@ -33,7 +33,7 @@ use self::raising::resume_command;
 pub(crate) use self::stands::Stands;
 pub(crate) use self::waiting::Waiting;
 use super::begin::{Before, Begun};
-use super::conversation::Latest;
+use super::conversation::{Conversation, Latest};
 use super::facts::TOKEN;
 use super::prepare::Prepared;
 use super::programs::SANDBOX;
@@ -275,8 +275,9 @@ impl Rye {
         decision: &Decision,
         host: &Host<'_>,
     ) -> Result<ApprovalRequest, ReopenError> {
-        let thread = self.last_begun(thread, host)?;
-        if let Some((next, _)) = self.unbegun(&thread, host)? {
+        let conversation = Conversation::load(self, thread)?.begun(host);
+        let thread = conversation.last().record.thread.clone();
+        if let Some(next) = conversation.successor(host).cloned() {
             return Err(ReopenError::NotBegun { thread, next });
         }
         self.decide_or_ask(&thread, None, (decision, &Decider::command()), host)

@@ -3,70 +3,89 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use rye_thread::{
-    ApprovalRequest, ThreadId, ThreadRecord, ThreadState, ended_children, pending_approval,
-    recorded_end, spawned_children,
+    ApprovalRequest, DecidedApproval, ThreadId, ThreadRecord, ThreadState, decided_approval,
+    ended_children, pending_approval, recorded_end, spawned_children,
 };
 
 use super::ReopenError;
 use crate::Rye;
 use crate::session::Store;
-use crate::session::conversation::goes_on;
+use crate::session::conversation::{continues, successor_of};
+use crate::thread_reading::ThreadReading;
 
 /// A thread below another one.
 pub(super) struct Below {
     pub(super) thread: ThreadId,
     /// The state of the thread; `None` if it cannot be read.
     pub(super) state: Option<ThreadState>,
+    /// The call that it waits with.
     pub(super) asked: Option<ApprovalRequest>,
+    /// The recorded decision about such a call, if the thread was not resumed since.
+    pub(super) decided: Option<DecidedApproval>,
+}
+
+impl Below {
+    fn of_reading(reading: &ThreadReading) -> Self {
+        Self {
+            thread: reading.record.thread.clone(),
+            state: Some(reading.record.state),
+            asked: pending_approval(&reading.transcript).map(|pending| pending.request),
+            decided: decided_approval(&reading.transcript),
+        }
+    }
+
+    const fn unreadable(thread: ThreadId) -> Self {
+        Self { thread, state: None, asked: None, decided: None }
+    }
+}
+
+/// A thread, and those that its record names below it.
+struct Above {
+    record: ThreadRecord,
+    below: Vec<ThreadId>,
+}
+
+impl Above {
+    fn of_reading(reading: ThreadReading) -> Self {
+        let spawned = spawned_children(&reading.transcript).unwrap_or_default();
+        let children = spawned.into_iter().map(|spawn| spawn.child);
+        // The successor of a root is a root, and one of those that are looked below.
+        let is_child = reading.record.parent.is_some();
+        let next = successor_of(&reading.record).filter(|_| is_child).cloned();
+        Self { below: children.chain(next).collect(), record: reading.record }
+    }
+
+    /// Returns `true` if the record of a thread that is named here names this one.
+    fn is_named_by(&self, record: &ThreadRecord) -> bool {
+        record.parent.as_ref() == Some(&self.record.thread) || continues(&self.record, record)
+    }
 }
 
 impl Rye {
     /// All threads that stand below these, and those that continue them, each after the one that started or continues it. The
     /// transcript of a parent names its children.
     pub(super) fn below(&self, threads: &[ThreadId], store: &Store) -> Vec<Below> {
+        let read = |thread: &ThreadId| Some(self.found(&store.folder, thread).ok()?.reading);
+        let mut seen: BTreeSet<ThreadId> = threads.iter().cloned().collect();
         let mut found = Vec::new();
-        let mut seen = threads.iter().cloned().collect();
-        let mut parents: VecDeque<ThreadId> = threads.iter().cloned().collect();
-        while let Some(parent) = parents.pop_front() {
-            for (child, below) in self.next_below(&parent, &mut seen, store) {
-                parents.push_back(child);
-                found.push(below);
+        let first = threads.iter().filter_map(read).map(Above::of_reading);
+        let mut next: VecDeque<Above> = first.collect();
+        while let Some(above) = next.pop_front() {
+            for thread in above.below.iter().filter(|thread| store.has(thread)) {
+                if !seen.insert(thread.clone()) {
+                    continue;
+                }
+                match read(thread) {
+                    None => found.push(Below::unreadable(thread.clone())),
+                    Some(reading) if above.is_named_by(&reading.record) => {
+                        found.push(Below::of_reading(&reading));
+                        next.push_back(Above::of_reading(reading));
+                    }
+                    Some(_) => {}
+                }
             }
         }
         found
-    }
-
-    /// The children of a thread, and the thread that continues it where that is not one of those that are looked below.
-    fn next_below(
-        &self,
-        parent: &ThreadId,
-        seen: &mut BTreeSet<ThreadId>,
-        store: &Store,
-    ) -> Vec<(ThreadId, Below)> {
-        let Ok(found) = self.found(&store.folder, parent) else { return Vec::new() };
-        let above = found.reading;
-        let spawned = spawned_children(&above.transcript).unwrap_or_default();
-        let children = spawned.into_iter().map(|spawn| spawn.child);
-        let next = above.record.continued_by.clone().filter(|_| above.record.parent.is_some());
-        let mut below = Vec::new();
-        for thread in children.chain(next) {
-            if !store.has(&thread) || !seen.insert(thread.clone()) {
-                continue;
-            }
-            let Ok(found) = self.found(&store.folder, &thread) else {
-                let unreadable = Below { thread: thread.clone(), state: None, asked: None };
-                below.push((thread, unreadable));
-                continue;
-            };
-            let reading = found.reading;
-            let is_child = reading.record.parent.as_ref() == Some(parent);
-            if is_child || goes_on(&above.record, &reading.record) {
-                let asked = pending_approval(&reading.transcript).map(|pending| pending.request);
-                let state = Some(reading.record.state);
-                below.push((thread.clone(), Below { thread, state, asked }));
-            }
-        }
-        below
     }
 
     /// The first of the threads that stand above this one and have not ended, with which a whole tree goes on; this one, where
@@ -120,7 +139,7 @@ impl Rye {
             let Some(parent) = record.parent.clone() else { return Ok(()) };
             let above = self.found(&threads, &parent)?.reading;
             let ended = ended_children(&above.transcript);
-            if let Some(end) = self.conversation(&record).iter().find_map(|it| ended.get(it)) {
+            if let Some(end) = self.with_predecessors(&record).iter().find_map(|it| ended.get(it)) {
                 return Err(ReopenError::Ended { thread: thread.clone(), state: end.state });
             }
             if recorded_end(&above.transcript).is_some() || above.record.state.is_final() {
@@ -131,15 +150,15 @@ impl Rye {
         Ok(())
     }
 
-    /// A thread and those that it continues.
-    fn conversation(&self, record: &ThreadRecord) -> BTreeSet<ThreadId> {
-        let (mut line, mut before) =
-            (BTreeSet::from([record.thread.clone()]), record.continues.clone());
-        while let Some(thread) = before.filter(|it| line.insert(it.clone())) {
+    /// A thread and its predecessors.
+    fn with_predecessors(&self, record: &ThreadRecord) -> BTreeSet<ThreadId> {
+        let mut threads = BTreeSet::from([record.thread.clone()]);
+        let mut before = record.continues.clone();
+        while let Some(thread) = before.filter(|it| threads.insert(it.clone())) {
             let found = self.threads().and_then(|threads| self.found(&threads, &thread).ok());
             before = found.and_then(|found| found.reading.record.continues);
         }
-        line
+        threads
     }
 
     /// Returns the calls of descendants that wait for a decision.

@@ -11,6 +11,7 @@ use super::ReopenError;
 use super::asking::{Answer, AskedTree, is_held};
 use super::below::Below;
 use crate::Rye;
+use crate::session::conversation::Conversation;
 use crate::session::facts::{self, SIGNED_BY};
 use crate::session::{Host, Store, own_key};
 
@@ -132,40 +133,42 @@ impl Rye {
         store: &Arc<Store>,
         key: Option<&Arc<SigningKey>>,
     ) -> Result<(Cancelled, Option<ReopenError>), ReopenError> {
-        let (line, had_ended) = self.end_line(thread, host, store, key)?;
-        let last = line.last().filter(|last| had_ended.is_none() && *last != thread);
+        let (threads, had_ended) = self.end_conversation(thread, host, store, key)?;
+        let last = threads.last().filter(|last| had_ended.is_none() && *last != thread);
         // A process that ended it before may have been stopped before those below it were ended.
-        let below = self.end_below(&line, host, store, key)?;
+        let below = self.end_below(&threads, host, store, key)?;
         let ended = Cancelled { went_on_in: last.cloned(), below };
         Ok((ended, had_ended))
     }
 
     /// Ends the last thread of a conversation; gives its threads from this one on.
-    fn end_line(
+    fn end_conversation(
         &self,
         thread: &ThreadId,
         host: &Host<'_>,
         store: &Arc<Store>,
         key: Option<&Arc<SigningKey>>,
     ) -> Result<(Vec<ThreadId>, Option<ReopenError>), ReopenError> {
-        let mut line = Vec::new();
-        let mut last = thread.clone();
+        let mut had_ended: Option<(ThreadId, ReopenError)> = None;
         loop {
-            line.push(last.clone());
-            let error = match self.end(&last, host, store, key) {
-                Ok(()) => return Ok((line, None)),
-                Err(error @ ReopenError::Ended { .. }) => error,
+            let conversation = Conversation::load(self, thread)?.begun(host);
+            let mut threads = conversation.ids();
+            let last = &conversation.last().record.thread;
+            // A process may have been stopped before it wrote down that a thread was continued.
+            match had_ended {
+                Some((ended, error)) if ended == *last => {
+                    let next = self.end_unbegun(&conversation, host, store, key)?;
+                    let error = next.is_none().then_some(error);
+                    threads.extend(next);
+                    return Ok((threads, error));
+                }
+                _ => {}
+            }
+            had_ended = match self.end(last, host, store, key) {
+                Ok(()) => return Ok((threads, None)),
+                Err(error @ ReopenError::Ended { .. }) => Some((last.clone(), error)),
                 Err(error) => return Err(error),
             };
-            if let Some(next) = self.next_of(&last, host)?.filter(|next| !line.contains(next)) {
-                last = next;
-                continue;
-            }
-            let Some(next) = self.end_unbegun(&last, host, store, key)? else {
-                return Ok((line, Some(error)));
-            };
-            line.push(next);
-            return Ok((line, None));
         }
     }
 
@@ -173,31 +176,32 @@ impl Rye {
     /// begun then.
     fn end_unbegun(
         &self,
-        before: &ThreadId,
+        conversation: &Conversation,
         host: &Host<'_>,
         store: &Store,
         key: Option<&Arc<SigningKey>>,
     ) -> Result<Option<ThreadId>, ReopenError> {
-        let Some((next, before)) = self.unbegun(before, host)? else { return Ok(None) };
-        self.make_room(&next, store, host)?;
+        let Some(next) = conversation.successor(host) else { return Ok(None) };
+        self.make_room(next, store, host)?;
+        let before = conversation.last();
         let key = host.signing_key.as_ref().or(key).cloned().map_or_else(own_key, Ok)?;
         let limits = handed_over(&before.transcript).map_or_else(Limits::default, |it| it.limits);
-        let directive = &before.record.directive;
         let now = host.clock.now();
-        let mut record = ThreadRecord::new(&next, directive, &limits, now);
-        (record.root, record.parent) = (before.record.root, before.record.parent);
-        record.continues = Some(before.record.thread);
+        let mut record = ThreadRecord::new(next, &before.record.directive, &limits, now);
+        record.root.clone_from(&before.record.root);
+        record.parent.clone_from(&before.record.parent);
+        record.continues = Some(before.record.thread.clone());
         let signed_by = facts::signed_by(&key, host.signing_key.is_some());
         record.facts.insert(SIGNED_BY.to_owned(), signed_by);
         let journal = store.journal(&store.folder, record, key)?;
         journal.cancel(Nanos::ZERO, now)?;
-        Ok(Some(next))
+        Ok(Some(next.clone()))
     }
 
     /// Ends all below a conversation. One that cannot be ended keeps no other from it, and is told in the end.
     fn end_below(
         &self,
-        line: &[ThreadId],
+        threads: &[ThreadId],
         host: &Host<'_>,
         store: &Arc<Store>,
         key: Option<&Arc<SigningKey>>,
@@ -205,16 +209,16 @@ impl Rye {
         let mut ended = Vec::new();
         let mut seen = Vec::new();
         let mut failed = None;
-        for Below { thread, state, .. } in self.below(line, store) {
+        for Below { thread, state, .. } in self.below(threads, store) {
             let may_go_on =
                 state.is_none_or(|state| !state.is_final() || state == ThreadState::Continued);
             if seen.contains(&thread) || !may_go_on {
                 continue;
             }
-            match self.end_line(&thread, host, store, key) {
-                Ok((line, had_ended)) => {
-                    ended.extend(line.last().filter(|_| had_ended.is_none()).cloned());
-                    seen.extend(line);
+            match self.end_conversation(&thread, host, store, key) {
+                Ok((threads, had_ended)) => {
+                    ended.extend(threads.last().filter(|_| had_ended.is_none()).cloned());
+                    seen.extend(threads);
                 }
                 Err(error) => failed = failed.or(Some(error)),
             }

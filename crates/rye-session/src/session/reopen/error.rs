@@ -216,6 +216,17 @@ pub enum ReopenError {
     /// The store of threads cannot be used.
     #[error("the record of the thread cannot be written")]
     Store(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// A thread names a successor that does not name it as its predecessor.
+    #[error(
+        "thread `{thread}` was continued in thread `{next}` by its record, which is not so by the record of that one; one of them was \
+         moved or changed"
+    )]
+    NotItsSuccessor {
+        /// The thread that was continued.
+        thread: ThreadId,
+        /// The thread that its record names.
+        next: ThreadId,
+    },
     /// The record does not say how the thread was started.
     #[error("the record of thread `{thread}` does not say how it was started: {problem}")]
     Unrepeatable {
@@ -247,6 +258,7 @@ impl ReopenError {
         match self {
             Self::Changed { .. }
             | Self::Linked(_)
+            | Self::NotItsSuccessor { .. }
             | Self::OtherKey { .. }
             | Self::SelfVouched { .. }
             | Self::Unvouched { .. } => Class::Refused,

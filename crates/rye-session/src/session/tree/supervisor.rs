@@ -5,7 +5,7 @@ mod beginning;
 mod conversation;
 mod requests;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use futures_util::StreamExt as _;
@@ -18,11 +18,11 @@ use rye_thread::{Cancel, Limits, Nanos, Outcome, Spawn, ThreadId, ThreadState};
 use tokio::sync::{Semaphore, mpsc};
 use tracing::{Instrument as _, Span};
 
-use self::conversation::Line;
+use self::conversation::ChildConversation;
 use super::{ChildBounds, InheritedSettings, Order, Report, Standing, Tree};
 use crate::Rye;
 use crate::session::begin::Begun;
-use crate::session::conversation::goes_on;
+use crate::session::conversation::Conversation;
 use crate::session::prepare::{Prepared, renew};
 use crate::session::request::Host;
 use crate::session::{PrepareError, Store, with_causes};
@@ -129,20 +129,20 @@ impl<'a> ThreadSupervisor<'a> {
     }
 
     /// Has a child's conversation driven beside everything else, and stopped as its parent is.
-    fn drive(&mut self, line: Line<'a>, begun: Begun) {
+    fn drive(&mut self, child: ChildConversation<'a>, begun: Begun) {
         let tree = Arc::clone(&self.tree);
-        let first = line.first().clone();
-        let own = tree.enter(&first, Some(&line.parent), &line.directive, Standing::Running);
-        let above = tree.cancel(&line.parent).unwrap_or_default();
+        let first = child.first().clone();
+        let own = tree.enter(&first, Some(&child.parent), &child.directive, Standing::Running);
+        let above = tree.cancel(&child.parent).unwrap_or_default();
         let driven = async move {
-            let standing = follow_cancel(&above, &own, line.run_to_end(&own, begun)).await;
+            let standing = follow_cancel(&above, &own, child.run_to_end(&own, begun)).await;
             tree.stand(&first, standing);
         };
         self.running.push(Box::pin(driven.in_current_span()));
     }
 
-    fn line(&self, parent: &ThreadId, spawn: &Spawn) -> Line<'a> {
-        Line {
+    fn child(&self, parent: &ThreadId, spawn: &Spawn) -> ChildConversation<'a> {
+        ChildConversation {
             rye: self.rye,
             host: self.host.clone(),
             tree: Arc::clone(&self.tree),
@@ -165,7 +165,7 @@ impl<'a> ThreadSupervisor<'a> {
             if matches!(self.tree.standing(each), Some(Standing::Ended(_))) {
                 continue;
             }
-            match self.conversation(each).map(|line| came_to(&line)) {
+            match self.conversation(each).map(|readings| came_to(&readings)) {
                 Ok(ended @ Standing::Ended(_)) => self.tree.stand(each, ended),
                 Ok(_) => {}
                 Err(reason) => closed = closed.and(Err(reason)),
@@ -174,29 +174,18 @@ impl<'a> ThreadSupervisor<'a> {
         closed
     }
 
-    /// The threads of the conversation that begins with this one, oldest first, by records that are vouched for.
+    /// The threads of the conversation that begins with this one, oldest first. For an operator with a key, only that key vouches
+    /// for them: what a child came to is what its parent's model is told.
     fn conversation(&self, thread: &ThreadId) -> Result<Vec<ThreadReading>, String> {
-        let mut line = Vec::new();
-        let mut last = self.read_signed(thread)?;
-        let mut seen = BTreeSet::from([thread.clone()]);
-        while let Some(next) = last.record.continued_by.clone()
-            && self.store.has(&next)
-            && seen.insert(next.clone())
-        {
-            let after = self.read_signed(&next)?;
-            if !goes_on(&last.record, &after.record) {
-                return Err(format!("thread `{next}` does not go on with the one before it"));
-            }
-            line.push(std::mem::replace(&mut last, after));
-        }
-        line.push(last);
-        Ok(line)
+        let conversation = Conversation::load(self.rye, thread);
+        let readings = conversation.and_then(|conversation| conversation.into_own(&self.host));
+        readings.map_err(|error| with_causes(&error))
     }
 }
 
 /// Returns the state of a conversation of these threads.
-fn came_to(line: &[ThreadReading]) -> Standing {
-    match line.split_last() {
+fn came_to(conversation: &[ThreadReading]) -> Standing {
+    match conversation.split_last() {
         Some((last, before)) if last.record.state.is_final() => {
             let before = before.iter().map(Report::of_reading);
             let report = before.fold(Report::of_reading(last), |report, it| report.after(&it));

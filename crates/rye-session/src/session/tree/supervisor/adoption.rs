@@ -2,35 +2,33 @@
 
 use std::sync::Arc;
 
-use rye_thread::transcript::Reading;
 use rye_thread::{RecordedSpawn, Spawn, ThreadId, ThreadState, spawned_children};
 
-use super::conversation::Line;
+use super::conversation::ChildConversation;
 use super::{ThreadSupervisor, came_to, child_bounds};
+use crate::session::conversation::Conversation;
 use crate::session::tree::{Report, Standing};
 use crate::session::with_causes;
 use crate::thread_reading::ThreadReading;
-
-/// Threads with what happened in them.
-type Transcripts = Vec<(ThreadId, Reading)>;
 
 impl<'a> ThreadSupervisor<'a> {
     /// Resumes a child, or lets its parent wait. The obstacle, such as another driver or a missing
     /// key, may be gone when the parent is resumed again. Until then the parent waits, and the
     /// reason is reported.
     pub(super) fn go_on_or_wait(&mut self, parent: &ThreadId, spawn: &Spawn) {
-        let mut line = self.line(parent, spawn);
-        let last = self.last_of(&mut line);
-        let threads = line.threads.clone();
-        if let Err(reason) = last.and_then(|last| self.go_on(parent, line, last)) {
+        let mut child = self.child(parent, spawn);
+        let readings = self.read_begun(&mut child);
+        let threads = child.threads.clone();
+        let resumed = readings.and_then(|readings| self.go_on(parent, child, readings));
+        if let Err(reason) = resumed {
             self.tree.warn(format!("thread `{}` does not go on for now: {reason}", spawn.child));
             self.enter(parent, &spawn.directive, &threads, &Standing::Interrupted);
         }
     }
 
     /// Enters the threads of one conversation, those after the first below that one.
-    fn enter(&self, parent: &ThreadId, directive: &str, line: &[ThreadId], standing: &Standing) {
-        let Some((first, later)) = line.split_first() else { return };
+    fn enter(&self, parent: &ThreadId, directive: &str, threads: &[ThreadId], standing: &Standing) {
+        let Some((first, later)) = threads.split_first() else { return };
         drop(self.tree.enter(first, Some(parent), directive, standing.clone()));
         for thread in later {
             drop(self.tree.enter(thread, Some(first), directive, standing.clone()));
@@ -41,31 +39,32 @@ impl<'a> ThreadSupervisor<'a> {
     fn go_on(
         &mut self,
         parent: &ThreadId,
-        mut line: Line<'a>,
-        (reading, learned): (ThreadReading, Transcripts),
+        mut child: ChildConversation<'a>,
+        readings: Vec<ThreadReading>,
     ) -> Result<(), String> {
-        let enter = |line: &Line<'_>, standing: &Standing| {
-            self.enter(parent, &line.directive, &line.threads, standing);
+        let Some((last, before)) = readings.split_last() else { return Ok(()) };
+        let enter = |child: &ChildConversation<'_>, standing: &Standing| {
+            self.enter(parent, &child.directive, &child.threads, standing);
         };
-        if reading.record.state == ThreadState::Continued {
-            learned.iter().try_for_each(|(thread, it)| self.learn(thread, it))?;
-            let begun = line.begin_next()?;
-            line.used.push(Report::of_reading(&reading));
-            enter(&line, &Standing::Running);
-            line.push(begun.journal.thread().clone());
-            self.drive(line, begun);
+        if last.record.state == ThreadState::Continued {
+            readings.iter().try_for_each(|reading| self.learn(reading))?;
+            let begun = child.begin_next()?;
+            child.used.push(Report::of_reading(last));
+            enter(&child, &Standing::Running);
+            child.push(begun.journal.thread().clone());
+            self.drive(child, begun);
             return Ok(());
         }
-        if reading.record.state.is_final() {
-            let ended = Standing::Ended(Arc::new(Report::of_reading(&reading)));
-            enter(&line, &ended);
-            enter(&line, &line.stands(ended));
-            return learned.iter().try_for_each(|(thread, it)| self.learn(thread, it));
+        if last.record.state.is_final() {
+            let ended = Standing::Ended(Arc::new(Report::of_reading(last)));
+            enter(&child, &ended);
+            enter(&child, &child.stands(ended));
+            return readings.iter().try_for_each(|reading| self.learn(reading));
         }
-        let authority = self.tree.authority(parent, line.added);
+        let authority = self.tree.authority(parent, child.added);
         let child_bounds =
             self.tree.inherited_settings(parent).zip(authority).map(|(inherited, authority)| {
-                let may = (reading.record.limits.clone(), None);
+                let may = (last.record.limits.clone(), None);
                 child_bounds(parent, &inherited, authority, may, (&self.host, &self.key))
                     .map(Arc::new)
             });
@@ -73,44 +72,25 @@ impl<'a> ThreadSupervisor<'a> {
         let key = Arc::clone(&self.key);
         let host = &self.host;
         let begun =
-            self.rye.going_on(line.last(), (child_bounds, Some(key)), None, host, &self.store);
+            self.rye.going_on(child.last(), (child_bounds, Some(key)), None, host, &self.store);
         let begun = begun.map_err(|error| with_causes(&error))?;
         // The last one takes over its own.
-        for (thread, transcript) in learned.iter().rev().skip(1) {
-            self.learn(thread, transcript)?;
-        }
-        enter(&line, &Standing::Running);
-        self.drive(line, begun);
+        before.iter().rev().try_for_each(|reading| self.learn(reading))?;
+        enter(&child, &Standing::Running);
+        self.drive(child, begun);
         Ok(())
     }
 
-    /// Follows a child's conversation to its last thread that has begun; gives its record, and the transcripts of all.
-    fn last_of(&self, line: &mut Line<'_>) -> Result<(ThreadReading, Transcripts), String> {
-        let mut transcripts = Vec::new();
-        loop {
-            let last = line.last().clone();
-            let reading = self.read_signed(&last)?;
-            if reading.record.parent.as_ref() != Some(&line.parent) {
-                return Err(format!("thread `{last}` is not one that `{}` started", line.parent));
-            }
-            let before = line.threads.iter().rev().nth(1);
-            if before.is_some() && reading.record.continues.as_ref() != before {
-                return Err(format!("thread `{last}` does not go on with the one before it"));
-            }
-            transcripts.push((last, reading.transcript.clone()));
-            let is_continued = reading.record.state == ThreadState::Continued;
-            let next = reading.record.continued_by.clone().filter(|_| is_continued);
-            let Some(next) = next else { return Ok((reading, transcripts)) };
-            let begun = self.rye.has_begun(&self.store.folder, &next, &self.host);
-            if !begun.map_err(|error| with_causes(&error))? {
-                return Ok((reading, transcripts));
-            }
-            if line.threads.contains(&next) {
-                return Err(format!("thread `{next}` goes on in itself"));
-            }
-            line.used.push(Report::of_reading(&reading));
-            line.threads.push(next);
-        }
+    /// Follows a child's conversation to its last thread that has begun; gives the readings of all.
+    fn read_begun(&self, child: &mut ChildConversation<'_>) -> Result<Vec<ThreadReading>, String> {
+        let conversation = Conversation::load(self.rye, child.first());
+        let conversation = conversation.map_err(|error| with_causes(&error))?.begun(&self.host);
+        let readings = conversation.into_own(&self.host).map_err(|error| with_causes(&error))?;
+        check_parent(&readings, &child.parent)?;
+        child.threads = readings.iter().map(|reading| reading.record.thread.clone()).collect();
+        let before = readings.split_last().map(|(_, before)| before).unwrap_or_default();
+        child.used = before.iter().map(Report::of_reading).collect();
+        Ok(readings)
     }
 
     /// Takes over what an earlier program started: what has ended is known, what runs beside its parent goes on.
@@ -130,35 +110,31 @@ impl<'a> ThreadSupervisor<'a> {
         Ok(())
     }
 
-    /// The record of a thread, which for an operator with a key counts only if that key signed it: what a child came to is what
-    /// its parent's model is told.
-    pub(super) fn read_signed(&self, thread: &ThreadId) -> Result<ThreadReading, String> {
-        let found = self.rye.found(&self.store.folder, thread);
-        let found = found.map_err(|error| with_causes(&error))?;
-        found.into_own(&self.host).map_err(|error| with_causes(&error))
-    }
-
     /// Enters what an ended thread has started, all of which ended before it.
-    fn learn(&self, parent: &ThreadId, transcript: &Reading) -> Result<(), String> {
-        let unreadable = || format!("a child of thread `{parent}` cannot be read");
-        for spawn in spawned_children(transcript).ok_or_else(unreadable)? {
-            if !self.store.has(&spawn.child) {
+    fn learn(&self, parent: &ThreadReading) -> Result<(), String> {
+        let thread = &parent.record.thread;
+        let unreadable = || format!("a child of thread `{thread}` cannot be read");
+        for spawn in spawned_children(&parent.transcript).ok_or_else(unreadable)? {
+            if !self.store.has(&spawn.child) || self.tree.standing(&spawn.child).is_some() {
                 continue;
             }
-            if self.tree.standing(&spawn.child).is_some() {
-                continue;
-            }
-            let line = self.conversation(&spawn.child)?;
-            if line.iter().any(|reading| reading.record.parent.as_ref() != Some(parent)) {
-                return Err(format!("thread `{}` is not one that `{parent}` started", spawn.child));
-            }
-            let threads: Vec<ThreadId> = line.iter().map(|it| it.record.thread.clone()).collect();
-            self.enter(parent, &spawn.directive, &threads, &came_to(&line));
-            // What goes on with its conversation has started others.
-            for reading in &line {
-                self.learn(&reading.record.thread, &reading.transcript)?;
-            }
+            let conversation = self.conversation(&spawn.child)?;
+            check_parent(&conversation, thread)?;
+            let threads: Vec<ThreadId> =
+                conversation.iter().map(|reading| reading.record.thread.clone()).collect();
+            self.enter(thread, &spawn.directive, &threads, &came_to(&conversation));
+            conversation.iter().try_for_each(|reading| self.learn(reading))?;
         }
         Ok(())
+    }
+}
+
+/// Refuses a child that another thread started by its record.
+fn check_parent(conversation: &[ThreadReading], parent: &ThreadId) -> Result<(), String> {
+    match conversation.iter().find(|reading| reading.record.parent.as_ref() != Some(parent)) {
+        None => Ok(()),
+        Some(other) => {
+            Err(format!("thread `{}` is not one that `{parent}` started", other.record.thread))
+        }
     }
 }

@@ -121,7 +121,7 @@ impl ThreadSupervisor<'_> {
         };
         let key = Arc::clone(&self.key);
         let begun = Begun::new(prepared, &self.store, key).map_err(|error| failed(&error))?;
-        self.drive(self.line(parent, spawn), begun);
+        self.drive(self.child(parent, spawn), begun);
         Ok(())
     }
 }

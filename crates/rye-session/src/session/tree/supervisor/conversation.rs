@@ -16,9 +16,9 @@ use crate::session::tree::watching::Below;
 use crate::session::tree::{Report, Standing, Tree};
 use crate::session::{Store, with_causes};
 
-/// The threads of one conversation below the same parent. A call that waits for the first waits for the last, and all spend the share
-/// of the first.
-pub(super) struct Line<'a> {
+/// The conversation of a child. A call that waits for the first of its threads waits for the last, and all spend the share of the
+/// first.
+pub(super) struct ChildConversation<'a> {
     pub(super) rye: &'a Rye,
     pub(super) host: Host<'a>,
     pub(super) tree: Arc<Tree>,
@@ -36,13 +36,13 @@ pub(super) struct Line<'a> {
     pub(super) used: Vec<Report>,
 }
 
-impl Line<'_> {
+impl ChildConversation<'_> {
     pub(super) fn first(&self) -> &ThreadId {
-        self.threads.first().expect("because a line begins with the child")
+        self.threads.first().expect("because a conversation begins with the child")
     }
 
     pub(super) fn last(&self) -> &ThreadId {
-        self.threads.last().expect("because a line begins with the child")
+        self.threads.last().expect("because a conversation begins with the child")
     }
 
     /// Drives the last thread, and each that goes on after it, until one does not.
