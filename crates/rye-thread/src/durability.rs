@@ -59,7 +59,12 @@ fn is_alone() -> bool {
 pub(crate) async fn run_unblocked<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> T {
-    if is_alone() || Handle::try_current().is_err() {
+    if is_alone() { work() } else { run_on_pool(work).await }
+}
+
+/// Does work on the blocking pool, or in place without a runtime.
+pub(crate) async fn run_on_pool<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    if Handle::try_current().is_err() {
         return work();
     }
     let work = Arc::new(Mutex::new(Some(work)));

@@ -14,7 +14,7 @@ use std::time::Duration;
 use rye_sign::SigningKey;
 
 pub use self::error::JournalError;
-use self::readable::Readable;
+use self::readable::{Readable, Rendered};
 use crate::durability::run_unblocked;
 use crate::transcript::markdown;
 use crate::transcript::{Event, Transcript};
@@ -41,8 +41,8 @@ struct Place {
     folder: PathBuf,
     readable: Readable,
     registry: Arc<Registry>,
-    /// The reason why the registry lacks the last change.
-    unlisted: Option<String>,
+    /// The reasons why derived files lack the last change.
+    warnings: Vec<String>,
 }
 
 impl Journal {
@@ -123,20 +123,12 @@ impl Journal {
 
     /// Writes the appended records to the store, so that they survive this process.
     pub(crate) fn flush(&mut self) -> Result<(), JournalError> {
-        self.transcript.flush()?;
-        // The readable transcript is not a record, so a failure to write it does not stop the thread.
-        if let Some(place) = &mut self.place {
-            place.readable.write();
-        }
-        Ok(())
+        Ok(self.transcript.flush()?)
     }
 
     /// Returns the problems that did not stop the thread.
     pub(crate) fn warnings(&self) -> Vec<String> {
-        let place = self.place.as_ref();
-        let readable = place.and_then(|place| place.readable.warning());
-        let unlisted = place.and_then(|place| place.unlisted.as_deref());
-        readable.into_iter().chain(unlisted).map(str::to_owned).collect()
+        self.place.as_ref().map(|place| place.warnings.clone()).unwrap_or_default()
     }
 
     /// Syncs the transcript to disk, so that it survives a power loss. Every effect needs this before it.
@@ -176,7 +168,7 @@ impl Journal {
         if !self.reopens() {
             return Ok(());
         }
-        self.put_unblocked().await?;
+        self.put_unblocked(None).await?;
         match self.place.as_ref().map(|place| place.folder.clone()) {
             Some(folder) => Ok(run_unblocked(move || ThreadRecord::sync(&folder)).await?),
             None => Ok(()),
@@ -224,25 +216,42 @@ impl Journal {
             false => self.record.transcript = Some(self.transcript.claim()),
         }
         self.record.updated = at;
-        self.put_unblocked().await?;
+        let rendered = self.rendered();
+        self.put_unblocked(rendered).await?;
         self.transcript.release();
         Ok(())
     }
 
     /// Writes the record if this process still owns the thread. A power loss may undo the write.
     fn put(&mut self) -> Result<(), JournalError> {
-        let write = self.write_record();
-        self.keep_unlisted(write())
+        let write = self.write_record(None);
+        self.keep_warnings(write())
+    }
+
+    /// Writes the record of a thread that stops, and its readable transcript.
+    fn put_last(&mut self) -> Result<(), JournalError> {
+        let rendered = self.rendered();
+        let write = self.write_record(rendered);
+        self.keep_warnings(write())
     }
 
     /// Writes the record like [`Journal::put`], without blocking another thread of this process.
-    async fn put_unblocked(&mut self) -> Result<(), JournalError> {
-        let written = run_unblocked(self.write_record()).await;
-        self.keep_unlisted(written)
+    async fn put_unblocked(&mut self, rendered: Option<Rendered>) -> Result<(), JournalError> {
+        let written = run_unblocked(self.write_record(rendered)).await;
+        self.keep_warnings(written)
     }
 
-    /// Returns the work that writes the record, and gives the reason if the registry lacks it.
-    fn write_record(&self) -> impl FnOnce() -> Result<Option<String>, JournalError> + Send + use<> {
+    /// Takes the readable transcript of a thread that stops.
+    fn rendered(&mut self) -> Option<Rendered> {
+        self.place.as_mut().map(|place| place.readable.take())
+    }
+
+    /// Returns the work that writes the record and the readable transcript. It gives the reasons why derived files lack the
+    /// change.
+    fn write_record(
+        &self,
+        rendered: Option<Rendered>,
+    ) -> impl FnOnce() -> Result<Vec<String>, JournalError> + Send + use<> {
         let place = self.place.as_ref();
         let place = place.map(|place| (place.folder.clone(), Arc::clone(&place.registry)));
         let owned = self.transcript.ownership_check();
@@ -250,22 +259,24 @@ impl Journal {
         let key = Arc::clone(&self.key);
         let record = self.record.clone();
         move || {
-            let Some((folder, registry)) = place else { return Ok(None) };
+            let Some((folder, registry)) = place else { return Ok(Vec::new()) };
             owned()?;
+            let unwritten = rendered.and_then(|rendered| rendered.write());
             record.replace(&folder, &key, number)?;
             // The registry is derived, so a failure to change it does not stop the thread.
-            Ok(registry.enter(&record).err().map(|error| unlisted_warning(&error)))
+            let unlisted = registry.enter(&record).err().map(|error| unlisted_warning(&error));
+            Ok(unwritten.into_iter().chain(unlisted).collect())
         }
     }
 
-    /// Keeps the reason why the registry lacks the record.
-    fn keep_unlisted(
+    /// Keeps the reasons why derived files lack the record.
+    fn keep_warnings(
         &mut self,
-        written: Result<Option<String>, JournalError>,
+        written: Result<Vec<String>, JournalError>,
     ) -> Result<(), JournalError> {
-        let unlisted = written?;
+        let warnings = written?;
         if let Some(place) = &mut self.place {
-            place.unlisted = unlisted;
+            place.warnings = warnings;
         }
         Ok(())
     }

@@ -40,8 +40,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use self::local::{LocalStore, StoreOptions};
+pub(crate) use self::lock::open as open_plain;
 pub use self::memory::MemoryStore;
 pub use self::owner::Owner;
+pub(crate) use self::owner::has_other_names;
 pub use self::replica::Replica;
 pub use self::request::{Inbox, PostedRequest, ReceivedRequest, RequestedAction, ThreadRequest};
 pub use self::trees::TreeOwnership;

@@ -122,7 +122,9 @@ impl Driver<'_> {
                 Outcome { failure: Some(failure), ..nothing(outcome, Running) }
             }
             _ => {
-                Outcome { transcript: self.recorder.journal.record().transcript.clone(), ..outcome }
+                let transcript = self.recorder.journal.record().transcript.clone();
+                // What could not be written beside the transcript is known only now.
+                Outcome { transcript, warnings: self.recorder.warnings(), ..outcome }
             }
         }
     }

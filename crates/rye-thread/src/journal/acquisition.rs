@@ -37,8 +37,8 @@ impl Journal {
         }
         let account = store.account(&ownership)?;
         let transcript = Transcript::create(store, ownership, &record.directive)?;
-        let place =
-            Some(Place { readable: Readable::create(&folder), folder, registry, unlisted: None });
+        let readable = Readable::new(&folder);
+        let place = Some(Place { folder, readable, registry, warnings: Vec::new() });
         Ok(Self { place, transcript, account, record, key })
     }
 
@@ -68,8 +68,8 @@ impl Journal {
         let (transcript, reading) =
             Transcript::open(store, ownership, &record.directive, keys, claim)?;
         account.open(&record.thread, &reading);
-        let readable = Readable::open(&folder, &reading);
-        let place = Some(Place { folder, readable, registry, unlisted: None });
+        let readable = Readable::of_reading(&folder, &reading);
+        let place = Some(Place { folder, readable, registry, warnings: Vec::new() });
         Ok((Self { place, transcript, account, record, key }, reading))
     }
 

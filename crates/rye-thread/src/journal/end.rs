@@ -106,7 +106,7 @@ impl Journal {
     fn leave(mut self, at: Moment) -> Result<(), JournalError> {
         self.record.transcript = Some(self.transcript.claim());
         self.record.updated = at;
-        self.put()?;
+        self.put_last()?;
         self.transcript.release();
         Ok(())
     }

@@ -146,7 +146,7 @@ pub(super) fn lock_error(path: &Path, source: io::Error) -> StoreError {
 /// Opens the plain file at `path` and follows no link, because the project may supply one. The standard library opens
 /// each file close-on-exec.
 #[cfg(unix)]
-pub(super) fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+pub(crate) fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt as _;
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     let file = options.custom_flags(flags.bits().cast_signed()).mode(0o644).open(path)?;
@@ -157,6 +157,6 @@ pub(super) fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
 }
 
 #[cfg(not(unix))]
-pub(super) fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+pub(crate) fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     options.open(path)
 }

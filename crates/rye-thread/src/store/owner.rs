@@ -95,13 +95,13 @@ fn empty_file(path: &Path) -> io::Result<File> {
 
 /// Returns `true` for a file that has a second name, which may be of a file elsewhere.
 #[cfg(unix)]
-fn has_other_names(file: &File) -> io::Result<bool> {
+pub(crate) fn has_other_names(file: &File) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt as _;
     Ok(file.metadata()?.nlink() != 1)
 }
 
 #[cfg(not(unix))]
-fn has_other_names(_: &File) -> io::Result<bool> {
+pub(crate) fn has_other_names(_: &File) -> io::Result<bool> {
     Ok(true)
 }
 

@@ -11,6 +11,7 @@ use super::lock::{Lock, Sharing, identity, lock_error};
 use super::owner::Owner;
 use super::request::Inbox;
 use super::{StoreError, watch};
+use crate::durability::run_on_pool;
 use crate::{ThreadId, TreeAccount};
 
 /// The ownership of one thread tree. It may be shared within the process, and the lock is held until the last share is
@@ -77,8 +78,13 @@ impl TreeOwnership {
     ) -> Result<Self, StoreError> {
         let began = Instant::now();
         loop {
-            if let Some(ownership) = Self::take_before(threads, root, patience, began)? {
-                return Ok(ownership);
+            let attempt = match Self::try_take(threads, root)? {
+                Attempt::Owned(ownership) => return Ok(ownership),
+                attempt => attempt,
+            };
+            let waited = began.elapsed();
+            if let Some(error) = Self::refusal(&attempt, threads, root, (patience, waited)) {
+                return Err(error);
             }
             #[expect(clippy::disallowed_methods, reason = "`take_unblocked` is for async code")]
             std::thread::sleep(PAUSE);
@@ -91,35 +97,32 @@ impl TreeOwnership {
         root: &ThreadId,
         patience: Duration,
     ) -> Result<Self, StoreError> {
-        let began = Instant::now();
-        loop {
-            if let Some(ownership) = Self::take_before(threads, root, patience, began)? {
-                return Ok(ownership);
-            }
-            tokio::time::sleep(PAUSE).await;
+        if let Attempt::Owned(ownership) = Self::try_take(threads, root)? {
+            return Ok(ownership);
         }
+        let threads = threads.to_owned();
+        let root = root.clone();
+        run_on_pool(move || Self::take(&threads, &root, patience)).await
     }
 
-    /// Tries once to acquire the tree. Returns `None` if the caller may try again, because its patience is not over.
-    fn take_before(
+    /// Returns the reason for giving up, once the patience of the caller is over.
+    fn refusal(
+        attempt: &Attempt<Self>,
         threads: &Path,
         root: &ThreadId,
-        patience: Duration,
-        began: Instant,
-    ) -> Result<Option<Self>, StoreError> {
-        match Self::try_take(threads, root)? {
-            Attempt::Owned(ownership) => Ok(Some(ownership)),
-            Attempt::Held if patience <= began.elapsed() => {
-                let thread = root.clone();
-                let owner = Owner::read(&threads.join(root.as_str()));
-                let owner = owner.unwrap_or_else(Owner::unknown);
-                Err(StoreError::Held { thread, owner })
+        (patience, waited): (Duration, Duration),
+    ) -> Option<StoreError> {
+        let folder = threads.join(root.as_str());
+        let root = root.clone();
+        match attempt {
+            Attempt::Held if patience <= waited => {
+                let owner = Owner::read(&folder).unwrap_or_else(Owner::unknown);
+                Some(StoreError::Held { thread: root, owner })
             }
-            Attempt::ToolsRun if TOOLS_PATIENCE <= began.elapsed() => {
-                let path = threads.join(root.as_str()).join(TOOLS_LOCK);
-                Err(StoreError::ToolsRun { root: root.clone(), path })
+            Attempt::ToolsRun if TOOLS_PATIENCE <= waited => {
+                Some(StoreError::ToolsRun { root, path: folder.join(TOOLS_LOCK) })
             }
-            Attempt::Held | Attempt::ToolsRun => Ok(None),
+            _ => None,
         }
     }
 
