@@ -1,7 +1,7 @@
 //! Runs one recorded model and tool loop inside its limits.
 //!
 //! [`Run`] is the loop as a value: it decides, and performs nothing. Its driver performs what [`Run::step`] returns and
-//! reports the result. So a run can be tested without a runtime, saved between any two steps and restored elsewhere:
+//! reports the result. So a run can be tested without a runtime, and led again through what is on record:
 //!
 //! ```
 //! use std::time::Duration;
@@ -120,7 +120,7 @@ pub use self::reference::{ThreadReference, ThreadReferenceError};
 pub use self::registry::{Registry, RegistryError, Reindexed, ThreadSummary};
 pub use self::retry::Retry;
 pub use self::root::thread_root;
-pub use self::run::{End, OutOfTurn, Returned, Run, RunDiskError, Step};
+pub use self::run::{End, OutOfTurn, Returned, Run, Step};
 pub use self::schema::{ArgumentSchema, SchemaError, SchemaProblem, SchemaProblemKind};
 pub use self::threads::{Setting, Threads};
 pub use self::tool::{

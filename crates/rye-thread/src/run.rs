@@ -2,7 +2,6 @@
 
 mod approval;
 mod decide;
-mod disk;
 mod end;
 mod facts;
 mod hooks;
@@ -12,7 +11,6 @@ mod stop;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use self::disk::RunDiskError;
 pub use self::end::{End, OutOfTurn, Returned, Step};
 use self::phase::{Batch, Measured, Phase};
 use crate::{

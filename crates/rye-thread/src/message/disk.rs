@@ -1,14 +1,13 @@
-//! The saved form of messages, shared by saved runs and transcripts.
+//! The form of messages in transcripts.
 
 use std::borrow::Cow;
 use std::convert::Infallible;
-use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::{Counted, Message, Reply, StopReason, ToolCall, ToolResult};
+use super::{Counted, Reply, StopReason, ToolCall, ToolResult};
 use crate::Usage;
 
 #[derive(Serialize, Deserialize)]
@@ -82,8 +81,6 @@ pub(crate) struct ReplyDisk<'a> {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum CountedDisk {
-    // Transcripts written before 0.1.0 have the alias.
-    #[serde(alias = "by_nobody")]
     Unreported,
 }
 
@@ -116,14 +113,6 @@ impl<'a> ReplyDisk<'a> {
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub(crate) enum MessageDisk<'a> {
-    Assistant(ReplyDisk<'a>),
-    ToolResults(Vec<ResultDisk>),
-    User { text: String },
-}
-
-#[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ResultDisk {
     call_id: String,
@@ -132,34 +121,7 @@ pub(crate) struct ResultDisk {
     is_error: bool,
 }
 
-impl<'a> MessageDisk<'a> {
-    pub(crate) fn of(message: &'a Message) -> Self {
-        match message {
-            Message::Assistant { reply } => Self::Assistant(ReplyDisk::of(reply)),
-            Message::ToolResults { results } => {
-                Self::ToolResults(results.iter().map(ResultDisk::of).collect())
-            }
-            Message::User { text } => Self::User { text: text.clone() },
-        }
-    }
-
-    pub(crate) fn into_message(self) -> Message {
-        match self {
-            Self::Assistant(reply) => Message::Assistant { reply: Arc::new(reply.into_reply()) },
-            Self::ToolResults(results) => Message::ToolResults {
-                results: results.into_iter().map(ResultDisk::into_result).collect(),
-            },
-            Self::User { text } => Message::User { text },
-        }
-    }
-}
-
 impl ResultDisk {
-    fn of(result: &ToolResult) -> Self {
-        let ToolResult { call_id, name, content, is_error } = result.clone();
-        Self { call_id, name, content, is_error }
-    }
-
     pub(crate) fn new(call_id: String, name: String, content: Value, is_error: bool) -> Self {
         Self { call_id, name, content, is_error }
     }
@@ -167,26 +129,5 @@ impl ResultDisk {
     pub(crate) fn into_result(self) -> ToolResult {
         let Self { call_id, name, content, is_error } = self;
         ToolResult { call_id, name, content, is_error }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_former_name_of_a_missing_count_is_read() {
-        for (member, expected) in [
-            (r#""counted": "unreported","#, Counted::Unreported),
-            (r#""counted": "by_nobody","#, Counted::Unreported),
-            ("", Counted::ByProvider),
-        ] {
-            let usage = r#"{"input": 1, "output": 0, "cache_read": 0, "cache_write": 0}"#;
-            let text = format!(
-                r#"{{"raw": [], "text": "", "reasoning": "", "calls": [], "usage": {usage}, {member} "stop": "end_turn"}}"#
-            );
-            let disk: ReplyDisk<'_> = serde_json::from_str(&text).unwrap();
-            assert_eq!(disk.into_reply().counted, expected, "{member}");
-        }
     }
 }

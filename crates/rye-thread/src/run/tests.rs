@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::{
     Counted, DIRECTIVE_RETURN, Limit, LimitHit, OutputField, OutputType, ProviderErrorClass,
-    SpendLimit, StopReason, ToolCall,
+    StopReason, ToolCall,
 };
 
 mod failing;
@@ -14,10 +14,14 @@ mod hooked;
 mod measuring;
 mod replying;
 mod returning;
-mod saving;
 mod transitions;
 
 const START: Duration = Duration::ZERO;
+
+/// Returns all that a run holds, for comparisons.
+fn shown(run: &Run) -> String {
+    format!("{run:?}")
+}
 
 fn run(contract: OutputContract) -> Run {
     let opening =

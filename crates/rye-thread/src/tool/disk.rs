@@ -1,4 +1,4 @@
-//! The saved form of a tool's description, shared by saved runs and transcripts.
+//! The form of a tool's description in transcripts.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -21,14 +21,6 @@ impl ToolDisk {
             description: tool.description.clone(),
             input_schema: tool.input_schema.clone(),
             output_schema: tool.output_schema.clone(),
-        }
-    }
-
-    pub(crate) fn into_tool(self) -> ToolSpec {
-        let tool = ToolSpec::new(&self.name, &self.description, self.input_schema);
-        match self.output_schema {
-            Some(schema) => tool.with_output_schema(schema),
-            None => tool,
         }
     }
 }

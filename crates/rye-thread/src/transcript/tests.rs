@@ -181,15 +181,3 @@ proptest! {
         drop(read(&bytes, &thread(), &[]));
     }
 }
-
-#[test]
-fn the_former_name_of_the_approval_wait_is_read() {
-    for (member, expected) in [("approval_wait_millis", 7), ("thought_millis", 7), ("other", 0)] {
-        let record = json!({
-            "seq": 0, "ts": AT.to_string(), "thread_id": "t", "directive": "d", "event": "e",
-            "payload": {}, member: 7, "prev": "p",
-        });
-        let read: wire::ReadWire = serde_json::from_str(&record.to_string()).unwrap();
-        assert_eq!(read.approval_wait_millis, expected, "{member}");
-    }
-}

@@ -62,7 +62,7 @@ pub(super) struct ReadWire {
     pub(super) event: String,
     pub(super) payload: Box<RawValue>,
     // Transcripts written before 0.1.0 have the alias.
-    #[serde(default, alias = "thought_millis")]
+    #[serde(default)]
     pub(super) approval_wait_millis: u64,
     pub(super) prev: String,
 }

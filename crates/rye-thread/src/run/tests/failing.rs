@@ -42,7 +42,7 @@ fn an_answer_has_no_more_room_than_the_limit_leaves() {
 #[test]
 fn what_comes_out_of_turn_changes_nothing() {
     let mut run = run(OutputContract::default());
-    let before = run.to_json();
+    let before = shown(&run);
     assert_eq!(
         run.model_replied(text("?"), Nanos::ZERO).unwrap_err().to_string(),
         "a reply came while the run was `ready`; do what `step` says and report that"
@@ -51,10 +51,10 @@ fn what_comes_out_of_turn_changes_nothing() {
         run.tools_returned(Vec::new()).unwrap_err().to_string(),
         "tool results came while the run was `ready`; do what `step` says and report that"
     );
-    assert_eq!(run.to_json(), before);
+    assert_eq!(shown(&run), before);
 
     exchange(&mut run, calls(vec![tool("1"), tool("2")]));
-    let before = run.to_json();
+    let before = shown(&run);
     assert_eq!(
         run.model_replied(text("?"), Nanos::ZERO).unwrap_err().to_string(),
         "a reply came while the run was `calling`; do what `step` says and report that"
@@ -63,10 +63,10 @@ fn what_comes_out_of_turn_changes_nothing() {
         run.tools_returned(vec![ok("2"), ok("1")]).unwrap_err().to_string(),
         "results for `2`, `1` came where `1`, `2` were called; report one result per call, in order"
     );
-    assert_eq!(run.to_json(), before);
+    assert_eq!(shown(&run), before);
 
     run.cancel().unwrap();
-    let before = run.to_json();
+    let before = shown(&run);
     let rows = [
         run.cancel().unwrap_err().to_string(),
         run.fail(Failure::new(FailureKind::Storage, "x")).unwrap_err().to_string(),
@@ -78,7 +78,7 @@ fn what_comes_out_of_turn_changes_nothing() {
             format!("{input} came while the run was `done`; do what `step` says and report that")
         })
     );
-    assert_eq!(run.to_json(), before);
+    assert_eq!(shown(&run), before);
     assert_eq!(phase(&run.step(START)), "cancelled");
 }
 

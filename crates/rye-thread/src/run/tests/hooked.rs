@@ -149,10 +149,8 @@ fn each_leads_where_its_row_says_and_no_other_does_anything() {
             let mut run = state.clone();
             let taken = give(&mut run);
             assert_eq!(taken.is_ok(), !expected.is_empty(), "{name}: {input}");
-            let restored = Run::from_json(&run.to_json()).unwrap();
-            assert_eq!(restored.to_json(), run.to_json(), "{name}: {input}");
             match expected {
-                "" => assert_eq!(run.to_json(), state.to_json(), "{name}: {input}"),
+                "" => assert_eq!(shown(&run), shown(&state), "{name}: {input}"),
                 expected => assert_eq!(run.phase.name(), expected, "{name}: {input}"),
             }
         }
@@ -174,17 +172,6 @@ fn a_retry_counts_as_a_turn_and_an_extended_limit_is_longer() {
     run.extend().unwrap();
     assert_eq!(run.limits().turns, 2 * most);
     assert!(matches!(run.step(Duration::ZERO), Step::CallModel(_)));
-}
-
-#[test]
-fn a_run_of_version_1_is_read() {
-    let run = calling();
-    let mut saved: Value = serde_json::from_str(&run.to_json()).unwrap();
-    saved["version"] = 1.into();
-    for member in ["retries", "failed_in"] {
-        saved.as_object_mut().unwrap().remove(member);
-    }
-    assert_eq!(Run::from_json(&saved.to_string()).unwrap().to_json(), run.to_json());
 }
 
 /// Only the limits on child threads are raised during a run.

@@ -40,8 +40,6 @@ fn what_nobody_counted_measures_nothing() {
     for (name, most) in [("1", 700), ("2", 800), ("3", 900)] {
         exchange(&mut run, uncounted(name));
         run.tools_returned(vec![ok(name)]).unwrap();
-        let copy = Run::from_json(&run.to_json()).unwrap();
-        assert_eq!(copy.context_estimate(), run.context_estimate(), "{name}");
         assert!(run.context_estimate() < most, "{name}: {}", run.context_estimate());
     }
     exchange(&mut run, calls(vec![tool("4")]));

@@ -163,8 +163,6 @@ fn every_transition_leads_where_the_table_says() {
         let mut run = after(*is_contracted, path);
         assert!(give(&mut run, *input), "{path:?} {input:?}");
         assert_eq!(place(&run), *expected, "{path:?} {input:?}");
-        let restored = Run::from_json(&run.to_json()).unwrap();
-        assert_eq!(restored.to_json(), run.to_json(), "{path:?} {input:?}");
     }
 }
 
@@ -187,9 +185,9 @@ fn the_operator_reopens_a_run_that_was_stopped() {
     for path in [&[][..], &[Step], &[Step, Calls], &[Step, Text], &[Cancel], &[Fail], &[Step, Cut]]
     {
         let mut run = after(false, path);
-        let before = run.to_json();
+        let before = shown(&run);
         assert!(run.reopen().is_err(), "{path:?}");
-        assert_eq!(run.to_json(), before, "{path:?}");
+        assert_eq!(shown(&run), before, "{path:?}");
     }
 }
 
@@ -204,12 +202,12 @@ fn no_other_input_changes_anything() {
             let is_in_the_table = ROWS.iter().any(|(is_contracted, listed, by, _)| {
                 !is_contracted && after(false, listed).phase.name() == state && same(*by, input)
             });
-            let before = run.to_json();
+            let before = shown(&run);
             if is_in_the_table || same(input, Return) && state == "asked" {
                 assert!(give(&mut run, input), "{state} {input:?}");
             } else {
                 assert!(!give(&mut run, input), "{state} {input:?}");
-                assert_eq!(run.to_json(), before, "{state} {input:?}");
+                assert_eq!(shown(&run), before, "{state} {input:?}");
             }
         }
     }
@@ -272,7 +270,6 @@ fn a_decision_is_known_until_its_call_begins() {
     let denied = Decision::Denied(Some("it is Friday".parse().unwrap()));
     run.approval_decided(denied.clone()).unwrap();
     assert_eq!((run.decision(0), run.decision(1)), (Some(&denied), None));
-    assert_eq!(Run::from_json(&run.to_json()).unwrap().decision(0), Some(&denied));
     run.remove_decision(0);
     assert_eq!(run.decision(0), None);
 }
