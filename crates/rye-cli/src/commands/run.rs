@@ -16,6 +16,7 @@ use rye::{
     Secrets, record_failure,
 };
 use serde_json::Value;
+use tokio::runtime::{Builder, Runtime};
 
 use super::approval::{in_short, text_to_sign};
 use crate::clock::SystemClock;
@@ -160,17 +161,27 @@ fn with_other_providers(error: RunError, rye: &Rye) -> Failure {
 }
 
 /// Runs to the end, or until a signal stops the thread.
+///
+/// One system thread runs everything, because all threads of a tree are driven in one future, and each change of the system
+/// thread would cost a turn more than the turn itself. Signals have a thread of their own, so that a second one ends the program
+/// whatever the first thread does.
 pub(super) fn with_signals<T>(cancel: &Cancel, run: impl Future<Output = T>) -> Result<T, Failure> {
+    let signals = runtime()?;
+    let watched = cancel.clone();
+    let watch = move || signals.block_on(interrupt_on_signal(watched));
+    let started = std::thread::Builder::new().name("rye-signals".to_owned()).spawn(watch);
+    started.map_err(|error| cannot_start(&error))?;
     // The telemetry of the run is complete once its runtime is dropped.
-    let run = || {
-        let runtime = tokio::runtime::Runtime::new()
-            .map_err(|error| Failure::failed(format!("cannot start: {error}")))?;
-        Ok(runtime.block_on(async {
-            tokio::spawn(interrupt_on_signal(cancel.clone()));
-            run.await
-        }))
-    };
+    let run = || Ok(runtime()?.block_on(run));
     output::interrupting(cancel, || with_export(run))
+}
+
+fn runtime() -> Result<Runtime, Failure> {
+    Builder::new_current_thread().enable_all().build().map_err(|error| cannot_start(&error))
+}
+
+fn cannot_start(error: &std::io::Error) -> Failure {
+    Failure::failed(format!("cannot start: {error}"))
 }
 
 /// Exports nothing without the feature `otel`.
