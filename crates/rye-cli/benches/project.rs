@@ -1,4 +1,4 @@
-//! A project of ten thousand signed entries and a user who trusts their key, for what is measured as a whole process.
+//! A project of ten thousand signed entries and a user space that trusts their key, for benches of a whole process.
 
 #![expect(clippy::print_stdout, reason = "its output is what it is for")]
 

@@ -39,7 +39,7 @@ fn main() {
     println!("{:<32} median {median:>8.1} %    best {best:>8.1} %", "share of what is possible");
 }
 
-/// What there is to verify of one entry when nothing has to be found, read or told.
+/// The cryptography of one entry alone, without finding, reading or reporting it.
 struct Bare {
     content: String,
     message: String,

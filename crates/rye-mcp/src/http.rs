@@ -72,7 +72,7 @@ const HEADERS_WITHIN: Duration = Duration::from_secs(10);
 /// The pause in which the server accepts no connection after one has failed.
 const AFTER_FAILURE: Duration = Duration::from_millis(50);
 
-/// The seconds that a client is told to wait if it comes when there is no place.
+/// The seconds after which a client may try again if all places are taken.
 const RETRY_AFTER: &str = "30";
 
 type Service<H> = StreamableHttpService<H, LocalSessionManager>;
@@ -233,7 +233,7 @@ impl<H: ServerHandler> RequestGuard<H> {
         self.sessions.sessions.read().await.len() >= self.options.most_sessions
     }
 
-    /// Digests are compared, so that how long it takes tells nothing of the token.
+    /// Compares digests, so that the time of the comparison reveals nothing of the token.
     fn lets_in(&self, request: &Request<Incoming>) -> bool {
         let Some(expected) = &self.token else { return true };
         let given = request.headers().get(AUTHORIZATION).and_then(|value| value.to_str().ok());

@@ -89,7 +89,7 @@ mod tests {
 
     use super::*;
 
-    /// The clock of the test goes on by itself while all wait.
+    /// The paused clock advances while all tasks wait.
     #[tokio::test(start_paused = true)]
     async fn a_client_that_takes_nothing_loses_its_connection() {
         let (server, client) = duplex(8);

@@ -107,7 +107,7 @@ impl Difference {
         }
     }
 
-    /// Returns `true` if the second may do something that the first may not, or has a higher limit. What cannot be told counts as
+    /// Returns `true` if the second may do something that the first may not, or has a higher limit. What cannot be compared counts as
     /// more: another program behind a tool, and other configuration of the project that bounds tools.
     #[must_use]
     pub fn widens(&self) -> bool {

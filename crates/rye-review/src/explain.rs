@@ -202,7 +202,7 @@ impl Explained {
         gather::explain(rye, request)
     }
 
-    /// Every file that it is made of, each once: chain, knowledge, what is told later, tools and the provider's configuration.
+    /// Every file that it is made of, each once: chain, knowledge, texts that are added later, tools and the provider's configuration.
     #[must_use]
     pub fn items(&self) -> Vec<&ItemFacts> {
         let knowledge = self.context.iter().filter_map(|entry| entry.item.as_ref());

@@ -11,7 +11,7 @@ use crate::file_digests::{FileChanges, UnreadableFile, file_digests, file_digest
 /// The SHA-256 of each file that a thread may use: directives, tools, knowledge, configuration, trust, and the lock.
 ///
 /// Files that tools read and write are not part of it, and neither is the operator's signing key. What is shipped with
-/// Rye is not part of it either, so that a new version goes on with a thread of an old one. A bundle vouches for nothing:
+/// Rye is not part of it either, so that a new version can resume a thread of an old one. A bundle vouches for nothing:
 /// a machine with the same files verifies their signatures before it uses them.
 ///
 /// On the wire it is an object of digests by path. Each path begins with `project/`, `user/` or `trust/`.

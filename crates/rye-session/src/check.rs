@@ -202,7 +202,7 @@ fn provider(path: &Path, source: &str) -> Vec<Finding> {
     };
     let Err(error) = ProviderConfig::from_value(&config.value) else { return Vec::new() };
     let finding = |problem: &rye_providers::ConfigProblem| {
-        // A name with a dot in it is told by the nearest place around it.
+        // A name with a dot in it is reported at the nearest place around it.
         let keys: Vec<&str> = problem.path.split('.').filter(|key| !key.is_empty()).collect();
         Finding::error("provider", &problem.to_string(), config.place(&keys))
     };

@@ -8,7 +8,7 @@ pub enum Class {
     Failed,
     /// A limit or the budget was reached.
     Limit,
-    /// Trust or permission stands against it.
+    /// Trust or a permission is missing.
     Refused,
     /// The request makes no sense.
     Usage,

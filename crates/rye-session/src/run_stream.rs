@@ -1,4 +1,4 @@
-//! The lines of `rye run --json`, described: the records of the transcript, and what stands around them.
+//! The schema of the lines of `rye run --json`: the records of the transcript, and the lines around them.
 
 use schemars::Schema;
 use serde_json::{Map, Value, json};

@@ -115,7 +115,7 @@ pub struct RunReport {
     pub outcome: Outcome,
     /// Warnings for the operator that did not stop the run.
     pub warnings: Vec<String>,
-    /// The thread that started it, as it stands, where one was gone on with alone that another one had started.
+    /// The current state of the parent, if a child was resumed alone.
     pub parent: Option<ThreadSummary>,
     /// The threads whose conversation this one went on with, in order; each was continued by the next.
     pub continues: Vec<ThreadId>,
@@ -197,7 +197,7 @@ impl Rye {
         Ok(self.finish(report))
     }
 
-    /// Runs one thread, and not those that go on with its conversation.
+    /// Runs one thread without its successors.
     async fn begin(&self, request: &RunRequest, host: Host<'_>) -> Result<RunReport, RunError> {
         let key = host.signing_key.clone().map_or_else(own_key, Ok)?;
         self.begin_with(request, host, key).await
@@ -250,7 +250,7 @@ impl Rye {
         })
     }
 
-    /// Drives a thread and all that is started below it; what to warn of comes with the outcome.
+    /// Drives a thread with its descendants, and returns the outcome with the warnings.
     async fn run_tree(
         &self,
         thread: &ThreadId,
@@ -379,7 +379,7 @@ fn leave_failed(
     journal.fail(reason, now).map_err(storage_error)
 }
 
-/// The run that a thread begins with, offered the whole palette; `text` is the second message of one that goes on.
+/// The run that a thread begins with, with the whole palette. `text` is the second message of a successor.
 pub(crate) fn begin_run(
     opening: Opening,
     text: Option<&str>,

@@ -61,7 +61,7 @@ pub enum SignError {
 }
 
 impl SignError {
-    /// The problems that stand in the way, when the item is faulty.
+    /// The problems of a faulty item, for which it is not signed.
     #[must_use]
     pub fn findings(&self) -> &[Finding] {
         match self {

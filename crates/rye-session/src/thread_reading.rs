@@ -350,7 +350,7 @@ impl Found {
     }
 }
 
-/// Reads again if the record changes between it and the transcript. A process that goes on with the thread
+/// Reads again if the record changes between it and the transcript. A process that resumes the thread
 /// replaces the record. A contradiction beside a record that stays comes from another change.
 fn steadily<R: PartialEq, T>(
     record: impl Fn() -> R,

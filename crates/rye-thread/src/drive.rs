@@ -126,7 +126,7 @@ struct Driver<'a> {
     hooks: HookRunner<'a>,
     /// The recorded results of calls, in a replay.
     recording: Option<Arc<Recording>>,
-    /// The thread that goes on after this one, where it is on record.
+    /// The successor in the conversation, if the transcript names it.
     successor: Option<ThreadId>,
     /// Counts the thread among those that this process drives.
     _driven: Driven,

@@ -9,7 +9,7 @@ use serde_json::Value;
 use self::bound::Bound;
 use crate::message::nests_deeper;
 
-/// The most problems of one value that are told.
+/// The most problems that are reported of one value.
 const MAX_PROBLEMS: usize = 20;
 
 /// The most memory that a compiled pattern may take, in bytes.

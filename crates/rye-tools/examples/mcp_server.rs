@@ -119,7 +119,7 @@ fn swallow() {
     while let Ok(1..) = std::io::stdin().read(&mut buffer) {}
 }
 
-/// Writes down how it is asked to end, and goes on.
+/// Records each request to end, and keeps running.
 async fn stubborn() -> Result<(), Box<dyn Error>> {
     use tokio::signal::unix::{SignalKind, signal};
 

@@ -13,8 +13,8 @@
 //! Folder trees are walked in the same way: over open folders, without following links, and in the order of
 //! the bytes of the names. Every path that [`glob()`] or [`grep()`] returns can be passed to [`read()`].
 //!
-//! There is no protection against a person with other access to the machine: one who moves an open folder
-//! elsewhere, or mounts another file system inside the project.
+//! There is no protection against other access to the machine, by which an open folder is moved elsewhere or another
+//! file system is mounted inside the project.
 
 mod edit;
 mod entry_filter;

@@ -65,7 +65,7 @@ fn tool(tool: &Value) -> Value {
     json!({ "type": "function", "function": function })
 }
 
-/// The sums over the steps, with the cost of the thread and of all below it.
+/// The sums over the steps, with the cost of the thread and its descendants.
 fn final_metrics(source: &Source<'_>, steps: &Steps) -> Value {
     let usage = &steps.usage;
     json!({

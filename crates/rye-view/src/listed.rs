@@ -24,7 +24,7 @@ pub struct Listed {
     pub created: Moment,
     /// The time of its last change.
     pub updated: Moment,
-    /// The cost of the thread and of all below it.
+    /// The cost of the thread and its descendants.
     pub cost: Nanos,
     /// The model's id, once it is known.
     pub model: Option<String>,

@@ -28,7 +28,7 @@ pub struct Source<'a> {
     pub signer: Signer,
     /// The state in one word: that of the record, or `stopped`.
     pub standing: &'static str,
-    /// The cost of the thread and of all below it.
+    /// The cost of the thread and its descendants.
     pub cost: Nanos,
     /// The money that requests and children under way may cost beside that.
     pub reserved: Nanos,

@@ -159,7 +159,7 @@ fn serve(arguments: &Arguments, environment: &Environment) -> Result<Exit, Failu
 const ANSWER_WITHIN: Duration = Duration::from_secs(240);
 
 /// Returns the source of decisions on waiting calls. Without directives to run, no call can wait,
-/// and the operator is told so.
+/// and a message says so.
 fn approvals(is_by_client: bool, grant: &Grant) -> Result<Approvals, Failure> {
     if !is_by_client {
         return Ok(Approvals::Operator);

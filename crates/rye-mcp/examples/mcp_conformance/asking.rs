@@ -117,7 +117,7 @@ fn lacking(missing: Map<String, Value>) -> ErrorData {
     ErrorData::missing_required_client_capability(missing)
 }
 
-/// Whether it is what was asked for. A user who declines has answered.
+/// Returns `true` if the answer fits the request. A refusal is an answer.
 fn answers_to(request: &InputRequest, answer: &Value) -> bool {
     match request {
         InputRequest::CreateMessage(_) => CreateMessageResult::deserialize(answer).is_ok(),
@@ -136,8 +136,8 @@ fn answers_to(request: &InputRequest, answer: &Value) -> bool {
     }
 }
 
-/// How far a client came, so that only this server can have said it. A server with more to lose than a fixture has a key that
-/// nobody reads in its source.
+/// The progress of a client, sealed so that only this server can have made it. A real server needs a key that is not in its
+/// source.
 fn sealed(name: &str, round: usize) -> String {
     let seal =
         Digest::of(format!("key of the fixture: {name}: {round}: key of the fixture").as_bytes());

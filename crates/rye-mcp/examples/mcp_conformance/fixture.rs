@@ -38,7 +38,7 @@ pub(crate) enum Answer {
         request: Value,
         then: Value,
     },
-    /// A notification to everybody who listens.
+    /// A notification to every listening client.
     Changes(Change),
     Progresses,
     Logs,

@@ -23,7 +23,7 @@ use crate::fixture::{self, Answer, Asked, Change, Fixture};
 pub(crate) struct Handler {
     fixture: Arc<Fixture>,
     changes: broadcast::Sender<Change>,
-    /// What the client of an older revision wants to be told at least.
+    /// The lowest level of messages that the client of an older revision wants.
     level: Mutex<LoggingLevel>,
 }
 
@@ -150,7 +150,7 @@ impl ServerHandler for Handler {
         Ok(ReadResourceResult::new(vec![contents]).into())
     }
 
-    /// Nothing that can be read changes, so that nothing is kept of who wants to know.
+    /// Keeps no subscription, because no resource changes.
     async fn subscribe(&self, request: SubscribeRequestParams, _: Context) -> Answered<()> {
         self.fixture.contents(&request.uri).map(drop)
     }
@@ -181,7 +181,7 @@ impl ServerHandler for Handler {
                 () = context.cancelled() => return Ok(()),
                 change = changes.recv() => change,
             };
-            // One who did not ask for it is not told.
+            // A client gets only the notifications that it asked for.
             match change {
                 Ok(Change::Tools) => drop(context.sink().notify_tool_list_changed().await),
                 Ok(Change::Prompts) => drop(context.sink().notify_prompt_list_changed().await),

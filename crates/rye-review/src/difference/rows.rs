@@ -7,7 +7,7 @@ use crate::explain::{Explained, HookFacts, ItemFacts, PortFacts, Signer};
 /// One sort of facts, by name.
 type Rows = fn(&Explained) -> BTreeMap<String, String>;
 
-/// The sorts in the order in which they are told.
+/// The sections in the order of the report.
 pub(super) const SECTIONS: &[(&str, Rows)] = &[
     ("items", items),
     ("signers", signers),

@@ -35,7 +35,7 @@ fn tool(call: &Invocation, before: &Explained, after: &Explained) -> Option<Stri
     }
     let new = find_tool(after, call)?;
     let Some(old) = find_tool(before, call) else {
-        // A tool that the permissions did not cover is told as a capability that is gained.
+        // A tool that the permissions did not cover is reported as a capability that is gained.
         covered?;
         return Some(format!("`{}` is offered, which it was not", call.item()));
     };

@@ -10,7 +10,7 @@ use super::{
 };
 
 impl Explained {
-    /// The same facts as JSON; the two texts are told by their digest alone, because rendering prints them.
+    /// The same facts as JSON; the two texts are given by their digest alone, because rendering prints them.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let mut facts = self.facts();

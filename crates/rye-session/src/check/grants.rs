@@ -276,7 +276,7 @@ impl Judge<'_> {
         findings
     }
 
-    /// Hooks of other files act in the thread with its permissions. A run warns of an action that they lack, and goes on.
+    /// Hooks of other files act in the thread with its permissions. A run warns of an action that they lack, and continues.
     fn inherited_hooks(&self, leaf: &Directive) -> Vec<Finding> {
         let place = leaf.extends.as_ref().map_or(&leaf.name.span, |extends| &extends.span);
         let of_chain = self.chain.links.iter().skip(1).flat_map(|(id, link)| {

@@ -55,7 +55,7 @@ pub(crate) struct ProcessesFile {
 #[schemars(inline)]
 struct Words(#[schemars(length(min = 1))] Vec<String>);
 
-// The variants have no docs, so that the schema is a plain list and a wrong word is told the right ones.
+// The variants have no docs, so that the schema is a plain list and the error of a wrong word lists the right ones.
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]

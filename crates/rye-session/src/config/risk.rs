@@ -135,8 +135,8 @@ fn table(file: &CapabilityRisk) -> Result<RiskTable, RiskTableError> {
     RiskTable::from_value(&value)
 }
 
-/// Makes rules about aliases rules about their tools. Each pattern keeps its place, by which its problems are told; what it means
-/// beside stands behind all of them.
+/// Makes rules about aliases rules about their tools. Each pattern keeps its place, by which its problems
+/// are reported. Its further meanings follow after all of them.
 fn name_tools(patterns: &mut Vec<Value>) {
     let mut more = Vec::new();
     for pattern in patterns.iter_mut() {

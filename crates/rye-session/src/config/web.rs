@@ -49,7 +49,7 @@ const NAME: &str = "^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$";
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 struct CredentialFile {
-    // No pattern, because what does not match one is told, and might be the secret.
+    // No pattern, because the error of a pattern quotes the text, which might be the secret.
     /// The variable of the environment that Rye runs in which holds the secret; never the secret itself.
     env: String,
     /// The header that carries it; default `Authorization`.

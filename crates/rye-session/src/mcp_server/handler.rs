@@ -101,7 +101,7 @@ impl McpServer {
         Self { shared: Arc::clone(&self.shared), own: Arc::new(Semaphore::new(MOST_OF_ONE)) }
     }
 
-    /// Stops the threads that clients started, so that `rye resume` goes on with them, and waits until each stands.
+    /// Stops the threads that clients started, so that `rye resume` continues them, and waits until each has stopped.
     pub async fn stop(&self) {
         self.shared.runs.stop().await;
     }

@@ -22,11 +22,11 @@ const MOST_LINES: usize = 60;
 /// As far to the right a line of them may begin.
 const DEEPEST: usize = 40;
 
-/// As many spaces may stand in a row, before they are spelled: what is behind many of them is not looked at.
+/// The most spaces in a row that are shown as they are. More are escaped, because text behind many of them is overlooked.
 const MOST_SPACES: usize = 8;
 
 /// Returns the question about a call. It has the words of the record, with nothing left out. Text of a model
-/// stands at its end, so that none of it can pass for the words of the server.
+/// comes at its end, so that none of it can pass for the words of the server.
 ///
 /// # Errors
 ///

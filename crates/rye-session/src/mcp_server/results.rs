@@ -78,7 +78,7 @@ pub(super) fn misfit(problems: &[String]) -> CallToolResult {
     refusal(&json!({ "error": { "class": "usage", "causes": causes } }))
 }
 
-/// A failure of the server itself, of which nothing is told but that it happened.
+/// A failure of the server itself. Its details are left out.
 pub(super) fn broken_result() -> CallToolResult {
     let causes = ["the operation ended without an answer, which is a fault of this server"];
     refusal(&json!({ "error": { "class": "failed", "causes": causes } }))

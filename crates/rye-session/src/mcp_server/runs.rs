@@ -63,7 +63,7 @@ pub(super) struct Settled {
     pub(super) is_over: Box<dyn Fn() -> bool + Send>,
 }
 
-/// A thread, and what is told of it while it runs.
+/// A thread, and its lines of progress.
 pub(super) type Started = (Running, mpsc::Receiver<String>);
 
 /// As many run at a time; each holds a thread of the system and may cost money.
@@ -92,7 +92,7 @@ impl Runs {
         Ok(launch(&mut threads, host, thread, directive, Work::Begin(request)))
     }
 
-    /// Records a decision on the call that a thread waits with, and goes on.
+    /// Records a decision about the call that a thread waits for, and continues the thread.
     pub(super) fn go_on(
         &self,
         host: &Arc<ServerHost>,
@@ -135,7 +135,7 @@ impl Runs {
         threads.get(&thread).cloned().ok_or_else(unknown)
     }
 
-    /// Stops every thread so that the operator can go on with it, and waits until each has recorded where it stands.
+    /// Stops every thread so that the operator can resume it, and waits until each has recorded its resume point.
     pub(super) async fn stop(&self) {
         loop {
             let running = self.interrupt_all();
@@ -149,7 +149,7 @@ impl Runs {
         }
     }
 
-    /// Interrupts all threads, none of which begins or goes on meanwhile, and gives those that run.
+    /// Interrupts all threads and returns those that run. No thread begins or continues meanwhile.
     fn interrupt_all(&self) -> Vec<Running> {
         let threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         threads.values().for_each(|it| it.cancel.interrupt());

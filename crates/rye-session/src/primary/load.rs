@@ -164,7 +164,7 @@ impl Loaded {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CopyError {
-    /// It already stands there.
+    /// It is in that space already.
     #[error("it is in the {} space already", .space)]
     AtHome {
         /// The space.

@@ -220,7 +220,7 @@ fn write_signed(
     Ok(file)
 }
 
-/// The text with its new signature, and what is told of it.
+/// The text with its new signature, and the report about it.
 fn prepare(
     path: &Path,
     old: &str,

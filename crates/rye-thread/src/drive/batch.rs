@@ -134,7 +134,7 @@ impl<'a> Begun<'a> {
             piece.tell(observer);
         }
         let answers = match interrupted {
-            // Who goes on is to know which calls were cut off: they get no receipt, nor do those after them.
+            // The calls that were cut off get no receipt, nor do those after them, so that a resuming process finds them.
             Some(Interruption::Halted(Halt::Interrupt)) => {
                 slots.into_iter().map_while(|slot| slot.answer).collect()
             }

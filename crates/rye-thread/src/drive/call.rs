@@ -1,4 +1,4 @@
-//! One call before it runs, and what the model is told of it.
+//! One call before it runs, and the result that the model reads if it does not.
 
 use rye_caps::Capability;
 use serde_json::{Value, json};

@@ -290,7 +290,7 @@ impl<'a> CallExecutor<'a> {
         self.record_intents(run, &group, recorder);
         let only_reads = group.iter().all(|prepared| prepared.plan.changes_nothing());
         let spawns = self.recording.is_none().then(|| SpawnCall::of(&group)).flatten();
-        // A call that only reads may be run again by one who finds no trace of it.
+        // A resuming process may repeat a call that only reads, so that its intent needs no wait for the disk.
         if !only_reads || spawns.is_some() {
             recorder.sync().await?;
         }
@@ -326,8 +326,8 @@ impl<'a> CallExecutor<'a> {
     fn record_intents(&mut self, run: &Run, group: &[Prepared<'_>], recorder: &mut Recorder<'_>) {
         for prepared in group {
             let is_new = self.progress.intents <= prepared.index;
-            // A call that is run again has its intent on record. One that somebody let run again has another one, which
-            // shows that what they said was acted on: it is not for a third run.
+            // A call that is run again has its intent on record. A call that an operator approved for another run gets
+            // a second intent, which shows that the decision was used. It does not cover a third run.
             if is_new || (prepared.plan.runs() && run.decision(prepared.index).is_some()) {
                 recorder.emit(&prepared.intent);
                 self.progress.intents = self.progress.intents.max(prepared.index + 1);

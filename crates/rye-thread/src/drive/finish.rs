@@ -1,4 +1,4 @@
-//! The end of a thread, told everywhere that it is told.
+//! The end of a thread: its records, its hooks, `thread.json` and the list.
 
 use ThreadState::{Error, Running};
 
@@ -33,8 +33,8 @@ impl Driver<'_> {
         self.recorder.seal().await
     }
 
-    /// The end of a thread that is continued. What it used of its limits is gone for the next one too, so that no
-    /// continuation makes a budget longer; nor does the next one get money that is still set aside, which a child may have spent.
+    /// The end of a thread that is continued. Its successor gets the limits less what the thread used, so that no
+    /// continuation extends a budget. Reserved money is not passed on either, because a child may have spent it.
     fn continuation(&self, run: &Run, outcome: &Outcome, next: &ThreadId) -> Event {
         let mut limits = run.limits().clone();
         let turns = run.turns().saturating_add(run.retries());
@@ -72,7 +72,7 @@ impl Driver<'_> {
     pub(super) async fn pause(&mut self, run: &Run, asked: Option<ApprovalRequest>) -> Outcome {
         let written = self.recorder.write();
         let state = if asked.is_some() { ThreadState::Suspended } else { ThreadState::Running };
-        // A call of its own that waits for somebody was signed when it began to.
+        // The approval wait of an own call was signed when it began.
         let is_own =
             asked.as_ref().is_some_and(|asked| asked.thread == *self.recorder.journal.thread());
         let sealed = if is_own { Ok(()) } else { self.recorder.seal().await };
@@ -107,7 +107,7 @@ impl Driver<'_> {
         outcome
     }
 
-    /// The thread that goes on after this one.
+    /// The successor in the conversation.
     fn successor(&self) -> ThreadId {
         self.successor
             .clone()

@@ -10,7 +10,7 @@ use crate::{Limits, ThreadId};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Handover {
-    /// The thread that goes on.
+    /// The successor.
     pub thread: ThreadId,
     /// The limits that are left. Turns, tokens, time and money that were used are gone for both
     /// threads.

@@ -44,7 +44,7 @@ impl OutputSink for OutputSender {
     fn output(&self, stream: OutputStream, text: &str) {
         let call_id = self.call_id.clone();
         let text = text.to_owned();
-        // A tool is never held up by who watches it.
+        // A full channel drops the piece, so that a slow observer does not delay the tool.
         let _missed = self.pieces.try_send(Piece { call_id, stream, text });
     }
 }

@@ -1,4 +1,4 @@
-//! From what a transcript holds to where its thread stands, so that it goes on as if nothing had happened (SPEC 10.8).
+//! The resume point of a thread, from the records of its transcript (SPEC 10.8).
 
 mod error;
 mod hooked;

@@ -23,7 +23,7 @@ pub struct Resumed<'a> {
     /// `true` if the thread continues after a limit or a failure of its provider ended it.
     /// Otherwise an end that the transcript holds is only written down.
     pub reopens: bool,
-    /// The limits that the operator raises; this goes on after an end as well.
+    /// The limits that the operator raises. Raising one also continues a thread that has ended.
     pub raised: RaisedLimits,
 }
 
@@ -34,7 +34,7 @@ impl<'a> Resumed<'a> {
         Self { reading, facts: Map::new(), reopens: false, raised: RaisedLimits::default() }
     }
 
-    /// Returns `true` if the thread goes on after an end that the operator can have it go on after.
+    /// Returns `true` if the operator continues a stopped thread after its recorded end.
     fn reopens(&self) -> bool {
         self.reopens || !self.raised.is_empty()
     }
@@ -114,7 +114,7 @@ pub async fn resume(
     let span = telemetry::agent(&driver);
     let before = *run.usage();
     let driven = async {
-        // The request that has no answer is told by itself.
+        // The record of the request without an answer has its own cost.
         let cost = driver.cost(&run).saturating_sub(unanswered.unwrap_or_default());
         let mut reopened = driver.reopen(&mut run, cost, &missing, resumed, next).await;
         if let Some(reserved) = unanswered {
@@ -157,7 +157,7 @@ impl Driver<'_> {
         self.recorder.emit(&Event::RequestFailed { turn, class, message, cost });
     }
 
-    /// Completes what the program before this one was about to record, and records that this one goes on.
+    /// Appends the records that the stopped process was about to write, and then `thread_resumed`.
     async fn reopen(
         &mut self,
         run: &mut Run,
@@ -169,7 +169,7 @@ impl Driver<'_> {
         let now = self.clock.now();
         self.recorder.journal.begin_again(&self.caller.info, now).await?;
         run.limit(next.limits.clone());
-        // It was known when the last record was written: the time since then is nobody's.
+        // These events happened by the time of the last record. The time since then is not part of the thread's duration.
         let then = resumed.reading.records.last().map_or(now, |record| record.at);
         for event in missing {
             self.recorder.emit_late(event, then);

@@ -282,13 +282,13 @@ impl<'a> ChildSpawner<'a> {
     }
 }
 
-/// Comes to its end once so much time has passed beside what people thought, which may grow meanwhile.
-pub(super) async fn use_up(left: Duration, thought: impl Fn() -> Duration) {
+/// Waits until so much time has passed, approval waits excluded. These may grow meanwhile.
+pub(super) async fn use_up(left: Duration, approval_waits: impl Fn() -> Duration) {
     let mut counted = Duration::ZERO;
     let mut due = left;
     loop {
         tokio::time::sleep(due).await;
-        let now = thought();
+        let now = approval_waits();
         if now <= counted {
             return;
         }

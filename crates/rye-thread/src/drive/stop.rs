@@ -1,4 +1,4 @@
-//! Why a run stops, and what is told of it.
+//! The reasons for which a run stops, and their messages.
 
 use std::io;
 

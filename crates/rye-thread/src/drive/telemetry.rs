@@ -73,7 +73,7 @@ const fn kind(failure: &Failure) -> &'static str {
 
 /// The span of one request.
 pub(super) fn chat(driver: &Driver<'_>, request: &Request) -> Span {
-    // A replay asks nobody.
+    // A replay sends no request.
     if driver.recording.is_some() {
         return Span::none();
     }
@@ -157,7 +157,7 @@ fn record_failure(span: &Span, kind: &str) {
     span.record("error.type", kind).record("otel.status_code", "ERROR");
 }
 
-/// The span of one call; a name that no tool has is the model's text, and not told.
+/// The span of one call. A name that no tool has is the model's text and is left out of the span.
 pub(super) fn tool(prepared: &Prepared<'_>) -> Span {
     let name = || match &prepared.intent {
         Event::ToolCallStart { target: Some(target), .. } => target.item_id.clone(),

@@ -55,7 +55,7 @@ struct Counter<'s> {
     depth: Option<usize>,
 }
 
-/// A schema in the schema: how often the library looks at each of its parts, and how deep it stands.
+/// A schema in the schema: how often the library looks at each of its parts, and its depth.
 #[derive(Clone, Copy)]
 struct Place {
     weight: u64,

@@ -12,7 +12,7 @@ pub(crate) enum Links {
     File,
     /// A page of a server, below which other threads have pages.
     Served,
-    /// A file that holds the thread and all below it.
+    /// A file that holds the thread and its descendants.
     Tree,
 }
 

@@ -44,7 +44,7 @@ fn status(thread: &Thread<'_>) -> Markup {
     }
 }
 
-/// The page as a file, with all threads below it.
+/// The page as a file, with the pages of all descendants.
 pub(crate) fn tree_file(source: &Source<'_>) -> String {
     let mut below = Vec::new();
     collect_below(source, &mut below);
@@ -57,7 +57,7 @@ pub(crate) fn tree_file(source: &Source<'_>) -> String {
     document(&title, &source.project, Links::Tree, &all).into_string()
 }
 
-/// All threads below one, each before its own children.
+/// The descendants of a thread, each before its own children.
 fn collect_below<'a, 's>(source: &'a Source<'s>, below: &mut Vec<&'a Source<'s>>) {
     for child in &source.children {
         below.push(child);

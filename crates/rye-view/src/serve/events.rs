@@ -14,7 +14,7 @@ use super::Shared;
 use crate::model::Part;
 use crate::page;
 
-/// The body of a response that goes on while the thread does.
+/// The body of a response that lasts as long as the thread runs.
 #[derive(Debug)]
 pub(super) struct Events {
     receiver: Receiver<Bytes>,
@@ -49,7 +49,7 @@ struct Followed {
     part: Part,
 }
 
-/// The state of a thread that the browser was told last.
+/// The state of a thread that was last sent to the browser.
 struct SentState {
     records: u64,
     pulse: Option<String>,
@@ -100,7 +100,7 @@ async fn send_all(shared: Arc<Shared>, followed: Followed, since: u64, sender: S
     }
 }
 
-/// Reads the thread, if it changed since the browser was told of it.
+/// Reads the thread, if it changed since its state was last sent.
 fn look(shared: &Shared, followed: &Followed, told: SentState) -> Look {
     let Followed { thread, part } = followed;
     let pulse = shared.threads.pulse(thread);

@@ -36,7 +36,7 @@ pub(super) struct Known {
     rye: Option<Rye>,
 }
 
-/// The figures of a thread. Its cost is that of all below it, too.
+/// The figures of a thread. Its cost includes that of its descendants.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Figures {
     pub(super) cost: Nanos,

@@ -8,7 +8,7 @@ use super::{Known, read};
 use crate::environment::Environment;
 use crate::failure::Failure;
 
-/// The threads below a thread that are read with it.
+/// The descendants that are read with a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reach {
     /// Those that it started.
@@ -17,13 +17,13 @@ pub(super) enum Reach {
     Tree,
 }
 
-/// A thread that was read, with threads below it.
+/// A thread that was read, with its descendants.
 struct ReadTree {
     reading: ThreadReading,
     children: Vec<Self>,
 }
 
-/// Reads and verifies a thread and those below it, and passes them on.
+/// Reads and verifies a thread and its descendants, and passes them on.
 pub(super) fn with_source(
     thread: &ThreadId,
     reach: Reach,

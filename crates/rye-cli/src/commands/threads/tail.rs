@@ -26,7 +26,7 @@ pub(super) fn tail(
     follow(thread, &known.threads, &mut is_driven, &advice, environment)
 }
 
-/// Prints the records of a thread as they come, until it ends or is not driven any more. Then `advice` is told.
+/// Prints the records of a thread as they come, until it ends or is not driven any more. Then it prints `advice`.
 pub(super) fn follow(
     thread: &ThreadId,
     threads: &Path,

@@ -11,7 +11,7 @@ use crate::check::Finding;
 
 /// A parameter that does not fit what is called.
 pub(super) struct Misfit {
-    /// The parameter at whose place it is told; the call as a whole where it has none.
+    /// The parameter at whose place it is reported; `None` for the call as a whole.
     pub(super) name: Option<String>,
     kind: Kind,
     /// The end of the message.

@@ -74,7 +74,7 @@ impl Frame {
         }
     }
 
-    /// Drops the decision when an action goes on, because the decision was about the action.
+    /// Drops the decision when an action follows, because the decision was about the action.
     pub(in crate::drive) fn acts_on(&mut self) {
         self.decision = None;
     }

@@ -19,9 +19,9 @@ pub(in crate::drive) enum Occasion {
     ContextLimit(Option<Failure>),
     /// The thread is about to fail.
     Fails(Failure),
-    /// A limit kept a call from starting a thread, and the thread goes on.
+    /// A limit kept a call from starting a child, and the thread continues.
     Limited(Failure, LimitHit),
-    /// A call was refused, and the thread goes on.
+    /// A call was refused, and the thread continues.
     Refused(Failure, Refusal),
     Returns(Map<String, Value>),
     Step,

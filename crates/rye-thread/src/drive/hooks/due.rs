@@ -20,15 +20,15 @@ pub(in crate::drive) struct Due {
     pub(in crate::drive) step: bool,
     /// The limits whose raise was refused, each with its value then.
     pub(in crate::drive) refused_more: Vec<(Limit, u64)>,
-    /// The turns after which the size of the conversation was looked at.
+    /// The number of turns after which the size of the conversation was last compared with the context window.
     pub(in crate::drive) measured: u64,
-    /// The failure that hooks were told of.
+    /// The failure that was the event of the hooks.
     pub(in crate::drive) failure: Option<Failure>,
-    /// The hooks that acted at what the thread would have got over, and which became its failure, by name and where they stand.
+    /// The hooks that acted at an event which then became the thread's failure, by name and source.
     pub(in crate::drive) heard: Vec<(String, String)>,
-    /// `true` if hooks were told that the conversation was refused for its length.
+    /// `true` if the event of a conversation that was refused for its length has reached the hooks.
     pub(in crate::drive) overflow: bool,
-    /// `true` if hooks were told of the end.
+    /// `true` if the event of the end has reached the hooks.
     pub(in crate::drive) has_ended: bool,
     /// The reason of a thread that a hook aborted.
     pub(in crate::drive) aborted: Option<Failure>,
@@ -40,7 +40,7 @@ impl Due {
         (self.step, self.refused, self.limited) = (true, refused.to_vec(), limited);
     }
 
-    /// The thread goes on after it ended, and hooks are told of its next end as well.
+    /// Forgets the end of a thread that is resumed after it, so that its next end is an event for the hooks, too.
     pub(in crate::drive) fn note_reopening(&mut self) {
         self.heard.clear();
         (self.failure, self.overflow, self.has_ended) = (None, false, false);

@@ -53,7 +53,7 @@ impl Fold {
         self.texts_due.extend(texts);
     }
 
-    /// A failure is on record with the first hook that was told of it.
+    /// The record of the first hook that acts on a failure names the failure.
     fn fail_first(&mut self, frame: &Frame) -> Result<(), String> {
         match &frame.failure {
             Some(failure) if frame.is_final && !self.run.has_ended() => {

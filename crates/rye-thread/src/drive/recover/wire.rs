@@ -1,4 +1,4 @@
-//! The payloads of a transcript, as far as a thread goes on from them.
+//! The payloads of a transcript that decide how a thread is resumed.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -28,7 +28,7 @@ pub(in crate::drive) enum Recorded {
     },
     /// A hook added to the conversation; the text follows.
     ContextInTurn,
-    /// Another thread goes on.
+    /// The conversation continues in a successor.
     Continued {
         next: ThreadId,
     },
@@ -340,7 +340,7 @@ mod tests {
     use super::*;
     use crate::transcript::tests::events::recorded;
 
-    /// A thread goes on from whatever its program recorded.
+    /// Every event that a program records can be resumed from.
     #[test]
     fn every_event_is_understood() {
         for record in recorded() {

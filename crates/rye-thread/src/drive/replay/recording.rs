@@ -75,7 +75,7 @@ impl Recording {
                     let limit = limit.and_then(|limit| limit.into_hit().ok());
                     reader.left.receipts.push_back(Returned { result, refusal, limit, added });
                 }
-                // A replay is not killed, so that nobody is asked about a call that was.
+                // A replay is not killed, so that it needs no decision about a call that was cut off.
                 Ok(Recorded::Asked { call_id, .. }) => {
                     reader.asked.insert(call_id);
                     reader.is_again = record.payload.get().contains(INTERRUPTED);
