@@ -7,9 +7,9 @@ const LONGEST: usize = 64;
 /// The shortest name that stands for a longer one that begins with it.
 const SHORTEST_BEGINNING: usize = 3;
 
-/// Returns the name among `known` that was probably meant by `given`. That is the nearest one by letters that are missing, too
-/// many, wrong or swapped, if no more than a third of `given` are; otherwise the shortest one that begins with `given`. Upper and
-/// lower case count as equal. Of several that are as near, the first in the alphabet is taken.
+/// Returns the name among `known` that was probably meant by `given`: the nearest one by letters that are missing, superfluous,
+/// wrong or swapped. If that is more than a third of the letters of `given`, returns the shortest name that begins with `given`.
+/// Upper and lower case count as equal. Of several names that are as near, the first in the alphabet is taken.
 ///
 /// ```
 /// assert_eq!(rye_parse::nearest_name("turn", ["tokens", "turns"]), Some("turns"));

@@ -230,7 +230,7 @@ pub enum ResolveError {
     RunTrust {
         /// The number of the document, counted from one.
         number: usize,
-        /// Why it does not count.
+        /// The reason why it does not count.
         source: Box<rye_sign::TrustError>,
     },
     /// A file changed during a search.

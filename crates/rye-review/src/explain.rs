@@ -49,7 +49,7 @@ pub struct Explained {
     pub asked: Grant,
     /// The tools that a model is offered, sorted by name.
     pub tools: Vec<ToolFacts>,
-    /// Why tools that are granted are not offered.
+    /// The reason why tools that are granted are not offered.
     pub withheld: Vec<String>,
     /// The directives that a thread may start. [`StartFacts::list`] finds them; `None` before that.
     pub starts: Option<Vec<StartFacts>>,

@@ -36,7 +36,7 @@ pub struct Privileges {
     pub needs: Vec<Need>,
     /// A sentence for each need that the steps do not show.
     pub unjudged: Vec<String>,
-    /// Why the directive may not run at all, as a sentence.
+    /// The reason why the directive may not run at all, as a sentence.
     pub refusal: Option<String>,
     authority: Authority,
     /// The calls of the tools that the authority covers by their ids.

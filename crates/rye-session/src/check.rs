@@ -55,8 +55,8 @@ pub struct Checked {
 }
 
 impl Checked {
-    /// The lock of a project with what in the project is not as it says, one finding for each directive that differs; a problem
-    /// without a directive is one of the lock itself.
+    /// The lock of a project, with a finding for each directive that differs from it. A problem without a directive is one of the
+    /// lock itself.
     #[must_use]
     pub fn of_lock(path: &Path, text: String, problems: &[(Option<ItemId>, String)]) -> Self {
         let finding = |(id, message): &(Option<ItemId>, String)| match id {
@@ -116,10 +116,10 @@ fn locked_at(text: &str, id: &ItemId) -> Range<usize> {
     }
 }
 
-/// Checks the form of one file by its text alone: its syntax, its declared name, category and version, its placeholders, its
-/// permission patterns, and what of it a person does not see ([`hidden_characters`](rye_parse::hidden_characters)).
+/// Checks the form of one file by its text alone: syntax, declared name, category and version, placeholders, permission
+/// patterns, and characters that a person does not see ([`hidden_characters`](rye_parse::hidden_characters)).
 ///
-/// What it names, what vouches for it and what it needs of others is for a [`Checker`].
+/// A [`Checker`] checks the items that it names, its signature and the permissions that it needs.
 #[must_use]
 pub fn check(path: &Path, kind: ItemKind, id: Option<&ItemId>, source: String) -> Checked {
     let loaded = Loaded::of(source, kind, path);

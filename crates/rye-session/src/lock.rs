@@ -156,7 +156,7 @@ impl FromStr for Lock {
     }
 }
 
-/// Why there is no lock.
+/// The reason why there is no lock.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LockError {

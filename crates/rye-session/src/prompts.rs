@@ -43,7 +43,7 @@ impl Rye {
     }
 }
 
-/// Why a project's prompts are not all there.
+/// The reason why a project's prompts are not all there.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct PromptsError {

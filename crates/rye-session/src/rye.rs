@@ -209,7 +209,7 @@ impl Rye {
     }
 }
 
-/// Why the spaces cannot be opened.
+/// The reason why the spaces cannot be opened.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {

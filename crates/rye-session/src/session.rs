@@ -117,7 +117,7 @@ pub struct RunReport {
     pub warnings: Vec<String>,
     /// The current state of the parent, if a child was resumed alone.
     pub parent: Option<ThreadSummary>,
-    /// The threads whose conversation this one went on with, in order; each was continued by the next.
+    /// The predecessors in the conversation, the first one first.
     pub continues: Vec<ThreadId>,
     /// The self-starting files that tools of the run changed, such as `.envrc`, by their paths in the project.
     pub self_starting: Vec<String>,
@@ -131,7 +131,7 @@ pub struct RunReport {
     tree: Option<TreeOwnership>,
 }
 
-/// Why a run did not happen.
+/// The reason why a run did not happen.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
@@ -153,7 +153,7 @@ pub enum RunError {
         directive: String,
         /// The thread that would have run it, when its record could be written.
         thread: Option<ThreadId>,
-        /// Why its record could not be written, when there is a project to write it in.
+        /// The reason why its record could not be written, when there is a project to write it in.
         unrecorded: Option<String>,
         /// The cause of the failure.
         source: Box<PrepareError>,

@@ -65,7 +65,7 @@ impl fmt::Display for RecordSigner {
     }
 }
 
-/// Why a thread cannot be shown.
+/// The reason why a thread cannot be shown.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ThreadReadError {

@@ -40,7 +40,7 @@ pub enum Subject {
     TrustDocument,
 }
 
-/// Why nothing vouches for a file.
+/// The reason why nothing vouches for a file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum VerifyError {

@@ -88,18 +88,20 @@ pub struct DriveContext<'a> {
 
 /// Runs a conversation that has not begun to its end, and leaves the record of it.
 ///
-/// Each turn: check cancellation and limits, reserve the most that the request may cost, request, record the answer with its
-/// cost; then per call resolve, authorise, validate, put the intent on disk, run, record the receipt. Calls of
-/// read-only tools that follow each other run in parallel, all others alone and in order. A denial is an error result
+/// Each turn checks cancellation and limits, reserves the most that the request may cost, sends it, and records the answer with
+/// its cost. Each call is resolved, authorised and validated. Its intent goes to the disk, it runs, and its receipt is recorded.
+/// Calls of read-only tools that follow each other run in parallel, all others alone and in order. A denial is an error result
 /// that the model can read.
 ///
 /// An event is written before the driver waits for anything. It is on disk before each request and
 /// before each call of a tool that does not only read, so that the resuming process knows of both.
 ///
-/// It never panics for a tool that does, and returns an [`Outcome`] whatever happens: what cannot be written stops the
-/// thread with [`FailureKind::Storage`] and does not end it, so that [`resume`](crate::resume) can go on. It needs a tokio runtime with its timer; requests and calls on their way
-/// when the time is used up are dropped. Waits for the disk are on the blocking pool of the runtime, so that those of several
-/// threads overlap. A process that drives one thread, in the main future of a runtime, waits in place.
+/// It does not panic if a tool does, and always returns an [`Outcome`]. A record that cannot be written stops the thread with
+/// [`FailureKind::Storage`] and does not end it, so that [`resume`](crate::resume) can continue it.
+///
+/// It needs a tokio runtime with its timer. When the time is used up, requests and calls under way are dropped. Waits for the
+/// disk are on the blocking pool of the runtime, so that those of several threads overlap. A process that drives one thread, in
+/// the main future of a runtime, waits in place.
 pub async fn drive(run: Run, context: DriveContext<'_>) -> Outcome {
     if run.turns() > 0 || context.journal.record().state != ThreadState::Created {
         return driven_before(&run);

@@ -1,7 +1,7 @@
 //! Threads as trajectories of ATIF, the Agent Trajectory Interchange Format, version 1.8.
 //!
-//! A trajectory is a list of steps. The system prompt, each user message and each event beside the model is a step of its own;
-//! an answer of the model is one step with its calls and their results. Children are trajectories inside their parent's.
+//! A trajectory is a list of steps. The system prompt, each user message and each event beside the model is a step of its own.
+//! An answer of the model is one step with its calls and their results. Children are trajectories inside their parent's.
 
 mod steps;
 

@@ -11,7 +11,7 @@ use rye_thread::Limits;
 pub struct StartFacts {
     /// The directive.
     pub id: ItemId,
-    /// Why a thread of it would not begin all the same, as a sentence.
+    /// The reason why a thread of it would not begin all the same, as a sentence.
     pub refused: Option<String>,
     /// The permissions that it declares and that it would not have as a child of this one.
     pub lost: Vec<LostFacts>,

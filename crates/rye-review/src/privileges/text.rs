@@ -162,7 +162,7 @@ fn title(layer: &LayerPrivileges) -> String {
     }
 }
 
-/// Why it has its risk, and why that was accepted.
+/// The reason why it has its risk, and why that was accepted.
 fn risk_source(row: &PatternPrivileges) -> String {
     let classification: &Classification = &row.classification;
     let by = match (&classification.by, &classification.description) {

@@ -59,7 +59,7 @@ struct CatalogItem {
 #[derive(Debug)]
 pub(super) struct Loaded {
     pub(super) source: String,
-    /// Why the file has no text, and the place in the source that stands for it.
+    /// The reason why the file has no text, and the place in the source that stands for it.
     pub(super) fault: Option<Fault>,
     /// The parsed content of the text.
     pub(super) content: Content,
@@ -85,7 +85,7 @@ pub(super) enum Fault {
     Unreadable(String),
 }
 
-/// Why the chain of a directive ends too early.
+/// The reason why the chain of a directive ends too early.
 pub(super) enum Break {
     /// A link names what no space has.
     Missing { child: ItemId, parent: ItemId },

@@ -305,12 +305,11 @@ fn tell_once(checked: &mut [Checked]) {
 }
 
 impl Rye {
-    /// Signs the file at `path`, which must be absolute: checks it, puts a new signature line in place of an old one, and
-    /// replaces the file whole, with its mode and its line ends. Other names of it, by hard links, keep the old text.
+    /// Signs the file at `path`, which must be absolute. Checks the file, puts a new signature line in place of an old one, and
+    /// replaces the file whole. Mode and line ends stay. Other names of the file, by hard links, keep the old text.
     ///
-    /// A file whose signature is the one that this key would make of it, and is not dated later than `at`, is left alone:
-    /// what rests on the file, such as a thread that waits, is not disturbed by a new one. To sign many files, make one
-    /// [`Checker`].
+    /// Leaves a file alone if its signature is the one that this key would make of it, and is not dated later than `at`. A new
+    /// signature would disturb what rests on the file, such as a thread that waits. To sign many files, make one [`Checker`].
     ///
     /// # Errors
     ///

@@ -29,8 +29,8 @@ pub(super) fn of_directive(
     missing.into_iter().chain(of_thread(directive, chain, is_denied, place())).collect()
 }
 
-/// A directive that says how it runs as a thread should say all of it; one that says nothing of it, such as a base that
-/// others extend, is not meant to.
+/// A directive that declares a model, limits or permissions runs as a thread and should declare all three. One that declares
+/// none of them, such as a base that others extend, does not run as a thread.
 fn of_thread(
     directive: &Directive,
     chain: &Chain<'_>,

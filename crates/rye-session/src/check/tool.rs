@@ -263,7 +263,7 @@ static FUNCTIONS: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Why a manifest makes no request, whatever the operator allows.
+/// The reason why a manifest makes no request, whatever the operator allows.
 fn request(tool: &PlacedTool) -> Option<Finding> {
     let error = http_problem(&tool.manifest)?;
     let path = match &error {

@@ -49,7 +49,7 @@ pub(super) struct Opened {
     pub(super) call: String,
 }
 
-/// Why a state is worth nothing.
+/// The reason why a state is worth nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum StateError {
     #[error("`requestState` has expired; nothing was decided")]

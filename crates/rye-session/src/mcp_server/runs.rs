@@ -25,7 +25,7 @@ pub(super) struct Runs {
     threads: Mutex<BTreeMap<ThreadId, Running>>,
 }
 
-/// A thread, from its start on, or from where it went on.
+/// A thread, from its start or from its resume point.
 #[derive(Debug, Clone)]
 pub(super) struct Running {
     pub(super) thread: ThreadId,

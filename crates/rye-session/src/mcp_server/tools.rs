@@ -189,7 +189,7 @@ impl Offered {
         Self { operation, tool, arguments }
     }
 
-    /// Why the arguments do not fit; empty when they do.
+    /// The reason why the arguments do not fit; empty when they do.
     pub(super) fn problems(&self, arguments: &Value) -> Vec<String> {
         self.arguments.problems(arguments).iter().map(SchemaProblem::text).collect()
     }

@@ -1,4 +1,4 @@
-//! Why an operation was not done, as a value that every surface tells in the same words.
+//! The reason why an operation was not done, as a value that every surface tells in the same words.
 
 use std::error::Error;
 
@@ -14,7 +14,7 @@ use crate::rye::OpenError;
 use crate::session::{PrepareError, ReopenError, RunError};
 use crate::signing::SignFileError;
 
-/// Why an operation was not done.
+/// The reason why an operation was not done.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PrimaryError {

@@ -160,7 +160,7 @@ impl Loaded {
     }
 }
 
-/// Why an item cannot be copied.
+/// The reason why an item cannot be copied.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CopyError {

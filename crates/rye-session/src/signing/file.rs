@@ -76,7 +76,7 @@ impl SignedFile {
     }
 }
 
-/// Why a file was not signed where it lies.
+/// The reason why a file was not signed where it lies.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SignFileError {

@@ -21,7 +21,7 @@ pub struct VerificationSummary {
     pub binding: BTreeMap<String, usize>,
     /// Trust documents that count without a signature of a known key.
     pub unsigned_trust: usize,
-    /// Why the others are refused.
+    /// The reason why the others are refused.
     pub refused: BTreeMap<&'static str, usize>,
 }
 

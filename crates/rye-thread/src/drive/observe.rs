@@ -33,8 +33,8 @@ pub trait Observer: Send + Sync {
         let _not_looked_at = text;
     }
 
-    /// Called with each event of a thread that was started below the one that is watched: `depth` is 1 for its children, and
-    /// events of threads that run beside each other come as they happen.
+    /// Called with each event of a descendant of the watched thread. `depth` is 1 for its children. Events of threads that run at
+    /// the same time come as they happen.
     fn below(&self, thread: &ThreadId, depth: usize, event: &Event) {
         let _not_looked_at = (thread, depth, event);
     }

@@ -90,7 +90,7 @@ struct Fold {
     due: Due,
     log: Log,
     evaluations: u64,
-    /// Why hooks do not accept the outputs that are returned.
+    /// The reason why hooks do not accept the outputs that are returned.
     unwanted: Option<String>,
     successor: Option<ThreadId>,
     spawns: Vec<Spawn>,
@@ -354,7 +354,7 @@ impl Fold {
         ended.map_err(text)
     }
 
-    /// The thread went on, also after a limit or a failure of the provider had ended it.
+    /// Applies the record of a resume, also after a limit or a failure of the provider had ended the thread.
     fn apply_resumption(&mut self, limits: Option<Limits>) -> Result<(), String> {
         if let Some(limits) = limits {
             self.run.limit(limits);

@@ -8,7 +8,7 @@ use crate::{
     OutOfTurn, SpendLimit,
 };
 
-/// Why a run cannot go on, for good or for now.
+/// The reason why a run cannot go on, for good or for now.
 pub(super) enum Stop {
     Cancelled,
     Failed(Failure),
@@ -86,7 +86,7 @@ pub(super) fn out_of_money(account: &Account, needed: Nanos) -> Failure {
     Failure::new(FailureKind::Limit(hit), &message)
 }
 
-/// Why nothing is free although the limit may not be reached.
+/// The reason why nothing is free although the limit may not be reached.
 const OVERRUN: &str = "limit `spend` reached: a request of this thread, or of one below it, cost more than was reserved for it, so \
                        that the rest of the limit is not spent; check the prices and `max_output` of the model in the provider's file";
 

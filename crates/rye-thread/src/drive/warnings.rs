@@ -1,4 +1,4 @@
-//! Warnings about a thread that went on: what its operator should know, by its records alone.
+//! Warnings for the operator about a resumed thread, by its records alone.
 
 use super::hooks::Entry;
 use super::recover::Recorded;

@@ -31,7 +31,7 @@ impl Run {
 
     /// Continues after a failure, so that the request is sent again. It counts as a turn towards the limit.
     ///
-    /// If the last reply cannot stand as it is, a message after it says so, because the history is never edited.
+    /// If the last reply is not valid, a message after it says so, because the history is never edited.
     ///
     /// # Errors
     ///

@@ -17,7 +17,7 @@ pub trait Replica: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// When the place cannot take them, or another process went on with the thread.
+    /// When the place cannot take them, or another process continued the thread.
     fn append(&self, thread: &ThreadId, lines: &[u8]) -> io::Result<()>;
 
     /// Takes note that the transcript of a thread was truncated to its first `length` bytes.

@@ -40,7 +40,7 @@ pub(crate) struct Span {
     pub(crate) is_bad: bool,
 }
 
-/// Why time does not count as the thread's.
+/// The reason why time does not count as the thread's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PauseKind {
     /// A call waited for a decision.

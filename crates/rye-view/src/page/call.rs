@@ -215,7 +215,7 @@ fn decision_form(thread: &str, token: &str) -> Markup {
     }
 }
 
-/// Why the call waits.
+/// The reason why the call waits.
 fn why(content: &Value) -> Markup {
     html! {
         @match content["reason"].as_str().unwrap_or_default() {

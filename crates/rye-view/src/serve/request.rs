@@ -36,7 +36,7 @@ pub(super) enum Place {
     Decide(ThreadId),
 }
 
-/// Why a request gets no page.
+/// The reason why a request gets no page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refusal {
     /// The page was not made.

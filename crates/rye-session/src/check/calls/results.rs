@@ -49,7 +49,7 @@ fn name(place: usize, step: &Step) -> String {
     step.name.clone().unwrap_or_else(|| format!("step_{}", place + 1))
 }
 
-/// Why a reference leads nowhere.
+/// The reason why a reference leads nowhere.
 fn dangling(
     finished: &Finished<'_>,
     names: &[String],

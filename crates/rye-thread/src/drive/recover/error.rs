@@ -2,7 +2,7 @@
 
 use crate::{JournalError, LimitHit, NotRaised, ThreadState};
 
-/// Why a thread cannot go on.
+/// The reason why a thread cannot go on.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ResumeError {

@@ -56,7 +56,7 @@ pub(in crate::drive) enum Recorded {
     /// A record that tells a person something, and the run nothing.
     Nothing,
     Opening(Value),
-    /// The thread went on, with these limits where the operator raised one.
+    /// The thread was resumed, with these limits if the operator raised one.
     Resumed {
         limits: Option<Limits>,
     },

@@ -28,7 +28,7 @@ pub(in crate::drive) struct Recording {
     /// The points at which the thread was reopened after an end: the number of visible
     /// events before, and the limits from then on.
     reopened: Mutex<VecDeque<(usize, Option<Limits>)>>,
-    /// The places of limits that no longer end the replay, because the thread went on after them.
+    /// The places of limits that no longer end the replay, because the thread was resumed after them.
     passed: AtomicUsize,
     /// The number of visible events that the replay has passed.
     seen: AtomicUsize,
@@ -235,7 +235,7 @@ impl Recording {
         here.map(|stopped| &stopped.failure)
     }
 
-    /// The limits with which the thread went on that had ended here, where it did; `Some(None)` stands for those that it had.
+    /// The limits of the resume after an end at this place, if there was one. `Some(None)` means that the limits stayed.
     pub(in crate::drive) fn take_reopening(&self) -> Option<Option<Limits>> {
         let seen = self.seen.load(Ordering::Relaxed);
         let mut reopened = self.reopened.lock().unwrap_or_else(PoisonError::into_inner);
