@@ -105,9 +105,9 @@ pub(crate) struct Deny {
 /// End a thread for good
 #[derive(Debug, Args)]
 #[command(after_help = "The threads that it started end with it. \
-                        The process that runs a thread is asked to end it; if it does not within five seconds, nothing is \
-                        changed and its name is told. \
-                        To stop a thread so that it can go on, press Ctrl-C where it runs.\n\n\
+                        The process that runs a thread is asked to end it. If it does not within five seconds, the command \
+                        fails and names the process, which may still end the thread. \
+                        To stop a thread so that it can be resumed, press Ctrl-C where it runs.\n\n\
                         Example:\n  rye cancel index-019a0000-0000-7000-8000-000000000000")]
 pub(crate) struct End {
     #[command(flatten)]
