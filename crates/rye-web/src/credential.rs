@@ -155,7 +155,7 @@ pub enum CredentialError {
     #[error("its `scheme` is not one word of visible ASCII, such as `Bearer`")]
     Scheme,
     /// There is no origin to receive the secret.
-    #[error("it has no `origins`; say who gets it, as in `https://api.example.org`")]
+    #[error("it has no `origins`; list the servers that get it, as in `https://api.example.org`")]
     NoOrigin,
     /// An origin is invalid.
     #[error(
