@@ -8,7 +8,7 @@ const LONGEST: usize = 64;
 const SHORTEST_BEGINNING: usize = 3;
 
 /// Returns the name among `known` that was probably meant by `given`: the nearest one by letters that are missing, superfluous,
-/// wrong or swapped. If that is more than a third of the letters of `given`, returns the shortest name that begins with `given`.
+/// wrong or swapped. If more than a third of the letters are so, returns the shortest name that begins with `given`.
 /// Upper and lower case count as equal. Of several names that are as near, the first in the alphabet is taken.
 ///
 /// ```

@@ -19,8 +19,8 @@ pub struct Denied {
     pub layer: LayerName,
     /// The smallest pattern that allows the capability, if it is added to each of these layers.
     pub smallest: Pattern,
-    /// Every layer that refuses a part of the call, outermost first, with the smallest patterns that it lacks. A call consists of
-    /// the item and the functions that the item stands for.
+    /// Every layer that refuses a part of the call, outermost first, with the smallest patterns that it lacks for the whole
+    /// call. A call consists of the item and the functions that the item stands for.
     pub refusing: Vec<(LayerName, Vec<Pattern>)>,
 }
 

@@ -30,7 +30,7 @@ pub(super) fn of_directive(
 }
 
 /// A directive that declares a model, limits or permissions runs as a thread and should declare all three. One that declares
-/// none of them, such as a base that others extend, does not run as a thread.
+/// none of them, such as a base that others extend, is not meant to run as a thread.
 fn of_thread(
     directive: &Directive,
     chain: &Chain<'_>,

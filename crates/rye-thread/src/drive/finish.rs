@@ -1,4 +1,4 @@
-//! The end of a thread: its records, its hooks, `thread.json` and the list.
+//! The end or the pause of a thread: its last records, and its outcome.
 
 use ThreadState::{Error, Running};
 
