@@ -5,11 +5,10 @@
 //! everything rests on records that are on disk. A worker that has no driver for a tree makes one from the engine's
 //! records, as `rye resume` does after a crash.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use rye::sign::PublicKey;
@@ -19,8 +18,8 @@ use rye::thread::{
 };
 use rye::{Bundle, Class, Host, ReopenError, RunError, RunReport, RunRequest, Rye, SystemClock};
 use serde_json::Value;
-use tokio::task::JoinHandle;
 
+use crate::drivers::{Driven, Drivers, Place};
 use crate::ingress::Ingress;
 use crate::project::{Environment, Project};
 use crate::queue::Queue;
@@ -35,93 +34,6 @@ pub struct Engine {
     operator: PublicKey,
     ingress: Ingress,
     drivers: Drivers,
-}
-
-/// The drivers between two steps, by the roots of their trees.
-#[derive(Debug, Default)]
-struct Drivers(Arc<Mutex<HashMap<String, Driven>>>);
-
-/// The time after which a driver ends whose next step did not come. A later step makes another one from the records.
-const IDLE: Duration = Duration::from_secs(60);
-
-impl Drivers {
-    /// Keeps a driver for the next step. If another worker gets that step, the driver ends here after [`IDLE`].
-    fn keep(&self, root: &str, driven: Driven) {
-        let root = root.to_owned();
-        let next = driven.next;
-        lock(&self.0).insert(root.clone(), driven);
-        let drivers = Arc::downgrade(&self.0);
-        tokio::spawn(async move {
-            tokio::time::sleep(IDLE).await;
-            let Some(drivers) = drivers.upgrade() else { return };
-            let mut drivers = lock(&drivers);
-            if drivers.get(&root).is_some_and(|driven| driven.next == next) {
-                drivers.remove(&root);
-            }
-        });
-    }
-
-    fn take(&self, root: &str) -> Option<Driven> {
-        lock(&self.0).remove(root)
-    }
-}
-
-/// Locks the table of drivers. No change of it is made in parts.
-fn lock(drivers: &Mutex<HashMap<String, Driven>>) -> MutexGuard<'_, HashMap<String, Driven>> {
-    drivers.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The place of a step in its tree.
-#[derive(Debug, Clone)]
-pub struct Place {
-    /// The root of the tree, which is the key of the object.
-    pub root: String,
-    /// The steps before this invocation, which the engine keeps.
-    pub kept: u64,
-    /// The steps of this invocation so far.
-    pub steps: Vec<Step>,
-}
-
-impl Place {
-    /// Returns the number of the next step.
-    pub fn next(&self) -> u64 {
-        self.kept + self.steps.len() as u64
-    }
-}
-
-/// A tree with its driver. Dropping it ends the driver, which the next step makes anew.
-#[derive(Debug)]
-struct Driven {
-    /// The number of the step that is next.
-    next: u64,
-    /// The copy whose files it uses.
-    project: Arc<Project>,
-    queue: Arc<Queue>,
-    driver: JoinHandle<anyhow::Result<End>>,
-    end: Option<End>,
-}
-
-impl Drop for Driven {
-    fn drop(&mut self) {
-        self.queue.close();
-        self.driver.abort();
-    }
-}
-
-impl Driven {
-    /// Returns the changes up to the next sync, or up to the end.
-    async fn step(&mut self) -> anyhow::Result<Step> {
-        if self.end.is_none() {
-            tokio::select! {
-                () = self.queue.wait_for_sync() => {}
-                ended = &mut self.driver => self.end = Some(ended.context("the driver failed")??),
-            }
-        }
-        let changes = self.queue.take();
-        // An end follows the last change.
-        let end = if changes.is_empty() { self.end.take() } else { None };
-        Ok(Step { changes, end })
-    }
 }
 
 impl Engine {
@@ -166,7 +78,7 @@ impl Engine {
         start: &Value,
         bundle: Option<&Value>,
     ) -> anyhow::Result<Advance> {
-        let known = self.drivers.take(&place.root).filter(|driven| driven.next == place.next());
+        let known = self.drivers.take(place);
         let mut new = None;
         let mut driven = match known {
             Some(driven) if !place.steps.is_empty() => driven,
@@ -180,15 +92,11 @@ impl Engine {
                 }
             }
         };
-        // The engine runs this step, so that it keeps all before it.
-        driven.queue.keep();
-        let step = driven.step().await?;
-        let is_before_request = driven.queue.is_before_request();
-        driven.next += 1;
-        if step.end.is_none() {
+        let advanced = driven.advance(place).await?;
+        if advanced.step.end.is_none() {
             self.drivers.keep(&place.root, driven);
         }
-        Ok(Advance { step, is_before_request, bundle: new })
+        Ok(Advance { bundle: new, ..advanced })
     }
 
     /// Returns the copy of the project with exactly the files that the thread began with. A thread that begins pins the files of the
@@ -231,7 +139,7 @@ impl Engine {
         let request = read_start(start, &place.root, &self.operator)?.request;
         let lengths = self.restore(place, &project).await?;
         let has_begun = lengths.get(&place.root).is_some_and(|length| 0 < *length);
-        let queue = Arc::new(Queue::new(&place.root, lengths));
+        let queue = Arc::new(Queue::new(lengths));
         let rye = project.rye(Arc::clone(&queue) as _)?;
         let running = Arc::clone(&project);
         let run = async move {
@@ -242,7 +150,7 @@ impl Engine {
             }
         };
         let driver = tokio::spawn(run);
-        Ok(Driven { next: place.next(), project, queue, driver, end: None })
+        Ok(Driven::new(place, project, queue, driver))
     }
 
     /// Writes the transcripts of the tree as the engine keeps them, and returns their lengths.
@@ -274,7 +182,7 @@ impl Engine {
         bundle: Option<&Value>,
     ) -> anyhow::Result<Result<Step, String>> {
         let order = read_order(order, &place.root, &self.operator)?;
-        drop(self.drivers.take(&place.root));
+        drop(self.drivers.remove(&place.root));
         let (project, _) = self.admit(&place.root, start, bundle).await?;
         let lengths = self.restore(place, &project).await?;
         match &order {
@@ -294,8 +202,8 @@ impl Engine {
             Ok(end) => end,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        let changes = queue.take();
-        if !queue.take().is_empty() {
+        let changes = queue.take().changes;
+        if !queue.take().changes.is_empty() {
             anyhow::bail!("the records of the order do not fit into one step");
         }
         Ok(Ok(Step { changes, end }))
@@ -495,8 +403,6 @@ fn end_before_the_beginning() -> End {
 
 #[cfg(test)]
 mod tests {
-    use rye::thread::store::Replica as _;
-
     use super::*;
 
     const ROOT: &str = "count-019a0000-0000-7000-8000-000000000001";
@@ -515,35 +421,6 @@ mod tests {
         let pem = key.to_pkcs8_pem();
         fs::write(keys.join("private_key.pem"), pem.as_str()).unwrap();
         Project::open(folder, folder, &[]).unwrap()
-    }
-
-    fn driven(next: u64, project: &Arc<Project>) -> Driven {
-        let project = Arc::clone(project);
-        let queue = Arc::new(Queue::new(ROOT, BTreeMap::new()));
-        let driver = tokio::spawn(std::future::pending());
-        Driven { next, project, queue, driver, end: None }
-    }
-
-    /// A tree went on with another worker: nothing of it stays here.
-    #[tokio::test(start_paused = true)]
-    async fn a_driver_whose_next_step_does_not_come_ends() {
-        let half = IDLE / 2 + Duration::from_secs(1);
-        let folder = tempfile::tempdir().unwrap();
-        let project = Arc::new(project(folder.path()));
-        let drivers = Drivers::default();
-        let is_kept = || lock(&drivers.0).contains_key(ROOT);
-        drivers.keep(ROOT, driven(1, &project));
-        tokio::time::sleep(half).await;
-        assert!(is_kept(), "its step may still come");
-        drop(drivers.take(ROOT).unwrap());
-        let next = driven(2, &project);
-        let queue = Arc::clone(&next.queue);
-        drivers.keep(ROOT, next);
-        tokio::time::sleep(half).await;
-        assert!(is_kept(), "the time of the step before does not count");
-        tokio::time::sleep(half).await;
-        assert!(!is_kept());
-        queue.cut(&ROOT.parse().unwrap(), 0).unwrap_err();
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! `rye-worker`: drives threads of Rye for a Restate server.
 
+mod activity;
+mod drivers;
 mod engine;
 mod ingress;
 mod listing;

@@ -8,7 +8,8 @@ use restate_sdk::prelude::*;
 use restate_sdk::service::ServiceDefinition;
 use serde_json::Value;
 
-use crate::engine::{Engine, Place};
+use crate::drivers::Place;
+use crate::engine::Engine;
 use crate::listing::RyeThreadsClient;
 use crate::records::{Advance, Head, Refusals, Row, Standing, Step};
 
@@ -74,7 +75,7 @@ impl RyeThread {
         Ok(())
     }
 
-    /// Drives the thread up to its next request to its model, which is not sent, or to its end.
+    /// Drives the tree up to requests to models that are not sent while nothing else is under way, or to its end.
     ///
     /// If this worker refuses, any worker is asked again after a pause.
     #[handler]
@@ -85,8 +86,7 @@ impl RyeThread {
             return Ok(());
         }
         let mut bundle = context.get::<Json<Value>>(BUNDLE).await?.map(Json::into_inner);
-        let root = context.key().to_owned();
-        let mut place = Place { root, kept: head.steps, steps: Vec::new() };
+        let mut place = Place::new(context.key(), head.steps, head.last.clone());
         // A worker that takes the tree over records that before it asks, so that it has to ask for the tree to get on.
         let mut has_asked = false;
         loop {
@@ -99,11 +99,12 @@ impl RyeThread {
             };
             let Json(advanced) = context.run(advance).name(format!("step {number}")).await?;
             let (step, is_before_request) = match advanced {
-                Ok(Advance { step, is_before_request, bundle: new }) => {
+                Ok(Advance { step, asks, is_before_request, bundle: new }) => {
                     if let Some(new) = new {
                         context.set(BUNDLE, Json(new.clone()));
                         bundle = Some(new);
                     }
+                    has_asked |= asks;
                     (step, is_before_request)
                 }
                 Err(last) => {
@@ -120,12 +121,11 @@ impl RyeThread {
                 self.list(&context, &start, &head);
                 return Ok(());
             }
-            has_asked |= step.asks_model(&place.root);
             if is_before_request && has_asked {
                 go_on(&context, None);
                 return Ok(());
             }
-            place.steps.push(step);
+            place.advance(step);
         }
     }
 
@@ -146,7 +146,7 @@ impl RyeThread {
         let mut head = head(&context).await?;
         let bundle = context.get::<Json<Value>>(BUNDLE).await?.map(Json::into_inner);
         let number = head.steps;
-        let place = Place { root: context.key().to_owned(), kept: number, steps: Vec::new() };
+        let place = Place::new(context.key(), number, head.last.clone());
         let engine = Arc::clone(&self.0);
         let request = start.clone();
         let obey = move || async move {
@@ -210,6 +210,7 @@ async fn head(context: &ObjectContext<'_>) -> Result<Head, TerminalError> {
 fn keep(context: &ObjectContext<'_>, head: &mut Head, step: &Step) {
     context.set(&step_key(head.steps), Json(step.clone()));
     head.steps += 1;
+    head.last = Some(step.digest());
     head.end.clone_from(&step.end);
     head.refusals = None;
     context.set(HEAD, Json(head.clone()));

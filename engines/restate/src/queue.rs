@@ -3,39 +3,82 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use rye::thread::ThreadId;
 use rye::thread::store::Replica;
+use serde::Deserialize;
 use tokio::sync::Notify;
 
-use crate::records::{Change, REQUEST};
+use crate::activity::{Activity, Note};
+use crate::records::Change;
 
 /// The most bytes of one step. The engine retries for ever with a value above its own limit of 32 MiB.
-const STEP_BYTES: usize = 8 << 20;
+pub const STEP_BYTES: usize = 1 << 20;
 
-/// A queue of changes. A sync of the tree waits until the engine keeps everything before it.
+/// The time after which records are taken that no sync waits for, so that they outlive this worker.
+const UNSYNCED: Duration = Duration::from_millis(50);
+
+/// A queue of changes. A sync of a thread waits until the engine keeps everything of the thread before it.
+///
+/// A request to a model begins a step. It is held back until no other request and no call of the tree is under way, because
+/// another worker could then go on with the whole tree and lose nothing.
 #[derive(Debug)]
 pub struct Queue {
-    /// The thread whose requests to its model begin a step each.
-    root: String,
     state: Mutex<State>,
-    /// Wakes the reader when a sync waits.
-    asked: Notify,
+    /// Wakes the reader when there are changes.
+    changed: Notify,
     /// Wakes the syncs when the engine keeps more, or the queue is closed.
     kept: Condvar,
 }
 
 #[derive(Debug)]
 struct State {
-    /// The length of each transcript in bytes.
-    lengths: BTreeMap<String, u64>,
-    changes: VecDeque<Change>,
+    threads: BTreeMap<String, Known>,
+    entries: VecDeque<Entry>,
+    activity: Activity,
+    /// `true` if requests are held back although something is under way.
+    is_draining: bool,
+    waiting: usize,
+    mode: Mode,
+}
+
+/// A transcript as this queue passed it on.
+#[derive(Debug, Default)]
+struct Known {
+    /// Its length in bytes.
+    length: u64,
     /// The numbers of changes that were made, that were taken by the reader, and that the engine keeps.
     made: u64,
     taken: u64,
     kept: u64,
-    waiting: usize,
-    mode: Mode,
+}
+
+/// A change with the meaning of its records.
+#[derive(Debug)]
+struct Entry {
+    change: Change,
+    notes: Vec<Note>,
+}
+
+impl Entry {
+    fn is_request(&self) -> bool {
+        self.notes.contains(&Note::Asks)
+    }
+}
+
+/// The changes of one step.
+#[derive(Debug, Default)]
+pub struct Taken {
+    /// The changes, in the order of each thread.
+    pub changes: Vec<Change>,
+    /// `true` if a thread sends a request to its model once the engine keeps these changes.
+    pub asks: bool,
+    /// `true` if the whole tree waits, and all that is left are requests to models, of which no record was taken.
+    ///
+    /// The record of a request is what a worker that takes the tree over has to count as sent. Here it takes over for nothing.
+    pub is_before_request: bool,
+    bytes: usize,
 }
 
 /// The answer to a sync.
@@ -50,22 +93,27 @@ enum Mode {
 }
 
 impl Queue {
-    /// Creates a queue for the tree of `root` behind transcripts of these lengths.
-    pub fn new(root: &str, lengths: BTreeMap<String, u64>) -> Self {
-        Self::with_mode(root, lengths, Mode::Waits)
+    /// Creates a queue behind transcripts of these lengths.
+    pub fn new(lengths: BTreeMap<String, u64>) -> Self {
+        Self::with_mode(lengths, Mode::Waits)
     }
 
     /// Creates a queue whose syncs do not wait, for one short change of a tree that nothing drives.
     pub fn without_waits(lengths: BTreeMap<String, u64>) -> Self {
-        Self::with_mode("", lengths, Mode::Returns)
+        Self::with_mode(lengths, Mode::Returns)
     }
 
-    fn with_mode(root: &str, lengths: BTreeMap<String, u64>, mode: Mode) -> Self {
-        let (made, taken, kept, waiting) = (0, 0, 0, 0);
-        let changes = VecDeque::new();
-        let state = State { lengths, changes, made, taken, kept, waiting, mode };
-        let root = root.to_owned();
-        Self { root, state: Mutex::new(state), asked: Notify::new(), kept: Condvar::new() }
+    fn with_mode(lengths: BTreeMap<String, u64>, mode: Mode) -> Self {
+        let known = |(thread, length)| (thread, Known { length, ..Known::default() });
+        let state = State {
+            threads: lengths.into_iter().map(known).collect(),
+            entries: VecDeque::new(),
+            activity: Activity::default(),
+            is_draining: false,
+            waiting: 0,
+            mode,
+        };
+        Self { state: Mutex::new(state), changed: Notify::new(), kept: Condvar::new() }
     }
 
     /// Locks the state. No change of it is made in parts, so that a panic elsewhere does no harm.
@@ -73,63 +121,52 @@ impl Queue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until a sync waits for changes.
-    pub async fn wait_for_sync(&self) {
+    /// Waits until a sync waits for changes that can be taken, or some were written long ago.
+    pub async fn wait_for_changes(&self) {
         loop {
-            let asked = self.asked.notified();
-            {
+            let changed = self.changed.notified();
+            let (has_records, is_ready) = {
                 let state = self.state();
-                if 0 < state.waiting && !state.changes.is_empty() {
-                    return;
-                }
+                (state.has_records(), state.is_ready())
+            };
+            if is_ready {
+                return;
             }
-            asked.await;
+            if !has_records {
+                changed.await;
+            } else if tokio::time::timeout(UNSYNCED, changed).await.is_err() {
+                return;
+            }
         }
     }
 
-    /// Takes the oldest changes, up to the size of a step, or up to a request of the root to its model.
-    pub fn take(&self) -> Vec<Change> {
-        let mut state = self.state();
-        let mut taken = Vec::new();
-        let mut bytes = 0;
-        while let Some(mut change) = state.changes.pop_front() {
-            if !taken.is_empty() && self.request_line(&change) == Some(0) {
-                state.changes.push_front(change);
-                break;
-            }
-            let room = STEP_BYTES - bytes;
-            if room < change.text.len() {
-                let rest = split(&mut change, room);
-                state.changes.push_front(rest);
-                if !change.text.is_empty() {
-                    taken.push(change);
-                }
-                break;
-            }
-            bytes += change.text.len();
-            state.taken += 1;
-            taken.push(change);
-        }
-        taken
+    /// Holds requests back from now on until nothing else is under way, or no longer.
+    pub fn drain(&self, is_draining: bool) {
+        self.state().is_draining = is_draining;
+        self.changed.notify_one();
     }
 
-    /// Returns `true` if the root is about to ask its model. Nothing was sent yet, and no record says so in what was taken.
+    /// Takes the oldest changes, up to the size of a step.
     ///
-    /// The record of a request is what a worker that takes the tree over has to count as sent. Here it takes over for nothing.
-    pub fn is_before_request(&self) -> bool {
-        self.state().changes.front().is_some_and(|change| self.request_line(change) == Some(0))
-    }
-
-    /// Returns the place of the first line that says that the root asks its model.
-    fn request_line(&self, change: &Change) -> Option<usize> {
-        let place = change.text.find(REQUEST).filter(|_| change.thread == self.root)?;
-        Some(change.text.get(..place)?.rfind('\n').map_or(0, |end| end + 1))
+    /// Requests are taken alone, or beside work that is under way.
+    pub fn take(&self) -> Taken {
+        let mut state = self.state();
+        let mut taken = Taken::default();
+        if !state.take_records(&mut taken) {
+            return taken;
+        }
+        let is_idle = state.activity.is_idle();
+        let is_alone = is_idle && taken.changes.is_empty();
+        if is_alone || (!is_idle && !state.is_draining) {
+            state.take_requests(&mut taken);
+        }
+        taken.is_before_request = is_idle && !state.entries.is_empty();
+        taken
     }
 
     /// Lets the syncs go on that waited for what was taken, because the engine keeps it.
     pub fn keep(&self) {
-        let mut state = self.state();
-        state.kept = state.taken;
+        self.state().threads.values_mut().for_each(|known| known.kept = known.taken);
         self.kept.notify_all();
     }
 
@@ -146,19 +183,82 @@ impl Queue {
             return Err(closed_error());
         }
         let thread = thread.as_str().to_owned();
-        let length = state.lengths.entry(thread.clone()).or_default();
-        let at = at.unwrap_or(*length);
-        *length = at + text.len() as u64;
-        let mut change = Change { thread, at, text };
-        if let Some(place @ 1..) = self.request_line(&change) {
-            let request = split(&mut change, place);
-            state.changes.extend([change, request]);
-            state.made += 2;
-        } else {
-            state.changes.push_back(change);
-            state.made += 1;
+        let may_begin = at.unwrap_or_default() == 0 && may_be_first(&text);
+        if !may_begin && !state.threads.contains_key(&thread) {
+            return Err(gap_error(&thread));
         }
+        let known = state.threads.entry(thread.clone()).or_default();
+        let at = at.unwrap_or(known.length);
+        known.length = at + text.len() as u64;
+        let entries = entries_of(Change { thread, at, text });
+        known.made += entries.len() as u64;
+        state.entries.extend(entries);
+        drop(state);
+        self.changed.notify_one();
         Ok(())
+    }
+}
+
+impl State {
+    /// Returns `true` if there are changes that are no requests.
+    fn has_records(&self) -> bool {
+        self.entries.iter().any(|entry| !entry.is_request())
+    }
+
+    /// Returns `true` if a sync waits for changes that can be taken now.
+    fn is_ready(&self) -> bool {
+        let takes_requests = !self.is_draining || self.activity.is_idle();
+        0 < self.waiting && (self.has_records() || (takes_requests && !self.entries.is_empty()))
+    }
+
+    /// Takes the changes before the threads' requests. Returns `false` if the step has no room for all.
+    fn take_records(&mut self, taken: &mut Taken) -> bool {
+        let mut held: VecDeque<Entry> = VecDeque::new();
+        let mut rest = None;
+        while let Some(entry) = self.entries.pop_front() {
+            let is_behind = |held: &Entry| held.change.thread == entry.change.thread;
+            if entry.is_request() || held.iter().any(is_behind) {
+                held.push_back(entry);
+                continue;
+            }
+            rest = self.take_entry(entry, taken);
+            if rest.is_some() {
+                break;
+            }
+        }
+        let has_room = rest.is_none();
+        held.extend(rest);
+        held.append(&mut self.entries);
+        self.entries = held;
+        has_room
+    }
+
+    fn take_requests(&mut self, taken: &mut Taken) {
+        while let Some(entry) = self.entries.pop_front() {
+            taken.asks |= entry.is_request();
+            if let Some(rest) = self.take_entry(entry, taken) {
+                self.entries.push_front(rest);
+                return;
+            }
+        }
+    }
+
+    /// Takes a change, or a part of it up to the size of a step. Returns the rest.
+    fn take_entry(&mut self, mut entry: Entry, taken: &mut Taken) -> Option<Entry> {
+        let room = STEP_BYTES - taken.bytes;
+        if room < entry.change.text.len() {
+            let change = split(&mut entry.change, room);
+            taken.bytes = STEP_BYTES;
+            if !entry.change.text.is_empty() {
+                taken.changes.push(entry.change);
+            }
+            return Some(Entry { change, notes: entry.notes });
+        }
+        taken.bytes += entry.change.text.len();
+        self.activity.note(&entry.change.thread, &entry.notes);
+        self.threads.entry(entry.change.thread.clone()).or_default().taken += 1;
+        taken.changes.push(entry.change);
+        None
     }
 }
 
@@ -171,15 +271,17 @@ impl Replica for Queue {
         self.push(thread, Some(length), b"")
     }
 
-    fn sync(&self) -> io::Result<()> {
+    fn sync(&self, thread: &ThreadId) -> io::Result<()> {
         let mut state = self.state();
-        let own = state.made;
         if state.mode == Mode::Returns {
             return Ok(());
         }
+        let own = state.threads.get(thread.as_str()).map_or(0, |known| known.made);
+        let is_kept =
+            |state: &State| state.threads.get(thread.as_str()).is_none_or(|it| own <= it.kept);
         state.waiting += 1;
-        self.asked.notify_one();
-        while state.kept < own && state.mode != Mode::Closed {
+        self.changed.notify_one();
+        while !is_kept(&state) && state.mode != Mode::Closed {
             state = self.kept.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         state.waiting -= 1;
@@ -189,6 +291,42 @@ impl Replica for Queue {
 
 fn closed_error() -> io::Error {
     io::Error::other("another worker may go on with the thread, so that this one stops")
+}
+
+fn gap_error(thread: &str) -> io::Error {
+    io::Error::other(format!(
+        "the engine has no record of thread `{thread}`, so that it would lack the first ones"
+    ))
+}
+
+/// The number of a record in its transcript.
+#[derive(Deserialize)]
+struct Numbered {
+    seq: u64,
+}
+
+/// Returns `false` for records that follow others.
+fn may_be_first(text: &str) -> bool {
+    let numbered = text.lines().next().and_then(|line| serde_json::from_str(line).ok());
+    numbered.is_none_or(|Numbered { seq }| seq == 0)
+}
+
+/// Divides a change before the first record of a request.
+fn entries_of(mut change: Change) -> Vec<Entry> {
+    let mut notes = Vec::new();
+    let mut length = 0;
+    let mut request = None;
+    for line in change.text.split_inclusive('\n') {
+        let note = Note::of(line);
+        if note == Some(Note::Asks) && request.is_none() {
+            request = Some((length, notes.len()));
+        }
+        length += line.len();
+        notes.extend(note);
+    }
+    let Some((length @ 1.., number)) = request else { return vec![Entry { change, notes }] };
+    let after = Entry { change: split(&mut change, length), notes: notes.split_off(number) };
+    vec![Entry { change, notes }, after]
 }
 
 /// Splits a change after at most so many bytes, and returns the rest.
@@ -217,17 +355,17 @@ mod tests {
 
     #[tokio::test]
     async fn a_sync_waits_until_the_engine_keeps_its_changes() {
-        let queue = Arc::new(Queue::new(thread().as_str(), BTreeMap::new()));
+        let queue = Arc::new(Queue::new(BTreeMap::new()));
         queue.append(&thread(), b"one\n").unwrap();
         let syncing = Arc::clone(&queue);
-        let synced = spawn_blocking(move || syncing.sync());
-        queue.wait_for_sync().await;
+        let synced = spawn_blocking(move || syncing.sync(&thread()));
+        queue.wait_for_changes().await;
         let taken = queue.take();
-        assert_eq!(taken.len(), 1);
+        assert_eq!(taken.changes.len(), 1);
         assert!(!synced.is_finished(), "the engine does not keep it yet");
         queue.keep();
         synced.await.unwrap().unwrap();
-        queue.sync().unwrap();
+        queue.sync(&thread()).unwrap();
     }
 
     /// The checks for every store of threads, with an engine that keeps what it takes.
@@ -241,12 +379,12 @@ mod tests {
             let threads = place.path().join(number.to_string());
             // A thread has a folder before it has a transcript.
             fs::create_dir_all(threads.join("check-019a0000-0000-7000-8000-000000000002")).unwrap();
-            let queue = Arc::new(Queue::new(thread().as_str(), BTreeMap::new()));
+            let queue = Arc::new(Queue::new(BTreeMap::new()));
             let taking = Arc::clone(&queue);
             runtime.spawn(async move {
                 loop {
-                    taking.wait_for_sync().await;
-                    assert!(!taking.take().is_empty());
+                    taking.wait_for_changes().await;
+                    assert!(!taking.take().changes.is_empty());
                     taking.keep();
                 }
             });
@@ -256,30 +394,114 @@ mod tests {
         spawn_blocking(move || conformance::check(&open)).await.unwrap();
     }
 
+    fn child() -> ThreadId {
+        "one-019a0000-0000-7000-8000-000000000002".parse().unwrap()
+    }
+
+    const REQUEST: &str = "{\"event\":\"step_start\"}\n";
+    const ANSWER: &str = "{\"event\":\"step_finish\"}\n";
+
+    /// A record of a call, whose arguments hold what looks like a record of a request.
+    fn call(event: &str) -> String {
+        format!(
+            "{{\"event\":\"{event}\",\"payload\":{{\"call_id\":\"1\",\"arguments\":{{\"event\":\"step_start\"}}}}}}\n"
+        )
+    }
+
+    fn texts(taken: Taken) -> (Vec<String>, bool) {
+        let texts = taken.changes.into_iter().map(|change| change.text);
+        (texts.collect(), taken.is_before_request)
+    }
+
     /// Another worker goes on without a request that may have been sent.
+    #[test]
+    fn a_request_begins_a_step_while_nothing_else_is_under_way() {
+        let queue = Queue::new(BTreeMap::new());
+        queue.append(&thread(), format!("one\n{REQUEST}").as_bytes()).unwrap();
+        assert_eq!(texts(queue.take()), (vec!["one\n".to_owned()], true));
+        let taken = queue.take();
+        assert!(taken.asks);
+        assert_eq!(texts(taken), (vec![REQUEST.to_owned()], false));
+        // A child's request is sent beside it, and the tree does not move meanwhile.
+        queue.append(&child(), format!("two\n{REQUEST}").as_bytes()).unwrap();
+        assert_eq!(texts(queue.take()), (vec!["two\n".to_owned(), REQUEST.to_owned()], false));
+        queue.append(&thread(), format!("{ANSWER}{REQUEST}").as_bytes()).unwrap();
+        assert_eq!(texts(queue.take()), (vec![ANSWER.to_owned(), REQUEST.to_owned()], false));
+    }
+
+    /// The answer was paid for, so that it must not be divided from its request and lost.
+    #[test]
+    fn a_call_whose_arguments_look_like_a_request_is_none() {
+        let queue = Queue::new(BTreeMap::new());
+        let records = format!("{ANSWER}{}", call("tool_call_start"));
+        queue.append(&thread(), records.as_bytes()).unwrap();
+        let taken = queue.take();
+        assert!(!taken.asks);
+        assert_eq!(texts(taken), (vec![records], false));
+    }
+
+    /// The call of a child that runs beside its parent would be done again by the worker that takes the tree over.
+    #[test]
+    fn a_tree_does_not_move_while_a_call_is_under_way() {
+        let queue = Queue::new(BTreeMap::new());
+        let begins = call("tool_call_start");
+        queue.append(&child(), begins.as_bytes()).unwrap();
+        queue.append(&thread(), REQUEST.as_bytes()).unwrap();
+        assert_eq!(texts(queue.take()), (vec![begins, REQUEST.to_owned()], false));
+        let ends = call("tool_call_result");
+        queue.append(&thread(), format!("{ANSWER}{REQUEST}").as_bytes()).unwrap();
+        queue.append(&child(), ends.as_bytes()).unwrap();
+        assert_eq!(texts(queue.take()), (vec![ANSWER.to_owned(), ends], true));
+    }
+
     #[tokio::test]
-    async fn a_request_of_the_root_begins_a_step() {
-        let child = "one-019a0000-0000-7000-8000-000000000002".parse().unwrap();
-        let queue = Queue::new(thread().as_str(), BTreeMap::new());
-        let request = "{\"event\":\"step_start\"}\n";
-        queue.append(&child, request.as_bytes()).unwrap();
-        queue.append(&thread(), format!("one\n{request}two\n").as_bytes()).unwrap();
-        let texts = |changes: Vec<Change>| {
-            changes.into_iter().map(|change| change.text).collect::<Vec<_>>()
-        };
-        assert_eq!(texts(queue.take()), [request, "one\n"]);
-        assert!(queue.is_before_request());
-        assert_eq!(texts(queue.take()), [format!("{request}two\n")]);
-        assert!(!queue.is_before_request());
+    async fn a_drained_queue_holds_requests_until_calls_end() {
+        let queue = Arc::new(Queue::new(BTreeMap::new()));
+        queue.append(&child(), call("tool_call_start").as_bytes()).unwrap();
+        assert_eq!(queue.take().changes.len(), 1);
+        queue.drain(true);
+        queue.append(&thread(), REQUEST.as_bytes()).unwrap();
+        let syncing = Arc::clone(&queue);
+        let synced = spawn_blocking(move || syncing.sync(&thread()));
+        let ready = queue.wait_for_changes();
+        tokio::pin!(ready);
+        assert!(tokio::time::timeout(2 * UNSYNCED, ready.as_mut()).await.is_err());
+        assert_eq!(texts(queue.take()), (vec![], false));
+        queue.append(&child(), call("tool_call_result").as_bytes()).unwrap();
+        ready.await;
+        assert_eq!(texts(queue.take()), (vec![call("tool_call_result")], true));
+        queue.close();
+        synced.await.unwrap().unwrap_err();
+    }
+
+    /// A receipt that no sync follows yet outlives the worker, as it outlives the process on one machine.
+    #[tokio::test(start_paused = true)]
+    async fn written_records_are_taken_before_a_sync() {
+        let queue = Queue::new(BTreeMap::new());
+        let wait = tokio::time::timeout(2 * UNSYNCED, queue.wait_for_changes());
+        assert!(wait.await.is_err(), "there is nothing");
+        queue.append(&thread(), b"one\n").unwrap();
+        let wait = tokio::time::timeout(2 * UNSYNCED, queue.wait_for_changes());
+        wait.await.unwrap();
+    }
+
+    /// A thread that this machine knows, and the engine does not, would begin in the middle there.
+    #[test]
+    fn records_behind_a_gap_are_refused() {
+        let queue = Queue::new(BTreeMap::new());
+        let error = queue.append(&thread(), b"{\"seq\":5}\n").unwrap_err();
+        assert!(error.to_string().contains("has no record of thread"), "{error}");
+        queue.append(&thread(), b"{\"seq\":0}\n").unwrap();
+        queue.append(&thread(), b"{\"seq\":1}\n").unwrap();
     }
 
     #[tokio::test]
     async fn a_closed_queue_stops_its_driver() {
-        let queue = Arc::new(Queue::new(thread().as_str(), BTreeMap::new()));
+        let queue = Arc::new(Queue::new(BTreeMap::new()));
         queue.append(&thread(), b"one\n").unwrap();
         let syncing = Arc::clone(&queue);
-        let synced = spawn_blocking(move || syncing.sync());
-        queue.wait_for_sync().await;
+        let synced = spawn_blocking(move || syncing.sync(&thread()));
+        queue.wait_for_changes().await;
         queue.close();
         synced.await.unwrap().unwrap_err();
         queue.append(&thread(), b"two\n").unwrap_err();
@@ -293,14 +515,14 @@ mod tests {
         let queue = Queue::without_waits(lengths);
         let line = format!("{}\n", "ä".repeat(STEP_BYTES));
         queue.append(&thread(), line.as_bytes()).unwrap();
-        queue.sync().unwrap();
+        queue.sync(&thread()).unwrap();
         let mut steps = vec![vec![Change {
             thread: thread().as_str().to_owned(),
             at: 0,
             text: "one\n".to_owned(),
         }]];
         loop {
-            let step = queue.take();
+            let step = queue.take().changes;
             if step.is_empty() {
                 break;
             }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use rye::sign::Digest;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -19,9 +20,6 @@ pub struct Change {
     pub text: String,
 }
 
-/// A part of each record that says that a thread asks its model.
-pub const REQUEST: &str = "\"event\":\"step_start\"";
-
 /// The changes between two syncs of a thread tree. The engine keeps each as one value of the object's state.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Step {
@@ -37,9 +35,10 @@ impl Step {
         self.changes.iter().map(|change| change.text.len()).sum()
     }
 
-    /// Returns `true` if the thread asks its model in this step, unless the worker dies before the next one.
-    pub fn asks_model(&self, root: &str) -> bool {
-        self.changes.iter().any(|change| change.thread == root && change.text.contains(REQUEST))
+    /// Returns the digest of the changes.
+    pub fn digest(&self) -> String {
+        let text = serde_json::to_vec(&self.changes).unwrap_or_default();
+        Digest::of(&text).to_string()
     }
 }
 
@@ -141,7 +140,9 @@ pub struct Listed {
 pub struct Advance {
     /// The new records.
     pub step: Step,
-    /// `true` if the root asks its model next, so that the following step may run on another worker.
+    /// `true` if a thread asks its model once the step is kept.
+    pub asks: bool,
+    /// `true` if nothing but requests to models comes next, so that the following step may run on another worker.
     pub is_before_request: bool,
     /// The files with which the thread began, signed; `None` where the engine knows them.
     pub bundle: Option<Value>,
@@ -152,6 +153,9 @@ pub struct Advance {
 pub struct Head {
     /// The number of steps that are kept.
     pub steps: u64,
+    /// The digest of the last step.
+    #[serde(default)]
+    pub last: Option<String>,
     /// The end of the last run.
     pub end: Option<End>,
     /// The refusals since the last step.

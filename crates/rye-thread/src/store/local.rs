@@ -265,7 +265,7 @@ impl Store for LocalStore {
     fn sync(&self, ownership: &Ownership) -> Result<(), StoreError> {
         self.check(ownership)?;
         let thread = ownership.thread();
-        let synced = self.pass_on(thread, |replica| replica.sync());
+        let synced = self.pass_on(thread, |replica| replica.sync(thread));
         synced.unwrap_or_else(|| self.files.sync(thread))
     }
 

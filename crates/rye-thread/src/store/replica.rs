@@ -27,10 +27,10 @@ pub trait Replica: fmt::Debug + Send + Sync {
     /// As [`Replica::append`].
     fn cut(&self, thread: &ThreadId, length: u64) -> io::Result<()>;
 
-    /// Waits until the place keeps everything that it took.
+    /// Waits until the place keeps everything that it took of the thread.
     ///
     /// # Errors
     ///
     /// As [`Replica::append`].
-    fn sync(&self) -> io::Result<()>;
+    fn sync(&self, thread: &ThreadId) -> io::Result<()>;
 }

@@ -29,8 +29,8 @@ impl Replica for Kept {
         self.add(format!("cut {thread} {length}"))
     }
 
-    fn sync(&self) -> io::Result<()> {
-        self.add("sync".to_owned())
+    fn sync(&self, thread: &ThreadId) -> io::Result<()> {
+        self.add(format!("sync {thread}"))
     }
 }
 
@@ -50,7 +50,7 @@ fn a_replica_has_each_change_in_order() {
         format!("append {thread} \"one\\ntw\""),
         format!("cut {thread} 4"),
         format!("append {thread} \"two\\n\""),
-        "sync".to_owned(),
+        format!("sync {thread}"),
     ];
     assert_eq!(*kept.calls.lock().unwrap(), expected);
     assert_eq!(store.journal(&thread).unwrap(), b"one\ntwo\n");

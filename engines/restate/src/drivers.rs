@@ -1,0 +1,244 @@
+//! The drivers of this worker, between two steps of their trees.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use anyhow::Context as _;
+use tokio::task::JoinHandle;
+
+use crate::project::Project;
+use crate::queue::Queue;
+use crate::records::{Advance, End, Step};
+
+/// The drivers between two steps, by the roots of their trees.
+#[derive(Debug, Default)]
+pub struct Drivers(Arc<Mutex<HashMap<String, Driven>>>);
+
+/// The time after which a driver ends whose next step did not come. A later step makes another one from the records.
+///
+/// It is long enough for a server that comes back, because requests and calls may be under way.
+const IDLE: Duration = Duration::from_secs(60);
+
+/// The same between two turns, where nothing is under way and another worker may have the next one.
+const IDLE_BETWEEN_TURNS: Duration = Duration::from_secs(5);
+
+impl Drivers {
+    /// Keeps a driver for the next step. If another worker gets that step, the driver ends here after a while.
+    pub fn keep(&self, root: &str, driven: Driven) {
+        let root = root.to_owned();
+        let last = driven.last.clone();
+        let idle = if driven.is_between_turns { IDLE_BETWEEN_TURNS } else { IDLE };
+        lock(&self.0).insert(root.clone(), driven);
+        let drivers = Arc::downgrade(&self.0);
+        tokio::spawn(async move {
+            tokio::time::sleep(idle).await;
+            let Some(drivers) = drivers.upgrade() else { return };
+            let mut drivers = lock(&drivers);
+            if drivers.get(&root).is_some_and(|driven| driven.last == last) {
+                drivers.remove(&root);
+            }
+        });
+    }
+
+    /// Takes the driver of the tree, if its last step is the last one that the engine keeps.
+    ///
+    /// Any other driver ends. The engine has steps of another worker instead of its own.
+    pub fn take(&self, place: &Place) -> Option<Driven> {
+        let driven = self.remove(&place.root)?;
+        (driven.next == place.next() && driven.last == place.last).then_some(driven)
+    }
+
+    /// Removes the driver of a tree.
+    pub fn remove(&self, root: &str) -> Option<Driven> {
+        lock(&self.0).remove(root)
+    }
+}
+
+/// Locks the table of drivers. No change of it is made in parts.
+fn lock(drivers: &Mutex<HashMap<String, Driven>>) -> MutexGuard<'_, HashMap<String, Driven>> {
+    drivers.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The place of a step in its tree.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// The root of the tree, which is the key of the object.
+    pub root: String,
+    /// The number of steps before this invocation, which the engine keeps.
+    pub kept: u64,
+    /// The digest of the last step that the engine keeps, which may be one of this invocation.
+    pub last: Option<String>,
+    /// The steps of this invocation so far.
+    pub steps: Arc<Vec<Step>>,
+}
+
+impl Place {
+    /// Creates the place of the first step of an invocation.
+    pub fn new(root: &str, kept: u64, last: Option<String>) -> Self {
+        Self { root: root.to_owned(), kept, last, steps: Arc::default() }
+    }
+
+    /// Returns the number of the next step.
+    pub fn next(&self) -> u64 {
+        self.kept + self.steps.len() as u64
+    }
+
+    /// Moves behind a step, which the engine keeps.
+    pub fn advance(&mut self, step: Step) {
+        self.last = Some(step.digest());
+        Arc::make_mut(&mut self.steps).push(step);
+    }
+}
+
+/// A tree with its driver. Dropping it ends the driver, which the next step makes anew.
+#[derive(Debug)]
+pub struct Driven {
+    /// The number of the step that is next.
+    next: u64,
+    /// The digest of the step before it.
+    last: Option<String>,
+    is_between_turns: bool,
+    /// The copy whose files it uses.
+    pub project: Arc<Project>,
+    queue: Arc<Queue>,
+    driver: JoinHandle<anyhow::Result<End>>,
+    end: Option<End>,
+}
+
+impl Drop for Driven {
+    fn drop(&mut self) {
+        self.queue.close();
+        self.driver.abort();
+    }
+}
+
+/// The number of steps of an invocation after which the tree is brought to a place where it can move to another worker.
+const MOST_STEPS: usize = 64;
+
+impl Driven {
+    /// Creates the value for a driver that rests on the records before `place`.
+    pub fn new(
+        place: &Place,
+        project: Arc<Project>,
+        queue: Arc<Queue>,
+        driver: JoinHandle<anyhow::Result<End>>,
+    ) -> Self {
+        let last = place.last.clone();
+        let next = place.next();
+        Self { next, last, is_between_turns: false, project, queue, driver, end: None }
+    }
+
+    /// Lets the driver go on to its next step, because the engine keeps all steps before it.
+    pub async fn advance(&mut self, place: &Place) -> anyhow::Result<Advance> {
+        self.queue.drain(MOST_STEPS <= place.steps.len());
+        self.queue.keep();
+        if self.end.is_none() {
+            tokio::select! {
+                () = self.queue.wait_for_changes() => {}
+                ended = &mut self.driver => self.end = Some(ended.context("the driver failed")??),
+            }
+        }
+        let taken = self.queue.take();
+        // An end follows the last change.
+        let end = if taken.changes.is_empty() { self.end.take() } else { None };
+        let step = Step { changes: taken.changes, end };
+        self.next += 1;
+        self.last = Some(step.digest());
+        self.is_between_turns = taken.is_before_request;
+        let (asks, is_before_request) = (taken.asks, taken.is_before_request);
+        Ok(Advance { step, asks, is_before_request, bundle: None })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::fs;
+    use std::path::Path;
+
+    use rye::thread::ThreadId;
+    use rye::thread::store::Replica as _;
+
+    use super::*;
+
+    const ROOT: &str = "count-019a0000-0000-7000-8000-000000000001";
+
+    fn root() -> ThreadId {
+        ROOT.parse().unwrap()
+    }
+
+    /// A project and a user space with a key.
+    fn project(folder: &Path) -> Arc<Project> {
+        let keys = folder.join(".ai/config/keys/signing");
+        fs::create_dir_all(&keys).unwrap();
+        let key = rye::sign::SigningKey::generate().unwrap();
+        let pem = key.to_pkcs8_pem();
+        fs::write(keys.join("private_key.pem"), pem.as_str()).unwrap();
+        Arc::new(Project::open(folder, folder, &[]).unwrap())
+    }
+
+    fn new_driver(project: &Arc<Project>, place: &Place) -> Driven {
+        let queue = Arc::new(Queue::new(BTreeMap::new()));
+        let driver = tokio::spawn(std::future::pending());
+        Driven::new(place, Arc::clone(project), queue, driver)
+    }
+
+    /// A tree went on with another worker: nothing of it stays here.
+    #[tokio::test(start_paused = true)]
+    async fn a_driver_whose_next_step_does_not_come_ends() {
+        let folder = tempfile::tempdir().unwrap();
+        let project = project(folder.path());
+        let drivers = Drivers::default();
+        let is_kept = || lock(&drivers.0).contains_key(ROOT);
+        for (is_between_turns, idle) in [(false, IDLE), (true, IDLE_BETWEEN_TURNS)] {
+            let half = idle / 2 + Duration::from_secs(1);
+            let mut place = Place::new(ROOT, 1, None);
+            let mut driven = new_driver(&project, &place);
+            driven.is_between_turns = is_between_turns;
+            drivers.keep(ROOT, driven);
+            tokio::time::sleep(half).await;
+            assert!(is_kept(), "its step may still come");
+            drop(drivers.take(&place).unwrap());
+            place.advance(Step::default());
+            let mut next = new_driver(&project, &place);
+            next.is_between_turns = is_between_turns;
+            let queue = Arc::clone(&next.queue);
+            drivers.keep(ROOT, next);
+            tokio::time::sleep(half).await;
+            assert!(is_kept(), "the time of the step before does not count");
+            tokio::time::sleep(half).await;
+            assert!(!is_kept());
+            queue.cut(&root(), 0).unwrap_err();
+        }
+    }
+
+    /// The engine may have a step of another worker in the place of the last one of this worker.
+    #[tokio::test]
+    async fn a_driver_whose_last_step_is_not_kept_ends() {
+        let folder = tempfile::tempdir().unwrap();
+        let project = project(folder.path());
+        let drivers = Drivers::default();
+        let place = Place::new(ROOT, 1, None);
+        let mut driven = new_driver(&project, &place);
+        let queue = Arc::clone(&driven.queue);
+        queue.append(&root(), b"here\n").unwrap();
+        let own = driven.advance(&place).await.unwrap().step;
+        drivers.keep(ROOT, driven);
+        let mut elsewhere = place.clone();
+        let mut other = own.clone();
+        other.changes[0].text = "elsewhere\n".to_owned();
+        elsewhere.advance(other);
+        assert_eq!(elsewhere.next(), 2);
+        assert!(drivers.take(&elsewhere).is_none());
+        queue.append(&root(), b"more\n").unwrap_err();
+
+        let mut kept = place.clone();
+        kept.advance(own.clone());
+        let mut driven = new_driver(&project, &place);
+        driven.queue.append(&root(), b"here\n").unwrap();
+        assert_eq!(driven.advance(&place).await.unwrap().step, own);
+        drivers.keep(ROOT, driven);
+        assert!(drivers.take(&kept).is_some());
+    }
+}
