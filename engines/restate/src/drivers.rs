@@ -5,11 +5,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use anyhow::Context as _;
+use rye::thread::Cancel;
 use tokio::task::JoinHandle;
 
 use crate::project::Project;
 use crate::queue::Queue;
 use crate::records::{Advance, End, Step};
+use crate::requests::Order;
 
 /// The drivers between two steps, by the roots of their trees.
 #[derive(Debug, Default)]
@@ -44,9 +46,13 @@ impl Drivers {
     /// Takes the driver of the tree, if its last step is the last one that the engine keeps.
     ///
     /// Any other driver ends. The engine has steps of another worker instead of its own.
-    pub fn take(&self, place: &Place) -> Option<Driven> {
+    pub async fn take(&self, place: &Place) -> Option<Driven> {
         let driven = self.remove(&place.root)?;
-        (driven.next == place.next() && driven.last == place.last).then_some(driven)
+        if driven.next == place.next() && driven.last == place.last {
+            return Some(driven);
+        }
+        Driven::stop(Some(driven)).await;
+        None
     }
 
     /// Removes the driver of a tree.
@@ -102,8 +108,27 @@ pub struct Driven {
     /// The copy whose files it uses.
     pub project: Arc<Project>,
     queue: Arc<Queue>,
+    /// Ends the tree as its operator's order does on one machine.
+    cancel: Cancel,
     driver: JoinHandle<anyhow::Result<End>>,
     end: Option<End>,
+}
+
+/// A driver as an order reaches it.
+#[derive(Debug)]
+pub struct Remote {
+    queue: Arc<Queue>,
+    cancel: Cancel,
+}
+
+impl Remote {
+    /// Ends the tree for a cancel, and otherwise brings it to a place where its turn ends.
+    pub fn make_room_for(&self, order: &Order) {
+        match order {
+            Order::Cancel => self.cancel.cancel(),
+            Order::Decide { .. } => self.queue.drain(true),
+        }
+    }
 }
 
 impl Drop for Driven {
@@ -121,17 +146,36 @@ impl Driven {
     pub fn new(
         place: &Place,
         project: Arc<Project>,
-        queue: Arc<Queue>,
+        (queue, cancel): (Arc<Queue>, Cancel),
         driver: JoinHandle<anyhow::Result<End>>,
     ) -> Self {
         let last = place.last.clone();
         let next = place.next();
-        Self { next, last, is_between_turns: false, project, queue, driver, end: None }
+        Self { next, last, is_between_turns: false, project, queue, cancel, driver, end: None }
+    }
+
+    /// Returns the means by which an order reaches the driver while a step runs.
+    pub fn remote(&self) -> Remote {
+        Remote { queue: Arc::clone(&self.queue), cancel: self.cancel.clone() }
+    }
+
+    /// Ends a driver, and waits until it has let go of its tree and writes no file any more.
+    pub async fn stop(driven: Option<Self>) {
+        let Some(mut driven) = driven else { return };
+        driven.queue.close();
+        driven.driver.abort();
+        // A driver that gave its end must not be waited for again.
+        if driven.end.is_none() {
+            drop((&mut driven.driver).await);
+        }
     }
 
     /// Lets the driver go on to its next step, because the engine keeps all steps before it.
     pub async fn advance(&mut self, place: &Place) -> anyhow::Result<Advance> {
-        self.queue.drain(MOST_STEPS <= place.steps.len());
+        // An order that waits drains the queue, too, until the turn ends.
+        if place.steps.is_empty() || MOST_STEPS <= place.steps.len() {
+            self.queue.drain(!place.steps.is_empty());
+        }
         self.queue.keep();
         if self.end.is_none() {
             tokio::select! {
@@ -181,7 +225,7 @@ mod tests {
     fn new_driver(project: &Arc<Project>, place: &Place) -> Driven {
         let queue = Arc::new(Queue::new(BTreeMap::new()));
         let driver = tokio::spawn(std::future::pending());
-        Driven::new(place, Arc::clone(project), queue, driver)
+        Driven::new(place, Arc::clone(project), (queue, Cancel::new()), driver)
     }
 
     /// A tree went on with another worker: nothing of it stays here.
@@ -199,7 +243,7 @@ mod tests {
             drivers.keep(ROOT, driven);
             tokio::time::sleep(half).await;
             assert!(is_kept(), "its step may still come");
-            drop(drivers.take(&place).unwrap());
+            drop(drivers.take(&place).await.unwrap());
             place.advance(Step::default());
             let mut next = new_driver(&project, &place);
             next.is_between_turns = is_between_turns;
@@ -230,7 +274,7 @@ mod tests {
         other.changes[0].text = "elsewhere\n".to_owned();
         elsewhere.advance(other);
         assert_eq!(elsewhere.next(), 2);
-        assert!(drivers.take(&elsewhere).is_none());
+        assert!(drivers.take(&elsewhere).await.is_none());
         queue.append(&root(), b"more\n").unwrap_err();
 
         let mut kept = place.clone();
@@ -239,6 +283,6 @@ mod tests {
         driven.queue.append(&root(), b"here\n").unwrap();
         assert_eq!(driven.advance(&place).await.unwrap().step, own);
         drivers.keep(ROOT, driven);
-        assert!(drivers.take(&kept).is_some());
+        assert!(drivers.take(&kept).await.is_some());
     }
 }

@@ -6,9 +6,11 @@
 //! records, as `rye resume` does after a crash.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use rye::sign::PublicKey;
@@ -19,7 +21,7 @@ use rye::thread::{
 use rye::{Bundle, Class, Host, ReopenError, RunError, RunReport, RunRequest, Rye, SystemClock};
 use serde_json::Value;
 
-use crate::drivers::{Driven, Drivers, Place};
+use crate::drivers::{Driven, Drivers, Place, Remote};
 use crate::ingress::Ingress;
 use crate::project::{Environment, Project};
 use crate::queue::Queue;
@@ -78,7 +80,7 @@ impl Engine {
         start: &Value,
         bundle: Option<&Value>,
     ) -> anyhow::Result<Advance> {
-        let known = self.drivers.take(place);
+        let known = self.drivers.take(place).await;
         let mut new = None;
         let mut driven = match known {
             Some(driven) if !place.steps.is_empty() => driven,
@@ -86,17 +88,39 @@ impl Engine {
             known => {
                 let (project, signed) = self.admit(&place.root, start, bundle).await?;
                 new = signed;
-                match known.filter(|driven| Arc::ptr_eq(&driven.project, &project)) {
-                    Some(driven) => driven,
-                    None => self.begin(place, start, project).await?,
+                match known {
+                    Some(driven) if Arc::ptr_eq(&driven.project, &project) => driven,
+                    other => {
+                        Driven::stop(other).await;
+                        self.begin(place, start, project).await?
+                    }
                 }
             }
         };
-        let advanced = driven.advance(place).await?;
+        let remote = driven.remote();
+        let advanced = tokio::select! {
+            advanced = driven.advance(place) => advanced?,
+            never = self.watch_orders(&place.root, &remote) => match never {},
+        };
         if advanced.step.end.is_none() {
             self.drivers.keep(&place.root, driven);
         }
         Ok(Advance { bundle: new, ..advanced })
+    }
+
+    /// Looks for orders about the tree while a step of it runs, at first after a second.
+    async fn watch_orders(&self, root: &str, remote: &Remote) -> Infallible {
+        let mut pause = Duration::from_secs(1);
+        loop {
+            tokio::time::sleep(pause).await;
+            pause = (2 * pause).min(Duration::from_secs(4));
+            // An engine that does not answer now answers later.
+            for order in self.ingress.orders(root).await.unwrap_or_default() {
+                if let Ok(order) = read_order(&order, root, &self.operator) {
+                    remote.make_room_for(&order);
+                }
+            }
+        }
     }
 
     /// Returns the copy of the project with exactly the files that the thread began with. A thread that begins pins the files of the
@@ -142,15 +166,17 @@ impl Engine {
         let queue = Arc::new(Queue::new(lengths));
         let rye = project.rye(Arc::clone(&queue) as _)?;
         let running = Arc::clone(&project);
+        let cancel = Cancel::new();
+        let own = cancel.clone();
         let run = async move {
             if has_begun {
-                resume(&rye, &request.thread, &running).await
+                resume(&rye, &request.thread, &running, &own).await
             } else {
-                begin(&rye, request, &running).await
+                begin(&rye, request, &running, &own).await
             }
         };
         let driver = tokio::spawn(run);
-        Ok(Driven::new(place, project, queue, driver))
+        Ok(Driven::new(place, project, (queue, cancel), driver))
     }
 
     /// Writes the transcripts of the tree as the engine keeps them, and returns their lengths.
@@ -182,7 +208,7 @@ impl Engine {
         bundle: Option<&Value>,
     ) -> anyhow::Result<Result<Step, String>> {
         let order = read_order(order, &place.root, &self.operator)?;
-        drop(self.drivers.remove(&place.root));
+        Driven::stop(self.drivers.remove(&place.root)).await;
         let (project, _) = self.admit(&place.root, start, bundle).await?;
         let lengths = self.restore(place, &project).await?;
         match &order {
@@ -224,8 +250,11 @@ fn restore(
     root: &str,
     mut transcripts: BTreeMap<String, String>,
 ) -> anyhow::Result<BTreeMap<String, u64>> {
-    // What is left of a root that the engine does not know yet goes, too.
     transcripts.entry(root.to_owned()).or_default();
+    // The engine may lack what this machine recorded last, such as a child. It must not be continued.
+    for thread in threads_of(threads, root)? {
+        transcripts.entry(thread).or_default();
+    }
     let ids: BTreeMap<ThreadId, &String> = transcripts
         .iter()
         .map(|(thread, text)| {
@@ -236,8 +265,8 @@ fn restore(
         .collect::<anyhow::Result<_>>()?;
     // What the server names must not replace records of another tree, which may be on this machine alone.
     for id in ids.keys() {
-        let is_there = threads.join(id.as_str()).join("transcript.jsonl").exists();
-        if is_there && thread_root(threads, id).as_ref().map(ThreadId::as_str) != Some(root) {
+        // A first record that a full disk or a killed process left unfinished has no root.
+        if thread_root(threads, id).is_some_and(|other| other.as_str() != root) {
             anyhow::bail!(
                 "the engine's records of `{root}` name `{id}`, which is in another tree here"
             );
@@ -263,18 +292,47 @@ fn restore(
     Ok(lengths)
 }
 
-async fn begin(rye: &Rye, request: RunRequest, project: &Project) -> anyhow::Result<End> {
-    let (clock, cancel) = (SystemClock::new(), Cancel::new());
-    match rye.run(request, host(&clock, &cancel, project)).await {
+/// Returns the threads of a tree that this machine has a first record of.
+fn threads_of(threads: &Path, root: &str) -> anyhow::Result<Vec<String>> {
+    let mut found = Vec::new();
+    let entries = match fs::read_dir(threads) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(found),
+        entries => entries?,
+    };
+    for entry in entries {
+        let name = entry?.file_name();
+        let Some(id) = name.to_str().and_then(|name| name.parse::<ThreadId>().ok()) else {
+            continue;
+        };
+        if thread_root(threads, &id).is_some_and(|other| other.as_str() == root) {
+            found.push(id.as_str().to_owned());
+        }
+    }
+    Ok(found)
+}
+
+async fn begin(
+    rye: &Rye,
+    request: RunRequest,
+    project: &Project,
+    cancel: &Cancel,
+) -> anyhow::Result<End> {
+    let clock = SystemClock::new();
+    match rye.run(request, host(&clock, cancel, project)).await {
         Ok(report) => end(rye, report),
         Err(error @ RunError::Prepare { .. }) => Ok(end_of_failure(&error)),
         Err(error) => Err(error.into()),
     }
 }
 
-async fn resume(rye: &Rye, thread: &ThreadId, project: &Project) -> anyhow::Result<End> {
-    let (clock, cancel) = (SystemClock::new(), Cancel::new());
-    match rye.resume(thread, host(&clock, &cancel, project)).await {
+async fn resume(
+    rye: &Rye,
+    thread: &ThreadId,
+    project: &Project,
+    cancel: &Cancel,
+) -> anyhow::Result<End> {
+    let clock = SystemClock::new();
+    match rye.resume(thread, host(&clock, cancel, project)).await {
         Ok(report) => end(rye, report),
         Err(ReopenError::Ended { thread, .. }) => recorded_end(rye, &thread),
         Err(error) => Err(error.into()),
@@ -454,6 +512,33 @@ mod tests {
         assert_eq!(lengths, BTreeMap::from([ROOT, CHILD].map(|it| (it.to_owned(), length))));
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
         assert_eq!(fs::read_to_string(folder.join("transcript.jsonl")).unwrap(), start(ROOT));
+    }
+
+    /// A killed worker had begun a child, and the engine did not keep a record of it.
+    #[test]
+    fn a_child_that_the_engine_does_not_know_is_removed() {
+        let threads = tempfile::tempdir().unwrap();
+        let other = "one-019a0000-0000-7000-8000-000000000003";
+        for (thread, root) in [(CHILD, ROOT), (other, other)] {
+            fs::create_dir(threads.path().join(thread)).unwrap();
+            fs::write(threads.path().join(thread).join("transcript.jsonl"), start(root)).unwrap();
+        }
+        let transcripts = BTreeMap::from([(ROOT.to_owned(), start(ROOT))]);
+        let lengths = restore(threads.path(), ROOT, transcripts).unwrap();
+        assert_eq!(lengths.into_keys().collect::<Vec<_>>(), [ROOT]);
+        assert!(!threads.path().join(CHILD).join("transcript.jsonl").exists());
+        assert!(threads.path().join(other).join("transcript.jsonl").exists());
+    }
+
+    /// A full disk leaves a file without a whole first record.
+    #[test]
+    fn a_torn_file_is_replaced() {
+        let threads = tempfile::tempdir().unwrap();
+        let path = threads.path().join(ROOT).join("transcript.jsonl");
+        fs::create_dir(threads.path().join(ROOT)).unwrap();
+        fs::write(&path, "{\"pay").unwrap();
+        restore(threads.path(), ROOT, BTreeMap::from([(ROOT.to_owned(), start(ROOT))])).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), start(ROOT));
     }
 
     #[test]

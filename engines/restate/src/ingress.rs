@@ -38,7 +38,8 @@ impl Ingress {
     pub async fn steps(&self, key: &str, end: u64) -> anyhow::Result<Vec<Step>> {
         let mut steps: Vec<Step> = Vec::new();
         while let Some(from) = u64::try_from(steps.len()).ok().filter(|from| *from < end) {
-            let page: Vec<Step> = self.call(key, "steps", &Value::from(from)).await?;
+            let page: Vec<Step> =
+                self.call(&format!("RyeThread/{key}/steps"), &Value::from(from)).await?;
             if page.is_empty() {
                 anyhow::bail!("the engine lacks step {from} of thread `{key}`");
             }
@@ -48,13 +49,17 @@ impl Ingress {
         Ok(steps)
     }
 
-    async fn call<T: DeserializeOwned>(
-        &self,
-        key: &str,
-        handler: &str,
-        body: &Value,
-    ) -> anyhow::Result<T> {
-        let address = self.address.join(&format!("RyeThread/{key}/{handler}"))?;
+    /// Returns the orders about a tree that wait for its turn to end.
+    ///
+    /// # Errors
+    ///
+    /// When the engine does not answer.
+    pub async fn orders(&self, key: &str) -> anyhow::Result<Vec<Value>> {
+        self.call(&format!("RyeOrders/{key}/waiting"), &Value::Null).await
+    }
+
+    async fn call<T: DeserializeOwned>(&self, handler: &str, body: &Value) -> anyhow::Result<T> {
+        let address = self.address.join(handler)?;
         let mut request = self.client.post(address);
         if !body.is_null() {
             request = request.json(body);

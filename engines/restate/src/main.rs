@@ -6,6 +6,7 @@ mod engine;
 mod ingress;
 mod listing;
 mod object;
+mod orders;
 mod project;
 mod queue;
 mod records;
@@ -25,6 +26,7 @@ use self::engine::Engine;
 use self::ingress::Ingress;
 use self::listing::RyeThreads;
 use self::object::RyeThread;
+use self::orders::RyeOrders;
 use self::project::Project;
 
 /// Drive threads of Rye for a Restate server
@@ -86,8 +88,8 @@ fn serve(arguments: Arguments) -> anyhow::Result<()> {
     let projects = arguments.project.iter().map(open).collect::<anyhow::Result<Vec<_>>>()?;
     let operator = projects.first().context("a worker needs a project")?.public_key();
     let engine = Arc::new(Engine::new(projects, operator, ingress));
-    let mut endpoint =
-        Endpoint::builder().bind(RyeThread(engine).define()).bind(RyeThreads.define());
+    let endpoint = Endpoint::builder().bind(RyeThread(engine).define());
+    let mut endpoint = endpoint.bind(RyeThreads.define()).bind(RyeOrders.define());
     for key in &arguments.identity_key {
         endpoint = endpoint.identity_key(key).context("the identity key cannot be used")?;
     }

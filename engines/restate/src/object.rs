@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use restate_sdk::endpoint::ServiceOptions;
+use restate_sdk::endpoint::{HandlerOptions, ServiceOptions};
 use restate_sdk::prelude::*;
 use restate_sdk::service::ServiceDefinition;
 use serde_json::Value;
@@ -11,7 +11,10 @@ use serde_json::Value;
 use crate::drivers::Place;
 use crate::engine::Engine;
 use crate::listing::RyeThreadsClient;
-use crate::records::{Advance, Head, Refusals, Row, Standing, Step};
+use crate::orders::{RyeOrdersClient, Waiting};
+use crate::queue::STEP_BYTES;
+use crate::records::{Advance, CANCELLED, Carrying, Head, Row, Standing, Step};
+use crate::requests::is_cancel;
 
 /// One thread with all below it.
 pub struct RyeThread(pub Arc<Engine>);
@@ -34,10 +37,23 @@ const PAGE_BYTES: usize = 1 << 20;
 const PAGE: u64 = 64;
 const READS: usize = 8;
 
+// Whatever the last of them hold, an answer is not above the server's limit: JSON in JSON at most doubles a text.
+const _: () = assert!(2 * (PAGE_BYTES + READS * STEP_BYTES) < 32 << 20);
+
+/// The time after which the server cuts off a step, such as a long call. It would do so after eleven minutes by itself.
+const LONGEST_STEP: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
 impl RyeThread {
     /// Returns the object with its settings, as the server is told of it.
     pub fn define(self) -> ServiceDefinition {
+        // A tool that reaches the server must not make turns, or carry out orders without a worker that knows of them.
+        let driving = || HandlerOptions::new().ingress_private(true).abort_timeout(LONGEST_STEP);
+        let reading = || HandlerOptions::new().journal_retention(Duration::ZERO);
         let settings = ServiceOptions::new()
+            .handler("turn", driving())
+            .handler("carry_out", driving())
+            .handler("standing", reading())
+            .handler("steps", reading())
             // A step reads what it needs, and not all steps before it.
             .enable_lazy_state(true)
             // The server would pause a thread after an hour without workers.
@@ -71,7 +87,7 @@ impl RyeThread {
         }
         self.list(&context, &start, &Head::default());
         context.set(START, Json(start));
-        go_on(&context, None);
+        go_on(&context, &mut Head::default(), None);
         Ok(())
     }
 
@@ -79,10 +95,10 @@ impl RyeThread {
     ///
     /// If this worker refuses, any worker is asked again after a pause.
     #[handler]
-    async fn turn(&self, context: ObjectContext<'_>) -> Result<(), HandlerError> {
+    async fn turn(&self, context: ObjectContext<'_>, turn: Json<u64>) -> Result<(), HandlerError> {
         let Some(Json(start)) = context.get::<Json<Value>>(START).await? else { return Ok(()) };
         let mut head = head(&context).await?;
-        if head.end.is_some() {
+        if head.end.is_some() || head.turn != turn.0 {
             return Ok(());
         }
         let mut bundle = context.get::<Json<Value>>(BUNDLE).await?.map(Json::into_inner);
@@ -108,11 +124,8 @@ impl RyeThread {
                     (step, is_before_request)
                 }
                 Err(last) => {
-                    let count = head.refusals.map_or(0, |refusals| refusals.count) + 1;
-                    let refusals = Refusals { count, last };
-                    go_on(&context, Some(refusals.pause()));
-                    head.refusals = Some(refusals);
-                    context.set(HEAD, Json(head));
+                    let pause = head.refuse(last);
+                    go_on(&context, &mut head, Some(pause));
                     return Ok(());
                 }
             };
@@ -122,28 +135,57 @@ impl RyeThread {
                 return Ok(());
             }
             if is_before_request && has_asked {
-                go_on(&context, None);
+                head.refusals = None;
+                go_on(&context, &mut head, None);
                 return Ok(());
             }
             place.advance(step);
         }
     }
 
-    /// Carries out a signed order: to decide about a call, or to cancel the thread.
+    /// Takes a signed order: to decide about a call, or to cancel the thread. It is answered once it is carried out.
     ///
     /// Code 409 is a refusal that every worker repeats, and 503 one of this worker.
     #[handler]
     async fn order(
         &self,
-        context: ObjectContext<'_>,
+        context: SharedObjectContext<'_>,
         order: Json<Value>,
     ) -> Result<(), HandlerError> {
         let Json(order) = order;
         self.0.check_order(context.key(), &order).map_err(|error| terminal(400, &error))?;
+        if context.get::<Json<Value>>(START).await?.is_none() {
+            return Err(TerminalError::new_with_code(404, "there is no such thread").into());
+        }
+        let name = context.invocation_id().to_owned();
+        let orders = context.object_client::<RyeOrdersClient>(context.key());
+        let waiting = Waiting { name: name.clone(), order: order.clone() };
+        orders.leave(Json(waiting)).call().await?;
+        let thread = context.object_client::<RyeThreadClient>(context.key());
+        let head = context.get::<Json<Head>>(HEAD).await?.map(Json::into_inner).unwrap_or_default();
+        let carrying = Carrying { order, is_running: head.end.is_none() };
+        let carried = thread.carry_out(Json(carrying)).call().await;
+        let _invocation = orders.remove(Json(name)).send();
+        Ok(carried?)
+    }
+
+    /// Carries out an order that [`RyeThread::order`] took.
+    #[handler]
+    async fn carry_out(
+        &self,
+        context: ObjectContext<'_>,
+        carrying: Json<Carrying>,
+    ) -> Result<(), HandlerError> {
+        let Json(Carrying { order, is_running }) = carrying;
         let Some(Json(start)) = context.get::<Json<Value>>(START).await? else {
             return Err(TerminalError::new_with_code(404, "there is no such thread").into());
         };
         let mut head = head(&context).await?;
+        let is_cancelled = head.end.as_ref().is_some_and(|end| end.state == CANCELLED);
+        if is_running && is_cancelled && is_cancel(&order) {
+            // The turn that was under way did so.
+            return Ok(());
+        }
         let bundle = context.get::<Json<Value>>(BUNDLE).await?.map(Json::into_inner);
         let number = head.steps;
         let place = Place::new(context.key(), number, head.last.clone());
@@ -156,10 +198,11 @@ impl RyeThread {
         let Json(obeyed) = context.run(obey).name(format!("order at step {number}")).await?;
         let obeyed = obeyed.map_err(|why| TerminalError::new_with_code(503, why))?;
         let step: Step = obeyed.map_err(|why: String| TerminalError::new_with_code(409, why))?;
+        head.refusals = None;
         keep(&context, &mut head, &step);
         self.list(&context, &start, &head);
         if step.end.is_none() {
-            go_on(&context, None);
+            go_on(&context, &mut head, None);
         }
         Ok(())
     }
@@ -209,17 +252,16 @@ async fn head(context: &ObjectContext<'_>) -> Result<Head, TerminalError> {
 /// Adds a step to the object's state.
 fn keep(context: &ObjectContext<'_>, head: &mut Head, step: &Step) {
     context.set(&step_key(head.steps), Json(step.clone()));
-    head.steps += 1;
-    head.last = Some(step.digest());
-    head.end.clone_from(&step.end);
-    head.refusals = None;
+    head.keep(step);
     context.set(HEAD, Json(head.clone()));
 }
 
-/// Has any worker go on with the thread, after a pause if there is one.
-fn go_on(context: &ObjectContext<'_>, pause: Option<Duration>) {
+/// Has any worker go on with the thread, after a pause if there is one. A turn that was to come before does nothing.
+fn go_on(context: &ObjectContext<'_>, head: &mut Head, pause: Option<Duration>) {
+    head.turn += 1;
+    context.set(HEAD, Json(head.clone()));
     let client = context.object_client::<RyeThreadClient>(context.key());
-    let turn = client.turn();
+    let turn = client.turn(Json(head.turn));
     let _invocation = match pause {
         Some(pause) => turn.send_after(pause),
         None => turn.send(),

@@ -156,11 +156,46 @@ pub struct Head {
     /// The digest of the last step.
     #[serde(default)]
     pub last: Option<String>,
+    /// The number of the turn that is next. Any other one does nothing.
+    #[serde(default)]
+    pub turn: u64,
     /// The end of the last run.
     pub end: Option<End>,
-    /// The refusals since the last step.
+    /// The refusals since the last turn that came to its end.
     pub refusals: Option<Refusals>,
 }
+
+impl Head {
+    /// Counts a step that is kept.
+    ///
+    /// The refusals stay until a turn comes to its end: an attempt to go on records that it began, and may fail each time.
+    pub fn keep(&mut self, step: &Step) {
+        self.steps += 1;
+        self.last = Some(step.digest());
+        self.end.clone_from(&step.end);
+        if self.end.is_some() {
+            self.refusals = None;
+        }
+    }
+
+    /// Counts a refusal, and returns the time after which the next worker is asked.
+    pub fn refuse(&mut self, last: String) -> Duration {
+        let count = self.refusals.as_ref().map_or(0, |refusals| refusals.count) + 1;
+        self.refusals.insert(Refusals { count, last }).pause()
+    }
+}
+
+/// An order on its way to the object of its tree.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Carrying {
+    /// The signed order.
+    pub order: Value,
+    /// `true` if the tree had no end when the order came.
+    pub is_running: bool,
+}
+
+/// The state of a thread that was cancelled.
+pub const CANCELLED: &str = "cancelled";
 
 /// Workers that refused one after the other to go on with a tree.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -228,6 +263,16 @@ mod tests {
             [1, 2, 3, 7, 8, u32::MAX].map(pause),
             [500, 1_000, 2_000, 32_000, 32_000, 32_000]
         );
+    }
+
+    #[test]
+    fn the_pauses_grow_over_attempts_that_record_something() {
+        let mut head = Head::default();
+        let first = head.refuse("no".to_owned());
+        head.keep(&Step::default());
+        assert!(first < head.refuse("no".to_owned()));
+        head.keep(&Step { end: Some(End::default()), ..Step::default() });
+        assert_eq!(head.refusals, None);
     }
 
     #[test]

@@ -111,6 +111,13 @@ pub fn read_bundle(value: &Value, key: &str, operator: &PublicKey) -> anyhow::Re
     Ok(bundle.files)
 }
 
+const CANCEL: &str = "rye-engine-cancel";
+
+/// Returns `true` if the order, which is verified elsewhere, is to cancel.
+pub fn is_cancel(order: &Value) -> bool {
+    order["purpose"] == CANCEL
+}
+
 /// A change that the operator asks for.
 #[derive(Debug)]
 pub enum Order {
@@ -167,7 +174,7 @@ pub fn read_order(value: &Value, key: &str, operator: &PublicKey) -> anyhow::Res
     };
     let decide = |decision| Ok::<_, anyhow::Error>(Order::Decide { call: call()?, decision });
     let read = match order.purpose.as_str() {
-        "rye-engine-cancel" => Order::Cancel,
+        CANCEL => Order::Cancel,
         "rye-engine-approve" => decide(Decision::Approved)?,
         "rye-engine-deny" => {
             let reason: Option<DenialReason> =

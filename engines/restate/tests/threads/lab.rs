@@ -90,6 +90,8 @@ impl Background {
 pub struct Lab {
     folder: TempDir,
     ports: Ports,
+    /// Settings of the server that are not those of the other tests.
+    settings: String,
     client: reqwest::Client,
     key: SigningKey,
     _server: Process,
@@ -122,15 +124,21 @@ fn variable(name: &str) -> PathBuf {
 impl Lab {
     /// Starts a server with an empty folder, and makes the project.
     pub async fn new() -> Self {
+        Self::with_settings("").await
+    }
+
+    /// Does the same with some settings of the server's `worker.invoker`.
+    pub async fn with_settings(settings: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("user")).unwrap();
         let (ingress, admin, nodes) = (free_port(), free_port(), free_port());
         let ports = Ports { ingress, admin, nodes, model: model::serve() };
-        let server = start_server(folder.path(), &ports);
+        let server = start_server(folder.path(), &ports, settings);
         let key = SigningKey::generate().unwrap();
         let client =
             reqwest::Client::builder().no_proxy().timeout(Duration::from_secs(20)).build().unwrap();
-        let mut lab = Self { folder, ports, client, key, _server: server };
+        let settings = settings.to_owned();
+        let mut lab = Self { folder, ports, settings, client, key, _server: server };
         lab.make_operator();
         lab.wait_for("the server", || async { lab.is_up().await.then_some(()) }).await;
         lab
@@ -139,7 +147,7 @@ impl Lab {
     /// Ends the server as a power loss would, and starts it again.
     pub async fn restart_server(&mut self) {
         self._server.end();
-        self._server = start_server(self.folder.path(), &self.ports);
+        self._server = start_server(self.folder.path(), &self.ports, &self.settings);
         self.wait_for("the server", || async { self.is_up().await.then_some(()) }).await;
     }
 
@@ -505,7 +513,7 @@ fn new_thread() -> String {
     host.new_thread(&"work/count".parse().unwrap()).unwrap().as_str().to_owned()
 }
 
-fn start_server(folder: &Path, ports: &Ports) -> Process {
+fn start_server(folder: &Path, ports: &Ports, settings: &str) -> Process {
     let Ports { ingress, admin, nodes, .. } = ports;
     let config = format!(
         "disable-telemetry = true\ndefault-num-partitions = 4\nrocksdb-total-memory-size = \"256 MiB\"\nlisten-mode = \"tcp\"\n\
@@ -514,10 +522,10 @@ fn start_server(folder: &Path, ports: &Ports) -> Process {
 "
     );
     // A handler is suspended wherever it waits, and run again from its first step after each wait.
-    let suspends = env::var_os("RYE_SUSPEND").is_some();
-    let suspending = if suspends { "[worker.invoker]\ninactivity-timeout = \"0s\"\n" } else { "" };
+    let suspends = env::var_os("RYE_SUSPEND").is_some() && settings.is_empty();
+    let suspending = if suspends { "inactivity-timeout = \"0s\"\n" } else { "" };
     let path = folder.join("restate.toml");
-    fs::write(&path, format!("{config}{suspending}")).unwrap();
+    fs::write(&path, format!("{config}[worker.invoker]\n{settings}{suspending}")).unwrap();
     let log =
         fs::File::options().create(true).append(true).open(folder.join("server.log")).unwrap();
     let mut command = Command::new(variable("RESTATE_SERVER"));

@@ -2,6 +2,7 @@
 
 mod balancer;
 mod farm;
+mod handover;
 mod lab;
 mod model;
 

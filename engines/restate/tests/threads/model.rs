@@ -78,8 +78,16 @@ fn reply(first: &str, turn: usize) -> Value {
     }
     if let Some(first) = above("as a grandchild of ") {
         return match turn {
+            0 if first.starts_with("beside") => slow(first, 3),
+            0 if first.starts_with("long") => slow(first, 100),
             0 => note(&format!("{first}-leaf")),
             _ => json!({"role": "assistant", "content": "Noted."}),
+        };
+    }
+    if name.starts_with("sleeps") {
+        return match turn {
+            0 => slow(name, 4),
+            _ => call("rye_agent_threads_directive_return", json!({"count": turn})),
         };
     }
     if name.starts_with("waits") {
@@ -92,6 +100,13 @@ fn reply(first: &str, turn: usize) -> Value {
         };
     }
     match turn {
+        0 if name.starts_with("beside") => {
+            let arguments =
+                json!({"directive": "work/leaf", "inputs": {"name": name}, "async": true});
+            call("rye_agent_threads_thread_directive", arguments)
+        }
+        0 if name.starts_with("long") => start("work/leaf", name),
+        5 if name.starts_with("beside") => note(&format!("{name}-5")),
         5 => start("work/one", name),
         10 if name.starts_with("asks") => call(
             "rye_file_system_write",
@@ -105,6 +120,14 @@ fn reply(first: &str, turn: usize) -> Value {
 fn start(directive: &str, name: &str) -> Value {
     let arguments = json!({"directive": directive, "inputs": {"name": name}});
     call("rye_agent_threads_thread_directive", arguments)
+}
+
+/// Notes that a call begins, and after so many seconds that it has ended.
+fn slow(name: &str, seconds: u64) -> Value {
+    let command = format!(
+        "echo {name}-begun >> effects.txt; sleep {seconds}; echo {name}-slow >> effects.txt"
+    );
+    call("rye_bash_bash", json!({"command": command}))
 }
 
 fn note(text: &str) -> Value {
