@@ -23,6 +23,7 @@ use serde_json::Value;
 
 use crate::drivers::{Driven, Drivers, Place, Remote};
 use crate::ingress::Ingress;
+use crate::progress;
 use crate::project::{Environment, Project};
 use crate::queue::Queue;
 use crate::records::{Advance, AskedCall, End, Step, assemble};
@@ -97,6 +98,7 @@ impl Engine {
                 }
             }
         };
+        progress::note(&driven.project.threads(), place)?;
         let remote = driven.remote();
         let advanced = tokio::select! {
             advanced = driven.advance(place) => advanced?,
@@ -190,9 +192,16 @@ impl Engine {
         let mut steps = self.ingress.steps(&place.root, place.kept).await?;
         steps.extend_from_slice(&place.steps);
         let transcripts = assemble(steps.iter().flat_map(|step| &step.changes))?;
+        if !steps.is_empty() && transcripts.get(&place.root).is_none_or(String::is_empty) {
+            anyhow::bail!("the engine has steps of `{}` without a record of it", place.root);
+        }
         let threads = project.threads();
         let root = place.root.clone();
-        tokio::task::spawn_blocking(move || restore(&threads, &root, transcripts)).await?
+        let restored = move || {
+            progress::check(&threads, &root, &steps)?;
+            restore(&threads, &root, transcripts)
+        };
+        tokio::task::spawn_blocking(restored).await?
     }
 
     /// Carries out an order of the operator about a tree that no worker drives any more.

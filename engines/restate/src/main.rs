@@ -7,6 +7,7 @@ mod ingress;
 mod listing;
 mod object;
 mod orders;
+mod progress;
 mod project;
 mod queue;
 mod records;

@@ -238,6 +238,10 @@ async fn an_edited_record_stops_the_thread() {
         if text.starts_with("{\"steps\":") { "{\"steps\":0}" } else { text }.to_owned()
     };
     lab.edit_state(&thread, forget).await;
+    // The worker that drove it would drive it again from its first step.
+    let refused = lab.order(&thread, "rye-engine-cancel", &Value::Null).await.unwrap_err();
+    assert!(refused.contains("503") && refused.contains("that this worker saw"), "{refused}");
+    let _other = lab.worker("second").await;
     lab.order(&thread, "rye-engine-cancel", &Value::Null).await.unwrap();
     let end = lab.call(&thread, "standing", &Value::Null).await.unwrap();
     assert_eq!((&end["end"]["state"], &end["steps"]), (&json!("cancelled"), &json!(1)));

@@ -1,0 +1,93 @@
+//! The steps of a tree that this worker knows the engine to keep.
+//!
+//! An engine whose state was restored from a backup, or edited, would have effects and payments repeated without a word.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use serde::{Deserialize, Serialize};
+
+use crate::drivers::Place;
+use crate::records::Step;
+
+/// A number of kept steps, with the digest of the last of them.
+#[derive(Debug, Serialize, Deserialize)]
+struct Progress {
+    steps: u64,
+    last: Option<String>,
+}
+
+/// Returns the file of a tree, beside the transcript of its root.
+fn path(threads: &Path, root: &str) -> PathBuf {
+    threads.join(root).join("engine.json")
+}
+
+/// Writes down the steps before `place`, which the engine keeps.
+///
+/// # Errors
+///
+/// When the file cannot be written.
+pub fn note(threads: &Path, place: &Place) -> anyhow::Result<()> {
+    let path = path(threads, &place.root);
+    let progress = Progress { steps: place.next(), last: place.last.clone() };
+    let folder = path.parent().context("the file has a folder")?;
+    fs::create_dir_all(folder)?;
+    let new = path.with_extension("new");
+    fs::write(&new, serde_json::to_vec(&progress)?)?;
+    fs::rename(&new, &path)?;
+    Ok(())
+}
+
+/// Checks that the engine's steps of a tree go on from those that were written down.
+///
+/// # Errors
+///
+/// When they are fewer or others, so that what came after them would be done again.
+pub fn check(threads: &Path, root: &str, steps: &[Step]) -> anyhow::Result<()> {
+    let path = path(threads, root);
+    let text = match fs::read(&path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        text => text?,
+    };
+    // A file that a killed worker left unfinished says nothing.
+    let Ok(Progress { steps: seen, last }) = serde_json::from_slice(&text) else { return Ok(()) };
+    let Some(place) = seen.checked_sub(1) else { return Ok(()) };
+    let found = steps.get(usize::try_from(place)?).map(Step::digest);
+    if found.is_some() && found == last {
+        return Ok(());
+    }
+    anyhow::bail!(
+        "the engine has {} steps of `{root}` which do not go on from the {seen} that this worker saw, so that its state is an older \
+         or an edited one; to repeat what came after it, remove `{}`",
+        steps.len(),
+        path.display()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::records::Change;
+
+    fn step(text: &str) -> Step {
+        let change = Change { thread: "a".to_owned(), at: 0, text: text.to_owned() };
+        Step { changes: vec![change], end: None }
+    }
+
+    #[test]
+    fn steps_that_were_kept_must_stay() {
+        let threads = tempfile::tempdir().unwrap();
+        let steps = ["one", "two", "three"].map(step);
+        check(threads.path(), "root", &[]).unwrap();
+        let mut place = Place::new("root", 0, None);
+        place.advance(steps[0].clone());
+        place.advance(steps[1].clone());
+        note(threads.path(), &place).unwrap();
+        check(threads.path(), "root", &steps[..2]).unwrap();
+        check(threads.path(), "root", &steps).unwrap();
+        let error = check(threads.path(), "root", &steps[..1]).unwrap_err().to_string();
+        assert!(error.contains("has 1 steps of `root`") && error.contains("the 2 that"), "{error}");
+        check(threads.path(), "root", &[step("one"), step("other"), step("three")]).unwrap_err();
+    }
+}
