@@ -35,8 +35,10 @@ mod trees;
 mod view;
 mod watch;
 
+use std::future::Future;
 use std::io;
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::sync::Arc;
 
 pub use self::local::{LocalStore, StoreOptions};
@@ -44,11 +46,14 @@ pub(crate) use self::lock::open as open_plain;
 pub use self::memory::MemoryStore;
 pub use self::owner::Owner;
 pub(crate) use self::owner::has_other_names;
-pub use self::replica::Replica;
+pub use self::replica::{Replica, ReplicaSync};
 pub use self::request::{Inbox, PostedRequest, ReceivedRequest, RequestedAction, ThreadRequest};
 pub use self::trees::TreeOwnership;
 pub use self::view::StoreView;
 use crate::{ThreadId, TreeAccount};
+
+/// The future of [`Store::sync_later`].
+pub type StoreSync = Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send>>;
 
 /// A store of transcripts, with the right to append to them and the account of each tree.
 ///
@@ -96,6 +101,13 @@ pub trait Store: Send + Sync {
     ///
     /// As [`Store::check`], which runs first.
     fn sync(&self, ownership: &Ownership) -> Result<(), StoreError>;
+
+    /// Does the same as [`Store::sync`] in a future, which holds no system thread while it waits; `None` for a store
+    /// that waits for a disk.
+    fn sync_later(&self, ownership: &Ownership) -> Option<StoreSync> {
+        let _ = ownership;
+        None
+    }
 
     /// Truncates the transcript to its first `length` bytes, for example to remove an incomplete record at its end.
     ///

@@ -210,9 +210,14 @@ impl Transcript {
     /// process.
     pub(crate) async fn sync_unblocked(&mut self) -> Result<(), TranscriptError> {
         self.flush()?;
-        let store = Arc::clone(&self.held.store);
-        let ownership = self.held.ownership.clone();
-        let synced = run_unblocked(move || store.sync(&ownership)).await;
+        let synced = match self.held.store.sync_later(&self.held.ownership) {
+            Some(synced) => synced.await,
+            None => {
+                let store = Arc::clone(&self.held.store);
+                let ownership = self.held.ownership.clone();
+                run_unblocked(move || store.sync(&ownership)).await
+            }
+        };
         self.write_unless_broken(|_| synced)?;
         self.synced = self.written;
         Ok(())

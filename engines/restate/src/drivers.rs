@@ -1,11 +1,12 @@
 //! The drivers of this worker, between two steps of their trees.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use anyhow::Context as _;
 use rye::thread::Cancel;
+use tokio::sync::OwnedMutexGuard;
 use tokio::task::JoinHandle;
 
 use crate::project::Project;
@@ -13,9 +14,14 @@ use crate::queue::Queue;
 use crate::records::{Advance, End, Step};
 use crate::requests::Order;
 
-/// The drivers between two steps, by the roots of their trees.
+/// The drivers of this worker.
 #[derive(Debug, Default)]
-pub struct Drivers(Arc<Mutex<HashMap<String, Driven>>>);
+pub struct Drivers {
+    /// Those between two steps, by the roots of their trees.
+    idle: Arc<Mutex<HashMap<String, Driven>>>,
+    /// A lock for each tree that a driver, or an order, writes the files of.
+    alone: Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>,
+}
 
 /// The time after which a driver ends whose next step did not come. A later step makes another one from the records.
 ///
@@ -31,8 +37,8 @@ impl Drivers {
         let root = root.to_owned();
         let last = driven.last.clone();
         let idle = if driven.is_between_turns { IDLE_BETWEEN_TURNS } else { IDLE };
-        lock(&self.0).insert(root.clone(), driven);
-        let drivers = Arc::downgrade(&self.0);
+        lock(&self.idle).insert(root.clone(), driven);
+        let drivers = Arc::downgrade(&self.idle);
         tokio::spawn(async move {
             tokio::time::sleep(idle).await;
             let Some(drivers) = drivers.upgrade() else { return };
@@ -46,24 +52,32 @@ impl Drivers {
     /// Takes the driver of the tree, if its last step is the last one that the engine keeps.
     ///
     /// Any other driver ends. The engine has steps of another worker instead of its own.
-    pub async fn take(&self, place: &Place) -> Option<Driven> {
+    pub fn take(&self, place: &Place) -> Option<Driven> {
         let driven = self.remove(&place.root)?;
-        if driven.next == place.next() && driven.last == place.last {
-            return Some(driven);
-        }
-        Driven::stop(Some(driven)).await;
-        None
+        (driven.next == place.next() && driven.last == place.last).then_some(driven)
+    }
+
+    /// Waits until no other driver of this worker writes files of the tree. A dropped driver may do so until it notices.
+    pub async fn wait_alone(&self, root: &str) -> OwnedMutexGuard<()> {
+        let own = {
+            let mut alone = lock(&self.alone);
+            alone.retain(|_, lock| 0 < lock.strong_count());
+            let known = alone.get(root).and_then(Weak::upgrade).unwrap_or_default();
+            alone.insert(root.to_owned(), Arc::downgrade(&known));
+            known
+        };
+        own.lock_owned().await
     }
 
     /// Removes the driver of a tree.
     pub fn remove(&self, root: &str) -> Option<Driven> {
-        lock(&self.0).remove(root)
+        lock(&self.idle).remove(root)
     }
 }
 
-/// Locks the table of drivers. No change of it is made in parts.
-fn lock(drivers: &Mutex<HashMap<String, Driven>>) -> MutexGuard<'_, HashMap<String, Driven>> {
-    drivers.lock().unwrap_or_else(PoisonError::into_inner)
+/// Locks a table. No change of one is made in parts.
+fn lock<T>(table: &Mutex<T>) -> MutexGuard<'_, T> {
+    table.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The place of a step in its tree.
@@ -159,17 +173,6 @@ impl Driven {
         Remote { queue: Arc::clone(&self.queue), cancel: self.cancel.clone() }
     }
 
-    /// Ends a driver, and waits until it has let go of its tree and writes no file any more.
-    pub async fn stop(driven: Option<Self>) {
-        let Some(mut driven) = driven else { return };
-        driven.queue.close();
-        driven.driver.abort();
-        // A driver that gave its end must not be waited for again.
-        if driven.end.is_none() {
-            drop((&mut driven.driver).await);
-        }
-    }
-
     /// Lets the driver go on to its next step, because the engine keeps all steps before it.
     pub async fn advance(&mut self, place: &Place) -> anyhow::Result<Advance> {
         // An order that waits drains the queue, too, until the turn ends.
@@ -234,7 +237,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let project = project(folder.path());
         let drivers = Drivers::default();
-        let is_kept = || lock(&drivers.0).contains_key(ROOT);
+        let is_kept = || lock(&drivers.idle).contains_key(ROOT);
         for (is_between_turns, idle) in [(false, IDLE), (true, IDLE_BETWEEN_TURNS)] {
             let half = idle / 2 + Duration::from_secs(1);
             let mut place = Place::new(ROOT, 1, None);
@@ -243,7 +246,7 @@ mod tests {
             drivers.keep(ROOT, driven);
             tokio::time::sleep(half).await;
             assert!(is_kept(), "its step may still come");
-            drop(drivers.take(&place).await.unwrap());
+            drop(drivers.take(&place).unwrap());
             place.advance(Step::default());
             let mut next = new_driver(&project, &place);
             next.is_between_turns = is_between_turns;
@@ -255,6 +258,20 @@ mod tests {
             assert!(!is_kept());
             queue.cut(&root(), 0).unwrap_err();
         }
+    }
+
+    /// The files of a tree are written anew only after the last driver let go of them.
+    #[tokio::test(start_paused = true)]
+    async fn one_driver_at_a_time_writes_the_files_of_a_tree() {
+        let drivers = Drivers::default();
+        let first = drivers.wait_alone(ROOT).await;
+        let wait = Duration::from_secs(1);
+        assert!(tokio::time::timeout(wait, drivers.wait_alone(ROOT)).await.is_err());
+        drop(tokio::time::timeout(wait, drivers.wait_alone("another")).await.unwrap());
+        drop(first);
+        drop(tokio::time::timeout(wait, drivers.wait_alone(ROOT)).await.unwrap());
+        drop(drivers.wait_alone("another").await);
+        assert_eq!(lock(&drivers.alone).len(), 1, "ended trees leave nothing");
     }
 
     /// The engine may have a step of another worker in the place of the last one of this worker.
@@ -274,7 +291,7 @@ mod tests {
         other.changes[0].text = "elsewhere\n".to_owned();
         elsewhere.advance(other);
         assert_eq!(elsewhere.next(), 2);
-        assert!(drivers.take(&elsewhere).await.is_none());
+        assert!(drivers.take(&elsewhere).is_none());
         queue.append(&root(), b"more\n").unwrap_err();
 
         let mut kept = place.clone();
@@ -283,6 +300,6 @@ mod tests {
         driven.queue.append(&root(), b"here\n").unwrap();
         assert_eq!(driven.advance(&place).await.unwrap().step, own);
         drivers.keep(ROOT, driven);
-        assert!(drivers.take(&kept).await.is_some());
+        assert!(drivers.take(&kept).is_some());
     }
 }

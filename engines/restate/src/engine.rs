@@ -25,7 +25,7 @@ use crate::drivers::{Driven, Drivers, Place, Remote};
 use crate::ingress::Ingress;
 use crate::progress;
 use crate::project::{Environment, Project};
-use crate::queue::Queue;
+use crate::queue::{Extent, Queue};
 use crate::records::{Advance, AskedCall, End, Step, assemble};
 use crate::requests::{NamedCall, Order, read_bundle, read_order, read_start, sign_bundle};
 
@@ -81,7 +81,7 @@ impl Engine {
         start: &Value,
         bundle: Option<&Value>,
     ) -> anyhow::Result<Advance> {
-        let known = self.drivers.take(place).await;
+        let known = self.drivers.take(place);
         let mut new = None;
         let mut driven = match known {
             Some(driven) if !place.steps.is_empty() => driven,
@@ -92,7 +92,7 @@ impl Engine {
                 match known {
                     Some(driven) if Arc::ptr_eq(&driven.project, &project) => driven,
                     other => {
-                        Driven::stop(other).await;
+                        drop(other);
                         self.begin(place, start, project).await?
                     }
                 }
@@ -163,14 +163,17 @@ impl Engine {
         project: Arc<Project>,
     ) -> anyhow::Result<Driven> {
         let request = read_start(start, &place.root, &self.operator)?.request;
-        let lengths = self.restore(place, &project).await?;
-        let has_begun = lengths.get(&place.root).is_some_and(|length| 0 < *length);
-        let queue = Arc::new(Queue::new(lengths));
+        // An attempt that was cut off may have left a driver that still writes its last lines.
+        let alone = self.drivers.wait_alone(&place.root).await;
+        let extents = self.restore(place, &project).await?;
+        let has_begun = extents.contains_key(&place.root);
+        let queue = Arc::new(Queue::new(extents));
         let rye = project.rye(Arc::clone(&queue) as _)?;
         let running = Arc::clone(&project);
         let cancel = Cancel::new();
         let own = cancel.clone();
         let run = async move {
+            let _alone = alone;
             if has_begun {
                 resume(&rye, &request.thread, &running, &own).await
             } else {
@@ -181,14 +184,14 @@ impl Engine {
         Ok(Driven::new(place, project, (queue, cancel), driver))
     }
 
-    /// Writes the transcripts of the tree as the engine keeps them, and returns their lengths.
+    /// Writes the transcripts of the tree as the engine keeps them, and returns their extents.
     ///
     /// What this machine derived from other records goes: it would claim them.
     async fn restore(
         &self,
         place: &Place,
         project: &Project,
-    ) -> anyhow::Result<BTreeMap<String, u64>> {
+    ) -> anyhow::Result<BTreeMap<String, Extent>> {
         let mut steps = self.ingress.steps(&place.root, place.kept).await?;
         steps.extend_from_slice(&place.steps);
         let transcripts = assemble(steps.iter().flat_map(|step| &step.changes))?;
@@ -217,19 +220,20 @@ impl Engine {
         bundle: Option<&Value>,
     ) -> anyhow::Result<Result<Step, String>> {
         let order = read_order(order, &place.root, &self.operator)?;
-        Driven::stop(self.drivers.remove(&place.root)).await;
+        drop(self.drivers.remove(&place.root));
+        let _alone = self.drivers.wait_alone(&place.root).await;
         let (project, _) = self.admit(&place.root, start, bundle).await?;
-        let lengths = self.restore(place, &project).await?;
+        let extents = self.restore(place, &project).await?;
         match &order {
-            Order::Cancel if !lengths.contains_key(&place.root) => {
+            Order::Cancel if !extents.contains_key(&place.root) => {
                 return Ok(Ok(Step { changes: Vec::new(), end: Some(end_before_the_beginning()) }));
             }
-            Order::Decide { call, .. } if !lengths.contains_key(call.thread.as_str()) => {
+            Order::Decide { call, .. } if !extents.contains_key(call.thread.as_str()) => {
                 return Ok(Err(format!("no thread `{}` is in this tree", call.thread)));
             }
             _ => {}
         }
-        let queue = Arc::new(Queue::without_waits(lengths));
+        let queue = Arc::new(Queue::without_waits(extents));
         let rye = project.rye(Arc::clone(&queue) as _)?;
         let root = place.root.parse::<ThreadId>()?;
         let done = move || carry_out(&rye, &root, order, &project);
@@ -258,7 +262,7 @@ fn restore(
     threads: &Path,
     root: &str,
     mut transcripts: BTreeMap<String, String>,
-) -> anyhow::Result<BTreeMap<String, u64>> {
+) -> anyhow::Result<BTreeMap<String, Extent>> {
     transcripts.entry(root.to_owned()).or_default();
     // The engine may lack what this machine recorded last, such as a child. It must not be continued.
     for thread in threads_of(threads, root)? {
@@ -281,7 +285,7 @@ fn restore(
             );
         }
     }
-    let mut lengths = BTreeMap::new();
+    let mut extents = BTreeMap::new();
     for (id, text) in ids {
         let folder = threads.join(id.as_str());
         for old in ["thread.json", "transcript.md", "transcript.jsonl"] {
@@ -295,10 +299,10 @@ fn restore(
         if !text.is_empty() {
             fs::create_dir_all(&folder)?;
             fs::write(folder.join("transcript.jsonl"), text)?;
-            lengths.insert(id.as_str().to_owned(), text.len() as u64);
+            extents.insert(id.as_str().to_owned(), Extent::of(text));
         }
     }
-    Ok(lengths)
+    Ok(extents)
 }
 
 /// Returns the threads of a tree that this machine has a first record of.
@@ -516,9 +520,9 @@ mod tests {
         }
         fs::write(folder.join("transcript.jsonl"), start(ROOT) + "more\n").unwrap();
         let transcripts = [ROOT, CHILD].map(|thread| (thread.to_owned(), start(ROOT)));
-        let lengths = restore(threads.path(), ROOT, transcripts.into()).unwrap();
-        let length = start(ROOT).len() as u64;
-        assert_eq!(lengths, BTreeMap::from([ROOT, CHILD].map(|it| (it.to_owned(), length))));
+        let extents = restore(threads.path(), ROOT, transcripts.into()).unwrap();
+        let extent = Extent::of(&start(ROOT));
+        assert_eq!(extents, BTreeMap::from([ROOT, CHILD].map(|it| (it.to_owned(), extent))));
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
         assert_eq!(fs::read_to_string(folder.join("transcript.jsonl")).unwrap(), start(ROOT));
     }
@@ -533,8 +537,8 @@ mod tests {
             fs::write(threads.path().join(thread).join("transcript.jsonl"), start(root)).unwrap();
         }
         let transcripts = BTreeMap::from([(ROOT.to_owned(), start(ROOT))]);
-        let lengths = restore(threads.path(), ROOT, transcripts).unwrap();
-        assert_eq!(lengths.into_keys().collect::<Vec<_>>(), [ROOT]);
+        let extents = restore(threads.path(), ROOT, transcripts).unwrap();
+        assert_eq!(extents.into_keys().collect::<Vec<_>>(), [ROOT]);
         assert!(!threads.path().join(CHILD).join("transcript.jsonl").exists());
         assert!(threads.path().join(other).join("transcript.jsonl").exists());
     }

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rye::thread::ThreadId;
-use rye::thread::store::Replica;
+use rye::thread::store::{Replica, ReplicaSync};
 use serde::Deserialize;
 use tokio::sync::Notify;
 
@@ -30,6 +30,8 @@ pub struct Queue {
     changed: Notify,
     /// Wakes the syncs when the engine keeps more, or the queue is closed.
     kept: Condvar,
+    /// Wakes those syncs that hold no system thread.
+    kept_later: Notify,
 }
 
 #[derive(Debug)]
@@ -43,11 +45,26 @@ struct State {
     mode: Mode,
 }
 
+/// The extent of a transcript.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Extent {
+    pub bytes: u64,
+    /// The number of whole records.
+    pub records: u64,
+}
+
+impl Extent {
+    /// Returns the extent of this text.
+    pub fn of(text: &str) -> Self {
+        let records = text.bytes().filter(|byte| *byte == b'\n').count();
+        Self { bytes: text.len() as u64, records: records as u64 }
+    }
+}
+
 /// A transcript as this queue passed it on.
 #[derive(Debug, Default)]
 struct Known {
-    /// Its length in bytes.
-    length: u64,
+    extent: Extent,
     /// The numbers of changes that were made, that were taken by the reader, and that the engine keeps.
     made: u64,
     taken: u64,
@@ -93,27 +110,32 @@ enum Mode {
 }
 
 impl Queue {
-    /// Creates a queue behind transcripts of these lengths.
-    pub fn new(lengths: BTreeMap<String, u64>) -> Self {
-        Self::with_mode(lengths, Mode::Waits)
+    /// Creates a queue behind transcripts of these extents.
+    pub fn new(extents: BTreeMap<String, Extent>) -> Self {
+        Self::with_mode(extents, Mode::Waits)
     }
 
     /// Creates a queue whose syncs do not wait, for one short change of a tree that nothing drives.
-    pub fn without_waits(lengths: BTreeMap<String, u64>) -> Self {
-        Self::with_mode(lengths, Mode::Returns)
+    pub fn without_waits(extents: BTreeMap<String, Extent>) -> Self {
+        Self::with_mode(extents, Mode::Returns)
     }
 
-    fn with_mode(lengths: BTreeMap<String, u64>, mode: Mode) -> Self {
-        let known = |(thread, length)| (thread, Known { length, ..Known::default() });
+    fn with_mode(extents: BTreeMap<String, Extent>, mode: Mode) -> Self {
+        let known = |(thread, extent)| (thread, Known { extent, ..Known::default() });
         let state = State {
-            threads: lengths.into_iter().map(known).collect(),
+            threads: extents.into_iter().map(known).collect(),
             entries: VecDeque::new(),
             activity: Activity::default(),
             is_draining: false,
             waiting: 0,
             mode,
         };
-        Self { state: Mutex::new(state), changed: Notify::new(), kept: Condvar::new() }
+        Self {
+            state: Mutex::new(state),
+            changed: Notify::new(),
+            kept: Condvar::new(),
+            kept_later: Notify::new(),
+        }
     }
 
     /// Locks the state. No change of it is made in parts, so that a panic elsewhere does no harm.
@@ -168,12 +190,14 @@ impl Queue {
     pub fn keep(&self) {
         self.state().threads.values_mut().for_each(|known| known.kept = known.taken);
         self.kept.notify_all();
+        self.kept_later.notify_waiters();
     }
 
     /// Ends the tree's driver: each of its changes fails from now on.
     pub fn close(&self) {
         self.state().mode = Mode::Closed;
         self.kept.notify_all();
+        self.kept_later.notify_waiters();
     }
 
     fn push(&self, thread: &ThreadId, at: Option<u64>, bytes: &[u8]) -> io::Result<()> {
@@ -183,13 +207,19 @@ impl Queue {
             return Err(closed_error());
         }
         let thread = thread.as_str().to_owned();
-        let may_begin = at.unwrap_or_default() == 0 && may_be_first(&text);
-        if !may_begin && !state.threads.contains_key(&thread) {
+        let known = state.threads.entry(thread.clone()).or_default();
+        let Extent { bytes, records } = Extent::of(&text);
+        let extent = &mut known.extent;
+        if at.is_none() && number(&text).is_some_and(|number| number != extent.records)
+            || at.is_some_and(|at| extent.bytes < at)
+        {
             return Err(gap_error(&thread));
         }
-        let known = state.threads.entry(thread.clone()).or_default();
-        let at = at.unwrap_or(known.length);
-        known.length = at + text.len() as u64;
+        if at == Some(0) {
+            *extent = Extent::default();
+        }
+        let at = at.unwrap_or(extent.bytes);
+        *extent = Extent { bytes: at + bytes, records: extent.records + records };
         let entries = entries_of(Change { thread, at, text });
         known.made += entries.len() as u64;
         state.entries.extend(entries);
@@ -272,20 +302,67 @@ impl Replica for Queue {
     }
 
     fn sync(&self, thread: &ThreadId) -> io::Result<()> {
+        let waiter = Waiter::new(self, thread);
         let mut state = self.state();
-        if state.mode == Mode::Returns {
-            return Ok(());
-        }
-        let own = state.threads.get(thread.as_str()).map_or(0, |known| known.made);
-        let is_kept =
-            |state: &State| state.threads.get(thread.as_str()).is_none_or(|it| own <= it.kept);
-        state.waiting += 1;
-        self.changed.notify_one();
-        while !is_kept(&state) && state.mode != Mode::Closed {
+        loop {
+            if let Some(answer) = waiter.answer(&state) {
+                return answer;
+            }
             state = self.kept.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        state.waiting -= 1;
-        if state.mode == Mode::Closed { Err(closed_error()) } else { Ok(()) }
+    }
+
+    fn sync_later(self: Arc<Self>, thread: &ThreadId) -> Option<ReplicaSync> {
+        let thread = thread.clone();
+        Some(Box::pin(async move {
+            let waiter = Waiter::new(&self, &thread);
+            loop {
+                let kept = self.kept_later.notified();
+                tokio::pin!(kept);
+                // What is kept from now on wakes it.
+                kept.as_mut().enable();
+                let answer = waiter.answer(&self.state());
+                if let Some(answer) = answer {
+                    return answer;
+                }
+                kept.await;
+            }
+        }))
+    }
+}
+
+/// A sync that waits, until it is dropped.
+struct Waiter<'a> {
+    queue: &'a Queue,
+    thread: &'a ThreadId,
+    /// The number of the thread's last change.
+    own: u64,
+}
+
+impl<'a> Waiter<'a> {
+    fn new(queue: &'a Queue, thread: &'a ThreadId) -> Self {
+        let mut state = queue.state();
+        let own = state.threads.get(thread.as_str()).map_or(0, |known| known.made);
+        state.waiting += 1;
+        drop(state);
+        queue.changed.notify_one();
+        Self { queue, thread, own }
+    }
+
+    /// Returns the result of the sync; `None` while it has to wait.
+    fn answer(&self, state: &State) -> Option<io::Result<()>> {
+        let known = state.threads.get(self.thread.as_str());
+        match state.mode {
+            Mode::Closed => Some(Err(closed_error())),
+            Mode::Returns => Some(Ok(())),
+            Mode::Waits => known.is_none_or(|known| self.own <= known.kept).then_some(Ok(())),
+        }
+    }
+}
+
+impl Drop for Waiter<'_> {
+    fn drop(&mut self) {
+        self.queue.state().waiting -= 1;
     }
 }
 
@@ -295,7 +372,7 @@ fn closed_error() -> io::Error {
 
 fn gap_error(thread: &str) -> io::Error {
     io::Error::other(format!(
-        "the engine has no record of thread `{thread}`, so that it would lack the first ones"
+        "the engine would lack records of thread `{thread}` before the next one"
     ))
 }
 
@@ -305,10 +382,10 @@ struct Numbered {
     seq: u64,
 }
 
-/// Returns `false` for records that follow others.
-fn may_be_first(text: &str) -> bool {
-    let numbered = text.lines().next().and_then(|line| serde_json::from_str(line).ok());
-    numbered.is_none_or(|Numbered { seq }| seq == 0)
+/// Returns the number of the first record.
+fn number(text: &str) -> Option<u64> {
+    let line = text.lines().next()?;
+    serde_json::from_str(line).ok().map(|Numbered { seq }| seq)
 }
 
 /// Divides a change before the first record of a request.
@@ -339,7 +416,6 @@ fn split(change: &mut Change, most: usize) -> Change {
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::sync::Arc;
     use std::sync::atomic::{AtomicU32, Ordering};
 
     use rye_thread::store::{LocalStore, Store, conformance};
@@ -366,6 +442,31 @@ mod tests {
         queue.keep();
         synced.await.unwrap().unwrap();
         queue.sync(&thread()).unwrap();
+    }
+
+    /// A thousand threads that wait for the engine hold no system thread.
+    #[tokio::test]
+    async fn a_thread_waits_for_the_engine_in_a_future() {
+        let place = tempfile::tempdir().unwrap();
+        fs::create_dir_all(place.path().join(thread().as_str())).unwrap();
+        let queue = Arc::new(Queue::new(BTreeMap::new()));
+        let store = LocalStore::open(place.path()).unwrap().with_replica(Arc::clone(&queue) as _);
+        let owned = store.acquire(&thread(), &thread()).unwrap();
+        store.append(&owned, b"one\n").unwrap();
+        let synced = tokio::spawn(store.sync_later(&owned).unwrap());
+        queue.wait_for_changes().await;
+        assert_eq!(queue.take().changes.len(), 1);
+        assert!(!synced.is_finished(), "the engine does not keep it yet");
+        queue.keep();
+        synced.await.unwrap().unwrap();
+        store.append(&owned, b"two\n").unwrap();
+        let synced = tokio::spawn(store.sync_later(&owned).unwrap());
+        queue.wait_for_changes().await;
+        queue.close();
+        synced.await.unwrap().unwrap_err();
+        assert_eq!(queue.state().waiting, 0);
+        store.release(&owned);
+        store.sync_later(&owned).unwrap().await.unwrap_err();
     }
 
     /// The checks for every store of threads, with an engine that keeps what it takes.
@@ -490,9 +591,12 @@ mod tests {
     fn records_behind_a_gap_are_refused() {
         let queue = Queue::new(BTreeMap::new());
         let error = queue.append(&thread(), b"{\"seq\":5}\n").unwrap_err();
-        assert!(error.to_string().contains("has no record of thread"), "{error}");
+        assert!(error.to_string().contains("would lack records of thread"), "{error}");
         queue.append(&thread(), b"{\"seq\":0}\n").unwrap();
-        queue.append(&thread(), b"{\"seq\":1}\n").unwrap();
+        queue.append(&thread(), b"{\"seq\":1}\n{\"seq\":2}\n").unwrap();
+        queue.append(&thread(), b"{\"seq\":4}\n").unwrap_err();
+        queue.cut(&thread(), 1_000).unwrap_err();
+        queue.append(&thread(), b"{\"seq\":3}\n").unwrap();
     }
 
     #[tokio::test]
@@ -511,8 +615,8 @@ mod tests {
     /// A part of a line may be all that the engine keeps when a worker dies; the whole line comes together again.
     #[test]
     fn a_long_line_takes_several_steps() {
-        let lengths = BTreeMap::from([(thread().as_str().to_owned(), 4)]);
-        let queue = Queue::without_waits(lengths);
+        let extents = BTreeMap::from([(thread().as_str().to_owned(), Extent::of("one\n"))]);
+        let queue = Queue::without_waits(extents);
         let line = format!("{}\n", "ä".repeat(STEP_BYTES));
         queue.append(&thread(), line.as_bytes()).unwrap();
         queue.sync(&thread()).unwrap();

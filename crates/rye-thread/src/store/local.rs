@@ -15,7 +15,7 @@ use super::files::Files;
 use super::lock::Lock;
 use super::request::{PostedRequest, ThreadRequest};
 use super::trees::TreeOwnership;
-use super::{Owner, Ownership, Replica, Store, StoreError, file_system};
+use super::{Owner, Ownership, Replica, Store, StoreError, StoreSync, file_system};
 use crate::database::{self, Database, DatabaseError};
 use crate::registry::Reindexed;
 use crate::{Moment, Registry, RegistryError, ThreadId, TreeAccount};
@@ -267,6 +267,16 @@ impl Store for LocalStore {
         let thread = ownership.thread();
         let synced = self.pass_on(thread, |replica| replica.sync(thread));
         synced.unwrap_or_else(|| self.files.sync(thread))
+    }
+
+    fn sync_later(&self, ownership: &Ownership) -> Option<StoreSync> {
+        let thread = ownership.thread().clone();
+        let synced = Arc::clone(self.replica.as_ref()?).sync_later(&thread)?;
+        let checked = self.check(ownership);
+        Some(Box::pin(async move {
+            checked?;
+            synced.await.map_err(|source| StoreError::Replica { thread, source })
+        }))
     }
 
     fn cut(&self, ownership: &Ownership, length: u64) -> Result<(), StoreError> {

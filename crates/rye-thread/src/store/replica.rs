@@ -1,9 +1,15 @@
 //! A second place for records, beyond this machine.
 
 use std::fmt;
+use std::future::Future;
 use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
 
 use crate::ThreadId;
+
+/// The future of [`Replica::sync_later`].
+pub type ReplicaSync = Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
 
 /// A place beyond this machine that keeps the transcripts of a store.
 ///
@@ -33,4 +39,11 @@ pub trait Replica: fmt::Debug + Send + Sync {
     ///
     /// As [`Replica::append`].
     fn sync(&self, thread: &ThreadId) -> io::Result<()>;
+
+    /// Does the same as [`Replica::sync`] in a future, which holds no system thread while it waits; `None` if the
+    /// place cannot.
+    fn sync_later(self: Arc<Self>, thread: &ThreadId) -> Option<ReplicaSync> {
+        let _ = thread;
+        None
+    }
 }
