@@ -157,12 +157,13 @@ impl RyeThread {
         if context.get::<Json<Value>>(START).await?.is_none() {
             return Err(TerminalError::new_with_code(404, "there is no such thread").into());
         }
+        // Before the turn can see the order, and end for it.
+        let head = context.get::<Json<Head>>(HEAD).await?.map(Json::into_inner).unwrap_or_default();
         let name = context.invocation_id().to_owned();
         let orders = context.object_client::<RyeOrdersClient>(context.key());
         let waiting = Waiting { name: name.clone(), order: order.clone() };
         orders.leave(Json(waiting)).call().await?;
         let thread = context.object_client::<RyeThreadClient>(context.key());
-        let head = context.get::<Json<Head>>(HEAD).await?.map(Json::into_inner).unwrap_or_default();
         let carrying = Carrying { order, is_running: head.end.is_none() };
         let carried = thread.carry_out(Json(carrying)).call().await;
         let _invocation = orders.remove(Json(name)).send();
