@@ -22,10 +22,11 @@ use rye::{Bundle, Class, Host, ReopenError, RunError, RunReport, RunRequest, Rye
 use serde_json::Value;
 
 use crate::drivers::{Driven, Drivers, Place, Remote};
+use crate::entry::Extent;
 use crate::ingress::Ingress;
 use crate::progress;
 use crate::project::{Environment, Project};
-use crate::queue::{Extent, Queue};
+use crate::queue::Queue;
 use crate::records::{Advance, AskedCall, End, Step, assemble};
 use crate::requests::{NamedCall, Order, read_bundle, read_order, read_start, sign_bundle};
 

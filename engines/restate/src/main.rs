@@ -3,6 +3,7 @@
 mod activity;
 mod drivers;
 mod engine;
+mod entry;
 mod ingress;
 mod listing;
 mod object;

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use rye::thread::ThreadId;
 use rye::thread::store::{Replica, ReplicaSync};
-use serde::Deserialize;
 use tokio::sync::Notify;
 
-use crate::activity::{Activity, Note};
+use crate::activity::Activity;
+use crate::entry::{Entry, Extent, entries_of, number, split};
 use crate::records::Change;
 
 /// The most bytes of one step. The engine retries for ever with a value above its own limit of 32 MiB.
@@ -45,22 +45,6 @@ struct State {
     mode: Mode,
 }
 
-/// The extent of a transcript.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Extent {
-    pub bytes: u64,
-    /// The number of whole records.
-    pub records: u64,
-}
-
-impl Extent {
-    /// Returns the extent of this text.
-    pub fn of(text: &str) -> Self {
-        let records = text.bytes().filter(|byte| *byte == b'\n').count();
-        Self { bytes: text.len() as u64, records: records as u64 }
-    }
-}
-
 /// A transcript as this queue passed it on.
 #[derive(Debug, Default)]
 struct Known {
@@ -69,19 +53,6 @@ struct Known {
     made: u64,
     taken: u64,
     kept: u64,
-}
-
-/// A change with the meaning of its records.
-#[derive(Debug)]
-struct Entry {
-    change: Change,
-    notes: Vec<Note>,
-}
-
-impl Entry {
-    fn is_request(&self) -> bool {
-        self.notes.contains(&Note::Asks)
-    }
 }
 
 /// The changes of one step.
@@ -374,43 +345,6 @@ fn gap_error(thread: &str) -> io::Error {
     io::Error::other(format!(
         "the engine would lack records of thread `{thread}` before the next one"
     ))
-}
-
-/// The number of a record in its transcript.
-#[derive(Deserialize)]
-struct Numbered {
-    seq: u64,
-}
-
-/// Returns the number of the first record.
-fn number(text: &str) -> Option<u64> {
-    let line = text.lines().next()?;
-    serde_json::from_str(line).ok().map(|Numbered { seq }| seq)
-}
-
-/// Divides a change before the first record of a request.
-fn entries_of(mut change: Change) -> Vec<Entry> {
-    let mut notes = Vec::new();
-    let mut length = 0;
-    let mut request = None;
-    for line in change.text.split_inclusive('\n') {
-        let note = Note::of(line);
-        if note == Some(Note::Asks) && request.is_none() {
-            request = Some((length, notes.len()));
-        }
-        length += line.len();
-        notes.extend(note);
-    }
-    let Some((length @ 1.., number)) = request else { return vec![Entry { change, notes }] };
-    let after = Entry { change: split(&mut change, length), notes: notes.split_off(number) };
-    vec![Entry { change, notes }, after]
-}
-
-/// Splits a change after at most so many bytes, and returns the rest.
-fn split(change: &mut Change, most: usize) -> Change {
-    let end = (0..=most).rev().find(|end| change.text.is_char_boundary(*end)).unwrap_or(0);
-    let text = change.text.split_off(end);
-    Change { thread: change.thread.clone(), at: change.at + end as u64, text }
 }
 
 #[cfg(test)]
