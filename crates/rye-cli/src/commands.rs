@@ -1,6 +1,6 @@
 //! A file for each command, with its arguments and its calls of the library.
 
-mod approval;
+pub(crate) mod approval;
 pub(crate) mod call;
 pub(crate) mod caps;
 pub(crate) mod check;

@@ -10,7 +10,7 @@ const MOST_LINES: usize = 200;
 const MOST_BYTES: usize = 16 * 1024;
 
 /// Returns the arguments without the text to sign, which [`text_to_sign`] shows.
-pub(super) fn in_short(request: &ApprovalRequest) -> Value {
+pub(crate) fn in_short(request: &ApprovalRequest) -> Value {
     let mut arguments = request.arguments.clone();
     if let (Some(_), Value::Object(members)) = (signed_text(request), &mut arguments) {
         members.shift_remove("text");
@@ -20,7 +20,7 @@ pub(super) fn in_short(request: &ApprovalRequest) -> Value {
 
 /// Returns the text that a call wants signed. Each line has a margin, hidden characters are visible, and the
 /// length is limited.
-pub(super) fn text_to_sign(request: &ApprovalRequest) -> Option<String> {
+pub(crate) fn text_to_sign(request: &ApprovalRequest) -> Option<String> {
     Some(block(signed_text(request)?, &request.thread))
 }
 

@@ -9,7 +9,7 @@ use super::approval::{in_short, text_to_sign};
 use super::run::{Prompt, Variables, random, tell, with_signals};
 use crate::clock::SystemClock;
 #[cfg(feature = "engine")]
-use crate::engine::EngineOption;
+use crate::engine::{CallName, EngineOption};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -84,6 +84,10 @@ struct Decided {
     #[cfg(feature = "engine")]
     #[command(flatten)]
     engine: EngineOption,
+    /// Decide about this call, as `rye run --engine` showed it; no worker has to run
+    #[cfg(feature = "engine")]
+    #[arg(long, value_name = "CALL", requires = "engine", help_heading = "Engine")]
+    call: Option<CallName>,
 }
 
 /// Deny the call that a thread waits with
@@ -161,7 +165,7 @@ fn decide(
     #[cfg(feature = "engine")]
     if let Some(engine) = decided.engine.open(environment)? {
         let thread = engine.resolve(decided.thread.reference(), environment)?;
-        return engine.decide(&thread, decision, environment);
+        return engine.decide(&thread, decision, decided.call.as_ref(), environment);
     }
     let thread = &decided.thread.resolve(environment)?;
     let cancel = Cancel::new();

@@ -7,6 +7,7 @@ use super::Engine;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::key_store::signing_key;
+use crate::output;
 
 impl Engine {
     /// Returns the rows of all threads of the operator on the engine, the newest first.
@@ -26,7 +27,17 @@ impl Engine {
             if MOST < rows.len() + page.len() {
                 return Err(Failure::failed(format!("the engine lists more than {MOST} threads")));
             }
-            rows.extend(page.iter().cloned());
+            for row in page {
+                let thread = row["thread"].as_str().unwrap_or_default();
+                // A list that does not get older would have no end.
+                if rows.last().is_some_and(|last| age(&last["thread"]) <= age(&row["thread"])) {
+                    return Err(Failure::failed(format!(
+                        "the engine's list of threads is not in order at `{}`",
+                        output::line(thread)
+                    )));
+                }
+                rows.push(row.clone());
+            }
         }
     }
 
@@ -50,6 +61,13 @@ impl Engine {
                 .ok_or_else(|| Failure::failed("you have no thread on this engine".to_owned())),
         }
     }
+}
+
+/// The order of the ids by the time in them: each ends with a UUID of version 7.
+fn age(thread: &Value) -> (&str, &str) {
+    let thread = thread.as_str().unwrap_or_default();
+    let start = thread.len().checked_sub(36);
+    (start.and_then(|start| thread.get(start..)).unwrap_or_default(), thread)
 }
 
 /// The most threads that are listed, so that a server cannot answer without end.

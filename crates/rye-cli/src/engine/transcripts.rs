@@ -4,45 +4,48 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use rye::RecordSigner;
-use rye::thread::{ThreadId, ThreadState};
+use rye::sign::PublicKey;
+use rye::thread::ThreadId;
+use rye::{RecordSigner, Rye, ThreadReadError, ThreadReading};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::Engine;
+use super::outcome::Outcome;
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output;
+use crate::key_store::signing_key;
+use crate::output::{self, Answer};
 
 /// The transcripts of a tree, as far as they were read.
 #[derive(Default)]
 struct Transcripts {
     /// The number of steps that were read.
-    steps: usize,
+    steps: u64,
     texts: BTreeMap<ThreadId, String>,
     bytes: usize,
 }
 
 impl Transcripts {
-    /// Reads what is new, and returns the threads that changed.
+    /// Reads the steps before this number that are new, and returns the threads that changed.
     fn read_on(
         &mut self,
         engine: &Engine,
         thread: &ThreadId,
+        number: u64,
     ) -> Result<BTreeSet<ThreadId>, Failure> {
         let mut changed = BTreeSet::new();
-        loop {
+        while self.steps < number {
             let steps = engine.call(thread, "steps", &json!(self.steps))?;
-            let steps = steps.as_array().ok_or_else(incomplete)?;
-            if steps.is_empty() {
-                return Ok(changed);
-            }
-            self.steps += steps.len();
+            let steps =
+                steps.as_array().filter(|steps| !steps.is_empty()).ok_or_else(incomplete)?;
+            self.steps += steps.len() as u64;
             for change in steps.iter().filter_map(|step| step["changes"].as_array()).flatten() {
                 changed.insert(self.apply(change)?);
             }
         }
+        Ok(changed)
     }
 
     fn apply(&mut self, change: &Value) -> Result<ThreadId, Failure> {
@@ -74,33 +77,86 @@ fn incomplete() -> Failure {
     Failure::failed("the engine lacks a part of the thread".to_owned())
 }
 
-/// A thread of an engine, in a folder that goes with this value. What reads the folder verifies the records as those of this machine.
+/// A thread of an engine, in a folder that goes with this value. The operator's key signed each of its records.
 pub(crate) struct Mirror<'a> {
     engine: &'a Engine,
     pub(crate) thread: ThreadId,
-    /// The answer about its state from before its transcripts were copied last.
-    pub(crate) standing: Value,
+    /// The answer about its state from before its transcripts were copied last. It is not signed.
+    pub(super) standing: Value,
     transcripts: Transcripts,
     folder: TempDir,
+    rye: Rye,
+    operator: PublicKey,
 }
 
 impl<'a> Mirror<'a> {
     /// Copies what the engine keeps of the thread now.
-    pub(crate) fn of(engine: &'a Engine, thread: ThreadId) -> Result<Self, Failure> {
+    pub(crate) fn of(
+        engine: &'a Engine,
+        thread: ThreadId,
+        environment: &Environment,
+    ) -> Result<Self, Failure> {
         let folder = tempfile::tempdir().map_err(|error| Failure::of(&error, Exit::Failed))?;
+        let operator = signing_key(environment)?.public();
+        let rye = environment.rye()?;
         let (standing, transcripts) = (Value::Null, Transcripts::default());
-        let mut mirror = Self { engine, thread, standing, transcripts, folder };
+        let mut mirror = Self { engine, thread, standing, transcripts, folder, rye, operator };
         mirror.refresh()?;
         Ok(mirror)
     }
 
-    /// Copies what is new.
+    /// Copies what is new, and verifies it.
     pub(crate) fn refresh(&mut self) -> Result<(), Failure> {
         self.standing = self.engine.standing(&self.thread)?;
-        for id in self.transcripts.read_on(self.engine, &self.thread)? {
+        let steps = self.standing["steps"].as_u64().ok_or_else(incomplete)?;
+        for id in self.transcripts.read_on(self.engine, &self.thread, steps)? {
             write(self.folder.path(), &id, &self.transcripts.texts[&id])?;
+            self.verified(&id)?;
         }
         Ok(())
+    }
+
+    /// Reads a thread of the tree; `None` if it has not begun.
+    ///
+    /// # Errors
+    ///
+    /// When its records are not as a run wrote them, another key than the operator's signed them, or it is in another tree.
+    fn verified(&self, thread: &ThreadId) -> Result<Option<ThreadReading>, Failure> {
+        let reading = match self.rye.thread(self.folder.path(), thread) {
+            Err(ThreadReadError::Unbegun { .. }) => return Ok(None),
+            reading => reading.map_err(|error| Failure::of(&error, Exit::Refused))?,
+        };
+        let signers = &reading.transcript.signers;
+        let is_own = reading.vouched_by == RecordSigner::TrustedKey
+            && signers.iter().all(|signer| self.operator.is_named(signer));
+        if !is_own {
+            return Err(Failure::refused(format!(
+                "the engine's records of thread `{thread}` are not signed with your key"
+            )));
+        }
+        if reading.record.root != self.thread {
+            return Err(Failure::refused(format!(
+                "the engine's records of thread `{}` hold `{thread}` of another tree",
+                self.thread
+            )));
+        }
+        Ok(Some(reading))
+    }
+
+    /// Reads a thread of the tree that has begun.
+    pub(super) fn reading(&self, thread: &ThreadId) -> Result<ThreadReading, Failure> {
+        self.verified(thread)?.ok_or_else(incomplete)
+    }
+
+    /// Returns the threads of the tree that have begun.
+    pub(super) fn ids(&self) -> impl Iterator<Item = &ThreadId> {
+        let ids = self.transcripts.texts.iter().filter(|(_, text)| text.contains('\n'));
+        ids.map(|(id, _)| id)
+    }
+
+    /// Returns the name or address of the engine as it was given.
+    pub(super) fn engine_name(&self) -> &str {
+        &self.engine.named
     }
 
     /// Returns `true` if a worker drives the thread or is about to.
@@ -108,9 +164,14 @@ impl<'a> Mirror<'a> {
         self.standing["end"].is_null()
     }
 
+    /// Returns the sentence with which the last worker refused to go on.
+    pub(crate) fn refusal(&self) -> Option<&str> {
+        self.standing["refused"].as_str()
+    }
+
     /// Returns `true` if the engine keeps a record of the thread. One that was just started has none.
     pub(crate) fn has_begun(&self) -> bool {
-        self.transcripts.texts.contains_key(&self.thread)
+        self.ids().any(|id| *id == self.thread)
     }
 
     /// Returns the folder of the threads.
@@ -127,53 +188,35 @@ impl Engine {
         threads: &Path,
         environment: &Environment,
     ) -> Result<Exit, Failure> {
-        let state = self.end(thread)?.unwrap_or_default()["state"].clone();
-        let state: Option<ThreadState> = state.as_str().and_then(|state| state.parse().ok());
-        if !state.is_some_and(ThreadState::is_final) {
+        let mirror = Mirror::of(self, thread.clone(), environment)?;
+        // By its records: a part of them would go on here, and there as well.
+        if mirror.is_driven() || !Outcome::read(&mirror, environment)?.state().is_final() {
             return Err(Failure::failed(format!(
                 "thread `{thread}` has not ended; a copy here could go on twice"
             )));
         }
-        let mut transcripts = Transcripts::default();
-        transcripts.read_on(self, thread)?;
-        let transcripts = transcripts.texts;
+        let transcripts = &mirror.transcripts.texts;
         for id in transcripts.keys() {
             let folder = threads.join(id.as_str());
             if folder.exists() {
                 return Err(crate::key_store::exists(&folder));
             }
         }
-        let copied = copy(&transcripts, threads, environment);
+        let copied = transcripts.iter().try_for_each(|(id, text)| write(threads, id, text));
         if copied.is_err() {
             // What cannot be removed is refused by whatever reads it.
             let remove = |id: &ThreadId| fs::remove_dir_all(threads.join(id.as_str()));
             transcripts.keys().map(remove).for_each(drop);
         }
         copied?;
-        eprintln!("thread {thread}: {}", output::counted(transcripts.len(), "transcript"));
+        if environment.json() {
+            let rows = transcripts.keys().map(|id| json!({"thread": id.as_str()}));
+            Answer::of("threads", rows).print();
+        } else {
+            eprintln!("thread {thread}: {}", output::counted(transcripts.len(), "transcript"));
+        }
         Ok(Exit::Fine)
     }
-}
-
-/// Writes the transcripts, and verifies that a trusted key signed each.
-fn copy(
-    transcripts: &BTreeMap<ThreadId, String>,
-    threads: &Path,
-    environment: &Environment,
-) -> Result<(), Failure> {
-    for (id, text) in transcripts {
-        write(threads, id, text)?;
-    }
-    let rye = environment.rye()?;
-    for id in transcripts.keys() {
-        let reading = rye.thread(threads, id);
-        let reading = reading.map_err(|error| Failure::of(&error, Exit::Refused))?;
-        if reading.vouched_by != RecordSigner::TrustedKey {
-            let message = format!("thread `{id}` is not signed by a key that is trusted here");
-            return Err(Failure::refused(message));
-        }
-    }
-    Ok(())
 }
 
 fn write(threads: &Path, thread: &ThreadId, text: &str) -> Result<(), Failure> {

@@ -14,6 +14,8 @@ mod completing;
 mod doctor;
 mod drafting;
 mod embedding;
+#[cfg(feature = "engine")]
+mod engines;
 mod exporting;
 mod forged;
 mod guide;

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::session::Session;
 
 /// A thread that the operator's key signed and that waits before it writes its file.
-fn suspended() -> Session {
+pub(crate) fn suspended() -> Session {
     let session = Session::new();
     session.asks_before_it_writes();
     session.rye("keys generate --owner me");
@@ -23,7 +23,7 @@ fn folder(session: &Session) -> PathBuf {
     session.project().join(".ai/threads").join(session.thread())
 }
 
-fn records(session: &Session) -> Vec<Value> {
+pub(crate) fn records(session: &Session) -> Vec<Value> {
     let text = fs::read_to_string(folder(session).join("transcript.jsonl")).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }

@@ -18,7 +18,7 @@ pub(super) fn run(
     match command {
         Command::Show(arguments) => {
             let thread = engine.resolve(arguments.thread.reference(), environment)?;
-            let mirror = Mirror::of(engine, thread)?;
+            let mirror = Mirror::of(engine, thread, environment)?;
             if !mirror.has_begun() {
                 return Err(Failure::failed(without_record(&mirror)));
             }
@@ -30,7 +30,7 @@ pub(super) fn run(
         }
         Command::Tail(arguments) => {
             let thread = engine.resolve(arguments.thread.reference(), environment)?;
-            follow(Mirror::of(engine, thread)?, environment)
+            follow(Mirror::of(engine, thread, environment)?, environment)
         }
         Command::List(arguments) => list(arguments, engine, environment),
         _ => Err(Failure::usage("this command takes no `--engine`")),
@@ -63,7 +63,7 @@ fn follow(mut mirror: Mirror<'_>, environment: &Environment) -> Result<Exit, Fai
 /// Says why the engine keeps no record of the thread yet.
 fn without_record(mirror: &Mirror<'_>) -> String {
     let thread = &mirror.thread;
-    match mirror.standing["refused"].as_str() {
+    match mirror.refusal() {
         Some(why) => format!("no worker goes on with thread {thread} yet: {}", output::line(why)),
         None => format!("thread {thread} has no record yet"),
     }

@@ -1,0 +1,187 @@
+//! The HTTP requests to the ingress of an engine.
+
+use std::io::Read as _;
+use std::time::Duration;
+
+use reqwest::blocking::{RequestBuilder, Response};
+use rye::sign::{Digest, sign_json};
+use rye::thread::ThreadId;
+use serde_json::Value;
+
+use super::Engine;
+use crate::environment::Environment;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::key_store::signing_key;
+use crate::output;
+
+/// The most bytes of one answer. What is longer is cut and then not understood.
+const LONGEST_ANSWER: u64 = 64 << 20;
+
+/// The time within which the engine answers.
+pub(super) const TIMEOUT: Duration = Duration::from_secs(120);
+
+/// The time within which a worker that runs answers an order or a start.
+const WORKER_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The times after which a request that was not answered is sent again, in milliseconds.
+const RETRIES: [u64; 6] = [100, 200, 500, 1_000, 2_000, 4_000];
+
+/// Why a request has no answer.
+#[derive(Debug)]
+pub(super) enum NoAnswer {
+    /// The engine cannot be reached now, or says so. A later request may be answered.
+    Unreachable(Failure),
+    /// The answer is final.
+    Final(Failure),
+}
+
+impl From<NoAnswer> for Failure {
+    fn from(error: NoAnswer) -> Self {
+        match error {
+            NoAnswer::Unreachable(failure) | NoAnswer::Final(failure) => failure,
+        }
+    }
+}
+
+impl Engine {
+    /// Calls a handler of a thread's object.
+    pub(super) fn call(
+        &self,
+        thread: &ThreadId,
+        handler: &str,
+        body: &Value,
+    ) -> Result<Value, NoAnswer> {
+        self.ask(&format!("RyeThread/{thread}/{handler}"), body)
+    }
+
+    pub(super) fn ask(&self, place: &str, body: &Value) -> Result<Value, NoAnswer> {
+        let mut request = self.client.post(self.place(place)?);
+        if !body.is_null() {
+            request = request.json(body);
+        }
+        self.answer(request)
+    }
+
+    fn place(&self, place: &str) -> Result<reqwest::Url, NoAnswer> {
+        let place = self.address.join(place);
+        place.map_err(|error| NoAnswer::Final(Failure::of(&error, Exit::Usage)))
+    }
+
+    fn answer(&self, mut request: RequestBuilder) -> Result<Value, NoAnswer> {
+        if let Some(token) = &self.token {
+            request = request.bearer_auth(token);
+        }
+        let answer = request.send().map_err(|error| {
+            let error = error.without_url();
+            let message = format!("the engine at `{}` does not answer: {error}", self.address);
+            NoAnswer::Unreachable(Failure::failed(message))
+        })?;
+        read(answer)
+    }
+
+    /// Hands a request over, with the operator's signature. The engine keeps it, also while no worker runs.
+    pub(super) fn submit(
+        &self,
+        thread: &ThreadId,
+        handler: &str,
+        request: &Value,
+        environment: &Environment,
+    ) -> Result<Submitted, Failure> {
+        let key = signing_key(environment)?;
+        let signed = sign_json(request, &key, Environment::now());
+        let signed = signed.map_err(|error| Failure::of(&error, Exit::Failed))?;
+        // With this key, a request that is sent again is the same one.
+        let key = Digest::of(signed.to_string().as_bytes()).to_string();
+        let send = || {
+            let place = self.place(&format!("RyeThread/{thread}/{handler}/send"))?;
+            let request = self.client.post(place).header("idempotency-key", &key).json(&signed);
+            self.answer(request)
+        };
+        let accepted = try_again(send)?;
+        let invocation = accepted["invocationId"].as_str().filter(|id| is_plain(id));
+        let invocation = invocation.ok_or_else(|| {
+            Failure::failed("the engine's answer to the request is not understood".to_owned())
+        })?;
+        Ok(Submitted { invocation: invocation.to_owned() })
+    }
+
+    /// Waits some seconds for the answer of a worker; `None` if no worker has answered yet.
+    pub(super) fn worker_answer(&self, submitted: &Submitted) -> Result<Option<Value>, Failure> {
+        let place = format!("restate/invocation/{}/attach", submitted.invocation);
+        let request = self.client.get(self.place(&place)?).timeout(WORKER_TIMEOUT);
+        match self.answer(request) {
+            Ok(answer) => Ok(Some(answer)),
+            Err(NoAnswer::Unreachable(_)) => Ok(None),
+            Err(NoAnswer::Final(failure)) => Err(failure),
+        }
+    }
+
+    /// Returns what the engine says of the thread. It is not signed.
+    pub(super) fn standing(&self, thread: &ThreadId) -> Result<Value, NoAnswer> {
+        let standing = self.call(thread, "standing", &Value::Null)?;
+        if standing["start"].is_null() {
+            let message = format!("the engine has no thread `{thread}`");
+            return Err(NoAnswer::Final(Failure::failed(message)));
+        }
+        Ok(standing)
+    }
+}
+
+/// A request that the engine has accepted.
+#[derive(Debug)]
+pub(super) struct Submitted {
+    invocation: String,
+}
+
+/// An id is a part of an address.
+fn is_plain(id: &str) -> bool {
+    !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+/// Sends a request again while the engine cannot be reached, for some seconds.
+fn try_again(send: impl Fn() -> Result<Value, NoAnswer>) -> Result<Value, Failure> {
+    for pause in RETRIES {
+        match send() {
+            Err(NoAnswer::Unreachable(_)) => sleep(Duration::from_millis(pause)),
+            answered => return answered.map_err(Failure::from),
+        }
+    }
+    send().map_err(Failure::from)
+}
+
+pub(super) fn sleep(pause: Duration) {
+    #[expect(clippy::disallowed_methods, reason = "this command runs no tasks")]
+    std::thread::sleep(pause);
+}
+
+fn read(answer: Response) -> Result<Value, NoAnswer> {
+    let status = answer.status().as_u16();
+    let mut text = String::new();
+    answer.take(LONGEST_ANSWER).read_to_string(&mut text).map_err(|error| {
+        let message = format!("the engine's answer cannot be read: {error}");
+        NoAnswer::Unreachable(Failure::failed(message))
+    })?;
+    if !(200..300).contains(&status) {
+        return Err(refusal(status, &text));
+    }
+    if text.is_empty() {
+        return Ok(Value::Null);
+    }
+    serde_json::from_str(&text).map_err(|error| {
+        let message = format!("the engine's answer is not understood: {error}");
+        NoAnswer::Final(Failure::failed(message))
+    })
+}
+
+/// A worker's refusal is final. A proxy without a server says 502 to 504, in a form of its own.
+fn refusal(status: u16, text: &str) -> NoAnswer {
+    let answer: Value = serde_json::from_str(text).unwrap_or_default();
+    let message = answer["message"].as_str();
+    let told = output::line(message.unwrap_or(text));
+    let failure = Failure::failed(format!("the engine answers {status}: {told}"));
+    match (status, message) {
+        (429 | 500..600, None) => NoAnswer::Unreachable(failure),
+        _ => NoAnswer::Final(failure),
+    }
+}

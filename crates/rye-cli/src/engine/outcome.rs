@@ -1,0 +1,163 @@
+//! The state of a thread tree on an engine, by its verified records alone.
+
+use rye::thread::transcript::Reading;
+use rye::thread::{
+    FailureKind, Nanos, PendingApproval, ThreadId, ThreadRecord, ThreadState, pending_approval,
+    thread_warnings,
+};
+use serde_json::{Value, json};
+
+use super::{CallName, Mirror};
+use crate::commands::approval::{in_short, text_to_sign};
+use crate::environment::Environment;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::{self, Answer};
+
+/// The state of a tree whose records the operator's key signed.
+pub(super) struct Outcome {
+    /// The record of the last thread of the root's conversation.
+    last: ThreadRecord,
+    /// The last text of its model.
+    text: String,
+    warnings: Vec<String>,
+    /// The cost of the tree.
+    cost: Nanos,
+    waiting: Vec<PendingApproval>,
+}
+
+impl Outcome {
+    /// Reads the state of a tree.
+    pub(super) fn read(mirror: &Mirror<'_>, environment: &Environment) -> Result<Self, Failure> {
+        if !mirror.has_begun() {
+            let what = mirror.standing["end"]["failure"].as_str().unwrap_or("nothing else");
+            let (thread, what) = (&mirror.thread, output::line(what));
+            return Err(Failure::failed(format!(
+                "thread `{thread}` has ended without a record, and no signature vouches for what the engine says: {what}"
+            )));
+        }
+        let root = mirror.reading(&mirror.thread)?;
+        let rye = environment.rye()?;
+        let cost = rye.thread_account(&mirror.threads(), &root.transcript);
+        let cost = cost.map_or(root.record.cost, |account| account.cost);
+        let mut last = root;
+        let mut seen = 1;
+        while let Some(next) = last.record.continued_by.clone() {
+            last = mirror.reading(&next)?;
+            seen += 1;
+            if mirror.ids().count() < seen {
+                return Err(Failure::refused(format!("thread `{next}` continues itself")));
+            }
+        }
+        let text = last_text(&last.transcript);
+        let warnings = thread_warnings(&last.transcript);
+        Ok(Self { last: last.record, text, warnings, cost, waiting: waiting(mirror)? })
+    }
+
+    /// Returns the state: `suspended` if the tree has not ended and a call of it waits.
+    pub(super) fn state(&self) -> ThreadState {
+        match self.last.state {
+            state if state.is_final() => state,
+            _ if self.waiting.is_empty() => ThreadState::Running,
+            _ => ThreadState::Suspended,
+        }
+    }
+
+    fn exit(&self) -> Exit {
+        match (self.state(), self.last.failure.as_ref().map(|failure| &failure.kind)) {
+            (ThreadState::Completed, None) => Exit::Fine,
+            (ThreadState::Suspended, _) => Exit::Suspended,
+            (_, Some(FailureKind::Limit(_))) => Exit::Limit,
+            (_, Some(FailureKind::Refused)) => Exit::Refused,
+            _ => Exit::Failed,
+        }
+    }
+
+    /// Prints the outputs, the failure and the calls that wait, and returns the exit code of `rye run`.
+    pub(super) fn tell(&self, mirror: &Mirror<'_>, environment: &Environment) -> Exit {
+        let (exit, state) = (self.exit(), self.state());
+        if environment.json() {
+            let row = self.to_json(&mirror.thread);
+            let answer = Answer::one("threads", row).with("state", state.as_str());
+            answer.fine_if(exit == Exit::Fine).print();
+            return exit;
+        }
+        match &self.last.outputs {
+            Some(outputs) => outputs.iter().for_each(|(name, value)| {
+                print!("{}: {}\n", output::line(name), output::text(value));
+            }),
+            None if state == ThreadState::Completed && !self.text.is_empty() => {
+                println!("{}", output::for_people(&self.text));
+            }
+            None => {}
+        }
+        if let Some(failure) = &self.last.failure {
+            eprintln!("error: {}", output::line(&failure.to_string()));
+        }
+        self.waiting.iter().for_each(|asked| tell_waiting(asked, mirror));
+        eprintln!("thread {} {state}", mirror.thread);
+        exit
+    }
+
+    fn to_json(&self, thread: &ThreadId) -> Value {
+        let failure = self.last.failure.as_ref();
+        json!({
+            "thread": thread.as_str(),
+            "state": self.state().as_str(),
+            "outputs": self.last.outputs,
+            "text": self.text,
+            "failure": failure.map(ToString::to_string),
+            "class": match self.exit() {
+                exit @ (Exit::Limit | Exit::Refused) => Some(exit.as_str()),
+                _ => None,
+            },
+            "turns": self.last.turns,
+            "cost_nanos": self.cost.get(),
+            "waits_for": self.waiting.iter().map(waiting_json).collect::<Value>(),
+            "warnings": self.warnings,
+        })
+    }
+}
+
+fn waiting_json(asked: &PendingApproval) -> Value {
+    let request = &asked.request;
+    json!({
+        "thread": request.thread.as_str(),
+        "item_id": request.item_id,
+        "arguments": request.arguments,
+        "arguments_sha256": request.sha256,
+        "call": CallName::of(asked).to_string(),
+    })
+}
+
+/// Returns the calls of a tree that wait for a decision. A record that is not signed yet asks for nothing.
+pub(super) fn waiting(mirror: &Mirror<'_>) -> Result<Vec<PendingApproval>, Failure> {
+    let mut waiting = Vec::new();
+    for thread in mirror.ids() {
+        let transcript = mirror.reading(thread)?.transcript;
+        let asked = pending_approval(&transcript).filter(|asked| asked.seq < transcript.signed);
+        waiting.extend(asked);
+    }
+    Ok(waiting)
+}
+
+/// Prints a call that waits, and the commands that decide about just this call.
+pub(super) fn tell_waiting(asked: &PendingApproval, mirror: &Mirror<'_>) {
+    tell_call(asked);
+    let options = format!("{} --engine {} --call", mirror.thread, mirror.engine_name());
+    let call = CallName::of(asked);
+    eprintln!("decide with `rye approve {options} {call}` or `rye deny {options} {call}`");
+}
+
+/// Prints a call that waits.
+pub(super) fn tell_call(asked: &PendingApproval) {
+    let arguments = output::text(&in_short(&asked.request));
+    eprintln!("waits for approval: `{}` with {arguments}", output::line(&asked.request.item_id));
+    text_to_sign(&asked.request).iter().for_each(|text| eprint!("{text}"));
+}
+
+fn last_text(transcript: &Reading) -> String {
+    let last = transcript.records.iter().rev().find(|record| record.event == "assistant_text");
+    let payload: Option<Value> = last.and_then(|it| serde_json::from_str(it.payload.get()).ok());
+    payload.and_then(|it| it["text"].as_str().map(str::to_owned)).unwrap_or_default()
+}

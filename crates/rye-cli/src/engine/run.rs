@@ -1,0 +1,139 @@
+//! `rye run --engine` and `rye cancel --engine`.
+
+use std::time::Duration;
+
+use rye::thread::ThreadId;
+use rye::{Bundle, ProviderChoice, RunRequest};
+use serde_json::{Value, json};
+
+use super::ingress::{NoAnswer, Submitted, sleep};
+use super::outcome::Outcome;
+use super::{Engine, Mirror, refuse_option};
+use crate::environment::Environment;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::{self, Answer};
+use crate::stream::Telling;
+
+impl Engine {
+    /// Starts a thread and waits until it ends, or a call waits for a decision.
+    pub(crate) fn run(
+        &self,
+        request: &RunRequest,
+        telling: &Telling,
+        environment: &Environment,
+    ) -> Result<Exit, Failure> {
+        if telling.deltas {
+            return Err(refuse_option("--deltas"));
+        }
+        let mut start = start(request);
+        let bundle = Bundle::of_project(environment.project()?);
+        let bundle = bundle.map_err(|error| Failure::of(&error, Exit::Failed))?;
+        start["project"] = bundle.digest().to_string().into();
+        let mut notices = Notices { is_quiet: telling.quiet, last: None };
+        // Before anything is sent, so that the thread can be found whatever happens.
+        notices.tell(format!("thread {} on `{}`", request.thread, self.address));
+        let submitted = self.submit(&request.thread, "start", &start, environment)?;
+        self.await_start(&submitted, &mut notices)?;
+        self.await_end(&request.thread, &mut notices)?;
+        let mirror = Mirror::of(self, request.thread.clone(), environment)?;
+        Ok(Outcome::read(&mirror, environment)?.tell(&mirror, environment))
+    }
+
+    /// Waits until a worker has accepted the start.
+    fn await_start(&self, submitted: &Submitted, notices: &mut Notices) -> Result<(), Failure> {
+        while self.worker_answer(submitted)?.is_none() {
+            notices.tell("the engine has the thread, and no worker has begun it yet".to_owned());
+            sleep(PAUSE);
+        }
+        Ok(())
+    }
+
+    /// Waits until the engine says that the thread has ended, or that a call waits for a decision.
+    fn await_end(&self, thread: &ThreadId, notices: &mut Notices) -> Result<(), Failure> {
+        let mut pause = PAUSE;
+        loop {
+            match self.standing(thread) {
+                Ok(standing) if !standing["end"].is_null() => return Ok(()),
+                Ok(standing) => {
+                    if let Some(why) = standing["refused"].as_str() {
+                        notices.tell(format!("no worker goes on yet: {}", output::line(why)));
+                    }
+                }
+                Err(NoAnswer::Unreachable(failure)) => {
+                    notices.tell(format!("{failure}; the thread goes on without this command"));
+                }
+                Err(NoAnswer::Final(failure)) => return Err(failure),
+            }
+            sleep(pause);
+            pause = LONGEST_PAUSE.min(pause * 5 / 4);
+        }
+    }
+
+    /// Ends the thread and all below it.
+    pub(crate) fn cancel(
+        &self,
+        thread: &ThreadId,
+        environment: &Environment,
+    ) -> Result<Exit, Failure> {
+        let order = json!({"purpose": "rye-engine-cancel", "tree": thread.as_str()});
+        let submitted = self.submit(thread, "order", &order, environment)?;
+        let is_done = self.worker_answer(&submitted)?.is_some();
+        if environment.json() {
+            let row = json!({"thread": thread.as_str(), "is_carried_out": is_done});
+            Answer::one("threads", row).print();
+        } else if is_done {
+            eprintln!("thread {thread} cancelled");
+        } else {
+            eprintln!("thread {thread} will be cancelled; {QUEUED}");
+        }
+        Ok(Exit::Fine)
+    }
+}
+
+/// The end of the message about an order that no worker has answered.
+pub(super) const QUEUED: &str = "the engine keeps the order until a worker carries it out";
+
+/// Messages while a command waits. None comes twice in a row.
+struct Notices {
+    is_quiet: bool,
+    last: Option<String>,
+}
+
+impl Notices {
+    fn tell(&mut self, message: String) {
+        if !self.is_quiet && self.last.as_ref() != Some(&message) {
+            eprintln!("{message}");
+            self.last = Some(message);
+        }
+    }
+}
+
+/// The time between two questions about a thread, at first and in the end.
+const PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+
+/// Returns the request to start a thread, as a worker reads it.
+fn start(request: &RunRequest) -> Value {
+    let limits = &request.limits;
+    json!({
+        "purpose": "rye-engine-start",
+        "thread": request.thread.as_str(),
+        "directive": request.directive.as_str(),
+        "inputs": request.inputs,
+        "provider": match &request.provider {
+            ProviderChoice::Named(name) => Some(name.as_str()),
+            ProviderChoice::Steps => Some("steps"),
+            _ => None,
+        },
+        "model": request.model,
+        "limits": {
+            "turns": limits.turns,
+            "tokens": limits.tokens,
+            "spend": limits.spend.map(|spend| spend.to_string()),
+            "duration_seconds": limits.duration_seconds,
+            "spawns": limits.spawns,
+            "depth": limits.depth,
+        },
+    })
+}

@@ -1,0 +1,294 @@
+//! Commands with `--engine` before a server that says what it likes: only signed records count.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+
+use crate::session::Session;
+use crate::vouching::{records, suspended};
+
+/// The answers of a server, and the requests that it got.
+#[derive(Debug, Default)]
+struct Script {
+    standing: Value,
+    steps: Vec<Value>,
+    /// The answer of a worker to an order or a start; `None` while no worker runs.
+    worker: Option<(u16, Value)>,
+    /// The number of requests that get no answer first.
+    lost: usize,
+    submitted: Vec<(String, Value)>,
+}
+
+/// A server on this machine that runs until the process ends.
+struct Server {
+    url: String,
+    script: Arc<Mutex<Script>>,
+}
+
+impl Server {
+    fn new(script: Script) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let script = Arc::new(Mutex::new(script));
+        let shared = Arc::clone(&script);
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let _unread = answer(stream, &shared);
+            }
+        });
+        Self { url, script }
+    }
+
+    /// Returns the bodies that were submitted to a handler, each once.
+    fn submitted(&self) -> Vec<Value> {
+        let mut keys = Vec::new();
+        let script = self.script.lock().unwrap();
+        let new = script.submitted.iter().filter(|(key, _)| {
+            let is_new = !keys.contains(key);
+            keys.push(key.clone());
+            is_new
+        });
+        new.map(|(_, body)| body.clone()).collect()
+    }
+}
+
+fn answer(stream: TcpStream, script: &Mutex<Script>) -> std::io::Result<()> {
+    let mut reader = BufReader::new(stream.try_clone()?);
+    let (mut first, mut length, mut key) = (String::new(), 0, String::new());
+    reader.read_line(&mut first)?;
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line)?;
+        let Some((name, value)) = line.trim().split_once(": ") else { break };
+        match name.to_ascii_lowercase().as_str() {
+            "content-length" => length = value.parse().unwrap_or(0),
+            "idempotency-key" => value.clone_into(&mut key),
+            _ => {}
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body)?;
+    let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let Some((status, answer)) = reply(&first, &body, key, &mut script.lock().unwrap()) else {
+        return Ok(());
+    };
+    let text = answer.to_string();
+    let mut stream = stream;
+    write!(
+        stream,
+        "HTTP/1.1 {status} X\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{text}",
+        text.len()
+    )
+}
+
+fn reply(first: &str, body: &Value, key: String, script: &mut Script) -> Option<(u16, Value)> {
+    if first.contains("/send") {
+        script.submitted.push((key, body.clone()));
+    }
+    if 0 < script.lost {
+        script.lost -= 1;
+        return None;
+    }
+    let path = first.split(' ').nth(1).unwrap_or_default();
+    match path.rsplit('/').next().unwrap_or_default() {
+        "send" => Some((202, json!({"invocationId": "inv_1a", "status": "Accepted"}))),
+        // The answer of a proxy without a worker behind it.
+        "attach" => Some(script.worker.clone().unwrap_or((504, Value::Null))),
+        "standing" => Some((200, script.standing.clone())),
+        "steps" => {
+            let from = usize::try_from(body.as_u64().unwrap()).unwrap();
+            Some((200, script.steps.get(from..).unwrap_or_default().into()))
+        }
+        _ => Some((404, json!({"message": "not found"}))),
+    }
+}
+
+/// A server that has this transcript of a thread and says that it ended so.
+fn server_with(thread: &str, text: &str, end: &Value) -> Server {
+    let change = json!({"thread": thread, "at": 0, "text": text});
+    Server::new(Script {
+        standing: json!({"start": {}, "steps": 1, "end": end, "refused": null}),
+        steps: vec![json!({"changes": [change], "end": null})],
+        worker: Some((200, Value::Null)),
+        ..Script::default()
+    })
+}
+
+fn text_of(records: &[Value]) -> String {
+    records.iter().map(|record| format!("{record}\n")).collect()
+}
+
+/// A thread that waits, and its records as an engine keeps them.
+fn waiting() -> (Session, String, String) {
+    let session = suspended();
+    let thread = session.thread();
+    let text = transcript(&session);
+    fs::rename(session.project().join(".ai/threads"), session.home().join("threads")).unwrap();
+    (session, thread, text)
+}
+
+fn transcript(session: &Session) -> String {
+    let folder = session.project().join(".ai/threads").join(session.thread());
+    fs::read_to_string(folder.join("transcript.jsonl")).unwrap()
+}
+
+#[track_caller]
+fn check(session: &Session, server: &Server, command: &str, exit: i32, told: &[&str]) -> String {
+    let shown = session.rye(&format!("{command} --engine {}", server.url));
+    assert!(shown.ends_with(&format!("exit {exit}\n")), "{shown}");
+    told.iter().for_each(|text| assert!(shown.contains(text), "`{text}` in {shown}"));
+    shown
+}
+
+const FORGED: &str = "completed-by-nobody";
+
+#[test]
+fn an_end_without_a_record_is_no_result() {
+    let session = Session::new();
+    session.rye("keys generate --owner me");
+    let end = json!({"state": "completed", "outputs": {"count": FORGED}, "turns": 1});
+    let script = Script {
+        standing: json!({"start": {}, "steps": 0, "end": end, "refused": null}),
+        worker: Some((200, Value::Null)),
+        ..Script::default()
+    };
+    let server = Server::new(script);
+    let run = "run notes/index --provider steps";
+    let told = check(&session, &server, run, 1, &["ended without a record"]);
+    assert!(!told.contains(FORGED), "{told}");
+    let told = check(&session, &server, &format!("{run} --json --quiet"), 1, &[]);
+    assert!(!told.contains(FORGED), "{told}");
+}
+
+/// What waits, what is decided and what has ended is read from the records, whatever the server says.
+#[test]
+fn the_call_that_waits_is_the_recorded_one() {
+    let (session, thread, text) = waiting();
+    let end = json!({"state": "suspended", "asked": {
+        "thread": thread, "seq": 1, "item": FORGED, "arguments": {}
+    }});
+    let server = server_with(&thread, &text, &end);
+    let told =
+        check(&session, &server, &format!("approve {thread}"), 0, &["rye/file-system/write"]);
+    assert!(!told.contains(FORGED), "{told}");
+    let shown = told.find("waits for approval: `rye/file-system/write`").unwrap();
+    assert!(told.contains("with {"), "the arguments are shown: {told} {shown}");
+    let order = &server.submitted()[0];
+    let asked: Value = text
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap())
+        .find(|record| record["event"] == "approval_requested")
+        .unwrap();
+    assert_eq!((&order["seq"], &order["thread"]), (&asked["seq"], &json!(thread)));
+    let told = check(&session, &server, &format!("threads pull {thread}"), 1, &["has not ended"]);
+    assert!(!told.contains("1 transcript"), "{told}");
+    server.script.lock().unwrap().standing["end"] = json!({"state": "completed"});
+    check(&session, &server, &format!("threads pull {thread}"), 1, &["has not ended"]);
+    assert!(!session.project().join(".ai/threads").join(&thread).exists());
+}
+
+/// A record after the last checkpoint is chained, which needs no key.
+#[test]
+fn a_question_that_was_added_without_a_signature_is_not_shown() {
+    let session = suspended();
+    let thread = session.thread();
+    let mut asked = records(&session);
+    asked.pop();
+    assert_eq!(asked.last().unwrap()["event"], "approval_requested");
+    let end = json!({"state": "suspended", "asked": {
+        "thread": thread, "seq": asked.len() - 1, "item": FORGED, "arguments": {}
+    }});
+    let server = server_with(&thread, &text_of(&asked), &end);
+    check(&session, &server, &format!("approve {thread}"), 1, &["no call of thread"]);
+    assert!(server.submitted().is_empty());
+}
+
+/// A server can write a whole thread with a key of its own, and can show one thread in place of another.
+#[test]
+fn records_of_another_key_or_tree_are_refused() {
+    let session = Session::new();
+    session.asks_before_it_writes();
+    session.rye("run notes/index --trust TRUST --provider steps");
+    session.rye("keys generate --owner me");
+    let thread = session.thread();
+    let end = json!({"state": "suspended"});
+    let server = server_with(&thread, &transcript(&session), &end);
+    for command in ["threads show", "threads tail", "approve", "threads pull"] {
+        let told = check(&session, &server, &format!("{command} {thread}"), 3, &[]);
+        assert!(told.contains("are not signed with your key"), "{told}");
+    }
+    assert!(server.submitted().is_empty());
+
+    let (session, thread, text) = waiting();
+    let other = "index-019a0000-0000-7000-8000-000000000001";
+    let server = server_with(&thread, &text, &end);
+    for command in ["threads show", "approve"] {
+        check(&session, &server, &format!("{command} {other}"), 3, &["of another tree"]);
+    }
+    assert!(server.submitted().is_empty());
+}
+
+/// An order names a call that was shown before, so that it can be given while no worker runs.
+#[test]
+fn an_order_by_name_needs_no_worker() {
+    let (session, thread, text) = waiting();
+    let server = server_with(&thread, &text, &json!({"state": "suspended"}));
+    let hash = "0a".repeat(32);
+    let call = format!("{thread}:7:{hash}:rye/file-system/write");
+    let script = || server.script.lock().unwrap();
+    (script().worker, script().lost) = (None, 2);
+    let approve = format!("approve {thread} --call {call}");
+    check(
+        &session,
+        &server,
+        &approve,
+        0,
+        &["approved: `rye/file-system/write`", "keeps the order"],
+    );
+    let submitted = server.submitted();
+    // The two requests that were lost had the same key.
+    assert_eq!(submitted.len(), 1);
+    assert_eq!(submitted[0]["sha256"], hash);
+    check(
+        &session,
+        &server,
+        &format!("approve {thread} --call x"),
+        2,
+        &["THREAD:RECORD:SHA256:ITEM"],
+    );
+    script().worker = Some((409, json!({"message": "no call of it waits"})));
+    check(&session, &server, &approve, 1, &["409: no call of it waits"]);
+    script().worker = None;
+    check(&session, &server, &format!("cancel {thread}"), 0, &["will be cancelled"]);
+}
+
+#[test]
+fn a_command_for_an_engine_ignores_no_option() {
+    let (session, thread, text) = waiting();
+    let server = server_with(&thread, &text, &json!({"state": "suspended"}));
+    for command in ["approve", "deny", "cancel", "threads show", "threads pull"] {
+        let command = format!("{command} {thread} --trust TRUST");
+        check(&session, &server, &command, 2, &["`--trust` does nothing"]);
+    }
+    assert!(server.submitted().is_empty());
+    let deny = format!("deny {thread} --json --engine {}", server.url);
+    let told = session.raw(&deny).stdout;
+    let told: Value = serde_json::from_slice(&told).unwrap();
+    assert_eq!(told["decisions"][0]["decision"], "denied", "{told}");
+}
+
+/// A proxy of the environment is for other machines.
+#[test]
+fn no_proxy_is_between_the_program_and_an_engine_of_this_machine() {
+    let (session, thread, text) = waiting();
+    let server = server_with(&thread, &text, &json!({"state": "suspended"}));
+    let show = format!("threads show {thread} --engine {}", server.url);
+    let shown = session.rye_with(
+        &show,
+        &[("HTTP_PROXY", "http://127.0.0.1:9"), ("http_proxy", "http://127.0.0.1:9")],
+    );
+    assert!(shown.ends_with("exit 0\n"), "{shown}");
+}
