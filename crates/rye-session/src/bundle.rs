@@ -62,8 +62,26 @@ impl Bundle {
     /// Returns the files of the project alone.
     #[must_use]
     pub fn project(&self) -> Self {
-        let files = self.files.iter().filter(|(path, _)| path.starts_with("project/"));
+        let files = self.files.iter().filter(|(path, _)| path.starts_with(PROJECT));
         Self { files: files.map(|(path, digest)| (path.clone(), digest.clone())).collect() }
+    }
+
+    /// Replaces the files of the project by those of another bundle.
+    #[must_use]
+    pub fn with_project_of(mut self, other: &Self) -> Self {
+        self.files.retain(|path, _| !path.starts_with(PROJECT));
+        self.files.extend(other.project().files);
+        self
+    }
+
+    /// Compares with the bundle with which a thread began, for a machine that is to go on with the thread.
+    ///
+    /// Items that the project did not have count for nothing, because tools may write there. They are verified before they are used.
+    #[must_use]
+    pub fn departure_from(&self, began: &Self) -> FileChanges {
+        let mut changes = self.changes_since(began);
+        changes.added.retain(|path| !may_be_added(path));
+        changes
     }
 
     /// Compares with the bundle of another time or machine.
@@ -76,6 +94,17 @@ impl Bundle {
 /// The places of items, configuration and lock, below a project and below a user space.
 const PLACES: [&str; 5] =
     [".ai/config", ".ai/directives", ".ai/knowledge", ".ai/rye.lock", ".ai/tools"];
+
+const PROJECT: &str = "project/";
+
+/// The places of items in a project. Tools may write there, except to configurations of providers.
+const WRITABLE: [&str; 3] =
+    ["project/.ai/directives/", "project/.ai/knowledge/", "project/.ai/tools/"];
+const PROVIDERS: &str = "project/.ai/tools/rye/agent/providers/";
+
+fn may_be_added(path: &str) -> bool {
+    WRITABLE.iter().any(|place| path.starts_with(place)) && !path.starts_with(PROVIDERS)
+}
 
 const SIGNING_KEYS: &str = ".ai/config/keys/signing";
 
@@ -136,6 +165,40 @@ mod tests {
         assert_eq!(bundle(&project, &user).digest(), before.digest());
         let trusting = before.clone().with_trust_document("text");
         assert_eq!(trusting.changes_since(&before).added.len(), 1);
+    }
+
+    /// A tool may write an item. That must stop neither its thread nor another one of the same copy.
+    #[test]
+    fn items_that_are_added_do_not_count_for_a_thread_that_began() {
+        let (project, user) = (folder(), folder());
+        let began = bundle(&project, &user);
+        let add = |folder: &TempDir, path: &str| {
+            let path = folder.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "new").unwrap();
+        };
+        for path in
+            [".ai/knowledge/notes.md", ".ai/directives/a/b.md", ".ai/tools/__pycache__/x.pyc"]
+        {
+            add(&project, path);
+        }
+        let now = bundle(&project, &user);
+        assert!(now.departure_from(&began).is_empty());
+        assert_eq!(now.changes_since(&began).added.len(), 3);
+        assert_eq!(now.with_project_of(&began), began);
+        for path in [".ai/config/risk.yaml", ".ai/tools/rye/agent/providers/x.yaml"] {
+            add(&project, path);
+            let told = bundle(&project, &user).departure_from(&began).to_string();
+            assert_eq!(told, format!("added `project/{path}`"));
+            fs::remove_file(project.path().join(path)).unwrap();
+        }
+        add(&user, ".ai/knowledge/notes.md");
+        assert_eq!(bundle(&project, &user).departure_from(&began).added.len(), 1);
+        fs::remove_file(user.path().join(".ai/knowledge/notes.md")).unwrap();
+        add(&project, ".ai/tools/count.py");
+        fs::remove_file(project.path().join(".ai/directives/notes/index.md")).unwrap();
+        let changes = bundle(&project, &user).departure_from(&began);
+        assert_eq!((changes.changed.len(), changes.removed.len()), (1, 1));
     }
 
     #[test]

@@ -44,8 +44,8 @@ pub use self::authoring::{
 pub use self::bundle::Bundle;
 pub use self::check::{Checked, Checker, Finding, Severity, SpacesToCheck, check, github, sarif};
 pub use self::config::{
-    APPROVAL_FILE, ConfigError, EngineAddress, HOOKS_FILE, PROVIDERS, SCHEMAS, Schema, risk_table,
-    schema,
+    APPROVAL_FILE, ConfigError, EngineAddress, HOOKS_FILE, PROVIDERS, SCHEMAS, Schema,
+    engine_audience, risk_table, schema,
 };
 pub use self::file_digests::{FileChanges, UnreadableFile};
 pub use self::first_request::FirstRequest;

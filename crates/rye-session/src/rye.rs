@@ -65,6 +65,8 @@ pub struct Setup {
     /// Finds the secrets that tools of one request name, in the variables that `config/agent/web.yaml` says; by default, none
     /// is found.
     pub variables: Variables,
+    /// The folder with the records of threads, instead of `.ai/threads` of the project.
+    pub threads: Option<PathBuf>,
     /// A place beyond this machine that keeps the transcripts of all threads which are driven by this value.
     pub replica: Option<Arc<dyn Replica>>,
 }
@@ -84,6 +86,7 @@ impl Setup {
             processes: None,
             names: None,
             variables: Variables::none(),
+            threads: None,
             replica: None,
         }
     }
@@ -105,6 +108,7 @@ pub struct Rye {
     pub(crate) processes: Option<ProcessHost>,
     pub(crate) names: Option<Arc<dyn Names>>,
     pub(crate) variables: Variables,
+    pub(crate) threads: Option<PathBuf>,
     pub(crate) replica: Option<Arc<dyn Replica>>,
     notes: Vec<TrustNote>,
     /// The store with the records of the threads that run now.
@@ -161,6 +165,7 @@ impl Rye {
             processes,
             names,
             variables: setup.variables.clone(),
+            threads: setup.threads.clone(),
             replica: setup.replica.clone(),
             notes,
             store: Mutex::default(),
@@ -182,6 +187,7 @@ impl Rye {
             processes: self.processes.clone(),
             names: self.names.clone(),
             variables: self.variables.clone(),
+            threads: self.threads.clone(),
             replica: self.replica.clone(),
             notes: Vec::new(),
             store: Mutex::default(),

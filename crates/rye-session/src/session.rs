@@ -297,7 +297,9 @@ impl Rye {
         key: Arc<SigningKey>,
     ) -> RunError {
         let directive = request.directive.to_string();
-        let threads = self.threads().filter(|_| !source.lacks(&request.directive));
+        // Another machine may begin it.
+        let is_final = self.replica.is_none() || !source.is_of_machine();
+        let threads = self.threads().filter(|_| is_final && !source.lacks(&request.directive));
         let Some(threads) = threads else {
             return RunError::Prepare { directive, thread: None, unrecorded: None, source };
         };
@@ -334,7 +336,8 @@ impl Rye {
     /// Returns the folder in which the project's threads are recorded.
     #[must_use]
     pub fn threads(&self) -> Option<PathBuf> {
-        self.library.spaces().project().map(|project| project.join(".ai").join("threads"))
+        let project = self.library.spaces().project()?;
+        Some(self.threads.clone().unwrap_or_else(|| project.join(".ai").join("threads")))
     }
 }
 

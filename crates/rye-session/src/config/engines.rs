@@ -37,6 +37,15 @@ pub struct EngineAddress {
     #[serde(default = "token_variable")]
     #[schemars(regex(pattern = "^[A-Za-z_][A-Za-z0-9_]*$"))]
     pub token_variable: String,
+    /// The name by which its workers know the engine (`rye-worker --audience`), where that is not this address.
+    #[serde(default)]
+    pub audience: Option<String>,
+}
+
+/// Returns the name of the engine at an address: the address, in which this machine has one name.
+#[must_use]
+pub fn engine_audience(address: &str) -> String {
+    address.replacen("//localhost", "//127.0.0.1", 1)
 }
 
 fn token_variable() -> String {

@@ -283,6 +283,21 @@ impl PrepareError {
         }
     }
 
+    /// Returns `true` if the error comes from this machine, so that another one with the same files may prepare the directive: a key of
+    /// a provider, a sandbox, a pinned policy, or a folder that cannot be opened.
+    #[must_use]
+    pub fn is_of_machine(&self) -> bool {
+        match self {
+            Self::HookItems { source, .. } => source.is_of_machine(),
+            Self::Connect { .. }
+            | Self::Folder(_)
+            | Self::Policy(_)
+            | Self::Project(_)
+            | Self::Sandbox(_) => true,
+            _ => false,
+        }
+    }
+
     /// Returns `true` if the error says that no space has this directive.
     pub(crate) fn lacks(&self, directive: &ItemId) -> bool {
         let Self::Resolve(ResolveError::NotFound { kind, id, .. }) = self else { return false };
