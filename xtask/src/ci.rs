@@ -36,17 +36,10 @@ const STEPS: &[Step] = &[
     },
     // After the tests, which have built most of its dependencies.
     Step {
-        name: "otel lint",
+        name: "features",
         action: Action::Command(
             &[],
-            "cargo clippy -p rye-cli --features otel --all-targets -- -D warnings",
-        ),
-    },
-    Step {
-        name: "otel test",
-        action: Action::Command(
-            &[("CI", "1")],
-            "cargo test -p rye-cli --features otel --bin rye --test cli telemetry",
+            "cargo clippy --workspace --features rye-cli/git,rye-cli/otel --all-targets -- -D warnings",
         ),
     },
     Step {

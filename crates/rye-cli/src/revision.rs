@@ -52,7 +52,8 @@ pub(crate) fn is_committed(_: &Path, _: &str) -> bool {
 #[cfg(not(feature = "git"))]
 pub(crate) fn checkout(_: &Path, revision: &str) -> Result<Checkout, Failure> {
     Err(Failure::usage(format!(
-        "`{revision}` cannot be read: this program was built without its feature `git`"
+        "cannot read revision `{revision}`: this program was built without the feature `git`; \
+         `cargo install rye-cli --features git` installs one with it"
     )))
 }
 

@@ -1,4 +1,5 @@
-//! The step that runs the tests by the command of the README, and finds unused snapshots.
+//! The step that runs the tests by the command of the README, then those of features that are off by default, and finds unused
+//! snapshots.
 
 use std::{
     collections::BTreeSet,
@@ -8,8 +9,11 @@ use std::{
 
 use crate::{process, tidy};
 
-/// Runs the test command of the README without updating snapshots. Fails if a test fails or if no test uses a
-/// snapshot.
+/// The tests of the features that are off by default. The whole workspace is named, so that what the first command built is used.
+const MORE: &str = "cargo test --workspace --features rye-cli/git,rye-cli/otel --bin rye --test cli -- revision telemetry";
+
+/// Runs the test command of the README and the tests of more features, without updating snapshots. Fails if a test fails or if no
+/// test uses a snapshot.
 pub(super) fn run(root: &Path) -> Result<(), String> {
     let readme = fs::read_to_string(root.join("README.md"));
     let readme = readme.map_err(|error| format!("`README.md` cannot be read: {error}"))?;
@@ -23,6 +27,7 @@ pub(super) fn run(root: &Path) -> Result<(), String> {
     let environment =
         [("CI", "1"), ("INSTA_UPDATE", "no"), ("INSTA_SNAPSHOT_REFERENCES_FILE", asked.as_str())];
     process::run(root, &environment, line)?;
+    process::run(root, &environment, MORE)?;
     let asked = fs::read_to_string(&asked);
     let asked = asked.map_err(|error| format!("no test asked for a snapshot: {error}"))?;
     let left = left_behind(root, &asked);

@@ -43,6 +43,7 @@ mod readme;
 mod receipts;
 mod refused;
 mod reindexing;
+#[cfg(feature = "git")]
 mod repository;
 mod resuming;
 mod reviewing;

@@ -9,7 +9,7 @@ use rye::web::Credential;
 use rye::{PrepareError, ProviderFacts, Rye};
 
 use super::Finding;
-use super::places::{committed_keys, records};
+use super::places::{committed_keys, records, unread_repository};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::key_store::{KeyStore, end_of_trust, signing_key_if_any};
@@ -22,6 +22,7 @@ pub(super) fn all(environment: &Environment) -> Vec<Finding> {
     findings.extend(records(environment));
     findings.extend(key(environment));
     findings.extend(committed_keys(environment));
+    findings.extend(unread_repository(environment));
     match environment.rye() {
         Ok(rye) => {
             findings.push(trust(environment, &rye));

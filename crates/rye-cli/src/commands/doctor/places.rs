@@ -96,6 +96,22 @@ pub(super) fn committed_keys(environment: &Environment) -> Option<Finding> {
     })
 }
 
+/// Reports that commits are not looked at, if a repository contains the project or the user space and the
+/// program was built without git.
+pub(super) fn unread_repository(environment: &Environment) -> Option<Finding> {
+    if cfg!(feature = "git") {
+        return None;
+    }
+    let mut folders = environment.project().into_iter().chain(environment.user());
+    folders.find(|folder| folder.ancestors().any(|parent| parent.join(".git").exists())).map(|_| {
+        Finding::note(
+            "git",
+            "this program was built without the feature `git`, so it finds no committed threads and keys".to_owned(),
+            "`cargo install rye-cli --features git` installs one with it; `git ls-files` lists what is committed",
+        )
+    })
+}
+
 /// Reports suspended and stopped threads, and those that cannot be read.
 fn open_threads(threads: PathBuf, environment: &Environment) -> Vec<Finding> {
     let LeftOpen { suspended, stopped, unreadable, damage } = match left_open(threads, environment)
