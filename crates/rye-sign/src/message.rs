@@ -75,7 +75,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(10_000), ..ProptestConfig::default() })]
+        #![proptest_config(ProptestConfig { cases: (ProptestConfig::default().cases * 40).min(ProptestConfig::default().cases.max(10_000)), ..ProptestConfig::default() })]
 
         /// Together with [`is_content_only`], which is tested below, this covers every check that a verification makes.
         #[test]

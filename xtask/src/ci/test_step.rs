@@ -12,6 +12,9 @@ use crate::{process, tidy};
 /// The tests of the features that are off by default. The whole workspace is named, so that what the first command built is used.
 const MORE: &str = "cargo test --workspace --features rye-cli/git,rye-cli/otel --bin rye --test cli -- revision telemetry";
 
+/// The cases of each property, which are all; `.cargo/config.toml` has fewer.
+const ALL_CASES: &str = "256";
+
 /// Runs the test command of the README and the tests of more features, without updating snapshots. Fails if a test fails or if no
 /// test uses a snapshot.
 pub(super) fn run(root: &Path) -> Result<(), String> {
@@ -24,8 +27,12 @@ pub(super) fn run(root: &Path) -> Result<(), String> {
     // The list of an earlier run must not count for this one.
     drop(fs::remove_file(&asked));
     println!("README, test: {line}");
-    let environment =
-        [("CI", "1"), ("INSTA_UPDATE", "no"), ("INSTA_SNAPSHOT_REFERENCES_FILE", asked.as_str())];
+    let environment = [
+        ("CI", "1"),
+        ("INSTA_UPDATE", "no"),
+        ("INSTA_SNAPSHOT_REFERENCES_FILE", asked.as_str()),
+        ("PROPTEST_CASES", ALL_CASES),
+    ];
     process::run(root, &environment, line)?;
     process::run(root, &environment, MORE)?;
     let asked = fs::read_to_string(&asked);

@@ -34,7 +34,7 @@ fn table(rules: &[(String, usize)]) -> RiskTable {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: (ProptestConfig::default().cases / 2).min(128), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn matching_agrees_with_a_naive_matcher(pattern in pattern(), capability in capability()) {
@@ -183,7 +183,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2048, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: (ProptestConfig::default().cases * 8).min(2048), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn no_text_panics_and_what_is_accepted_means_what_it_says(

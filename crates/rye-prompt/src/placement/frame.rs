@@ -197,7 +197,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(2000))]
+        #![proptest_config(ProptestConfig::with_cases((ProptestConfig::default().cases * 8).min(2000)))]
 
         #[test]
         fn looking_near_values_alone_misses_nothing(

@@ -58,7 +58,7 @@ fn is_same_meaning(old: u8, new: u8) -> bool {
 /// Many cases for the promises of the format. Each needs one signature and hardly any verification.
 fn many_cases() -> ProptestConfig {
     let config = ProptestConfig::default();
-    ProptestConfig { cases: config.cases.max(10_000), ..config }
+    ProptestConfig { cases: (config.cases * 40).min(config.cases.max(10_000)), ..config }
 }
 
 proptest! {

@@ -298,7 +298,7 @@ fn changed(old: &Value, text: &str, number: usize) -> Value {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(10_000), ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: (ProptestConfig::default().cases * 40).min(ProptestConfig::default().cases.max(10_000)), ..ProptestConfig::default() })]
 
     #[test]
     fn any_single_byte_change_is_refused(place in any::<prop::sample::Index>(), new in b' '..=b'~') {

@@ -331,7 +331,7 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases((ProptestConfig::default().cases / 4).min(48)))]
 
     /// Random trees with kills and power losses, checked after each record.
     #[test]

@@ -158,7 +158,7 @@ fn a_file_is_read_like_its_bytes() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(128))]
+    #![proptest_config(ProptestConfig::with_cases((ProptestConfig::default().cases / 2).min(128)))]
 
     /// No bytes make the reader panic, and every changed byte before the last checkpoint is detected.
     #[test]

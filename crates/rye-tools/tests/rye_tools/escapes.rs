@@ -345,7 +345,7 @@ fn a_listing_shows_no_secret_and_waits_for_nobody() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases((ProptestConfig::default().cases / 4).min(64)))]
 
     /// Whatever is asked, nothing outside and nothing kept changes, and no secret is read.
     #[test]

@@ -21,7 +21,7 @@ fn check(tool: &str, calls: &[Value]) {
         (jsonschema::validator_for(input).unwrap(), jsonschema::validator_for(output).unwrap());
     let (mut taken, mut given) = (BTreeSet::new(), BTreeSet::new());
     for arguments in calls {
-        let project = project();
+        let project = project(if arguments["path"] == "many" { 1_001 } else { 1 });
         assert!(takes.is_valid(arguments), "{arguments}");
         let result = call(&project.root, tool, arguments.clone());
         assert_eq!(result.status, ToolStatus::Ok, "{arguments} {}", result.content);
@@ -33,20 +33,21 @@ fn check(tool: &str, calls: &[Value]) {
     assert_eq!(given, names(&output["properties"]).into_iter().collect(), "what {tool} gives");
     let unknown = json!({ "path": "a.md", "pattern": "a", "content": "", "edits": [], "other": 1 });
     assert!(!takes.is_valid(&unknown));
-    assert_eq!(call(&project().root, tool, unknown).status, ToolStatus::Error);
+    assert_eq!(call(&project(1).root, tool, unknown).status, ToolStatus::Error);
 }
 
 fn names(object: &Value) -> Vec<String> {
     object.as_object().unwrap().keys().cloned().collect()
 }
 
-fn project() -> Project {
+/// A project with so many files in one of its folders. A listing has at most a thousand.
+fn project(many: usize) -> Project {
     let project = Project::new();
     project.file("project/a.md", "one\ntwo\n");
     project.file("project/long", &"x".repeat(300 * 1024));
     project.file("project/.hidden", "one\n");
     project.file("project/.idea/a.xml", "one\n");
-    for number in 0..1_001 {
+    for number in 0..many {
         project.file(&format!("project/many/{number}"), "one\n");
     }
     project

@@ -174,7 +174,7 @@ fn a_thread_that_may_go_on_has_no_receipt() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases((ProptestConfig::default().cases / 4).min(64)))]
 
     /// A signed payload of any other form is an error and no panic.
     #[test]

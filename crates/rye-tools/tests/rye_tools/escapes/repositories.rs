@@ -69,7 +69,7 @@ fn check(before: &[bool], order: &[usize], folder: &str, head_is_link: bool) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases.min(200)))]
 
     #[test]
     fn no_order_of_writes_completes_one(
