@@ -14,6 +14,7 @@ use std::{
 };
 
 use crate::process;
+use anyhow::{Context as _, anyhow};
 
 const ROUNDS: usize = 41;
 
@@ -34,12 +35,12 @@ struct Row<'a> {
 }
 
 /// Builds the program in the profile `dist`, runs all rows in turns, and prints their times.
-pub(crate) fn run(root: &Path) -> Result<(), String> {
+pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     process::run(root, &[], "cargo build --quiet --profile dist --package rye-cli --bin rye")?;
     let metadata = crate::tidy::metadata(root)?;
     let rye: PathBuf = metadata.target_directory.join("dist/rye").into();
     let python = python(root)?;
-    fresh_copy(root).map_err(|error| format!("`{QUICKSTART}` cannot be copied: {error}"))?;
+    fresh_copy(root).with_context(|| format!("`{QUICKSTART}` cannot be copied"))?;
     let rows = rows(&rye, &python);
     let mut times = vec![Vec::new(); rows.len()];
     for _ in 0..ROUNDS {
@@ -101,7 +102,7 @@ fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
 
 /// Returns the interpreter of an environment with PyYAML. The first use makes the environment, which needs
 /// the network.
-fn python(root: &Path) -> Result<PathBuf, String> {
+fn python(root: &Path) -> anyhow::Result<PathBuf> {
     let program = root.join(VENV).join("bin/python");
     if !program.exists() {
         process::run(root, &[], &format!("python3 -m venv {VENV}"))?;
@@ -111,7 +112,7 @@ fn python(root: &Path) -> Result<PathBuf, String> {
 }
 
 /// Measures one run, from its start to its end.
-fn time(root: &Path, row: &Row<'_>) -> Result<Duration, String> {
+fn time(root: &Path, row: &Row<'_>) -> anyhow::Result<Duration> {
     let mut command = process::start(root, row.program, row.arguments.iter().copied());
     command.env_clear().stdout(Stdio::null()).stderr(Stdio::null());
     let start = Instant::now();
@@ -122,9 +123,9 @@ fn time(root: &Path, row: &Row<'_>) -> Result<Duration, String> {
         Ok(status) => {
             let program = row.program.display();
             let arguments = row.arguments.join(" ");
-            Err(format!("`{program} {arguments}` failed with {status}"))
+            Err(anyhow!("`{program} {arguments}` failed with {status}"))
         }
-        Err(error) => Err(format!("`{}` cannot be started: {error}", row.program.display())),
+        Err(error) => Err(anyhow!("`{}` cannot be started: {error}", row.program.display())),
     }
 }
 

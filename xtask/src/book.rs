@@ -8,7 +8,7 @@ use crate::process;
 const MDBOOK: &str = "mdbook@0.5.4 --no-default-features --features search";
 
 /// Builds the pages below `target/book`. If `mdbook` is missing, installs it.
-pub(crate) fn run(root: &Path) -> Result<(), String> {
+pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     if !process::succeeds(root, "mdbook --version") {
         let line = format!("cargo install --locked --debug {MDBOOK}");
         println!("`mdbook` is missing: {line}");

@@ -13,6 +13,7 @@ use crate::{
     generated::Mode,
     mcp, process, sdk, tidy, transcript,
 };
+use anyhow::anyhow;
 
 /// The programs that the steps need besides cargo: the name in `cargo NAME`, and the package to install if it
 /// is missing.
@@ -75,18 +76,18 @@ enum Action {
     /// Environment and command line.
     Command(&'static [(&'static str, &'static str)], &'static str),
     /// A task of this program.
-    Own(fn(&Path) -> Result<(), String>),
+    Own(fn(&Path) -> anyhow::Result<()>),
 }
 
 /// Runs the steps until one fails, and prints the time of each.
-pub(crate) fn run(root: &Path) -> Result<(), String> {
+pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     let mut times = Vec::new();
     let mut result = Ok(());
     for step in STEPS {
         println!("\n== {}", step.name);
         let start = Instant::now();
         result =
-            perform(root, &step.action).map_err(|error| format!("step `{}` {error}", step.name));
+            perform(root, &step.action).map_err(|error| anyhow!("step `{}` {error:#}", step.name));
         times.push((step.name, start.elapsed()));
         println!("== {} took {:.1} s", step.name, start.elapsed().as_secs_f64());
         if result.is_err() {
@@ -97,14 +98,14 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     result
 }
 
-fn perform(root: &Path, action: &Action) -> Result<(), String> {
+fn perform(root: &Path, action: &Action) -> anyhow::Result<()> {
     match action {
         Action::Command(environment, line) => process::run(root, environment, line),
-        Action::Own(task) => task(root).map_err(|error| format!("failed:\n{error}")),
+        Action::Own(task) => task(root).map_err(|error| anyhow!("failed:\n{error:#}")),
     }
 }
 
-fn install_tools(root: &Path) -> Result<(), String> {
+fn install_tools(root: &Path) -> anyhow::Result<()> {
     for (name, package) in TOOLS {
         if !process::succeeds(root, &format!("cargo {name} --version")) {
             // The debug profile builds in a fraction of the time, and the tools do little work.
@@ -144,7 +145,9 @@ mod tests {
         let action = Action::Command(&[("CI", "1")], "cargo no-such-command");
         let error = perform(Path::new("."), &action).expect_err("cargo has no such command");
         assert!(
-            error.ends_with("to see it alone, run\n\n    CI='1' cargo no-such-command\n"),
+            error
+                .to_string()
+                .ends_with("to see it alone, run\n\n    CI='1' cargo no-such-command\n"),
             "{error}"
         );
     }

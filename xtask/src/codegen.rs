@@ -9,9 +9,10 @@ use crate::{
     generated::{Mode, all, ensure_file_contents},
     process::Rye,
 };
+use anyhow::{Context as _, anyhow};
 
 /// Writes every generated file, or in [`Mode::Check`] names each one that differs.
-pub(crate) fn run(root: &Path, mode: Mode) -> Result<(), String> {
+pub(crate) fn run(root: &Path, mode: Mode) -> anyhow::Result<()> {
     let rye = Rye::build(root)?;
     let mut files = schemas(&rye)?;
     let superfluous = superfluous_schemas(root, &files);
@@ -25,14 +26,14 @@ pub(crate) fn run(root: &Path, mode: Mode) -> Result<(), String> {
 }
 
 /// Returns the manual of the formats as a page of the guide.
-fn manual(rye: &Rye<'_>) -> Result<String, String> {
+fn manual(rye: &Rye<'_>) -> anyhow::Result<String> {
     let manual = rye.output(&["help", "format"])?;
     Ok(format!("{}{manual}", help::NOTICE))
 }
 
 /// Returns a file for each name that `rye schema` lists. The files have no notice, because JSON has no
 /// comments.
-fn schemas(rye: &Rye<'_>) -> Result<Vec<(String, String)>, String> {
+fn schemas(rye: &Rye<'_>) -> anyhow::Result<Vec<(String, String)>> {
     let names = rye.output(&["schema"])?;
     let names = names.lines().map(str::trim).filter(|name| !name.is_empty());
     names.map(|name| Ok((format!("schemas/{name}.json"), rye.output(&["schema", name])?))).collect()
@@ -49,12 +50,13 @@ fn superfluous_schemas(root: &Path, wanted: &[(String, String)]) -> Vec<String> 
         .collect()
 }
 
-fn remove(root: &Path, path: &str, mode: Mode) -> Result<(), String> {
+fn remove(root: &Path, path: &str, mode: Mode) -> anyhow::Result<()> {
     match mode {
-        Mode::Check => Err(format!(
+        Mode::Check => Err(anyhow!(
             "`{path}` is no schema of `rye`; run `cargo xtask codegen` and commit the result"
         )),
-        Mode::Write => fs::remove_file(root.join(path))
-            .map_err(|error| format!("`{path}` cannot be removed: {error}")),
+        Mode::Write => {
+            fs::remove_file(root.join(path)).with_context(|| format!("`{path}` cannot be removed"))
+        }
     }
 }

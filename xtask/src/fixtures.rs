@@ -12,29 +12,29 @@ use crate::{
     process::Rye,
     tidy::tree,
 };
+use anyhow::{Context as _, bail};
 
 const KEY: &str = "examples/keys/example-signing-key.pem";
 const AT: &str = "2026-11-20T00:00:00Z";
 
 /// Signs every example project, or in [`Mode::Check`] names each file that signing would change.
-pub(crate) fn run(root: &Path, mode: Mode) -> Result<(), String> {
+pub(crate) fn run(root: &Path, mode: Mode) -> anyhow::Result<()> {
     let rye = Rye::build(root)?;
     // A copy is signed, so that a check changes nothing and a failure leaves no partial result.
     let copy = root.join("target/xtask/fixtures");
     let files = tree::read(&root.join("examples"));
-    copy_files(root, &copy, &files)
-        .map_err(|error| format!("the examples cannot be copied: {error}"))?;
+    copy_files(root, &copy, &files).context("the examples cannot be copied")?;
     let projects = projects(&files);
     if projects.is_empty() {
-        return Err("`examples` holds no folder with an `.ai` folder".to_owned());
+        bail!("`examples` holds no folder with an `.ai` folder");
     }
     for project in &projects {
         rye.output(&sign_arguments(root, &copy, project))?;
     }
     let signed = files.iter().map(|file| {
         let path = format!("examples/{}", file.path);
-        let contents = fs::read(copy.join(&file.path))
-            .map_err(|error| format!("`{path}` cannot be read: {error}"))?;
+        let contents =
+            fs::read(copy.join(&file.path)).with_context(|| format!("`{path}` cannot be read"))?;
         ensure_file_contents(root, &path, &contents, mode, "fixtures")
     });
     all(signed)

@@ -1,5 +1,7 @@
 //! The arguments of `cargo xtask`.
 
+use anyhow::anyhow;
+
 use crate::{fuzz, generated::Mode, prompts, soak};
 
 /// The text of `cargo xtask help`.
@@ -53,7 +55,7 @@ pub(crate) enum Task {
 }
 
 /// Parses the arguments. The error for unknown arguments contains the whole help.
-pub(crate) fn parse(arguments: &[String]) -> Result<Task, String> {
+pub(crate) fn parse(arguments: &[String]) -> anyhow::Result<Task> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["bench"] => Ok(Task::Bench),
@@ -77,7 +79,7 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Task, String> {
         ["soak", words @ ..] => soak::Request::parse(words).map(Task::Soak),
         ["tidy"] => Ok(Task::Tidy),
         ["transcript"] => Ok(Task::Transcript),
-        other => Err(format!("`{}` is not a task\n\n{HELP}", other.join(" "))),
+        other => Err(anyhow!("`{}` is not a task\n\n{HELP}", other.join(" "))),
     }
 }
 
@@ -88,7 +90,7 @@ mod tests {
     #[track_caller]
     fn check(line: &str, expected: &Result<Task, String>) {
         let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        assert_eq!(&parse(&arguments), expected);
+        assert_eq!(&parse(&arguments).map_err(|error| error.to_string()), expected);
     }
 
     #[test]

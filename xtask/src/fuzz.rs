@@ -11,6 +11,7 @@ use std::{
 };
 
 use crate::{generated::all, process};
+use anyhow::{Context as _, anyhow, bail};
 
 /// The compiler flags for libFuzzer, which record the executed edges and the compared values.
 const COVERAGE: &str = "--cfg=fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
@@ -35,16 +36,16 @@ impl Request {
     }
 
     /// Reads `[--seconds N] [TARGET…]`.
-    pub(crate) fn parse(words: &[&str]) -> Result<Self, String> {
+    pub(crate) fn parse(words: &[&str]) -> anyhow::Result<Self> {
         let (seconds, targets) = match words {
             ["--seconds", seconds, targets @ ..] => (*seconds, targets),
             targets => ("10", targets),
         };
         let seconds =
-            seconds.parse().map_err(|_| format!("`{seconds}` is no number of seconds"))?;
+            seconds.parse().with_context(|| format!("`{seconds}` is no number of seconds"))?;
         match targets.iter().find(|target| target.starts_with('-')) {
             Some(option) => {
-                Err(format!("`fuzz` has no option `{option}` here; `--seconds N` comes first"))
+                Err(anyhow!("`fuzz` has no option `{option}` here; `--seconds N` comes first"))
             }
             None => {
                 let properties = targets.is_empty();
@@ -56,10 +57,10 @@ impl Request {
 }
 
 /// Builds the targets and runs each for its time, as many at once as there are cores.
-pub(crate) fn run(root: &Path, request: &Request) -> Result<(), String> {
+pub(crate) fn run(root: &Path, request: &Request) -> anyhow::Result<()> {
     let known = targets(root)?;
     if let Some(unknown) = request.targets.iter().find(|target| !known.contains(target)) {
-        return Err(format!("`{unknown}` is no fuzz target; there are {}", known.join(", ")));
+        bail!("`{unknown}` is no fuzz target; there are {}", known.join(", "));
     }
     if request.properties {
         properties(root, request.seconds)?;
@@ -85,7 +86,7 @@ pub(crate) fn run(root: &Path, request: &Request) -> Result<(), String> {
 
 /// Runs the tests of every crate that has properties, with a new seed each time. proptest keeps failing
 /// cases.
-fn properties(root: &Path, seconds: u32) -> Result<(), String> {
+fn properties(root: &Path, seconds: u32) -> anyhow::Result<()> {
     let packages: String =
         with_properties(root)?.iter().map(|name| format!(" --package {name}")).collect();
     let cases = CASES_A_SECOND.saturating_mul(seconds).to_string();
@@ -97,9 +98,8 @@ fn properties(root: &Path, seconds: u32) -> Result<(), String> {
 const CASES_A_SECOND: u32 = 100;
 
 /// Returns the crates that depend on proptest, sorted.
-fn with_properties(root: &Path) -> Result<Vec<String>, String> {
-    let entries =
-        fs::read_dir(root.join("crates")).map_err(|error| format!("`crates`: {error}"))?;
+fn with_properties(root: &Path) -> anyhow::Result<Vec<String>> {
+    let entries = fs::read_dir(root.join("crates")).context("`crates`")?;
     let folders = entries.filter_map(Result::ok).map(|entry| entry.path());
     let has_properties = |folder: &PathBuf| {
         let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap_or_default();
@@ -114,9 +114,9 @@ fn with_properties(root: &Path) -> Result<Vec<String>, String> {
 }
 
 /// Returns the names of the files in `fuzz/fuzz_targets`, sorted.
-fn targets(root: &Path) -> Result<Vec<String>, String> {
+fn targets(root: &Path) -> anyhow::Result<Vec<String>> {
     let folder = root.join("fuzz/fuzz_targets");
-    let entries = fs::read_dir(&folder).map_err(|error| format!("`fuzz/fuzz_targets`: {error}"))?;
+    let entries = fs::read_dir(&folder).context("`fuzz/fuzz_targets`")?;
     let paths = entries.filter_map(Result::ok).map(|entry| entry.path());
     let mut names: Vec<String> = paths
         .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
@@ -127,11 +127,11 @@ fn targets(root: &Path) -> Result<Vec<String>, String> {
 }
 
 /// Builds the targets and returns the folder of their programs.
-fn build(root: &Path, targets: &[String]) -> Result<PathBuf, String> {
+fn build(root: &Path, targets: &[String]) -> anyhow::Result<PathBuf> {
     let triple = process::output(root, "rustc -vV")?
         .lines()
         .find_map(|line| line.strip_prefix("host: ").map(str::to_owned))
-        .ok_or("`rustc -vV` names no host")?;
+        .context("`rustc -vV` names no host")?;
     let bins: String = targets.iter().map(|target| format!(" --bin {target}")).collect();
     // With a target triple the flags reach neither build scripts nor procedural macros.
     let line = format!(
@@ -142,26 +142,26 @@ fn build(root: &Path, targets: &[String]) -> Result<PathBuf, String> {
 }
 
 /// Runs a target. New inputs are kept in `fuzz/found`, failing inputs in `fuzz/artifacts`.
-fn fuzz(root: &Path, programs: &Path, target: &str, seconds: u32) -> Result<(), String> {
+fn fuzz(root: &Path, programs: &Path, target: &str, seconds: u32) -> anyhow::Result<()> {
     let program = programs.join(target);
     let found = format!("fuzz/found/{target}");
     let corpus = format!("fuzz/corpus/{target}");
     let artifacts = format!("fuzz/artifacts/{target}/");
     for folder in [&found, &corpus, &artifacts] {
-        fs::create_dir_all(root.join(folder)).map_err(|error| format!("`{folder}`: {error}"))?;
+        fs::create_dir_all(root.join(folder)).with_context(|| format!("`{folder}`"))?;
     }
     let time = format!("-max_total_time={seconds}");
     let prefix = format!("-artifact_prefix={artifacts}");
     let arguments = [time.as_str(), "-timeout=20", "-rss_limit_mb=2048", &prefix, &found, &corpus];
     let output = process::start(root, &program, arguments.into_iter())
         .output()
-        .map_err(|error| format!("target `{target}` cannot be started: {error}"))?;
+        .with_context(|| format!("target `{target}` cannot be started"))?;
     let log = String::from_utf8_lossy(&output.stderr);
     if output.status.success() {
         println!("{target:<16} {}", summary(&log));
         return Ok(());
     }
-    Err(format!("target `{target}` fails:\n{}\n{}", tail(&log), repeat(&log, &program)))
+    Err(anyhow!("target `{target}` fails:\n{}\n{}", tail(&log), repeat(&log, &program)))
 }
 
 /// Returns the last line of libFuzzer's summary.
@@ -197,7 +197,7 @@ mod tests {
             (request.seconds, request.targets.iter().map(String::as_str).collect::<Vec<_>>())
         });
         let expected = expected.map(|(seconds, targets)| (seconds, targets.to_vec()));
-        assert_eq!(read.map_err(String::as_str), expected);
+        assert_eq!(read.map_err(ToString::to_string), expected.map_err(str::to_owned));
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use std::{fs, path::Path};
 
+use anyhow::{Context as _, anyhow};
+
 /// The action for a generated file that is out of date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
@@ -19,28 +21,29 @@ pub(crate) fn ensure_file_contents(
     contents: &[u8],
     mode: Mode,
     task: &str,
-) -> Result<(), String> {
+) -> anyhow::Result<()> {
     let file = root.join(path);
     if fs::read(&file).is_ok_and(|present| present == contents) {
         return Ok(());
     }
     match mode {
         Mode::Check => {
-            Err(format!("`{path}` is out of date; run `cargo xtask {task}` and commit the result"))
+            Err(anyhow!("`{path}` is out of date; run `cargo xtask {task}` and commit the result"))
         }
         Mode::Write => {
             let folder = file.parent().expect("because a path below a root has a parent");
             fs::create_dir_all(folder)
                 .and_then(|()| fs::write(&file, contents))
-                .map_err(|error| format!("`{path}` cannot be written: {error}"))
+                .with_context(|| format!("`{path}` cannot be written"))
         }
     }
 }
 
 /// Joins all errors of `results`, so that they are reported together.
-pub(crate) fn all(results: impl IntoIterator<Item = Result<(), String>>) -> Result<(), String> {
-    let errors: Vec<String> = results.into_iter().filter_map(Result::err).collect();
-    if errors.is_empty() { Ok(()) } else { Err(errors.join("\n")) }
+pub(crate) fn all(results: impl IntoIterator<Item = anyhow::Result<()>>) -> anyhow::Result<()> {
+    let errors: Vec<String> =
+        results.into_iter().filter_map(Result::err).map(|error| format!("{error:#}")).collect();
+    if errors.is_empty() { Ok(()) } else { Err(anyhow!(errors.join("\n"))) }
 }
 
 #[cfg(test)]
@@ -50,8 +53,11 @@ mod tests {
     #[test]
     fn a_check_fails_until_the_file_is_written() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let ensure =
-            |mode| ensure_file_contents(folder.path(), "docs/a.md", b"text\n", mode, "codegen");
+        let ensure = |mode| {
+            let ensured =
+                ensure_file_contents(folder.path(), "docs/a.md", b"text\n", mode, "codegen");
+            ensured.map_err(|error| error.to_string())
+        };
         let stale =
             Err("`docs/a.md` is out of date; run `cargo xtask codegen` and commit the result"
                 .to_owned());

@@ -38,14 +38,14 @@ fn main() -> ExitCode {
     let result = flags::parse(&arguments).and_then(|task| run(task, workspace_root()));
     match result {
         Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("error: {message}");
+        Err(error) => {
+            eprintln!("error: {error:#}");
             ExitCode::FAILURE
         }
     }
 }
 
-fn run(task: Task, root: &Path) -> Result<(), String> {
+fn run(task: Task, root: &Path) -> anyhow::Result<()> {
     match task {
         Task::Bench => bench::run(root),
         Task::BenchThread => bench::thread::run(root),

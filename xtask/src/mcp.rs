@@ -21,6 +21,7 @@ use std::{
 
 use self::tools::Tools;
 use crate::process::{self, Rye};
+use anyhow::{Context as _, anyhow};
 
 const FIXTURE: &str = "xtask/src/mcp/fixture";
 const FOLDER: &str = "target/xtask/mcp";
@@ -30,11 +31,11 @@ const KEYS: &str = "examples/keys";
 const REVISIONS: [&str; 2] = ["2025-11-25", "2026-07-28"];
 
 /// Makes a project, serves it, and runs every client against it.
-pub(crate) fn run(root: &Path) -> Result<(), String> {
+pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     let tools = Tools::install(root)?;
     let rye = Rye::build(root)?;
     // The fixture needs a provider that listens but never answers.
-    let silent = TcpListener::bind("127.0.0.1:0").map_err(|error| format!("no port: {error}"))?;
+    let silent = TcpListener::bind("127.0.0.1:0").context("no port")?;
     let place = Place::make(root, &rye, &silent)?;
     let served = Served::begin(&place.project, &place.line(&rye, " --http 127.0.0.1:0"))?;
     let variables = [("RYE_MCP", place.line(&rye, CLIENTS)), ("RYE_MCP_URL", served.url.clone())];
@@ -66,7 +67,7 @@ struct Place {
 }
 
 impl Place {
-    fn make(root: &Path, rye: &Rye<'_>, silent: &TcpListener) -> Result<Self, String> {
+    fn make(root: &Path, rye: &Rye<'_>, silent: &TcpListener) -> anyhow::Result<Self> {
         let folder = root.join(FOLDER);
         let project = folder.join("project");
         let home = folder.join("home");
@@ -83,7 +84,7 @@ impl Place {
             fs::write(project.join(".ai").join(APPROVAL), ASKED)?;
             fs::write(providers.join("silent.yaml"), provider(silent.local_addr()?.port()))
         };
-        made().map_err(|error| format!("the project cannot be made: {error}"))?;
+        made().context("the project cannot be made")?;
         let trust = root.join(KEYS).join("example-trust.toml");
         let place = Self { project, home, trust };
         place.sign(rye)?;
@@ -91,7 +92,7 @@ impl Place {
     }
 
     /// Signs with a new key, because the examples' key may not sign providers.
-    fn sign(&self, rye: &Rye<'_>) -> Result<(), String> {
+    fn sign(&self, rye: &Rye<'_>) -> anyhow::Result<()> {
         let home = text(&self.home);
         let ai = self.project.join(".ai");
         rye.output(&["keys", "generate", "--owner", "xtask", "--user-space", &home])?;
@@ -121,17 +122,17 @@ struct Served {
 }
 
 impl Served {
-    fn begin(folder: &Path, line: &str) -> Result<Self, String> {
+    fn begin(folder: &Path, line: &str) -> anyhow::Result<Self> {
         let mut command: Command = process::command(folder, line);
         let begun = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
-        let mut child = begun.map_err(|error| format!("`{line}` cannot be started: {error}"))?;
+        let mut child = begun.with_context(|| format!("`{line}` cannot be started"))?;
         let mut first = String::new();
         if let Some(stderr) = child.stderr.take() {
             drop(BufReader::new(stderr).read_line(&mut first));
         }
         let url = first.trim().strip_prefix("listening at ").map(str::to_owned);
         let served = Self { child, url: url.unwrap_or_default() };
-        if served.url.is_empty() { Err(format!("`{line}` says {first:?}")) } else { Ok(served) }
+        if served.url.is_empty() { Err(anyhow!("`{line}` says {first:?}")) } else { Ok(served) }
     }
 }
 

@@ -6,6 +6,8 @@ use std::{
     process::{Command, Stdio},
 };
 
+use anyhow::{Context as _, anyhow, bail};
+
 /// Returns a command that runs `line`, split at white space, in `root`.
 pub(crate) fn command(root: &Path, line: &str) -> Command {
     let mut words = line.split_whitespace();
@@ -13,16 +15,16 @@ pub(crate) fn command(root: &Path, line: &str) -> Command {
 }
 
 /// Runs `line` with its output on the terminal. The error of a failure names the line.
-pub(crate) fn run(root: &Path, environment: &[(&str, &str)], line: &str) -> Result<(), String> {
+pub(crate) fn run(root: &Path, environment: &[(&str, &str)], line: &str) -> anyhow::Result<()> {
     let shown: String =
         environment.iter().map(|(name, value)| format!("{name}='{value}' ")).collect();
     let status = command(root, line).envs(environment.iter().copied()).status();
     match status {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => {
-            Err(format!("failed with {status}; to see it alone, run\n\n    {shown}{line}\n"))
+            Err(anyhow!("failed with {status}; to see it alone, run\n\n    {shown}{line}\n"))
         }
-        Err(error) => Err(format!("`{line}` cannot be started: {error}")),
+        Err(error) => Err(anyhow!("`{line}` cannot be started: {error}")),
     }
 }
 
@@ -32,13 +34,14 @@ pub(crate) fn succeeds(root: &Path, line: &str) -> bool {
 }
 
 /// Returns the output of `line`. The error of a failure names the line.
-pub(crate) fn output(root: &Path, line: &str) -> Result<String, String> {
-    let output = command(root, line)
-        .output()
-        .map_err(|error| format!("`{line}` cannot be started: {error}"))?;
+pub(crate) fn output(root: &Path, line: &str) -> anyhow::Result<String> {
+    let output =
+        command(root, line).output().with_context(|| format!("`{line}` cannot be started"))?;
     match output.status.success() {
-        true => String::from_utf8(output.stdout).map_err(|_| format!("`{line}` printed no UTF-8")),
-        false => Err(format!("`{line}` failed with {}", output.status)),
+        true => {
+            String::from_utf8(output.stdout).with_context(|| format!("`{line}` printed no UTF-8"))
+        }
+        false => Err(anyhow!("`{line}` failed with {}", output.status)),
     }
 }
 
@@ -47,10 +50,10 @@ pub(crate) fn output_with(
     root: &Path,
     environment: &[(&str, &str)],
     line: &str,
-) -> Result<String, String> {
+) -> anyhow::Result<String> {
     let mut command = command(root, line);
     let output = command.envs(environment.iter().copied()).stderr(Stdio::inherit()).output();
-    let output = output.map_err(|error| format!("`{line}` cannot be started: {error}"))?;
+    let output = output.with_context(|| format!("`{line}` cannot be started"))?;
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     if output.status.success() {
         return Ok(printed);
@@ -58,7 +61,7 @@ pub(crate) fn output_with(
     let shown: String =
         environment.iter().map(|(name, value)| format!("{name}='{value}' ")).collect();
     let status = output.status;
-    Err(format!("{printed}failed with {status}; to see it alone, run\n\n    {shown}{line}\n"))
+    Err(anyhow!("{printed}failed with {status}; to see it alone, run\n\n    {shown}{line}\n"))
 }
 
 /// The built `rye` program.
@@ -69,7 +72,7 @@ pub(crate) struct Rye<'a> {
 
 impl<'a> Rye<'a> {
     /// Builds the program in the debug profile.
-    pub(crate) fn build(root: &'a Path) -> Result<Self, String> {
+    pub(crate) fn build(root: &'a Path) -> anyhow::Result<Self> {
         run(root, &[], "cargo build --quiet --package rye-cli --bin rye")?;
         let metadata = crate::tidy::metadata(root)?;
         let name = format!("rye{}", std::env::consts::EXE_SUFFIX);
@@ -81,12 +84,12 @@ impl<'a> Rye<'a> {
         &self,
         folder: &Path,
         arguments: &[&str],
-    ) -> Result<std::process::Output, String> {
+    ) -> anyhow::Result<std::process::Output> {
         start(folder, &self.program, arguments.iter().copied())
             .env_clear()
             .envs([("COLUMNS", "100"), ("NO_COLOR", "1")])
             .output()
-            .map_err(|error| format!("`{}` cannot be started: {error}", self.program.display()))
+            .with_context(|| format!("`{}` cannot be started", self.program.display()))
     }
 
     /// The path of the program.
@@ -95,23 +98,19 @@ impl<'a> Rye<'a> {
     }
 
     /// Runs `rye ARGUMENTS` with an empty environment, and returns what it prints or an error if it fails.
-    pub(crate) fn output(&self, arguments: &[impl AsRef<str>]) -> Result<String, String> {
+    pub(crate) fn output(&self, arguments: &[impl AsRef<str>]) -> anyhow::Result<String> {
         let arguments: Vec<&str> = arguments.iter().map(AsRef::as_ref).collect();
         let output = start(self.root, &self.program, arguments.iter().copied())
             .env_clear()
             .envs([("COLUMNS", "100"), ("NO_COLOR", "1")])
             .output()
-            .map_err(|error| format!("`{}` cannot be started: {error}", self.program.display()))?;
+            .with_context(|| format!("`{}` cannot be started", self.program.display()))?;
         if !output.status.success() {
             let stderr = String::from_utf8_lossy(&output.stderr);
-            return Err(format!(
-                "`rye {}` failed with {}:\n{stderr}",
-                arguments.join(" "),
-                output.status
-            ));
+            bail!("`rye {}` failed with {}:\n{stderr}", arguments.join(" "), output.status);
         }
         String::from_utf8(output.stdout)
-            .map_err(|_| format!("`rye {}` printed no UTF-8", arguments.join(" ")))
+            .with_context(|| format!("`rye {}` printed no UTF-8", arguments.join(" ")))
     }
 }
 

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::process;
+use anyhow::bail;
 
 /// The project whose prompts are rendered, and its trust documents.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +35,7 @@ impl Request {
 ///
 /// The example `crates/rye/examples/prompts.rs` renders, because the library takes long to build and so is
 /// not a dependency of this package.
-pub(crate) fn run(root: &Path, request: &Request) -> Result<(), String> {
+pub(crate) fn run(root: &Path, request: &Request) -> anyhow::Result<()> {
     let Request { project, trust } = request;
     // Paths are passed as separate arguments, because they may have spaces.
     let status = process::command(root, "cargo run --quiet --package rye-os --example prompts --")
@@ -43,7 +44,7 @@ pub(crate) fn run(root: &Path, request: &Request) -> Result<(), String> {
         .envs([("INSTA_UPDATE", "new"), ("INSTA_FORCE_PASS", "1")])
         .status();
     if !status.is_ok_and(|status| status.success()) {
-        return Err(format!("the prompts of `{}` cannot be rendered", project.display()));
+        bail!("the prompts of `{}` cannot be rendered", project.display());
     }
     let project = project.display();
     println!(

@@ -9,6 +9,7 @@ use std::{
 };
 
 use crate::{process, venv};
+use anyhow::anyhow;
 
 /// The newest versions when the protocols were written.
 const SDKS: &str = "anthropic==2.11.0 openai==3.52.0 google-genai==3.4.0";
@@ -16,7 +17,7 @@ const SDKS: &str = "anthropic==2.11.0 openai==3.52.0 google-genai==3.4.0";
 const JUDGE: &str = "xtask/src/sdk/judge.py";
 
 /// Makes the bodies anew and checks them, after a self-test of the checker.
-pub(crate) fn run(root: &Path) -> Result<(), String> {
+pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     let python = venv::python(root, "venv", SDKS)?;
     let bodies = bodies(root)?;
     // With `--workspace`, so that the features are those of the other test runs and nothing is built twice.
@@ -26,12 +27,12 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
 }
 
 /// Empties the folder that the tests write to, and returns its path.
-fn bodies(root: &Path) -> Result<PathBuf, String> {
+fn bodies(root: &Path) -> anyhow::Result<PathBuf> {
     let target: PathBuf = crate::tidy::metadata(root)?.target_directory.into();
     let folder = target.join("tmp/bodies");
     match fs::remove_dir_all(&folder) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(format!("`{}` cannot be emptied: {error}", folder.display()))
+            Err(anyhow!("`{}` cannot be emptied: {error}", folder.display()))
         }
         _ => Ok(folder),
     }

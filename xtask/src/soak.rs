@@ -4,6 +4,7 @@
 use std::{path::Path, time::Instant};
 
 use crate::process;
+use anyhow::anyhow;
 
 /// The extent of the tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,20 +15,20 @@ pub(crate) struct Request {
 
 impl Request {
     /// Reads `[--kills N]`.
-    pub(crate) fn parse(words: &[&str]) -> Result<Self, String> {
+    pub(crate) fn parse(words: &[&str]) -> anyhow::Result<Self> {
         match words {
             [] => Ok(Self { kills: 100 }),
             ["--kills", kills] => match kills.parse() {
                 Ok(kills @ 1..) => Ok(Self { kills }),
-                _ => Err(format!("`{kills}` is no number of programs to kill")),
+                _ => Err(anyhow!("`{kills}` is no number of programs to kill")),
             },
-            other => Err(format!("`soak` takes `--kills N` and not `{}`", other.join(" "))),
+            other => Err(anyhow!("`soak` takes `--kills N` and not `{}`", other.join(" "))),
         }
     }
 }
 
 /// Runs the tests with variables that make them try every place.
-pub(crate) fn run(root: &Path, request: Request) -> Result<(), String> {
+pub(crate) fn run(root: &Path, request: Request) -> anyhow::Result<()> {
     let kills = request.kills.to_string();
     let steps = [
         (
@@ -67,7 +68,8 @@ mod tests {
             (vec!["--all"], Err("`soak` takes `--kills N` and not `--all`".to_owned())),
         ];
         for (words, expected) in rows {
-            assert_eq!(Request::parse(&words), expected, "{words:?}");
+            let read = Request::parse(&words).map_err(|error| error.to_string());
+            assert_eq!(read, expected, "{words:?}");
         }
     }
 }

@@ -15,18 +15,19 @@ mod words;
 
 use std::path::Path;
 
+use anyhow::{Context as _, anyhow};
 use cargo_metadata::{Metadata, MetadataCommand};
 
 use cycles::CYCLES;
 use exceptions::{EXCEPTIONS, Exception};
 
 /// Prints every finding in the workspace at `root` and fails if there is one.
-pub(crate) fn run(root: &Path) -> Result<(), String> {
+pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     let findings = check(root, EXCEPTIONS, CYCLES, words::CAPS)?;
     if findings.is_empty() {
         return Ok(());
     }
-    Err(format!(
+    Err(anyhow!(
         "tidy found\n\n{}\n\nmend it and run `cargo xtask tidy` again",
         findings.join("\n")
     ))
@@ -38,7 +39,7 @@ fn check(
     exceptions: &[Exception],
     cycles: &[(&str, usize)],
     participles: &[(&str, usize)],
-) -> Result<Vec<String>, String> {
+) -> anyhow::Result<Vec<String>> {
     let metadata = metadata(root)?;
     let mut packages = metadata.workspace_packages();
     packages.sort_by_key(|package| &package.name);
@@ -53,13 +54,13 @@ fn check(
 }
 
 /// Returns the metadata of the workspace, without those of dependencies.
-pub(crate) fn metadata(root: &Path) -> Result<Metadata, String> {
+pub(crate) fn metadata(root: &Path) -> anyhow::Result<Metadata> {
     MetadataCommand::new()
         .manifest_path(root.join("Cargo.toml"))
         .no_deps()
         .other_options(vec!["--offline".to_owned()])
         .exec()
-        .map_err(|error| format!("`cargo metadata` fails: {error}"))
+        .context("`cargo metadata` fails")
 }
 
 #[cfg(test)]

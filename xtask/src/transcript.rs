@@ -6,6 +6,7 @@
 use std::{fs, io, path::Path};
 
 use crate::{process, tidy, venv};
+use anyhow::bail;
 
 const PACKAGES: &str = "cryptography==48.0.0";
 
@@ -18,13 +19,13 @@ const TESTS: &str = "cargo test --quiet --workspace --test cli -- --exact childr
     resuming::an_approved_call_runs killing::a_killed_tree_is_resumed \
     hooking::rule_09_a_conversation_goes_on_in_a_new_thread_of_its_tree";
 
-pub(crate) fn run(root: &Path) -> Result<(), String> {
+pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     let python = venv::python(root, "transcript", PACKAGES)?;
     let target = tidy::metadata(root)?.target_directory;
     let folder = target.join("tmp/threads");
     match fs::remove_dir_all(&folder) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            return Err(format!("`{folder}` cannot be emptied: {error}"));
+            bail!("`{folder}` cannot be emptied: {error}");
         }
         _ => process::run(root, &[], TESTS)?,
     }

@@ -6,10 +6,11 @@ use std::{
 };
 
 use crate::process;
+use anyhow::Context as _;
 
 /// Returns the interpreter in `target/xtask/NAME` with the given packages for `pip`. The environment is made
 /// anew if the packages change.
-pub(crate) fn python(root: &Path, name: &str, packages: &str) -> Result<PathBuf, String> {
+pub(crate) fn python(root: &Path, name: &str, packages: &str) -> anyhow::Result<PathBuf> {
     let folder = format!("target/xtask/{name}");
     let program = root.join(&folder).join("bin/python");
     let stamp = root.join(&folder).join("packages");
@@ -19,6 +20,6 @@ pub(crate) fn python(root: &Path, name: &str, packages: &str) -> Result<PathBuf,
     process::run(root, &[], &format!("python3 -m venv {folder}"))?;
     process::run(root, &[], &format!("{folder}/bin/python -m pip install --quiet {packages}"))?;
     fs::write(&stamp, packages)
-        .map_err(|error| format!("`{}` cannot be written: {error}", stamp.display()))?;
+        .with_context(|| format!("`{}` cannot be written", stamp.display()))?;
     Ok(program)
 }

@@ -7,6 +7,7 @@ use std::process::{Child, Stdio};
 
 use super::whole::{self, Project};
 use crate::process;
+use anyhow::{Context as _, anyhow};
 
 const APIS: [&str; 3] = ["openai", "anthropic", "responses"];
 
@@ -16,11 +17,11 @@ const DISK: &str = "target/xtask/bench-threads";
 const MEMORY: &str = "/dev/shm";
 
 /// Builds the harness and its server in the profile `dist`, runs every combination, and prints a line for each.
-pub(crate) fn run(root: &Path) -> Result<(), String> {
+pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     process::run(root, &[], "cargo build --quiet --profile dist --package rye-bench-harness")?;
     let metadata = crate::tidy::metadata(root)?;
     let programs: PathBuf = metadata.target_directory.join("dist").into();
-    fs::create_dir_all(root.join(DISK)).map_err(|error| format!("`{DISK}`: {error}"))?;
+    fs::create_dir_all(root.join(DISK)).with_context(|| format!("`{DISK}`"))?;
     let mut folders = vec![("disk", root.join(DISK))];
     folders.extend(Path::new(MEMORY).is_dir().then(|| ("memory", MEMORY.into())));
     println!("{HEAD}");
@@ -44,7 +45,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
 }
 
 /// Measures runs of the program, from its start to its end.
-fn whole_processes(root: &Path, programs: &Path) -> Result<(), String> {
+fn whole_processes(root: &Path, programs: &Path) -> anyhow::Result<()> {
     process::run(root, &[], "cargo build --quiet --profile dist --package rye-cli --bin rye")?;
     const TURNS: [u64; 3] = [1, 10, 50];
     let start =
@@ -98,7 +99,7 @@ struct Server<'a> {
 }
 
 impl<'a> Server<'a> {
-    fn start(root: &'a Path, programs: &'a Path, turns: u64) -> Result<Self, String> {
+    fn start(root: &'a Path, programs: &'a Path, turns: u64) -> anyhow::Result<Self> {
         Self::calling(root, programs, turns, &[])
     }
 
@@ -108,23 +109,22 @@ impl<'a> Server<'a> {
         programs: &'a Path,
         turns: u64,
         tool: &[&str],
-    ) -> Result<Self, String> {
-        let failed = |error: std::io::Error| format!("the server cannot be started: {error}");
+    ) -> anyhow::Result<Self> {
         let program = programs.join("rye-bench-server");
         let turns = turns.to_string();
         let words = std::iter::once(turns.as_str()).chain(tool.iter().copied());
         let mut command = process::start(root, &program, words);
         let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
-        let mut child = child.map_err(failed)?;
+        let mut child = child.context("the server cannot be started")?;
         let mut url = String::new();
         if let Some(output) = child.stdout.take() {
-            BufReader::new(output).read_line(&mut url).map_err(failed)?;
+            BufReader::new(output).read_line(&mut url).context("the server cannot be started")?;
         }
         Ok(Self { root, programs, child, url: url.trim().to_owned() })
     }
 
     /// Runs the harness and returns the line that it prints, or an error if a conversation failed.
-    fn measure(&self, asked: &Asked, folder: &Path) -> Result<String, String> {
+    fn measure(&self, asked: &Asked, folder: &Path) -> anyhow::Result<String> {
         let Asked { api, turns, threads, reps, stream } = asked;
         let url = &self.url;
         let folder = folder.display();
@@ -135,10 +135,10 @@ impl<'a> Server<'a> {
             "--url {url} --api {api} --turns {turns} --threads {threads} --reps {reps} --warmup {warmup} --stream {stream} --dir {folder}"
         );
         let output = process::start(self.root, &program, words.split(' ')).output();
-        let output = output.map_err(|error| format!("the harness cannot be started: {error}"))?;
+        let output = output.context("the harness cannot be started")?;
         match output.status.success() {
             true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
-            false => Err(format!("{words}: {}", String::from_utf8_lossy(&output.stderr))),
+            false => Err(anyhow!("{words}: {}", String::from_utf8_lossy(&output.stderr))),
         }
     }
 }

@@ -11,6 +11,7 @@ use super::whole::{Project, TOOL};
 use super::{Spread, spread};
 use crate::e2e::view::Served;
 use crate::process;
+use anyhow::{Context as _, anyhow};
 
 const PROJECT: &str = "target/xtask/bench-view";
 
@@ -24,7 +25,7 @@ const THREADS: u64 = 10_000;
 const ROUNDS: usize = 9;
 
 /// Builds the program in the profile `dist`, runs the threads, and prints the times.
-pub(crate) fn run(root: &Path) -> Result<(), String> {
+pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     let packages = "--package rye-cli --bin rye --package rye-bench-harness --bin rye-bench-server";
     process::run(root, &[], &format!("cargo build --quiet --profile dist {packages}"))?;
     let metadata = crate::tidy::metadata(root)?;
@@ -68,7 +69,7 @@ struct Row {
 }
 
 /// Measures the first page that a server makes, and its pages afterwards.
-fn pages(project: &Project<'_>, page: &str, name: &str) -> Result<Vec<Row>, String> {
+fn pages(project: &Project<'_>, page: &str, name: &str) -> anyhow::Result<Vec<Row>> {
     let mut first = Vec::new();
     let mut again = Vec::new();
     let mut bytes = 0;
@@ -94,11 +95,11 @@ fn pages(project: &Project<'_>, page: &str, name: &str) -> Result<Vec<Row>, Stri
     Ok(vec![row("first page", first, memory), row("again", again, None)])
 }
 
-fn export(project: &Project<'_>, thread: &str, format: &str, folder: &Path) -> Result<Row, String> {
+fn export(project: &Project<'_>, thread: &str, format: &str, folder: &Path) -> anyhow::Result<Row> {
     let path = folder.join(format!("export.{format}"));
     let file = path.display().to_string();
     let words = ["threads", "export", thread, "--format", format, "--output", &file];
-    let times: Result<Vec<Duration>, String> = (0..ROUNDS)
+    let times: anyhow::Result<Vec<Duration>> = (0..ROUNDS)
         .map(|_| {
             drop(fs::remove_file(&path));
             project.took(&words)
@@ -114,21 +115,21 @@ struct Got {
     bytes: u64,
 }
 
-fn get(address: &str) -> Result<Got, String> {
-    let failed = |error: std::io::Error| format!("`{address}`: {error}");
+fn get(address: &str) -> anyhow::Result<Got> {
+    let failed = || format!("`{address}`");
     let rest = address.strip_prefix("http://").unwrap_or(address);
     let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
     let start = Instant::now();
-    let mut stream = TcpStream::connect(host).map_err(failed)?;
+    let mut stream = TcpStream::connect(host).with_context(failed)?;
     let head = format!("GET /{path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
-    stream.write_all(head.as_bytes()).map_err(failed)?;
+    stream.write_all(head.as_bytes()).with_context(failed)?;
     let mut response = Vec::new();
-    stream.read_to_end(&mut response).map_err(failed)?;
+    stream.read_to_end(&mut response).with_context(failed)?;
     let took = start.elapsed();
     if response.starts_with(b"HTTP/1.1 200 ") {
         Ok(Got { took, bytes: u64::try_from(response.len()).unwrap_or(u64::MAX) })
     } else {
-        Err(format!("`{address}`: {}", String::from_utf8_lossy(&response)))
+        Err(anyhow!("`{address}`: {}", String::from_utf8_lossy(&response)))
     }
 }
 
@@ -140,12 +141,12 @@ fn peak_memory(process: u32) -> Option<u64> {
 }
 
 /// The thread of a project that has one.
-fn newest(project: &Path) -> Result<String, String> {
-    let entries = fs::read_dir(project.join(".ai/threads")).map_err(|error| error.to_string())?;
+fn newest(project: &Path) -> anyhow::Result<String> {
+    let entries = fs::read_dir(project.join(".ai/threads"))?;
     let names = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
     let mut threads: Vec<String> = names.filter(|name| name.starts_with("read-")).collect();
     threads.sort_unstable();
-    threads.pop().ok_or_else(|| "no thread was run".to_owned())
+    threads.pop().context("no thread was run")
 }
 
 #[expect(clippy::cast_precision_loss, reason = "megabytes are rounded anyway")]

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::{Spread, spread};
 use crate::process;
+use anyhow::{Context as _, anyhow};
 
 /// The folder of the project whose runs are measured.
 pub(super) const PROJECT: &str = "target/xtask/bench-run";
@@ -32,10 +33,10 @@ impl<'a> Project<'a> {
         programs: &Path,
         folder: &str,
         servers: &[(String, &str)],
-    ) -> Result<Self, String> {
+    ) -> anyhow::Result<Self> {
         let folder = root.join(folder);
         write(&folder, servers)
-            .map_err(|error| format!("`{}` cannot be written: {error}", folder.display()))?;
+            .with_context(|| format!("`{}` cannot be written", folder.display()))?;
         let rye = programs.join(format!("rye{}", std::env::consts::EXE_SUFFIX));
         let project = Self { root, rye, folder };
         let items = project.folder.join(".ai").display().to_string();
@@ -45,7 +46,7 @@ impl<'a> Project<'a> {
     }
 
     /// Measures runs with each server, from the start of the process to its end.
-    pub(super) fn measure(&self, servers: &[String]) -> Result<Vec<Spread>, String> {
+    pub(super) fn measure(&self, servers: &[String]) -> anyhow::Result<Vec<Spread>> {
         let mut times = vec![Vec::new(); servers.len()];
         for _ in 0..ROUNDS {
             for (server, times) in servers.iter().zip(&mut times) {
@@ -67,7 +68,7 @@ impl<'a> Project<'a> {
     }
 
     /// Measures one call of the program, which has to succeed.
-    pub(super) fn took(&self, arguments: &[&str]) -> Result<Duration, String> {
+    pub(super) fn took(&self, arguments: &[&str]) -> anyhow::Result<Duration> {
         let mut command = self.command(arguments);
         command.stdout(Stdio::null()).stderr(Stdio::piped());
         let start = Instant::now();
@@ -77,9 +78,9 @@ impl<'a> Project<'a> {
         match output {
             Ok(output) if output.status.success() => Ok(took),
             Ok(output) => {
-                Err(format!("`rye {line}` failed: {}", String::from_utf8_lossy(&output.stderr)))
+                Err(anyhow!("`rye {line}` failed: {}", String::from_utf8_lossy(&output.stderr)))
             }
-            Err(error) => Err(format!("`{}` cannot be started: {error}", self.rye.display())),
+            Err(error) => Err(anyhow!("`{}` cannot be started: {error}", self.rye.display())),
         }
     }
 }

@@ -8,6 +8,7 @@ use std::{
 };
 
 use crate::{process, tidy};
+use anyhow::{Context as _, anyhow};
 
 /// The tests of the features that are off by default. The whole workspace is named, so that what the first command built is used.
 const MORE: &str = "cargo test --workspace --features rye-cli/git,rye-cli/otel --bin rye --test cli -- revision telemetry";
@@ -17,12 +18,12 @@ const ALL_CASES: &str = "256";
 
 /// Runs the test command of the README and the tests of more features, without updating snapshots. Fails if a test fails or if no
 /// test uses a snapshot.
-pub(super) fn run(root: &Path) -> Result<(), String> {
+pub(super) fn run(root: &Path) -> anyhow::Result<()> {
     let readme = fs::read_to_string(root.join("README.md"));
-    let readme = readme.map_err(|error| format!("`README.md` cannot be read: {error}"))?;
+    let readme = readme.context("`README.md` cannot be read")?;
     let line = command(&readme, "test")?;
     let folder = tidy::metadata(root)?.target_directory.join("xtask");
-    fs::create_dir_all(&folder).map_err(|error| format!("`{folder}` cannot be made: {error}"))?;
+    fs::create_dir_all(&folder).with_context(|| format!("`{folder}` cannot be made"))?;
     let asked = folder.join("snapshots-asked-for");
     // The list of an earlier run must not count for this one.
     drop(fs::remove_file(&asked));
@@ -36,12 +37,12 @@ pub(super) fn run(root: &Path) -> Result<(), String> {
     process::run(root, &environment, line)?;
     process::run(root, &environment, MORE)?;
     let asked = fs::read_to_string(&asked);
-    let asked = asked.map_err(|error| format!("no test asked for a snapshot: {error}"))?;
+    let asked = asked.context("no test asked for a snapshot")?;
     let left = left_behind(root, &asked);
     match left.is_empty() {
         true => Ok(()),
         false => {
-            Err(format!("no test asks for\n\n{}\n\nremove what is left behind", left.join("\n")))
+            Err(anyhow!("no test asks for\n\n{}\n\nremove what is left behind", left.join("\n")))
         }
     }
 }
@@ -49,7 +50,7 @@ pub(super) fn run(root: &Path) -> Result<(), String> {
 /// Returns the command between the README's markers of this name, without the code fence.
 ///
 /// Returns an error unless there is exactly one line.
-fn command<'a>(readme: &'a str, name: &str) -> Result<&'a str, String> {
+fn command<'a>(readme: &'a str, name: &str) -> anyhow::Result<&'a str> {
     let begin = format!("<!-- {name}:begin -->");
     let end = format!("<!-- {name}:end -->");
     let between = readme.split_once(&begin).and_then(|(_, rest)| rest.split_once(&end));
@@ -58,7 +59,7 @@ fn command<'a>(readme: &'a str, name: &str) -> Result<&'a str, String> {
     match (lines.next(), lines.next()) {
         (Some(line), None) => Ok(line),
         _ => {
-            Err(format!("`README.md` has not one line of a command between `{begin}` and `{end}`"))
+            Err(anyhow!("`README.md` has not one line of a command between `{begin}` and `{end}`"))
         }
     }
 }
@@ -84,7 +85,9 @@ mod tests {
     fn a_command_is_the_one_line_between_its_markers() {
         let markers =
             |between: &str| format!("a\n<!-- test:begin -->\n{between}<!-- test:end -->\nb\n");
-        let read = |readme: &str| command(readme, "test").map(str::to_owned);
+        let read = |readme: &str| {
+            command(readme, "test").map(str::to_owned).map_err(|error| error.to_string())
+        };
         assert_eq!(read(&markers("```sh\ncargo test\n```\n")), Ok("cargo test".to_owned()));
         let missing = "`README.md` has not one line of a command between `<!-- test:begin -->` and `<!-- test:end -->`";
         for readme in ["", &markers(""), &markers("```sh\n```\n"), &markers("```sh\na\nb\n```\n")] {

@@ -1,7 +1,7 @@
 //! The help of all commands as one page.
 
 /// A function that returns the output of `rye ARGUMENTS`, so that tests need no program.
-type HelpOf<'a> = &'a dyn Fn(&[String]) -> Result<String, String>;
+type HelpOf<'a> = &'a dyn Fn(&[String]) -> anyhow::Result<String>;
 
 /// The first line of every generated page.
 pub(super) const NOTICE: &str =
@@ -14,13 +14,13 @@ What `rye --help` and `rye COMMAND --help` print.
 ";
 
 /// Writes the page: the help of the program, then that of each command, depth first.
-pub(crate) fn document(help_of: HelpOf<'_>) -> Result<String, String> {
+pub(crate) fn document(help_of: HelpOf<'_>) -> anyhow::Result<String> {
     let mut page = format!("{NOTICE}{HEADING}");
     section(&mut page, &[], help_of)?;
     Ok(page)
 }
 
-fn section(page: &mut String, path: &[String], help_of: HelpOf<'_>) -> Result<(), String> {
+fn section(page: &mut String, path: &[String], help_of: HelpOf<'_>) -> anyhow::Result<()> {
     let mut arguments = path.to_vec();
     arguments.push("--help".to_owned());
     let help = help_of(&arguments)?;
@@ -45,6 +45,8 @@ fn commands(help: &str) -> Vec<&str> {
 
 #[cfg(test)]
 mod tests {
+    use anyhow::anyhow;
+
     use super::{HEADING, NOTICE, commands, document};
 
     const TOP: &str = "\
@@ -90,7 +92,7 @@ Examples:
             "--help" => Ok(TOP.to_owned()),
             "keys --help" => Ok(KEYS.to_owned()),
             "check --help" | "keys generate --help" => Ok(LEAF.to_owned()),
-            other => Err(format!("asked for `{other}`")),
+            other => Err(anyhow!("asked for `{other}`")),
         };
         let page = document(&help_of).expect("a page");
         assert!(page.starts_with(&format!("{NOTICE}{HEADING}")), "{page}");
@@ -104,7 +106,8 @@ Examples:
 
     #[test]
     fn a_command_that_fails_is_an_error() {
-        let help_of = |_: &[String]| Err("`rye --help` failed".to_owned());
-        assert_eq!(document(&help_of), Err("`rye --help` failed".to_owned()));
+        let help_of = |_: &[String]| Err(anyhow!("`rye --help` failed"));
+        let error = document(&help_of).expect_err("the command fails");
+        assert_eq!(error.to_string(), "`rye --help` failed");
     }
 }

@@ -11,6 +11,7 @@ use crate::{
     process::{self, Rye},
     venv,
 };
+use anyhow::Context as _;
 
 const FOLDER: &str = "target/xtask/exports";
 const SOURCES: &str = "xtask/src/e2e/exports";
@@ -21,7 +22,7 @@ const PACKAGES: &str =
 const PROTOCOLS: [&str; 4] = ["anthropic_messages", "gemini", "openai_chat", "openai_responses"];
 
 /// Runs the threads, exports them, and reads the exports.
-pub(crate) fn run(root: &Path) -> Result<(), String> {
+pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     let python = venv::python(root, "exports-python", PACKAGES)?;
     let rye = Rye::build(root)?;
     let folder = root.join(FOLDER);
@@ -35,7 +36,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     run_protocols(root, &project)?;
     let files = folder.join("files");
     drop(fs::remove_dir_all(&files));
-    fs::create_dir_all(&files).map_err(|error| format!("no folder for exports: {error}"))?;
+    fs::create_dir_all(&files).context("no folder for exports")?;
     let receipts = export_all(&project, &files)?;
     let python = text(&python);
     let script = |name: &str| format!("{python} {SOURCES}/{name}");
@@ -51,7 +52,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
 }
 
 /// Runs a thread over each protocol, one that reaches a limit, and one that its provider refuses.
-fn run_protocols(root: &Path, project: &Project<'_>) -> Result<(), String> {
+fn run_protocols(root: &Path, project: &Project<'_>) -> anyhow::Result<()> {
     let model = Served::start(process::command(root, &format!("node {SOURCES}/model.mjs")))?;
     let base = format!("http://127.0.0.1:{}", model.first);
     for protocol in PROTOCOLS {
@@ -78,7 +79,7 @@ fn provider(protocol: &str, base: &str) -> String {
 }
 
 /// Exports all threads, and returns those that have a receipt.
-fn export_all(project: &Project<'_>, files: &Path) -> Result<Vec<String>, String> {
+fn export_all(project: &Project<'_>, files: &Path) -> anyhow::Result<Vec<String>> {
     let mut receipts = Vec::new();
     for (thread, state) in project.threads()? {
         let export = |format: &str, kind: &str| {

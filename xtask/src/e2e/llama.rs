@@ -20,13 +20,14 @@ use self::{
     server::Server,
 };
 use crate::process::Rye;
+use anyhow::{Context as _, anyhow};
 
 const FOLDER: &str = "target/xtask/llama";
 
 /// Runs every row, prints the results, and fails if a result is not as expected.
-pub(crate) fn run(root: &Path) -> Result<(), String> {
+pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     let folder = root.join(FOLDER);
-    fs::create_dir_all(&folder).map_err(|error| format!("`{FOLDER}` cannot be made: {error}"))?;
+    fs::create_dir_all(&folder).with_context(|| format!("`{FOLDER}` cannot be made"))?;
     let program = server::build(root, &folder)?;
     let rye = Rye::build(root)?;
     let servers = Servers::start(&program, &folder)?;
@@ -42,9 +43,9 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     let n_failed = judged.iter().filter(|judged| !judged.faults.is_empty()).count();
     match (n_failed, counted == told) {
         (0, true) => Ok(()),
-        (0, false) => Err("the transcripts count other tokens than the server does".to_owned()),
+        (0, false) => Err(anyhow!("the transcripts count other tokens than the server does")),
         (n_failed, _) => {
-            Err(format!("{n_failed} of {} runs are not as they must be", judged.len()))
+            Err(anyhow!("{n_failed} of {} runs are not as they must be", judged.len()))
         }
     }
 }
@@ -68,13 +69,13 @@ struct Servers {
 }
 
 impl Servers {
-    fn start(program: &Path, folder: &Path) -> Result<Self, String> {
+    fn start(program: &Path, folder: &Path) -> anyhow::Result<Self> {
         let [scripted, noise, wild] =
             ["scripted", "noise", "wild"].map(|name| folder.join(name).with_extension("gguf"));
         model::write_scripted(&scripted)
             .and_then(|()| model::write_noise(&noise, Speech::Letters))
             .and_then(|()| model::write_noise(&wild, Speech::Anything))
-            .map_err(|error| format!("the models cannot be written: {error}"))?;
+            .context("the models cannot be written")?;
         Ok(Self {
             scripted: Server::start(program, &scripted)?,
             noise: Server::start(program, &noise)?,
@@ -92,12 +93,12 @@ impl Servers {
 
     /// Returns the numbers of tokens that the scripted model has read, without cached ones, and written, as
     /// its server counts them.
-    fn count(&self) -> Result<[u64; 2], String> {
+    fn count(&self) -> anyhow::Result<[u64; 2]> {
         let metrics = self.scripted.get("/metrics")?;
         let value = |name: &str| {
             let line = metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
             line.and_then(|value| value.trim().parse().ok())
-                .ok_or_else(|| format!("the server does not tell its `{name}`"))
+                .with_context(|| format!("the server does not tell its `{name}`"))
         };
         Ok([value("llamacpp:prompt_tokens_total")?, value("llamacpp:tokens_predicted_total")?])
     }

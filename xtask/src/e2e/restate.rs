@@ -7,13 +7,14 @@ use std::{env, fs, path::Path};
 
 use super::view::text;
 use crate::process::{self, Rye};
+use anyhow::bail;
 
 const FOLDER: &str = "target/xtask/restate";
 const SERVER: &str = "@restatedev/restate-server@1.7.12";
 const WORKSPACE: &str = "engines/restate";
 
 /// Does the same where npm has a server for the machine. Elsewhere it says what is not tested.
-pub(crate) fn run_if_possible(root: &Path) -> Result<(), String> {
+pub(crate) fn run_if_possible(root: &Path) -> anyhow::Result<()> {
     if program().is_some() {
         return run(root);
     }
@@ -24,9 +25,9 @@ pub(crate) fn run_if_possible(root: &Path) -> Result<(), String> {
 }
 
 /// Installs the server, and runs the checks and tests of the workspace.
-pub(crate) fn run(root: &Path) -> Result<(), String> {
+pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     let Some(program) = program() else {
-        return Err("Restate's server is not made for this machine".to_owned());
+        bail!("Restate's server is not made for this machine");
     };
     install(root)?;
     let server = root.join(FOLDER).join("node_modules/@restatedev").join(program);
@@ -64,7 +65,7 @@ fn program() -> Option<&'static str> {
 }
 
 /// Installs the server, unless this version is there.
-fn install(root: &Path) -> Result<(), String> {
+fn install(root: &Path) -> anyhow::Result<()> {
     let folder = root.join(FOLDER);
     let stamp = folder.join("installed");
     if fs::read_to_string(&stamp).is_ok_and(|installed| installed == SERVER) {

@@ -11,13 +11,14 @@ use std::{
 };
 
 use crate::process::{self, Rye};
+use anyhow::{Context as _, anyhow};
 
 const FOLDER: &str = "target/xtask/view";
 const SOURCES: &str = "xtask/src/e2e/view";
 const PACKAGES: &str = "playwright-core@1.65.1 axe-core@4.14.1";
 
 /// Does the same where Chromium works. Elsewhere it says what is not tested.
-pub(crate) fn run_if_possible(root: &Path) -> Result<(), String> {
+pub(crate) fn run_if_possible(root: &Path) -> anyhow::Result<()> {
     const TRY: &str = "chromium --headless --no-sandbox --disable-gpu --dump-dom about:blank";
     if process::succeeds(root, TRY) {
         return run(root);
@@ -27,10 +28,10 @@ pub(crate) fn run_if_possible(root: &Path) -> Result<(), String> {
 }
 
 /// Runs the threads, exports them, and checks their pages.
-pub(crate) fn run(root: &Path) -> Result<(), String> {
+pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     let node = install(root)?;
     let chromium = process::output(root, "which chromium")
-        .map_err(|_| "`chromium` is missing; install Debian's package `chromium`".to_owned())?;
+        .context("`chromium` is missing; install Debian's package `chromium`")?;
     let rye = Rye::build(root)?;
     let project = Project::new(&root.join(FOLDER), &rye);
     let _model = project.prepare(root)?;
@@ -39,7 +40,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     let screenshots = root.join(FOLDER).join("screenshots");
     let script = node.join("browser.mjs");
     fs::copy(root.join(SOURCES).join("browser.mjs"), &script)
-        .map_err(|error| format!("`{}` cannot be written: {error}", script.display()))?;
+        .with_context(|| format!("`{}` cannot be written", script.display()))?;
     let words = [&script, Path::new(chromium.trim()), &pages, &screenshots].map(text);
     let place = [rye.program(), &project.folder, &project.home].map(text);
     let line = format!("node {} {} {}", words.join(" "), server.first, place.join(" "));
@@ -49,7 +50,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
 }
 
 /// Installs the packages, unless these versions are there.
-fn install(root: &Path) -> Result<PathBuf, String> {
+fn install(root: &Path) -> anyhow::Result<PathBuf> {
     let folder = root.join(FOLDER).join("node");
     let stamp = folder.join("installed");
     if fs::read_to_string(&stamp).is_ok_and(|installed| installed == PACKAGES) {
@@ -83,10 +84,10 @@ impl<'a> Project<'a> {
     }
 
     /// Runs both threads, and returns the folder of their pages.
-    fn pages(&self, root: &Path) -> Result<PathBuf, String> {
+    fn pages(&self, root: &Path) -> anyhow::Result<PathBuf> {
         let pages = root.join(FOLDER).join("pages");
         drop(fs::remove_dir_all(&pages));
-        fs::create_dir_all(&pages).map_err(|error| format!("no folder for pages: {error}"))?;
+        fs::create_dir_all(&pages).context("no folder for pages")?;
         self.run_patch()?;
         self.run_release()?;
         self.export("prepare", &pages)?;
@@ -100,7 +101,7 @@ impl<'a> Project<'a> {
     }
 
     /// Makes the project anew, with a key and a scripted model, which serves until the returned value is dropped.
-    pub(super) fn prepare(&self, root: &Path) -> Result<Served, String> {
+    pub(super) fn prepare(&self, root: &Path) -> anyhow::Result<Served> {
         for old in [&self.folder, &self.home] {
             drop(fs::remove_dir_all(old));
         }
@@ -115,41 +116,41 @@ impl<'a> Project<'a> {
     }
 
     /// Runs a thread of the same directive as [`Self::run_release`] that makes other calls, and waits for no decision.
-    pub(super) fn run_patch(&self) -> Result<(), String> {
+    pub(super) fn run_patch(&self) -> anyhow::Result<()> {
         let run = ["run", "release/prepare", "--input", "version=2.3.3"];
         self.rye(&[&run, &RUN[..]].concat(), 0)
     }
 
     /// Runs a thread with children, a retry, errors, a call that is refused and a call that waits for a decision, to its end.
-    pub(super) fn run_release(&self) -> Result<(), String> {
+    pub(super) fn run_release(&self) -> anyhow::Result<()> {
         self.run_until_it_waits()?;
         self.rye(&["approve", "--last", "--resume"], 0)
     }
 
     /// Runs the same thread up to the call that waits.
-    pub(super) fn run_until_it_waits(&self) -> Result<(), String> {
+    pub(super) fn run_until_it_waits(&self) -> anyhow::Result<()> {
         let run = ["run", "release/prepare", "--input", "version=2.4.0"];
         self.rye(&[&run, &RUN[..]].concat(), WAITS)
     }
 
     /// Runs a thread that reaches a limit.
-    fn run_limited(&self) -> Result<(), String> {
+    fn run_limited(&self) -> anyhow::Result<()> {
         self.rye(&[&["run", "release/notes", "--turns", "1"], &RUN[..]].concat(), super::LIMIT)
     }
 
     /// Runs a thread whose texts attack the page.
-    pub(super) fn run_hostile(&self) -> Result<(), String> {
+    pub(super) fn run_hostile(&self) -> anyhow::Result<()> {
         let much = ["run", "release/hostile", "--spend", "5", "--tokens", "5000000"];
         self.rye(&[&much, &RUN[..]].concat(), 0)
     }
 
     /// Runs a thread that does not fit on one page.
-    fn run_long(&self) -> Result<(), String> {
+    fn run_long(&self) -> anyhow::Result<()> {
         self.rye(&[&["run", "release/long"], &RUN[..]].concat(), 0)
     }
 
     /// Writes a provider of the project.
-    pub(super) fn put_provider(&self, name: &str, text: &str) -> Result<(), String> {
+    pub(super) fn put_provider(&self, name: &str, text: &str) -> anyhow::Result<()> {
         write(&self.folder.join(format!(".ai/tools/rye/agent/providers/{name}.yaml")), text)
     }
 
@@ -159,26 +160,26 @@ impl<'a> Project<'a> {
     }
 
     /// All threads with their states.
-    pub(super) fn threads(&self) -> Result<Vec<(String, String)>, String> {
+    pub(super) fn threads(&self) -> anyhow::Result<Vec<(String, String)>> {
         let output = self.output(&["threads", "list", "--json"])?;
-        let list: serde_json::Value = serde_json::from_slice(&output.stdout)
-            .map_err(|error| format!("the list of threads is no JSON: {error}"))?;
+        let list: serde_json::Value =
+            serde_json::from_slice(&output.stdout).context("the list of threads is no JSON")?;
         let rows = list["threads"].as_array().into_iter().flatten();
         let text = |row: &serde_json::Value, name: &str| row[name].as_str().map(str::to_owned);
         Ok(rows.filter_map(|row| Some((text(row, "thread")?, text(row, "state")?))).collect())
     }
 
-    fn serve(&self) -> Result<Served, String> {
+    fn serve(&self) -> anyhow::Result<Served> {
         let folder = text(&self.folder);
         let home = text(&self.home);
         let words = ["view", "--approve", "--project", &folder, "--user-space", &home];
         Served::start(process::start(&self.folder, self.rye.program(), words.into_iter()))
     }
 
-    fn write(&self, root: &Path, port: &str) -> Result<(), String> {
-        let failed = |error| format!("`{}` cannot be written: {error}", self.folder.display());
-        super::copy(&root.join(SOURCES).join("project"), &self.folder).map_err(failed)?;
-        fs::create_dir_all(&self.home).map_err(failed)?;
+    fn write(&self, root: &Path, port: &str) -> anyhow::Result<()> {
+        let failed = || format!("`{}` cannot be written", self.folder.display());
+        super::copy(&root.join(SOURCES).join("project"), &self.folder).with_context(failed)?;
+        fs::create_dir_all(&self.home).with_context(failed)?;
         self.put_provider("scripted", &provider(port))?;
         for (place, attack) in attacks().iter().enumerate() {
             write(&self.folder.join(format!("hostile/{place}.txt")), attack)?;
@@ -187,23 +188,23 @@ impl<'a> Project<'a> {
     }
 
     /// Runs the program here. It has to end with the exit code.
-    pub(super) fn rye(&self, arguments: &[&str], exit: i32) -> Result<(), String> {
+    pub(super) fn rye(&self, arguments: &[&str], exit: i32) -> anyhow::Result<()> {
         let output = self.output(arguments)?;
         if output.status.code() == Some(exit) {
             return Ok(());
         }
         let told = String::from_utf8_lossy(&output.stderr);
-        Err(format!("`rye {}` ended with {}: {told}", arguments.join(" "), output.status))
+        Err(anyhow!("`rye {}` ended with {}: {told}", arguments.join(" "), output.status))
     }
 
-    fn output(&self, arguments: &[&str]) -> Result<Output, String> {
+    fn output(&self, arguments: &[&str]) -> anyhow::Result<Output> {
         let folder = text(&self.folder);
         let home = text(&self.home);
         let place = ["--project", &folder, "--user-space", &home];
         self.rye.call(&self.folder, &[arguments, &place[..]].concat())
     }
 
-    fn export(&self, name: &str, pages: &Path) -> Result<(), String> {
+    fn export(&self, name: &str, pages: &Path) -> anyhow::Result<()> {
         let page = text(pages.join(format!("{name}.html")));
         self.rye(&["threads", "export", "--last", "--format", "html", "--output", &page], 0)
     }
@@ -233,16 +234,16 @@ pub(crate) struct Served {
 }
 
 impl Served {
-    pub(crate) fn start(mut command: Command) -> Result<Self, String> {
+    pub(crate) fn start(mut command: Command) -> anyhow::Result<Self> {
         let begun = command.stdout(Stdio::piped()).spawn();
-        let mut child = begun.map_err(|error| format!("{command:?} cannot be started: {error}"))?;
+        let mut child = begun.with_context(|| format!("{command:?} cannot be started"))?;
         let mut first = String::new();
         if let Some(stdout) = child.stdout.take() {
             drop(BufReader::new(stdout).read_line(&mut first));
         }
         let served = Self { child, first: first.trim().to_owned() };
         if served.first.is_empty() {
-            Err(format!("{command:?} prints nothing"))
+            Err(anyhow!("{command:?} prints nothing"))
         } else {
             Ok(served)
         }
@@ -263,11 +264,11 @@ impl Drop for Served {
     }
 }
 
-pub(super) fn write(path: &Path, contents: &str) -> Result<(), String> {
+pub(super) fn write(path: &Path, contents: &str) -> anyhow::Result<()> {
     let folder = path.parent().unwrap_or(path);
     fs::create_dir_all(folder)
         .and_then(|()| fs::write(path, contents))
-        .map_err(|error| format!("`{}` cannot be written: {error}", path.display()))
+        .with_context(|| format!("`{}` cannot be written", path.display()))
 }
 
 pub(super) fn text(path: impl AsRef<Path>) -> String {

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use anyhow::anyhow;
+
 const CLIENTS: [&str; 2] = ["python", "typescript"];
 const CHECKS: [&str; 7] = ["list", "call", "error", "cancel", "progress", "approve", "deny"];
 
@@ -10,7 +12,7 @@ const CHECKS: [&str; 7] = ["list", "call", "error", "cancel", "progress", "appro
 /// # Errors
 ///
 /// A check is missing: a client that skips a check does not fail by itself.
-pub(super) fn table(said: &str, revisions: &[&str]) -> Result<String, String> {
+pub(super) fn table(said: &str, revisions: &[&str]) -> anyhow::Result<String> {
     let cells: BTreeSet<&str> =
         said.lines().filter_map(|line| line.trim().strip_prefix("cell ")).collect();
     let mut table = format!("{:<24}{}\n", "", CHECKS.map(|check| format!("{check:<10}")).concat());
@@ -33,7 +35,7 @@ pub(super) fn table(said: &str, revisions: &[&str]) -> Result<String, String> {
     if missing.is_empty() {
         return Ok(table);
     }
-    Err(format!("{table}not checked: {}", missing.join(", ")))
+    Err(anyhow!("{table}not checked: {}", missing.join(", ")))
 }
 
 #[cfg(test)]
@@ -49,7 +51,7 @@ mod tests {
         let whole = table(&all, &["1"]).unwrap();
         assert_eq!((whole.lines().count(), whole.matches("holds").count()), (3, 14));
         let less = all.replace("cell python 1 error\n", "");
-        let error = table(&less, &["1"]).unwrap_err();
+        let error = table(&less, &["1"]).unwrap_err().to_string();
         assert!(error.ends_with("not checked: python 1 error"), "{error}");
         assert!(table(&all, &["1", "2"]).is_err());
     }

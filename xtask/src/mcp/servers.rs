@@ -10,6 +10,7 @@ use std::{
 
 use super::{Place, text};
 use crate::process::{self, Rye};
+use anyhow::{Context as _, anyhow, bail};
 
 /// A server: its name in the configuration and the words that start it.
 #[derive(Clone)]
@@ -26,7 +27,7 @@ pub(super) fn run(
     rye: &Rye<'_>,
     place: &Place,
     servers: &[Reference],
-) -> Result<(), String> {
+) -> anyhow::Result<()> {
     // A sandbox has its own folder for temporary files, so a checkout in the system's temporary folder is not
     // visible in it.
     if root.starts_with(std::env::temp_dir()) {
@@ -43,13 +44,13 @@ pub(super) fn run(
         wrapped.direct()?;
         let told = wrapped.run()?;
         if !told.contains("\"result\": 42") {
-            return Err(format!("`{}` added two numbers to:\n{told}", server.name));
+            bail!("`{}` added two numbers to:\n{told}", server.name);
         }
         drop(served);
         let _served = wrapped.configure(root, true)?;
         let told = wrapped.run()?;
         if !told.contains("does not offer what was locked") || !told.contains("`erase` is new") {
-            return Err(format!("`{}` offers more and is called:\n{told}", server.name));
+            bail!("`{}` offers more and is called:\n{told}", server.name);
         }
         println!("server {}: wrapped, called, and refused once it offers more", server.name);
     }
@@ -74,7 +75,7 @@ struct Wrapped<'a> {
 
 impl Wrapped<'_> {
     /// Configures the server. If it is used over HTTP, starts it on a local port.
-    fn configure(&self, root: &Path, offers_more: bool) -> Result<Option<Far>, String> {
+    fn configure(&self, root: &Path, offers_more: bool) -> anyhow::Result<Option<Far>> {
         let [program, script] = &self.server.words;
         let name = self.server.name;
         if self.server.is_far {
@@ -92,9 +93,9 @@ impl Wrapped<'_> {
         Ok(None)
     }
 
-    fn serve(&self, root: &Path, offers_more: bool) -> Result<(Far, String), String> {
+    fn serve(&self, root: &Path, offers_more: bool) -> anyhow::Result<(Far, String)> {
         let free = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr());
-        let address = free.map_err(|error| format!("no port: {error}"))?;
+        let address = free.context("no port")?;
         let line = self.server.words.join(" ");
         let mut command = process::command(root, &line);
         command.env("PORT", address.port().to_string());
@@ -102,11 +103,11 @@ impl Wrapped<'_> {
             command.env("MORE", "1");
         }
         let begun = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
-        let served = Far(begun.map_err(|error| format!("`{line}` cannot be started: {error}"))?);
+        let served = Far(begun.with_context(|| format!("`{line}` cannot be started"))?);
         let begun = Instant::now();
         while TcpStream::connect(address).is_err() {
             if begun.elapsed() > Duration::from_secs(30) {
-                return Err(format!("`{line}` does not listen at {address}"));
+                bail!("`{line}` does not listen at {address}");
             }
             std::thread::yield_now();
         }
@@ -114,7 +115,7 @@ impl Wrapped<'_> {
     }
 
     /// Writes a directive that calls the server's tool.
-    fn direct(&self) -> Result<(), String> {
+    fn direct(&self) -> anyhow::Result<()> {
         let name = self.server.name;
         let text = format!(
             "# Adds\n\n```xml\n<directive name=\"adds_{name}\" version=\"1.0.0\">\n  <metadata><description>Adds.</description>\n    \
@@ -129,12 +130,12 @@ impl Wrapped<'_> {
         self.sign(&path)
     }
 
-    fn sign(&self, path: &str) -> Result<(), String> {
+    fn sign(&self, path: &str) -> anyhow::Result<()> {
         self.rye(&["sign", &text(&self.place.project.join(".ai").join(path))])
     }
 
     /// Runs the directive and returns its output, even if it fails.
-    fn run(&self) -> Result<String, String> {
+    fn run(&self) -> anyhow::Result<String> {
         let name = format!("adds_{}", self.server.name);
         let home = text(&self.place.home);
         let words =
@@ -144,7 +145,7 @@ impl Wrapped<'_> {
         Ok(String::from_utf8_lossy(&told).into_owned())
     }
 
-    fn rye(&self, words: &[&str]) -> Result<(), String> {
+    fn rye(&self, words: &[&str]) -> anyhow::Result<()> {
         let home = text(&self.place.home);
         let words = [words, &["--user-space", &home]].concat();
         let ended = self.rye.call(&self.place.project, &words)?;
@@ -152,12 +153,12 @@ impl Wrapped<'_> {
             return Ok(());
         }
         let told = String::from_utf8_lossy(&ended.stderr);
-        Err(format!("`rye {}` failed with {}:\n{told}", words.join(" "), ended.status))
+        Err(anyhow!("`rye {}` failed with {}:\n{told}", words.join(" "), ended.status))
     }
 }
 
-fn put(path: &Path, text: &str) -> Result<(), String> {
+fn put(path: &Path, text: &str) -> anyhow::Result<()> {
     let folder = path.parent().unwrap_or(path);
     let written = fs::create_dir_all(folder).and_then(|()| fs::write(path, text));
-    written.map_err(|error| format!("`{}` cannot be written: {error}", path.display()))
+    written.with_context(|| format!("`{}` cannot be written", path.display()))
 }

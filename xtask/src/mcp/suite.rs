@@ -5,12 +5,14 @@
 
 use std::collections::BTreeSet;
 
+use anyhow::{Context as _, anyhow};
+
 /// Returns the number of passed checks, and of all checks, as text.
 ///
 /// # Errors
 ///
 /// A scenario fails that is not in the list, a scenario of the list passes, or the output has no total.
-pub(super) fn compare(printed: &str, baseline: &str, role: &str) -> Result<String, String> {
+pub(super) fn compare(printed: &str, baseline: &str, role: &str) -> anyhow::Result<String> {
     let expected = expected_failures(baseline, role);
     // The suite counts a warning as a failure, but reports it only here.
     let warned: BTreeSet<&str> =
@@ -32,8 +34,8 @@ pub(super) fn compare(printed: &str, baseline: &str, role: &str) -> Result<Strin
         }
     }
     let total = printed.lines().find_map(|line| line.strip_prefix("Total: ")).and_then(total);
-    let total = total.ok_or("the suite does not say how many checks passed")?;
-    if problems.is_empty() { Ok(total) } else { Err(problems.join("\n")) }
+    let total = total.context("the suite does not say how many checks passed")?;
+    if problems.is_empty() { Ok(total) } else { Err(anyhow!(problems.join("\n"))) }
 }
 
 /// Returns the names in the list of a role, such as `server`.
@@ -67,6 +69,7 @@ mod tests {
     #[track_caller]
     fn check(printed: &str, baseline: &str, expected: Result<&str, &str>) {
         let told = compare(printed, baseline, "server");
+        let told = told.map_err(|error| error.to_string());
         assert_eq!(told.as_deref().map_err(String::as_str), expected);
     }
 

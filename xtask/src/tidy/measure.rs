@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeSet, ops::RangeInclusive, str::FromStr};
 
+use anyhow::anyhow;
 use proc_macro2::{LineColumn, Span, TokenStream, TokenTree};
 use syn::{
     Attribute, Block, ImplItemFn, ItemFn, ItemMod, Meta, Token, TraitItemFn,
@@ -28,9 +29,9 @@ pub(crate) struct Function {
 }
 
 /// Measures `source`, or returns the parser's error with its line.
-pub(crate) fn measure(source: &str) -> Result<Measure, String> {
+pub(crate) fn measure(source: &str) -> anyhow::Result<Measure> {
     let explain = |span: Span, error: &dyn std::fmt::Display| {
-        format!("{error} in line {}", span.start().line)
+        anyhow!("{error} in line {}", span.start().line)
     };
     let tokens = TokenStream::from_str(source).map_err(|error| explain(error.span(), &error))?;
     let file: syn::File =
@@ -192,6 +193,6 @@ mod tests {
     #[test]
     fn what_is_no_rust_is_an_error_with_its_line() {
         let error = measure("fn f() {}\nfn 7() {}\n").expect_err("no function is called 7");
-        assert_eq!(error, "expected identifier in line 2");
+        assert_eq!(error.to_string(), "expected identifier in line 2");
     }
 }

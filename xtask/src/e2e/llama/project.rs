@@ -6,6 +6,7 @@ use std::{
     process::Output,
 };
 
+use anyhow::{Context as _, anyhow};
 use serde_json::Value;
 
 use super::row::{Protocol, Task};
@@ -30,9 +31,9 @@ impl<'a> Project<'a> {
         rye: &'a Rye<'a>,
         folder: &Path,
         servers: &[(&str, String)],
-    ) -> Result<Self, String> {
+    ) -> anyhow::Result<Self> {
         write(folder, servers)
-            .map_err(|error| format!("`{}` cannot be written: {error}", folder.display()))?;
+            .with_context(|| format!("`{}` cannot be written", folder.display()))?;
         let operator = folder.join("operator").display().to_string();
         let project = Self { rye, folder: folder.to_owned(), operator };
         project.succeed(&["keys", "generate"])?;
@@ -41,7 +42,7 @@ impl<'a> Project<'a> {
     }
 
     /// Runs the program in the project, with an empty environment.
-    pub(super) fn call(&self, arguments: &[&str]) -> Result<Output, String> {
+    pub(super) fn call(&self, arguments: &[&str]) -> anyhow::Result<Output> {
         let place = self.folder.display().to_string();
         let rest = ["--project", &place, "--user-space", &self.operator];
         let arguments: Vec<&str> = arguments.iter().chain(&rest).copied().collect();
@@ -49,16 +50,16 @@ impl<'a> Project<'a> {
     }
 
     /// Runs the program with `--json` and returns its exit code and the first thread of its output.
-    pub(super) fn thread(&self, arguments: &[&str]) -> Result<(i32, Value), String> {
+    pub(super) fn thread(&self, arguments: &[&str]) -> anyhow::Result<(i32, Value)> {
         // For a run, only the result is printed.
         let is_run = matches!(arguments.first(), Some(&("run" | "resume")));
         let form: &[&str] = if is_run { &["--json", "--quiet"] } else { &["--json"] };
         let output = self.call(&[arguments, form].concat())?;
-        let exit = output.status.code().ok_or("the program was killed")?;
+        let exit = output.status.code().context("the program was killed")?;
         let told = serde_json::from_slice(&output.stdout);
         told.map(|mut told: Value| (exit, told["threads"][0].take())).map_err(|error| {
             let stderr = String::from_utf8_lossy(&output.stderr);
-            format!("`rye {}` printed no JSON ({error}): {stderr}", arguments.join(" "))
+            anyhow!("`rye {}` printed no JSON ({error}): {stderr}", arguments.join(" "))
         })
     }
 
@@ -72,10 +73,10 @@ impl<'a> Project<'a> {
         let _there_was_none = fs::remove_file(self.folder.join(name));
     }
 
-    fn succeed(&self, arguments: &[&str]) -> Result<(), String> {
+    fn succeed(&self, arguments: &[&str]) -> anyhow::Result<()> {
         let output = self.call(arguments)?;
         let stderr = String::from_utf8_lossy(&output.stderr);
-        let failed = || format!("`rye {}` failed: {stderr}", arguments.join(" "));
+        let failed = || anyhow!("`rye {}` failed: {stderr}", arguments.join(" "));
         output.status.success().then_some(()).ok_or_else(failed)
     }
 }

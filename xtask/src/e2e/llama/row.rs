@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use anyhow::Context as _;
 use serde_json::{Value, json};
 
 use super::project::{MAX_OUTPUT, PRICES, Project};
@@ -162,12 +163,12 @@ impl Row {
         let report = self.report(project, &mut judged);
         judged.milliseconds = began.elapsed().as_millis();
         let looked = report.and_then(|report| judged.look(project, &report));
-        judged.faults.extend(looked.err());
+        judged.faults.extend(looked.err().map(|error| format!("{error:#}")));
         judged
     }
 
     /// Runs the thread to its end, with approval and resumption if it waits, and returns the report.
-    fn report(&self, project: &Project<'_>, judged: &mut Judged) -> Result<Value, String> {
+    fn report(&self, project: &Project<'_>, judged: &mut Judged) -> anyhow::Result<Value> {
         let provider = self.protocol.provider(self.task.server(), self.is_streamed);
         let directive = format!("llama/{}", self.task.name());
         project.remove(WRITTEN);
@@ -205,14 +206,14 @@ impl Judged {
     }
 
     /// Checks the report, the records, the verification and the replay.
-    fn look(&mut self, project: &Project<'_>, report: &Value) -> Result<(), String> {
+    fn look(&mut self, project: &Project<'_>, report: &Value) -> anyhow::Result<()> {
         self.state = report["state"].as_str().unwrap_or("?").to_owned();
         self.cost = report["cost_nanos"].as_u64().unwrap_or_default();
         let end = self.task.end(self.protocol);
         for (name, expected) in end.as_object().into_iter().flatten() {
             self.expect(name, &report[name], expected);
         }
-        let thread = report["thread"].as_str().ok_or("the report names no thread")?.to_owned();
+        let thread = report["thread"].as_str().context("the report names no thread")?.to_owned();
         let (_, shown) = project.thread(&["threads", "show", &thread])?;
         self.look_at_record(&shown);
         let (_, verified) = project.thread(&["threads", "verify", &thread])?;

@@ -10,6 +10,7 @@ use std::{
 };
 
 use crate::process;
+use anyhow::{Context as _, anyhow, bail};
 
 /// A source package that contains all of llama.cpp, pinned like every tool of a check.
 const PACKAGE: &str = "llama_cpp_python";
@@ -22,7 +23,7 @@ const OPTIONS: &str = "-DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=OFF -DLLAM
                        -DGGML_OPENMP=OFF -DGGML_LLAMAFILE=OFF";
 
 /// Returns the path of the server's program. Builds it if it does not exist.
-pub(super) fn build(root: &Path, folder: &Path) -> Result<PathBuf, String> {
+pub(super) fn build(root: &Path, folder: &Path) -> anyhow::Result<PathBuf> {
     let program = folder.join(VERSION).join("bin/llama-server");
     if program.exists() {
         return Ok(program);
@@ -49,7 +50,7 @@ pub(super) fn build(root: &Path, folder: &Path) -> Result<PathBuf, String> {
     let place = program.parent().expect("because it was made of a folder");
     fs::create_dir_all(place)
         .and_then(|()| fs::copy(format!("{built}/bin/llama-server"), &program))
-        .map_err(|error| format!("`{}` cannot be made: {error}", program.display()))?;
+        .with_context(|| format!("`{}` cannot be made", program.display()))?;
     Ok(program)
 }
 
@@ -61,11 +62,11 @@ pub(super) struct Server {
 
 impl Server {
     /// Starts a server for this model on a free port, and waits until it answers.
-    pub(super) fn start(program: &Path, model: &Path) -> Result<Self, String> {
-        let address = free_address().map_err(|error| format!("no port is free: {error}"))?;
+    pub(super) fn start(program: &Path, model: &Path) -> anyhow::Result<Self> {
+        let address = free_address().context("no port is free")?;
         let folder = model.parent().unwrap_or(model);
         let log = fs::File::create(model.with_extension("log"))
-            .map_err(|error| format!("the server's log cannot be written: {error}"))?;
+            .context("the server's log cannot be written")?;
         let port = address.port().to_string();
         let path = model.display().to_string();
         let context = super::model::CONTEXT.to_string();
@@ -76,11 +77,10 @@ impl Server {
             .stdout(Stdio::null())
             .stderr(log)
             .spawn()
-            .map_err(|error| format!("`{}` cannot be started: {error}", program.display()))?;
+            .with_context(|| format!("`{}` cannot be started", program.display()))?;
         let mut server = Self { child, address };
-        server
-            .wait()
-            .map_err(|error| format!("{error}; see `{}`", model.with_extension("log").display()))?;
+        let log = model.with_extension("log");
+        server.wait().map_err(|error| anyhow!("{error:#}; see `{}`", log.display()))?;
         Ok(server)
     }
 
@@ -90,7 +90,7 @@ impl Server {
     }
 
     /// Sends a GET request and returns the whole response.
-    pub(super) fn get(&self, path: &str) -> Result<String, String> {
+    pub(super) fn get(&self, path: &str) -> anyhow::Result<String> {
         let told = || -> std::io::Result<String> {
             let mut stream = TcpStream::connect(self.address)?;
             stream.set_read_timeout(Some(PATIENCE))?;
@@ -99,17 +99,17 @@ impl Server {
             stream.read_to_string(&mut answer)?;
             Ok(answer)
         };
-        told().map_err(|error| format!("the server does not answer: {error}"))
+        told().context("the server does not answer")
     }
 
-    fn wait(&mut self) -> Result<(), String> {
+    fn wait(&mut self) -> anyhow::Result<()> {
         let began = Instant::now();
         while !self.get("/health").is_ok_and(|answer| answer.starts_with("HTTP/1.1 200")) {
             if let Ok(Some(status)) = self.child.try_wait() {
-                return Err(format!("the server ended with {status}"));
+                bail!("the server ended with {status}");
             }
             if began.elapsed() > PATIENCE {
-                return Err("the server did not come up".to_owned());
+                bail!("the server did not come up");
             }
             #[expect(clippy::disallowed_methods, reason = "this program runs no tasks")]
             std::thread::sleep(Duration::from_millis(50));
