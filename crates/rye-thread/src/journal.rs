@@ -216,7 +216,7 @@ impl Journal {
             false => self.record.transcript = Some(self.transcript.claim()),
         }
         self.record.updated = at;
-        let rendered = self.rendered();
+        let rendered = self.take_rendered();
         self.put_unblocked(rendered).await?;
         self.transcript.release();
         Ok(())
@@ -230,7 +230,7 @@ impl Journal {
 
     /// Writes the record of a thread that stops, and its readable transcript.
     fn put_last(&mut self) -> Result<(), JournalError> {
-        let rendered = self.rendered();
+        let rendered = self.take_rendered();
         let write = self.write_record(rendered);
         self.keep_warnings(write())
     }
@@ -242,7 +242,7 @@ impl Journal {
     }
 
     /// Takes the readable transcript of a thread that stops.
-    fn rendered(&mut self) -> Option<Rendered> {
+    fn take_rendered(&mut self) -> Option<Rendered> {
         self.place.as_mut().map(|place| place.readable.take())
     }
 

@@ -100,7 +100,7 @@ impl Conversation {
     /// Leaves out a last thread that failed before it began, so that it is begun again.
     ///
     /// A record of another key tells nothing of that.
-    pub(crate) fn begun(mut self, host: &Host<'_>) -> Self {
+    pub(crate) fn without_failed_start(mut self, host: &Host<'_>) -> Self {
         if 1 < self.threads.len() && self.threads.last().is_some_and(|last| is_unbegun(last, host))
         {
             self.threads.pop();
@@ -193,7 +193,7 @@ impl Rye {
 
     /// Follows a conversation to its last thread, or to the successor of that, which was not begun.
     pub(super) fn latest(&self, thread: &ThreadId, host: &Host<'_>) -> Result<Latest, ReopenError> {
-        let conversation = Conversation::load(self, thread)?.begun(host);
+        let conversation = Conversation::load(self, thread)?.without_failed_start(host);
         let last = conversation.last().record.thread.clone();
         let is_to_begin = successor_of(&conversation.last().record).is_some();
         let is_continued = |found: &Found| found.reading.record.state == ThreadState::Continued;
@@ -213,7 +213,12 @@ impl Rye {
         thread: &ThreadId,
         host: &Host<'_>,
     ) -> Result<ThreadId, ReopenError> {
-        Ok(Conversation::load(self, thread)?.begun(host).last().record.thread.clone())
+        Ok(Conversation::load(self, thread)?
+            .without_failed_start(host)
+            .last()
+            .record
+            .thread
+            .clone())
     }
 
     /// Returns `true` if anything can have happened in a thread. One that could not be prepared has a beginning and an end alone.

@@ -275,7 +275,7 @@ impl Rye {
         decision: &Decision,
         host: &Host<'_>,
     ) -> Result<ApprovalRequest, ReopenError> {
-        let conversation = Conversation::load(self, thread)?.begun(host);
+        let conversation = Conversation::load(self, thread)?.without_failed_start(host);
         let thread = conversation.last().record.thread.clone();
         if let Some(next) = conversation.successor(host).cloned() {
             return Err(ReopenError::NotBegun { thread, next });

@@ -151,7 +151,7 @@ impl Rye {
     ) -> Result<(Vec<ThreadId>, Option<ReopenError>), ReopenError> {
         let mut had_ended: Option<(ThreadId, ReopenError)> = None;
         loop {
-            let conversation = Conversation::load(self, thread)?.begun(host);
+            let conversation = Conversation::load(self, thread)?.without_failed_start(host);
             let mut threads = conversation.ids();
             let last = &conversation.last().record.thread;
             // A process may have been stopped before it wrote down that a thread was continued.

@@ -84,7 +84,8 @@ impl<'a> ThreadSupervisor<'a> {
     /// Follows a child's conversation to its last thread that has begun; gives the readings of all.
     fn read_begun(&self, child: &mut ChildConversation<'_>) -> Result<Vec<ThreadReading>, String> {
         let conversation = Conversation::load(self.rye, child.first());
-        let conversation = conversation.map_err(|error| with_causes(&error))?.begun(&self.host);
+        let conversation =
+            conversation.map_err(|error| with_causes(&error))?.without_failed_start(&self.host);
         let readings = conversation.into_own(&self.host).map_err(|error| with_causes(&error))?;
         check_parent(&readings, &child.parent)?;
         child.threads = readings.iter().map(|reading| reading.record.thread.clone()).collect();
