@@ -82,6 +82,9 @@ impl Engine {
         start: &Value,
         bundle: Option<&Value>,
     ) -> anyhow::Result<Advance> {
+        if bundle.is_none() && 0 < place.next() {
+            anyhow::bail!("the engine has no bundle of `{}`, which has begun", place.root);
+        }
         let known = self.drivers.take(place);
         let mut new = None;
         let mut driven = match known {
@@ -139,7 +142,14 @@ impl Engine {
         let mut refusals = Vec::new();
         for project in &self.projects {
             let reading = Arc::clone(project);
-            let here = tokio::task::spawn_blocking(move || reading.bundle()).await??;
+            let here = match tokio::task::spawn_blocking(move || reading.bundle()).await? {
+                Ok(here) => here,
+                // Another copy may be right.
+                Err(error) => {
+                    refusals.push((project, format!("{error:#}")));
+                    continue;
+                }
+            };
             match difference(&here, pinned.as_ref(), &start.project) {
                 Some(difference) => refusals.push((project, difference)),
                 None if pinned.is_some() => return Ok((Arc::clone(project), None)),
@@ -196,7 +206,8 @@ impl Engine {
         let mut steps = self.ingress.steps(&place.root, place.kept).await?;
         steps.extend_from_slice(&place.steps);
         let transcripts = assemble(steps.iter().flat_map(|step| &step.changes))?;
-        if !steps.is_empty() && transcripts.get(&place.root).is_none_or(String::is_empty) {
+        let has_records = steps.iter().any(|step| !step.changes.is_empty());
+        if has_records && transcripts.get(&place.root).is_none_or(String::is_empty) {
             anyhow::bail!("the engine has steps of `{}` without a record of it", place.root);
         }
         let threads = project.threads();

@@ -245,6 +245,8 @@ async fn an_edited_record_stops_the_thread() {
     lab.order(&thread, "rye-engine-cancel", &Value::Null).await.unwrap();
     let end = lab.call(&thread, "standing", &Value::Null).await.unwrap();
     assert_eq!((&end["end"]["state"], &end["steps"]), (&json!("cancelled"), &json!(1)));
+    // Its only step has no record.
+    lab.order(&thread, "rye-engine-cancel", &Value::Null).await.unwrap();
 }
 
 /// A worker whose project is another one refuses the thread and says why. The thread goes on when the right files are there.
