@@ -1,6 +1,7 @@
 //! `rye-worker`: drives threads of Rye for a Restate server.
 
 mod activity;
+mod cache;
 mod drivers;
 mod engine;
 mod entry;
