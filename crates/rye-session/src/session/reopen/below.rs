@@ -3,9 +3,11 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use rye_thread::{
-    ApprovalRequest, DecidedApproval, ThreadId, ThreadRecord, ThreadState, decided_approval,
-    ended_children, pending_approval, recorded_end, spawned_children,
+    ApprovalRequest, ThreadId, ThreadRecord, ThreadState, ended_children, pending_approval,
+    recorded_end, spawned_children,
 };
+#[cfg(feature = "mcp")]
+use rye_thread::{DecidedApproval, decided_approval};
 
 use super::ReopenError;
 use crate::Rye;
@@ -21,6 +23,7 @@ pub(super) struct Below {
     /// The call that it waits with.
     pub(super) asked: Option<ApprovalRequest>,
     /// The recorded decision about such a call, if the thread was not resumed since.
+    #[cfg(feature = "mcp")]
     pub(super) decided: Option<DecidedApproval>,
 }
 
@@ -30,12 +33,19 @@ impl Below {
             thread: reading.record.thread.clone(),
             state: Some(reading.record.state),
             asked: pending_approval(&reading.transcript).map(|pending| pending.request),
+            #[cfg(feature = "mcp")]
             decided: decided_approval(&reading.transcript),
         }
     }
 
     const fn unreadable(thread: ThreadId) -> Self {
-        Self { thread, state: None, asked: None, decided: None }
+        Self {
+            thread,
+            state: None,
+            asked: None,
+            #[cfg(feature = "mcp")]
+            decided: None,
+        }
     }
 }
 
