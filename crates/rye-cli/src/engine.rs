@@ -16,7 +16,7 @@ use std::sync::Arc;
 use clap::Args;
 use reqwest::{Url, blocking, redirect};
 use rustls_platform_verifier::BuilderVerifierExt as _;
-use rye::{EngineAddress, PrepareError};
+use rye::{EngineAddress, PrepareError, engine_audience};
 
 pub(crate) use self::decision::CallName;
 pub(crate) use self::transcripts::Mirror;
@@ -44,6 +44,8 @@ pub(crate) struct Engine {
     /// The address or name on the command line, for commands that are shown.
     named: String,
     address: Url,
+    /// The engine for which requests are signed, so that they count on no other one.
+    audience: String,
     token: Option<String>,
     client: blocking::Client,
 }
@@ -65,7 +67,9 @@ impl Engine {
         let variable = named.as_ref().map_or("RYE_ENGINE_TOKEN", |named| &named.token_variable);
         let client = connect(&address)?;
         let token = Environment::variable(variable);
-        Ok(Self { named: engine.to_owned(), address, token, client })
+        let audience = named.as_ref().and_then(|named| named.audience.clone());
+        let audience = audience.unwrap_or_else(|| engine_audience(address.as_str()));
+        Ok(Self { named: engine.to_owned(), address, audience, token, client })
     }
 }
 

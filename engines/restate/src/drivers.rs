@@ -222,7 +222,7 @@ mod tests {
         let key = rye::sign::SigningKey::generate().unwrap();
         let pem = key.to_pkcs8_pem();
         fs::write(keys.join("private_key.pem"), pem.as_str()).unwrap();
-        Arc::new(Project::open(folder, folder, &[]).unwrap())
+        Arc::new(Project::open(folder, folder, &[], &folder.join("cache")).unwrap())
     }
 
     fn new_driver(project: &Arc<Project>, place: &Place) -> Driven {

@@ -11,14 +11,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use rye::sign::PublicKey;
 use rye::thread::{
     Cancel, Decider, Failure, FailureKind, Outcome, ThreadId, ThreadState, pending_approval,
 };
-use rye::{Bundle, Class, Host, ReopenError, RunError, RunReport, RunRequest, Rye, SystemClock};
+use rye::{Class, Host, ReopenError, RunError, RunReport, RunRequest, Rye, SystemClock};
 use serde_json::Value;
 
-use crate::cache::restore;
+use crate::admission::admit;
 use crate::drivers::{Driven, Drivers, Place, Remote};
 use crate::entry::Extent;
 use crate::ingress::Ingress;
@@ -26,28 +25,29 @@ use crate::progress;
 use crate::project::{Environment, Project};
 use crate::queue::Queue;
 use crate::records::{Advance, AskedCall, End, Step, assemble};
-use crate::requests::{NamedCall, Order, read_bundle, read_order, read_start, sign_bundle};
+use crate::requests::{Authority, NamedCall, Order, read_order, read_start};
+use crate::tree_files::restore;
 
 /// Drives thread trees for the engine.
 #[derive(Debug)]
 pub struct Engine {
     /// The copies of projects on this machine, of one operator.
     projects: Vec<Arc<Project>>,
-    operator: PublicKey,
+    authority: Authority,
     ingress: Ingress,
     drivers: Drivers,
 }
 
 impl Engine {
     /// Creates an engine for the threads of an operator's projects.
-    pub fn new(projects: Vec<Project>, operator: PublicKey, ingress: Ingress) -> Self {
+    pub fn new(projects: Vec<Project>, authority: Authority, ingress: Ingress) -> Self {
         let projects = projects.into_iter().map(Arc::new).collect();
-        Self { projects, operator, ingress, drivers: Drivers::default() }
+        Self { projects, authority, ingress, drivers: Drivers::default() }
     }
 
     /// Returns the fingerprint of the operator's key, by which the list of the operator's threads is found.
     pub fn operator(&self) -> String {
-        self.operator.fingerprint().to_string()
+        self.authority.operator.fingerprint().to_string()
     }
 
     /// Checks a request to start the thread `root`.
@@ -56,7 +56,8 @@ impl Engine {
     ///
     /// When it is malformed, or this worker's operator did not sign it.
     pub fn check_start(&self, root: &str, start: &Value) -> anyhow::Result<()> {
-        read_start(start, root, &self.operator).map(drop)
+        self.authority.check_new(start)?;
+        read_start(start, root, &self.authority).map(drop)
     }
 
     /// Checks an order about the tree `root`.
@@ -65,7 +66,8 @@ impl Engine {
     ///
     /// As [`Engine::check_start`].
     pub fn check_order(&self, root: &str, order: &Value) -> anyhow::Result<()> {
-        read_order(order, root, &self.operator).map(drop)
+        self.authority.check_new(order)?;
+        read_order(order, root, &self.authority).map(drop)
     }
 
     /// Drives the tree to its next sync, or to its end. `bundle` is what the engine keeps of the files with which the thread began.
@@ -120,48 +122,21 @@ impl Engine {
             pause = (2 * pause).min(Duration::from_secs(4));
             // An engine that does not answer now answers later.
             for order in self.ingress.orders(root).await.unwrap_or_default() {
-                if let Ok(order) = read_order(&order, root, &self.operator) {
+                if let Ok(order) = read_order(&order, root, &self.authority) {
                     remote.make_room_for(&order);
                 }
             }
         }
     }
 
-    /// Returns the copy of the project with exactly the files that the thread began with. A thread that begins pins the files of the
-    /// copy; they are returned with a signature.
+    /// Returns the copy of the project with the files that the thread began with.
     async fn admit(
         &self,
         root: &str,
         start: &Value,
         pinned: Option<&Value>,
     ) -> anyhow::Result<(Arc<Project>, Option<Value>)> {
-        let start = read_start(start, root, &self.operator)?;
-        let pinned = pinned.map(|value| read_bundle(value, root, &self.operator)).transpose()?;
-        let mut refusals = Vec::new();
-        for project in &self.projects {
-            let reading = Arc::clone(project);
-            let here = match tokio::task::spawn_blocking(move || reading.bundle()).await? {
-                Ok(here) => here,
-                // Another copy may be right.
-                Err(error) => {
-                    refusals.push((project, format!("{error:#}")));
-                    continue;
-                }
-            };
-            match difference(&here, pinned.as_ref(), &start.project) {
-                Some(difference) => refusals.push((project, difference)),
-                None if pinned.is_some() => return Ok((Arc::clone(project), None)),
-                None => {
-                    let signed = sign_bundle(&here, root, &project.key())?;
-                    return Ok((Arc::clone(project), Some(signed)));
-                }
-            }
-        }
-        let told = refusals.iter().map(|(project, difference)| {
-            format!("in `{}`: {difference}", project.folder().display())
-        });
-        let told = told.collect::<Vec<_>>().join("; ");
-        anyhow::bail!("the files of this worker are not those that the thread begins with: {told}")
+        admit(&self.projects, root, start, pinned, &self.authority).await
     }
 
     /// Makes a driver from what the engine keeps of the tree.
@@ -171,7 +146,7 @@ impl Engine {
         start: &Value,
         project: Arc<Project>,
     ) -> anyhow::Result<Driven> {
-        let request = read_start(start, &place.root, &self.operator)?.request;
+        let request = read_start(start, &place.root, &self.authority)?.request;
         // An attempt that was cut off may have left a driver that still writes its last lines.
         let alone = self.drivers.wait_alone(&place.root).await;
         let extents = self.restore(place, &project).await?;
@@ -229,7 +204,7 @@ impl Engine {
         order: &Value,
         bundle: Option<&Value>,
     ) -> anyhow::Result<Result<Step, String>> {
-        let order = read_order(order, &place.root, &self.operator)?;
+        let order = read_order(order, &place.root, &self.authority)?;
         drop(self.drivers.remove(&place.root));
         let _alone = self.drivers.wait_alone(&place.root).await;
         let (project, _) = self.admit(&place.root, start, bundle).await?;
@@ -259,15 +234,6 @@ impl Engine {
     }
 }
 
-/// Compares the files here with those that the thread began with. Before it has begun, the project's files have to be the operator's.
-fn difference(here: &Bundle, pinned: Option<&Bundle>, operators: &str) -> Option<String> {
-    match pinned {
-        Some(pinned) => (here != pinned).then(|| here.changes_since(pinned).to_string()),
-        None => (here.project().digest().to_string() != operators)
-            .then(|| "the project has other files than the operator's".to_owned()),
-    }
-}
-
 async fn begin(
     rye: &Rye,
     request: RunRequest,
@@ -277,6 +243,8 @@ async fn begin(
     let clock = SystemClock::new();
     match rye.run(request, host(&clock, cancel, project)).await {
         Ok(report) => end(rye, report),
+        // Another worker may have what this one lacks.
+        Err(RunError::Prepare { source, .. }) if source.is_of_machine() => Err((*source).into()),
         Err(error @ RunError::Prepare { .. }) => Ok(end_of_failure(&error)),
         Err(error) => Err(error.into()),
     }
@@ -430,22 +398,6 @@ mod tests {
         let key = rye::sign::SigningKey::generate().unwrap();
         let pem = key.to_pkcs8_pem();
         fs::write(keys.join("private_key.pem"), pem.as_str()).unwrap();
-        Project::open(folder, folder, &[]).unwrap()
-    }
-
-    #[test]
-    fn a_thread_goes_on_with_the_files_that_it_began_with_alone() {
-        let folder = tempfile::tempdir().unwrap();
-        let project = project(folder.path());
-        let before = project.bundle().unwrap();
-        let operators = before.project().digest().to_string();
-        assert_eq!(difference(&before, None, &operators), None);
-        assert_eq!(difference(&before, Some(&before), "another"), None);
-        fs::write(folder.path().join(".ai/rye.lock"), "").unwrap();
-        let now = project.bundle().unwrap();
-        let told = difference(&now, Some(&before), &operators).unwrap();
-        assert!(told.contains("added `project/.ai/rye.lock`"), "{told}");
-        let told = difference(&now, None, &operators).unwrap();
-        assert_eq!(told, "the project has other files than the operator's");
+        Project::open(folder, folder, &[], &folder.join("cache")).unwrap()
     }
 }

@@ -30,6 +30,11 @@ impl Ingress {
         Ok(Self { address, token, client: Client::builder().no_proxy().build()? })
     }
 
+    /// Returns the address.
+    pub fn address(&self) -> &str {
+        self.address.as_str()
+    }
+
     /// Returns the first `end` steps of a thread.
     ///
     /// # Errors

@@ -1,6 +1,7 @@
 //! `rye-worker`: drives threads of Rye for a Restate server.
 
 mod activity;
+mod admission;
 mod cache;
 mod drivers;
 mod engine;
@@ -14,6 +15,7 @@ mod project;
 mod queue;
 mod records;
 mod requests;
+mod tree_files;
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -24,13 +26,16 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use clap::Parser;
 use restate_sdk::prelude::{Endpoint, HttpServer};
+use rye::engine_audience;
 
+use self::cache::Cache;
 use self::engine::Engine;
 use self::ingress::Ingress;
 use self::listing::RyeThreads;
 use self::object::RyeThread;
 use self::orders::RyeOrders;
 use self::project::Project;
+use self::requests::Authority;
 
 /// Drive threads of Rye for a Restate server
 ///
@@ -52,6 +57,13 @@ struct Arguments {
     /// A trust document that counts for this worker
     #[arg(long, value_name = "FILE")]
     trust: Vec<PathBuf>,
+    /// The worker's own folder for files of threads; by default one below `.ai/cache/engine` of the user space
+    #[arg(long, value_name = "DIR")]
+    cache: Option<PathBuf>,
+    /// The engine for which requests have to be signed: its address as operators give it, or its `audience` in their
+    /// `engines.yaml`; default: the address of the ingress
+    #[arg(long, value_name = "NAME")]
+    audience: Option<String>,
     /// The address of the server's ingress, from which earlier records are read
     #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8080/")]
     ingress: String,
@@ -87,10 +99,17 @@ fn serve(arguments: Arguments) -> anyhow::Result<()> {
     }
     let token = std::env::var(&arguments.token_variable).ok().filter(|token| !token.is_empty());
     let ingress = Ingress::new(&arguments.ingress, token)?;
-    let open = |folder: &PathBuf| Project::open(folder, &arguments.user_space, &arguments.trust);
+    let cache = match &arguments.cache {
+        Some(folder) => Cache::open(folder)?,
+        None => Cache::in_user_space(&arguments.user_space)?,
+    };
+    let (user, trust) = (&arguments.user_space, &arguments.trust);
+    let open = |folder: &PathBuf| Project::open(folder, user, trust, cache.folder());
     let projects = arguments.project.iter().map(open).collect::<anyhow::Result<Vec<_>>>()?;
     let operator = projects.first().context("a worker needs a project")?.public_key();
-    let engine = Arc::new(Engine::new(projects, operator, ingress));
+    let audience = arguments.audience.unwrap_or_else(|| engine_audience(ingress.address()));
+    let authority = Authority { operator, audience };
+    let engine = Arc::new(Engine::new(projects, authority, ingress));
     let endpoint = Endpoint::builder().bind(RyeThread(engine).define());
     let mut endpoint = endpoint.bind(RyeThreads.define()).bind(RyeOrders.define());
     for key in &arguments.identity_key {

@@ -217,7 +217,8 @@ impl RyeThread {
         let start = context.get::<Json<Value>>(START).await?.map(Json::into_inner);
         let head = context.get::<Json<Head>>(HEAD).await?.map(Json::into_inner).unwrap_or_default();
         let refused = head.refusals.map(|refusals| refusals.last);
-        Ok(Json(Standing { start, steps: head.steps, end: head.end, refused }))
+        let directive = start.map(|it| it["directive"].as_str().unwrap_or_default().to_owned());
+        Ok(Json(Standing { directive, steps: head.steps, end: head.end, refused }))
     }
 
     /// Returns some steps from this number on, at any time.

@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use rye::providers::ApiKey;
 use rye::resolve::Spaces;
 use rye::sandbox::{ENVIRONMENT, ProcessHost, Variables};
-use rye::sign::{PublicKey, SigningKey};
+use rye::sign::{Digest, PublicKey, SigningKey};
 use rye::thread::store::Replica;
 use rye::web::SystemNames;
 use rye::{Bundle, Rye, Secrets, Setup, SystemClock, shipped_files};
@@ -20,16 +20,23 @@ pub struct Project {
     folder: PathBuf,
     user: PathBuf,
     trust: Vec<String>,
+    /// The folder of the transcripts, which is a cache of the engine's.
+    threads: PathBuf,
     key: Arc<SigningKey>,
 }
 
 impl Project {
-    /// Reads the operator's key and trust documents.
+    /// Reads the operator's key and trust documents. The worker's own files of threads are below `cache`.
     ///
     /// # Errors
     ///
     /// When the folder is no project, or the user space has no signing key.
-    pub fn open(folder: &Path, user: &Path, trust: &[PathBuf]) -> anyhow::Result<Self> {
+    pub fn open(
+        folder: &Path,
+        user: &Path,
+        trust: &[PathBuf],
+        cache: &Path,
+    ) -> anyhow::Result<Self> {
         if !folder.join(".ai").is_dir() {
             anyhow::bail!("`{}` is no project: it has no `.ai` folder", folder.display());
         }
@@ -43,7 +50,9 @@ impl Project {
         };
         let trust = trust.iter().map(read).collect::<anyhow::Result<_>>()?;
         let (folder, user) = (folder.canonicalize()?, user.canonicalize()?);
-        Ok(Self { folder, user, trust, key: Arc::new(key) })
+        let digest = Digest::of(folder.as_os_str().as_encoded_bytes()).to_string();
+        let threads = cache.join(digest).join("threads");
+        Ok(Self { folder, user, trust, threads, key: Arc::new(key) })
     }
 
     /// Returns the operator's key, which signs the threads.
@@ -71,9 +80,10 @@ impl Project {
         Ok(self.trust.iter().fold(bundle, |bundle, text| bundle.with_trust_document(text)))
     }
 
-    /// Returns the folder of the transcripts, which is a cache of the engine's.
+    /// Returns the folder of the transcripts, which is a cache of the engine's. It is not that of the project, where `rye resume`
+    /// would find threads that go on here.
     pub fn threads(&self) -> PathBuf {
-        self.folder.join(".ai/threads")
+        self.threads.clone()
     }
 
     /// Opens the library over the project as it is now. All changes of transcripts go to `replica`, too.
@@ -90,6 +100,7 @@ impl Project {
         setup.processes = Some(self.processes());
         setup.names = Some(Arc::new(SystemNames));
         setup.variables = Variables::by(variable);
+        setup.threads = Some(self.threads.clone());
         setup.replica = Some(replica);
         Ok(Rye::open(&setup)?)
     }

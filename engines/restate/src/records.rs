@@ -81,8 +81,8 @@ pub struct AskedCall {
 /// The state of a thread tree on the engine.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Standing {
-    /// The signed request that started it; `None` if there is no such thread.
-    pub start: Option<Value>,
+    /// Its directive; `None` if there is no such thread. The signed request that started it is not given away.
+    pub directive: Option<String>,
     /// The number of steps that are kept.
     pub steps: u64,
     /// The end of the last run; `None` while a worker drives the tree or is about to.

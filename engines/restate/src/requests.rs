@@ -10,6 +10,36 @@ use rye::{Bundle, ProviderChoice, RunRequest, SystemClock};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+/// The operator whose requests count, and the engine for which they have to be signed.
+#[derive(Debug, Clone)]
+pub struct Authority {
+    pub operator: PublicKey,
+    /// The address of the engine's ingress, or a name for it.
+    pub audience: String,
+}
+
+impl Authority {
+    /// Checks that a request that was just made is for this engine.
+    ///
+    /// # Errors
+    ///
+    /// When it is for another engine, or was made too long ago.
+    pub fn check_new(&self, request: &Value) -> anyhow::Result<()> {
+        let audience = request["audience"].as_str().unwrap_or("none");
+        if audience != self.audience {
+            let here = &self.audience;
+            anyhow::bail!(
+                "the request is for the engine `{audience}`, and this worker is one of `{here}`; `rye-worker --audience` names another one"
+            );
+        }
+        let expires = request["expires"].as_i64().unwrap_or_default();
+        if expires < SystemClock::new().timestamp().as_unix() {
+            anyhow::bail!("the request has expired, because no worker accepted it in time");
+        }
+        Ok(())
+    }
+}
+
 /// A request to start a thread.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -17,8 +47,13 @@ struct StartDisk {
     purpose: String,
     thread: String,
     directive: String,
-    /// The digest of the project's files that the operator has.
-    project: String,
+    /// The engine for which it is signed, and the time in seconds after which no worker accepts it.
+    #[serde(rename = "audience")]
+    _audience: String,
+    #[serde(rename = "expires")]
+    _expires: i64,
+    /// The project's files that the operator has.
+    project: Bundle,
     #[serde(default)]
     inputs: BTreeMap<String, Value>,
     provider: Option<String>,
@@ -47,8 +82,8 @@ struct LimitsDisk {
 pub struct Start {
     /// The request, as `rye run` makes it.
     pub request: RunRequest,
-    /// The digest of the project's files that the operator has.
-    pub project: String,
+    /// The project's files that the operator has.
+    pub project: Bundle,
 }
 
 /// Reads a signed request to start the thread `key`.
@@ -56,8 +91,8 @@ pub struct Start {
 /// # Errors
 ///
 /// When the operator's key did not sign it, it names another thread, or it is malformed.
-pub fn read_start(value: &Value, key: &str, operator: &PublicKey) -> anyhow::Result<Start> {
-    verify_json(value, std::slice::from_ref(operator))
+pub fn read_start(value: &Value, key: &str, authority: &Authority) -> anyhow::Result<Start> {
+    verify_json(value, std::slice::from_ref(&authority.operator))
         .context("the request to start the thread is not signed by this worker's operator")?;
     let start: StartDisk = serde_json::from_value(value.clone())?;
     check_purpose("rye-engine-start", &start.purpose, &start.thread, key)?;
@@ -103,8 +138,8 @@ pub fn sign_bundle(bundle: &Bundle, key: &str, signer: &SigningKey) -> anyhow::R
 /// # Errors
 ///
 /// As [`read_start`].
-pub fn read_bundle(value: &Value, key: &str, operator: &PublicKey) -> anyhow::Result<Bundle> {
-    verify_json(value, std::slice::from_ref(operator))
+pub fn read_bundle(value: &Value, key: &str, authority: &Authority) -> anyhow::Result<Bundle> {
+    verify_json(value, std::slice::from_ref(&authority.operator))
         .context("the thread's bundle is not signed by this worker's operator")?;
     let bundle: BundleDisk = serde_json::from_value(value.clone())?;
     check_purpose(BUNDLE, &bundle.purpose, &bundle.thread, key)?;
@@ -143,6 +178,11 @@ pub struct NamedCall {
 #[serde(deny_unknown_fields)]
 struct OrderDisk {
     purpose: String,
+    /// As those of a start.
+    #[serde(rename = "audience")]
+    _audience: String,
+    #[serde(rename = "expires")]
+    _expires: i64,
     /// The root of the tree.
     tree: String,
     /// The thread that asks, and the record with which it does.
@@ -161,8 +201,8 @@ struct OrderDisk {
 /// # Errors
 ///
 /// As [`read_start`].
-pub fn read_order(value: &Value, key: &str, operator: &PublicKey) -> anyhow::Result<Order> {
-    verify_json(value, std::slice::from_ref(operator))
+pub fn read_order(value: &Value, key: &str, authority: &Authority) -> anyhow::Result<Order> {
+    verify_json(value, std::slice::from_ref(&authority.operator))
         .context("the order is not signed by this worker's operator")?;
     let order: OrderDisk = serde_json::from_value(value.clone())?;
     let call = || {
@@ -201,15 +241,34 @@ mod tests {
     #[test]
     fn the_bundle_of_another_thread_or_signer_is_refused() {
         let (key, other) = (SigningKey::generate().unwrap(), SigningKey::generate().unwrap());
+        let authority =
+            |key: &SigningKey| Authority { operator: key.public(), audience: "farm".to_owned() };
         let bundle = Bundle::default().with_trust_document("text");
         let value = sign_bundle(&bundle, "a", &key).unwrap();
-        assert_eq!(read_bundle(&value, "a", &key.public()).unwrap(), bundle);
-        let error = read_bundle(&value, "b", &key.public()).unwrap_err();
+        assert_eq!(read_bundle(&value, "a", &authority(&key)).unwrap(), bundle);
+        let error = read_bundle(&value, "b", &authority(&key)).unwrap_err();
         assert!(error.to_string().contains("and not `rye-engine-bundle` for `b`"), "{error}");
-        let error = read_bundle(&value, "a", &other.public()).unwrap_err();
+        let error = read_bundle(&value, "a", &authority(&other)).unwrap_err();
         assert!(error.to_string().contains("not signed by this worker's operator"), "{error}");
         let mut edited = value;
         edited["files"] = json!({});
-        read_bundle(&edited, "a", &key.public()).unwrap_err();
+        read_bundle(&edited, "a", &authority(&key)).unwrap_err();
+    }
+
+    /// A request that a tool or the server has seen is worth nothing on another engine, or later.
+    #[test]
+    fn a_request_counts_on_its_engine_and_for_its_time() {
+        let key = SigningKey::generate().unwrap();
+        let authority = Authority { operator: key.public(), audience: "farm".to_owned() };
+        let now = SystemClock::new().timestamp().as_unix();
+        let check = |audience: &str, expires: i64| {
+            authority.check_new(&json!({"audience": audience, "expires": expires}))
+        };
+        check("farm", now + 60).unwrap();
+        let error = check("barn", now + 60).unwrap_err().to_string();
+        assert!(error.contains("for the engine `barn`") && error.contains("`farm`"), "{error}");
+        let error = check("farm", now - 1).unwrap_err().to_string();
+        assert!(error.contains("has expired"), "{error}");
+        authority.check_new(&json!({})).unwrap_err();
     }
 }

@@ -24,6 +24,9 @@ pub(super) const TIMEOUT: Duration = Duration::from_secs(120);
 /// The time within which a worker that runs answers an order or a start.
 const WORKER_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// The time within which a worker has to accept a request. After that, a copy of it counts nowhere.
+const LIFETIME_SECONDS: i64 = 24 * 60 * 60;
+
 /// The times after which a request that was not answered is sent again, in milliseconds.
 const RETRIES: [u64; 6] = [100, 200, 500, 1_000, 2_000, 4_000];
 
@@ -89,7 +92,11 @@ impl Engine {
         environment: &Environment,
     ) -> Result<Submitted, Failure> {
         let key = signing_key(environment)?;
-        let signed = sign_json(request, &key, Environment::now());
+        let now = Environment::now();
+        let mut request = request.clone();
+        request["audience"] = self.audience.as_str().into();
+        request["expires"] = now.as_unix().saturating_add(LIFETIME_SECONDS).into();
+        let signed = sign_json(&request, &key, now);
         let signed = signed.map_err(|error| Failure::of(&error, Exit::Failed))?;
         // With this key, a request that is sent again is the same one.
         let key = Digest::of(signed.to_string().as_bytes()).to_string();
@@ -120,7 +127,7 @@ impl Engine {
     /// Returns what the engine says of the thread. It is not signed.
     pub(super) fn standing(&self, thread: &ThreadId) -> Result<Value, NoAnswer> {
         let standing = self.call(thread, "standing", &Value::Null)?;
-        if standing["start"].is_null() {
+        if standing["directive"].is_null() {
             let message = format!("the engine has no thread `{thread}`");
             return Err(NoAnswer::Final(Failure::failed(message)));
         }

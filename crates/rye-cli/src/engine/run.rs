@@ -29,7 +29,7 @@ impl Engine {
         let mut start = start(request);
         let bundle = Bundle::of_project(environment.project()?);
         let bundle = bundle.map_err(|error| Failure::of(&error, Exit::Failed))?;
-        start["project"] = bundle.digest().to_string().into();
+        start["project"] = json!(bundle);
         let mut notices = Notices { is_quiet: telling.quiet, last: None };
         // Before anything is sent, so that the thread can be found whatever happens.
         notices.tell(format!("thread {} on `{}`", request.thread, self.address));
@@ -130,7 +130,7 @@ fn start(request: &RunRequest) -> Value {
         "limits": {
             "turns": limits.turns,
             "tokens": limits.tokens,
-            "spend": limits.spend.map(|spend| spend.to_string()),
+            "spend": limits.spend.map(|spend| spend.to_string().trim_end_matches(" USD").to_owned()),
             "duration_seconds": limits.duration_seconds,
             "spawns": limits.spawns,
             "depth": limits.depth,

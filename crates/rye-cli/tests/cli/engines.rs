@@ -110,7 +110,7 @@ fn reply(first: &str, body: &Value, key: String, script: &mut Script) -> Option<
 fn server_with(thread: &str, text: &str, end: &Value) -> Server {
     let change = json!({"thread": thread, "at": 0, "text": text});
     Server::new(Script {
-        standing: json!({"start": {}, "steps": 1, "end": end, "refused": null}),
+        standing: json!({"directive": "notes/index", "steps": 1, "end": end, "refused": null}),
         steps: vec![json!({"changes": [change], "end": null})],
         worker: Some((200, Value::Null)),
         ..Script::default()
@@ -151,7 +151,7 @@ fn an_end_without_a_record_is_no_result() {
     session.rye("keys generate --owner me");
     let end = json!({"state": "completed", "outputs": {"count": FORGED}, "turns": 1});
     let script = Script {
-        standing: json!({"start": {}, "steps": 0, "end": end, "refused": null}),
+        standing: json!({"directive": "notes/index", "steps": 0, "end": end, "refused": null}),
         worker: Some((200, Value::Null)),
         ..Script::default()
     };
@@ -252,6 +252,7 @@ fn an_order_by_name_needs_no_worker() {
     // The two requests that were lost had the same key.
     assert_eq!(submitted.len(), 1);
     assert_eq!(submitted[0]["sha256"], hash);
+    assert_eq!(submitted[0]["audience"], format!("{}/", server.url));
     check(
         &session,
         &server,

@@ -382,15 +382,23 @@ impl Lab {
             "directive": "work/count",
             "inputs": {"name": name},
             "provider": "scripted",
-            "project": rye::Bundle::of_project(project).unwrap().digest().to_string(),
+            "project": rye::Bundle::of_project(project).unwrap(),
         }));
         self.call(&thread, "start", &request).await.unwrap();
         thread
     }
 
-    /// Signs a request with the operator's key.
+    /// Signs a request for this engine with the operator's key.
     pub fn signed(&self, request: &Value) -> Value {
-        sign_json(request, &self.key, SystemClock::new().timestamp()).unwrap()
+        let now = SystemClock::new().timestamp();
+        let mut request = request.clone();
+        if request["audience"].is_null() {
+            request["audience"] = format!("http://127.0.0.1:{}/", self.ports.ingress).into();
+        }
+        if request["expires"].is_null() {
+            request["expires"] = (now.as_unix() + 600).into();
+        }
+        sign_json(&request, &self.key, now).unwrap()
     }
 
     /// Waits until the thread has ended or waits for a decision, and returns its end.

@@ -1,6 +1,7 @@
 //! Threads on a real Restate server, which `cargo xtask e2e restate` installs.
 
 mod balancer;
+mod client;
 mod farm;
 mod handover;
 mod lab;
