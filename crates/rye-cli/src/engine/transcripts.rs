@@ -96,6 +96,8 @@ impl<'a> Mirror<'a> {
         thread: ThreadId,
         environment: &Environment,
     ) -> Result<Self, Failure> {
+        // An engine that cannot be reached is named before a missing key.
+        engine.standing(&thread)?;
         let folder = tempfile::tempdir().map_err(|error| Failure::of(&error, Exit::Failed))?;
         let operator = signing_key(environment)?.public();
         let rye = environment.rye()?;
