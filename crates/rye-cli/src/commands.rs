@@ -1,6 +1,5 @@
 //! A file for each command, with its arguments and its calls of the library.
 
-pub(crate) mod approval;
 pub(crate) mod call;
 pub(crate) mod caps;
 pub(crate) mod check;

@@ -6,6 +6,7 @@
 #[macro_use]
 mod output;
 
+mod approval;
 mod args;
 mod clock;
 mod command_line;

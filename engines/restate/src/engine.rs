@@ -56,8 +56,8 @@ impl Engine {
     ///
     /// When it is malformed, or this worker's operator did not sign it.
     pub fn check_start(&self, root: &str, start: &Value) -> anyhow::Result<()> {
-        self.authority.check_new(start)?;
-        read_start(start, root, &self.authority).map(drop)
+        read_start(start, root, &self.authority)?;
+        self.authority.check_new(start)
     }
 
     /// Checks an order about the tree `root`.
@@ -66,8 +66,8 @@ impl Engine {
     ///
     /// As [`Engine::check_start`].
     pub fn check_order(&self, root: &str, order: &Value) -> anyhow::Result<()> {
-        self.authority.check_new(order)?;
-        read_order(order, root, &self.authority).map(drop)
+        read_order(order, root, &self.authority)?;
+        self.authority.check_new(order)
     }
 
     /// Drives the tree to its next sync, or to its end. `bundle` is what the engine keeps of the files with which the thread began.
@@ -382,22 +382,4 @@ fn carry_out(
 /// Returns the end of a thread that was cancelled before it began, of which nothing is on record.
 fn end_before_the_beginning() -> End {
     End { state: ThreadState::Cancelled.as_str().to_owned(), ..End::default() }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::fs;
-    use std::path::Path;
-
-    use super::*;
-
-    /// A project and a user space with a key.
-    fn project(folder: &Path) -> Project {
-        let keys = folder.join(".ai/config/keys/signing");
-        fs::create_dir_all(&keys).unwrap();
-        let key = rye::sign::SigningKey::generate().unwrap();
-        let pem = key.to_pkcs8_pem();
-        fs::write(keys.join("private_key.pem"), pem.as_str()).unwrap();
-        Project::open(folder, folder, &[], &folder.join("cache")).unwrap()
-    }
 }

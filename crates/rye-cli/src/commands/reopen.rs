@@ -5,8 +5,8 @@ use rye::thread::{Cancel, Decision, DenialReason, RaisedLimits, SpendLimit, Thre
 use rye::{Cancelled, Host, ReopenError};
 use serde_json::json;
 
-use super::approval::{in_short, text_to_sign};
 use super::run::{Prompt, Variables, random, tell, with_signals};
+use crate::approval::{in_short, text_to_sign};
 use crate::clock::SystemClock;
 #[cfg(feature = "engine")]
 use crate::engine::{CallName, EngineOption};

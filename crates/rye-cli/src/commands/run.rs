@@ -18,7 +18,7 @@ use rye::{
 use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
 
-use super::approval::{in_short, text_to_sign};
+use crate::approval::{in_short, text_to_sign};
 use crate::clock::SystemClock;
 use crate::directive::{id_of, is_there, resolve_directive};
 #[cfg(feature = "engine")]

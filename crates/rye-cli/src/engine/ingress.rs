@@ -8,7 +8,7 @@ use rye::sign::{Digest, sign_json};
 use rye::thread::ThreadId;
 use serde_json::Value;
 
-use super::Engine;
+use super::client::Engine;
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -18,9 +18,6 @@ use crate::output;
 /// The most bytes of one answer. What is longer is cut and then not understood.
 const LONGEST_ANSWER: u64 = 64 << 20;
 
-/// The time within which the engine answers.
-pub(super) const TIMEOUT: Duration = Duration::from_secs(120);
-
 /// The time within which a worker that runs answers an order or a start.
 const WORKER_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -29,6 +26,9 @@ const LIFETIME_SECONDS: i64 = 24 * 60 * 60;
 
 /// The times after which a request that was not answered is sent again, in milliseconds.
 const RETRIES: [u64; 6] = [100, 200, 500, 1_000, 2_000, 4_000];
+
+/// The end of the message about an order that no worker has answered.
+pub(super) const QUEUED: &str = "the engine keeps the order until a worker carries it out";
 
 /// Why a request has no answer.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use rye::thread::{ThreadId, ThreadReference};
 use serde_json::{Value, json};
 
-use super::Engine;
+use super::client::Engine;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::key_store::signing_key;

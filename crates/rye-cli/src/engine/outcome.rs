@@ -7,8 +7,9 @@ use rye::thread::{
 };
 use serde_json::{Value, json};
 
-use super::{CallName, Mirror};
-use crate::commands::approval::{in_short, text_to_sign};
+use super::call_name::CallName;
+use super::transcripts::Mirror;
+use crate::approval::{in_short, text_to_sign};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;

@@ -6,9 +6,10 @@ use rye::thread::ThreadId;
 use rye::{Bundle, ProviderChoice, RunRequest};
 use serde_json::{Value, json};
 
-use super::ingress::{NoAnswer, Submitted, sleep};
+use super::client::{Engine, refuse_option};
+use super::ingress::{NoAnswer, QUEUED, Submitted, sleep};
 use super::outcome::Outcome;
-use super::{Engine, Mirror, refuse_option};
+use super::transcripts::Mirror;
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -90,9 +91,6 @@ impl Engine {
         Ok(Exit::Fine)
     }
 }
-
-/// The end of the message about an order that no worker has answered.
-pub(super) const QUEUED: &str = "the engine keeps the order until a worker carries it out";
 
 /// Messages while a command waits. None comes twice in a row.
 struct Notices {

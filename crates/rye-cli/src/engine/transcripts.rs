@@ -10,13 +10,11 @@ use rye::{RecordSigner, Rye, ThreadReadError, ThreadReading};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::Engine;
-use super::outcome::Outcome;
+use super::client::Engine;
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::key_store::signing_key;
-use crate::output::{self, Answer};
 
 /// The transcripts of a tree, as far as they were read.
 #[derive(Default)]
@@ -113,7 +111,7 @@ impl<'a> Mirror<'a> {
         let steps = self.standing["steps"].as_u64().ok_or_else(incomplete)?;
         for id in self.transcripts.read_on(self.engine, &self.thread, steps)? {
             write(self.folder.path(), &id, &self.transcripts.texts[&id])?;
-            self.verified(&id)?;
+            self.verify(&id)?;
         }
         Ok(())
     }
@@ -123,7 +121,7 @@ impl<'a> Mirror<'a> {
     /// # Errors
     ///
     /// When its records are not as a run wrote them, another key than the operator's signed them, or it is in another tree.
-    fn verified(&self, thread: &ThreadId) -> Result<Option<ThreadReading>, Failure> {
+    fn verify(&self, thread: &ThreadId) -> Result<Option<ThreadReading>, Failure> {
         let reading = match self.rye.thread(self.folder.path(), thread) {
             Err(ThreadReadError::Unbegun { .. }) => return Ok(None),
             reading => reading.map_err(|error| Failure::of(&error, Exit::Refused))?,
@@ -147,7 +145,12 @@ impl<'a> Mirror<'a> {
 
     /// Reads a thread of the tree that has begun.
     pub(super) fn reading(&self, thread: &ThreadId) -> Result<ThreadReading, Failure> {
-        self.verified(thread)?.ok_or_else(incomplete)
+        self.verify(thread)?.ok_or_else(incomplete)
+    }
+
+    /// Returns the transcripts, each with its thread.
+    pub(super) fn transcripts(&self) -> &BTreeMap<ThreadId, String> {
+        &self.transcripts.texts
     }
 
     /// Returns the threads of the tree that have begun.
@@ -182,46 +185,7 @@ impl<'a> Mirror<'a> {
     }
 }
 
-impl Engine {
-    /// Writes the transcripts of a thread that has ended, and of all below it, into the folder of all threads.
-    pub(crate) fn pull(
-        &self,
-        thread: &ThreadId,
-        threads: &Path,
-        environment: &Environment,
-    ) -> Result<Exit, Failure> {
-        let mirror = Mirror::of(self, thread.clone(), environment)?;
-        // By its records: a part of them would go on here, and there as well.
-        if mirror.is_driven() || !Outcome::read(&mirror, environment)?.state().is_final() {
-            return Err(Failure::failed(format!(
-                "thread `{thread}` has not ended; a copy here could go on twice"
-            )));
-        }
-        let transcripts = &mirror.transcripts.texts;
-        for id in transcripts.keys() {
-            let folder = threads.join(id.as_str());
-            if folder.exists() {
-                return Err(crate::key_store::exists(&folder));
-            }
-        }
-        let copied = transcripts.iter().try_for_each(|(id, text)| write(threads, id, text));
-        if copied.is_err() {
-            // What cannot be removed is refused by whatever reads it.
-            let remove = |id: &ThreadId| fs::remove_dir_all(threads.join(id.as_str()));
-            transcripts.keys().map(remove).for_each(drop);
-        }
-        copied?;
-        if environment.json() {
-            let rows = transcripts.keys().map(|id| json!({"thread": id.as_str()}));
-            Answer::of("threads", rows).print();
-        } else {
-            eprintln!("thread {thread}: {}", output::counted(transcripts.len(), "transcript"));
-        }
-        Ok(Exit::Fine)
-    }
-}
-
-fn write(threads: &Path, thread: &ThreadId, text: &str) -> Result<(), Failure> {
+pub(super) fn write(threads: &Path, thread: &ThreadId, text: &str) -> Result<(), Failure> {
     let folder = threads.join(thread.as_str());
     fs::create_dir_all(&folder).map_err(|source| Failure::io("make", &folder, &source))?;
     let path = folder.join("transcript.jsonl");

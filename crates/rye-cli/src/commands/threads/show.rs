@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::records::{event, line};
 use super::source::{Reach, with_source};
 use super::{Known, Show, read};
-use crate::commands::approval::{in_short, text_to_sign};
+use crate::approval::{in_short, text_to_sign};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;

@@ -1,0 +1,96 @@
+//! The client of an engine: its address, its token, and the rules for connections.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::{Url, blocking, redirect};
+use rustls_platform_verifier::BuilderVerifierExt as _;
+use rye::{EngineAddress, PrepareError, engine_audience};
+
+use crate::environment::Environment;
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+/// The time within which the engine answers.
+const TIMEOUT: Duration = Duration::from_secs(120);
+
+/// An engine, by the address of its ingress.
+pub(crate) struct Engine {
+    /// The address or name on the command line, for commands that are shown.
+    pub(super) named: String,
+    pub(super) address: Url,
+    /// The engine for which requests are signed, so that they count on no other one.
+    pub(super) audience: String,
+    pub(super) token: Option<String>,
+    pub(super) client: blocking::Client,
+}
+
+impl Engine {
+    /// Opens the engine with this address or name. Its bearer token is in the variable that the configuration names, if that is set.
+    pub(crate) fn open(engine: &str, environment: &Environment) -> Result<Self, Failure> {
+        if let Some(option) = environment.option_of_this_machine() {
+            return Err(refuse_option(option));
+        }
+        let named = match engine.contains("://") {
+            true => None,
+            false => Some(find_engine(engine, environment)?),
+        };
+        let url = named.as_ref().map_or(engine, |named| &named.url);
+        let address: Url = url.parse().map_err(|error| {
+            Failure::usage(format!("`{url}` is no address of an engine: {error}"))
+        })?;
+        let variable = named.as_ref().map_or("RYE_ENGINE_TOKEN", |named| &named.token_variable);
+        let client = connect(&address)?;
+        let token = Environment::variable(variable);
+        let audience = named.as_ref().and_then(|named| named.audience.clone());
+        let audience = audience.unwrap_or_else(|| engine_audience(address.as_str()));
+        Ok(Self { named: engine.to_owned(), address, audience, token, client })
+    }
+}
+
+/// Makes the client for an address, which has to be on this machine or to begin with `https:`.
+fn connect(address: &Url) -> Result<blocking::Client, Failure> {
+    let is_local = matches!(address.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
+    if address.scheme() != "https" && !is_local {
+        return Err(Failure::usage(format!(
+            "`{address}` is another machine, so that the address of the engine has to begin with `https:`"
+        )));
+    }
+    let failed = |error: &dyn std::error::Error| Failure::of(error, Exit::Failed);
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let tls = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .and_then(|builder| builder.with_platform_verifier())
+        .map_err(|error| failed(&error))?;
+    let client = blocking::Client::builder()
+        .tls_backend_preconfigured(tls.with_no_client_auth())
+        // A redirect would send the token elsewhere.
+        .redirect(redirect::Policy::none())
+        .timeout(TIMEOUT);
+    // A proxy of the environment would get the token and the records without TLS.
+    let client = if is_local { client.no_proxy() } else { client };
+    client.build().map_err(|error| failed(&error))
+}
+
+pub(super) fn refuse_option(option: &str) -> Failure {
+    Failure::usage(format!(
+        "`{option}` does nothing to a thread of an engine; its workers have options of their own"
+    ))
+}
+
+/// Returns the engine of this name in the operator's configuration.
+fn find_engine(name: &str, environment: &Environment) -> Result<EngineAddress, Failure> {
+    let mut engines = environment.rye()?.engines().map_err(|problems| refuse(&problems))?;
+    engines.remove(name).ok_or_else(|| {
+        let known = engines.into_keys().collect::<Vec<_>>().join("`, `");
+        let known = if known.is_empty() { String::new() } else { format!(", which has `{known}`") };
+        Failure::usage(format!(
+            "no engine `{name}` in your `config/agent/engines.yaml`{known}; an address begins with `https://`"
+        ))
+    })
+}
+
+fn refuse(problems: &[PrepareError]) -> Failure {
+    let problems = problems.iter().map(ToString::to_string).collect::<Vec<_>>();
+    Failure::refused(problems.join("; "))
+}
