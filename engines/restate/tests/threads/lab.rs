@@ -124,22 +124,27 @@ fn variable(name: &str) -> PathBuf {
 impl Lab {
     /// Starts a server with an empty folder, and makes the project.
     pub async fn new() -> Self {
-        Self::with_settings("").await
+        Self::with(model::serve(), &[], "").await
     }
 
     /// Does the same with some settings of the server's `worker.invoker`.
     pub async fn with_settings(settings: &str) -> Self {
+        Self::with(model::serve(), &[], settings).await
+    }
+
+    /// Does the same with the provider on this port, and with more files in the project.
+    pub async fn with(model: u16, files: &[(String, String)], settings: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("user")).unwrap();
         let (ingress, admin, nodes) = (free_port(), free_port(), free_port());
-        let ports = Ports { ingress, admin, nodes, model: model::serve() };
+        let ports = Ports { ingress, admin, nodes, model };
         let server = start_server(folder.path(), &ports, settings);
         let key = SigningKey::generate().unwrap();
         let client =
             reqwest::Client::builder().no_proxy().timeout(Duration::from_secs(20)).build().unwrap();
         let settings = settings.to_owned();
         let mut lab = Self { folder, ports, settings, client, key, _server: server };
-        lab.make_operator();
+        lab.make_operator(files);
         lab.wait_for("the server", || async { lab.is_up().await.then_some(()) }).await;
         lab
     }
@@ -161,15 +166,23 @@ impl Lab {
     }
 
     /// Makes the operator's key, a provider that answers by a script, and the signed project that is copied.
-    fn make_operator(&mut self) {
+    fn make_operator(&mut self, files: &[(String, String)]) {
         let project = self.master();
         copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/project"), &project);
+        for (path, text) in files {
+            let path = project.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
         self.rye(&project, &["keys", "generate", "--owner", "operator"]);
         let private = self.user().join(".ai/config/keys/signing/private_key.pem");
         self.key = SigningKey::from_pkcs8_pem(&fs::read_to_string(private).unwrap()).unwrap();
         let provider = format!(
-            "protocol: openai_chat\nbase_url: http://127.0.0.1:{}\ntiers: {{ general: scripted-1, fast: scripted-1 }}\nstream: false\n\
-             models:\n  scripted-1: {{ context_window: 1000000, max_output: 1000, prices: {{ input: \"3\", output: \"15\" }} }}\n",
+            "protocol: openai_chat\nbase_url: http://127.0.0.1:{}\nstream: false\nretry: {{ first_delay_ms: 1 }}\n\
+             tiers: {{ general: scripted-1, fast: scripted-1, low: small-1, high: gone-1 }}\nmodels:\n\
+             \x20 scripted-1: {{ context_window: 1000000, max_output: 1000, prices: {{ input: \"3\", output: \"15\" }} }}\n\
+             \x20 small-1: {{ context_window: 1200, max_output: 1000, prices: {{ input: \"3\", output: \"15\" }} }}\n\
+             \x20 gone-1: {{ context_window: 1000000, max_output: 1000, prices: {{ input: \"3\", output: \"15\" }} }}\n",
             self.ports.model
         );
         let folder = self.user().join(".ai/tools/rye/agent/providers");
@@ -213,7 +226,8 @@ impl Lab {
         assert_eq!(self.run_with(project, &["approve", "--last", "--resume"]).0, 0);
     }
 
-    fn run_with(&self, project: &Path, arguments: &[&str]) -> (i32, String) {
+    /// Runs `rye` in a project, and returns its exit code and its output.
+    pub fn run_with(&self, project: &Path, arguments: &[&str]) -> (i32, String) {
         let mut command = Command::new(variable("RYE"));
         command.args(arguments).arg("--project").arg(project).arg("--user-space").arg(self.user());
         let output = command.current_dir(project).output().unwrap();

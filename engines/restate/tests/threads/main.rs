@@ -6,6 +6,7 @@ mod farm;
 mod handover;
 mod lab;
 mod model;
+mod suite;
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -10,17 +10,22 @@ pub const NUMBERS: usize = 20;
 
 /// Serves on a port of its own until the process ends, and returns the port.
 pub fn serve() -> u16 {
+    serve_by(|request| (200, completion(request)))
+}
+
+/// Does the same with other answers: a status and a body for each request.
+pub fn serve_by(answer: fn(&Value) -> (u16, Value)) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            std::thread::spawn(move || drop(answer(stream)));
+            std::thread::spawn(move || drop(serve_stream(stream, answer)));
         }
     });
     port
 }
 
-fn answer(stream: TcpStream) -> std::io::Result<()> {
+fn serve_stream(stream: TcpStream, answer: fn(&Value) -> (u16, Value)) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
     let mut stream = stream;
     loop {
@@ -40,9 +45,10 @@ fn answer(stream: TcpStream) -> std::io::Result<()> {
         let mut body = vec![0; length];
         reader.read_exact(&mut body)?;
         let request: Value = serde_json::from_slice(&body)?;
-        let text = completion(&request).to_string();
+        let (status, body) = answer(&request);
+        let text = body.to_string();
         let head = format!(
-            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+            "HTTP/1.1 {status} -\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
             text.len()
         );
         stream.write_all(head.as_bytes())?;
@@ -51,16 +57,27 @@ fn answer(stream: TcpStream) -> std::io::Result<()> {
 }
 
 fn completion(request: &Value) -> Value {
+    let (first, turn) = place(request);
+    whole(request, &reply(&first, turn), 20)
+}
+
+/// Returns what the model is told before its first answer, and the number of its answers.
+pub fn place(request: &Value) -> (String, usize) {
     let messages = request["messages"].as_array().cloned().unwrap_or_default();
-    let turn = messages.iter().filter(|message| message["role"] == "assistant").count();
-    let user = messages.iter().find(|message| message["role"] == "user");
-    let first = user.map(|user| user["content"].to_string()).unwrap_or_default();
-    let message = reply(&first, turn);
+    let is_answer = |message: &&Value| message["role"] == "assistant";
+    let turn = messages.iter().filter(is_answer).count();
+    let opening = messages.iter().take_while(|message| !is_answer(message));
+    let told = opening.filter(|message| message["role"] == "user");
+    (told.map(|message| message["content"].to_string()).collect(), turn)
+}
+
+/// Returns the whole body of an answer of so many tokens with this message.
+pub fn whole(request: &Value, message: &Value, tokens: u64) -> Value {
     let reason = if message.get("tool_calls").is_some() { "tool_calls" } else { "stop" };
     json!({
         "id": "1", "object": "chat.completion", "created": 0, "model": request["model"],
         "choices": [{"index": 0, "message": message, "finish_reason": reason}],
-        "usage": {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120},
+        "usage": {"prompt_tokens": 100, "completion_tokens": tokens, "total_tokens": 100 + tokens},
     })
 }
 
@@ -135,8 +152,16 @@ fn note(text: &str) -> Value {
 }
 
 fn call(name: &str, arguments: Value) -> Value {
-    json!({"role": "assistant", "content": null, "tool_calls": [{
-        "id": "call_1", "type": "function",
-        "function": {"name": name, "arguments": arguments.to_string()},
-    }]})
+    calls(&[(name, arguments)])
+}
+
+/// Returns a message with calls.
+pub fn calls(calls: &[(&str, Value)]) -> Value {
+    let calls = calls.iter().enumerate().map(|(place, (name, arguments))| {
+        json!({
+            "id": format!("call_{}", place + 1), "type": "function",
+            "function": {"name": name, "arguments": arguments.to_string()},
+        })
+    });
+    json!({"role": "assistant", "content": null, "tool_calls": calls.collect::<Vec<_>>()})
 }
