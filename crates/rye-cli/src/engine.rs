@@ -15,6 +15,7 @@ mod run;
 mod transcripts;
 
 use clap::Args;
+use rye::WorkerLabel;
 
 pub(crate) use self::call_name::CallName;
 pub(crate) use self::client::Engine;
@@ -28,11 +29,15 @@ pub(crate) struct EngineOption {
     /// A durable engine that drives threads in place of this machine: its address, or its name in `config/agent/engines.yaml`
     #[arg(long, value_name = "ENGINE", help_heading = "Engine")]
     engine: Option<String>,
+    /// The label of the workers that run the thread there, instead of the one in `config/agent/engines.yaml`
+    #[arg(long, value_name = "LABEL", requires = "engine", help_heading = "Engine")]
+    label: Option<WorkerLabel>,
 }
 
 impl EngineOption {
     /// Returns the engine, or `None` for a thread of this machine.
     pub(crate) fn open(&self, environment: &Environment) -> Result<Option<Engine>, Failure> {
-        self.engine.as_ref().map(|engine| Engine::open(engine, environment)).transpose()
+        let open = |engine: &String| Engine::open(engine, self.label.clone(), environment);
+        self.engine.as_ref().map(open).transpose()
     }
 }

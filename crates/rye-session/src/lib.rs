@@ -35,6 +35,7 @@ mod text_change;
 mod thread_folder;
 mod thread_reading;
 mod verify;
+mod worker_label;
 
 pub use self::aliases::{canonical, chain_grant};
 pub use self::authoring::{
@@ -84,5 +85,6 @@ pub use self::syntax_json::hook_meaning;
 pub use self::text_change::TextChange;
 pub use self::thread_reading::{RecordSigner, ThreadReadError, ThreadReading, covers};
 pub use self::verify::{Subject, Verification, VerificationSummary, VerifyError};
+pub use self::worker_label::{WorkerLabel, WorkerLabelError};
 #[cfg(feature = "mcp")]
 pub use rye_mcp::{HttpOptions, ServeError};

@@ -47,8 +47,9 @@ pub use rye_session::{
     RunRequest, Rye, SCHEMAS, Schema, Secrets, Setup, Severity, SignError, SignFileError,
     SignedFile, SigningStatus, SpacesToCheck, Subject, SystemClock, Template, TextChange,
     ThreadReadError, ThreadReading, UnfinishedAnswer, UnknownComplexity, UnreadableFile, Use,
-    Verification, VerificationSummary, VerifyError, Widening, bad_grants, check, covers,
-    directive_additions, divergence_diff, draft, draft_config, draft_directive, draft_hook,
-    draft_provider, draft_script, engine_audience, github, kind_of, place, record_failure,
-    refuse_linked_threads, replace_file, sarif, schema, shipped_files, starter, with_signature,
+    Verification, VerificationSummary, VerifyError, Widening, WorkerLabel, WorkerLabelError,
+    bad_grants, check, covers, directive_additions, divergence_diff, draft, draft_config,
+    draft_directive, draft_hook, draft_provider, draft_script, engine_audience, github, kind_of,
+    place, record_failure, refuse_linked_threads, replace_file, sarif, schema, shipped_files,
+    starter, with_signature,
 };

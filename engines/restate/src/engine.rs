@@ -34,7 +34,8 @@ pub struct Engine {
     /// The copies of projects on this machine, of one operator.
     projects: Vec<Arc<Project>>,
     authority: Authority,
-    ingress: Ingress,
+    /// The client of the engine, with the name of the object.
+    pub ingress: Ingress,
     drivers: Drivers,
 }
 
@@ -45,9 +46,9 @@ impl Engine {
         Self { projects, authority, ingress, drivers: Drivers::default() }
     }
 
-    /// Returns the fingerprint of the operator's key, by which the list of the operator's threads is found.
+    /// Returns the key of the list of the operator's threads.
     pub fn operator(&self) -> String {
-        self.authority.operator.fingerprint().to_string()
+        self.ingress.list_key(&self.authority.operator)
     }
 
     /// Checks a request to start the thread `root`.

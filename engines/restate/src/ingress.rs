@@ -2,15 +2,23 @@
 
 use anyhow::Context as _;
 use reqwest::{Client, Url};
+use rye::WorkerLabel;
+use rye::sign::PublicKey;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::records::Step;
 
+/// The name of the object of threads without a label.
+const OBJECT: &str = "RyeThread";
+
 /// The engine's ingress.
 #[derive(Debug)]
 pub struct Ingress {
     address: Url,
+    /// The name of the object that keeps the threads.
+    object: String,
+    label: Option<WorkerLabel>,
     token: Option<String>,
     client: Client,
 }
@@ -21,13 +29,29 @@ impl Ingress {
     /// # Errors
     ///
     /// When the address is not HTTPS, and other machines could read the token on its way.
-    pub fn new(address: &str, token: Option<String>) -> anyhow::Result<Self> {
+    pub fn new(
+        address: &str,
+        token: Option<String>,
+        label: Option<WorkerLabel>,
+    ) -> anyhow::Result<Self> {
         let address: Url = address.parse().with_context(|| format!("`{address}` is no address"))?;
         let is_local = matches!(address.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
         if address.scheme() != "https" && !is_local {
             anyhow::bail!("`{address}` is not this machine, so that its address has to be HTTPS");
         }
-        Ok(Self { address, token, client: Client::builder().no_proxy().build()? })
+        let object = label.as_ref().map_or(OBJECT.to_owned(), |label| format!("{OBJECT}-{label}"));
+        Ok(Self { address, object, label, token, client: Client::builder().no_proxy().build()? })
+    }
+
+    /// Returns the name of the object that keeps the threads.
+    pub fn object(&self) -> &str {
+        &self.object
+    }
+
+    /// Returns the key of the list of an operator's threads: the fingerprint of the operator's key, and the label.
+    pub fn list_key(&self, operator: &PublicKey) -> String {
+        let label = self.label.as_ref().map(|label| format!(".{label}"));
+        format!("{}{}", operator.fingerprint(), label.unwrap_or_default())
     }
 
     /// Returns the address.
@@ -44,7 +68,7 @@ impl Ingress {
         let mut steps: Vec<Step> = Vec::new();
         while let Some(from) = u64::try_from(steps.len()).ok().filter(|from| *from < end) {
             let page: Vec<Step> =
-                self.call(&format!("RyeThread/{key}/steps"), &Value::from(from)).await?;
+                self.call(&format!("{}/{key}/steps", self.object), &Value::from(from)).await?;
             if page.is_empty() {
                 anyhow::bail!("the engine lacks step {from} of thread `{key}`");
             }

@@ -26,7 +26,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use clap::Parser;
 use restate_sdk::prelude::{Endpoint, HttpServer};
-use rye::engine_audience;
+use rye::{WorkerLabel, engine_audience};
 
 use self::cache::Cache;
 use self::engine::Engine;
@@ -70,6 +70,9 @@ struct Arguments {
     /// The variable with the bearer token of the ingress
     #[arg(long, value_name = "NAME", default_value = "RYE_ENGINE_TOKEN")]
     token_variable: String,
+    /// The label of the threads that the worker runs, which are those without a label otherwise
+    #[arg(long, value_name = "LABEL")]
+    label: Option<WorkerLabel>,
     /// A public key of the server, without whose signature no request is answered
     #[arg(long, value_name = "KEY")]
     identity_key: Vec<String>,
@@ -98,7 +101,7 @@ fn serve(arguments: Arguments) -> anyhow::Result<()> {
         );
     }
     let token = std::env::var(&arguments.token_variable).ok().filter(|token| !token.is_empty());
-    let ingress = Ingress::new(&arguments.ingress, token)?;
+    let ingress = Ingress::new(&arguments.ingress, token, arguments.label.clone())?;
     let cache = match &arguments.cache {
         Some(folder) => Cache::open(folder)?,
         None => Cache::in_user_space(&arguments.user_space)?,
@@ -108,7 +111,7 @@ fn serve(arguments: Arguments) -> anyhow::Result<()> {
     let projects = arguments.project.iter().map(open).collect::<anyhow::Result<Vec<_>>>()?;
     let operator = projects.first().context("a worker needs a project")?.public_key();
     let audience = arguments.audience.unwrap_or_else(|| engine_audience(ingress.address()));
-    let authority = Authority { operator, audience };
+    let authority = Authority { operator, audience, label: arguments.label };
     let engine = Arc::new(Engine::new(projects, authority, ingress));
     let endpoint = Endpoint::builder().bind(RyeThread(engine).define());
     let mut endpoint = endpoint.bind(RyeThreads.define()).bind(RyeOrders.define());

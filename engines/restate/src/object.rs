@@ -1,8 +1,11 @@
 //! The virtual object of a thread tree on Restate. Its key is the id of the root.
 
+mod dispatch;
+
 use std::sync::Arc;
 use std::time::Duration;
 
+use restate_sdk::context::RequestTarget;
 use restate_sdk::endpoint::{HandlerOptions, ServiceOptions};
 use restate_sdk::prelude::*;
 use restate_sdk::service::ServiceDefinition;
@@ -61,13 +64,31 @@ impl RyeThread {
             .retry_policy_exponentiation_factor(2.0)
             .retry_policy_max_interval(Duration::from_secs(10))
             .retry_policy_max_attempts(u64::from(u32::MAX));
-        self.into_service_definition().options(settings)
+        let name = self.0.ingress.object().to_owned();
+        dispatch::definition(self, &name).options(settings)
     }
 
     /// Has the list of the operator's threads say how this one stands.
     fn list(&self, context: &ObjectContext<'_>, start: &Value, head: &Head) {
         let threads = context.object_client::<RyeThreadsClient>(self.0.operator());
         let _invocation = threads.note(Json(Row::of(context.key(), start, head))).send();
+    }
+
+    /// Has any worker of the object go on with the thread, after a pause if there is one. A turn that was to come before does nothing.
+    fn go_on(&self, context: &ObjectContext<'_>, head: &mut Head, pause: Option<Duration>) {
+        head.turn += 1;
+        context.set(HEAD, Json(head.clone()));
+        let target = self.target(context.key(), "turn");
+        let turn = context.request::<_, ()>(target, Json(head.turn));
+        let _invocation = match pause {
+            Some(pause) => turn.send_after(pause),
+            None => turn.send(),
+        };
+    }
+
+    /// Returns the address of a handler of the object, whose name has the label.
+    fn target(&self, root: &str, handler: &str) -> RequestTarget {
+        RequestTarget::object(self.0.ingress.object(), root, handler)
     }
 }
 
@@ -87,7 +108,7 @@ impl RyeThread {
         }
         self.list(&context, &start, &Head::default());
         context.set(START, Json(start));
-        go_on(&context, &mut Head::default(), None);
+        self.go_on(&context, &mut Head::default(), None);
         Ok(())
     }
 
@@ -125,7 +146,7 @@ impl RyeThread {
                 }
                 Err(last) => {
                     let pause = head.refuse(last);
-                    go_on(&context, &mut head, Some(pause));
+                    self.go_on(&context, &mut head, Some(pause));
                     return Ok(());
                 }
             };
@@ -136,7 +157,7 @@ impl RyeThread {
             }
             if is_before_request && has_asked {
                 head.refusals = None;
-                go_on(&context, &mut head, None);
+                self.go_on(&context, &mut head, None);
                 return Ok(());
             }
             place.advance(step);
@@ -163,9 +184,9 @@ impl RyeThread {
         let orders = context.object_client::<RyeOrdersClient>(context.key());
         let waiting = Waiting { name: name.clone(), order: order.clone() };
         orders.leave(Json(waiting)).call().await?;
-        let thread = context.object_client::<RyeThreadClient>(context.key());
+        let target = self.target(context.key(), "carry_out");
         let carrying = Carrying { order, is_running: head.end.is_none() };
-        let carried = thread.carry_out(Json(carrying)).call().await;
+        let carried = context.request::<_, ()>(target, Json(carrying)).call().await;
         let _invocation = orders.remove(Json(name)).send();
         Ok(carried?)
     }
@@ -203,7 +224,7 @@ impl RyeThread {
         keep(&context, &mut head, &step);
         self.list(&context, &start, &head);
         if step.end.is_none() {
-            go_on(&context, &mut head, None);
+            self.go_on(&context, &mut head, None);
         }
         Ok(())
     }
@@ -256,18 +277,6 @@ fn keep(context: &ObjectContext<'_>, head: &mut Head, step: &Step) {
     context.set(&step_key(head.steps), Json(step.clone()));
     head.keep(step);
     context.set(HEAD, Json(head.clone()));
-}
-
-/// Has any worker go on with the thread, after a pause if there is one. A turn that was to come before does nothing.
-fn go_on(context: &ObjectContext<'_>, head: &mut Head, pause: Option<Duration>) {
-    head.turn += 1;
-    context.set(HEAD, Json(head.clone()));
-    let client = context.object_client::<RyeThreadClient>(context.key());
-    let turn = client.turn(Json(head.turn));
-    let _invocation = match pause {
-        Some(pause) => turn.send_after(pause),
-        None => turn.send(),
-    };
 }
 
 /// An answer that no worker would give otherwise.

@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use rye::resolve::ItemId;
 use rye::sign::{PublicKey, SigningKey, sign_json, verify_json};
 use rye::thread::{Decision, DenialReason, ThreadId};
-use rye::{Bundle, ProviderChoice, RunRequest, SystemClock};
+use rye::{Bundle, ProviderChoice, RunRequest, SystemClock, WorkerLabel};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -16,9 +16,24 @@ pub struct Authority {
     pub operator: PublicKey,
     /// The address of the engine's ingress, or a name for it.
     pub audience: String,
+    /// The label of the threads that this worker runs; without it, those without a label.
+    pub label: Option<WorkerLabel>,
 }
 
 impl Authority {
+    /// Checks that workers with this label, or without one, run a thread.
+    fn check_label(&self, wanted: Option<&str>) -> anyhow::Result<()> {
+        let own = self.label.as_ref().map(WorkerLabel::as_str);
+        if wanted == own {
+            return Ok(());
+        }
+        let name = |label: Option<&str>| {
+            label.map_or("no label".to_owned(), |label| format!("label `{label}`"))
+        };
+        let (wanted, own) = (name(wanted), name(own));
+        anyhow::bail!("the thread is for workers with {wanted}, and this one has {own}")
+    }
+
     /// Checks that a request that was just made is for this engine.
     ///
     /// # Errors
@@ -54,6 +69,8 @@ struct StartDisk {
     _expires: i64,
     /// The project's files that the operator has.
     project: Bundle,
+    /// The label of the workers that run it.
+    label: Option<String>,
     #[serde(default)]
     inputs: BTreeMap<String, Value>,
     provider: Option<String>,
@@ -90,12 +107,13 @@ pub struct Start {
 ///
 /// # Errors
 ///
-/// When the operator's key did not sign it, it names another thread, or it is malformed.
+/// When the operator's key did not sign it, it names another thread or workers with another label, or it is malformed.
 pub fn read_start(value: &Value, key: &str, authority: &Authority) -> anyhow::Result<Start> {
     verify_json(value, std::slice::from_ref(&authority.operator))
         .context("the request to start the thread is not signed by this worker's operator")?;
     let start: StartDisk = serde_json::from_value(value.clone())?;
     check_purpose("rye-engine-start", &start.purpose, &start.thread, key)?;
+    authority.check_label(start.label.as_deref())?;
     let directive: ItemId = start.directive.parse()?;
     let mut request = RunRequest::new(directive, start.thread.parse::<ThreadId>()?);
     request.inputs = start.inputs;
@@ -241,8 +259,11 @@ mod tests {
     #[test]
     fn the_bundle_of_another_thread_or_signer_is_refused() {
         let (key, other) = (SigningKey::generate().unwrap(), SigningKey::generate().unwrap());
-        let authority =
-            |key: &SigningKey| Authority { operator: key.public(), audience: "farm".to_owned() };
+        let authority = |key: &SigningKey| Authority {
+            operator: key.public(),
+            audience: "farm".to_owned(),
+            label: None,
+        };
         let bundle = Bundle::default().with_trust_document("text");
         let value = sign_bundle(&bundle, "a", &key).unwrap();
         assert_eq!(read_bundle(&value, "a", &authority(&key)).unwrap(), bundle);
@@ -259,7 +280,8 @@ mod tests {
     #[test]
     fn a_request_counts_on_its_engine_and_for_its_time() {
         let key = SigningKey::generate().unwrap();
-        let authority = Authority { operator: key.public(), audience: "farm".to_owned() };
+        let authority =
+            Authority { operator: key.public(), audience: "farm".to_owned(), label: None };
         let now = SystemClock::new().timestamp().as_unix();
         let check = |audience: &str, expires: i64| {
             authority.check_new(&json!({"audience": audience, "expires": expires}))

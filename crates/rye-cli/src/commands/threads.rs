@@ -118,6 +118,9 @@ pub(crate) struct Pull {
     /// The engine: its address, or its name in `config/agent/engines.yaml`
     #[arg(long, value_name = "ENGINE")]
     engine: String,
+    /// The label of the workers that run the thread there, instead of the one in `config/agent/engines.yaml`
+    #[arg(long, value_name = "LABEL")]
+    label: Option<rye::WorkerLabel>,
 }
 
 #[derive(Debug, Args)]
@@ -213,7 +216,7 @@ pub(crate) fn run(command: &Command, environment: &Environment) -> Result<Exit, 
 
 #[cfg(feature = "engine")]
 fn pull(arguments: &Pull, environment: &Environment) -> Result<Exit, Failure> {
-    let engine = Engine::open(&arguments.engine, environment)?;
+    let engine = Engine::open(&arguments.engine, arguments.label.clone(), environment)?;
     let thread = engine.resolve(arguments.thread.reference(), environment)?;
     let threads = threads_folder(environment)?;
     refuse_linked_threads(&threads).map_err(|error| Failure::of(&error, Exit::Refused))?;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use reqwest::{Url, blocking, redirect};
 use rustls_platform_verifier::BuilderVerifierExt as _;
-use rye::{EngineAddress, PrepareError, engine_audience};
+use rye::{EngineAddress, PrepareError, WorkerLabel, engine_audience};
 
 use crate::environment::Environment;
 use crate::exit::Exit;
@@ -19,6 +19,8 @@ pub(crate) struct Engine {
     /// The address or name on the command line, for commands that are shown.
     pub(super) named: String,
     pub(super) address: Url,
+    /// The label of the workers that run the threads.
+    pub(super) label: Option<WorkerLabel>,
     /// The engine for which requests are signed, so that they count on no other one.
     pub(super) audience: String,
     pub(super) token: Option<String>,
@@ -27,7 +29,11 @@ pub(crate) struct Engine {
 
 impl Engine {
     /// Opens the engine with this address or name. Its bearer token is in the variable that the configuration names, if that is set.
-    pub(crate) fn open(engine: &str, environment: &Environment) -> Result<Self, Failure> {
+    pub(crate) fn open(
+        engine: &str,
+        label: Option<WorkerLabel>,
+        environment: &Environment,
+    ) -> Result<Self, Failure> {
         if let Some(option) = environment.option_of_this_machine() {
             return Err(refuse_option(option));
         }
@@ -35,6 +41,9 @@ impl Engine {
             true => None,
             false => Some(find_engine(engine, environment)?),
         };
+        let shown = label.as_ref().map(|label| format!("{engine} --label {label}"));
+        let shown = shown.unwrap_or_else(|| engine.to_owned());
+        let label = label.or(named.as_ref().map(named_label).transpose()?.flatten());
         let url = named.as_ref().map_or(engine, |named| &named.url);
         let address: Url = url.parse().map_err(|error| {
             Failure::usage(format!("`{url}` is no address of an engine: {error}"))
@@ -44,7 +53,7 @@ impl Engine {
         let token = Environment::variable(variable);
         let audience = named.as_ref().and_then(|named| named.audience.clone());
         let audience = audience.unwrap_or_else(|| engine_audience(address.as_str()));
-        Ok(Self { named: engine.to_owned(), address, audience, token, client })
+        Ok(Self { named: shown, address, label, audience, token, client })
     }
 }
 
@@ -70,6 +79,12 @@ fn connect(address: &Url) -> Result<blocking::Client, Failure> {
     // A proxy of the environment would get the token and the records without TLS.
     let client = if is_local { client.no_proxy() } else { client };
     client.build().map_err(|error| failed(&error))
+}
+
+/// Returns the label that the operator's configuration gives an engine.
+fn named_label(named: &EngineAddress) -> Result<Option<WorkerLabel>, Failure> {
+    let label = named.label.as_deref().map(str::parse::<WorkerLabel>).transpose();
+    label.map_err(|error| Failure::usage(error.to_string()))
 }
 
 pub(super) fn refuse_option(option: &str) -> Failure {

@@ -48,6 +48,12 @@ impl From<NoAnswer> for Failure {
 }
 
 impl Engine {
+    /// Returns the name of the object that keeps the threads.
+    fn object(&self) -> String {
+        let label = self.label.as_ref().map(|label| format!("-{label}"));
+        format!("RyeThread{}", label.unwrap_or_default())
+    }
+
     /// Calls a handler of a thread's object.
     pub(super) fn call(
         &self,
@@ -55,7 +61,7 @@ impl Engine {
         handler: &str,
         body: &Value,
     ) -> Result<Value, NoAnswer> {
-        self.ask(&format!("RyeThread/{thread}/{handler}"), body)
+        self.ask(&format!("{}/{thread}/{handler}", self.object()), body)
     }
 
     pub(super) fn ask(&self, place: &str, body: &Value) -> Result<Value, NoAnswer> {
@@ -101,7 +107,7 @@ impl Engine {
         // With this key, a request that is sent again is the same one.
         let key = Digest::of(signed.to_string().as_bytes()).to_string();
         let send = || {
-            let place = self.place(&format!("RyeThread/{thread}/{handler}/send"))?;
+            let place = self.place(&format!("{}/{thread}/{handler}/send", self.object()))?;
             let request = self.client.post(place).header("idempotency-key", &key).json(&signed);
             self.answer(request)
         };

@@ -31,6 +31,7 @@ impl Engine {
         let bundle = Bundle::of_project(environment.project()?);
         let bundle = bundle.map_err(|error| Failure::of(&error, Exit::Failed))?;
         start["project"] = json!(bundle);
+        start["label"] = self.label.as_ref().map(rye::WorkerLabel::as_str).into();
         let mut notices = Notices { is_quiet: telling.quiet, last: None };
         // Before anything is sent, so that the thread can be found whatever happens.
         notices.tell(format!("thread {} on `{}`", request.thread, self.address));

@@ -40,6 +40,10 @@ pub struct EngineAddress {
     /// The name by which its workers know the engine (`rye-worker --audience`), where that is not this address.
     #[serde(default)]
     pub audience: Option<String>,
+    /// The label of the workers that run threads there; without it, workers without a label do.
+    #[serde(default)]
+    #[schemars(regex(pattern = "^[a-z0-9-]{1,32}$"))]
+    pub label: Option<String>,
 }
 
 /// Returns the name of the engine at an address: the address, in which this machine has one name.

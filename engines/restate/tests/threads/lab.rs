@@ -283,8 +283,17 @@ impl Lab {
 
     /// Starts a worker for several projects.
     pub fn unregistered_worker_of(&self, projects: &[&str]) -> Worker {
+        self.worker_with(projects, &[])
+    }
+
+    /// Starts a worker for the threads with this label.
+    pub fn unregistered_worker_for(&self, label: &str, project: &str) -> Worker {
+        self.worker_with(&[project], &["--label", label])
+    }
+
+    fn worker_with(&self, projects: &[&str], options: &[&str]) -> Worker {
         let mut command = Command::new(env!("CARGO_BIN_EXE_rye-worker"));
-        command.args(["--listen", "127.0.0.1:0"]);
+        command.args(["--listen", "127.0.0.1:0"]).args(options);
         for project in projects {
             command.arg("--project").arg(self.project(project));
         }
@@ -389,17 +398,26 @@ impl Lab {
 
     async fn start_with(&self, name: &str, project: &Path, limits: &Value) -> String {
         let thread = new_thread();
-        let request = self.signed(&json!({
-            "limits": limits,
+        let bundle = rye::Bundle::of_project(project).unwrap();
+        let members = json!({"limits": limits, "inputs": {"name": name}, "project": bundle});
+        let request = self.signed_start(&thread, &members);
+        self.call(&thread, "start", &request).await.unwrap();
+        thread
+    }
+
+    /// Returns a signed request to start a thread of `work/count`, with these members.
+    pub fn signed_start(&self, thread: &str, members: &Value) -> Value {
+        let mut request = json!({
             "purpose": "rye-engine-start",
             "thread": thread,
             "directive": "work/count",
-            "inputs": {"name": name},
             "provider": "scripted",
-            "project": rye::Bundle::of_project(project).unwrap(),
-        }));
-        self.call(&thread, "start", &request).await.unwrap();
-        thread
+            "project": rye::Bundle::of_project(&self.master()).unwrap(),
+        });
+        for (name, value) in members.as_object().unwrap() {
+            request[name] = value.clone();
+        }
+        self.signed(&request)
     }
 
     /// Signs a request for this engine with the operator's key.
@@ -529,7 +547,7 @@ pub fn order(thread: &str, purpose: &str, end: &Value) -> Value {
 }
 
 /// Returns an id for a new thread of `work/count`.
-fn new_thread() -> String {
+pub fn new_thread() -> String {
     let (clock, cancel) = (SystemClock::new(), rye::thread::Cancel::new());
     let host = rye::Host::new(&clock, &cancel);
     host.new_thread(&"work/count".parse().unwrap()).unwrap().as_str().to_owned()

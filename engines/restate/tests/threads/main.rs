@@ -6,6 +6,7 @@ mod farm;
 mod handover;
 mod lab;
 mod model;
+mod rows;
 mod suite;
 
 use std::path::PathBuf;
@@ -287,6 +288,45 @@ async fn a_worker_with_other_files_refuses_the_thread() {
     let mut effects = lab.effects("wrong");
     effects.dedup();
     assert_eq!(effects, expected("plain"));
+}
+
+/// A thread with a label runs on the workers with it, and is decided about, listed and pulled there.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a server; `cargo xtask e2e restate` runs it"]
+async fn a_label_names_a_group_of_workers() {
+    let lab = Lab::new().await;
+    let _plain = lab.worker("first").await;
+    let here = lab.project("here");
+    let run = ["run", "work/count", "--provider", "scripted", "--input", "name=waits-l"];
+    let labelled =
+        |arguments: &[&str]| lab.rye_there(&here, &[arguments, &["--label", "gpu"]].concat());
+    let (exit, told) = labelled(&run);
+    assert!(exit == 1 && told.contains("404: service 'RyeThread-gpu' not found"), "{told}");
+    let labelled_worker = lab.unregistered_worker_for("gpu", "second");
+    lab.register(&labelled_worker.address).await;
+    let (exit, told) = labelled(&run);
+    assert_eq!(exit, 4, "{told}");
+    let (exit, told) = labelled(&["approve", "--last"]);
+    assert_eq!(exit, 0, "{told}");
+    let listed = || async {
+        let (_, told) = labelled(&["threads", "list", "--state", "completed"]);
+        told.split_whitespace().last().map(str::to_owned)
+    };
+    let thread = lab.wait_for("the thread", listed).await;
+    assert_eq!(labelled(&["threads", "pull", &thread]).0, 0);
+    let (first, second) = (lab.project("first"), lab.project("second"));
+    assert!(second.join("waits-l.txt").exists() && !first.join("waits-l.txt").exists());
+    let (_, told) = lab.rye_there(&here, &["threads", "list"]);
+    assert_eq!(told, "", "a thread without a label is none of them");
+
+    // A start for other workers that the server routes here.
+    let (_, told) = lab.rye_there(&here, &[&run[..], &["--label", "GPU"]].concat());
+    assert!(told.contains("`GPU` is no label of workers"), "{told}");
+    let thread = lab::new_thread();
+    let start = lab.signed_start(&thread, &json!({"label": "gpu"}));
+    let refused = lab.call(&thread, "start", &start).await.unwrap_err();
+    let sentence = "the thread is for workers with label `gpu`, and this one has no label";
+    assert!(refused.contains("400") && refused.contains(sentence), "{refused}");
 }
 
 /// Changes the directive of children, which no thread looks at when it begins.
