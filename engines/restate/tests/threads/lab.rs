@@ -228,9 +228,14 @@ impl Lab {
 
     /// Runs `rye` in a project, and returns its exit code and its output.
     pub fn run_with(&self, project: &Path, arguments: &[&str]) -> (i32, String) {
+        self.rye_with_token(project, arguments, "")
+    }
+
+    /// Does the same with a bearer token for the engine.
+    pub fn rye_with_token(&self, project: &Path, arguments: &[&str], token: &str) -> (i32, String) {
         let mut command = Command::new(variable("RYE"));
         command.args(arguments).arg("--project").arg(project).arg("--user-space").arg(self.user());
-        let output = command.current_dir(project).output().unwrap();
+        let output = command.env("RYE_ENGINE_TOKEN", token).current_dir(project).output().unwrap();
         let told = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
         (output.status.code().unwrap_or(-1), told.concat())
     }

@@ -5,6 +5,7 @@ mod client;
 mod farm;
 mod handover;
 mod lab;
+mod mistakes;
 mod model;
 mod rows;
 mod suite;

@@ -113,7 +113,7 @@ fn reply(first: &str, turn: usize) -> Value {
                 "rye_file_system_write",
                 json!({"path": format!("{name}.txt"), "content": "decided\n"}),
             ),
-            _ => call("rye_agent_threads_directive_return", json!({"count": turn})),
+            _ => returns(turn),
         };
     }
     match turn {
@@ -130,8 +130,13 @@ fn reply(first: &str, turn: usize) -> Value {
             json!({"path": format!("{name}.txt"), "content": "decided\n"}),
         ),
         turn if turn < NUMBERS => note(&format!("{name}-{turn}")),
-        _ => call("rye_agent_threads_directive_return", json!({"count": turn})),
+        _ if name.ends_with("large") => large(returns(turn)),
+        _ => returns(turn),
     }
+}
+
+fn returns(count: usize) -> Value {
+    call("rye_agent_threads_directive_return", json!({"count": count}))
 }
 
 fn start(directive: &str, name: &str) -> Value {
@@ -149,6 +154,12 @@ fn slow(name: &str, seconds: u64) -> Value {
 
 fn note(text: &str) -> Value {
     call("rye_bash_bash", json!({"command": format!("echo {text} >> effects.txt")}))
+}
+
+/// Adds a text to a message that makes its records longer than a step of the engine.
+fn large(mut message: Value) -> Value {
+    message["content"] = "long ".repeat(1 << 20).into();
+    message
 }
 
 fn call(name: &str, arguments: Value) -> Value {
