@@ -13,6 +13,7 @@ root=$(cd "$here/../.." && pwd)
 case $nodes in 1 | 3) ;; *) echo "error: \`$nodes\` nodes; write 1 or 3" >&2; exit 2 ;; esac
 server=${RESTATE_SERVER:-$(ls "$root"/target/xtask/restate/node_modules/@restatedev/restate-server-*/bin/restate-server 2>/dev/null || true)}
 [ -x "$server" ] || { echo "error: no Restate server; run \`cargo xtask e2e restate\`, or set RESTATE_SERVER" >&2; exit 1; }
+command -v openssl >/dev/null || { echo "error: no \`openssl\` on the path; install it" >&2; exit 1; }
 command -v haproxy >/dev/null || { echo "error: no \`haproxy\` on the path; install it" >&2; exit 1; }
 
 echo "building"
@@ -64,9 +65,12 @@ for worker in one two; do cp -r "$folder/project" "$folder/$worker"; done
 
 addresses='"http://127.0.0.1:5122"'
 [ "$nodes" = 1 ] || addresses="$addresses, \"http://127.0.0.1:5123\", \"http://127.0.0.1:5124\""
+# The server signs its requests with this key, and the workers answer no other server.
+openssl genpkey -algorithm ed25519 -out "$folder/identity.pem"
 for node in $(seq "$nodes"); do
   at=$((node - 1))
   cat >"$folder/node$node.toml" <<NODE
+request-identity-private-key-pem-file = "$folder/identity.pem"
 cluster-name = "rye"
 node-name = "node$node"
 auto-provision = $([ "$node" = 1 ] && echo true || echo false)
@@ -91,9 +95,12 @@ for node in $(seq "$nodes"); do
   wait_for "http://127.0.0.1:$((9069 + node))/health"
 done
 
+identity=$(sed -n 's/.*kid: "\(publickey[^"]*\)".*/\1/p' "$folder/node1.log" | head -n 1)
+[ -n "$identity" ] || { echo "error: the server names no public key" >&2; exit 1; }
+
 port=9081
 for worker in one two; do
-  start "worker-$worker" "$bin/rye-worker" --listen "127.0.0.1:$port" --project "$folder/$worker" --user-space "$user"
+  start "worker-$worker" "$bin/rye-worker" --listen "127.0.0.1:$port" --project "$folder/$worker" --user-space "$user" --identity-key "$identity"
   until [ -s "$folder/worker-$worker.log" ]; do sleep 0.1; done
   port=$((port + 1))
 done

@@ -4,7 +4,8 @@ use serde_json::Value;
 
 use super::{check_completed, expected};
 use crate::balancer::Balancer;
-use crate::lab::{self, Lab, Worker};
+use crate::lab::{Lab, Worker};
+use crate::visible;
 
 /// The projects of the two workers.
 const PROJECTS: [&str; 2] = ["first", "second"];
@@ -69,7 +70,7 @@ fn visible(project: &std::path::Path, name: &str) -> Vec<String> {
     let is_seen = |line: &&String| {
         !["thread_complete", "tool_call_start"].iter().any(|event| line.starts_with(event))
     };
-    let lines = lab::visible(project);
+    let lines = visible::visible(project);
     lines.iter().filter(is_seen).map(|line| without_cost(&line.replace(name, "NAME"))).collect()
 }
 

@@ -17,7 +17,7 @@ use tempfile::TempDir;
 use crate::model;
 
 /// How long anything may take. A test never waits for it in vain.
-const PATIENCE: Duration = Duration::from_secs(300);
+pub const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A process that ends with this value.
 pub struct Process(Child);
@@ -47,18 +47,23 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Returns the memory of the worker in KiB.
-    #[cfg(target_os = "linux")]
-    pub fn memory(&self) -> u64 {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.process.0.id())).unwrap();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-        line.trim().trim_end_matches(" kB").parse().unwrap()
+    /// Returns the number of the process.
+    pub fn id(&self) -> u32 {
+        self.process.0.id()
     }
 
     /// Ends the worker as a power loss would.
     pub fn kill(self) {
         self.process.kill();
     }
+}
+
+/// Returns the memory of a process in KiB.
+#[cfg(target_os = "linux")]
+pub fn memory(process: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse().unwrap()
 }
 
 /// A command that runs beside the test.
@@ -147,6 +152,11 @@ impl Lab {
         lab.make_operator(files);
         lab.wait_for("the server", || async { lab.is_up().await.then_some(()) }).await;
         lab
+    }
+
+    /// Returns the number of the server's process.
+    pub fn server_id(&self) -> u32 {
+        self._server.0.id()
     }
 
     /// Ends the server as a power loss would, and starts it again.
@@ -291,12 +301,8 @@ impl Lab {
         self.worker_with(projects, &[])
     }
 
-    /// Starts a worker for the threads with this label.
-    pub fn unregistered_worker_for(&self, label: &str, project: &str) -> Worker {
-        self.worker_with(&[project], &["--label", label])
-    }
-
-    fn worker_with(&self, projects: &[&str], options: &[&str]) -> Worker {
+    /// Starts a worker with more options.
+    pub fn worker_with(&self, projects: &[&str], options: &[&str]) -> Worker {
         let mut command = Command::new(env!("CARGO_BIN_EXE_rye-worker"));
         command.args(["--listen", "127.0.0.1:0"]).args(options);
         for project in projects {
@@ -362,12 +368,25 @@ impl Lab {
         assert!(edited.status().is_success(), "{}", edited.text().await.unwrap());
     }
 
+    /// Returns the public key of the server, with which it signs its requests to workers.
+    pub fn identity_key(&self) -> String {
+        let log = fs::read_to_string(self.folder.path().join("server.log")).unwrap();
+        let key = log.split("kid: \"").nth(1).and_then(|rest| rest.split('"').next());
+        key.expect("because the server logs it").to_owned()
+    }
+
     /// Makes a worker's address the one that the server sends work to.
     pub async fn register(&self, address: &str) {
+        self.try_register(address).await.unwrap();
+    }
+
+    /// Does the same, or returns the server's refusal.
+    pub async fn try_register(&self, address: &str) -> Result<(), String> {
         let admin = format!("http://127.0.0.1:{}/deployments", self.ports.admin);
         let deployment = json!({"uri": format!("http://{address}/"), "force": true});
         let answer = self.client.post(admin).json(&deployment).send().await.unwrap();
-        assert!(answer.status().is_success(), "{}", answer.text().await.unwrap());
+        let is_registered = answer.status().is_success();
+        if is_registered { Ok(()) } else { Err(answer.text().await.unwrap()) }
     }
 
     /// Calls a handler of a thread's object.
@@ -455,12 +474,21 @@ impl Lab {
         what: &str,
         look: impl Fn() -> F,
     ) -> T {
-        let begun = Instant::now();
+        self.wait_until(Instant::now() + PATIENCE, what, look).await
+    }
+
+    /// Does the same up to a moment.
+    pub async fn wait_until<T, F: Future<Output = Option<T>>>(
+        &self,
+        moment: Instant,
+        what: &str,
+        look: impl Fn() -> F,
+    ) -> T {
         loop {
             if let Some(seen) = look().await {
                 return seen;
             }
-            assert!(begun.elapsed() < PATIENCE, "{what} did not come");
+            assert!(Instant::now() < moment, "{what} did not come");
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
@@ -501,42 +529,6 @@ impl Lab {
     }
 }
 
-/// Returns all that a model saw or said in the threads of a project, with names in place of the threads' ids and of the folder.
-pub fn visible(project: &Path) -> Vec<String> {
-    const EVENTS: [&str; 7] = [
-        "context_injected",
-        "step_finish",
-        "system_prompt",
-        "thread_complete",
-        "tool_call_result",
-        "tool_call_start",
-        "user_message",
-    ];
-    let mut threads: Vec<String> = fs::read_dir(project.join(".ai/threads"))
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .filter(|name| project.join(".ai/threads").join(name).is_dir() && name != "requests")
-        .collect();
-    threads.sort();
-    let mut found = Vec::new();
-    for thread in &threads {
-        let path = project.join(".ai/threads").join(thread).join("transcript.jsonl");
-        for line in fs::read_to_string(path).unwrap().lines() {
-            let record: Value = serde_json::from_str(line).unwrap();
-            let event = record["event"].as_str().unwrap();
-            if !EVENTS.contains(&event) {
-                continue;
-            }
-            let mut text = format!("{event} {}", record["payload"]);
-            for (number, thread) in threads.iter().enumerate() {
-                text = text.replace(thread, &format!("THREAD-{number}"));
-            }
-            found.push(text.replace(project.to_str().unwrap(), "PROJECT"));
-        }
-    }
-    found
-}
-
 /// Returns an order about the call that waits, if one does.
 pub fn order(thread: &str, purpose: &str, end: &Value) -> Value {
     let mut order = json!({"purpose": purpose, "tree": thread});
@@ -569,8 +561,14 @@ fn start_server(folder: &Path, ports: &Ports, settings: &str) -> Process {
     // A handler is suspended wherever it waits, and run again from its first step after each wait.
     let suspends = env::var_os("RYE_SUSPEND").is_some() && settings.is_empty();
     let suspending = if suspends { "inactivity-timeout = \"0s\"\n" } else { "" };
-    let path = folder.join("restate.toml");
-    fs::write(&path, format!("{config}[worker.invoker]\n{settings}{suspending}")).unwrap();
+    let (path, identity) = (folder.join("restate.toml"), folder.join("identity.pem"));
+    if !identity.exists() {
+        let key = SigningKey::generate().unwrap().to_pkcs8_pem();
+        fs::write(&identity, key.as_str()).unwrap();
+    }
+    let identity = format!("request-identity-private-key-pem-file = {identity:?}\n");
+    let invoker = format!("[worker.invoker]\n{settings}{suspending}");
+    fs::write(&path, format!("{identity}{config}{invoker}")).unwrap();
     let log =
         fs::File::options().create(true).append(true).open(folder.join("server.log")).unwrap();
     let mut command = Command::new(variable("RESTATE_SERVER"));

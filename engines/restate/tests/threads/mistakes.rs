@@ -97,6 +97,19 @@ async fn a_wrong_engine_is_told_of() {
     assert!(!here.join(".ai/threads").exists());
 }
 
+/// A worker with the server's public key answers that server alone.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a server; `cargo xtask e2e restate` runs it"]
+async fn a_worker_answers_its_own_server_alone() {
+    let (lab, foreign) = (Lab::new().await, Lab::new().await);
+    let own = lab.worker_with(&["first"], &["--identity-key", &lab.identity_key()]);
+    let refused = foreign.try_register(&own.address).await.unwrap_err();
+    assert!(refused.contains("InvalidSignature"), "{refused}");
+    lab.register(&own.address).await;
+    let thread = lab.start("waits-i").await;
+    assert_eq!(lab.end(&thread).await["state"], "suspended");
+}
+
 /// An answer of a model that takes several steps of the engine is kept whole.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a server; `cargo xtask e2e restate` runs it"]

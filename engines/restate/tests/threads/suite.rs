@@ -7,9 +7,10 @@ use std::sync::{Arc, LazyLock, Mutex};
 
 use serde_json::{Value, json};
 
-use crate::lab::{self, Lab};
+use crate::lab::Lab;
 use crate::model::{calls, place, serve_by, whole};
 use crate::rows::{Answer, Row, rows};
+use crate::visible::visible;
 
 /// The rows by their names, for the model.
 static SCRIPTS: LazyLock<BTreeMap<&'static str, Vec<Answer>>> =
@@ -88,7 +89,7 @@ impl Seen {
         let written = ["notes.txt", "a.txt", "b.txt"].map(|name| {
             (name.to_owned(), fs::read_to_string(tools.join(name)).unwrap_or_default())
         });
-        let visible = lab::visible(project);
+        let visible = visible(project);
         let folder = tools.to_str().unwrap();
         let visible = visible.iter().map(|line| line.replace(folder, "PROJECT")).collect();
         Self { exit, end: Value::Object(end.into_iter().collect()), visible, files: written.into() }
