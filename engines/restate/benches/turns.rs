@@ -11,6 +11,7 @@ mod model;
 
 use std::fs;
 use std::net::TcpListener;
+use std::ops::Range;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
@@ -81,27 +82,57 @@ fn median(mut times: Vec<Duration>) -> Duration {
     times[times.len() / 2]
 }
 
+/// Returns the sum of some times of a process, by their places behind its name in `stat`. They have hundredths of a second.
+fn stat_time(process: &str, places: Range<usize>) -> Duration {
+    let text = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    let (_, behind_name) = text.rsplit_once(')').unwrap_or_default();
+    let fields = behind_name.split_whitespace().skip(places.start).take(places.len());
+    let hundredths: u64 = fields.filter_map(|field| field.parse::<u64>().ok()).sum();
+    Duration::from_millis(10 * hundredths)
+}
+
+/// Returns the processor time of a process and of its programs that have ended.
+fn processor_time(process: u32) -> Duration {
+    stat_time(&process.to_string(), 11..15)
+}
+
+/// Returns the processor time of the programs that this process started and that have ended.
+fn ended_programs_time() -> Duration {
+    stat_time("self", 13..15)
+}
+
+/// The rounds of a comparison.
+const ROUNDS: u32 = 11;
+
 /// Compares single threads, in turns.
 async fn compare(workers: usize) {
-    let (lab, _workers, _proxy) = farm(workers).await;
+    let (lab, farm, _proxy) = farm(workers).await;
     let here = lab.project("here");
+    run_there(&lab, "first").await;
+    let of_workers = || farm.iter().map(|worker| processor_time(worker.id())).sum::<Duration>();
+    let before = (ended_programs_time(), of_workers(), processor_time(lab.server_id()));
     let (mut local, mut there) = (Vec::new(), Vec::new());
-    for round in 0..7 {
+    for round in 0..ROUNDS {
         let input = format!("name=local-{round}");
+        let run = ["run", "work/count", "--provider", "scripted", "--quiet", "--input", &input];
         let begun = Instant::now();
-        lab.rye(
-            &here,
-            &["run", "work/count", "--provider", "scripted", "--quiet", "--input", &input],
-        );
+        lab.rye(&here, &run);
         local.push(begun.elapsed());
         let begun = Instant::now();
         run_there(&lab, &format!("there-{round}")).await;
         there.push(begun.elapsed());
     }
     let (local, there) = (median(local), median(there));
+    let turns = TURNS * ROUNDS;
     println!(
         "{workers} worker(s), one thread of {TURNS} turns: {local:.0?} on one machine, {there:.0?} on the engine, {:.1?} more a turn",
         there.saturating_sub(local) / TURNS
+    );
+    println!(
+        "processor time a turn: {:.1?} on one machine; on the engine {:.1?} of the workers and {:.1?} of the server",
+        (ended_programs_time() - before.0) / turns,
+        (of_workers() - before.1) / turns,
+        (processor_time(lab.server_id()) - before.2) / turns,
     );
 }
 
