@@ -19,7 +19,7 @@ impl<'a> ThreadSupervisor<'a> {
         let mut child = self.child(parent, spawn);
         let readings = self.read_begun(&mut child);
         let threads = child.threads.clone();
-        let resumed = readings.and_then(|readings| self.go_on(parent, child, readings));
+        let resumed = readings.and_then(|readings| self.go_on(parent, child, &readings));
         if let Err(reason) = resumed {
             self.tree.warn(format!("thread `{}` does not go on for now: {reason}", spawn.child));
             self.enter(parent, &spawn.directive, &threads, &Standing::Interrupted);
@@ -40,7 +40,7 @@ impl<'a> ThreadSupervisor<'a> {
         &mut self,
         parent: &ThreadId,
         mut child: ChildConversation<'a>,
-        readings: Vec<ThreadReading>,
+        readings: &[ThreadReading],
     ) -> Result<(), String> {
         let Some((last, before)) = readings.split_last() else { return Ok(()) };
         let enter = |child: &ChildConversation<'_>, standing: &Standing| {
