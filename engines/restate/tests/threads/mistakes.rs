@@ -132,23 +132,33 @@ fn a_worker_that_cannot_serve_does_not_start() {
     std::fs::create_dir_all(project.join(".ai")).unwrap();
     let empty = folder.path().to_str().unwrap();
     let own = project.to_str().unwrap();
+    let keys = project.join(".ai/config/keys/signing");
+    std::fs::create_dir_all(&keys).unwrap();
+    let key = rye::sign::SigningKey::generate().unwrap().to_pkcs8_pem();
+    std::fs::write(keys.join("private_key.pem"), key.as_str()).unwrap();
     let rows: [(&[&str], &str); 6] = [
         (
-            &["--listen", "0.0.0.0:0", "--project", own],
+            &["--listen", "0.0.0.0:0", "--project", own, "--user-space", own],
             "is reachable by other machines without TLS",
         ),
         (
-            &["--ingress", "http://engine.example.org/", "--project", own],
+            &["--ingress", "http://engine.example.org/", "--project", own, "--user-space", own],
             "its address has to be HTTPS",
         ),
-        (&["--ingress", "nowhere", "--project", own], "`nowhere` is no address"),
-        (&["--project", empty], "is no project: it has no `.ai` folder"),
-        (&["--project", own], "make one with `rye keys generate`"),
-        (&["--label", "GPU", "--project", own], "`GPU` is no label of workers"),
+        (
+            &["--ingress", "nowhere", "--project", own, "--user-space", own],
+            "`nowhere` is no address",
+        ),
+        (&["--project", empty, "--user-space", own], "is no project: it has no `.ai` folder"),
+        (&["--project", own, "--user-space", empty], "make one with `rye keys generate`"),
+        (
+            &["--label", "GPU", "--project", own, "--user-space", own],
+            "`GPU` is no label of workers",
+        ),
     ];
     for (options, sentence) in rows {
         let mut command = Command::new(env!("CARGO_BIN_EXE_rye-worker"));
-        let output = command.args(options).args(["--user-space", empty]).output().unwrap();
+        let output = command.args(options).output().unwrap();
         let told = String::from_utf8(output.stderr).unwrap();
         assert!(!output.status.success() && told.contains(sentence), "{options:?}: {told}");
     }
