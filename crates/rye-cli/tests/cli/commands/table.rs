@@ -113,7 +113,6 @@ pub(super) const TABLE: &[(&str, &[Row])] = &[
             (Trusting, "diff notes/index", 2),
             (Trusting, "diff notes/index notes/indx", 1),
             (New, "diff notes/base notes/index", 3),
-            (Trusting, "diff notes/index --rev HEAD", 2),
         ],
     ),
     (
