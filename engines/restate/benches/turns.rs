@@ -8,6 +8,8 @@
 mod lab;
 #[path = "../tests/threads/model.rs"]
 mod model;
+#[path = "../tests/threads/server.rs"]
+mod server;
 
 use std::fs;
 use std::net::TcpListener;

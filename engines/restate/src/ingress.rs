@@ -1,7 +1,9 @@
 //! The engine's address, from which a worker reads what earlier steps of a thread recorded.
 
+use std::time::Duration;
+
 use anyhow::Context as _;
-use reqwest::{Client, Url};
+use reqwest::{Client, Response, Url, redirect};
 use rye::WorkerLabel;
 use rye::sign::PublicKey;
 use serde::de::DeserializeOwned;
@@ -11,6 +13,13 @@ use crate::records::Step;
 
 /// The name of the object of threads without a label.
 const OBJECT: &str = "RyeThread";
+
+/// The time within which the engine answers. A handler that answers here waits for nothing.
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// The most bytes of one answer, twice the server's own limit, and of all steps of a tree.
+const LONGEST_ANSWER: usize = 64 << 20;
+const MOST_BYTES: usize = 1 << 30;
 
 /// The engine's ingress.
 #[derive(Debug)]
@@ -40,7 +49,9 @@ impl Ingress {
             anyhow::bail!("`{address}` is not this machine, so that its address has to be HTTPS");
         }
         let object = label.as_ref().map_or(OBJECT.to_owned(), |label| format!("{OBJECT}-{label}"));
-        Ok(Self { address, object, label, token, client: Client::builder().no_proxy().build()? })
+        // A redirect would send the token elsewhere.
+        let client = Client::builder().no_proxy().redirect(redirect::Policy::none());
+        Ok(Self { address, object, label, token, client: client.timeout(TIMEOUT).build()? })
     }
 
     /// Returns the name of the object that keeps the threads.
@@ -63,14 +74,19 @@ impl Ingress {
     ///
     /// # Errors
     ///
-    /// When the engine does not answer, or lacks one of them.
+    /// When the engine does not answer, lacks one of them, or has more than 1 GiB of records.
     pub async fn steps(&self, key: &str, end: u64) -> anyhow::Result<Vec<Step>> {
         let mut steps: Vec<Step> = Vec::new();
+        let mut bytes = 0;
         while let Some(from) = u64::try_from(steps.len()).ok().filter(|from| *from < end) {
             let page: Vec<Step> =
                 self.call(&format!("{}/{key}/steps", self.object), &Value::from(from)).await?;
             if page.is_empty() {
                 anyhow::bail!("the engine lacks step {from} of thread `{key}`");
+            }
+            bytes += page.iter().map(Step::bytes).sum::<usize>();
+            if MOST_BYTES < bytes {
+                anyhow::bail!("the engine has more than 1 GiB of records of thread `{key}`");
             }
             steps.extend(page);
         }
@@ -98,10 +114,62 @@ impl Ingress {
         }
         let answer = request.send().await.context("the engine does not answer")?;
         let status = answer.status();
+        let body = read(answer).await?;
         if !status.is_success() {
-            let text = answer.text().await.unwrap_or_default();
-            anyhow::bail!("the engine answers {status}: {text}");
+            anyhow::bail!("the engine answers {status}: {}", String::from_utf8_lossy(&body));
         }
-        answer.json().await.context("the engine's answer is none that this version knows")
+        serde_json::from_slice(&body).context("the engine's answer is none that this version knows")
+    }
+}
+
+/// Reads an answer, which another program than the server may give without end.
+async fn read(mut answer: Response) -> anyhow::Result<Vec<u8>> {
+    let mut body = Vec::new();
+    while let Some(part) = answer.chunk().await.context("the engine's answer breaks off")? {
+        if LONGEST_ANSWER < body.len() + part.len() {
+            anyhow::bail!("the engine's answer is longer than 64 MiB");
+        }
+        body.extend_from_slice(&part);
+    }
+    Ok(body)
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    /// Answers one request with this head, and then with zeros for as long as the client reads.
+    async fn serve(head: &'static str) -> Ingress {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = format!("http://{}/", listener.local_addr().unwrap());
+        tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut request = Vec::new();
+            while !request.ends_with(b"\r\n\r\n") {
+                request.push(stream.read_u8().await.unwrap());
+            }
+            stream.write_all(head.as_bytes()).await.unwrap();
+            while stream.write_all(&[b'0'; 1 << 16]).await.is_ok() {}
+        });
+        Ingress::new(&address, None, None).unwrap()
+    }
+
+    #[tokio::test]
+    async fn an_answer_without_end_is_not_read() {
+        let ingress = serve("HTTP/1.1 200 OK\r\n\r\n").await;
+        let error = ingress.orders("a").await.unwrap_err();
+        assert_eq!(error.to_string(), "the engine's answer is longer than 64 MiB");
+    }
+
+    #[tokio::test]
+    async fn a_redirect_is_an_answer() {
+        let ingress = serve(
+            "HTTP/1.1 307 Temporary Redirect\r\nlocation: http://127.0.0.1:1/\r\ncontent-length: 2\r\n\r\n",
+        );
+        let error = ingress.await.orders("a").await.unwrap_err();
+        assert_eq!(error.to_string(), "the engine answers 307 Temporary Redirect: 00");
     }
 }

@@ -3,6 +3,8 @@
 mod activity;
 mod admission;
 mod cache;
+#[cfg(test)]
+mod conformance;
 mod drivers;
 mod engine;
 mod entry;

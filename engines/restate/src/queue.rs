@@ -350,10 +350,8 @@ fn gap_error(thread: &str) -> io::Error {
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::sync::atomic::{AtomicU32, Ordering};
 
-    use rye_thread::store::{LocalStore, Store, conformance};
-    use tokio::runtime::Handle;
+    use rye_thread::store::{LocalStore, Store};
     use tokio::task::spawn_blocking;
 
     use super::*;
@@ -401,32 +399,6 @@ mod tests {
         assert_eq!(queue.state().waiting, 0);
         store.release(&owned);
         store.sync_later(&owned).unwrap().await.unwrap_err();
-    }
-
-    /// The checks for every store of threads, with an engine that keeps what it takes.
-    #[tokio::test(flavor = "multi_thread")]
-    async fn a_store_on_the_engine_conforms() {
-        let place = tempfile::tempdir().unwrap();
-        let stores = AtomicU32::new(0);
-        let runtime = Handle::current();
-        let open = move || {
-            let number = stores.fetch_add(1, Ordering::Relaxed);
-            let threads = place.path().join(number.to_string());
-            // A thread has a folder before it has a transcript.
-            fs::create_dir_all(threads.join("check-019a0000-0000-7000-8000-000000000002")).unwrap();
-            let queue = Arc::new(Queue::new(BTreeMap::new()));
-            let taking = Arc::clone(&queue);
-            runtime.spawn(async move {
-                loop {
-                    taking.wait_for_changes().await;
-                    assert!(!taking.take().changes.is_empty());
-                    taking.keep();
-                }
-            });
-            let store = LocalStore::open(&threads).unwrap();
-            Arc::new(store.with_replica(queue as _)) as Arc<dyn Store>
-        };
-        spawn_blocking(move || conformance::check(&open)).await.unwrap();
     }
 
     fn child() -> ThreadId {

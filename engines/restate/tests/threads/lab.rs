@@ -1,12 +1,9 @@
 //! A server, workers and a project in a folder of their own.
 
-use std::env;
 use std::fs;
 use std::io::{BufRead as _, BufReader};
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStderr, Command, Stdio};
-use std::sync::atomic::{AtomicU16, Ordering};
+use std::process::{ChildStderr, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rye::SystemClock;
@@ -15,30 +12,10 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::model;
+use crate::server::{Process, Server, variable};
 
 /// How long anything may take. A test never waits for it in vain.
 pub const PATIENCE: Duration = Duration::from_secs(300);
-
-/// A process that ends with this value.
-pub struct Process(Child);
-
-impl Process {
-    /// Ends the process as a power loss would.
-    pub fn kill(mut self) {
-        self.end();
-    }
-
-    fn end(&mut self) {
-        drop(self.0.kill());
-        drop(self.0.wait());
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        self.end();
-    }
-}
 
 /// A worker and its address.
 pub struct Worker {
@@ -49,7 +26,7 @@ pub struct Worker {
 impl Worker {
     /// Returns the number of the process.
     pub fn id(&self) -> u32 {
-        self.process.0.id()
+        self.process.id()
     }
 
     /// Ends the worker as a power loss would.
@@ -86,44 +63,19 @@ impl Background {
     }
 
     /// Waits for the end, and returns the exit code.
-    pub fn exit_code(mut self) -> i32 {
-        self.process.0.wait().unwrap().code().unwrap_or(-1)
+    pub fn exit_code(self) -> i32 {
+        self.process.exit_code()
     }
 }
 
 /// Everything that one test needs.
 pub struct Lab {
     folder: TempDir,
-    ports: Ports,
-    /// Settings of the server that are not those of the other tests.
-    settings: String,
+    server: Server,
+    /// The port of the provider.
+    model: u16,
     client: reqwest::Client,
     key: SigningKey,
-    _server: Process,
-}
-
-struct Ports {
-    ingress: u16,
-    admin: u16,
-    nodes: u16,
-    model: u16,
-}
-
-/// Returns a free port below those that the system gives to clients, so that none takes it while the server is down.
-fn free_port() -> u16 {
-    static NEXT: AtomicU16 = AtomicU16::new(0);
-    let process = u16::try_from(std::process::id() % 12_000).unwrap();
-    loop {
-        let port = 15_000 + (process + NEXT.fetch_add(1, Ordering::Relaxed)) % 15_000;
-        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
-            return port;
-        }
-    }
-}
-
-fn variable(name: &str) -> PathBuf {
-    let value = env::var_os(name);
-    value.unwrap_or_else(|| panic!("`{name}` is not set; `cargo xtask e2e restate` sets it")).into()
 }
 
 impl Lab {
@@ -141,38 +93,25 @@ impl Lab {
     pub async fn with(model: u16, files: &[(String, String)], settings: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("user")).unwrap();
-        let (ingress, admin, nodes) = (free_port(), free_port(), free_port());
-        let ports = Ports { ingress, admin, nodes, model };
-        let server = start_server(folder.path(), &ports, settings);
+        let server = Server::start(folder.path(), settings);
         let key = SigningKey::generate().unwrap();
         let client =
             reqwest::Client::builder().no_proxy().timeout(Duration::from_secs(20)).build().unwrap();
-        let settings = settings.to_owned();
-        let mut lab = Self { folder, ports, settings, client, key, _server: server };
+        let mut lab = Self { folder, server, model, client, key };
         lab.make_operator(files);
-        lab.wait_for("the server", || async { lab.is_up().await.then_some(()) }).await;
+        lab.wait_for("the server", || lab.server.is_up(&lab.client)).await;
         lab
     }
 
     /// Returns the number of the server's process.
     pub fn server_id(&self) -> u32 {
-        self._server.0.id()
+        self.server.id()
     }
 
     /// Ends the server as a power loss would, and starts it again.
     pub async fn restart_server(&mut self) {
-        self._server.end();
-        self._server = start_server(self.folder.path(), &self.ports, &self.settings);
-        self.wait_for("the server", || async { self.is_up().await.then_some(()) }).await;
-    }
-
-    async fn is_up(&self) -> bool {
-        let get = |port, path| self.client.get(format!("http://127.0.0.1:{port}/{path}")).send();
-        let ingress = get(self.ports.ingress, "restate/health").await;
-        let admin = get(self.ports.admin, "health").await;
-        [ingress, admin]
-            .iter()
-            .all(|up| up.as_ref().is_ok_and(|answer| answer.status().is_success()))
+        self.server.restart();
+        self.wait_for("the server", || self.server.is_up(&self.client)).await;
     }
 
     /// Makes the operator's key, a provider that answers by a script, and the signed project that is copied.
@@ -193,7 +132,7 @@ impl Lab {
              \x20 scripted-1: {{ context_window: 1000000, max_output: 1000, prices: {{ input: \"3\", output: \"15\" }} }}\n\
              \x20 small-1: {{ context_window: 1200, max_output: 1000, prices: {{ input: \"3\", output: \"15\" }} }}\n\
              \x20 gone-1: {{ context_window: 1000000, max_output: 1000, prices: {{ input: \"3\", output: \"15\" }} }}\n",
-            self.ports.model
+            self.model
         );
         let folder = self.user().join(".ai/tools/rye/agent/providers");
         fs::create_dir_all(&folder).unwrap();
@@ -271,7 +210,7 @@ impl Lab {
 
     /// Returns the address of the server's ingress.
     pub fn engine(&self) -> String {
-        format!("http://127.0.0.1:{}", self.ports.ingress)
+        format!("http://127.0.0.1:{}", self.server.ingress)
     }
 
     /// Starts `rye` in a project.
@@ -281,7 +220,7 @@ impl Lab {
         let command = command.current_dir(project).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let told = BufReader::new(child.stderr.take().unwrap());
-        Background { process: Process(child), told }
+        Background { process: Process::of(child), told }
     }
 
     /// Starts a worker for a project, and has the server send it work.
@@ -309,13 +248,13 @@ impl Lab {
             command.arg("--project").arg(self.project(project));
         }
         command.arg("--user-space").arg(self.user());
-        command.args(["--ingress", &format!("http://127.0.0.1:{}/", self.ports.ingress)]);
+        command.args(["--ingress", &format!("http://127.0.0.1:{}/", self.server.ingress)]);
         let told = self.folder.path().join(format!("{}.log", projects[0]));
         let log = fs::File::options().create(true).append(true).open(told).unwrap();
         let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
         let mut address = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut address).unwrap();
-        Worker { process: Process(child), address: address.trim().to_owned() }
+        Worker { process: Process::of(child), address: address.trim().to_owned() }
     }
 
     /// Sends a signed order about a thread, which names the call that waits.
@@ -328,7 +267,7 @@ impl Lab {
     pub async fn send_order(&self, thread: &str, purpose: &str, end: &Value) -> String {
         let order = order(thread, purpose, end);
         let address =
-            format!("http://127.0.0.1:{}/RyeThread/{thread}/order/send", self.ports.ingress);
+            format!("http://127.0.0.1:{}/RyeThread/{thread}/order/send", self.server.ingress);
         let sent = self.client.post(address).json(&self.signed(&order)).send().await.unwrap();
         let sent: Value = sent.json().await.unwrap();
         sent["invocationId"].as_str().unwrap().to_owned()
@@ -347,7 +286,7 @@ impl Lab {
 
     /// Replaces one value of a thread's state through the server's administration.
     pub async fn edit_state(&self, thread: &str, change: impl Fn(&str) -> String) {
-        let admin = format!("http://127.0.0.1:{}", self.ports.admin);
+        let admin = format!("http://127.0.0.1:{}", self.server.admin);
         let query = json!({"query": format!("SELECT key, value_utf8 FROM state WHERE service_name = 'RyeThread' AND service_key = '{thread}'")});
         let rows = self
             .client
@@ -382,7 +321,7 @@ impl Lab {
 
     /// Does the same, or returns the server's refusal.
     pub async fn try_register(&self, address: &str) -> Result<(), String> {
-        let admin = format!("http://127.0.0.1:{}/deployments", self.ports.admin);
+        let admin = format!("http://127.0.0.1:{}/deployments", self.server.admin);
         let deployment = json!({"uri": format!("http://{address}/"), "force": true});
         let answer = self.client.post(admin).json(&deployment).send().await.unwrap();
         let is_registered = answer.status().is_success();
@@ -392,7 +331,7 @@ impl Lab {
     /// Calls a handler of a thread's object.
     pub async fn call(&self, thread: &str, handler: &str, body: &Value) -> Result<Value, String> {
         let address =
-            format!("http://127.0.0.1:{}/RyeThread/{thread}/{handler}", self.ports.ingress);
+            format!("http://127.0.0.1:{}/RyeThread/{thread}/{handler}", self.server.ingress);
         let mut request = self.client.post(address);
         if !body.is_null() {
             request = request.json(body);
@@ -449,7 +388,7 @@ impl Lab {
         let now = SystemClock::new().timestamp();
         let mut request = request.clone();
         if request["audience"].is_null() {
-            request["audience"] = format!("http://127.0.0.1:{}/", self.ports.ingress).into();
+            request["audience"] = format!("http://127.0.0.1:{}/", self.server.ingress).into();
         }
         if request["expires"].is_null() {
             request["expires"] = (now.as_unix() + 600).into();
@@ -548,34 +487,6 @@ pub fn new_thread() -> String {
     let (clock, cancel) = (SystemClock::new(), rye::thread::Cancel::new());
     let host = rye::Host::new(&clock, &cancel);
     host.new_thread(&"work/count".parse().unwrap()).unwrap().as_str().to_owned()
-}
-
-fn start_server(folder: &Path, ports: &Ports, settings: &str) -> Process {
-    let Ports { ingress, admin, nodes, .. } = ports;
-    let config = format!(
-        "disable-telemetry = true\ndefault-num-partitions = 4\nrocksdb-total-memory-size = \"256 MiB\"\nlisten-mode = \"tcp\"\n\
-         bind-address = \"127.0.0.1:{nodes}\"\nadvertised-address = \"http://127.0.0.1:{nodes}/\"\n\
-         [ingress]\nbind-address = \"127.0.0.1:{ingress}\"\n[admin]\nbind-address = \"127.0.0.1:{admin}\"\n\
-"
-    );
-    // A handler is suspended wherever it waits, and run again from its first step after each wait.
-    let suspends = env::var_os("RYE_SUSPEND").is_some() && settings.is_empty();
-    let suspending = if suspends { "inactivity-timeout = \"0s\"\n" } else { "" };
-    let (path, identity) = (folder.join("restate.toml"), folder.join("identity.pem"));
-    if !identity.exists() {
-        let key = SigningKey::generate().unwrap().to_pkcs8_pem();
-        fs::write(&identity, key.as_str()).unwrap();
-    }
-    let identity = format!("request-identity-private-key-pem-file = {identity:?}\n");
-    let invoker = format!("[worker.invoker]\n{settings}{suspending}");
-    fs::write(&path, format!("{identity}{config}{invoker}")).unwrap();
-    let log =
-        fs::File::options().create(true).append(true).open(folder.join("server.log")).unwrap();
-    let mut command = Command::new(variable("RESTATE_SERVER"));
-    command.arg("--config-file").arg(path).arg("--base-dir").arg(folder.join("server"));
-    command.args(["--node-name", "node", "--no-logo"]).env("DO_NOT_TRACK", "1");
-    command.stdout(log.try_clone().unwrap()).stderr(log);
-    Process(command.spawn().unwrap())
 }
 
 fn copy(from: &Path, to: &Path) {

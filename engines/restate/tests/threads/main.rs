@@ -8,6 +8,7 @@ mod lab;
 mod mistakes;
 mod model;
 mod rows;
+mod server;
 mod suite;
 mod visible;
 
