@@ -1,6 +1,7 @@
 //! The virtual object of a thread tree on Restate. Its key is the id of the root.
 
 mod dispatch;
+mod state;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +12,7 @@ use restate_sdk::prelude::*;
 use restate_sdk::service::ServiceDefinition;
 use serde_json::Value;
 
-use crate::drivers::Place;
+use self::state::{HEAD, START, Tree, step_key};
 use crate::engine::Engine;
 use crate::listing::RyeThreadsClient;
 use crate::orders::{RyeOrdersClient, Waiting};
@@ -21,17 +22,6 @@ use crate::requests::is_cancel;
 
 /// One thread with all below it.
 pub struct RyeThread(pub Arc<Engine>);
-
-/// The signed request that started the thread.
-const START: &str = "start";
-/// The signed list of the files with which it began.
-const BUNDLE: &str = "bundle";
-/// What changes with each step: [`Head`].
-const HEAD: &str = "head";
-
-fn step_key(number: u64) -> String {
-    format!("step/{number:08}")
-}
 
 /// The bytes after which an answer of `steps` ends. The server retries for ever with an answer above its limit of 32 MiB.
 const PAGE_BYTES: usize = 1 << 20;
@@ -66,6 +56,39 @@ impl RyeThread {
             .retry_policy_max_attempts(u64::from(u32::MAX));
         let name = self.0.ingress.object().to_owned();
         dispatch::definition(self, &name).options(settings)
+    }
+
+    /// Has this worker drive the tree up to its next step, unless an earlier attempt recorded that. The inner error is the worker's refusal.
+    async fn advance(
+        &self,
+        context: &ObjectContext<'_>,
+        tree: &Tree,
+    ) -> Result<Result<Advance, String>, TerminalError> {
+        let (engine, at) = (Arc::clone(&self.0), tree.clone());
+        let advance = move || async move {
+            let advanced = engine.advance(&at.place, &at.start, at.bundle.as_ref()).await;
+            Ok(Json(advanced.map_err(|error| refusal(&error))))
+        };
+        let name = format!("step {}", tree.place.next());
+        context.run(advance).name(name).await.map(Json::into_inner)
+    }
+
+    /// Has this worker carry out an order about a tree that waits, unless an earlier attempt recorded that.
+    async fn obey(
+        &self,
+        context: &ObjectContext<'_>,
+        tree: &Tree,
+        order: Value,
+    ) -> Result<Step, TerminalError> {
+        let (engine, at) = (Arc::clone(&self.0), tree.clone());
+        let obey = move || async move {
+            let obeyed = engine.obey(&at.place, &at.start, &order, at.bundle.as_ref()).await;
+            Ok(Json(obeyed.map_err(|error| refusal(&error))))
+        };
+        let name = format!("order at step {}", tree.head.steps);
+        let Json(obeyed) = context.run(obey).name(name).await?;
+        let obeyed = obeyed.map_err(|why| TerminalError::new_with_code(503, why))?;
+        obeyed.map_err(|why: String| TerminalError::new_with_code(409, why))
     }
 
     /// Has the list of the operator's threads say how this one stands.
@@ -117,50 +140,33 @@ impl RyeThread {
     /// If this worker refuses, any worker is asked again after a pause.
     #[handler]
     async fn turn(&self, context: ObjectContext<'_>, turn: Json<u64>) -> Result<(), HandlerError> {
-        let Some(Json(start)) = context.get::<Json<Value>>(START).await? else { return Ok(()) };
-        let mut head = head(&context).await?;
-        if head.end.is_some() || head.turn != turn.0 {
+        let Some(mut tree) = Tree::read(&context).await? else { return Ok(()) };
+        if tree.head.end.is_some() || tree.head.turn != turn.0 {
             return Ok(());
         }
-        let mut bundle = context.get::<Json<Value>>(BUNDLE).await?.map(Json::into_inner);
-        let mut place = Place::new(context.key(), head.steps, head.last.clone());
         // A worker that takes the tree over records that before it asks, so that it has to ask for the tree to get on.
         let mut has_asked = false;
         loop {
-            let number = place.next();
-            let engine = Arc::clone(&self.0);
-            let (at, request, pinned) = (place.clone(), start.clone(), bundle.clone());
-            let advance = move || async move {
-                let advanced = engine.advance(&at, &request, pinned.as_ref()).await;
-                Ok(Json(advanced.map_err(|error| refusal(&error))))
-            };
-            let Json(advanced) = context.run(advance).name(format!("step {number}")).await?;
-            let (step, is_before_request) = match advanced {
-                Ok(Advance { step, asks, is_before_request, bundle: new }) => {
-                    if let Some(new) = new {
-                        context.set(BUNDLE, Json(new.clone()));
-                        bundle = Some(new);
-                    }
-                    has_asked |= asks;
-                    (step, is_before_request)
-                }
+            let advance = match self.advance(&context, &tree).await? {
+                Ok(advance) => advance,
                 Err(last) => {
-                    let pause = head.refuse(last);
-                    self.go_on(&context, &mut head, Some(pause));
+                    let pause = tree.head.refuse(last);
+                    self.go_on(&context, &mut tree.head, Some(pause));
                     return Ok(());
                 }
             };
-            keep(&context, &mut head, &step);
-            if step.end.is_some() {
-                self.list(&context, &start, &head);
+            has_asked |= advance.asks;
+            let is_over = advance.is_before_request && has_asked;
+            tree.keep_advance(&context, advance);
+            if tree.head.end.is_some() {
+                self.list(&context, &tree.start, &tree.head);
                 return Ok(());
             }
-            if is_before_request && has_asked {
-                head.refusals = None;
-                self.go_on(&context, &mut head, None);
+            if is_over {
+                tree.head.refusals = None;
+                self.go_on(&context, &mut tree.head, None);
                 return Ok(());
             }
-            place.advance(step);
         }
     }
 
@@ -199,32 +205,20 @@ impl RyeThread {
         carrying: Json<Carrying>,
     ) -> Result<(), HandlerError> {
         let Json(Carrying { order, is_running }) = carrying;
-        let Some(Json(start)) = context.get::<Json<Value>>(START).await? else {
+        let Some(mut tree) = Tree::read(&context).await? else {
             return Err(TerminalError::new_with_code(404, "there is no such thread").into());
         };
-        let mut head = head(&context).await?;
-        let is_cancelled = head.end.as_ref().is_some_and(|end| end.state == CANCELLED);
+        let is_cancelled = tree.head.end.as_ref().is_some_and(|end| end.state == CANCELLED);
         if is_running && is_cancelled && is_cancel(&order) {
             // The turn that was under way did so.
             return Ok(());
         }
-        let bundle = context.get::<Json<Value>>(BUNDLE).await?.map(Json::into_inner);
-        let number = head.steps;
-        let place = Place::new(context.key(), number, head.last.clone());
-        let engine = Arc::clone(&self.0);
-        let request = start.clone();
-        let obey = move || async move {
-            let obeyed = engine.obey(&place, &request, &order, bundle.as_ref()).await;
-            Ok(Json(obeyed.map_err(|error| refusal(&error))))
-        };
-        let Json(obeyed) = context.run(obey).name(format!("order at step {number}")).await?;
-        let obeyed = obeyed.map_err(|why| TerminalError::new_with_code(503, why))?;
-        let step: Step = obeyed.map_err(|why: String| TerminalError::new_with_code(409, why))?;
-        head.refusals = None;
-        keep(&context, &mut head, &step);
-        self.list(&context, &start, &head);
-        if step.end.is_none() {
-            self.go_on(&context, &mut head, None);
+        let step = self.obey(&context, &tree, order).await?;
+        tree.head.refusals = None;
+        tree.keep(&context, step);
+        self.list(&context, &tree.start, &tree.head);
+        if tree.head.end.is_none() {
+            self.go_on(&context, &mut tree.head, None);
         }
         Ok(())
     }
@@ -266,17 +260,6 @@ impl RyeThread {
         }
         Ok(Json(steps))
     }
-}
-
-async fn head(context: &ObjectContext<'_>) -> Result<Head, TerminalError> {
-    Ok(context.get::<Json<Head>>(HEAD).await?.map(Json::into_inner).unwrap_or_default())
-}
-
-/// Adds a step to the object's state.
-fn keep(context: &ObjectContext<'_>, head: &mut Head, step: &Step) {
-    context.set(&step_key(head.steps), Json(step.clone()));
-    head.keep(step);
-    context.set(HEAD, Json(head.clone()));
 }
 
 /// An answer that no worker would give otherwise.
