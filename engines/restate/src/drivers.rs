@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use anyhow::Context as _;
-use rye::thread::Cancel;
+use rye::SystemClock;
+use rye::thread::{Cancel, Clock as _};
 use tokio::sync::OwnedMutexGuard;
 use tokio::task::JoinHandle;
 
@@ -153,7 +154,7 @@ impl Drop for Driven {
 }
 
 /// The number of steps of an invocation after which the tree is brought to a place where it can move to another worker.
-const MOST_STEPS: usize = 64;
+pub const MOST_STEPS: usize = 64;
 
 impl Driven {
     /// Creates the value for a driver that rests on the records before `place`.
@@ -194,7 +195,8 @@ impl Driven {
         self.last = Some(step.digest());
         self.is_between_turns = taken.is_before_request;
         let (asks, is_before_request) = (taken.asks, taken.is_before_request);
-        Ok(Advance { step, asks, is_before_request, bundle: None })
+        let millis = SystemClock::new().now().as_unix_millis();
+        Ok(Advance { step, millis, asks, is_before_request, bundle: None })
     }
 }
 

@@ -26,7 +26,7 @@ use crate::project::{Environment, Project};
 use crate::queue::Queue;
 use crate::records::{Advance, AskedCall, End, Step, assemble};
 use crate::requests::{Authority, NamedCall, Order, read_order, read_start};
-use crate::tree_files::restore;
+use crate::tree_files::TreeFolder;
 
 /// Drives thread trees for the engine.
 #[derive(Debug)]
@@ -103,14 +103,16 @@ impl Engine {
                 }
             }
         };
-        progress::note(&driven.project.threads(), place)?;
+        let tree = driven.project.tree(&place.root.parse()?);
+        progress::note(&tree.progress(), place)?;
         let remote = driven.remote();
         let advanced = tokio::select! {
             advanced = driven.advance(place) => advanced?,
             never = self.watch_orders(&place.root, &remote) => match never {},
         };
-        if advanced.step.end.is_none() {
-            self.drivers.keep(&place.root, driven);
+        match &advanced.step.end {
+            None => self.drivers.keep(&place.root, driven),
+            Some(end) => forget_ended(tree, end).await?,
         }
         Ok(Advance { bundle: new, ..advanced })
     }
@@ -150,10 +152,11 @@ impl Engine {
         let request = read_start(start, &place.root, &self.authority)?.request;
         // An attempt that was cut off may have left a driver that still writes its last lines.
         let alone = self.drivers.wait_alone(&place.root).await;
-        let extents = self.restore(place, &project).await?;
+        let tree = project.tree(&request.thread);
+        let extents = self.restore(place, &tree).await?;
         let has_begun = extents.contains_key(&place.root);
         let queue = Arc::new(Queue::new(extents));
-        let rye = project.rye(Arc::clone(&queue) as _)?;
+        let rye = project.rye(&tree, Arc::clone(&queue) as _)?;
         let running = Arc::clone(&project);
         let cancel = Cancel::new();
         let own = cancel.clone();
@@ -175,7 +178,7 @@ impl Engine {
     async fn restore(
         &self,
         place: &Place,
-        project: &Project,
+        tree: &TreeFolder,
     ) -> anyhow::Result<BTreeMap<String, Extent>> {
         let mut steps = self.ingress.steps(&place.root, place.kept).await?;
         steps.extend_from_slice(&place.steps);
@@ -184,11 +187,10 @@ impl Engine {
         if has_records && transcripts.get(&place.root).is_none_or(String::is_empty) {
             anyhow::bail!("the engine has steps of `{}` without a record of it", place.root);
         }
-        let threads = project.threads();
-        let root = place.root.clone();
+        let (tree, root) = (tree.clone(), place.root.clone());
         let restored = move || {
-            progress::check(&threads, &root, &steps)?;
-            restore(&threads, &root, transcripts)
+            progress::check(&tree.progress(), &root, &steps)?;
+            tree.restore(&transcripts)
         };
         tokio::task::spawn_blocking(restored).await?
     }
@@ -209,7 +211,9 @@ impl Engine {
         drop(self.drivers.remove(&place.root));
         let _alone = self.drivers.wait_alone(&place.root).await;
         let (project, _) = self.admit(&place.root, start, bundle).await?;
-        let extents = self.restore(place, &project).await?;
+        let root = place.root.parse::<ThreadId>()?;
+        let tree = project.tree(&root);
+        let extents = self.restore(place, &tree).await?;
         match &order {
             Order::Cancel if !extents.contains_key(&place.root) => {
                 return Ok(Ok(Step { changes: Vec::new(), end: Some(end_before_the_beginning()) }));
@@ -220,8 +224,7 @@ impl Engine {
             _ => {}
         }
         let queue = Arc::new(Queue::without_waits(extents));
-        let rye = project.rye(Arc::clone(&queue) as _)?;
-        let root = place.root.parse::<ThreadId>()?;
+        let rye = project.rye(&tree, Arc::clone(&queue) as _)?;
         let done = move || carry_out(&rye, &root, order, &project);
         let end = match tokio::task::spawn_blocking(done).await?? {
             Ok(end) => end,
@@ -231,8 +234,19 @@ impl Engine {
         if !queue.take().changes.is_empty() {
             anyhow::bail!("the records of the order do not fit into one step");
         }
+        if let Some(end) = &end {
+            forget_ended(tree, end).await?;
+        }
         Ok(Ok(Step { changes, end }))
     }
+}
+
+/// Removes this machine's records of a tree that has ended. If the engine lacks the last step, it is made again from those before.
+async fn forget_ended(tree: TreeFolder, end: &End) -> anyhow::Result<()> {
+    if end.state != ThreadState::Suspended.as_str() {
+        tokio::task::spawn_blocking(move || tree.remove_threads()).await?;
+    }
+    Ok(())
 }
 
 async fn begin(

@@ -12,7 +12,7 @@ use restate_sdk::prelude::*;
 use restate_sdk::service::ServiceDefinition;
 use serde_json::Value;
 
-use self::state::{HEAD, START, Tree, step_key};
+use self::state::{HEAD, Invocation, START, Tree, step_key};
 use crate::engine::Engine;
 use crate::listing::RyeThreadsClient;
 use crate::orders::{RyeOrdersClient, Waiting};
@@ -135,7 +135,7 @@ impl RyeThread {
         Ok(())
     }
 
-    /// Drives the tree up to requests to models that are not sent while nothing else is under way, or to its end.
+    /// Drives the tree for a second at least, up to requests to models that are not sent while nothing else is under way, or to its end.
     ///
     /// If this worker refuses, any worker is asked again after a pause.
     #[handler]
@@ -144,8 +144,7 @@ impl RyeThread {
         if tree.head.end.is_some() || tree.head.turn != turn.0 {
             return Ok(());
         }
-        // A worker that takes the tree over records that before it asks, so that it has to ask for the tree to get on.
-        let mut has_asked = false;
+        let mut invocation = Invocation::default();
         loop {
             let advance = match self.advance(&context, &tree).await? {
                 Ok(advance) => advance,
@@ -155,8 +154,7 @@ impl RyeThread {
                     return Ok(());
                 }
             };
-            has_asked |= advance.asks;
-            let is_over = advance.is_before_request && has_asked;
+            let is_over = invocation.ends_with(&advance, tree.place.steps.len());
             tree.keep_advance(&context, advance);
             if tree.head.end.is_some() {
                 self.list(&context, &tree.start, &tree.head);

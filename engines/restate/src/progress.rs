@@ -3,7 +3,7 @@
 //! An engine whose state was restored from a backup, or edited, would have effects and payments repeated without a word.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
@@ -18,24 +18,18 @@ struct Progress {
     last: Option<String>,
 }
 
-/// Returns the file of a tree, beside the transcript of its root.
-fn path(threads: &Path, root: &str) -> PathBuf {
-    threads.join(root).join("engine.json")
-}
-
 /// Writes down the steps before `place`, which the engine keeps.
 ///
 /// # Errors
 ///
 /// When the file cannot be written.
-pub fn note(threads: &Path, place: &Place) -> anyhow::Result<()> {
-    let path = path(threads, &place.root);
+pub fn note(path: &Path, place: &Place) -> anyhow::Result<()> {
     let progress = Progress { steps: place.next(), last: place.last.clone() };
     let folder = path.parent().context("the file has a folder")?;
     fs::create_dir_all(folder)?;
     let new = path.with_extension("new");
     fs::write(&new, serde_json::to_vec(&progress)?)?;
-    fs::rename(&new, &path)?;
+    fs::rename(&new, path)?;
     Ok(())
 }
 
@@ -44,9 +38,8 @@ pub fn note(threads: &Path, place: &Place) -> anyhow::Result<()> {
 /// # Errors
 ///
 /// When they are fewer or others, so that what came after them would be done again.
-pub fn check(threads: &Path, root: &str, steps: &[Step]) -> anyhow::Result<()> {
-    let path = path(threads, root);
-    let text = match fs::read(&path) {
+pub fn check(path: &Path, root: &str, steps: &[Step]) -> anyhow::Result<()> {
+    let text = match fs::read(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
         text => text?,
     };
@@ -77,17 +70,18 @@ mod tests {
 
     #[test]
     fn steps_that_were_kept_must_stay() {
-        let threads = tempfile::tempdir().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("root/engine.json");
         let steps = ["one", "two", "three"].map(step);
-        check(threads.path(), "root", &[]).unwrap();
+        check(&path, "root", &[]).unwrap();
         let mut place = Place::new("root", 0, None);
         place.advance(steps[0].clone());
         place.advance(steps[1].clone());
-        note(threads.path(), &place).unwrap();
-        check(threads.path(), "root", &steps[..2]).unwrap();
-        check(threads.path(), "root", &steps).unwrap();
-        let error = check(threads.path(), "root", &steps[..1]).unwrap_err().to_string();
+        note(&path, &place).unwrap();
+        check(&path, "root", &steps[..2]).unwrap();
+        check(&path, "root", &steps).unwrap();
+        let error = check(&path, "root", &steps[..1]).unwrap_err().to_string();
         assert!(error.contains("has 1 steps of `root`") && error.contains("the 2 that"), "{error}");
-        check(threads.path(), "root", &[step("one"), step("other"), step("three")]).unwrap_err();
+        check(&path, "root", &[step("one"), step("other"), step("three")]).unwrap_err();
     }
 }

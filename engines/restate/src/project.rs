@@ -9,10 +9,13 @@ use rye::providers::ApiKey;
 use rye::resolve::Spaces;
 use rye::sandbox::{ENVIRONMENT, ProcessHost, Variables};
 use rye::sign::{Digest, PublicKey, SigningKey};
+use rye::thread::ThreadId;
 use rye::thread::store::Replica;
 use rye::web::SystemNames;
 use rye::{Bundle, Rye, Secrets, Setup, SystemClock, shipped_files};
 use zeroize::Zeroizing;
+
+use crate::tree_files::TreeFolder;
 
 /// A project on this machine, with its operator.
 #[derive(Debug)]
@@ -20,8 +23,8 @@ pub struct Project {
     folder: PathBuf,
     user: PathBuf,
     trust: Vec<String>,
-    /// The folder of the transcripts, which is a cache of the engine's.
-    threads: PathBuf,
+    /// The folder of the files of trees, which are a cache of the engine's.
+    trees: PathBuf,
     key: Arc<SigningKey>,
 }
 
@@ -51,8 +54,7 @@ impl Project {
         let trust = trust.iter().map(read).collect::<anyhow::Result<_>>()?;
         let (folder, user) = (folder.canonicalize()?, user.canonicalize()?);
         let digest = Digest::of(folder.as_os_str().as_encoded_bytes()).to_string();
-        let threads = cache.join(digest).join("threads");
-        Ok(Self { folder, user, trust, threads, key: Arc::new(key) })
+        Ok(Self { folder, user, trust, trees: cache.join(digest), key: Arc::new(key) })
     }
 
     /// Returns the operator's key, which signs the threads.
@@ -80,18 +82,17 @@ impl Project {
         Ok(self.trust.iter().fold(bundle, |bundle, text| bundle.with_trust_document(text)))
     }
 
-    /// Returns the folder of the transcripts, which is a cache of the engine's. It is not that of the project, where `rye resume`
-    /// would find threads that go on here.
-    pub fn threads(&self) -> PathBuf {
-        self.threads.clone()
+    /// Returns the folder of a tree's files. It is not in the project, where `rye resume` would find threads that go on here.
+    pub fn tree(&self, root: &ThreadId) -> TreeFolder {
+        TreeFolder::of(&self.trees, root)
     }
 
-    /// Opens the library over the project as it is now. All changes of transcripts go to `replica`, too.
+    /// Opens the library over the project as it is now, for one tree. All changes of transcripts go to `replica`, too.
     ///
     /// # Errors
     ///
     /// When the trust policy of the project or the user is refused.
-    pub fn rye(&self, replica: Arc<dyn Replica>) -> anyhow::Result<Rye> {
+    pub fn rye(&self, tree: &TreeFolder, replica: Arc<dyn Replica>) -> anyhow::Result<Rye> {
         let spaces = Spaces::new().with_shipped(shipped_files());
         let spaces = spaces.with_project(&self.folder).with_user(&self.user);
         let mut setup = Setup::new(spaces, SystemClock::new().timestamp());
@@ -100,7 +101,7 @@ impl Project {
         setup.processes = Some(self.processes());
         setup.names = Some(Arc::new(SystemNames));
         setup.variables = Variables::by(variable);
-        setup.threads = Some(self.threads.clone());
+        setup.threads = Some(tree.threads());
         setup.replica = Some(replica);
         Ok(Rye::open(&setup)?)
     }

@@ -140,6 +140,8 @@ pub struct Listed {
 pub struct Advance {
     /// The new records.
     pub step: Step,
+    /// The time by the worker's clock, in milliseconds since 1970.
+    pub millis: i64,
     /// `true` if a thread asks its model once the step is kept.
     pub asks: bool,
     /// `true` if nothing but requests to models comes next, so that the following step may run on another worker.

@@ -1,83 +1,87 @@
-//! The transcripts of a tree on this machine, which are a cache of the engine's.
+//! This machine's files of a thread tree, which are a cache of the engine's.
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::io::ErrorKind::NotFound;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use rye::thread::{ThreadId, thread_root};
+use rye::thread::ThreadId;
 
 use crate::entry::Extent;
 
-/// Writes the transcripts of a tree as the engine keeps them, and returns their extents.
-///
-/// # Errors
-///
-/// When they name a thread of another tree, or a file cannot be written.
-pub fn restore(
-    threads: &Path,
-    root: &str,
-    mut transcripts: BTreeMap<String, String>,
-) -> anyhow::Result<BTreeMap<String, Extent>> {
-    transcripts.entry(root.to_owned()).or_default();
-    // The engine may lack what this machine recorded last, such as a child. It must not be continued.
-    for thread in threads_of(threads, root)? {
-        transcripts.entry(thread).or_default();
+/// The folder of one tree, so that nothing that is done for the tree reads or changes files of another one.
+#[derive(Debug, Clone)]
+pub struct TreeFolder(PathBuf);
+
+impl TreeFolder {
+    /// Returns the folder of the tree of `root` below that of all trees.
+    pub fn of(trees: &Path, root: &ThreadId) -> Self {
+        Self(trees.join(root.as_str()))
     }
-    let ids: BTreeMap<ThreadId, &String> = transcripts
-        .iter()
-        .map(|(thread, text)| {
-            // An id is one plain name, and so is its folder.
-            let id = thread.parse().with_context(|| format!("`{thread}` is no thread"))?;
-            Ok((id, text))
-        })
-        .collect::<anyhow::Result<_>>()?;
-    // What the server names must not replace records of another tree, which may be on this machine alone.
-    for id in ids.keys() {
-        // A first record that a full disk or a killed process left unfinished has no root.
-        if thread_root(threads, id).is_some_and(|other| other.as_str() != root) {
-            anyhow::bail!(
-                "the engine's records of `{root}` name `{id}`, which is in another tree here"
-            );
-        }
+
+    /// Returns the folder of the threads.
+    pub fn threads(&self) -> PathBuf {
+        self.0.join("threads")
     }
-    let mut extents = BTreeMap::new();
-    for (id, text) in ids {
-        let folder = threads.join(id.as_str());
-        for old in ["thread.json", "transcript.md", "transcript.jsonl"] {
-            match fs::remove_file(folder.join(old)) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(error.into());
-                }
-                _ => {}
-            }
+
+    /// Returns the file with what this machine saw of the engine's steps. It outlives the threads' files.
+    pub fn progress(&self) -> PathBuf {
+        self.0.join("engine.json")
+    }
+
+    /// Writes the transcripts as the engine keeps them, and returns their extents.
+    ///
+    /// # Errors
+    ///
+    /// When they name what is no thread, or a file cannot be written.
+    pub fn restore(
+        &self,
+        transcripts: &BTreeMap<String, String>,
+    ) -> anyhow::Result<BTreeMap<String, Extent>> {
+        // An id is one plain name, and so is its folder.
+        for thread in transcripts.keys() {
+            thread.parse::<ThreadId>().with_context(|| format!("`{thread}` is no thread"))?;
         }
-        if !text.is_empty() {
+        self.remove_records()?;
+        let written = transcripts.iter().filter(|(_, text)| !text.is_empty());
+        let write = |(thread, text): (&String, &String)| {
+            let folder = self.threads().join(thread);
             fs::create_dir_all(&folder)?;
             fs::write(folder.join("transcript.jsonl"), text)?;
-            extents.insert(id.as_str().to_owned(), Extent::of(text));
-        }
-    }
-    Ok(extents)
-}
-
-/// Returns the threads of a tree that this machine has a first record of.
-fn threads_of(threads: &Path, root: &str) -> anyhow::Result<Vec<String>> {
-    let mut found = Vec::new();
-    let entries = match fs::read_dir(threads) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(found),
-        entries => entries?,
-    };
-    for entry in entries {
-        let name = entry?.file_name();
-        let Some(id) = name.to_str().and_then(|name| name.parse::<ThreadId>().ok()) else {
-            continue;
+            Ok((thread.clone(), Extent::of(text)))
         };
-        if thread_root(threads, &id).is_some_and(|other| other.as_str() == root) {
-            found.push(id.as_str().to_owned());
-        }
+        written.map(write).collect()
     }
-    Ok(found)
+
+    /// Removes all records, and what is derived from them. The engine may lack what this machine recorded last, such as a child.
+    ///
+    /// Locks stay, because a program of a tool may still hold one.
+    fn remove_records(&self) -> anyhow::Result<()> {
+        let threads = match fs::read_dir(self.threads()) {
+            Err(error) if error.kind() == NotFound => return Ok(()),
+            threads => threads?,
+        };
+        for thread in threads {
+            let folder = thread?.path();
+            for file in ["thread.json", "transcript.md", "transcript.jsonl"] {
+                let removed = fs::remove_file(folder.join(file));
+                if let Err(error) = removed
+                    && folder.is_dir()
+                    && error.kind() != NotFound
+                {
+                    return Err(error.into());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the files of the threads of a tree that has ended.
+    pub fn remove_threads(&self) {
+        // What stays is replaced if it is needed again.
+        drop(fs::remove_dir_all(self.threads()));
+    }
 }
 
 #[cfg(test)]
@@ -87,68 +91,60 @@ mod tests {
     const ROOT: &str = "count-019a0000-0000-7000-8000-000000000001";
     const CHILD: &str = "one-019a0000-0000-7000-8000-000000000002";
 
-    /// The first record of a thread, as far as its root is read from it.
-    fn start(root: &str) -> String {
-        format!("{{\"payload\":{{\"root\":\"{root}\"}}}}\n")
+    fn folder(trees: &Path) -> TreeFolder {
+        TreeFolder::of(trees, &ROOT.parse().unwrap())
+    }
+
+    fn transcript(folder: &TreeFolder, thread: &str) -> PathBuf {
+        folder.threads().join(thread).join("transcript.jsonl")
     }
 
     #[test]
     fn the_records_of_a_tree_replace_what_is_left_of_it() {
-        let threads = tempfile::tempdir().unwrap();
-        let folder = threads.path().join(ROOT);
-        fs::create_dir(&folder).unwrap();
-        for derived in ["thread.json", "transcript.md"] {
-            fs::write(folder.join(derived), "old").unwrap();
+        let trees = tempfile::tempdir().unwrap();
+        let tree = folder(trees.path());
+        let root = tree.threads().join(ROOT);
+        fs::create_dir_all(&root).unwrap();
+        for old in ["thread.json", "transcript.md", "transcript.jsonl", "lock"] {
+            fs::write(root.join(old), "old").unwrap();
         }
-        fs::write(folder.join("transcript.jsonl"), start(ROOT) + "more\n").unwrap();
-        let transcripts = [ROOT, CHILD].map(|thread| (thread.to_owned(), start(ROOT)));
-        let extents = restore(threads.path(), ROOT, transcripts.into()).unwrap();
-        let extent = Extent::of(&start(ROOT));
+        fs::write(tree.threads().join("registry.db"), "index").unwrap();
+        let transcripts = [ROOT, CHILD].map(|thread| (thread.to_owned(), "one\n".to_owned()));
+        let extents = tree.restore(&transcripts.into()).unwrap();
+        let extent = Extent::of("one\n");
         assert_eq!(extents, BTreeMap::from([ROOT, CHILD].map(|it| (it.to_owned(), extent))));
-        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
-        assert_eq!(fs::read_to_string(folder.join("transcript.jsonl")).unwrap(), start(ROOT));
+        assert_eq!(fs::read_dir(&root).unwrap().count(), 2, "the transcript and the lock");
+        assert_eq!(fs::read_to_string(transcript(&tree, ROOT)).unwrap(), "one\n");
+
+        fs::write(tree.progress(), "seen").unwrap();
+        tree.remove_threads();
+        assert!(!tree.threads().exists() && tree.progress().exists());
+        tree.remove_threads();
     }
 
     /// A killed worker had begun a child, and the engine did not keep a record of it.
     #[test]
     fn a_child_that_the_engine_does_not_know_is_removed() {
-        let threads = tempfile::tempdir().unwrap();
-        let other = "one-019a0000-0000-7000-8000-000000000003";
-        for (thread, root) in [(CHILD, ROOT), (other, other)] {
-            fs::create_dir(threads.path().join(thread)).unwrap();
-            fs::write(threads.path().join(thread).join("transcript.jsonl"), start(root)).unwrap();
-        }
-        let transcripts = BTreeMap::from([(ROOT.to_owned(), start(ROOT))]);
-        let extents = restore(threads.path(), ROOT, transcripts).unwrap();
+        let trees = tempfile::tempdir().unwrap();
+        let tree = folder(trees.path());
+        fs::create_dir_all(tree.threads().join(CHILD)).unwrap();
+        fs::write(transcript(&tree, CHILD), "one\n").unwrap();
+        let kept = BTreeMap::from([(ROOT, "one\n"), (CHILD, "")]);
+        let kept = kept.into_iter().map(|(thread, text)| (thread.to_owned(), text.to_owned()));
+        let extents = tree.restore(&kept.collect()).unwrap();
         assert_eq!(extents.into_keys().collect::<Vec<_>>(), [ROOT]);
-        assert!(!threads.path().join(CHILD).join("transcript.jsonl").exists());
-        assert!(threads.path().join(other).join("transcript.jsonl").exists());
-    }
-
-    /// A full disk leaves a file without a whole first record.
-    #[test]
-    fn a_torn_file_is_replaced() {
-        let threads = tempfile::tempdir().unwrap();
-        let path = threads.path().join(ROOT).join("transcript.jsonl");
-        fs::create_dir(threads.path().join(ROOT)).unwrap();
-        fs::write(&path, "{\"pay").unwrap();
-        restore(threads.path(), ROOT, BTreeMap::from([(ROOT.to_owned(), start(ROOT))])).unwrap();
-        assert_eq!(fs::read_to_string(&path).unwrap(), start(ROOT));
+        assert!(!transcript(&tree, CHILD).exists());
     }
 
     #[test]
-    fn what_the_server_names_replaces_no_other_tree() {
-        let threads = tempfile::tempdir().unwrap();
-        let folder = threads.path().join(CHILD);
-        fs::create_dir(&folder).unwrap();
-        fs::write(folder.join("transcript.jsonl"), start(CHILD)).unwrap();
-        let transcripts = [ROOT, CHILD].map(|thread| (thread.to_owned(), start(ROOT)));
-        let error = restore(threads.path(), ROOT, transcripts.into()).unwrap_err();
-        assert!(error.to_string().contains("another tree"), "{error}");
-        assert_eq!(fs::read_to_string(folder.join("transcript.jsonl")).unwrap(), start(CHILD));
+    fn what_the_server_names_leaves_the_folder_of_the_tree_alone() {
+        let trees = tempfile::tempdir().unwrap();
+        let tree = folder(trees.path());
         for name in ["../x", "", "a/b"] {
-            let transcripts = BTreeMap::from([(name.to_owned(), start(ROOT))]);
-            restore(threads.path(), ROOT, transcripts).unwrap_err();
+            let transcripts = BTreeMap::from([(name.to_owned(), "one\n".to_owned())]);
+            let error = tree.restore(&transcripts).unwrap_err().to_string();
+            assert_eq!(error, format!("`{name}` is no thread"));
         }
+        assert_eq!(fs::read_dir(trees.path()).unwrap().count(), 0);
     }
 }

@@ -3,7 +3,7 @@
 use restate_sdk::prelude::*;
 use serde_json::Value;
 
-use crate::drivers::Place;
+use crate::drivers::{MOST_STEPS, Place};
 use crate::records::{Advance, Head, Step};
 
 /// The signed request that started the thread.
@@ -52,5 +52,59 @@ impl Tree {
         self.head.keep(&step);
         context.set(HEAD, Json(self.head.clone()));
         self.place.advance(step);
+    }
+}
+
+/// The time that an invocation takes at least, in milliseconds. Taking a tree over costs as much as several steps.
+const SHORTEST_INVOCATION: i64 = 1_000;
+
+/// What an invocation did so far, from recorded values alone, so that it is the same when the handler runs again.
+#[derive(Debug, Default)]
+pub(super) struct Invocation {
+    begun: Option<i64>,
+    has_asked: bool,
+}
+
+impl Invocation {
+    /// Counts what a worker did, and returns `true` if another worker may go on. `steps` is the number of steps before it.
+    pub(super) fn ends_with(&mut self, advance: &Advance, steps: usize) -> bool {
+        let begun = *self.begun.get_or_insert(advance.millis);
+        let is_long =
+            SHORTEST_INVOCATION <= advance.millis.saturating_sub(begun) || MOST_STEPS <= steps;
+        // A worker that takes the tree over records that before it asks, so that it has to ask for the tree to get on.
+        self.has_asked |= advance.asks;
+        advance.is_before_request && self.has_asked && is_long
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn advance(millis: i64, asks: bool, is_before_request: bool) -> Advance {
+        Advance { step: Step::default(), millis, asks, is_before_request, bundle: None }
+    }
+
+    #[test]
+    fn a_tree_moves_before_a_request_and_once_a_second_at_most() {
+        let mut invocation = Invocation::default();
+        let rows = [
+            (5_000, true, false, 0, false, "it has just begun"),
+            (5_400, false, true, 1, false, "before a request, within the second"),
+            (6_100, true, false, 2, false, "a request is under way"),
+            (6_200, false, true, 3, true, "before a request, after the second"),
+            (4_000, false, true, 4, false, "the clock was set back"),
+            (4_000, false, true, MOST_STEPS, true, "after many steps"),
+        ];
+        for (millis, asks, is_before, steps, is_over, why) in rows {
+            assert_eq!(
+                invocation.ends_with(&advance(millis, asks, is_before), steps),
+                is_over,
+                "{why}"
+            );
+        }
+        let mut new = Invocation::default();
+        assert!(!new.ends_with(&advance(0, false, true), 0));
+        assert!(!new.ends_with(&advance(9_000, false, true), 1), "it has asked nothing");
     }
 }
