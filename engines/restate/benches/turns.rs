@@ -113,7 +113,8 @@ async fn compare(workers: usize) {
     run_there(&lab, "first").await;
     let of_workers = || farm.iter().map(|worker| processor_time(worker.id())).sum::<Duration>();
     let before = (ended_programs_time(), of_workers(), processor_time(lab.server_id()));
-    let (mut local, mut there) = (Vec::new(), Vec::new());
+    let mut local = Vec::new();
+    let mut there = Vec::new();
     for round in 0..ROUNDS {
         let input = format!("name=local-{round}");
         let run = ["run", "work/count", "--provider", "scripted", "--quiet", "--input", &input];
@@ -124,7 +125,8 @@ async fn compare(workers: usize) {
         run_there(&lab, &format!("there-{round}")).await;
         there.push(begun.elapsed());
     }
-    let (local, there) = (median(local), median(there));
+    let local = median(local);
+    let there = median(there);
     let turns = TURNS * ROUNDS;
     println!(
         "{workers} worker(s), one thread of {TURNS} turns: {local:.0?} on one machine, {there:.0?} on the engine, {:.1?} more a turn",

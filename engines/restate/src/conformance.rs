@@ -150,7 +150,8 @@ fn written(threads: &Path) -> BTreeMap<String, String> {
 #[ignore = "needs a server; `cargo xtask e2e restate` runs it"]
 async fn a_store_on_the_engine_conforms() {
     let lab = Arc::new(Lab::new().await);
-    let (opening, runtime) = (Arc::clone(&lab), Handle::current());
+    let opening = Arc::clone(&lab);
+    let runtime = Handle::current();
     let checks = move || conformance::check(&|| opening.open(&runtime));
     spawn_blocking(checks).await.unwrap();
     let stores = lab.object.0.lock().unwrap().len();

@@ -194,9 +194,13 @@ impl Driven {
         self.next += 1;
         self.last = Some(step.digest());
         self.is_between_turns = taken.is_before_request;
-        let (asks, is_before_request) = (taken.asks, taken.is_before_request);
-        let millis = SystemClock::new().now().as_unix_millis();
-        Ok(Advance { step, millis, asks, is_before_request, bundle: None })
+        Ok(Advance {
+            step,
+            millis: SystemClock::new().now().as_unix_millis(),
+            asks: taken.asks,
+            is_before_request: taken.is_before_request,
+            bundle: None,
+        })
     }
 }
 

@@ -187,7 +187,8 @@ impl Engine {
         if has_records && transcripts.get(&place.root).is_none_or(String::is_empty) {
             anyhow::bail!("the engine has steps of `{}` without a record of it", place.root);
         }
-        let (tree, root) = (tree.clone(), place.root.clone());
+        let tree = tree.clone();
+        let root = place.root.clone();
         let restored = move || {
             progress::check(&tree.progress(), &root, &steps)?;
             tree.restore(&transcripts)
@@ -366,7 +367,8 @@ fn carry_out(
     order: Order,
     project: &Project,
 ) -> anyhow::Result<Result<Option<End>, String>> {
-    let (clock, cancel) = (SystemClock::new(), Cancel::new());
+    let clock = SystemClock::new();
+    let cancel = Cancel::new();
     let host = host(&clock, &cancel, project);
     match order {
         Order::Cancel => match rye.cancel(root, &host) {

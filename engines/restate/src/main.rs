@@ -108,8 +108,9 @@ fn serve(arguments: Arguments) -> anyhow::Result<()> {
         Some(folder) => Cache::open(folder)?,
         None => Cache::in_user_space(&arguments.user_space)?,
     };
-    let (user, trust) = (&arguments.user_space, &arguments.trust);
-    let open = |folder: &PathBuf| Project::open(folder, user, trust, cache.folder());
+    let open = |folder: &PathBuf| {
+        Project::open(folder, &arguments.user_space, &arguments.trust, cache.folder())
+    };
     let projects = arguments.project.iter().map(open).collect::<anyhow::Result<Vec<_>>>()?;
     let operator = projects.first().context("a worker needs a project")?.public_key();
     let audience = arguments.audience.unwrap_or_else(|| engine_audience(ingress.address()));

@@ -64,7 +64,8 @@ impl RyeThread {
         context: &ObjectContext<'_>,
         tree: &Tree,
     ) -> Result<Result<Advance, String>, TerminalError> {
-        let (engine, at) = (Arc::clone(&self.0), tree.clone());
+        let engine = Arc::clone(&self.0);
+        let at = tree.clone();
         let advance = move || async move {
             let advanced = engine.advance(&at.place, &at.start, at.bundle.as_ref()).await;
             Ok(Json(advanced.map_err(|error| refusal(&error))))
@@ -80,7 +81,8 @@ impl RyeThread {
         tree: &Tree,
         order: Value,
     ) -> Result<Step, TerminalError> {
-        let (engine, at) = (Arc::clone(&self.0), tree.clone());
+        let engine = Arc::clone(&self.0);
+        let at = tree.clone();
         let obey = move || async move {
             let obeyed = engine.obey(&at.place, &at.start, &order, at.bundle.as_ref()).await;
             Ok(Json(obeyed.map_err(|error| refusal(&error))))

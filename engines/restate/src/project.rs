@@ -52,7 +52,8 @@ impl Project {
             std::fs::read_to_string(path).with_context(|| format!("`{}`", path.display()))
         };
         let trust = trust.iter().map(read).collect::<anyhow::Result<_>>()?;
-        let (folder, user) = (folder.canonicalize()?, user.canonicalize()?);
+        let folder = folder.canonicalize()?;
+        let user = user.canonicalize()?;
         let digest = Digest::of(folder.as_os_str().as_encoded_bytes()).to_string();
         Ok(Self { folder, user, trust, trees: cache.join(digest), key: Arc::new(key) })
     }

@@ -30,8 +30,11 @@ impl Authority {
         let name = |label: Option<&str>| {
             label.map_or("no label".to_owned(), |label| format!("label `{label}`"))
         };
-        let (wanted, own) = (name(wanted), name(own));
-        anyhow::bail!("the thread is for workers with {wanted}, and this one has {own}")
+        anyhow::bail!(
+            "the thread is for workers with {}, and this one has {}",
+            name(wanted),
+            name(own)
+        )
     }
 
     /// Checks that a request that was just made is for this engine.
@@ -258,7 +261,8 @@ mod tests {
 
     #[test]
     fn the_bundle_of_another_thread_or_signer_is_refused() {
-        let (key, other) = (SigningKey::generate().unwrap(), SigningKey::generate().unwrap());
+        let key = SigningKey::generate().unwrap();
+        let other = SigningKey::generate().unwrap();
         let authority = |key: &SigningKey| Authority {
             operator: key.public(),
             audience: "farm".to_owned(),

@@ -337,7 +337,8 @@ impl Lab {
             request = request.json(body);
         }
         let answer = request.send().await.map_err(|error| error.to_string())?;
-        let (status, text) = (answer.status(), answer.text().await.unwrap_or_default());
+        let status = answer.status();
+        let text = answer.text().await.unwrap_or_default();
         if !status.is_success() {
             return Err(format!("{status} {text}"));
         }
@@ -484,7 +485,8 @@ pub fn order(thread: &str, purpose: &str, end: &Value) -> Value {
 
 /// Returns an id for a new thread of `work/count`.
 pub fn new_thread() -> String {
-    let (clock, cancel) = (SystemClock::new(), rye::thread::Cancel::new());
+    let clock = SystemClock::new();
+    let cancel = rye::thread::Cancel::new();
     let host = rye::Host::new(&clock, &cancel);
     host.new_thread(&"work/count".parse().unwrap()).unwrap().as_str().to_owned()
 }

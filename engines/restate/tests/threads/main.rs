@@ -317,7 +317,8 @@ async fn a_label_names_a_group_of_workers() {
     };
     let thread = lab.wait_for("the thread", listed).await;
     assert_eq!(labelled(&["threads", "pull", &thread]).0, 0);
-    let (first, second) = (lab.project("first"), lab.project("second"));
+    let first = lab.project("first");
+    let second = lab.project("second");
     assert!(second.join("waits-l.txt").exists() && !first.join("waits-l.txt").exists());
     let (_, told) = lab.rye_there(&here, &["threads", "list"]);
     assert_eq!(told, "", "a thread without a label is none of them");

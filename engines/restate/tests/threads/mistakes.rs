@@ -43,7 +43,8 @@ fn answer(mut stream: TcpStream) -> std::io::Result<()> {
 async fn a_wrong_engine_is_told_of() {
     let lab = Lab::new().await;
     let here = lab.project("here");
-    let (site, engine) = (serve_site(), lab.engine());
+    let site = serve_site();
+    let engine = lab.engine();
     let nothing = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let silent = format!("the engine at `http://127.0.0.1:{nothing}/` does not answer");
     let without_tls = engine.replace("http:", "https:");
@@ -101,7 +102,8 @@ async fn a_wrong_engine_is_told_of() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a server; `cargo xtask e2e restate` runs it"]
 async fn a_worker_answers_its_own_server_alone() {
-    let (lab, foreign) = (Lab::new().await, Lab::new().await);
+    let lab = Lab::new().await;
+    let foreign = Lab::new().await;
     let own = lab.worker_with(&["first"], &["--identity-key", &lab.identity_key()]);
     let refused = foreign.try_register(&own.address).await.unwrap_err();
     assert!(refused.contains("InvalidSignature"), "{refused}");

@@ -59,9 +59,14 @@ pub struct Server {
 impl Server {
     /// Starts a server whose state is in a folder below this one.
     pub fn start(folder: &Path, settings: &str) -> Self {
-        let (ingress, admin, nodes) = (free_port(), free_port(), free_port());
-        let (folder, settings) = (folder.to_owned(), settings.to_owned());
-        let mut server = Self { folder, ingress, admin, nodes, settings, process: None };
+        let mut server = Self {
+            folder: folder.to_owned(),
+            ingress: free_port(),
+            admin: free_port(),
+            nodes: free_port(),
+            settings: settings.to_owned(),
+            process: None,
+        };
         server.restart();
         server
     }
@@ -87,7 +92,8 @@ impl Server {
     }
 
     fn command(&self) -> Command {
-        let (path, log) = (self.folder.join("restate.toml"), self.folder.join("server.log"));
+        let path = self.folder.join("restate.toml");
+        let log = self.folder.join("server.log");
         fs::write(&path, self.configuration()).unwrap();
         let log = File::options().create(true).append(true).open(log).unwrap();
         let mut command = Command::new(variable("RESTATE_SERVER"));

@@ -174,7 +174,8 @@ async fn threads_of_every_kind_are_the_same_there() {
     let rows = rows().into_iter().filter(|row| only.as_ref().is_none_or(|only| only == row.name));
     let mut failed = Vec::new();
     for row in rows {
-        let (name, lab) = (row.name, Arc::clone(&lab));
+        let name = row.name;
+        let lab = Arc::clone(&lab);
         // One row that fails keeps no other one from being checked.
         if tokio::spawn(async move { check(&lab, &row).await }).await.is_err() {
             failed.push(name);
