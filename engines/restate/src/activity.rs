@@ -35,7 +35,17 @@ struct CallLine {
 #[derive(Deserialize)]
 struct Call {
     call_id: String,
+    #[serde(default)]
+    target: Option<Target>,
 }
+
+#[derive(Deserialize)]
+struct Target {
+    item_id: String,
+}
+
+/// The tool with which a thread waits for its children. It changes nothing, so that another worker may call it again.
+const WAIT: &str = "rye/agent/threads/wait";
 
 impl Note {
     /// Reads the note of one record.
@@ -43,11 +53,12 @@ impl Note {
     /// The whole record is parsed, because arguments and results may hold text that looks like a record.
     pub fn of(line: &str) -> Option<Self> {
         let Line { event } = serde_json::from_str(line).ok()?;
-        let call = || serde_json::from_str(line).ok().map(|line: CallLine| line.payload.call_id);
+        let payload = || serde_json::from_str(line).ok().map(|line: CallLine| line.payload);
+        let call = || payload().map(|call| call.call_id);
         match event.as_str() {
             "step_start" => Some(Self::Asks),
             "step_finish" | "request_failed" => Some(Self::Answered),
-            "tool_call_start" => call().map(Self::Begins),
+            "tool_call_start" => payload().map(Self::of_call),
             "tool_call_result" => call().map(Self::Ends),
             "spawn_child" => call().map(Self::Waits),
             "approval_requested" | "thread_complete" | "thread_continued" | "thread_error" => {
@@ -55,6 +66,11 @@ impl Note {
             }
             _ => None,
         }
+    }
+
+    fn of_call(call: Call) -> Self {
+        let waits = call.target.is_some_and(|target| target.item_id == WAIT);
+        if waits { Self::Waits(call.call_id) } else { Self::Begins(call.call_id) }
     }
 }
 
@@ -97,6 +113,8 @@ mod tests {
     fn the_event_of_a_record_counts_and_no_text_in_it() {
         let call = r#"{"event":"tool_call_start","payload":{"call_id":"1","arguments":{"event":"step_start"}}}"#;
         assert_eq!(Note::of(call), Some(Note::Begins("1".to_owned())));
+        let wait = r#"{"event":"tool_call_start","payload":{"call_id":"1","target":{"item_id":"rye/agent/threads/wait"}}}"#;
+        assert_eq!(Note::of(wait), Some(Note::Waits("1".to_owned())));
         let text = r#"{"event":"assistant_text","payload":{"event":"step_start"}}"#;
         assert_eq!(Note::of(text), None);
         assert_eq!(Note::of(r#"{"event":"step_start","payload":{"turn":1}}"#), Some(Note::Asks));

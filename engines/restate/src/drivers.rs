@@ -126,7 +126,7 @@ pub struct Driven {
     /// Ends the tree as its operator's order does on one machine.
     cancel: Cancel,
     driver: JoinHandle<anyhow::Result<End>>,
-    end: Option<End>,
+    end: Option<anyhow::Result<End>>,
 }
 
 /// A driver as an order reaches it.
@@ -183,13 +183,15 @@ impl Driven {
         self.queue.keep();
         if self.end.is_none() {
             tokio::select! {
-                () = self.queue.wait_for_changes() => {}
-                ended = &mut self.driver => self.end = Some(ended.context("the driver failed")??),
+                () = wait_for_changes(&self.queue) => {}
+                ended = &mut self.driver => {
+                    self.end = Some(ended.context("the driver failed").flatten());
+                }
             }
         }
         let taken = self.queue.take();
-        // An end follows the last change.
-        let end = if taken.changes.is_empty() { self.end.take() } else { None };
+        // An end follows the last change, and so does a failure: what was paid for and done before it is kept.
+        let end = if taken.changes.is_empty() { self.end.take().transpose()? } else { None };
         let step = Step { changes: taken.changes, end };
         self.next += 1;
         self.last = Some(step.digest());
@@ -201,6 +203,16 @@ impl Driven {
             is_before_request: taken.is_before_request,
             bundle: None,
         })
+    }
+}
+
+/// The longest time for which requests are held back. What is under way may wait for them in a way that no record tells of.
+const LONGEST_DRAIN: Duration = Duration::from_secs(10);
+
+async fn wait_for_changes(queue: &Queue) {
+    if tokio::time::timeout(LONGEST_DRAIN, queue.wait_for_changes()).await.is_err() {
+        queue.drain(false);
+        queue.wait_for_changes().await;
     }
 }
 

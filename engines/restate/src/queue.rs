@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use rye::thread::ThreadId;
 use rye::thread::store::{Replica, ReplicaSync};
+use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::Notify;
+use tokio::task::block_in_place;
 
 use crate::activity::Activity;
 use crate::entry::{Entry, Extent, entries_of, number, split};
@@ -273,13 +275,13 @@ impl Replica for Queue {
     }
 
     fn sync(&self, thread: &ThreadId) -> io::Result<()> {
-        let waiter = Waiter::new(self, thread);
-        let mut state = self.state();
-        loop {
-            if let Some(answer) = waiter.answer(&state) {
-                return answer;
-            }
-            state = self.kept.wait(state).unwrap_or_else(PoisonError::into_inner);
+        let is_of_runtime = Handle::try_current()
+            .is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread);
+        // The task that takes the changes may be the next one of this system thread, and no other thread would run it.
+        if is_of_runtime {
+            block_in_place(|| self.wait_for_sync(thread))
+        } else {
+            self.wait_for_sync(thread)
         }
     }
 
@@ -299,6 +301,20 @@ impl Replica for Queue {
                 kept.await;
             }
         }))
+    }
+}
+
+impl Queue {
+    /// Waits on this system thread until the engine keeps all that the thread made, or the queue is closed.
+    fn wait_for_sync(&self, thread: &ThreadId) -> io::Result<()> {
+        let waiter = Waiter::new(self, thread);
+        let mut state = self.state();
+        loop {
+            if let Some(answer) = waiter.answer(&state) {
+                return answer;
+            }
+            state = self.kept.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
     }
 }
 
@@ -503,6 +519,24 @@ mod tests {
         queue.append(&thread(), b"{\"seq\":4}\n").unwrap_err();
         queue.cut(&thread(), 1_000).unwrap_err();
         queue.append(&thread(), b"{\"seq\":3}\n").unwrap();
+    }
+
+    /// A thread that cannot begin records its end in its task, without a wait of its own.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+    async fn a_sync_in_a_task_leaves_the_runtime_its_thread() {
+        let queue = Arc::new(Queue::new(BTreeMap::new()));
+        let taking = Arc::clone(&queue);
+        let taken = tokio::spawn(async move {
+            taking.wait_for_changes().await;
+            assert_eq!(taking.take().changes.len(), 1);
+            taking.keep();
+        });
+        let synced = tokio::spawn(async move {
+            queue.append(&thread(), b"one\n").unwrap();
+            queue.sync(&thread()).unwrap();
+        });
+        synced.await.unwrap();
+        taken.await.unwrap();
     }
 
     #[tokio::test]

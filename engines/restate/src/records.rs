@@ -141,6 +141,7 @@ pub struct Advance {
     /// The new records.
     pub step: Step,
     /// The time by the worker's clock, in milliseconds since 1970.
+    #[serde(default)]
     pub millis: i64,
     /// `true` if a thread asks its model once the step is kept.
     pub asks: bool,
