@@ -211,7 +211,12 @@ impl Engine {
         let order = read_order(order, &place.root, &self.authority)?;
         drop(self.drivers.remove(&place.root));
         let _alone = self.drivers.wait_alone(&place.root).await;
-        let (project, _) = self.admit(&place.root, start, bundle).await?;
+        let project = match (self.admit(&place.root, start, bundle).await, &order) {
+            (Ok((project, _)), _) => project,
+            // A tree that this worker does not go on with can still be ended, for which no file of a project is used.
+            (Err(refusal), Order::Cancel) => self.projects.first().cloned().ok_or(refusal)?,
+            (Err(refusal), Order::Decide { .. }) => return Err(refusal),
+        };
         let root = place.root.parse::<ThreadId>()?;
         let tree = project.tree(&root);
         let extents = self.restore(place, &tree).await?;
@@ -372,7 +377,10 @@ fn carry_out(
     let host = host(&clock, &cancel, project);
     match order {
         Order::Cancel => match rye.cancel(root, &host) {
-            Ok(_) => Ok(Ok(Some(recorded_end(rye, root)?))),
+            Ok(cancelled) => {
+                let last = cancelled.went_on_in.as_ref().unwrap_or(root);
+                Ok(Ok(Some(recorded_end(rye, last)?)))
+            }
             Err(error @ ReopenError::Ended { .. }) => Ok(Err(error.to_string())),
             Err(error) => Err(error.into()),
         },

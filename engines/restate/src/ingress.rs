@@ -116,7 +116,8 @@ impl Ingress {
         let status = answer.status();
         let body = read(answer).await?;
         if !status.is_success() {
-            anyhow::bail!("the engine answers {status}: {}", String::from_utf8_lossy(&body));
+            let text: String = String::from_utf8_lossy(&body).chars().take(1_000).collect();
+            anyhow::bail!("the engine answers {status}: {text}");
         }
         serde_json::from_slice(&body).context("the engine's answer is none that this version knows")
     }

@@ -127,7 +127,12 @@ impl RyeThread {
         start: Json<Value>,
     ) -> Result<(), HandlerError> {
         let Json(start) = start;
-        self.0.check_start(context.key(), &start).map_err(|error| terminal(400, &error))?;
+        let engine = Arc::clone(&self.0);
+        let root = context.key().to_owned();
+        let request = start.clone();
+        let check = async move || Ok(Json(objection(engine.check_start(&root, &request))));
+        let Json(objection) = context.run(check).name("check").await?;
+        refuse(objection)?;
         if context.get::<Json<Value>>(START).await?.is_some() {
             return Err(TerminalError::new_with_code(409, "there is such a thread already").into());
         }
@@ -137,7 +142,7 @@ impl RyeThread {
         Ok(())
     }
 
-    /// Drives the tree for a second at least, up to requests to models that are not sent while nothing else is under way, or to its end.
+    /// Drives the tree for about a second, up to requests to models that are not sent while nothing else is under way, or to its end.
     ///
     /// If this worker refuses, any worker is asked again after a pause.
     #[handler]
@@ -180,7 +185,12 @@ impl RyeThread {
         order: Json<Value>,
     ) -> Result<(), HandlerError> {
         let Json(order) = order;
-        self.0.check_order(context.key(), &order).map_err(|error| terminal(400, &error))?;
+        let engine = Arc::clone(&self.0);
+        let root = context.key().to_owned();
+        let request = order.clone();
+        let check = async move || Ok(Json(objection(engine.check_order(&root, &request))));
+        let Json(objection) = context.run(check).name("check").await?;
+        refuse(objection)?;
         if context.get::<Json<Value>>(START).await?.is_none() {
             return Err(TerminalError::new_with_code(404, "there is no such thread").into());
         }
@@ -262,9 +272,14 @@ impl RyeThread {
     }
 }
 
-/// An answer that no worker would give otherwise.
-fn terminal(code: u16, error: &anyhow::Error) -> HandlerError {
-    TerminalError::new_with_code(code, format!("{error:#}")).into()
+/// The result of a check as it is recorded. A later time, or another worker, may have another one, and a handler that runs again has to
+/// go the same way.
+fn objection(checked: anyhow::Result<()>) -> Option<String> {
+    checked.err().map(|error| format!("{error:#}"))
+}
+
+fn refuse(objection: Option<String>) -> Result<(), TerminalError> {
+    objection.map_or(Ok(()), |why| Err(TerminalError::new_with_code(400, why)))
 }
 
 /// The sentence of a worker that does not go on. Another worker, or this one later, may.

@@ -55,7 +55,7 @@ impl Tree {
     }
 }
 
-/// The time that an invocation takes at least, in milliseconds. Taking a tree over costs as much as several steps.
+/// The time, in milliseconds, after which another worker may go on with a tree. Taking a tree over costs as much as several steps.
 const SHORTEST_INVOCATION: i64 = 1_000;
 
 /// What an invocation did so far, from recorded values alone, so that it is the same when the handler runs again.
@@ -68,7 +68,9 @@ pub(super) struct Invocation {
 impl Invocation {
     /// Counts what a worker did, and returns `true` if another worker may go on. `steps` is the number of steps before it.
     pub(super) fn ends_with(&mut self, advance: &Advance, steps: usize) -> bool {
-        let begun = *self.begun.get_or_insert(advance.millis);
+        // A worker whose clock is behind may have gone on with it.
+        let begun = self.begun.map_or(advance.millis, |begun| begun.min(advance.millis));
+        self.begun = Some(begun);
         let is_long =
             SHORTEST_INVOCATION <= advance.millis.saturating_sub(begun) || MOST_STEPS <= steps;
         // A worker that takes the tree over records that before it asks, so that it has to ask for the tree to get on.
@@ -95,6 +97,7 @@ mod tests {
             (6_200, false, true, 3, true, "before a request, after the second"),
             (4_000, false, true, 4, false, "the clock was set back"),
             (4_000, false, true, MOST_STEPS, true, "after many steps"),
+            (5_000, false, true, 6, true, "a second later by that clock"),
         ];
         for (millis, asks, is_before, steps, is_over, why) in rows {
             assert_eq!(

@@ -263,6 +263,8 @@ async fn a_worker_with_other_files_refuses_the_thread() {
     let worker = lab.worker("first").await;
     let thread = lab.start("asks-f").await;
     let end = lab.end(&thread).await;
+    let doomed = lab.start("asks-g").await;
+    lab.end(&doomed).await;
     worker.kill();
     let right = lab.project("second");
     let wrong = lab.project("wrong");
@@ -275,6 +277,8 @@ async fn a_worker_with_other_files_refuses_the_thread() {
     let refused = lab.order(&thread, "rye-engine-approve", &end).await.unwrap_err();
     let sentence = "changed `project/.ai/directives/work/one.md`";
     assert!(refused.contains("503") && refused.contains(sentence), "{refused}");
+    lab.order(&doomed, "rye-engine-cancel", &Value::Null).await.unwrap();
+    assert_eq!(lab.end(&doomed).await["state"], "cancelled");
     let running = lab.start_in("plain", &wrong).await;
     lab.wait_for("effects", || async { (2 < lab.effects("wrong").len()).then_some(()) }).await;
     other.kill();
