@@ -1,10 +1,9 @@
 //! Conditions: requirements on an event before a hook acts (SPEC 10.3).
 
-use std::{fmt, str::FromStr};
-
 use serde_json::Value;
+use strum::{Display, EnumString, IntoStaticStr, VariantArray, VariantNames};
 
-use crate::Spanned;
+use crate::{ParseNameError, Spanned};
 
 mod evaluation;
 pub(crate) mod operand;
@@ -42,6 +41,8 @@ pub enum Condition {
     clippy::exhaustive_enums,
     reason = "an operator that is not handled would make a hook silently false"
 )]
+#[derive(Display, EnumString, IntoStaticStr, VariantArray, VariantNames)]
+#[strum(serialize_all = "snake_case", parse_err_fn = unknown_name, parse_err_ty = ParseNameError)]
 pub enum Operator {
     /// Equal.
     Eq,
@@ -67,59 +68,19 @@ pub enum Operator {
 
 impl Operator {
     /// All operators, in the order of SPEC 10.3.
-    pub const ALL: [Self; 10] = [
-        Self::Eq,
-        Self::Ne,
-        Self::Gt,
-        Self::Gte,
-        Self::Lt,
-        Self::Lte,
-        Self::In,
-        Self::Contains,
-        Self::Regex,
-        Self::Exists,
-    ];
+    pub const ALL: &'static [Self] = <Self as VariantArray>::VARIANTS;
+
+    /// All names, in the same order.
+    pub const NAMES: &'static [&'static str] = <Self as VariantNames>::VARIANTS;
 
     /// The name in files.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Eq => "eq",
-            Self::Ne => "ne",
-            Self::Gt => "gt",
-            Self::Gte => "gte",
-            Self::Lt => "lt",
-            Self::Lte => "lte",
-            Self::In => "in",
-            Self::Contains => "contains",
-            Self::Regex => "regex",
-            Self::Exists => "exists",
-        }
+        self.into()
     }
 }
 
-impl fmt::Display for Operator {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl FromStr for Operator {
-    type Err = ParseOperatorError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::ALL
-            .into_iter()
-            .find(|operator| operator.as_str() == text)
-            .ok_or_else(|| ParseOperatorError { text: text.to_owned() })
-    }
-}
-
-/// A text that is not the name of an operator.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown operator `{text}`")]
-#[non_exhaustive]
-pub struct ParseOperatorError {
-    text: String,
+fn unknown_name(text: &str) -> ParseNameError {
+    ParseNameError::new("operator", text)
 }
 
 /// Returns `true` if a text is a dotted path: names of letters, digits, `_` and `-`, joined by dots.

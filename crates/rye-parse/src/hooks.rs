@@ -3,9 +3,10 @@
 use std::fmt;
 
 use serde_json::Value;
+use strum::{EnumString, IntoStaticStr, VariantArray, VariantNames};
 
 use crate::{
-    Hook, ParseError, Problem, ProblemKind, Spanned,
+    Hook, ParseError, ParseNameError, Problem, ProblemKind, Spanned,
     config::document,
     problem::Report,
     strict::{Document, type_name},
@@ -37,6 +38,7 @@ pub struct ConfigHook {
 /// The layers of hooks, which run from the lowest to the highest (SPEC 10.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "SPEC 10.3 numbers these five")]
+#[derive(VariantArray)]
 pub enum HookLayer {
     /// 0: the hooks of the operator.
     User,
@@ -52,18 +54,11 @@ pub enum HookLayer {
 
 impl HookLayer {
     /// All layers, in order.
-    pub const ALL: [Self; 5] =
-        [Self::User, Self::Directive, Self::BuiltIn, Self::Project, Self::Infrastructure];
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// The number in files.
     pub fn number(self) -> u8 {
-        match self {
-            Self::User => 0,
-            Self::Directive => 1,
-            Self::BuiltIn => 2,
-            Self::Project => 3,
-            Self::Infrastructure => 4,
-        }
+        self as u8
     }
 }
 
@@ -76,6 +71,8 @@ impl fmt::Display for HookLayer {
 /// The position of knowledge from a hook (SPEC 8.4, 8.5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "composition must handle every position")]
+#[derive(EnumString, IntoStaticStr, VariantArray, VariantNames)]
+#[strum(serialize_all = "snake_case", parse_err_fn = unknown_name, parse_err_ty = ParseNameError)]
 pub enum HookPosition {
     /// In the system message.
     System,
@@ -88,16 +85,19 @@ pub enum HookPosition {
 
 impl HookPosition {
     /// All positions.
-    pub const ALL: [Self; 3] = [Self::System, Self::Before, Self::After];
+    pub const ALL: &'static [Self] = <Self as VariantArray>::VARIANTS;
+
+    /// All names, in the same order.
+    pub const NAMES: &'static [&'static str] = <Self as VariantNames>::VARIANTS;
 
     /// The name in files.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::System => "system",
-            Self::Before => "before",
-            Self::After => "after",
-        }
+        self.into()
     }
+}
+
+fn unknown_name(text: &str) -> ParseNameError {
+    ParseNameError::new("position", text)
 }
 
 /// Parses a hooks file with the extension `yaml`, `yml`, `toml` or `json`: a mapping whose `hooks` is a list.

@@ -68,26 +68,25 @@ mod suggest;
 
 mod hidden;
 
-pub use condition::{Condition, Operator, ParseOperatorError};
+pub use condition::{Condition, Operator};
 pub use config::{PlacedConfig, config, placed_config};
 pub use directive::context::{ContextContent, ContextEntry, ContextPosition};
 pub use directive::cost::{Cost, CostContext};
-pub use directive::hooks::{
-    Hook, HookEffect, HookEvent, ParseHookEffectError, ParseHookEventError,
-};
+pub use directive::hooks::{Hook, HookEffect, HookEvent};
 pub use directive::limits::{Limits, Spend};
 pub use directive::model::Model;
 pub use directive::permissions::{Acknowledge, PermissionEntry, Permissions};
-pub use directive::ports::{DictOutput, Input, Output, Outputs, ParseValueTypeError, ValueType};
+pub use directive::ports::{DictOutput, Input, Output, Outputs, ValueType};
 pub use directive::{Directive, directive};
 pub use hidden::hidden_characters;
 pub use hooks::{ConfigHook, HookLayer, HookPosition, hooks};
 pub use knowledge::{Knowledge, knowledge, knowledge_yaml};
+pub use name::ParseNameError;
 pub use placeholder::{Fallback, Placeholder, placeholders};
 pub use problem::{ParseError, Problem, ProblemKind};
 pub use reference::FORMAT_REFERENCE;
 pub use span::{Position, Spanned, position};
-pub use steps::{Action, ParsePrimaryError, Primary, Step};
+pub use steps::{Action, Primary, Step};
 pub use suggest::{did_you_mean, nearest_name, quoted};
 pub use tool::{Executor, PlacedTool, ToolManifest, placed_tool, tool};
 

@@ -1,10 +1,9 @@
 //! The steps of a body that can be parsed.
 
-use std::{fmt, str::FromStr};
-
 use serde_json::{Map, Value};
+use strum::{Display, EnumString, IntoStaticStr, VariantArray, VariantNames};
 
-use crate::Spanned;
+use crate::{ParseNameError, Spanned};
 
 pub(crate) mod action;
 mod call;
@@ -63,6 +62,8 @@ impl Action {
 /// The operations that a step may call (SPEC D4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "SPEC D4 closes the list")]
+#[derive(Display, EnumString, IntoStaticStr, VariantArray, VariantNames)]
+#[strum(serialize_all = "snake_case", parse_err_fn = unknown_name, parse_err_ty = ParseNameError)]
 pub enum Primary {
     /// Runs an item.
     Execute,
@@ -78,41 +79,17 @@ pub enum Primary {
 
 impl Primary {
     /// All operations.
-    pub const ALL: [Self; 5] = [Self::Execute, Self::Search, Self::Load, Self::Sign, Self::Fetch];
+    pub const ALL: &'static [Self] = <Self as VariantArray>::VARIANTS;
+
+    /// All names, in the same order.
+    pub const NAMES: &'static [&'static str] = <Self as VariantNames>::VARIANTS;
 
     /// The name of the element, and of the call after `rye_`.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Execute => "execute",
-            Self::Search => "search",
-            Self::Load => "load",
-            Self::Sign => "sign",
-            Self::Fetch => "fetch",
-        }
+        self.into()
     }
 }
 
-impl fmt::Display for Primary {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl FromStr for Primary {
-    type Err = ParsePrimaryError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::ALL
-            .into_iter()
-            .find(|primary| primary.as_str() == text)
-            .ok_or_else(|| ParsePrimaryError { text: text.to_owned() })
-    }
-}
-
-/// A text that is not the name of a primary operation.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown primary operation `{text}`")]
-#[non_exhaustive]
-pub struct ParsePrimaryError {
-    text: String,
+fn unknown_name(text: &str) -> ParseNameError {
+    ParseNameError::new("primary operation", text)
 }

@@ -37,7 +37,6 @@ pub(crate) fn operator(report: &mut Report<'_>, word: &Spanned<String>) -> Optio
 /// Returns the problem of an unknown operator, with the operator that was probably meant.
 pub(crate) fn unknown_operator(word: &str, place: Range<usize>) -> Problem {
     let kind = ProblemKind::UnknownValue { what: "operator".to_owned(), value: shorten(word) };
-    let known = Operator::ALL.map(Operator::as_str);
     let meant = of_symbol(word).or(match word {
         "=" | "===" | "is" | "equals" => Some(Operator::Eq),
         "~" | "=~" | "matches" => Some(Operator::Regex),
@@ -45,8 +44,10 @@ pub(crate) fn unknown_operator(word: &str, place: Range<usize>) -> Problem {
         _ => None,
     });
     Problem::new(kind, place, "not a known operator").help(match meant {
-        Some(operator) => format!("did you mean `{operator}`? valid: {}", quoted(known)),
-        None => suggestion(word, &known),
+        Some(operator) => {
+            format!("did you mean `{operator}`? valid: {}", quoted(Operator::NAMES.iter().copied()))
+        }
+        None => suggestion(word, Operator::NAMES),
     })
 }
 

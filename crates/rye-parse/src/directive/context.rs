@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use strum::IntoStaticStr;
+
 use crate::{
     Spanned,
     name::is_item_id,
@@ -25,6 +27,8 @@ pub struct ContextEntry {
 /// The position of a piece of context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "composition must handle every position")]
+#[derive(IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum ContextPosition {
     /// In the system message.
     System,
@@ -39,12 +43,7 @@ pub enum ContextPosition {
 impl ContextPosition {
     /// The name of the element.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::System => "system",
-            Self::Before => "before",
-            Self::After => "after",
-            Self::Suppress => "suppress",
-        }
+        self.into()
     }
 }
 

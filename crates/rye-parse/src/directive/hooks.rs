@@ -1,13 +1,13 @@
 //! `<hooks>`: actions and decisions when an event of a run meets a condition.
 
-use std::{fmt, str::FromStr};
+use strum::{Display, EnumString, IntoStaticStr, VariantArray, VariantNames};
 
-use crate::{Action, Condition, Spanned};
+use crate::{Action, Condition, ParseNameError, Spanned};
 
 mod effect;
 mod read;
 
-pub use effect::{HookEffect, ParseHookEffectError};
+pub use effect::HookEffect;
 pub(crate) use read::effect;
 pub(super) use read::read;
 
@@ -31,6 +31,8 @@ pub struct Hook {
 /// The events of a run to which a hook may react (SPEC 10.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
+#[derive(Display, EnumString, IntoStaticStr, VariantArray, VariantNames)]
+#[strum(serialize_all = "snake_case", parse_err_fn = unknown_name, parse_err_ty = ParseNameError)]
 pub enum HookEvent {
     /// Before the `extends` chain is resolved.
     ResolveExtends,
@@ -54,55 +56,17 @@ pub enum HookEvent {
 
 impl HookEvent {
     /// All events, in the order of SPEC 10.3.
-    pub const ALL: [Self; 9] = [
-        Self::ResolveExtends,
-        Self::ThreadStarted,
-        Self::ThreadContinued,
-        Self::AfterStep,
-        Self::Limit,
-        Self::Error,
-        Self::DirectiveReturn,
-        Self::AfterComplete,
-        Self::ContextLimitReached,
-    ];
+    pub const ALL: &'static [Self] = <Self as VariantArray>::VARIANTS;
+
+    /// All names, in the same order.
+    pub const NAMES: &'static [&'static str] = <Self as VariantNames>::VARIANTS;
 
     /// The name in files.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::ResolveExtends => "resolve_extends",
-            Self::ThreadStarted => "thread_started",
-            Self::ThreadContinued => "thread_continued",
-            Self::AfterStep => "after_step",
-            Self::Limit => "limit",
-            Self::Error => "error",
-            Self::DirectiveReturn => "directive_return",
-            Self::AfterComplete => "after_complete",
-            Self::ContextLimitReached => "context_limit_reached",
-        }
+        self.into()
     }
 }
 
-impl fmt::Display for HookEvent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl FromStr for HookEvent {
-    type Err = ParseHookEventError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::ALL
-            .into_iter()
-            .find(|event| event.as_str() == text)
-            .ok_or_else(|| ParseHookEventError { text: text.to_owned() })
-    }
-}
-
-/// A text that is not the name of an event.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown event `{text}`")]
-#[non_exhaustive]
-pub struct ParseHookEventError {
-    text: String,
+fn unknown_name(text: &str) -> ParseNameError {
+    ParseNameError::new("event", text)
 }

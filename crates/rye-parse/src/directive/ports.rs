@@ -1,8 +1,8 @@
 //! `<inputs>` and `<outputs>`: the values that a run takes and returns.
 
-use std::{fmt, str::FromStr};
+use strum::{Display, EnumString, IntoStaticStr, VariantArray, VariantNames};
 
-use crate::Spanned;
+use crate::{ParseNameError, Spanned};
 
 mod read;
 
@@ -29,6 +29,8 @@ pub struct Input {
 /// The type of an input or output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "these are the types of JSON, except null")]
+#[derive(Display, EnumString, IntoStaticStr, VariantArray, VariantNames)]
+#[strum(serialize_all = "snake_case", parse_err_fn = unknown_name, parse_err_ty = ParseNameError)]
 pub enum ValueType {
     /// Text.
     #[default]
@@ -47,45 +49,19 @@ pub enum ValueType {
 
 impl ValueType {
     /// All types.
-    pub const ALL: [Self; 6] =
-        [Self::String, Self::Integer, Self::Number, Self::Boolean, Self::Array, Self::Object];
+    pub const ALL: &'static [Self] = <Self as VariantArray>::VARIANTS;
+
+    /// All names, in the same order.
+    pub const NAMES: &'static [&'static str] = <Self as VariantNames>::VARIANTS;
 
     /// The name in files and JSON schemas.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::String => "string",
-            Self::Integer => "integer",
-            Self::Number => "number",
-            Self::Boolean => "boolean",
-            Self::Array => "array",
-            Self::Object => "object",
-        }
+        self.into()
     }
 }
 
-impl fmt::Display for ValueType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl FromStr for ValueType {
-    type Err = ParseValueTypeError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::ALL
-            .into_iter()
-            .find(|value_type| value_type.as_str() == text)
-            .ok_or_else(|| ParseValueTypeError { text: text.to_owned() })
-    }
-}
-
-/// A text that is not the name of a type.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown type `{text}`")]
-#[non_exhaustive]
-pub struct ParseValueTypeError {
-    text: String,
+fn unknown_name(text: &str) -> ParseNameError {
+    ParseNameError::new("type", text)
 }
 
 /// The declared outputs of a run.

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::node::Node;
-use crate::{Action, Primary, Problem, ProblemKind, Spanned, problem::Report, xml::expect};
+use crate::{Action, Problem, ProblemKind, Spanned, problem::Report, xml::expect};
 
 /// The keys of an action that have their own field.
 const FIELDS: [&str; 7] =
@@ -52,9 +52,8 @@ pub(super) fn all(report: &mut Report<'_>, node: &Node<'_>) -> Vec<Spanned<Actio
 
 fn one(report: &mut Report<'_>, node: &Node<'_>) -> Option<Spanned<Action>> {
     node.only(report, &[&FIELDS[..], &OPTIONS].concat());
-    let primary = node.require(report, "primary").and_then(|text| {
-        expect::word::<Primary>(report, "primary", &text, &Primary::ALL.map(Primary::as_str))
-    });
+    let primary =
+        node.require(report, "primary").and_then(|text| expect::word(report, "primary", &text));
     let mut field = |key| node.text(report, key).map(|text| text.value);
     let item_id = field("item_id");
     let query = field("query");

@@ -56,8 +56,7 @@ fn hook(report: &mut Report<'_>, node: &Node<'_>) -> Option<ConfigHook> {
     node.only(report, &KEYS);
     let id = node.require(report, "id");
     let event = node.require(report, "event").and_then(|text| {
-        let valid = HookEvent::ALL.map(HookEvent::as_str);
-        let event = expect::word::<HookEvent>(report, "event", &text, &valid)?;
+        let event = expect::word(report, "event", &text)?;
         Some(Spanned::new(event, text.span))
     });
     let layer = layer(report, node);
@@ -104,7 +103,7 @@ fn fits_event(report: &mut Report<'_>, node: &Node<'_>, event: HookEvent) {
 fn layer(report: &mut Report<'_>, node: &Node<'_>) -> Option<Spanned<HookLayer>> {
     let value = node.value.get("layer")?;
     let layer =
-        HookLayer::ALL.into_iter().find(|layer| value.as_u64() == Some(u64::from(layer.number())));
+        HookLayer::ALL.iter().find(|layer| value.as_u64() == Some(u64::from(layer.number())));
     match layer {
         None => {
             let expected = "one of 0 (user), 2 (built-in), 3 (project) and 4 (infrastructure)";
@@ -116,7 +115,7 @@ fn layer(report: &mut Report<'_>, node: &Node<'_>) -> Option<Spanned<HookLayer>>
             node.bad(report, "layer", value, "a layer of hooks files", Some(help));
             None
         }
-        Some(layer) => Some(Spanned::new(layer, node.place("layer"))),
+        Some(layer) => Some(Spanned::new(*layer, node.place("layer"))),
     }
 }
 
@@ -130,16 +129,7 @@ fn order(report: &mut Report<'_>, node: &Node<'_>) -> i64 {
 
 fn position(report: &mut Report<'_>, node: &Node<'_>) -> HookPosition {
     let Some(text) = node.text(report, "position") else { return HookPosition::default() };
-    let known = HookPosition::ALL.into_iter().find(|known| known.as_str() == text.value);
-    if known.is_none() {
-        expect::unknown_word(
-            report,
-            "position",
-            &text,
-            &HookPosition::ALL.map(HookPosition::as_str),
-        );
-    }
-    known.unwrap_or_default()
+    expect::word(report, "position", &text).unwrap_or_default()
 }
 
 fn flag(report: &mut Report<'_>, node: &Node<'_>, key: &str) -> Option<bool> {

@@ -1,8 +1,12 @@
 //! The kinds of problems, as data.
 
+use strum::{IntoStaticStr, VariantNames};
+
 /// The kind of a problem. `Display` writes a lowercase fragment with the subject in backticks.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[derive(IntoStaticStr, VariantNames)]
+#[strum(serialize_all = "kebab-case")]
 pub enum ProblemKind {
     /// No fence of the file holds a `<directive>` (SPEC 3.1).
     #[error("no directive found")]
@@ -338,62 +342,11 @@ pub enum ProblemKind {
 }
 
 impl ProblemKind {
+    /// All codes.
+    pub const CODES: &'static [&'static str] = Self::VARIANTS;
+
     /// Returns a short, stable name for programs, such as `unknown-limit`.
     pub fn code(&self) -> &'static str {
-        match self {
-            Self::NoDirective => "no-directive",
-            Self::UnclosedFence { .. } => "unclosed-fence",
-            Self::TooLarge { .. } => "too-large",
-            Self::TooDeep { .. } => "too-deep",
-            Self::TooMany { .. } => "too-many",
-            Self::UnclosedMarkup { .. } => "unclosed-markup",
-            Self::UnclosedElement { .. } => "unclosed-element",
-            Self::UnexpectedClose { .. } => "unexpected-close",
-            Self::BareLessThan => "bare-less-than",
-            Self::BareAmpersand => "bare-ampersand",
-            Self::UnknownEntity { .. } => "unknown-entity",
-            Self::ForbiddenCharacter { .. } => "forbidden-character",
-            Self::MalformedAttribute { .. } => "malformed-attribute",
-            Self::DuplicateAttribute { .. } => "duplicate-attribute",
-            Self::ForbiddenMarkup { .. } => "forbidden-markup",
-            Self::OutsideRoot => "outside-root",
-            Self::UnknownElement { .. } => "unknown-element",
-            Self::UnknownAttribute { .. } => "unknown-attribute",
-            Self::UnknownLimit { .. } => "unknown-limit",
-            Self::LimitTwice { .. } => "limit-twice",
-            Self::MissingAttribute { .. } => "missing-attribute",
-            Self::MissingContent { .. } => "missing-content",
-            Self::Duplicate { .. } => "duplicate",
-            Self::UnexpectedText { .. } => "unexpected-text",
-            Self::Empty { .. } => "empty",
-            Self::BadValue { .. } => "bad-value",
-            Self::UnknownValue { .. } => "unknown-value",
-            Self::UnreadableCondition { .. } => "unreadable-condition",
-            Self::UnusedValue { .. } => "unused-value",
-            Self::MisplacedEvent => "misplaced-event",
-            Self::UselessKey { .. } => "useless-key",
-            Self::WildcardBeside { .. } => "wildcard-beside",
-            Self::MixedOutputs { .. } => "mixed-outputs",
-            Self::UnknownMetadata { .. } => "unknown-metadata",
-            Self::UnusedText { .. } => "unused-text",
-            Self::OldCapability => "old-capability",
-            Self::BodyInFence { .. } => "body-in-fence",
-            Self::UnreadableStep { .. } => "unreadable-step",
-            Self::UnclosedStep => "unclosed-step",
-            Self::OldMetadata { .. } => "old-metadata",
-            Self::Syntax { .. } => "syntax",
-            Self::DuplicateKey { .. } => "duplicate-key",
-            Self::Unsupported { .. } => "unsupported",
-            Self::UnknownKey { .. } => "unknown-key",
-            Self::MissingKey { .. } => "missing-key",
-            Self::WrongType { .. } => "wrong-type",
-            Self::ForeignKey { .. } => "foreign-key",
-            Self::UnknownExtension { .. } => "unknown-extension",
-            Self::NoToolHeader => "no-tool-header",
-            Self::OtherInterpreter { .. } => "other-interpreter",
-            Self::OtherLanguage { .. } => "other-language",
-            Self::NoLanguage { .. } => "no-language",
-            Self::UnclosedHeader => "unclosed-header",
-        }
+        self.into()
     }
 }

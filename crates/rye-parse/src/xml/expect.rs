@@ -2,6 +2,8 @@
 
 use std::{borrow::Cow, str::FromStr};
 
+use strum::VariantNames;
+
 use super::{Element, Node};
 use crate::{
     Problem, ProblemKind, Spanned, name, problem::Report, span::trim_range, suggest::suggestion,
@@ -175,15 +177,14 @@ pub(crate) fn whole_number(
 }
 
 /// Parses a word of a closed list.
-pub(crate) fn word<T: FromStr>(
+pub(crate) fn word<T: FromStr + VariantNames>(
     report: &mut Report<'_>,
     what: &str,
     text: &Spanned<impl AsRef<str>>,
-    valid: &[&str],
 ) -> Option<T> {
     let word = text.value.as_ref().parse().ok();
     if word.is_none() {
-        unknown_word(report, what, text, valid);
+        unknown_word(report, what, text, T::VARIANTS);
     }
     word
 }

@@ -81,8 +81,7 @@ fn every_block_is_as_it_says() {
 
 #[test]
 fn every_code_is_explained() {
-    let kinds = include_str!("../../src/problem/kind.rs");
-    let codes = kinds.split("=> \"").skip(1).filter_map(|rest| rest.split('"').next());
+    let codes = rye_parse::ProblemKind::CODES.iter().copied();
     let missing: Vec<_> =
         codes.filter(|code| !FORMAT_REFERENCE.contains(&format!("`{code}`"))).collect();
     assert_eq!(missing, [""; 0]);
@@ -90,11 +89,8 @@ fn every_code_is_explained() {
 
 #[test]
 fn every_word_of_a_closed_list_is_named() {
-    let events = rye_parse::HookEvent::ALL.map(rye_parse::HookEvent::as_str);
-    let operators = rye_parse::Operator::ALL.map(rye_parse::Operator::as_str);
-    let types = rye_parse::ValueType::ALL.map(rye_parse::ValueType::as_str);
-    let operations = rye_parse::Primary::ALL.map(rye_parse::Primary::as_str);
-    let words = [&events[..], &operators, &types, &operations].concat();
+    use rye_parse::{HookEvent, Operator, Primary, ValueType};
+    let words = [HookEvent::NAMES, Operator::NAMES, ValueType::NAMES, Primary::NAMES].concat();
     let missing: Vec<_> =
         words.into_iter().filter(|word| !FORMAT_REFERENCE.contains(&format!("`{word}`"))).collect();
     assert_eq!(missing, [""; 0]);

@@ -48,7 +48,7 @@ fn hook() -> Value {
         "required": ["id", "event"],
         "properties": {
             "id": schema_of("string", "Its name, unique in the file."),
-            "event": { "description": "When it is considered.", "enum": HookEvent::ALL.map(HookEvent::as_str) },
+            "event": { "description": "When it is considered.", "enum": HookEvent::NAMES },
             "layer": {
                 "description": "0 user, 2 built-in, 3 project, 4 infrastructure; default: the file's space decides.",
                 "enum": [0, 2, 3, 4]
@@ -59,12 +59,12 @@ fn hook() -> Value {
             "when": schema_of("string", "A condition as `path op value`, joined by `and` and `or`."),
             "position": {
                 "description": "Where knowledge goes, at the start of a thread; default: `before`.",
-                "enum": HookPosition::ALL.map(HookPosition::as_str)
+                "enum": HookPosition::NAMES
             },
             "wrap": schema_of("boolean", "Whether an element names that knowledge; default: true."),
             "effect": {
                 "description": "What it decides about the thread; which ones there are depends on the event.",
-                "enum": HookEffect::ALL.map(HookEffect::as_str)
+                "enum": HookEffect::NAMES
             },
             "action": { "$ref": "#/$defs/action" },
             "actions": { "type": "array", "minItems": 1, "items": { "$ref": "#/$defs/action" } },
@@ -85,7 +85,7 @@ fn condition() -> Value {
                 "required": ["path", "op"],
                 "properties": {
                     "path": schema_of("string", "A dotted path into the event's data."),
-                    "op": { "enum": Operator::ALL.map(Operator::as_str) },
+                    "op": { "enum": Operator::NAMES },
                     "value": { "type": ["string", "number", "boolean", "array"] }
                 }
             },
@@ -103,7 +103,7 @@ fn action() -> Value {
         "additionalProperties": false,
         "required": ["primary"],
         "properties": {
-            "primary": { "description": "The operation.", "enum": Primary::ALL.map(Primary::as_str) },
+            "primary": { "description": "The operation.", "enum": Primary::NAMES },
             "item_type": schema_of("string", "`tool`, `directive` or `knowledge`."),
             "item_id": schema_of("string", "The item's id."),
             "query": schema_of("string", "What to search for."),

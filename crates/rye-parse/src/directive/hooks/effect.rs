@@ -1,8 +1,9 @@
 //! The decisions of hooks about the thread.
 
-use std::{fmt, str::FromStr};
+use strum::{Display, EnumString, IntoStaticStr, VariantArray, VariantNames};
 
 use super::HookEvent;
+use crate::ParseNameError;
 
 /// The decision of a hook at a control event. The first hook that decides wins (SPEC 10.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -10,6 +11,8 @@ use super::HookEvent;
     clippy::exhaustive_enums,
     reason = "an effect that is not handled would be passed over in silence"
 )]
+#[derive(Display, EnumString, IntoStaticStr, VariantArray, VariantNames)]
+#[strum(serialize_all = "snake_case", parse_err_fn = unknown_name, parse_err_ty = ParseNameError)]
 pub enum HookEffect {
     /// Repeats the request, or the return of the outputs.
     Retry,
@@ -25,44 +28,19 @@ pub enum HookEffect {
 
 impl HookEffect {
     /// All effects, in the order of SPEC 10.3.
-    pub const ALL: [Self; 5] =
-        [Self::Retry, Self::Fail, Self::Abort, Self::Continue, Self::Escalate];
+    pub const ALL: &'static [Self] = <Self as VariantArray>::VARIANTS;
+
+    /// All names, in the same order.
+    pub const NAMES: &'static [&'static str] = <Self as VariantNames>::VARIANTS;
 
     /// The name in files.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Retry => "retry",
-            Self::Fail => "fail",
-            Self::Abort => "abort",
-            Self::Continue => "continue",
-            Self::Escalate => "escalate",
-        }
+        self.into()
     }
 }
 
-impl fmt::Display for HookEffect {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl FromStr for HookEffect {
-    type Err = ParseHookEffectError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::ALL
-            .into_iter()
-            .find(|effect| effect.as_str() == text)
-            .ok_or_else(|| ParseHookEffectError { text: text.to_owned() })
-    }
-}
-
-/// A text that is not the name of an effect.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown effect `{text}`")]
-#[non_exhaustive]
-pub struct ParseHookEffectError {
-    text: String,
+fn unknown_name(text: &str) -> ParseNameError {
+    ParseNameError::new("effect", text)
 }
 
 impl HookEvent {

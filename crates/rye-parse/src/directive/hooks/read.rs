@@ -92,8 +92,7 @@ fn is_action(name: &str) -> bool {
 }
 
 fn event(report: &mut Report<'_>, text: Spanned<String>) -> Option<Spanned<HookEvent>> {
-    let valid = HookEvent::ALL.map(HookEvent::as_str);
-    let event = expect::word(report, "event", &text, &valid)?;
+    let event = expect::word(report, "event", &text)?;
     if event == HookEvent::ResolveExtends {
         let problem = Problem::new(ProblemKind::MisplacedEvent, text.span, "too late here");
         report.error(problem.help("write the hook into `config/agent/hooks.yaml`"));
@@ -114,12 +113,7 @@ pub(crate) fn effect(
         report.error(Problem::new(kind, text.span, "not used here").help("remove it"));
         return None;
     }
-    let effect = expect::word::<HookEffect>(
-        report,
-        "effect",
-        &text,
-        &HookEffect::ALL.map(HookEffect::as_str),
-    )?;
+    let effect = expect::word(report, "effect", &text)?;
     if !event.effects().contains(&effect) {
         let what = format!("effect at `{event}`");
         expect::unknown_word(report, &what, &text, &valid);
@@ -131,7 +125,7 @@ pub(crate) fn effect(
 /// Parses `<action primary="execute" …>`.
 fn generic_action(report: &mut Report<'_>, element: &Element<'_>) -> Option<Spanned<Action>> {
     let text = expect::require(report, element, "primary")?;
-    let primary = expect::word(report, "primary", &text, &Primary::ALL.map(Primary::as_str))?;
+    let primary = expect::word(report, "primary", &text)?;
     Some(action::read(report, element, primary))
 }
 

@@ -125,9 +125,7 @@ fn unique<'e>(
 
 fn value_type(report: &mut Report<'_>, element: &Element<'_>) -> ValueType {
     expect::optional_str(report, element, "type")
-        .and_then(|text| {
-            expect::word(report, "type", &text, &ValueType::ALL.map(ValueType::as_str))
-        })
+        .and_then(|text| expect::word(report, "type", &text))
         .unwrap_or_default()
 }
 
