@@ -371,7 +371,7 @@ async fn a_place_that_cannot_be_written_is_told() {
     for row in rows() {
         let name = row.directive;
         let scratch = Scratch::new().with_operator();
-        for kind in ItemKind::ALL {
+        for &kind in ItemKind::ALL {
             scratch.put(&format!(".ai/{}", kind.folder()), "in the way\n");
         }
         let before = files(&scratch);

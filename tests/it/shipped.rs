@@ -13,7 +13,7 @@ fn every_shipped_item_passes_its_check() {
     for file in shipped_files() {
         let path = Path::new(file.path);
         let (folder, rest) = file.path.split_once('/').unwrap();
-        let kind = ItemKind::ALL.into_iter().find(|kind| kind.folder() == folder).unwrap();
+        let kind = ItemKind::ALL.iter().copied().find(|kind| kind.folder() == folder).unwrap();
         let id: ItemId = rest.rsplit_once('.').unwrap().0.parse().unwrap();
         let checked = check(path, kind, Some(&id), file.text.to_owned());
         // No step uses the grant, because the started directive is an input.

@@ -2,6 +2,7 @@
 
 use std::{cmp::Ordering, fmt, str::FromStr, sync::Arc};
 
+use strum::{Display, EnumString, IntoStaticStr, VariantArray};
 use thiserror::Error;
 
 use crate::{letters, untrusted_text::sanitize};
@@ -125,6 +126,8 @@ impl fmt::Debug for Capability {
 /// in grants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "the primary actions are complete by definition")]
+#[derive(Display, EnumString, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case", parse_err_fn = CapabilityError::unknown_primary, parse_err_ty = CapabilityError)]
 pub enum Primary {
     /// Running a tool, or following a directive.
     Execute,
@@ -138,39 +141,19 @@ pub enum Primary {
 
 impl Primary {
     /// All actions, in the order of their declaration.
-    pub const ALL: [Self; 4] = [Self::Execute, Self::Search, Self::Load, Self::Sign];
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// The name of the action in capabilities, in lower case.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Execute => "execute",
-            Self::Search => "search",
-            Self::Load => "load",
-            Self::Sign => "sign",
-        }
-    }
-}
-
-impl FromStr for Primary {
-    type Err = CapabilityError;
-
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Self::ALL
-            .into_iter()
-            .find(|primary| primary.as_str() == name)
-            .ok_or_else(|| CapabilityError::UnknownPrimary { found: sanitize(name) })
-    }
-}
-
-impl fmt::Display for Primary {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+        self.into()
     }
 }
 
 /// The kinds of items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "the kinds of item are complete by definition")]
+#[derive(Display, EnumString, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case", parse_err_fn = CapabilityError::unknown_kind, parse_err_ty = CapabilityError)]
 pub enum Kind {
     /// A program that a thread may call.
     Tool,
@@ -182,32 +165,11 @@ pub enum Kind {
 
 impl Kind {
     /// All kinds, in the order of their declaration.
-    pub const ALL: [Self; 3] = [Self::Tool, Self::Directive, Self::Knowledge];
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// The name of the kind in capabilities, in lower case.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Tool => "tool",
-            Self::Directive => "directive",
-            Self::Knowledge => "knowledge",
-        }
-    }
-}
-
-impl FromStr for Kind {
-    type Err = CapabilityError;
-
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Self::ALL
-            .into_iter()
-            .find(|kind| kind.as_str() == name)
-            .ok_or_else(|| CapabilityError::UnknownKind { found: sanitize(name) })
-    }
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+        self.into()
     }
 }
 
@@ -247,6 +209,16 @@ pub enum CapabilityError {
         /// The rule that the id breaks.
         reason: &'static str,
     },
+}
+
+impl CapabilityError {
+    fn unknown_primary(name: &str) -> Self {
+        Self::UnknownPrimary { found: sanitize(name) }
+    }
+
+    fn unknown_kind(name: &str) -> Self {
+        Self::UnknownKind { found: sanitize(name) }
+    }
 }
 
 fn id_problem(id: &str) -> Option<&'static str> {

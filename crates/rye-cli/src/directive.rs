@@ -54,7 +54,7 @@ pub(crate) fn is_there(id: &ItemId, environment: &Environment) -> bool {
 /// Returns the files of project and user space that the id stands for, one for each kind of item. No file is read.
 pub(crate) fn files_of(id: &ItemId, environment: &Environment) -> Vec<PathBuf> {
     let library = unverified_library(environment);
-    let located = ItemKind::ALL.into_iter().filter_map(|kind| library.locate(kind, id).ok());
+    let located = ItemKind::ALL.iter().copied().filter_map(|kind| library.locate(kind, id).ok());
     let own =
         located.filter(|located| matches!(located.winner.space, Space::Project | Space::User));
     own.map(|located| located.winner.path).collect()

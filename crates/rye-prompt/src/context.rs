@@ -3,9 +3,8 @@
 mod compose;
 mod references;
 
-use std::fmt;
-
 use rye_parse::ContextPosition;
+use strum::{Display, IntoStaticStr};
 
 pub use self::compose::{ComposeError, compose};
 pub use self::references::{ContextReference, context_references};
@@ -78,6 +77,8 @@ pub struct Suppression {
 /// The position of context. `<suppress>` is not a position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[expect(clippy::exhaustive_enums, reason = "the positions of SPEC 8.4 and 8.5")]
+#[derive(Display, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Slot {
     /// In the system message.
     System,
@@ -90,11 +91,7 @@ pub enum Slot {
 impl Slot {
     /// The name of the element in `<context>`.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::System => "system",
-            Self::Before => "before",
-            Self::After => "after",
-        }
+        self.into()
     }
 
     pub(crate) fn of(position: ContextPosition) -> Option<Self> {
@@ -104,11 +101,5 @@ impl Slot {
             ContextPosition::After => Some(Self::After),
             ContextPosition::Suppress => None,
         }
-    }
-}
-
-impl fmt::Display for Slot {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }

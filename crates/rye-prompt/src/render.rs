@@ -2,10 +2,8 @@
 
 mod returns;
 
-use std::fmt;
-use std::str::FromStr;
-
 use rye_parse::Directive;
+use strum::{Display, EnumString, IntoStaticStr, VariantArray};
 use thiserror::Error;
 
 use crate::placement::{Part, Placed, Placer};
@@ -14,6 +12,8 @@ use crate::{Inputs, Link, RenderError};
 /// The form in which a directive asks the model for its outputs (SPEC D1).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
+#[derive(Display, EnumString, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case", parse_err_fn = UnknownReturnStyle::new, parse_err_ty = UnknownReturnStyle)]
 pub enum ReturnStyle {
     /// A sentence and the `rye_execute` call of `directive_return`.
     #[default]
@@ -26,32 +26,11 @@ pub enum ReturnStyle {
 
 impl ReturnStyle {
     /// All styles, in the order of the help text.
-    pub const ALL: [Self; 3] = [Self::Call, Self::Block, Self::Tool];
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// The name in config and on the command line.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Call => "call",
-            Self::Block => "block",
-            Self::Tool => "tool",
-        }
-    }
-}
-
-impl fmt::Display for ReturnStyle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl FromStr for ReturnStyle {
-    type Err = UnknownReturnStyle;
-
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Self::ALL
-            .into_iter()
-            .find(|style| style.as_str() == name)
-            .ok_or_else(|| UnknownReturnStyle { name: name.to_owned() })
+        self.into()
     }
 }
 
@@ -62,6 +41,12 @@ impl FromStr for ReturnStyle {
 pub struct UnknownReturnStyle {
     /// The given name.
     pub name: String,
+}
+
+impl UnknownReturnStyle {
+    fn new(name: &str) -> Self {
+        Self { name: name.to_owned() }
+    }
 }
 
 /// Returns the directive prompt with the inputs placed.

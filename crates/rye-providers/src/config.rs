@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use rye_thread::Prices;
 use serde_json::Value;
+use strum::{IntoStaticStr, VariantArray};
 
 pub use self::auth::Auth;
 pub use self::error::{ConfigError, ConfigProblem};
@@ -179,30 +180,28 @@ impl fmt::Debug for ProviderConfig {
 /// A wire protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
+#[derive(IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum Protocol {
     /// Anthropic's Messages: `POST {base_url}/v1/messages`.
     AnthropicMessages,
     /// Gemini's generateContent: `POST {base_url}/v1beta/models/{model}:generateContent`.
     Gemini,
     /// OpenAI's Chat Completions, for compatible servers: `POST {base_url}/chat/completions`.
+    #[strum(to_string = "openai_chat")]
     OpenAiChat,
     /// OpenAI's Responses: `POST {base_url}/responses`.
+    #[strum(to_string = "openai_responses")]
     OpenAiResponses,
 }
 
 impl Protocol {
     /// All of them, sorted by name.
-    pub const ALL: [Self; 4] =
-        [Self::AnthropicMessages, Self::Gemini, Self::OpenAiChat, Self::OpenAiResponses];
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// The name in configs, such as `anthropic_messages`.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::AnthropicMessages => "anthropic_messages",
-            Self::Gemini => "gemini",
-            Self::OpenAiChat => "openai_chat",
-            Self::OpenAiResponses => "openai_responses",
-        }
+        self.into()
     }
 
     pub(crate) fn wire(self) -> &'static Wire {
@@ -232,6 +231,8 @@ impl Protocol {
 /// The style in which a directive asks for its outputs (SPEC D1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "the three styles of SPEC D1")]
+#[derive(IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum ReturnsStyle {
     /// The sentence with the `directive_return` call.
     Call,
@@ -244,11 +245,7 @@ pub enum ReturnsStyle {
 impl ReturnsStyle {
     /// The name in configs: `call`, `block` or `tool`.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Call => "call",
-            Self::Block => "block",
-            Self::Tool => "tool",
-        }
+        self.into()
     }
 }
 
@@ -325,11 +322,7 @@ const DEFAULT_IDLE: Duration = Duration::from_secs(300);
 
 fn protocol(root: &Section<'_>) -> Option<Protocol> {
     let word = root.required_text("protocol")?;
-    let protocol = Protocol::ALL.into_iter().find(|protocol| protocol.as_str() == word);
-    if protocol.is_none() {
-        root.unknown_word("protocol", &word, &Protocol::ALL.map(Protocol::as_str));
-    }
-    protocol
+    root.word("protocol", &word)
 }
 
 fn prompts(root: &Section<'_>) -> Option<String> {
@@ -340,12 +333,7 @@ fn prompts(root: &Section<'_>) -> Option<String> {
 
 fn returns(root: &Section<'_>) -> Option<ReturnsStyle> {
     let word = root.text("returns")?;
-    let styles = [ReturnsStyle::Call, ReturnsStyle::Block, ReturnsStyle::Tool];
-    let style = styles.into_iter().find(|style| style.as_str() == word);
-    if style.is_none() {
-        root.unknown_word("returns", &word, &styles.map(ReturnsStyle::as_str));
-    }
-    style
+    root.word("returns", &word)
 }
 
 fn delivery(root: &Section<'_>) -> Delivery {

@@ -1,12 +1,14 @@
 //! Kinds of items with their folders and file extensions.
 
-use std::{fmt, str::FromStr};
+use strum::{Display, EnumString, IntoStaticStr, VariantArray};
 
 use crate::ItemId;
 
 /// The kind of an item, which fixes its folder and its file types (SPEC 1.2).
-#[expect(clippy::exhaustive_enums, reason = "SPEC 1.2 names exactly these four folders")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(clippy::exhaustive_enums, reason = "SPEC 1.2 names exactly these four folders")]
+#[derive(Display, EnumString, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case", parse_err_fn = ItemKindError::new, parse_err_ty = ItemKindError)]
 pub enum ItemKind {
     /// A workflow that an agent follows, in Markdown.
     Directive,
@@ -20,16 +22,11 @@ pub enum ItemKind {
 
 impl ItemKind {
     /// Every kind, in the order that SPEC 1.2 names their folders.
-    pub const ALL: [Self; 4] = [Self::Directive, Self::Knowledge, Self::Tool, Self::Config];
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// The word that signatures and messages use, for example `directive`.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Directive => "directive",
-            Self::Knowledge => "knowledge",
-            Self::Tool => "tool",
-            Self::Config => "config",
-        }
+        self.into()
     }
 
     /// The name of the folder below `.ai`, for example `directives`.
@@ -59,26 +56,17 @@ impl ItemKind {
     }
 }
 
-impl fmt::Display for ItemKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl FromStr for ItemKind {
-    type Err = ItemKindError;
-
-    fn from_str(word: &str) -> Result<Self, Self::Err> {
-        let known = Self::ALL.into_iter().find(|kind| kind.as_str() == word);
-        known.ok_or_else(|| ItemKindError { word: word.to_owned() })
-    }
-}
-
 /// The error for a word that is not a kind of item.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{}` is no kind of item; use `directive`, `knowledge`, `tool` or `config`", .word.escape_debug())]
 pub struct ItemKindError {
     word: String,
+}
+
+impl ItemKindError {
+    fn new(word: &str) -> Self {
+        Self { word: word.to_owned() }
+    }
 }
 
 #[cfg(test)]
@@ -87,7 +75,7 @@ mod tests {
 
     #[test]
     fn a_word_round_trips() {
-        for kind in ItemKind::ALL {
+        for &kind in ItemKind::ALL {
             assert_eq!(kind.to_string().parse(), Ok(kind));
         }
     }

@@ -41,7 +41,7 @@ fn place(ai: &Path, path: &Path, space: Space) -> Option<(ItemKind, ItemId, Spac
         segments.push(segment.to_str()?);
     }
     let (folder, below) = segments.split_first()?;
-    let kind = ItemKind::ALL.into_iter().find(|kind| kind.folder() == *folder)?;
+    let kind = ItemKind::ALL.iter().copied().find(|kind| kind.folder() == *folder)?;
     let id: ItemId = stem(kind, &below.join("/"))?.parse().ok()?;
     (!kind.reserves(&id)).then_some((kind, id, space))
 }

@@ -187,7 +187,7 @@ impl Searcher<'_> {
     fn index(&self, cache: Option<&Cache>) -> Indexed {
         let mut winners = Vec::new();
         let mut refused = Vec::new();
-        for kind in ItemKind::ALL.into_iter().filter(|kind| self.reads(*kind)) {
+        for kind in ItemKind::ALL.iter().copied().filter(|kind| self.reads(*kind)) {
             let (found, problems) = survey(self.roots, kind);
             winners.extend(found);
             refused.extend(problems.into_iter().filter(|_| self.query.wants(kind)));

@@ -5,11 +5,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use strum::{Display, IntoStaticStr};
+
 use crate::root::Root;
 
 /// A place that items are found in. The variants are ordered nearest first (SPEC 1.1).
-#[expect(clippy::exhaustive_enums, reason = "SPEC 1.1 and 2.9 name exactly these")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(clippy::exhaustive_enums, reason = "SPEC 1.1 and 2.9 name exactly these")]
+#[derive(Display, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Space {
     /// The `.ai` folder of the current project.
     Project,
@@ -24,18 +28,7 @@ pub enum Space {
 impl Space {
     /// The word that messages and reports use, for example `project`.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Project => "project",
-            Self::User => "user",
-            Self::System => "system",
-            Self::Builtin => "builtin",
-        }
-    }
-}
-
-impl fmt::Display for Space {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+        self.into()
     }
 }
 

@@ -1,14 +1,16 @@
 //! The sandbox on this machine, and its gaps.
 
 use std::fmt;
-use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use strum::{Display, EnumString, IntoStaticStr, VariantArray};
 
 /// The modes of the sandbox, strongest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
+#[derive(Display, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum Mode {
     /// Namespaces made by bubblewrap, with Landlock and seccomp.
     Bubblewrap,
@@ -22,17 +24,12 @@ pub enum Mode {
 
 impl Mode {
     /// All modes, strongest first.
-    pub const ALL: [Self; 4] = [Self::Bubblewrap, Self::Namespaces, Self::Landlock, Self::None];
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// Returns `bubblewrap`, `namespaces`, `landlock` or `none`.
     #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Bubblewrap => "bubblewrap",
-            Self::Namespaces => "namespaces",
-            Self::Landlock => "landlock",
-            Self::None => "none",
-        }
+    pub fn as_str(self) -> &'static str {
+        self.into()
     }
 
     /// Returns `true` if the mode confines everything that SPEC 5.6 requires, and so satisfies `sandbox:
@@ -63,15 +60,11 @@ impl Mode {
     }
 }
 
-impl fmt::Display for Mode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
 /// The operator's policy for the sandbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 #[non_exhaustive]
+#[derive(Display, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case", parse_err_fn = PolicyError::new, parse_err_ty = PolicyError)]
 pub enum Policy {
     /// No sandbox, even if the machine supports one.
     Off,
@@ -85,28 +78,8 @@ pub enum Policy {
 impl Policy {
     /// Returns `off`, `preferred` or `required`.
     #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Off => "off",
-            Self::Preferred => "preferred",
-            Self::Required => "required",
-        }
-    }
-}
-
-impl fmt::Display for Policy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl FromStr for Policy {
-    type Err = PolicyError;
-
-    fn from_str(text: &str) -> Result<Self, PolicyError> {
-        let all = [Self::Off, Self::Preferred, Self::Required];
-        let found = all.into_iter().find(|policy| policy.as_str() == text);
-        found.ok_or_else(|| PolicyError { text: text.to_owned() })
+    pub fn as_str(self) -> &'static str {
+        self.into()
     }
 }
 
@@ -116,6 +89,12 @@ impl FromStr for Policy {
 #[non_exhaustive]
 pub struct PolicyError {
     text: String,
+}
+
+impl PolicyError {
+    fn new(text: &str) -> Self {
+        Self { text: text.to_owned() }
+    }
 }
 
 /// A mode that is not used, with the reason.

@@ -166,7 +166,7 @@ fn of_search(action: &Action) -> Result<Vec<Pattern>, String> {
     let scope = action.item_type.as_deref().or(action.scope.as_deref()).unwrap_or("all");
     let all = |kind: Kind| format!("rye.search.{kind}.*").parse::<Pattern>().ok();
     if scope == "all" {
-        return Ok(Kind::ALL.into_iter().filter_map(all).collect());
+        return Ok(Kind::ALL.iter().copied().filter_map(all).collect());
     }
     let words = scope.split([',', ' ', '|', '+']).filter(|word| !word.is_empty());
     let kinds: Result<Vec<Kind>, _> = words.map(str::parse::<Kind>).collect();

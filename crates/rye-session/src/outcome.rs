@@ -1,8 +1,12 @@
 //! Ends of an operation, as exit codes tell them (SPEC 12.1).
 
+use strum::IntoStaticStr;
+
 /// A class of bad ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
+#[derive(IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Class {
     /// It was tried and did not work out.
     Failed,
@@ -18,11 +22,6 @@ impl Class {
     /// The word that results use.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Failed => "failed",
-            Self::Limit => "limit",
-            Self::Refused => "refused",
-            Self::Usage => "usage",
-        }
+        self.into()
     }
 }

@@ -26,7 +26,8 @@ pub(crate) fn is_misnamed(path: &Path) -> bool {
     let below = path.strip_prefix(ai).ok();
     let folder = below.and_then(|below| below.components().next());
     let kind = ItemKind::ALL
-        .into_iter()
+        .iter()
+        .copied()
         .find(|kind| folder.is_some_and(|folder| folder.as_os_str() == kind.folder()));
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     kind.is_some_and(|kind| kind.extensions().contains(&extension)) && place(path).is_none()

@@ -114,7 +114,7 @@ impl Rye {
         for (kind, items) in kinds {
             for item in self.library.survey(items).items {
                 let capability = |primary| Capability::new(primary, kind, item.id.as_str()).ok();
-                capabilities.extend(Primary::ALL.into_iter().filter_map(capability));
+                capabilities.extend(Primary::ALL.iter().copied().filter_map(capability));
             }
         }
         capabilities

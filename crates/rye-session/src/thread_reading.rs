@@ -13,6 +13,7 @@ use rye_thread::transcript::{Damage, DamageKind, Reading, TranscriptError, named
 use rye_thread::{RecordError, ThreadId, ThreadRecord, recorded_root};
 use serde::de::IgnoredAny;
 use serde_json::Value;
+use strum::IntoStaticStr;
 
 use crate::Rye;
 use crate::session::{Host, ReopenError, TOKEN, TOKENS_ABOVE};
@@ -37,6 +38,8 @@ pub struct ThreadReading {
 /// The key that signed a thread's record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
+#[derive(IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum RecordSigner {
     /// The thread's own key, which the record itself names. It shows a change, but not its author.
     Thread,
@@ -48,10 +51,7 @@ impl RecordSigner {
     /// The word that reports use.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Thread => "thread",
-            Self::TrustedKey => "trusted_key",
-        }
+        self.into()
     }
 }
 

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use async_trait::async_trait;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+use strum::{Display, EnumString, IntoStaticStr, VariantArray};
 
 use crate::ThreadId;
 
@@ -23,6 +24,8 @@ pub enum Asking {
 /// A decision of the operator about one call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a call is run or it is not")]
+#[derive(Display, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case", parse_err_fn = DecisionError::new, parse_err_ty = DecisionError)]
 pub enum Decision {
     /// The call may run, this once.
     Approved,
@@ -42,12 +45,8 @@ impl Decision {
 
     /// Returns `approved`, `approved_in_thread` or `denied`, as in the transcript.
     #[must_use]
-    pub const fn as_str(&self) -> &'static str {
-        match self {
-            Self::Approved => "approved",
-            Self::ApprovedInThread => "approved_in_thread",
-            Self::Denied(_) => "denied",
-        }
+    pub fn as_str(&self) -> &'static str {
+        self.into()
     }
 
     /// Returns `true` if the call may run.
@@ -76,23 +75,6 @@ impl Decision {
             (decision, None) => Ok(decision),
             (decision, Some(_)) => Err(format!("`{decision}` has no reason")),
         }
-    }
-}
-
-impl fmt::Display for Decision {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-/// Reads a decision without its reason.
-impl FromStr for Decision {
-    type Err = DecisionError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let all = [Self::Approved, Self::ApprovedInThread, Self::DENIED];
-        let found = all.into_iter().find(|decision| decision.as_str() == text);
-        found.ok_or_else(|| DecisionError { text: text.to_owned() })
     }
 }
 
@@ -158,6 +140,12 @@ pub struct DecisionError {
     pub text: String,
 }
 
+impl DecisionError {
+    fn new(text: &str) -> Self {
+        Self { text: text.to_owned() }
+    }
+}
+
 /// The source of a decision, as recorded in the transcript.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decider(String);
@@ -218,6 +206,8 @@ impl Decider {
 /// The reason why a call waits for approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
+#[derive(IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum ApprovalReason {
     /// The configuration requires approval for every call of this tool.
     Configured,
@@ -229,16 +219,12 @@ pub enum ApprovalReason {
 
 impl ApprovalReason {
     /// All reasons, sorted by name.
-    pub const ALL: [Self; 3] = [Self::Configured, Self::Escalated, Self::Interrupted];
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// Returns `configured`, `escalated` or `interrupted`, as in the transcript.
     #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Configured => "configured",
-            Self::Escalated => "escalated",
-            Self::Interrupted => "interrupted",
-        }
+    pub fn as_str(self) -> &'static str {
+        self.into()
     }
 }
 

@@ -1,9 +1,9 @@
 //! The declared outputs of a directive, and the check of returned values.
 
 use std::fmt;
-use std::str::FromStr;
 
 use serde_json::{Map, Value, json};
+use strum::{Display, EnumString, IntoStaticStr};
 
 /// The item id of the internal tool that returns a directive's outputs.
 pub const DIRECTIVE_RETURN: &str = "rye/agent/threads/directive_return";
@@ -162,6 +162,8 @@ impl OutputField {
 /// The type of the value of an output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
+#[derive(Display, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case", parse_err_fn = OutputTypeError::new, parse_err_ty = OutputTypeError)]
 pub enum OutputType {
     /// Any JSON value, for outputs that declare no type.
     Any,
@@ -182,16 +184,8 @@ pub enum OutputType {
 impl OutputType {
     /// Returns the name in JSON Schema, or `any`, which has no name there.
     #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Any => "any",
-            Self::Array => "array",
-            Self::Boolean => "boolean",
-            Self::Integer => "integer",
-            Self::Number => "number",
-            Self::Object => "object",
-            Self::String => "string",
-        }
+    pub fn as_str(self) -> &'static str {
+        self.into()
     }
 
     fn admits(self, value: &Value) -> bool {
@@ -204,32 +198,6 @@ impl OutputType {
             Self::Object => value.is_object(),
             Self::String => value.is_string(),
         }
-    }
-}
-
-impl fmt::Display for OutputType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl FromStr for OutputType {
-    type Err = OutputTypeError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        use OutputType as Type;
-        [
-            Type::Any,
-            Type::Array,
-            Type::Boolean,
-            Type::Integer,
-            Type::Number,
-            Type::Object,
-            Type::String,
-        ]
-        .into_iter()
-        .find(|value_type| value_type.as_str() == text)
-        .ok_or_else(|| OutputTypeError { text: text.to_owned() })
     }
 }
 
@@ -251,6 +219,12 @@ pub struct ContractError {
 pub struct OutputTypeError {
     /// The word.
     pub text: String,
+}
+
+impl OutputTypeError {
+    fn new(text: &str) -> Self {
+        Self { text: text.to_owned() }
+    }
 }
 
 fn is_integer(value: &Value) -> bool {

@@ -4,6 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use strum::{Display, IntoStaticStr, VariantArray};
+
 use crate::{Nanos, NanosError, Usage};
 
 /// The limits of one thread (SPEC 10.5).
@@ -228,10 +230,13 @@ impl fmt::Display for LimitHit {
 /// The name of a limit of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
+#[derive(Display, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum Limit {
     /// `depth`. It prevents a child from starting. It ends the thread only if a hook decides so.
     Depth,
     /// `duration_seconds`.
+    #[strum(to_string = "duration_seconds")]
     Duration,
     /// `spawns`. It prevents a child from starting. It ends the thread only if a hook decides so.
     Spawns,
@@ -245,26 +250,12 @@ pub enum Limit {
 
 impl Limit {
     /// All limits, sorted by name.
-    pub const ALL: [Self; 6] =
-        [Self::Depth, Self::Duration, Self::Spawns, Self::Spend, Self::Tokens, Self::Turns];
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// Returns the name in a directive's `<limits>`.
     #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Depth => "depth",
-            Self::Duration => "duration_seconds",
-            Self::Spawns => "spawns",
-            Self::Spend => "spend",
-            Self::Tokens => "tokens",
-            Self::Turns => "turns",
-        }
-    }
-}
-
-impl fmt::Display for Limit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+    pub fn as_str(self) -> &'static str {
+        self.into()
     }
 }
 

@@ -3,10 +3,10 @@
 pub(crate) mod disk;
 
 use std::fmt;
-use std::str::FromStr;
 
 use rye_caps::Denied;
 use serde_json::{Map, Value};
+use strum::{Display, EnumString, IntoStaticStr, VariantArray, VariantNames};
 
 use crate::{
     ApprovalRequest, Limit, LimitHit, Nanos, ProviderErrorClass, ThreadId, TranscriptClaim, Usage,
@@ -15,6 +15,8 @@ use crate::{
 /// The state of a thread (SPEC 10.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
+#[derive(Display, EnumString, IntoStaticStr, VariantArray, VariantNames)]
+#[strum(serialize_all = "snake_case", parse_err_fn = ThreadStateError::new, parse_err_ty = ThreadStateError)]
 pub enum ThreadState {
     /// The operator or a hook stopped it.
     Cancelled,
@@ -34,15 +36,10 @@ pub enum ThreadState {
 
 impl ThreadState {
     /// All states, sorted by name.
-    pub const ALL: [Self; 7] = [
-        Self::Cancelled,
-        Self::Completed,
-        Self::Continued,
-        Self::Created,
-        Self::Error,
-        Self::Running,
-        Self::Suspended,
-    ];
+    pub const ALL: &'static [Self] = <Self as VariantArray>::VARIANTS;
+
+    /// All names, in the same order.
+    pub const NAMES: &'static [&'static str] = <Self as VariantNames>::VARIANTS;
 
     /// Returns `true` if nothing more happens in the thread.
     ///
@@ -54,33 +51,8 @@ impl ThreadState {
 
     /// Returns the lower case name in `thread.json` and in the registry.
     #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Cancelled => "cancelled",
-            Self::Completed => "completed",
-            Self::Continued => "continued",
-            Self::Created => "created",
-            Self::Error => "error",
-            Self::Running => "running",
-            Self::Suspended => "suspended",
-        }
-    }
-}
-
-impl fmt::Display for ThreadState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl FromStr for ThreadState {
-    type Err = ThreadStateError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::ALL
-            .into_iter()
-            .find(|state| state.as_str() == text)
-            .ok_or_else(|| ThreadStateError { text: text.to_owned() })
+    pub fn as_str(self) -> &'static str {
+        self.into()
     }
 }
 
@@ -93,6 +65,12 @@ impl FromStr for ThreadState {
 pub struct ThreadStateError {
     /// The word.
     pub text: String,
+}
+
+impl ThreadStateError {
+    fn new(text: &str) -> Self {
+        Self { text: text.to_owned() }
+    }
 }
 
 /// The result of driving a thread.
@@ -155,6 +133,8 @@ impl fmt::Display for Failure {
 /// The kinds of failure of a thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
+#[derive(IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum FailureKind {
     /// The model's last reply is incomplete.
     CutOff,
@@ -181,19 +161,8 @@ pub enum FailureKind {
 impl FailureKind {
     /// Returns the snake case name in the transcript and in `thread.json`. Limits and provider classes are beside it.
     #[must_use]
-    pub const fn as_str(&self) -> &'static str {
-        match self {
-            Self::CutOff => "cut_off",
-            Self::Hook => "hook",
-            Self::Limit(_) => "limit",
-            Self::MissingOutputs => "missing_outputs",
-            Self::OutOfTurn => "out_of_turn",
-            Self::Preparation => "preparation",
-            Self::Provider(_) => "provider",
-            Self::Refused => "refused",
-            Self::Storage => "storage",
-            Self::Unpriced => "unpriced",
-        }
+    pub fn as_str(&self) -> &'static str {
+        self.into()
     }
 
     /// Returns `true` if the operator can resume a thread after this failure.

@@ -4,6 +4,7 @@ use std::error::Error as StdError;
 use std::fmt;
 
 use async_trait::async_trait;
+use strum::{Display, IntoStaticStr, VariantArray};
 
 use crate::{Prices, Reply, Request, Retry, Usage};
 
@@ -246,6 +247,8 @@ impl StdError for ProviderError {
 /// The kinds of failure of a request (SPEC 11.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
+#[derive(Display, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum ProviderErrorClass {
     /// The key is missing, wrong or not permitted.
     Auth,
@@ -273,36 +276,12 @@ pub enum ProviderErrorClass {
 
 impl ProviderErrorClass {
     /// All classes, sorted by name.
-    pub const ALL: [Self; 11] = [
-        Self::Auth,
-        Self::ContentRefused,
-        Self::ContextTooLong,
-        Self::InvalidRequest,
-        Self::Network,
-        Self::Overloaded,
-        Self::RateLimited,
-        Self::Server,
-        Self::SpendLimit,
-        Self::StepFailed,
-        Self::Timeout,
-    ];
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// Returns the snake case name of SPEC 11.4 and of the transcript.
     #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Auth => "auth",
-            Self::ContentRefused => "content_refused",
-            Self::ContextTooLong => "context_too_long",
-            Self::InvalidRequest => "invalid_request",
-            Self::Network => "network",
-            Self::Overloaded => "overloaded",
-            Self::RateLimited => "rate_limited",
-            Self::Server => "server",
-            Self::SpendLimit => "spend_limit",
-            Self::StepFailed => "step_failed",
-            Self::Timeout => "timeout",
-        }
+    pub fn as_str(self) -> &'static str {
+        self.into()
     }
 
     /// Returns `true` if the provider may have charged for work that it did not report.
@@ -318,11 +297,5 @@ impl ProviderErrorClass {
             | Self::SpendLimit
             | Self::StepFailed => false,
         }
-    }
-}
-
-impl fmt::Display for ProviderErrorClass {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }

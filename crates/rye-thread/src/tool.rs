@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::Value;
+use strum::IntoStaticStr;
 
 pub use self::authorised::AuthorisedCall;
 use crate::AddedItem;
@@ -149,6 +150,8 @@ pub enum ToolStatus {
 /// The effect of running a tool twice. It decides which calls may run in parallel or again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
+#[derive(IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Effect {
     /// Two runs have the effect of one.
     Idempotent,
@@ -161,11 +164,7 @@ pub enum Effect {
 impl Effect {
     /// Returns `read_only`, `idempotent` or `once`, as in the transcript.
     #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Idempotent => "idempotent",
-            Self::Once => "once",
-            Self::ReadOnly => "read_only",
-        }
+    pub fn as_str(self) -> &'static str {
+        self.into()
     }
 }

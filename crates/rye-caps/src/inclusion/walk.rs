@@ -85,8 +85,8 @@ impl<'a> Walk<'a> {
 
     /// Finds the shortest capability that meets the goal, for the first action and kind that have one.
     pub(super) fn find(&mut self) -> Result<Option<Capability>, Exhausted> {
-        for primary in Primary::ALL {
-            for kind in Kind::ALL {
+        for &primary in Primary::ALL {
+            for &kind in Kind::ALL {
                 if let Some(id) = self.find_id(&format!("rye.{primary}.{kind}."))? {
                     let capability = Capability::new(primary, kind, &id)
                         .expect("because the walk keeps to the first letter, the alphabet and the length of ids");

@@ -1,7 +1,6 @@
 //! The four risks and the policies for them.
 
-use std::{fmt, str::FromStr};
-
+use strum::{Display, EnumString, IntoStaticStr, VariantArray, VariantNames};
 use thiserror::Error;
 
 use crate::untrusted_text::sanitize;
@@ -12,6 +11,8 @@ use crate::untrusted_text::sanitize;
     clippy::exhaustive_enums,
     reason = "the risks are complete by definition: tables and files name them"
 )]
+#[derive(Display, EnumString, IntoStaticStr, VariantArray, VariantNames)]
+#[strum(serialize_all = "snake_case", parse_err_fn = UnknownName::risk, parse_err_ty = UnknownName)]
 pub enum Risk {
     /// Reads and changes nothing.
     Safe,
@@ -25,16 +26,14 @@ pub enum Risk {
 
 impl Risk {
     /// All risks, the least first.
-    pub const ALL: [Self; 4] = [Self::Safe, Self::Write, Self::Elevated, Self::Unrestricted];
+    pub const ALL: &'static [Self] = <Self as VariantArray>::VARIANTS;
+
+    /// All names, in the same order.
+    pub const NAMES: &'static [&'static str] = <Self as VariantNames>::VARIANTS;
 
     /// The name in tables and in `<acknowledge risk="…">`, in lower case.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Safe => "safe",
-            Self::Write => "write",
-            Self::Elevated => "elevated",
-            Self::Unrestricted => "unrestricted",
-        }
+        self.into()
     }
 
     /// The policy for this risk if the table has none.
@@ -47,30 +46,14 @@ impl Risk {
     }
 }
 
-impl FromStr for Risk {
-    type Err = UnknownName;
-
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Self::ALL.into_iter().find(|risk| risk.as_str() == name).ok_or_else(|| UnknownName {
-            what: "risk",
-            found: sanitize(name),
-            valid: "`safe`, `write`, `elevated`, `unrestricted`",
-        })
-    }
-}
-
-impl fmt::Display for Risk {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
 /// The policy for grants of one risk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(
     clippy::exhaustive_enums,
     reason = "the policies are complete by definition: tables name them"
 )]
+#[derive(Display, EnumString, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case", parse_err_fn = UnknownName::policy, parse_err_ty = UnknownName)]
 pub enum RiskPolicy {
     /// The grant is given.
     Allow,
@@ -82,33 +65,11 @@ pub enum RiskPolicy {
 
 impl RiskPolicy {
     /// All policies, the mildest first.
-    pub const ALL: [Self; 3] = [Self::Allow, Self::AcknowledgeRequired, Self::Block];
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// The name in tables, in snake case.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Allow => "allow",
-            Self::AcknowledgeRequired => "acknowledge_required",
-            Self::Block => "block",
-        }
-    }
-}
-
-impl FromStr for RiskPolicy {
-    type Err = UnknownName;
-
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Self::ALL.into_iter().find(|policy| policy.as_str() == name).ok_or_else(|| UnknownName {
-            what: "policy",
-            found: sanitize(name),
-            valid: "`allow`, `acknowledge_required`, `block`",
-        })
-    }
-}
-
-impl fmt::Display for RiskPolicy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+        self.into()
     }
 }
 
@@ -119,4 +80,16 @@ pub struct UnknownName {
     what: &'static str,
     found: String,
     valid: &'static str,
+}
+
+impl UnknownName {
+    fn risk(name: &str) -> Self {
+        let valid = "`safe`, `write`, `elevated`, `unrestricted`";
+        Self { what: "risk", found: sanitize(name), valid }
+    }
+
+    fn policy(name: &str) -> Self {
+        let valid = "`allow`, `acknowledge_required`, `block`";
+        Self { what: "policy", found: sanitize(name), valid }
+    }
 }

@@ -199,7 +199,7 @@ fn an_acknowledgement_holds_for_its_risk_alone() {
 #[test]
 fn policies_are_those_of_the_table_or_the_defaults() {
     assert_eq!(
-        Risk::ALL.map(|risk| RiskTable::default().policy(risk)),
+        Risk::ALL.iter().map(|risk| RiskTable::default().policy(*risk)).collect::<Vec<_>>(),
         [RiskPolicy::Allow, RiskPolicy::Allow, RiskPolicy::AcknowledgeRequired, RiskPolicy::Block]
     );
     let strict = RiskTable::from_value(&json!({

@@ -32,7 +32,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
     };
     let mut items = Vec::new();
     let mut problems = Vec::new();
-    for kind in ItemKind::ALL.into_iter().filter(wanted) {
+    for kind in ItemKind::ALL.iter().copied().filter(wanted) {
         let (described, found) = rye.library().describe(kind);
         items.extend(described.into_iter().map(|described| (kind, described)));
         problems.extend(found);

@@ -65,7 +65,7 @@ fn one_id(arguments: &Arguments) -> Result<(), Failure> {
 fn kind_of(rye: &Rye, id: &ItemId) -> Result<ItemKind, Failure> {
     let mut kinds = Vec::new();
     let mut missing = Vec::new();
-    for kind in ItemKind::ALL {
+    for &kind in ItemKind::ALL {
         match rye.library().locate(kind, id) {
             Err(error @ ResolveError::NotFound { .. }) => missing.push(error),
             // Other errors are reported by the load.

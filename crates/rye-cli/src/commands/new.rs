@@ -84,7 +84,7 @@ pub(crate) struct NewDirective {
 }
 
 fn complexity() -> impl TypedValueParser<Value = Complexity> {
-    let classes = PossibleValuesParser::new(Complexity::ALL.map(Complexity::as_str));
+    let classes = PossibleValuesParser::new(Complexity::NAMES);
     classes.try_map(|class| class.parse())
 }
 

@@ -141,7 +141,7 @@ fn standing(text: &str) -> Result<String, String> {
     if text == known::STOPPED || text.parse::<ThreadState>().is_ok() {
         return Ok(text.to_owned());
     }
-    let states = ThreadState::ALL.map(ThreadState::as_str).join("`, `");
+    let states = ThreadState::NAMES.join("`, `");
     Err(format!("threads are `{states}` or `{}`", known::STOPPED))
 }
 

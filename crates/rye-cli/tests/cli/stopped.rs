@@ -50,7 +50,7 @@ struct State {
 /// What was recorded last, apart from signatures, and what the commands do then.
 struct Row(&'static str, Resume, Cancel);
 
-/// Every state has its row, or this does not compile.
+/// Every state has a row, or this does not compile.
 const STATES: [State; ThreadState::ALL.len()] = [
     State {
         state: ThreadState::Cancelled,
@@ -110,22 +110,9 @@ const STATES: [State; ThreadState::ALL.len()] = [
     },
 ];
 
-/// The rows are those of the states, each at its place.
-const _: () = {
-    let mut place = 0;
-    while place < STATES.len() {
-        let (row, state) = (STATES[place].state.as_str(), ThreadState::ALL[place].as_str());
-        assert!(is_same(row.as_bytes(), state.as_bytes()), "a state has the row of another one");
-        place += 1;
-    }
-};
-
-const fn is_same(one: &[u8], other: &[u8]) -> bool {
-    let mut place = 0;
-    while place < one.len() && place < other.len() && one[place] == other[place] {
-        place += 1;
-    }
-    place == one.len() && place == other.len()
+#[test]
+fn each_state_has_the_row_at_its_place() {
+    assert_eq!(STATES.iter().map(|row| row.state).collect::<Vec<_>>(), ThreadState::ALL);
 }
 
 /// What was recorded last; of a thread that was continued, how the next one stands, too.

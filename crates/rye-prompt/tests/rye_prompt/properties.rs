@@ -28,7 +28,7 @@ proptest! {
         b in HOSTILE,
         between in "(<|/|</|directive)?",
     ) {
-        for style in ReturnStyle::ALL {
+        for &style in ReturnStyle::ALL {
             let prompt = framed(&a, &b, &between, style);
             prop_assert_eq!(prompt.matches("<directive").count(), 1, "{}", prompt);
             prop_assert_eq!(prompt.matches("</directive").count(), 1, "{}", prompt);
@@ -137,7 +137,7 @@ proptest! {
         let directive = with_inputs(r#"<input name="a" required="true"/>"#, &body);
         let inputs = bind(&directive, [("a", a.into())]);
         let permissions = format!("<permissions>{body}</permissions>");
-        for style in ReturnStyle::ALL {
+        for &style in ReturnStyle::ALL {
             let prompt = render(Link::new("t", &directive), Some(&permissions), &inputs, style);
             let prompt = prompt.expect("must render");
             prop_assert!(!prompt.contains("{input:a") && !prompt.contains("${inputs."), "{}", prompt);

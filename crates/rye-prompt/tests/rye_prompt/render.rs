@@ -51,7 +51,7 @@ labelled! {
 
 #[test]
 fn no_outputs_no_part() {
-    for style in ReturnStyle::ALL {
+    for &style in ReturnStyle::ALL {
         check("", style, "");
     }
 }
@@ -129,7 +129,7 @@ fn the_permissions_slice_is_verbatim_and_may_be_an_ancestors() {
 
 #[test]
 fn styles_have_names() {
-    for style in ReturnStyle::ALL {
+    for &style in ReturnStyle::ALL {
         assert_eq!(style.to_string().parse(), Ok(style));
     }
     assert_eq!(ReturnStyle::default(), ReturnStyle::Call);

@@ -1,5 +1,7 @@
 //! The request member for the largest number of tokens in an answer, whose name differs between servers.
 
+use strum::{IntoStaticStr, VariantArray};
+
 use super::{Protocol, Section};
 
 /// The name of the Chat Completions request member that limits the tokens of the answer.
@@ -8,6 +10,8 @@ use super::{Protocol, Section};
 /// the old name and ignore the new one, which leaves their answers without a limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "the two names that the protocol has had")]
+#[derive(IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum MaxTokensField {
     /// `max_completion_tokens`, the current name.
     #[default]
@@ -19,10 +23,7 @@ pub enum MaxTokensField {
 impl MaxTokensField {
     /// The name of the member, which is also the value in configs.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::MaxCompletionTokens => "max_completion_tokens",
-            Self::MaxTokens => "max_tokens",
-        }
+        self.into()
     }
 }
 
@@ -36,9 +37,5 @@ pub(super) fn read(root: &Section<'_>, protocol: Option<Protocol>) -> MaxTokensF
             "is for the protocol `openai_chat` alone; the others have one name for it",
         );
     }
-    let fields = [MaxTokensField::MaxCompletionTokens, MaxTokensField::MaxTokens];
-    fields.into_iter().find(|field| field.as_str() == word).unwrap_or_else(|| {
-        root.unknown_word(KEY, &word, &fields.map(MaxTokensField::as_str));
-        MaxTokensField::default()
-    })
+    root.word(KEY, &word).unwrap_or_default()
 }

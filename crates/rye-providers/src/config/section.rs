@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use rye_parse::{did_you_mean, nearest_name, quoted};
 use serde_json::{Map, Value};
+use strum::VariantArray;
 
 use super::{ConfigError, ConfigProblem};
 
@@ -44,10 +45,20 @@ impl<'a> Section<'a> {
         self.report.add(&self.path_of(key), message);
     }
 
-    pub(super) fn unknown_word(&self, key: &str, word: &str, known: &[&str]) {
-        let meant = did_you_mean(nearest_name(word, known.iter().copied()));
-        let valid = quoted(known.iter().copied());
-        self.problem(key, &format!("has no value `{word}`; valid: {valid}{meant}"));
+    /// Reads a word of a closed list.
+    pub(super) fn word<T: VariantArray + Copy + Into<&'static str>>(
+        &self,
+        key: &str,
+        word: &str,
+    ) -> Option<T> {
+        let known = || T::VARIANTS.iter().map(|variant| (*variant).into());
+        let found = T::VARIANTS.iter().copied().find(|variant| (*variant).into() == word);
+        if found.is_none() {
+            let meant = did_you_mean(nearest_name(word, known()));
+            let valid = quoted(known());
+            self.problem(key, &format!("has no value `{word}`; valid: {valid}{meant}"));
+        }
+        found
     }
 
     /// Reports each key that is not in `known`.

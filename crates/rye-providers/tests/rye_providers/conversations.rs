@@ -316,7 +316,7 @@ fn the_most_tokens_have_the_name_that_the_server_knows() {
 /// An answer is sent back byte for byte if nothing had to be added to it.
 #[test]
 fn answers_are_sent_back_as_they_came() {
-    for protocol in Protocol::ALL {
+    for &protocol in Protocol::ALL {
         for name in [
             "text",
             "call",
@@ -340,8 +340,8 @@ fn answers_are_sent_back_as_they_came() {
 /// Reasoning and ids belong to one protocol, so no other protocol takes the history.
 #[test]
 fn another_protocols_answer_is_refused() {
-    for giver in Protocol::ALL {
-        for taker in Protocol::ALL {
+    for &giver in Protocol::ALL {
+        for &taker in Protocol::ALL {
             let mut request = conversation("", vec![User("Go.")]).request(giver).unwrap();
             let reply = Arc::new(answer(giver, "reasoning_and_call").unwrap());
             request.messages.push(Message::Assistant { reply });

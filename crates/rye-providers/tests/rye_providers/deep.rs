@@ -113,7 +113,7 @@ fn check(protocol: Protocol, levels: usize, (whole, events): &(String, Vec<Strin
 
 #[test]
 fn arguments_that_are_too_deep_fail_their_call_alone() {
-    for protocol in Protocol::ALL {
+    for &protocol in Protocol::ALL {
         for levels in [1, 64, 65, 100, 126, 127, 128, 129, 500, 100_000] {
             check(protocol, levels, &answer(protocol, &nested(levels)));
         }

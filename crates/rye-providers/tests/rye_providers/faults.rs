@@ -61,7 +61,7 @@ const BROKE: &str = "the connection to `vendor` broke before its answer was whol
 
 #[tokio::test]
 async fn an_answer_comes_in_pieces_or_whole() {
-    for protocol in Protocol::ALL {
+    for &protocol in Protocol::ALL {
         let (events, body) = hello(protocol);
         check_hello(ask(protocol, vec![streamed(&events)]).await, 1);
         // A server without streaming.
@@ -74,7 +74,7 @@ async fn an_answer_comes_in_pieces_or_whole() {
 /// If the protocol marks the end of an answer, the end of the connection is not awaited.
 #[tokio::test]
 async fn an_open_end_is_not_waited_for() {
-    for protocol in Protocol::ALL {
+    for &protocol in Protocol::ALL {
         // Gemini has no last event.
         if protocol != Protocol::Gemini {
             let (events, _) = hello(protocol);
@@ -88,7 +88,7 @@ async fn an_open_end_is_not_waited_for() {
 
 #[tokio::test]
 async fn a_cut_stream_is_no_answer_and_not_asked_for_again() {
-    for protocol in Protocol::ALL {
+    for &protocol in Protocol::ALL {
         let (events, body) = hello(protocol);
         let half = events.split_inclusive("\n\n").next().unwrap();
         for end in [End::Cut, End::Clean] {
@@ -104,7 +104,7 @@ async fn a_cut_stream_is_no_answer_and_not_asked_for_again() {
 
 #[tokio::test]
 async fn malformed_answers_are_told() {
-    for protocol in Protocol::ALL {
+    for &protocol in Protocol::ALL {
         let unreadable = "the answer of `vendor` cannot be read";
         let answer = ask(protocol, vec![whole(r#"{"half":"#)]).await;
         check(answer, ProviderErrorClass::Server, unreadable, 1);
@@ -145,7 +145,7 @@ async fn check_too_long(events: &str) {
 /// A server may send an error as plain JSON under the content type of a stream.
 #[tokio::test]
 async fn an_error_in_one_piece_is_told_whatever_it_is_called() {
-    for protocol in Protocol::ALL {
+    for &protocol in Protocol::ALL {
         let (answer, n_requests) = ask(protocol, vec![streamed(&busy(protocol))]).await;
         let message = answer.unwrap_err().to_string();
         assert!(message.starts_with("`vendor` answered 200 (`"), "{message}");
@@ -157,7 +157,7 @@ async fn an_error_in_one_piece_is_told_whatever_it_is_called() {
 /// An error without an answer before it counts as if the status had said so.
 #[tokio::test]
 async fn an_error_in_place_of_an_answer_is_waited_out() {
-    for protocol in Protocol::ALL {
+    for &protocol in Protocol::ALL {
         let (events, _) = hello(protocol);
         let error = streamed(&format!("data: {}\n\n", busy(protocol)));
         check_hello(ask(protocol, vec![error.clone(), streamed(&events)]).await, 2);
@@ -171,7 +171,7 @@ async fn an_error_in_place_of_an_answer_is_waited_out() {
 
 #[tokio::test]
 async fn an_error_in_the_middle_of_an_answer_ends_it() {
-    for protocol in Protocol::ALL {
+    for &protocol in Protocol::ALL {
         let (events, _) = hello(protocol);
         let first = events.split_inclusive("\n\n").next().unwrap();
         let answer = streamed(&format!("{first}data: {}\n\n", busy(protocol)));
@@ -186,7 +186,7 @@ async fn an_error_in_the_middle_of_an_answer_ends_it() {
 /// A request with a temporary status is sent again, after the wait that the server asks for.
 #[tokio::test]
 async fn passing_trouble_is_waited_out() {
-    for protocol in Protocol::ALL {
+    for &protocol in Protocol::ALL {
         let (events, _) = hello(protocol);
         for status in [408, 409, 429, 500, 502, 503, 504, 529] {
             let trouble = refusing(status, "{}");

@@ -8,7 +8,7 @@ use crate::fixtures::fixtures;
 #[test]
 fn deep_nesting_is_an_error_and_no_crash() {
     let deep = format!("{}{}", "[".repeat(200_000), "]".repeat(200_000));
-    for protocol in Protocol::ALL {
+    for &protocol in Protocol::ALL {
         let body =
             format!(r#"{{"content":{deep},"choices":{deep},"output":{deep},"candidates":{deep}}}"#);
         assert!(decode(protocol, body.as_bytes()).is_err());
@@ -22,7 +22,7 @@ proptest! {
     /// Decoding never panics, whatever the bytes are, and the raw answer is part of the body.
     #[test]
     fn no_response_panics(row in 0_usize..60, noise in ".*", at in 0_usize..400, cut in 0_usize..400) {
-        for protocol in Protocol::ALL {
+        for &protocol in Protocol::ALL {
             let fixtures = fixtures(protocol);
             let fixture = &fixtures[row % fixtures.len()];
             let Some(whole) = fixture.whole() else { continue };
@@ -41,7 +41,7 @@ proptest! {
     /// The same for streams with lost, repeated or inserted pieces.
     #[test]
     fn no_stream_panics(row in 0_usize..60, noise in ".*", at in 0_usize..900, cut in 0_usize..900) {
-        for protocol in Protocol::ALL {
+        for &protocol in Protocol::ALL {
             let fixtures = fixtures(protocol);
             let fixture = &fixtures[row % fixtures.len()];
             let Some(events) = fixture.events() else { continue };

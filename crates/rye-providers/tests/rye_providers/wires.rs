@@ -10,7 +10,7 @@ use crate::fixtures::{Fixture, fixtures, stream};
 #[track_caller]
 fn check(judge: impl Fn(Protocol, &Fixture) -> Option<String>) {
     let mut faults = Vec::new();
-    for protocol in Protocol::ALL {
+    for &protocol in Protocol::ALL {
         for fixture in fixtures(protocol) {
             let fault = judge(protocol, fixture);
             faults.extend(
@@ -25,7 +25,7 @@ fn check(judge: impl Fn(Protocol, &Fixture) -> Option<String>) {
 /// way only.
 #[test]
 fn the_tables_are_long_enough() {
-    for protocol in Protocol::ALL {
+    for &protocol in Protocol::ALL {
         let has =
             |parts: fn(&Fixture) -> bool| fixtures(protocol).iter().filter(|it| parts(it)).count();
         let both = has(|fixture| fixture.whole().is_some() && fixture.events().is_some());
@@ -50,7 +50,7 @@ fn a_stream_is_read_as_the_response_in_one_piece() {
 #[test]
 fn bytes_that_are_no_text_are_refused() {
     let body = b"{\"never \xff read\":0}";
-    for protocol in Protocol::ALL {
+    for &protocol in Protocol::ALL {
         let whole = decode(protocol, body).unwrap_err().to_string();
         let mut decoder = StreamDecoder::new(protocol);
         let event = [b"data: ".as_slice(), body, b"\n\n"].concat();

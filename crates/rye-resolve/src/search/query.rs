@@ -85,7 +85,7 @@ impl SearchQuery {
 
     /// The kinds that are searched, each once and in order.
     pub fn kinds(&self) -> Vec<ItemKind> {
-        ItemKind::ALL.into_iter().filter(|kind| self.wants(*kind)).collect()
+        ItemKind::ALL.iter().copied().filter(|kind| self.wants(*kind)).collect()
     }
 
     pub(crate) fn atoms(&self) -> &[Atom] {

@@ -137,7 +137,7 @@ fn item_name(file: &str) -> ItemName {
     }
     let (folder, id) = stem.split_once('/').unwrap();
     let kinds = rye_resolve::ItemKind::ALL;
-    let kind = kinds.into_iter().find(|kind| kind.folder() == folder).unwrap();
+    let kind = kinds.iter().find(|kind| kind.folder() == folder).unwrap();
     ItemName::new(kind.as_str(), id).unwrap()
 }
 

@@ -1,7 +1,6 @@
 //! Complexity classes: how much work a new directive is expected to be (SPEC D17).
 
-use std::fmt;
-use std::str::FromStr;
+use strum::{Display, EnumString, IntoStaticStr, VariantArray, VariantNames};
 
 use crate::config::complexity_limits;
 use crate::rye::Rye;
@@ -10,6 +9,8 @@ use crate::session::PrepareError;
 /// The amount of work that a directive is expected to be, from which its limits follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "the three classes of the specification")]
+#[derive(Display, EnumString, IntoStaticStr, VariantArray, VariantNames)]
+#[strum(serialize_all = "snake_case", parse_err_fn = UnknownComplexity::new, parse_err_ty = UnknownComplexity)]
 pub enum Complexity {
     /// A few steps, each with one tool.
     Simple,
@@ -21,16 +22,15 @@ pub enum Complexity {
 
 impl Complexity {
     /// Every class, the smallest first.
-    pub const ALL: [Self; 3] = [Self::Simple, Self::Moderate, Self::Complex];
+    pub const ALL: &'static [Self] = <Self as VariantArray>::VARIANTS;
+
+    /// All names, in the same order.
+    pub const NAMES: &'static [&'static str] = <Self as VariantNames>::VARIANTS;
 
     /// Returns the class as it is written.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Simple => "simple",
-            Self::Moderate => "moderate",
-            Self::Complex => "complex",
-        }
+        self.into()
     }
 
     /// Returns the tier of the model that a new directive of this class asks for.
@@ -44,26 +44,17 @@ impl Complexity {
     }
 }
 
-impl fmt::Display for Complexity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl FromStr for Complexity {
-    type Err = UnknownComplexity;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let known = Self::ALL.into_iter().find(|class| class.as_str() == text);
-        known.ok_or_else(|| UnknownComplexity { text: text.to_owned() })
-    }
-}
-
 /// A complexity class that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown complexity `{text}`; valid: `simple`, `moderate`, `complex`")]
 pub struct UnknownComplexity {
     text: String,
+}
+
+impl UnknownComplexity {
+    fn new(text: &str) -> Self {
+        Self { text: text.to_owned() }
+    }
 }
 
 /// The limits that a new directive of a complexity class gets.

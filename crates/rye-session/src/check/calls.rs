@@ -87,7 +87,8 @@ impl Calls<'_> {
             return self.of_return(action, &directive.outputs);
         }
         let operation = Operation::ALL
-            .into_iter()
+            .iter()
+            .copied()
             .find(|it| it.name().strip_prefix("rye_") == Some(action.value.primary.as_str()));
         match operation {
             Some(operation) => self.of_operation(action, operation),

@@ -128,7 +128,7 @@ impl<'a> Catalog<'a> {
             heirs: OnceLock::new(),
             invocations: OnceLock::new(),
         };
-        ItemKind::ALL.into_iter().for_each(|kind| catalog.list(kind));
+        ItemKind::ALL.iter().copied().for_each(|kind| catalog.list(kind));
         catalog
     }
 

@@ -160,7 +160,8 @@ fn elsewhere(path: &str, own: HookEvent) -> String {
         event.as_str() != own.as_str() && event.data_paths().iter().any(|known| is_at(path, known))
     };
     let events: Vec<&str> = rye_thread::HookEvent::ALL
-        .into_iter()
+        .iter()
+        .copied()
         .filter(has)
         .map(rye_thread::HookEvent::as_str)
         .collect();

@@ -4,12 +4,15 @@ use std::ops::Range;
 
 use rye_parse::Problem;
 use rye_resolve::{ItemId, ItemKind};
+use strum::IntoStaticStr;
 
 use super::signature::{UNKNOWN_KEY, UNSIGNED};
 
 /// The severity of a finding, lightest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
+#[derive(IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Severity {
     /// Worth knowing.
     Note,
@@ -23,11 +26,7 @@ impl Severity {
     /// The word that reports use.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Note => "note",
-            Self::Warning => "warning",
-            Self::Error => "error",
-        }
+        self.into()
     }
 }
 

@@ -9,6 +9,7 @@ use rye_sandbox::Rules;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
+use strum::IntoStaticStr;
 
 use super::read::{ConfigError, ConfigProblem, forbidden, read};
 
@@ -71,6 +72,8 @@ enum SandboxSetting {
 )]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
+#[derive(IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 enum Extension {
     Js,
     Py,
@@ -80,14 +83,8 @@ enum Extension {
 }
 
 impl Extension {
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Js => "js",
-            Self::Py => "py",
-            Self::Rb => "rb",
-            Self::Sh => "sh",
-            Self::Ts => "ts",
-        }
+    fn as_str(self) -> &'static str {
+        self.into()
     }
 }
 

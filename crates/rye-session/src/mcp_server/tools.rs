@@ -22,7 +22,7 @@ pub(super) enum Operation {
 impl Operation {
     /// All of them, sorted by name.
     fn all() -> impl Iterator<Item = Self> {
-        let items = primary::Operation::ALL.into_iter().map(Self::Items);
+        let items = primary::Operation::ALL.iter().copied().map(Self::Items);
         let threads = [Self::ThreadCancel, Self::ThreadStatus];
         std::iter::once(Self::Execute).chain(items).chain(threads)
     }

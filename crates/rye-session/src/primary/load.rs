@@ -2,11 +2,11 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use rye_caps::{Capability, Kind, Primary};
 use rye_resolve::{Item, ItemId, ItemKind, Space};
 use serde_json::Value;
+use strum::{EnumString, IntoStaticStr};
 
 use super::caller::Caller;
 use super::error::PrimaryError;
@@ -44,6 +44,8 @@ impl LoadRequest {
 /// A space that items can be copied into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "SPEC D12 names these two")]
+#[derive(EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case", parse_err_fn = DestinationError::new, parse_err_ty = DestinationError)]
 pub enum Destination {
     /// The project's `.ai`.
     Project,
@@ -55,28 +57,13 @@ impl Destination {
     /// The space's name.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Project => "project",
-            Self::User => "user",
-        }
+        self.into()
     }
 
     fn space(self) -> Space {
         match self {
             Self::Project => Space::Project,
             Self::User => Space::User,
-        }
-    }
-}
-
-impl FromStr for Destination {
-    type Err = DestinationError;
-
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        match name {
-            "project" => Ok(Self::Project),
-            "user" => Ok(Self::User),
-            _ => Err(DestinationError { name: name.to_owned() }),
         }
     }
 }
@@ -88,6 +75,12 @@ impl FromStr for Destination {
 pub struct DestinationError {
     /// The word.
     pub name: String,
+}
+
+impl DestinationError {
+    fn new(name: &str) -> Self {
+        Self { name: name.to_owned() }
+    }
 }
 
 /// An item as its file holds it.

@@ -5,12 +5,14 @@ use rye_resolve::{ItemId, ItemKind, SearchQuery};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use strum::{IntoStaticStr, VariantArray};
 
 use super::error::PrimaryError;
 use super::{Destination, FetchRequest, LoadRequest, SignRequest};
 
 /// An operation on items that runs nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case", prefix = "rye_")]
 pub(crate) enum Operation {
     Fetch,
     Load,
@@ -25,15 +27,10 @@ const MOST_RESULTS: usize = 100;
 
 impl Operation {
     /// All of them, sorted by name.
-    pub(crate) const ALL: [Self; 4] = [Self::Fetch, Self::Load, Self::Search, Self::Sign];
+    pub(crate) const ALL: &'static [Self] = Self::VARIANTS;
 
     pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Fetch => "rye_fetch",
-            Self::Load => "rye_load",
-            Self::Search => "rye_search",
-            Self::Sign => "rye_sign",
-        }
+        self.into()
     }
 
     /// Returns the primaries of the operation. A grant of any of them permits a use of it.

@@ -45,15 +45,15 @@ pub(super) fn with_operations(
         entry(Arc::new(thread)).asking_for(asked)
     };
     let is_open = |entry: &PaletteEntry| {
-        let operation = Operation::ALL.into_iter().find(|it| it.name() == entry.item_id);
+        let operation = Operation::ALL.iter().copied().find(|it| it.name() == entry.item_id);
         operation.is_some_and(|operation| is_open(operation, authority))
     };
-    palette.with_operations(Operation::ALL.map(entry).into(), is_open)
+    palette.with_operations(Operation::ALL.iter().copied().map(entry).collect(), is_open)
 }
 
 fn is_open(operation: Operation, authority: &Authority) -> bool {
     operation.primaries().iter().any(|primary| {
-        Kind::ALL.into_iter().any(|kind| authority.closed_by(*primary, kind).is_none())
+        Kind::ALL.iter().copied().any(|kind| authority.closed_by(*primary, kind).is_none())
     })
 }
 

@@ -349,7 +349,7 @@ fn planned_call(library: &Library, action: rye_parse::Action) -> PlannedCall {
     let kind = action.item_type;
     let id = action.item_id;
     let operation =
-        Operation::ALL.into_iter().find(|it| it.name().strip_prefix("rye_") == Some(primary));
+        Operation::ALL.iter().copied().find(|it| it.name().strip_prefix("rye_") == Some(primary));
     let Some(operation) = operation else {
         let parameters = with_types(library, id.as_deref(), action.parameters);
         let call = PlannedCall::new(primary, kind.as_deref(), id.as_deref(), parameters);

@@ -8,6 +8,7 @@ use rye_sandbox::temporary_file;
 use rye_sign::{CommentStyle, Digest, KeyId, SigningKey, Timestamp, Unverified};
 use rye_thread::read_plain;
 use serde_json::{Value, json};
+use strum::IntoStaticStr;
 
 use super::{SignError, with_signature};
 use crate::outcome::Class;
@@ -37,6 +38,8 @@ pub struct SignedFile {
 /// The result of signing a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
+#[derive(IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum SigningStatus {
     /// It has a new signature.
     Signed,
@@ -48,10 +51,7 @@ impl SigningStatus {
     /// `signed` or `unchanged`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Signed => "signed",
-            Self::Unchanged => "unchanged",
-        }
+        self.into()
     }
 }
 

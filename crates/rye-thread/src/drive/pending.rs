@@ -99,8 +99,8 @@ pub fn spawned_children(reading: &Reading) -> Option<Vec<Spawn>> {
 
 fn request(record: &Record) -> Option<ApprovalRequest> {
     let wire: Wire = serde_json::from_str(record.payload.get()).ok()?;
-    let reasons = ApprovalReason::ALL;
-    let reason = reasons.into_iter().find(|reason| reason.as_str() == wire.reason)?;
+    let mut reasons = ApprovalReason::ALL.iter().copied();
+    let reason = reasons.find(|reason| reason.as_str() == wire.reason)?;
     let Wire { call_id, item_id, arguments, arguments_sha256: sha256, covers, .. } = wire;
     let thread = record.thread.clone();
     Some(ApprovalRequest { thread, call_id, item_id, arguments, sha256, reason, covers })

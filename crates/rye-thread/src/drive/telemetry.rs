@@ -64,7 +64,7 @@ fn since(before: &Usage, now: &Usage) -> Usage {
 }
 
 /// A class that is worth counting, as the convention wants it: never a message.
-const fn kind(failure: &Failure) -> &'static str {
+fn kind(failure: &Failure) -> &'static str {
     match &failure.kind {
         FailureKind::Provider(class) => class.as_str(),
         kind => kind.as_str(),

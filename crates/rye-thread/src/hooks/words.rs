@@ -1,11 +1,12 @@
 //! The names of hook events, layers and effects.
 
-use std::fmt;
-use std::str::FromStr;
+use strum::{Display, EnumString, IntoStaticStr, VariantArray};
 
 /// An event of a thread that a hook may act on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
+#[derive(Display, EnumString, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case", parse_err_fn = HookWordError::new, parse_err_ty = HookWordError)]
 pub enum HookEvent {
     /// The thread completed or failed, and its end is not recorded yet.
     AfterComplete,
@@ -27,30 +28,12 @@ pub enum HookEvent {
 
 impl HookEvent {
     /// All events, sorted by name.
-    pub const ALL: [Self; 8] = [
-        Self::AfterComplete,
-        Self::AfterStep,
-        Self::ContextLimitReached,
-        Self::DirectiveReturn,
-        Self::Error,
-        Self::Limit,
-        Self::ThreadContinued,
-        Self::ThreadStarted,
-    ];
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// Returns the snake case name of SPEC 10.3.
     #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::AfterComplete => "after_complete",
-            Self::AfterStep => "after_step",
-            Self::ContextLimitReached => "context_limit_reached",
-            Self::DirectiveReturn => "directive_return",
-            Self::Error => "error",
-            Self::Limit => "limit",
-            Self::ThreadContinued => "thread_continued",
-            Self::ThreadStarted => "thread_started",
-        }
+    pub fn as_str(self) -> &'static str {
+        self.into()
     }
 
     /// Returns `true` if the outputs of tools are added to the conversation as well.
@@ -79,19 +62,15 @@ impl HookLayer {
     /// Returns its number in SPEC 10.3.
     #[must_use]
     pub const fn number(self) -> u8 {
-        match self {
-            Self::User => 0,
-            Self::Directive => 1,
-            Self::BuiltIn => 2,
-            Self::Project => 3,
-            Self::Infrastructure => 4,
-        }
+        self as u8
     }
 }
 
 /// The decision of a hook about its thread. The first decision at an event wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "SPEC 10.3 names these five")]
+#[derive(Display, EnumString, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case", parse_err_fn = HookWordError::new, parse_err_ty = HookWordError)]
 pub enum HookEffect {
     /// The thread ends as cancelled.
     Abort,
@@ -107,19 +86,12 @@ pub enum HookEffect {
 
 impl HookEffect {
     /// All effects, sorted by name.
-    pub const ALL: [Self; 5] =
-        [Self::Abort, Self::Continue, Self::Escalate, Self::Fail, Self::Retry];
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// Returns the name of SPEC 10.3.
     #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Abort => "abort",
-            Self::Continue => "continue",
-            Self::Escalate => "escalate",
-            Self::Fail => "fail",
-            Self::Retry => "retry",
-        }
+    pub fn as_str(self) -> &'static str {
+        self.into()
     }
 
     /// Returns `true` if the effect permits more than the thread may do without it.
@@ -130,36 +102,6 @@ impl HookEffect {
     }
 }
 
-impl fmt::Display for HookEvent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl fmt::Display for HookEffect {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl FromStr for HookEvent {
-    type Err = HookWordError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let found = Self::ALL.into_iter().find(|it| it.as_str() == text);
-        found.ok_or_else(|| HookWordError { text: text.to_owned() })
-    }
-}
-
-impl FromStr for HookEffect {
-    type Err = HookWordError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let found = Self::ALL.into_iter().find(|it| it.as_str() == text);
-        found.ok_or_else(|| HookWordError { text: text.to_owned() })
-    }
-}
-
 /// A word that is not an event or effect of a hook.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -167,4 +109,10 @@ impl FromStr for HookEffect {
 pub struct HookWordError {
     /// The word.
     pub text: String,
+}
+
+impl HookWordError {
+    fn new(text: &str) -> Self {
+        Self { text: text.to_owned() }
+    }
 }

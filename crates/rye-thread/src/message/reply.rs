@@ -1,10 +1,8 @@
 //! The reply of a model: the received bytes, and the parsed view of them.
 
-use std::fmt;
-use std::str::FromStr;
-
 use serde_json::Value;
 use serde_json::value::RawValue;
+use strum::{Display, EnumString};
 
 use super::depth::{MAX_DEPTH, nests_too_deep};
 use crate::Usage;
@@ -108,8 +106,13 @@ impl ToolCall {
 }
 
 /// The reason why a model stopped.
+///
+/// `Display` writes the snake case name, or the provider's own word. `FromStr` reads it back: an unknown word becomes
+/// [`StopReason::Other`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
+#[derive(Display, EnumString)]
+#[strum(serialize_all = "snake_case")]
 pub enum StopReason {
     /// The conversation no longer fits the model's context window.
     ContextWindow,
@@ -118,6 +121,7 @@ pub enum StopReason {
     /// The reply reached its maximum number of tokens and is cut off.
     MaxTokens,
     /// Any other reason, in the provider's word.
+    #[strum(default)]
     Other(String),
     /// The model paused. The conversation must be sent again as it is.
     Pause,
@@ -127,38 +131,4 @@ pub enum StopReason {
     StopSequence,
     /// The model waits for tool results.
     ToolUse,
-}
-
-/// Writes the snake case name, or the provider's own word.
-impl fmt::Display for StopReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::ContextWindow => "context_window",
-            Self::EndTurn => "end_turn",
-            Self::MaxTokens => "max_tokens",
-            Self::Other(word) => word,
-            Self::Pause => "pause",
-            Self::Refusal => "refusal",
-            Self::StopSequence => "stop_sequence",
-            Self::ToolUse => "tool_use",
-        })
-    }
-}
-
-/// Reads the output of `Display`. An unknown word becomes [`StopReason::Other`].
-impl FromStr for StopReason {
-    type Err = std::convert::Infallible;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(match text {
-            "context_window" => Self::ContextWindow,
-            "end_turn" => Self::EndTurn,
-            "max_tokens" => Self::MaxTokens,
-            "pause" => Self::Pause,
-            "refusal" => Self::Refusal,
-            "stop_sequence" => Self::StopSequence,
-            "tool_use" => Self::ToolUse,
-            other => Self::Other(other.to_owned()),
-        })
-    }
 }

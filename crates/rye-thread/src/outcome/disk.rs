@@ -134,7 +134,8 @@ impl LimitHitDisk {
 
     pub(crate) fn into_hit(self) -> Result<LimitHit, String> {
         let limit = Limit::ALL
-            .into_iter()
+            .iter()
+            .copied()
             .find(|limit| limit.as_str() == self.name)
             .ok_or_else(|| format!("`{}` is not a limit", self.name))?;
         Ok(LimitHit { limit, value: self.value, maximum: self.maximum })
@@ -155,7 +156,8 @@ pub(crate) const PLAIN: [FailureKind; 8] = [
 
 fn class_of(name: &str) -> Result<ProviderErrorClass, String> {
     ProviderErrorClass::ALL
-        .into_iter()
+        .iter()
+        .copied()
         .find(|class| class.as_str() == name)
         .ok_or_else(|| format!("`{name}` is not a class of provider error"))
 }
@@ -166,9 +168,10 @@ mod tests {
 
     #[test]
     fn every_kind_of_failure_is_read_as_it_was_written() {
-        let limits =
-            Limit::ALL.map(|limit| FailureKind::Limit(LimitHit { limit, value: 2, maximum: 1 }));
-        let classes = ProviderErrorClass::ALL.map(FailureKind::Provider);
+        let limits = Limit::ALL
+            .iter()
+            .map(|limit| FailureKind::Limit(LimitHit { limit: *limit, value: 2, maximum: 1 }));
+        let classes = ProviderErrorClass::ALL.iter().copied().map(FailureKind::Provider);
         for kind in PLAIN.into_iter().chain(limits).chain(classes) {
             let failure = Failure { kind, message: "m".to_owned() };
             let text = serde_json::to_string(&FailureDisk::of(&failure)).unwrap();

@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use strum::IntoStaticStr;
+
 use super::decide;
 use super::end::End;
 use crate::{Decision, ToolCall};
 
 /// The input for which a run waits.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub(super) enum Phase {
     Ready,
     Asked,
@@ -35,14 +38,8 @@ impl Batch {
 }
 
 impl Phase {
-    pub(super) const fn name(&self) -> &'static str {
-        match self {
-            Self::Ready => "ready",
-            Self::Asked => "asked",
-            Self::Calling(_) => "calling",
-            Self::Waiting { .. } => "waiting",
-            Self::Done(_) => "done",
-        }
+    pub(super) fn name(&self) -> &'static str {
+        self.into()
     }
 }
 

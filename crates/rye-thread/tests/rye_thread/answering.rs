@@ -83,7 +83,7 @@ async fn capacity_and_existence_are_for_the_fallback() {
 
 #[tokio::test]
 async fn nothing_else_is_for_the_fallback() {
-    for class in ProviderErrorClass::ALL {
+    for &class in ProviderErrorClass::ALL {
         if matches!(class, ProviderErrorClass::Overloaded | ProviderErrorClass::RateLimited) {
             continue;
         }

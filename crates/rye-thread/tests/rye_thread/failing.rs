@@ -97,7 +97,7 @@ async fn cut_off() {
 
 #[tokio::test]
 async fn every_class_of_provider_error() {
-    for class in ProviderErrorClass::ALL {
+    for &class in ProviderErrorClass::ALL {
         let driven = fail_with(Thread::new(vec![fails(class)])).await;
         let booked = booked(&driven);
         assert_eq!(booked.is_empty(), !class.may_have_cost(), "{class}");

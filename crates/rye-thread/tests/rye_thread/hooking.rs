@@ -133,7 +133,7 @@ async fn every_event_has_its_moment() {
             true
         })
     };
-    let all = HookEvent::ALL.map(spy).to_vec();
+    let all = HookEvent::ALL.iter().copied().map(spy).collect();
     let script = vec![
         calls(vec![call("a", "a_note", json!({"n": 2})), call("b", "a_gone", json!({}))]),
         calls(vec![returns("r", json!({"score": 1}))]),

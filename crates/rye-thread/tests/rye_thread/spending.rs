@@ -92,7 +92,7 @@ async fn a_free_provider_runs_under_a_limit_of_nothing() {
 /// What a failed request cost: nothing where the provider did no work, what it says, and otherwise the worst.
 #[tokio::test]
 async fn a_failed_request_is_settled_too() {
-    for class in ProviderErrorClass::ALL {
+    for &class in ProviderErrorClass::ALL {
         let driven = Thread::new(vec![fails(class)]).drive().await;
         driven.check_consistent();
         let reserved = driven.payloads("step_start")[0]["reserved_nanos"].as_u64().unwrap();

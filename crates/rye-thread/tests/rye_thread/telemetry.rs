@@ -141,7 +141,7 @@ async fn a_call_that_is_not_granted_is_refused() {
 
 #[tokio::test]
 async fn every_class_of_failed_request() {
-    for class in ProviderErrorClass::ALL {
+    for &class in ProviderErrorClass::ALL {
         let chat =
             format!("  chat model-1: error.type={class} otel.kind=internal otel.status_code=ERROR");
         let expected = [failed("error", 0, class.as_str()), chat];

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use std::io;
 
 use cap_std::fs::{Dir, FileType};
+use strum::IntoStaticStr;
 
 use super::entry_filter::EntryFilter;
 use super::error::refuse_over;
@@ -129,6 +130,8 @@ impl Entry {
 /// The kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
+#[derive(IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum EntryKind {
     /// A regular file.
     File,
@@ -143,12 +146,7 @@ pub enum EntryKind {
 impl EntryKind {
     /// Returns the name in a tool's result: `file`, `folder`, `link` or `other`.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::File => "file",
-            Self::Folder => "folder",
-            Self::Link => "link",
-            Self::Other => "other",
-        }
+        self.into()
     }
 
     /// Returns the kind of `name` from its folder's listing, or from its metadata if the listing has no kind.

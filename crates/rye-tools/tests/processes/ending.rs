@@ -18,7 +18,7 @@ fn mark(test: u32) -> String {
 }
 
 fn in_each(check: impl Fn(&Arena, &Arc<Processes>, Mode)) {
-    for mode in Mode::ALL {
+    for &mode in Mode::ALL {
         let arena = Arena::new();
         if let Some(processes) = arena.in_mode(mode) {
             check(&arena, &processes, mode);
@@ -274,7 +274,7 @@ fn what_multiplies_is_bounded() {
 
 /// Programs in each mode with small bounds, and the error output of what goes over them.
 fn bounded(check: impl Fn(Mode, &dyn Fn(&str) -> rye_thread::ToolOutput)) {
-    for mode in Mode::ALL {
+    for &mode in Mode::ALL {
         let arena = Arena::new();
         let mut rules = Rules::default();
         rules.bounds.memory_mib = 200;

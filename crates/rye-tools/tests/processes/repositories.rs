@@ -433,7 +433,7 @@ fn programs_at_once_hide_no_repository_from_each_other() {
 
 #[test]
 fn changed_files_that_start_by_themselves_are_named() {
-    for mode in Mode::ALL {
+    for &mode in Mode::ALL {
         let arena = Arena::new();
         let root = arena.root.join("project");
         for (path, text) in [
@@ -461,7 +461,7 @@ fn changed_files_that_start_by_themselves_are_named() {
 /// The files that run by themselves may lie elsewhere, where a link leads.
 #[test]
 fn changed_files_behind_links_are_named_by_the_links() {
-    for mode in Mode::ALL {
+    for &mode in Mode::ALL {
         let arena = Arena::new();
         let root = arena.root.join("project");
         for folder in ["settings", "hooks/sub", "env"] {

@@ -61,7 +61,7 @@ impl Place {
 }
 
 fn strongest(arena: &Arena) -> Mode {
-    let modes = Mode::ALL.into_iter().filter(|mode| *mode != Mode::None);
+    let modes = Mode::ALL.iter().copied().filter(|mode| *mode != Mode::None);
     modes.into_iter().find(|mode| arena.in_mode(*mode).is_some()).unwrap_or(Mode::None)
 }
 
@@ -321,7 +321,7 @@ async fn a_server_without_a_folder_starts_in_an_empty_one() {
     let arena = Arena::new();
     std::fs::write(arena.root.join("project/parts.py"), "").unwrap();
     let project = arena.root.join("project").display().to_string();
-    for mode in Mode::ALL {
+    for &mode in Mode::ALL {
         let Some(processes) = arena.in_mode(mode) else { continue };
         for is_apart in [true, false] {
             let mut job = Job::new(["sh", "-c", "pwd; ls -A"].map(Into::into).into());

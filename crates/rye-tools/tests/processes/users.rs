@@ -174,7 +174,7 @@ fn inner_attempts() {
 fn inner_mode() -> Option<Mode> {
     let _key = std::env::var_os(INNER)?;
     let wanted = std::env::var(MODE).ok()?;
-    Mode::ALL.into_iter().find(|mode| mode.as_str() == wanted)
+    Mode::ALL.iter().copied().find(|mode| mode.as_str() == wanted)
 }
 
 /// The same in projects of other kinds, and on other file systems.

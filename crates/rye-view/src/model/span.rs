@@ -1,9 +1,11 @@
 //! Stretches of time in a thread.
 
 use rye_thread::Nanos;
+use strum::IntoStaticStr;
 
 /// The kind of work that a span stands for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub(crate) enum SpanKind {
     Turn,
     Model,
@@ -14,14 +16,8 @@ pub(crate) enum SpanKind {
 
 impl SpanKind {
     /// The word for it, which is also its class in a picture.
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Turn => "turn",
-            Self::Model => "model",
-            Self::Tool => "tool",
-            Self::Retry => "retry",
-            Self::Child => "child",
-        }
+    pub(crate) fn as_str(self) -> &'static str {
+        self.into()
     }
 }
 

@@ -130,11 +130,11 @@ impl Reader {
     }
 
     fn policies(&mut self, levels: &Value) -> BTreeMap<Risk, RiskPolicy> {
-        let Some(levels) = self.mapping(levels, "risk_levels", &Risk::ALL.map(Risk::as_str)) else {
+        let Some(levels) = self.mapping(levels, "risk_levels", Risk::NAMES) else {
             return BTreeMap::new();
         };
         let mut policies = BTreeMap::new();
-        for risk in Risk::ALL {
+        for &risk in Risk::ALL {
             let Some(level) = levels.get(risk.as_str()) else { continue };
             if let Some(policy) = self.policy(level, &format!("risk_levels.{risk}")) {
                 policies.insert(risk, policy);

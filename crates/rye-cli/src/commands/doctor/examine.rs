@@ -167,7 +167,7 @@ fn trust(environment: &Environment, rye: &Rye) -> Finding {
 
 /// Counts the usable and the refused items.
 fn items(rye: &Rye) -> Vec<Finding> {
-    ItemKind::ALL.into_iter().map(|kind| of_kind(rye, kind)).collect()
+    ItemKind::ALL.iter().copied().map(|kind| of_kind(rye, kind)).collect()
 }
 
 fn of_kind(rye: &Rye, kind: ItemKind) -> Finding {

@@ -176,8 +176,8 @@ fn some_patterns(most: usize) -> impl Strategy<Value = Vec<Pattern>> {
 /// Every capability over a few ids.
 fn capabilities() -> Vec<Capability> {
     let ids = ["a", "b", "ab", "aa", "a.b", "b.b", "a.c", "a.b.c", "b.b.b", "c"];
-    let parts = Primary::ALL.into_iter().flat_map(|primary| {
-        Kind::ALL.into_iter().flat_map(move |kind| ids.map(|id| (primary, kind, id)))
+    let parts = Primary::ALL.iter().copied().flat_map(|primary| {
+        Kind::ALL.iter().copied().flat_map(move |kind| ids.map(|id| (primary, kind, id)))
     });
     parts.map(|(primary, kind, id)| Capability::new(primary, kind, id).unwrap()).collect()
 }

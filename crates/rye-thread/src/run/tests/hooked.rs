@@ -89,7 +89,7 @@ mod limits {
     }
 
     pub(super) fn rows() -> impl Iterator<Item = (&'static str, FailureKind, Takes)> {
-        Limit::ALL.into_iter().map(|limit| {
+        Limit::ALL.iter().copied().map(|limit| {
             let (name, takes) = takes(&limit);
             (name, FailureKind::Limit(LimitHit { limit, value: 10, maximum: 10 }), takes)
         })
@@ -114,7 +114,7 @@ mod classes {
     }
 
     pub(super) fn rows() -> impl Iterator<Item = (&'static str, FailureKind, Takes)> {
-        ProviderErrorClass::ALL.into_iter().map(|class| {
+        ProviderErrorClass::ALL.iter().copied().map(|class| {
             let (name, takes) = takes(&class);
             (name, FailureKind::Provider(class), takes)
         })
@@ -177,7 +177,7 @@ fn a_retry_counts_as_a_turn_and_an_extended_limit_is_longer() {
 /// Only the limits on child threads are raised during a run.
 #[test]
 fn more_is_allowed_of_threads_alone() {
-    for limit in Limit::ALL {
+    for &limit in Limit::ALL {
         let mut run = run(OutputContract::default());
         let before = run.limits().clone();
         let messages = run.messages().len();

@@ -198,7 +198,7 @@ struct RetriedWire {
 
 impl RetriedWire {
     fn event(self) -> Option<Event> {
-        let class = ProviderErrorClass::ALL.into_iter().find(|it| it.as_str() == self.class)?;
+        let class = ProviderErrorClass::ALL.iter().copied().find(|it| it.as_str() == self.class)?;
         let mut retry = Retry::new(self.attempt, self.attempts, class, &self.message);
         retry.wait = Duration::from_millis(self.wait_millis);
         let cost = Nanos::new(self.cost_nanos);

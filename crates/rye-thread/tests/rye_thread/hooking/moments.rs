@@ -46,7 +46,7 @@ fn with(event: HookEvent) -> (Thread, &'static str) {
 
 #[tokio::test]
 async fn each_event_is_told_when_it_happens() {
-    for event in HookEvent::ALL {
+    for &event in HookEvent::ALL {
         let (mut thread, state) = with(event);
         let own = hooks(vec![telling(hook("h", event), "load knowledge k/x")]);
         let is_continuation = event == HookEvent::ThreadContinued;
@@ -116,7 +116,7 @@ async fn limited(limit: Limit, effect: Option<HookEffect>) -> (Driven, u64) {
 /// the same failure.
 #[tokio::test]
 async fn each_limit_is_told_when_it_is_reached() {
-    for limit in Limit::ALL {
+    for &limit in Limit::ALL {
         for effect in [None, Some(HookEffect::Fail)] {
             let is_final = ![Limit::Depth, Limit::Spawns].contains(&limit);
             if !is_final && effect.is_none() {
@@ -144,7 +144,7 @@ async fn each_limit_is_told_when_it_is_reached() {
 /// What somebody may raise is raised, money never is.
 #[tokio::test]
 async fn each_limit_but_money_can_be_raised() {
-    for limit in Limit::ALL {
+    for &limit in Limit::ALL {
         let (mut thread, _) = at(limit);
         let more = if limit == Limit::Spend { vec![] } else { vec![done()] };
         if [Limit::Depth, Limit::Spawns].contains(&limit) {

@@ -146,7 +146,7 @@ const KINDS: [bool; 2] = [true, false];
 #[tokio::test(start_paused = true)]
 async fn an_answer_is_bounded_on_every_wire() {
     let maximum = 2 * MIB;
-    for protocol in Protocol::ALL {
+    for &protocol in Protocol::ALL {
         for is_streamed in KINDS {
             let row = format!("{protocol:?}, streamed: {is_streamed}");
             let memory = AnswerMemory::new(8, 64 * MIB);
@@ -166,7 +166,7 @@ async fn all_answers_of_the_process_are_bounded_and_none_waits_for_ever() {
     let maximum = 2 * MIB;
     let at_a_time = 3;
     let large = maximum - MIB;
-    for protocol in Protocol::ALL {
+    for &protocol in Protocol::ALL {
         for is_streamed in KINDS {
             let memory = Arc::new(AnswerMemory::new(at_a_time, large));
             let tasks: Vec<_> = (0..6)
@@ -201,7 +201,7 @@ async fn a_request_without_room_is_not_sent() {
 #[tokio::test(start_paused = true)]
 async fn an_answer_of_no_tokens_was_not_counted() {
     let memory = AnswerMemory::new(8, 64 * MIB);
-    for protocol in Protocol::ALL {
+    for &protocol in Protocol::ALL {
         for is_streamed in KINDS {
             for (pieces, output, expected) in
                 [(1, 0, Counted::Unreported), (1, 1, Counted::ByProvider)]

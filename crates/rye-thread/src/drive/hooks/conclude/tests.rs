@@ -68,7 +68,8 @@ fn had(event: HookEvent, failure: &Failure, is_final: bool, run: &Run) -> String
         };
         frame.decides(run)
     };
-    let had: Vec<&str> = HookEffect::ALL.into_iter().filter(can).map(HookEffect::as_str).collect();
+    let had: Vec<&str> =
+        HookEffect::ALL.iter().copied().filter(can).map(HookEffect::as_str).collect();
     had.join(" ")
 }
 
@@ -85,7 +86,7 @@ fn of(event: HookEvent) -> Failure {
 #[test]
 fn each_event_has_its_effects() {
     assert_eq!(ROWS.iter().map(|row| row.event).collect::<Vec<_>>(), HookEvent::ALL);
-    assert!(HookEffect::ALL.into_iter().enumerate().all(|(at, effect)| place(effect) == at));
+    assert!(HookEffect::ALL.iter().copied().enumerate().all(|(at, effect)| place(effect) == at));
     for Row { event, goes_on, has_failed } in ROWS {
         has_a_row(*event);
         let failure = of(*event);
@@ -99,7 +100,7 @@ fn each_event_has_its_effects() {
 /// Nobody raises the limit on money, and asking again mends not every failure.
 #[test]
 fn what_cannot_be_had_is_passed_over() {
-    for limit in Limit::ALL {
+    for &limit in Limit::ALL {
         let hit = LimitHit { limit, value: 1, maximum: 1 };
         let failure = Failure::new(FailureKind::Limit(hit), "no");
         let expected = if limit == Limit::Spend { "abort fail" } else { "abort escalate fail" };
