@@ -1,34 +1,20 @@
 //! Exact prices from decimal text.
 
-use rye_thread::Nanos;
+use rye_thread::{Nanos, NanosError};
 use serde_json::Value;
 
 /// Reads dollars, given as decimal text or a number, exactly in nano-dollars.
 ///
 /// A number is read by its shortest decimal form, which is exact for at most 15 digits.
-pub(crate) fn dollars(value: &Value) -> Result<Nanos, &'static str> {
+pub(crate) fn dollars(value: &Value) -> Result<Nanos, NanosError> {
     match value {
-        Value::String(text) => parse(text.trim()),
+        Value::String(text) => text.trim().parse(),
         Value::Number(number) => match number.as_u64() {
-            Some(whole) => parse(&whole.to_string()),
-            None => parse(&number.as_f64().map(|number| number.to_string()).unwrap_or_default()),
+            Some(whole) => whole.to_string().parse(),
+            None => number.as_f64().map(|number| number.to_string()).unwrap_or_default().parse(),
         },
-        _ => Err("is not an amount in dollars; write a decimal such as `0.30`"),
+        _ => Err(NanosError::NotDecimal),
     }
-}
-
-fn parse(text: &str) -> Result<Nanos, &'static str> {
-    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
-    let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    if !digits(whole) || !digits(fraction) {
-        return Err("is not an amount in dollars; write a decimal such as `0.30`");
-    }
-    let fraction = fraction.trim_end_matches('0');
-    if fraction.len() > 9 {
-        return Err("has more than 9 decimals; nano-dollars are the smallest unit");
-    }
-    let nanos = format!("{whole}{fraction:0<9}").parse();
-    nanos.map(Nanos::new).map_err(|_| "is too large an amount")
 }
 
 #[cfg(test)]
@@ -39,7 +25,8 @@ mod tests {
 
     #[track_caller]
     fn check(value: &Value, expected: Result<u64, &str>) {
-        assert_eq!(dollars(value).map(Nanos::get), expected, "{value}");
+        let found = dollars(value).map(Nanos::get).map_err(|error| error.to_string());
+        assert_eq!(found, expected.map_err(str::to_owned), "{value}");
     }
 
     #[test]

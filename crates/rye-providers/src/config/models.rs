@@ -74,7 +74,7 @@ fn prices(section: &Section<'_>) -> Option<Prices> {
 
 fn price(section: &Section<'_>, key: &str) -> Option<Nanos> {
     let price = dollars(section.value(key)?);
-    price.map_err(|message| section.problem(key, message)).ok()
+    price.map_err(|error| section.problem(key, &error.to_string())).ok()
 }
 
 /// Reads the tiers. A name that is not under `models` is reported, but not the name of a model that has
