@@ -24,6 +24,10 @@ pub struct Drivers {
     alone: Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>,
 }
 
+/// The right to write the files of a tree, until the last copy of it is dropped. Work on another system thread has a copy, because it
+/// goes on when the handler that began it is given up.
+pub type Alone = Arc<OwnedMutexGuard<()>>;
+
 /// The time after which a driver ends whose next step did not come. A later step makes another one from the records.
 ///
 /// It is long enough for a server that comes back, because requests and calls may be under way.
@@ -59,7 +63,7 @@ impl Drivers {
     }
 
     /// Waits until no other driver of this worker writes files of the tree. A dropped driver may do so until it notices.
-    pub async fn wait_alone(&self, root: &str) -> OwnedMutexGuard<()> {
+    pub async fn wait_alone(&self, root: &str) -> Alone {
         let own = {
             let mut alone = lock(&self.alone);
             alone.retain(|_, lock| 0 < lock.strong_count());
@@ -67,7 +71,7 @@ impl Drivers {
             alone.insert(root.to_owned(), Arc::downgrade(&known));
             known
         };
-        own.lock_owned().await
+        Arc::new(own.lock_owned().await)
     }
 
     /// Removes the driver of a tree.
@@ -90,14 +94,20 @@ pub struct Place {
     pub kept: u64,
     /// The digest of the last step that the engine keeps, which may be one of this invocation.
     pub last: Option<String>,
-    /// The steps of this invocation so far.
+    /// The steps of this invocation so far, and their length in bytes.
     pub steps: Arc<Vec<Step>>,
+    bytes: usize,
 }
+
+/// The steps of an invocation, and their bytes, after which the tree is brought to a place where it can move to another worker. A
+/// worker that takes a handler over gets all of them.
+pub const MOST_STEPS: usize = 64;
+const MOST_BYTES: usize = 8 << 20;
 
 impl Place {
     /// Creates the place of the first step of an invocation.
     pub fn new(root: &str, kept: u64, last: Option<String>) -> Self {
-        Self { root: root.to_owned(), kept, last, steps: Arc::default() }
+        Self { root: root.to_owned(), kept, last, steps: Arc::default(), bytes: 0 }
     }
 
     /// Returns the number of the next step.
@@ -105,9 +115,15 @@ impl Place {
         self.kept + self.steps.len() as u64
     }
 
+    /// Returns `true` if the invocation has steps enough.
+    pub fn is_full(&self) -> bool {
+        MOST_STEPS <= self.steps.len() || MOST_BYTES <= self.bytes
+    }
+
     /// Moves behind a step, which the engine keeps.
     pub fn advance(&mut self, step: Step) {
         self.last = Some(step.digest());
+        self.bytes += step.bytes();
         Arc::make_mut(&mut self.steps).push(step);
     }
 }
@@ -153,9 +169,6 @@ impl Drop for Driven {
     }
 }
 
-/// The number of steps of an invocation after which the tree is brought to a place where it can move to another worker.
-pub const MOST_STEPS: usize = 64;
-
 impl Driven {
     /// Creates the value for a driver that rests on the records before `place`.
     pub fn new(
@@ -177,7 +190,7 @@ impl Driven {
     /// Lets the driver go on to its next step, because the engine keeps all steps before it.
     pub async fn advance(&mut self, place: &Place) -> anyhow::Result<Advance> {
         // An order that waits drains the queue, too, until the turn ends.
-        if place.steps.is_empty() || MOST_STEPS <= place.steps.len() {
+        if place.steps.is_empty() || place.is_full() {
             self.queue.drain(!place.steps.is_empty());
         }
         self.queue.keep();

@@ -12,13 +12,13 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use rye::thread::{
-    Cancel, Decider, Failure, FailureKind, Outcome, ThreadId, ThreadState, pending_approval,
+    Cancel, Decider, Failure, FailureKind, Nanos, Outcome, ThreadId, ThreadState, pending_approval,
 };
 use rye::{Class, Host, ReopenError, RunError, RunReport, RunRequest, Rye, SystemClock};
 use serde_json::Value;
 
 use crate::admission::admit;
-use crate::drivers::{Driven, Drivers, Place, Remote};
+use crate::drivers::{Alone, Driven, Drivers, Place, Remote};
 use crate::entry::Extent;
 use crate::ingress::Ingress;
 use crate::progress;
@@ -34,7 +34,7 @@ pub struct Engine {
     /// The copies of projects on this machine, of one operator.
     projects: Vec<Arc<Project>>,
     authority: Authority,
-    /// The client of the engine, with the name of the object.
+    /// The client of the engine, with the names of the objects.
     pub ingress: Ingress,
     drivers: Drivers,
 }
@@ -46,9 +46,9 @@ impl Engine {
         Self { projects, authority, ingress, drivers: Drivers::default() }
     }
 
-    /// Returns the key of the list of the operator's threads.
+    /// Returns the key of the list of the operator's threads: the fingerprint of the operator's key.
     pub fn operator(&self) -> String {
-        self.ingress.list_key(&self.authority.operator)
+        self.authority.operator.fingerprint().to_string()
     }
 
     /// Checks a request to start the thread `root`.
@@ -112,7 +112,15 @@ impl Engine {
         };
         match &advanced.step.end {
             None => self.drivers.keep(&place.root, driven),
-            Some(end) => forget_ended(tree, end).await?,
+            Some(end) => {
+                let alone = self.drivers.wait_alone(&place.root).await;
+                let end = end.clone();
+                let forget = move || {
+                    let _alone = alone;
+                    forget_ended(&tree, &end);
+                };
+                tokio::task::spawn_blocking(forget).await?;
+            }
         }
         Ok(Advance { bundle: new, ..advanced })
     }
@@ -153,7 +161,7 @@ impl Engine {
         // An attempt that was cut off may have left a driver that still writes its last lines.
         let alone = self.drivers.wait_alone(&place.root).await;
         let tree = project.tree(&request.thread);
-        let extents = self.restore(place, &tree).await?;
+        let extents = self.restore(place, &tree, &alone).await?;
         let has_begun = extents.contains_key(&place.root);
         let queue = Arc::new(Queue::new(extents));
         let rye = project.rye(&tree, Arc::clone(&queue) as _)?;
@@ -179,6 +187,7 @@ impl Engine {
         &self,
         place: &Place,
         tree: &TreeFolder,
+        alone: &Alone,
     ) -> anyhow::Result<BTreeMap<String, Extent>> {
         let mut steps = self.ingress.steps(&place.root, place.kept).await?;
         steps.extend_from_slice(&place.steps);
@@ -189,7 +198,9 @@ impl Engine {
         }
         let tree = tree.clone();
         let root = place.root.clone();
+        let alone = Alone::clone(alone);
         let restored = move || {
+            let _alone = alone;
             progress::check(&tree.progress(), &root, &steps)?;
             tree.restore(&transcripts)
         };
@@ -207,10 +218,10 @@ impl Engine {
         start: &Value,
         order: &Value,
         bundle: Option<&Value>,
-    ) -> anyhow::Result<Result<Step, String>> {
+    ) -> anyhow::Result<Result<Vec<Step>, String>> {
         let order = read_order(order, &place.root, &self.authority)?;
         drop(self.drivers.remove(&place.root));
-        let _alone = self.drivers.wait_alone(&place.root).await;
+        let alone = self.drivers.wait_alone(&place.root).await;
         let project = match (self.admit(&place.root, start, bundle).await, &order) {
             (Ok((project, _)), _) => project,
             // A tree that this worker does not go on with can still be ended, for which no file of a project is used.
@@ -219,10 +230,11 @@ impl Engine {
         };
         let root = place.root.parse::<ThreadId>()?;
         let tree = project.tree(&root);
-        let extents = self.restore(place, &tree).await?;
+        let extents = self.restore(place, &tree, &alone).await?;
         match &order {
             Order::Cancel if !extents.contains_key(&place.root) => {
-                return Ok(Ok(Step { changes: Vec::new(), end: Some(end_before_the_beginning()) }));
+                let end = Some(end_before_the_beginning());
+                return Ok(Ok(vec![Step { changes: Vec::new(), end }]));
             }
             Order::Decide { call, .. } if !extents.contains_key(call.thread.as_str()) => {
                 return Ok(Err(format!("no thread `{}` is in this tree", call.thread)));
@@ -231,28 +243,49 @@ impl Engine {
         }
         let queue = Arc::new(Queue::without_waits(extents));
         let rye = project.rye(&tree, Arc::clone(&queue) as _)?;
-        let done = move || carry_out(&rye, &root, order, &project);
-        let end = match tokio::task::spawn_blocking(done).await?? {
-            Ok(end) => end,
-            Err(refusal) => return Ok(Err(refusal)),
+        let done = move || {
+            let _alone = alone;
+            let done = carry_out(&rye, &root, order, &project)?;
+            if let Ok(Some(end)) = &done {
+                forget_ended(&tree, end);
+            }
+            anyhow::Ok(done)
         };
-        let changes = queue.take().changes;
-        if !queue.take().changes.is_empty() {
-            anyhow::bail!("the records of the order do not fit into one step");
+        let done = tokio::task::spawn_blocking(done).await??;
+        match done {
+            Ok(end) => Ok(Ok(steps_of(&queue, end)?)),
+            Err(refusal) => Ok(Err(refusal)),
         }
-        if let Some(end) = &end {
-            forget_ended(tree, end).await?;
-        }
-        Ok(Ok(Step { changes, end }))
     }
 }
 
-/// Removes this machine's records of a tree that has ended. If the engine lacks the last step, it is made again from those before.
-async fn forget_ended(tree: TreeFolder, end: &End) -> anyhow::Result<()> {
-    if end.state != ThreadState::Suspended.as_str() {
-        tokio::task::spawn_blocking(move || tree.remove_threads()).await?;
+/// The most steps of one order. The server keeps them as one value, whose limit is 32 MiB.
+const MOST_STEPS_OF_ORDER: usize = 8;
+
+/// Returns the records of an order in steps, the last of which has the end.
+fn steps_of(queue: &Queue, end: Option<End>) -> anyhow::Result<Vec<Step>> {
+    let mut steps = vec![Step { changes: queue.take().changes, end: None }];
+    loop {
+        let changes = queue.take().changes;
+        if changes.is_empty() {
+            break;
+        }
+        steps.push(Step { changes, end: None });
+        if MOST_STEPS_OF_ORDER < steps.len() {
+            anyhow::bail!("the records of the order do not fit into {MOST_STEPS_OF_ORDER} MiB");
+        }
     }
-    Ok(())
+    if let Some(last) = steps.last_mut() {
+        last.end = end;
+    }
+    Ok(steps)
+}
+
+/// Removes this machine's records of a tree that has ended. If the engine lacks the last step, it is made again from those before.
+fn forget_ended(tree: &TreeFolder, end: &End) {
+    if end.state != ThreadState::Suspended.as_str() {
+        tree.remove_threads();
+    }
 }
 
 async fn begin(
@@ -293,23 +326,13 @@ fn host<'a>(clock: &'a SystemClock, cancel: &'a Cancel, project: &Project) -> Ho
 }
 
 fn end(rye: &Rye, report: RunReport) -> anyhow::Result<End> {
-    let Outcome { state, outputs, text, turns, cost, failure, asked, .. } = report.outcome;
+    let Outcome { state, turns, cost, failure, asked, .. } = report.outcome;
     if state == ThreadState::Running {
         let failure = failure.map_or_else(String::new, |failure| format!(": {failure}"));
         anyhow::bail!("the thread stopped on this worker{failure}");
     }
     let asked = asked.map(|request| asked_call(rye, &request.thread)).transpose()?;
-    Ok(End {
-        state: state.as_str().to_owned(),
-        outputs: outputs.map(Value::Object),
-        text,
-        class: failure.as_ref().and_then(class),
-        failure: failure.map(|failure| failure.to_string()),
-        turns,
-        cost_nanos: cost.get(),
-        asked,
-        warnings: report.warnings,
-    })
+    Ok(End { asked, ..end_of(state, failure.as_ref(), turns, cost) })
 }
 
 /// Returns the call that a thread waits with.
@@ -321,7 +344,7 @@ fn asked_call(rye: &Rye, thread: &ThreadId) -> anyhow::Result<AskedCall> {
         thread: thread.as_str().to_owned(),
         seq: asked.seq,
         item: asked.request.item_id,
-        arguments: asked.request.arguments,
+        sha256: asked.request.sha256,
     })
 }
 
@@ -329,17 +352,21 @@ fn asked_call(rye: &Rye, thread: &ThreadId) -> anyhow::Result<AskedCall> {
 fn recorded_end(rye: &Rye, thread: &ThreadId) -> anyhow::Result<End> {
     let threads = rye.threads().context("there is no project")?;
     let record = rye.thread(&threads, thread)?.record;
-    Ok(End {
-        state: record.state.as_str().to_owned(),
-        outputs: record.outputs.map(Value::Object),
-        text: String::new(),
-        class: record.failure.as_ref().and_then(class),
-        failure: record.failure.map(|failure| failure.to_string()),
-        turns: record.turns,
-        cost_nanos: record.cost.get(),
-        asked: None,
-        warnings: Vec::new(),
-    })
+    Ok(end_of(record.state, record.failure.as_ref(), record.turns, record.cost))
+}
+
+fn end_of(state: ThreadState, failure: Option<&Failure>, turns: u64, cost: Nanos) -> End {
+    let end = End {
+        state: state.as_str().to_owned(),
+        class: failure.and_then(class),
+        turns,
+        cost_nanos: cost.get(),
+        ..End::default()
+    };
+    match failure {
+        Some(failure) => end.because(&failure.to_string()),
+        None => end,
+    }
 }
 
 fn class(failure: &Failure) -> Option<String> {
@@ -357,12 +384,9 @@ fn end_of_failure(error: &RunError) -> End {
         failure = format!("{failure}: {cause}");
         source = cause.source();
     }
-    End {
-        state: ThreadState::Error.as_str().to_owned(),
-        failure: Some(failure),
-        class: (error.class() == Class::Refused).then(|| "refused".to_owned()),
-        ..End::default()
-    }
+    let class = (error.class() == Class::Refused).then(|| "refused".to_owned());
+    let end = End { state: ThreadState::Error.as_str().to_owned(), class, ..End::default() };
+    end.because(&failure)
 }
 
 /// Carries out an order. The inner error is a refusal, which another worker would repeat.
@@ -407,4 +431,30 @@ fn carry_out(
 /// Returns the end of a thread that was cancelled before it began, of which nothing is on record.
 fn end_before_the_beginning() -> End {
     End { state: ThreadState::Cancelled.as_str().to_owned(), ..End::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use rye::thread::store::Replica as _;
+
+    use super::*;
+    use crate::queue::STEP_BYTES;
+
+    /// A thread of many children has a record of its end for each.
+    #[test]
+    fn the_records_of_an_order_take_several_steps_with_one_end() {
+        let thread = "one-019a0000-0000-7000-8000-000000000002".parse().unwrap();
+        let steps = |bytes| {
+            let queue = Queue::without_waits(BTreeMap::new());
+            queue.append(&thread, &vec![b'a'; bytes]).unwrap();
+            steps_of(&queue, Some(end_before_the_beginning()))
+        };
+        let kept = steps(2 * STEP_BYTES + 1).unwrap();
+        let ends: Vec<bool> = kept.iter().map(|step| step.end.is_some()).collect();
+        assert_eq!(ends, [false, false, true]);
+        assert_eq!(kept.iter().map(Step::bytes).sum::<usize>(), 2 * STEP_BYTES + 1);
+        assert_eq!(steps(MOST_STEPS_OF_ORDER * STEP_BYTES).unwrap().len(), MOST_STEPS_OF_ORDER);
+        let error = steps(MOST_STEPS_OF_ORDER * STEP_BYTES + 1).unwrap_err().to_string();
+        assert!(error.contains("do not fit"), "{error}");
+    }
 }

@@ -5,14 +5,21 @@ use std::time::Duration;
 use anyhow::Context as _;
 use reqwest::{Client, Response, Url, redirect};
 use rye::WorkerLabel;
-use rye::sign::PublicKey;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::records::Step;
 
-/// The name of the object of threads without a label.
-const OBJECT: &str = "RyeThread";
+/// An object of the engine. Workers with another label have one of another name.
+#[derive(Debug, Clone, Copy)]
+pub enum Object {
+    /// A thread tree.
+    Thread,
+    /// The list of an operator's threads.
+    Threads,
+    /// The orders that wait for the turn of a tree to end.
+    Orders,
+}
 
 /// The time within which the engine answers. A handler that answers here waits for nothing.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -25,8 +32,6 @@ const MOST_BYTES: usize = 1 << 30;
 #[derive(Debug)]
 pub struct Ingress {
     address: Url,
-    /// The name of the object that keeps the threads.
-    object: String,
     label: Option<WorkerLabel>,
     token: Option<String>,
     client: Client,
@@ -48,21 +53,19 @@ impl Ingress {
         if address.scheme() != "https" && !is_local {
             anyhow::bail!("`{address}` is not this machine, so that its address has to be HTTPS");
         }
-        let object = label.as_ref().map_or(OBJECT.to_owned(), |label| format!("{OBJECT}-{label}"));
         // A redirect would send the token elsewhere.
         let client = Client::builder().no_proxy().redirect(redirect::Policy::none());
-        Ok(Self { address, object, label, token, client: client.timeout(TIMEOUT).build()? })
+        Ok(Self { address, label, token, client: client.timeout(TIMEOUT).build()? })
     }
 
-    /// Returns the name of the object that keeps the threads.
-    pub fn object(&self) -> &str {
-        &self.object
-    }
-
-    /// Returns the key of the list of an operator's threads: the fingerprint of the operator's key, and the label.
-    pub fn list_key(&self, operator: &PublicKey) -> String {
-        let label = self.label.as_ref().map(|label| format!(".{label}"));
-        format!("{}{}", operator.fingerprint(), label.unwrap_or_default())
+    /// Returns the name of an object of workers with this label.
+    pub fn name(&self, object: Object) -> String {
+        let name = match object {
+            Object::Thread => "RyeThread",
+            Object::Threads => "RyeThreads",
+            Object::Orders => "RyeOrders",
+        };
+        self.label.as_ref().map_or(name.to_owned(), |label| format!("{name}-{label}"))
     }
 
     /// Returns the address.
@@ -80,7 +83,7 @@ impl Ingress {
         let mut bytes = 0;
         while let Some(from) = u64::try_from(steps.len()).ok().filter(|from| *from < end) {
             let page: Vec<Step> =
-                self.call(&format!("{}/{key}/steps", self.object), &Value::from(from)).await?;
+                self.call(Object::Thread, key, "steps", &Value::from(from)).await?;
             if page.is_empty() {
                 anyhow::bail!("the engine lacks step {from} of thread `{key}`");
             }
@@ -100,11 +103,17 @@ impl Ingress {
     ///
     /// When the engine does not answer.
     pub async fn orders(&self, key: &str) -> anyhow::Result<Vec<Value>> {
-        self.call(&format!("RyeOrders/{key}/waiting"), &Value::Null).await
+        self.call(Object::Orders, key, "waiting", &Value::Null).await
     }
 
-    async fn call<T: DeserializeOwned>(&self, handler: &str, body: &Value) -> anyhow::Result<T> {
-        let address = self.address.join(handler)?;
+    async fn call<T: DeserializeOwned>(
+        &self,
+        object: Object,
+        key: &str,
+        handler: &str,
+        body: &Value,
+    ) -> anyhow::Result<T> {
+        let address = self.address.join(&format!("{}/{key}/{handler}", self.name(object)))?;
         let mut request = self.client.post(address);
         if !body.is_null() {
             request = request.json(body);

@@ -9,6 +9,7 @@ use restate_sdk::prelude::*;
 use restate_sdk::service::ServiceDefinition;
 use rye::SystemClock;
 
+use crate::dispatch::{definition, dispatch};
 use crate::records::{Listed, Row};
 
 /// The threads of one operator. The key of the object is the fingerprint of the operator's key.
@@ -18,8 +19,8 @@ pub struct RyeThreads;
 const PAGE: usize = 500;
 
 impl RyeThreads {
-    /// Returns the object with its settings, as the server is told of it.
-    pub fn define(self) -> ServiceDefinition {
+    /// Returns the object under this name with its settings, as the server is told of it.
+    pub fn define(self, name: &str) -> ServiceDefinition {
         let settings = ServiceOptions::new()
             // One thread changes, and the others are not read for it.
             .enable_lazy_state(true)
@@ -28,9 +29,11 @@ impl RyeThreads {
             .handler("note", HandlerOptions::new().ingress_private(true))
             .retry_policy_max_interval(Duration::from_secs(10))
             .retry_policy_max_attempts(u64::from(u32::MAX));
-        self.into_service_definition().options(settings)
+        definition(self, name).options(settings)
     }
 }
+
+dispatch!(RyeThreads: note, list;);
 
 #[restate_sdk::object]
 impl RyeThreads {

@@ -5,6 +5,7 @@ mod admission;
 mod cache;
 #[cfg(test)]
 mod conformance;
+mod dispatch;
 mod drivers;
 mod engine;
 mod entry;
@@ -32,7 +33,7 @@ use rye::{WorkerLabel, engine_audience};
 
 use self::cache::Cache;
 use self::engine::Engine;
-use self::ingress::Ingress;
+use self::ingress::{Ingress, Object};
 use self::listing::RyeThreads;
 use self::object::RyeThread;
 use self::orders::RyeOrders;
@@ -116,8 +117,10 @@ fn serve(arguments: Arguments) -> anyhow::Result<()> {
     let audience = arguments.audience.unwrap_or_else(|| engine_audience(ingress.address()));
     let authority = Authority { operator, audience, label: arguments.label };
     let engine = Arc::new(Engine::new(projects, authority, ingress));
-    let endpoint = Endpoint::builder().bind(RyeThread(engine).define());
-    let mut endpoint = endpoint.bind(RyeThreads.define()).bind(RyeOrders.define());
+    let name = |object| engine.ingress.name(object);
+    let endpoint = Endpoint::builder().bind(RyeThreads.define(&name(Object::Threads)));
+    let endpoint = endpoint.bind(RyeOrders.define(&name(Object::Orders)));
+    let mut endpoint = endpoint.bind(RyeThread(engine).define());
     for key in &arguments.identity_key {
         endpoint = endpoint.identity_key(key).context("the identity key cannot be used")?;
     }

@@ -1,6 +1,5 @@
 //! The virtual object of a thread tree on Restate. Its key is the id of the root.
 
-mod dispatch;
 mod state;
 
 use std::sync::Arc;
@@ -13,9 +12,10 @@ use restate_sdk::service::ServiceDefinition;
 use serde_json::Value;
 
 use self::state::{HEAD, Invocation, START, Tree, step_key};
+use crate::dispatch::{definition, dispatch};
 use crate::engine::Engine;
-use crate::listing::RyeThreadsClient;
-use crate::orders::{RyeOrdersClient, Waiting};
+use crate::ingress::Object;
+use crate::orders::Waiting;
 use crate::queue::STEP_BYTES;
 use crate::records::{Advance, CANCELLED, Carrying, Head, Row, Standing, Step};
 use crate::requests::is_cancel;
@@ -54,8 +54,8 @@ impl RyeThread {
             .retry_policy_exponentiation_factor(2.0)
             .retry_policy_max_interval(Duration::from_secs(10))
             .retry_policy_max_attempts(u64::from(u32::MAX));
-        let name = self.0.ingress.object().to_owned();
-        dispatch::definition(self, &name).options(settings)
+        let name = self.0.ingress.name(Object::Thread);
+        definition(self, &name).options(settings)
     }
 
     /// Has this worker drive the tree up to its next step, unless an earlier attempt recorded that. The inner error is the worker's refusal.
@@ -74,13 +74,14 @@ impl RyeThread {
         context.run(advance).name(name).await.map(Json::into_inner)
     }
 
-    /// Has this worker carry out an order about a tree that waits, unless an earlier attempt recorded that.
+    /// Has this worker carry out an order about a tree that waits, unless an earlier attempt recorded that. The errors are the worker's
+    /// refusal, and inside of it one that every worker repeats.
     async fn obey(
         &self,
         context: &ObjectContext<'_>,
         tree: &Tree,
         order: Value,
-    ) -> Result<Step, TerminalError> {
+    ) -> Result<Result<Result<Vec<Step>, String>, String>, TerminalError> {
         let engine = Arc::clone(&self.0);
         let at = tree.clone();
         let obey = move || async move {
@@ -88,22 +89,21 @@ impl RyeThread {
             Ok(Json(obeyed.map_err(|error| refusal(&error))))
         };
         let name = format!("order at step {}", tree.head.steps);
-        let Json(obeyed) = context.run(obey).name(name).await?;
-        let obeyed = obeyed.map_err(|why| TerminalError::new_with_code(503, why))?;
-        obeyed.map_err(|why: String| TerminalError::new_with_code(409, why))
+        context.run(obey).name(name).await.map(Json::into_inner)
     }
 
     /// Has the list of the operator's threads say how this one stands.
     fn list(&self, context: &ObjectContext<'_>, start: &Value, head: &Head) {
-        let threads = context.object_client::<RyeThreadsClient>(self.0.operator());
-        let _invocation = threads.note(Json(Row::of(context.key(), start, head))).send();
+        let target = self.target(Object::Threads, &self.0.operator(), "note");
+        let note = context.request::<_, ()>(target, Json(Row::of(context.key(), start, head)));
+        let _invocation = note.send();
     }
 
     /// Has any worker of the object go on with the thread, after a pause if there is one. A turn that was to come before does nothing.
     fn go_on(&self, context: &ObjectContext<'_>, head: &mut Head, pause: Option<Duration>) {
         head.turn += 1;
         context.set(HEAD, Json(head.clone()));
-        let target = self.target(context.key(), "turn");
+        let target = self.target(Object::Thread, context.key(), "turn");
         let turn = context.request::<_, ()>(target, Json(head.turn));
         let _invocation = match pause {
             Some(pause) => turn.send_after(pause),
@@ -111,11 +111,13 @@ impl RyeThread {
         };
     }
 
-    /// Returns the address of a handler of the object, whose name has the label.
-    fn target(&self, root: &str, handler: &str) -> RequestTarget {
-        RequestTarget::object(self.0.ingress.object(), root, handler)
+    /// Returns the address of a handler of an object of workers with this label.
+    fn target(&self, object: Object, key: &str, handler: &str) -> RequestTarget {
+        RequestTarget::object(self.0.ingress.name(object), key, handler)
     }
 }
+
+dispatch!(RyeThread: start, turn, order, carry_out, steps; standing);
 
 #[restate_sdk::object]
 impl RyeThread {
@@ -161,7 +163,7 @@ impl RyeThread {
                     return Ok(());
                 }
             };
-            let is_over = invocation.ends_with(&advance, tree.place.steps.len());
+            let is_over = invocation.ends_with(&advance, &tree.place);
             tree.keep_advance(&context, advance);
             if tree.head.end.is_some() {
                 self.list(&context, &tree.start, &tree.head);
@@ -177,7 +179,8 @@ impl RyeThread {
 
     /// Takes a signed order: to decide about a call, or to cancel the thread. It is answered once it is carried out.
     ///
-    /// Code 409 is a refusal that every worker repeats, and 503 one of this worker.
+    /// Code 409 is a refusal that every worker repeats. After 503, a refusal of this worker, any worker is asked again until the order
+    /// expires.
     #[handler]
     async fn order(
         &self,
@@ -197,13 +200,14 @@ impl RyeThread {
         // Before the turn can see the order, and end for it.
         let head = context.get::<Json<Head>>(HEAD).await?.map(Json::into_inner).unwrap_or_default();
         let name = context.invocation_id().to_owned();
-        let orders = context.object_client::<RyeOrdersClient>(context.key());
         let waiting = Waiting { name: name.clone(), order: order.clone() };
-        orders.leave(Json(waiting)).call().await?;
-        let target = self.target(context.key(), "carry_out");
+        let leave = self.target(Object::Orders, context.key(), "leave");
+        context.request::<_, ()>(leave, Json(waiting)).call().await?;
+        let carry_out = self.target(Object::Thread, context.key(), "carry_out");
         let carrying = Carrying { order, is_running: head.end.is_none() };
-        let carried = context.request::<_, ()>(target, Json(carrying)).call().await;
-        let _invocation = orders.remove(Json(name)).send();
+        let carried = context.request::<_, ()>(carry_out, Json(carrying)).call().await;
+        let remove = self.target(Object::Orders, context.key(), "remove");
+        let _invocation = context.request::<_, ()>(remove, Json(name)).send();
         Ok(carried?)
     }
 
@@ -223,9 +227,19 @@ impl RyeThread {
             // The turn that was under way did so.
             return Ok(());
         }
-        let step = self.obey(&context, &tree, order).await?;
+        let steps = match self.obey(&context, &tree, order.clone()).await? {
+            Ok(Ok(steps)) => steps,
+            Ok(Err(why)) => return Err(TerminalError::new_with_code(409, why).into()),
+            Err(why) => {
+                let pause = tree.head.refuse(why.clone());
+                context.set(HEAD, Json(tree.head));
+                let again = self.target(Object::Thread, context.key(), "order");
+                let _invocation = context.request::<_, ()>(again, Json(order)).send_after(pause);
+                return Err(TerminalError::new_with_code(503, why).into());
+            }
+        };
         tree.head.refusals = None;
-        tree.keep(&context, step);
+        steps.into_iter().for_each(|step| tree.keep(&context, step));
         self.list(&context, &tree.start, &tree.head);
         if tree.head.end.is_none() {
             self.go_on(&context, &mut tree.head, None);

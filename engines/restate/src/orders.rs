@@ -11,6 +11,8 @@ use restate_sdk::service::ServiceDefinition;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::dispatch::{definition, dispatch};
+
 /// The orders about one tree. The key of the object is the root.
 pub struct RyeOrders;
 
@@ -22,8 +24,8 @@ pub struct Waiting {
 }
 
 impl RyeOrders {
-    /// Returns the object with its settings, as the server is told of it.
-    pub fn define(self) -> ServiceDefinition {
+    /// Returns the object under this name with its settings, as the server is told of it.
+    pub fn define(self, name: &str) -> ServiceDefinition {
         let private = || HandlerOptions::new().ingress_private(true);
         let settings = ServiceOptions::new()
             .enable_lazy_state(true)
@@ -32,9 +34,11 @@ impl RyeOrders {
             .handler("waiting", HandlerOptions::new().journal_retention(Duration::ZERO))
             .retry_policy_max_interval(Duration::from_secs(10))
             .retry_policy_max_attempts(u64::from(u32::MAX));
-        self.into_service_definition().options(settings)
+        definition(self, name).options(settings)
     }
 }
+
+dispatch!(RyeOrders: leave, remove; waiting);
 
 #[restate_sdk::object]
 impl RyeOrders {

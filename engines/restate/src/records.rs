@@ -42,16 +42,12 @@ impl Step {
     }
 }
 
-/// The state in which a run left its thread.
+/// The state in which a run left its thread. Outputs and texts are in the records, whose size has no bound.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct End {
     /// The state: `completed`, `error`, `cancelled`, or `suspended` while a call waits for a decision.
     pub state: String,
-    /// The returned outputs.
-    pub outputs: Option<Value>,
-    /// The last text of the model.
-    pub text: String,
-    /// The reason of state `error`.
+    /// The reason of state `error`, as far as it fits into [`End::MOST_CHARS`].
     pub failure: Option<String>,
     /// `limit` if a limit ended the thread, and `refused` if trust or permission stood against it.
     pub class: Option<String>,
@@ -61,8 +57,17 @@ pub struct End {
     pub cost_nanos: u64,
     /// The call that waits, in state `suspended`.
     pub asked: Option<AskedCall>,
-    /// Problems that did not stop the thread.
-    pub warnings: Vec<String>,
+}
+
+impl End {
+    /// The most characters of a reason.
+    pub const MOST_CHARS: usize = 4_000;
+
+    /// Returns the end with this reason.
+    pub fn because(mut self, failure: &str) -> Self {
+        self.failure = Some(failure.chars().take(Self::MOST_CHARS).collect());
+        self
+    }
 }
 
 /// A call that waits for a decision.
@@ -74,8 +79,8 @@ pub struct AskedCall {
     pub seq: u64,
     /// The item that is called.
     pub item: String,
-    /// The arguments that a decision is about.
-    pub arguments: Value,
+    /// The SHA-256 of the arguments that a decision is about, as compact JSON, in hex.
+    pub sha256: String,
 }
 
 /// The state of a thread tree on the engine.

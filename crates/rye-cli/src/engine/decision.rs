@@ -1,20 +1,21 @@
 //! `rye approve --engine` and `rye deny --engine`.
 
-use rye::thread::{Decision, DenialReason, ThreadId};
+use rye::thread::{Decision, DenialReason, PendingApproval, ThreadId};
 use serde_json::{Value, json};
 
 use super::call_name::CallName;
 use super::client::Engine;
-use super::ingress::QUEUED;
 use super::outcome::{tell_call, tell_waiting, waiting};
 use super::transcripts::Mirror;
+use crate::confirm;
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{self, Answer};
 
 impl Engine {
-    /// Decides about a call of a tree. Without a name, it is the one call that waits by the verified records, which is shown first.
+    /// Decides about a call of a tree. Without a name, it is the one call that waits by the verified records. It is shown, and before an
+    /// approval the user is asked: the server chose the record, and may have chosen the thread.
     pub(crate) fn decide(
         &self,
         thread: &ThreadId,
@@ -24,26 +25,43 @@ impl Engine {
     ) -> Result<Exit, Failure> {
         let call = match call {
             Some(call) => call.clone(),
-            None => self.show_waiting(thread, environment)?,
+            None => self.show_waiting(thread, decision, environment)?,
         };
         let submitted =
             self.submit(thread, "order", &order(thread, decision, &call), environment)?;
-        let is_done = self.worker_answer(&submitted)?.is_some();
+        let is_done = self.worker_answer(&submitted)?.is_done();
+        if is_done {
+            self.check_decided(thread, &call, environment)?;
+        }
         if environment.json() {
             Answer::one("decisions", row(decision, &call, is_done)).print();
             return Ok(Exit::Fine);
         }
         println!("{}: `{}`", decision.as_str(), output::line(&call.item));
-        if !is_done {
-            eprintln!("{QUEUED}");
-        }
         Ok(Exit::Fine)
+    }
+
+    /// Checks that the signed records say what the server says.
+    fn check_decided(
+        &self,
+        thread: &ThreadId,
+        call: &CallName,
+        environment: &Environment,
+    ) -> Result<(), Failure> {
+        let mirror = Mirror::of(self, thread.clone(), environment)?;
+        if waiting(&mirror)?.iter().all(|asked| CallName::of(asked) != *call) {
+            return Ok(());
+        }
+        Err(Failure::refused(format!(
+            "the engine says that the call of thread `{thread}` is decided, and its records do not"
+        )))
     }
 
     /// Shows the call of a tree that waits, and returns its name.
     fn show_waiting(
         &self,
         thread: &ThreadId,
+        decision: &Decision,
         environment: &Environment,
     ) -> Result<CallName, Failure> {
         let mirror = Mirror::of(self, thread.clone(), environment)?;
@@ -54,6 +72,9 @@ impl Engine {
             }
             [asked] => {
                 tell_call(asked);
+                if decision.is_approval() {
+                    confirm_approval(asked)?;
+                }
                 Ok(CallName::of(asked))
             }
             several => {
@@ -64,6 +85,18 @@ impl Engine {
                 )))
             }
         }
+    }
+}
+
+/// Asks whether the call that was just shown is approved.
+fn confirm_approval(asked: &PendingApproval) -> Result<(), Failure> {
+    match confirm::ask("Approve this call?")? {
+        Some(true) => Ok(()),
+        Some(false) => Err(Failure::refused("nothing is approved")),
+        None => Err(Failure::usage(format!(
+            "there is no terminal to ask whether this call is meant; name it with `--call {}`",
+            CallName::of(asked)
+        ))),
     }
 }
 

@@ -27,14 +27,16 @@ const LIFETIME_SECONDS: i64 = 24 * 60 * 60;
 /// The times after which a request that was not answered is sent again, in milliseconds.
 const RETRIES: [u64; 6] = [100, 200, 500, 1_000, 2_000, 4_000];
 
-/// The end of the message about an order that no worker has answered.
-pub(super) const QUEUED: &str = "the engine keeps the order until a worker carries it out";
+/// The name of the object that keeps a thread tree.
+const THREAD: &str = "RyeThread";
 
 /// Why a request has no answer.
 #[derive(Debug)]
 pub(super) enum NoAnswer {
     /// The engine cannot be reached now, or says so. A later request may be answered.
     Unreachable(Failure),
+    /// A worker refused, with this sentence, and the engine asks another one later.
+    Kept(String),
     /// The answer is final.
     Final(Failure),
 }
@@ -43,15 +45,15 @@ impl From<NoAnswer> for Failure {
     fn from(error: NoAnswer) -> Self {
         match error {
             NoAnswer::Unreachable(failure) | NoAnswer::Final(failure) => failure,
+            NoAnswer::Kept(why) => Failure::failed(why),
         }
     }
 }
 
 impl Engine {
-    /// Returns the name of the object that keeps the threads.
-    fn object(&self) -> String {
-        let label = self.label.as_ref().map(|label| format!("-{label}"));
-        format!("RyeThread{}", label.unwrap_or_default())
+    /// Returns the name of an object of the workers with this label.
+    pub(super) fn object(&self, name: &str) -> String {
+        self.label.as_ref().map_or(name.to_owned(), |label| format!("{name}-{label}"))
     }
 
     /// Calls a handler of a thread's object.
@@ -61,7 +63,7 @@ impl Engine {
         handler: &str,
         body: &Value,
     ) -> Result<Value, NoAnswer> {
-        self.ask(&format!("{}/{thread}/{handler}", self.object()), body)
+        self.ask(&format!("{}/{thread}/{handler}", self.object(THREAD)), body)
     }
 
     pub(super) fn ask(&self, place: &str, body: &Value) -> Result<Value, NoAnswer> {
@@ -107,7 +109,7 @@ impl Engine {
         // With this key, a request that is sent again is the same one.
         let key = Digest::of(signed.to_string().as_bytes()).to_string();
         let send = || {
-            let place = self.place(&format!("{}/{thread}/{handler}/send", self.object()))?;
+            let place = self.place(&format!("{}/{thread}/{handler}/send", self.object(THREAD)))?;
             let request = self.client.post(place).header("idempotency-key", &key).json(&signed);
             self.answer(request)
         };
@@ -119,13 +121,14 @@ impl Engine {
         Ok(Submitted { invocation: invocation.to_owned() })
     }
 
-    /// Waits some seconds for the answer of a worker; `None` if no worker has answered yet.
-    pub(super) fn worker_answer(&self, submitted: &Submitted) -> Result<Option<Value>, Failure> {
+    /// Waits some seconds for the answer of a worker. The error is a refusal that every worker repeats.
+    pub(super) fn worker_answer(&self, submitted: &Submitted) -> Result<WorkerAnswer, Failure> {
         let place = format!("restate/invocation/{}/attach", submitted.invocation);
         let request = self.client.get(self.place(&place)?).timeout(WORKER_TIMEOUT);
         match self.answer(request) {
-            Ok(answer) => Ok(Some(answer)),
-            Err(NoAnswer::Unreachable(_)) => Ok(None),
+            Ok(_) => Ok(WorkerAnswer::Done),
+            Err(NoAnswer::Unreachable(_)) => Ok(WorkerAnswer::Missing),
+            Err(NoAnswer::Kept(why)) => Ok(WorkerAnswer::Refusal(why)),
             Err(NoAnswer::Final(failure)) => Err(failure),
         }
     }
@@ -138,6 +141,30 @@ impl Engine {
             return Err(NoAnswer::Final(Failure::failed(message)));
         }
         Ok(standing)
+    }
+}
+
+/// The answer of a worker to a request that the engine keeps.
+#[derive(Debug)]
+pub(super) enum WorkerAnswer {
+    /// It did what was asked for.
+    Done,
+    /// It refused, with this sentence, and another worker is asked later.
+    Refusal(String),
+    /// There is none yet.
+    Missing,
+}
+
+impl WorkerAnswer {
+    /// Returns `true` if the request was carried out, and tells otherwise that the engine keeps it.
+    pub(super) fn is_done(&self) -> bool {
+        match self {
+            Self::Done => return true,
+            Self::Refusal(why) => eprintln!("no worker carries it out yet: {why}"),
+            Self::Missing => {}
+        }
+        eprintln!("the engine keeps the order for a day, until a worker carries it out");
+        false
     }
 }
 
@@ -187,14 +214,15 @@ fn read(answer: Response) -> Result<Value, NoAnswer> {
     })
 }
 
-/// A worker's refusal is final. A proxy without a server says 502 to 504, in a form of its own.
+/// A worker's refusal of a request is final, but for 503. A proxy without a server says 502 to 504, in a form of its own.
 fn refusal(status: u16, text: &str) -> NoAnswer {
     let answer: Value = serde_json::from_str(text).unwrap_or_default();
     let message = answer["message"].as_str();
     let told = output::line(message.unwrap_or(text));
-    let failure = Failure::failed(format!("the engine answers {status}: {told}"));
+    let failure = || Failure::failed(format!("the engine answers {status}: {told}"));
     match (status, message) {
-        (429 | 500..600, None) => NoAnswer::Unreachable(failure),
-        _ => NoAnswer::Final(failure),
+        (503, Some(_)) => NoAnswer::Kept(told),
+        (429 | 500..600, None) => NoAnswer::Unreachable(failure()),
+        _ => NoAnswer::Final(failure()),
     }
 }

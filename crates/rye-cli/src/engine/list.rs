@@ -13,8 +13,7 @@ impl Engine {
     /// Returns the rows of all threads of the operator on the engine, the newest first.
     pub(crate) fn list(&self, environment: &Environment) -> Result<Vec<Value>, Failure> {
         let operator = signing_key(environment)?.public();
-        let label = self.label.as_ref().map(|label| format!(".{label}")).unwrap_or_default();
-        let place = format!("RyeThreads/{}{label}/list", operator.fingerprint());
+        let place = format!("{}/{}/list", self.object("RyeThreads"), operator.fingerprint());
         let mut rows: Vec<Value> = Vec::new();
         loop {
             let after = rows.last().and_then(|row| row["thread"].as_str()).unwrap_or_default();

@@ -7,7 +7,7 @@ use rye::{Bundle, ProviderChoice, RunRequest};
 use serde_json::{Value, json};
 
 use super::client::{Engine, refuse_option};
-use super::ingress::{NoAnswer, QUEUED, Submitted, sleep};
+use super::ingress::{NoAnswer, Submitted, WorkerAnswer, sleep};
 use super::outcome::Outcome;
 use super::transcripts::Mirror;
 use crate::environment::Environment;
@@ -44,7 +44,7 @@ impl Engine {
 
     /// Waits until a worker has accepted the start.
     fn await_start(&self, submitted: &Submitted, notices: &mut Notices) -> Result<(), Failure> {
-        while self.worker_answer(submitted)?.is_none() {
+        while !matches!(self.worker_answer(submitted)?, WorkerAnswer::Done) {
             notices.tell("the engine has the thread, and no worker has begun it yet".to_owned());
             sleep(PAUSE);
         }
@@ -62,10 +62,11 @@ impl Engine {
                         notices.tell(format!("no worker goes on yet: {}", output::line(why)));
                     }
                 }
-                Err(NoAnswer::Unreachable(failure)) => {
+                Err(NoAnswer::Final(failure)) => return Err(failure),
+                Err(away) => {
+                    let failure = Failure::from(away);
                     notices.tell(format!("{failure}; the thread goes on without this command"));
                 }
-                Err(NoAnswer::Final(failure)) => return Err(failure),
             }
             sleep(pause);
             pause = LONGEST_PAUSE.min(pause * 5 / 4);
@@ -80,16 +81,28 @@ impl Engine {
     ) -> Result<Exit, Failure> {
         let order = json!({"purpose": "rye-engine-cancel", "tree": thread.as_str()});
         let submitted = self.submit(thread, "order", &order, environment)?;
-        let is_done = self.worker_answer(&submitted)?.is_some();
+        let is_done = self.worker_answer(&submitted)?.is_done();
+        if is_done {
+            self.check_cancelled(thread, environment)?;
+        }
         if environment.json() {
             let row = json!({"thread": thread.as_str(), "is_carried_out": is_done});
             Answer::one("threads", row).print();
         } else if is_done {
             eprintln!("thread {thread} cancelled");
-        } else {
-            eprintln!("thread {thread} will be cancelled; {QUEUED}");
         }
         Ok(Exit::Fine)
+    }
+
+    /// Checks that the signed records say what the server says. A thread that had not begun has none.
+    fn check_cancelled(&self, thread: &ThreadId, environment: &Environment) -> Result<(), Failure> {
+        let mirror = Mirror::of(self, thread.clone(), environment)?;
+        if !mirror.has_begun() || Outcome::read(&mirror, environment)?.state().is_final() {
+            return Ok(());
+        }
+        Err(Failure::refused(format!(
+            "the engine says that thread `{thread}` is cancelled, and its records do not"
+        )))
     }
 }
 

@@ -3,7 +3,7 @@
 use restate_sdk::prelude::*;
 use serde_json::Value;
 
-use crate::drivers::{MOST_STEPS, Place};
+use crate::drivers::Place;
 use crate::records::{Advance, Head, Step};
 
 /// The signed request that started the thread.
@@ -66,13 +66,13 @@ pub(super) struct Invocation {
 }
 
 impl Invocation {
-    /// Counts what a worker did, and returns `true` if another worker may go on. `steps` is the number of steps before it.
-    pub(super) fn ends_with(&mut self, advance: &Advance, steps: usize) -> bool {
+    /// Counts what a worker did, and returns `true` if another worker may go on. `place` is that of its step.
+    pub(super) fn ends_with(&mut self, advance: &Advance, place: &Place) -> bool {
         // A worker whose clock is behind may have gone on with it.
         let begun = self.begun.map_or(advance.millis, |begun| begun.min(advance.millis));
         self.begun = Some(begun);
-        let is_long =
-            SHORTEST_INVOCATION <= advance.millis.saturating_sub(begun) || MOST_STEPS <= steps;
+        let has_time = SHORTEST_INVOCATION <= advance.millis.saturating_sub(begun);
+        let is_long = has_time || place.is_full();
         // A worker that takes the tree over records that before it asks, so that it has to ask for the tree to get on.
         self.has_asked |= advance.asks;
         advance.is_before_request && self.has_asked && is_long
@@ -82,6 +82,14 @@ impl Invocation {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::drivers::MOST_STEPS;
+    use crate::records::Change;
+
+    fn place(steps: usize) -> Place {
+        let mut place = Place::new("root", 0, None);
+        (0..steps).for_each(|_| place.advance(Step::default()));
+        place
+    }
 
     fn advance(millis: i64, asks: bool, is_before_request: bool) -> Advance {
         Advance { step: Step::default(), millis, asks, is_before_request, bundle: None }
@@ -101,13 +109,19 @@ mod tests {
         ];
         for (millis, asks, is_before, steps, is_over, why) in rows {
             assert_eq!(
-                invocation.ends_with(&advance(millis, asks, is_before), steps),
+                invocation.ends_with(&advance(millis, asks, is_before), &place(steps)),
                 is_over,
                 "{why}"
             );
         }
         let mut new = Invocation::default();
-        assert!(!new.ends_with(&advance(0, false, true), 0));
-        assert!(!new.ends_with(&advance(9_000, false, true), 1), "it has asked nothing");
+        assert!(!new.ends_with(&advance(0, false, true), &place(0)));
+        assert!(!new.ends_with(&advance(9_000, false, true), &place(1)), "it has asked nothing");
+        let mut heavy = place(0);
+        let text = "a".repeat(9 << 20);
+        let change = Change { thread: "a".to_owned(), at: 0, text };
+        heavy.advance(Step { changes: vec![change], end: None });
+        assert!(!new.ends_with(&advance(9_001, true, false), &heavy));
+        assert!(new.ends_with(&advance(9_002, false, true), &heavy), "after many bytes");
     }
 }

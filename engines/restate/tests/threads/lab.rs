@@ -7,7 +7,7 @@ use std::process::{ChildStderr, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rye::SystemClock;
-use rye::sign::{Digest, SigningKey, sign_json};
+use rye::sign::{SigningKey, sign_json};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -402,6 +402,12 @@ impl Lab {
         self.wait_for(thread, || self.end_so_far(thread)).await
     }
 
+    /// Waits until the thread is in this state, and returns its end.
+    pub async fn end_in(&self, thread: &str, state: &str) -> Value {
+        let look = || async { self.end_so_far(thread).await.filter(|end| end["state"] == state) };
+        self.wait_for(thread, look).await
+    }
+
     /// Returns the end of the thread, or the call that waits; `None` while a worker drives it or the server does not answer.
     pub async fn end_so_far(&self, thread: &str) -> Option<Value> {
         let standing = self.call(thread, "standing", &Value::Null).await.ok()?;
@@ -474,13 +480,20 @@ pub fn order(thread: &str, purpose: &str, end: &Value) -> Value {
     let mut order = json!({"purpose": purpose, "tree": thread});
     let asked = &end["asked"];
     if !asked.is_null() {
-        for name in ["thread", "seq", "item"] {
+        for name in ["thread", "seq", "item", "sha256"] {
             order[name] = asked[name].clone();
         }
-        let arguments = asked["arguments"].to_string();
-        order["sha256"] = Digest::of(arguments.as_bytes()).to_string().into();
     }
     order
+}
+
+/// Returns the name of the call that waits, as `--call` takes it.
+pub fn call_name(end: &Value) -> String {
+    let asked = &end["asked"];
+    ["thread", "seq", "sha256", "item"]
+        .map(|name| asked[name].to_string())
+        .join(":")
+        .replace('"', "")
 }
 
 /// Returns an id for a new thread of `work/count`.

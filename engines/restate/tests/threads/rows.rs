@@ -108,7 +108,17 @@ fn child_beside(name: &str) -> (&'static str, Value) {
 }
 
 pub fn rows() -> Vec<Row> {
-    let rows = [tools(), decisions(), ends(), limits(), hooks(), children(), models(), items()];
+    let rows = [
+        tools(),
+        decisions(),
+        ends(),
+        limits(),
+        hooks(),
+        children(),
+        children_beside(),
+        models(),
+        items(),
+    ];
     rows.into_iter().flatten().collect()
 }
 
@@ -313,9 +323,57 @@ fn hooks() -> Vec<Row> {
     ]
 }
 
-/// Children that are waited for, that run beside their parents, and that cannot start or end well.
-fn children() -> Vec<Row> {
+/// Children that run beside their parents.
+fn children_beside() -> Vec<Row> {
     let wait = || call("rye_agent_threads_wait", json!({}));
+    vec![
+        Row {
+            name: "beside",
+            answers: vec![
+                Answer::Calls(vec![child_beside("quiet")]),
+                wait(),
+                Answer::Calls(vec![child_beside("quiet")]),
+                Answer::Says("Not waited for."),
+            ],
+            ..Row::default()
+        },
+        Row {
+            name: "pair",
+            answers: vec![
+                Answer::Calls(vec![child_beside("busy"), child_beside("busy")]),
+                bash("echo pair >> a.txt"),
+                wait(),
+                Answer::Says("Both are done."),
+            ],
+            ..Row::default()
+        },
+        Row {
+            name: "busy",
+            metadata: "<limits turns=\"50\" tokens=\"100000\" spend=\"1.00\" />",
+            answers: (0..40)
+                .map(|_| bash("echo busy >> b.txt"))
+                .chain([Answer::Says("Busy.")])
+                .collect(),
+            ..Row::default()
+        },
+        Row {
+            name: "asks_beside",
+            answers: vec![
+                Answer::Calls(vec![child_beside("approved")]),
+                bash("echo 1 >> b.txt"),
+                wait(),
+                Answer::Says("It was approved meanwhile."),
+            ],
+            decisions: &["approve"],
+            exit: 4,
+            ..Row::default()
+        },
+        Row { name: "quiet", answers: vec![Answer::Says("Quiet.")], ..Row::default() },
+    ]
+}
+
+/// Children that are waited for, and that cannot start or end well.
+fn children() -> Vec<Row> {
     let fork = json!({
         "item_type": "directive", "item_id": "suite/leaf", "thread": "fork", "parameters": {"run": "child"},
     });
@@ -341,16 +399,18 @@ fn children() -> Vec<Row> {
             ..Row::default()
         },
         Row {
-            name: "beside",
-            answers: vec![
-                Answer::Calls(vec![child_beside("quiet")]),
-                wait(),
-                Answer::Calls(vec![child_beside("quiet")]),
-                Answer::Says("Not waited for."),
-            ],
+            name: "lost",
+            answers: vec![child("none"), child("unready"), Answer::Says("No child.")],
             ..Row::default()
         },
-        Row { name: "quiet", answers: vec![Answer::Says("Quiet.")], ..Row::default() },
+        Row {
+            name: "unready",
+            metadata: "<model tier=\"none\" />",
+            answers: vec![Answer::Says("Never asked.")],
+            exit: 1,
+            state: "error",
+            ..Row::default()
+        },
         Row {
             name: "poor_child",
             answers: vec![child("turns"), Answer::Says("It reached a limit.")],
