@@ -1,135 +1,125 @@
-//! Encodings of a secret, without the spellings of their characters.
+//! The forms in which a receiver may write a secret.
 
-use zeroize::Zeroizing;
+use std::collections::BTreeSet;
 
-/// A class of bytes.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Class {
-    bytes: [u64; 4],
-    /// `true` if a line end may precede it.
-    pub(super) is_after_break: bool,
-}
+use base64::Engine as _;
+use base64::engine::GeneralPurpose;
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 
-impl Class {
-    /// Returns the class of a byte in upper and lower case.
-    fn of(byte: u8) -> Self {
-        let mut class = Self::default();
-        class.add(byte);
-        class
-    }
-
-    fn add(&mut self, byte: u8) {
-        for byte in [byte.to_ascii_lowercase(), byte.to_ascii_uppercase()] {
-            if let Some(word) = self.bytes.get_mut(usize::from(byte / 64)) {
-                *word |= 1 << (byte % 64);
-            }
-        }
-    }
-
-    pub(super) fn has(&self, byte: u8) -> bool {
-        self.bytes.get(usize::from(byte / 64)).is_some_and(|word| word >> (byte % 64) & 1 == 1)
-    }
-}
-
-/// A sequence of classes to search for. It is never empty.
-pub(super) type Form = Zeroizing<Vec<Class>>;
-
-impl zeroize::DefaultIsZeroes for Class {}
-
-/// The smallest length of a part or an encoding that is searched for. Shorter ones occur by chance.
+/// The smallest length of a part or a notation that is searched for. Shorter ones occur by chance.
 const LEAST: usize = 6;
 
-/// Returns the secret, its parts, and both in the usual encodings of bytes.
-pub(super) fn of(secret: &str) -> Vec<Form> {
-    let mut forms = Vec::new();
-    for text in parts(secret) {
-        let bytes = text.as_bytes();
-        if !bytes.is_empty() {
-            forms.push(Zeroizing::new(bytes.iter().map(|byte| Class::of(*byte)).collect()));
-        }
-        if bytes.len() >= LEAST {
-            forms.push(hex(bytes));
-            forms.extend((0..3).map(|before| base64(bytes, before)));
-        }
+/// The ways in which formats write the characters of a text.
+pub(super) const FORMATS: [fn(&str) -> String; 13] = [
+    json,
+    |text| json(text).replace('/', r"\/"),
+    json_for_html,
+    json_in_ascii,
+    |text| address(text, "-._~"),
+    |text| address(text, "-._~!*'()"),
+    |text| address(text, "-._~/"),
+    |text| address(text, "-._~!*'();,/?:@&=+$#"),
+    |text| address(text, "-._* ").replace(' ', "+"),
+    |text| html(text, "&quot;", "&#39;"),
+    |text| html(text, "&#34;", "&#39;"),
+    |text| html(text, "&quot;", "&#x27;"),
+    html_of_templates,
+];
+
+/// Returns the secret, its parts, and both in the usual notations of bytes, as they are and in up to two formats around each other.
+pub(super) fn of(secret: &str) -> BTreeSet<String> {
+    let mut forms: BTreeSet<String> =
+        parts(secret).iter().flat_map(|part| notations(part)).collect();
+    for _ in 0..2 {
+        let within = |form: &String| FORMATS.map(|format| format(form));
+        let formatted: Vec<String> = forms.iter().flat_map(within).collect();
+        forms.extend(formatted);
     }
     forms
 }
 
-/// Returns the secret and its parts: the text after a scheme, as in `Basic …`; the pair that this text
-/// encodes in base64; and the password of the pair. The name in the pair is no secret and often a common
-/// word.
-fn parts(secret: &str) -> Vec<Zeroizing<String>> {
-    let mut parts = vec![Zeroizing::new(secret.to_owned())];
+/// Returns the secret and its parts: the text after a scheme, as in `Basic …`; the pair that this text encodes in base64; and the
+/// password of the pair. The name in the pair is no secret and often a common word.
+fn parts(secret: &str) -> Vec<String> {
     let bare = secret.rsplit(' ').next().unwrap_or_default();
-    let mut more = vec![Zeroizing::new(bare.to_owned())];
-    if let Some(pair) = decode_base64(bare).filter(|pair| pair.contains(':')) {
-        more.extend(pair.split_once(':').map(|(_, word)| Zeroizing::new(word.to_owned())));
-        more.push(pair);
+    let mut parts = vec![bare.to_owned()];
+    if let Some(pair) = pair_in(bare) {
+        parts.extend(pair.split_once(':').map(|(_, password)| password.to_owned()));
+        parts.push(pair);
     }
-    more.retain(|part| part.len() >= LEAST && part.as_str() != secret);
-    parts.extend(more);
+    parts.retain(|part| LEAST <= part.len());
+    parts.extend(Some(secret.to_owned()).filter(|secret| !secret.is_empty()));
     parts
 }
 
-fn hex(bytes: &[u8]) -> Form {
-    let digit = |value: u8| char::from_digit(value.into(), 16).map_or(b'0', |char| char as u8);
-    let both = |byte: &u8| [byte >> 4, byte & 15].map(|half| Class::of(digit(half)));
-    Zeroizing::new(bytes.iter().flat_map(both).collect())
+/// Returns the pair of a name and a password that a text encodes in base64.
+fn pair_in(text: &str) -> Option<String> {
+    let standard = text.trim_end_matches('=').replace('-', "+").replace('_', "/");
+    let pair = String::from_utf8(STANDARD_NO_PAD.decode(standard).ok()?).ok()?;
+    let is_visible = pair.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    (is_visible && pair.contains(':')).then_some(pair)
 }
 
-const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-/// Returns the base64 digits that depend on the bytes, if `before` other bytes precede them and any follow.
-/// Both alphabets match, and line breaks as in mails.
-fn base64(bytes: &[u8], before: usize) -> Form {
-    let mut known: Vec<Option<bool>> = vec![None; before * 8];
-    known.extend(
-        bytes.iter().flat_map(|byte| (0..8).rev().map(move |at| Some(byte >> at & 1 == 1))),
-    );
-    let groups = known.chunks(6).filter(|group| group.iter().any(Option::is_some));
-    let mut digits: Vec<Class> = groups.map(digit).collect();
-    digits.iter_mut().skip(1).for_each(|digit| digit.is_after_break = true);
-    Zeroizing::new(digits)
-}
-
-/// Returns the class of the base64 digits with these bits.
-fn digit(bits: &[Option<bool>]) -> Class {
-    let mut class = Class::default();
-    for (value, byte) in (0_u8..).zip(ALPHABET) {
-        let mut pairs = bits.iter().zip((0..6).rev());
-        if pairs.all(|(bit, at)| bit.is_none_or(|bit| (value >> at & 1 == 1) == bit)) {
-            class.add(*byte);
-            match byte {
-                b'+' => class.add(b'-'),
-                b'/' => class.add(b'_'),
-                _ => {}
-            }
-        }
+/// Returns a text as it is, and if it is not short in base64 and in hexadecimal digits.
+fn notations(text: &str) -> Vec<String> {
+    let mut notations = vec![text.to_owned()];
+    if LEAST <= text.len() {
+        notations.push(text.bytes().map(|byte| format!("{byte:02x}")).collect());
+        let alphabets = [STANDARD_NO_PAD, URL_SAFE_NO_PAD];
+        notations
+            .extend(alphabets.iter().flat_map(|engine| (0..3).map(|at| base64(text, at, engine))));
     }
-    class
+    notations
 }
 
-/// Decodes base64 to visible text.
-fn decode_base64(text: &str) -> Option<Zeroizing<String>> {
-    let mut bytes = Zeroizing::new(String::new());
-    let mut held = 0_u32;
-    let mut count = 0_u8;
-    for byte in text.trim_end_matches('=').bytes() {
-        let byte = if byte == b'-' {
-            b'+'
-        } else if byte == b'_' {
-            b'/'
-        } else {
-            byte
-        };
-        let value = (0_u32..).zip(ALPHABET).find(|(_, one)| **one == byte)?.0;
-        held = held << 6 | value;
-        count += 6;
-        if count >= 8 {
-            count -= 8;
-            let byte = u8::try_from(held >> count & 0xff).ok()?;
-            bytes.push(Some(char::from(byte)).filter(|char| matches!(char, ' '..='~'))?);
-        }
-    }
-    Some(bytes)
+/// Returns the base64 digits that depend on the text alone, if `before` other bytes precede it and any follow.
+fn base64(text: &str, before: usize, engine: &GeneralPurpose) -> String {
+    let bytes = [&[0; 2][..before], text.as_bytes()].concat();
+    let mut digits = engine.encode(&bytes);
+    digits.truncate(bytes.len() * 8 / 6);
+    digits.split_off((before * 8).div_ceil(6))
+}
+
+fn json(text: &str) -> String {
+    let quoted = serde_json::Value::from(text).to_string();
+    quoted.get(1..quoted.len() - 1).unwrap_or_default().to_owned()
+}
+
+/// Writes JSON that may stand in a page, as several libraries do by default.
+fn json_for_html(text: &str) -> String {
+    let is_plain = |char: char| !matches!(char, '&' | '\'' | '+' | '<' | '>' | '`');
+    spell(&json(text).replace(r#"\""#, r"\u0022"), is_plain, unicode_escape)
+}
+
+fn json_in_ascii(text: &str) -> String {
+    spell(&json(text), |char| char.is_ascii(), unicode_escape)
+}
+
+fn unicode_escape(char: char) -> String {
+    char.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect()
+}
+
+/// Writes a part of an address, in which letters, digits and `plain` stay.
+fn address(text: &str, plain: &str) -> String {
+    let is_plain = |char: char| char.is_ascii_alphanumeric() || plain.contains(char);
+    let percent = |char: char| {
+        let mut bytes = [0; 4];
+        char.encode_utf8(&mut bytes).bytes().map(|byte| format!("%{byte:02x}")).collect()
+    };
+    spell(text, is_plain, percent)
+}
+
+fn html(text: &str, quote: &str, apostrophe: &str) -> String {
+    let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    text.replace('"', quote).replace('\'', apostrophe)
+}
+
+/// Writes HTML as Mustache does.
+fn html_of_templates(text: &str) -> String {
+    let text = html(text, "&quot;", "&#39;").replace('/', "&#x2f;");
+    text.replace('`', "&#x60;").replace('=', "&#x3d;")
+}
+
+fn spell(text: &str, is_plain: impl Fn(char) -> bool, spelled: impl Fn(char) -> String) -> String {
+    text.chars().map(|char| if is_plain(char) { char.to_string() } else { spelled(char) }).collect()
 }
