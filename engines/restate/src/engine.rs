@@ -133,6 +133,10 @@ impl Engine {
             pause = (2 * pause).min(Duration::from_secs(4));
             // An engine that does not answer now answers later.
             for order in self.ingress.orders(root).await.unwrap_or_default() {
+                // One whose handler was removed through the administration stays there.
+                if self.authority.check_new(&order).is_err() {
+                    continue;
+                }
                 if let Ok(order) = read_order(&order, root, &self.authority) {
                     remote.make_room_for(&order);
                 }
