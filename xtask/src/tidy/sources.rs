@@ -8,9 +8,9 @@ use crate::tidy::{
     tree::File,
 };
 
-const CODE_LINES: usize = 400;
+const CODE_LINES: usize = 600;
 /// The smallest total number of lines that is too large.
-const LINES: usize = 600;
+const LINES: usize = 900;
 const FUNCTION_LINES: usize = 60;
 
 /// Names of modules that do not tell their content.
@@ -108,13 +108,13 @@ fn excesses<'m>(file: &File, measure: &'m Measure) -> Vec<(Subject<'m>, String)>
     let total = file.text.lines().count();
     if total >= LINES {
         let finding =
-            format!("`{path}` has {total} lines, and {LINES} are too many; split it by noun");
+            format!("`{path}` has {total} lines, and {LINES} are too many; divide it by idea");
         excesses.push((Subject::File, finding));
     }
     let code = measure.code_lines;
     if code > CODE_LINES && !is_test(path) {
         let finding = format!(
-            "`{path}` has {code} lines of code and may have {CODE_LINES}; split it by noun"
+            "`{path}` has {code} lines of code and may have {CODE_LINES}; divide it by idea"
         );
         excesses.push((Subject::File, finding));
     }
