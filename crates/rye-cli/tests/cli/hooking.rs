@@ -131,7 +131,7 @@ fn rule_09_a_conversation_goes_on_in_a_new_thread_of_its_tree() {
 /// Answers one request with one call, and gives its body.
 fn answer(listener: &TcpListener, call: &Value) -> Value {
     let (mut connection, _) = listener.accept().unwrap();
-    let body = request(&mut connection);
+    let body = request(&mut connection).unwrap();
     let answer = json!({
         "id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [call],
         "stop_reason": "tool_use", "stop_sequence": null,
@@ -147,13 +147,13 @@ fn answer(listener: &TcpListener, call: &Value) -> Value {
     body
 }
 
-/// The body of the request that comes next.
-pub(crate) fn request(connection: &mut TcpStream) -> Value {
+/// The body of the request that comes next. The program that sends it may be killed meanwhile.
+pub(crate) fn request(connection: &mut TcpStream) -> std::io::Result<Value> {
     let mut reader = BufReader::new(connection);
     let mut length = 0;
     loop {
         let mut line = String::new();
-        reader.read_line(&mut line).unwrap();
+        reader.read_line(&mut line)?;
         if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
             length = value.trim().parse().unwrap();
         }
@@ -162,6 +162,6 @@ pub(crate) fn request(connection: &mut TcpStream) -> Value {
         }
     }
     let mut body = vec![0; length];
-    reader.read_exact(&mut body).unwrap();
-    serde_json::from_slice(&body).unwrap()
+    reader.read_exact(&mut body)?;
+    Ok(serde_json::from_slice(&body)?)
 }

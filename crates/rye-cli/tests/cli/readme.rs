@@ -109,7 +109,7 @@ fn returns() -> Value {
 
 /// Answers one request with one call, and gives its body.
 fn serve(mut connection: &TcpStream, call: &Value) -> Value {
-    let body = request(&mut connection.try_clone().unwrap());
+    let body = request(&mut connection.try_clone().unwrap()).unwrap();
     let answer = json!({
         "id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [call],
         "stop_reason": "tool_use", "stop_sequence": null,

@@ -110,7 +110,7 @@ fn provider(session: &Session, statuses: &'static [u16], tokens: u64) {
         let statuses = statuses.iter().copied().chain(std::iter::repeat(200));
         for (status, connection) in statuses.zip(listener.incoming()) {
             let mut connection = connection.unwrap();
-            request(&mut connection);
+            request(&mut connection).unwrap();
             let body = if status == 200 { answer.to_string() } else { "{}".to_owned() };
             let head = format!(
                 "HTTP/1.1 {status} x\r\ncontent-type: application/json\r\nretry-after-ms: 2\r\ncontent-length: {}\r\nconnection: \

@@ -116,7 +116,7 @@ impl Model {
                 let (says, counted) = (Arc::clone(&says), Arc::clone(&counted));
                 std::thread::spawn(move || {
                     let mut connection = connection.unwrap();
-                    let asked = Asked(request(&mut connection));
+                    let Ok(asked) = request(&mut connection).map(Asked) else { return };
                     let number = counted.fetch_add(1, Ordering::SeqCst);
                     let message = message(number, says(&asked));
                     // Whoever asked may be gone by now.
