@@ -5,6 +5,10 @@ use serde_json::Value;
 /// Writes JSON without white space and with the keys of every object in the order of their code points.
 ///
 /// Strings and numbers are written as `serde_json` writes them; no character outside the escapes of JSON is escaped.
+///
+/// The text is that of RFC 8785, but for three rare values. Integers above 2^53 stay exact: RFC 8785 reads them as doubles, so that
+/// a signature would also fit the neighbours of a number. Fractions have the digits of `serde_json`, such as `1.0`. Keys beyond the
+/// Basic Multilingual Plane stand in the order of code points, and not of UTF-16 units.
 pub fn canonical_json(value: &Value) -> String {
     let mut text = String::new();
     write(value, &mut text);
