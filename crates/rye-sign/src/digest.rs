@@ -6,8 +6,6 @@ use std::str::FromStr;
 
 use sha2::Digest as _;
 
-use crate::layout::Layout;
-
 /// A SHA-256 digest, written as 64 lowercase hex digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest([u8; 32]);
@@ -31,14 +29,6 @@ impl Digest {
     pub(crate) fn of_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Self {
         let digest = pieces.into_iter().fold(sha2::Sha256::new(), sha2::Digest::chain_update);
         Self(digest.finalize().into())
-    }
-
-    /// Returns the digest that a new signature of this text states (SPEC 2.1, 2.3). It covers every byte except the
-    /// signature line, with CRLF read as LF. Signing the text again does not change it.
-    #[must_use]
-    pub fn of_content(text: &str) -> Self {
-        let Layout { head, rest, .. } = Layout::of(text);
-        Self::of_parts(&[head, rest])
     }
 
     /// Digests the parts as one text, with CRLF read as LF.

@@ -1,6 +1,7 @@
 //! The position of the signature line in a text.
 
 use crate::comment::CommentStyle;
+use crate::digest::Digest;
 use crate::envelope::{SIGNED, is_placeholder};
 
 /// A text, split at its signature line. The three parts together are the text without the end of that line.
@@ -41,6 +42,16 @@ impl<'a> Layout<'a> {
     /// The 1-based number of the signature line.
     pub(crate) fn line_number(&self) -> usize {
         if self.has_shebang() { 2 } else { 1 }
+    }
+}
+
+impl Digest {
+    /// Returns the digest that a new signature of this text states (SPEC 2.1, 2.3). It covers every byte except the
+    /// signature line, with CRLF read as LF. Signing the text again does not change it.
+    #[must_use]
+    pub fn of_content(text: &str) -> Self {
+        let Layout { head, rest, .. } = Layout::of(text);
+        Self::of_parts(&[head, rest])
     }
 }
 

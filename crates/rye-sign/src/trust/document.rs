@@ -5,8 +5,6 @@ use toml::Value;
 use crate::item_name::ItemName;
 use crate::key::PublicKey;
 use crate::timestamp::Timestamp;
-use crate::trust::error::TrustError;
-use crate::trust::parse::parse;
 
 /// The statements of a trust document `.ai/config/keys/trusted/<key id>.toml` about a key (SPEC 2.7). They are not
 /// verified.
@@ -26,16 +24,6 @@ impl TrustDocument {
         let owner = owner.to_owned();
         let attestation = String::new();
         Self { key, owner, attestation, grants: None, expires: None, revoked: None }
-    }
-
-    /// Parses the TOML text with its signature line. The text may have at most 64 KiB.
-    ///
-    /// # Errors
-    ///
-    /// The text is too long or not TOML, the fingerprint does not match the key, or fields are missing, unknown or
-    /// wrong. All wrong fields are reported.
-    pub fn parse(text: &str) -> Result<Self, TrustError> {
-        parse(text)
     }
 
     /// Adds free text for people.

@@ -3,7 +3,9 @@
 use crate::error::Error;
 use crate::key::KeyError;
 use crate::key_id::KeyId;
-use crate::trust::parse::MAX_BYTES;
+
+/// The most bytes of a trust document.
+pub(crate) const MAX_BYTES: usize = 64 * 1024;
 
 /// A reason why a trust document is not accepted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

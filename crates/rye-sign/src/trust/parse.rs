@@ -6,38 +6,46 @@ use crate::key::PublicKey;
 use crate::key_id::KeyId;
 use crate::timestamp::Timestamp;
 use crate::trust::document::TrustDocument;
-use crate::trust::error::{TomlError, TrustError, TrustProblem};
+use crate::trust::error::{MAX_BYTES, TomlError, TrustError, TrustProblem};
 
-pub(crate) fn parse(text: &str) -> Result<TrustDocument, TrustError> {
-    if text.len() > MAX_BYTES {
-        return Err(TrustError::TooLong { bytes: text.len() });
-    }
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let table: Table = text.parse().map_err(|error| not_toml(text, &error))?;
-    let mut reader = Reader { table, problems: Vec::new() };
-    reader.check_constants();
-    let owner = reader.required_text("owner");
-    let attestation = reader.text("attestation");
-    let fingerprint = reader.fingerprint();
-    let grants = reader.grants();
-    let expires = reader.time("expires");
-    let revoked = reader.time("revoked");
-    let key = reader.key();
-    reader.refuse_the_rest();
-    match (owner, fingerprint, key) {
-        (Some(owner), Some(fingerprint), Some(key)) if reader.problems.is_empty() => {
-            if !key.is_named(&fingerprint) {
-                let key_id = key.key_id().clone();
-                return Err(TrustError::Disagree {
-                    part: "`fingerprint`",
-                    stated: fingerprint.to_string(),
-                    key_id,
-                });
-            }
-            let attestation = attestation.unwrap_or_default();
-            Ok(TrustDocument { key, owner, attestation, grants, expires, revoked })
+impl TrustDocument {
+    /// Parses the TOML text with its signature line. The text may have at most 64 KiB.
+    ///
+    /// # Errors
+    ///
+    /// The text is too long or not TOML, the fingerprint does not match the key, or fields are missing, unknown or
+    /// wrong. All wrong fields are reported.
+    pub fn parse(text: &str) -> Result<Self, TrustError> {
+        if text.len() > MAX_BYTES {
+            return Err(TrustError::TooLong { bytes: text.len() });
         }
-        _ => Err(TrustError::Invalid { problems: reader.problems }),
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let table: Table = text.parse().map_err(|error| not_toml(text, &error))?;
+        let mut reader = Reader { table, problems: Vec::new() };
+        reader.check_constants();
+        let owner = reader.required_text("owner");
+        let attestation = reader.text("attestation");
+        let fingerprint = reader.fingerprint();
+        let grants = reader.grants();
+        let expires = reader.time("expires");
+        let revoked = reader.time("revoked");
+        let key = reader.key();
+        reader.refuse_the_rest();
+        match (owner, fingerprint, key) {
+            (Some(owner), Some(fingerprint), Some(key)) if reader.problems.is_empty() => {
+                if !key.is_named(&fingerprint) {
+                    let key_id = key.key_id().clone();
+                    return Err(TrustError::Disagree {
+                        part: "`fingerprint`",
+                        stated: fingerprint.to_string(),
+                        key_id,
+                    });
+                }
+                let attestation = attestation.unwrap_or_default();
+                Ok(Self { key, owner, attestation, grants, expires, revoked })
+            }
+            _ => Err(TrustError::Invalid { problems: reader.problems }),
+        }
     }
 }
 
@@ -146,4 +154,3 @@ impl Reader {
 
 const CATEGORY: &str = "keys/trusted";
 const PEM: &str = "public_key.pem";
-pub(crate) const MAX_BYTES: usize = 64 * 1024;

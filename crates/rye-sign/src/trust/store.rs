@@ -5,8 +5,8 @@ mod trusted_key;
 
 use std::collections::BTreeMap;
 
-pub use admission::{Admission, AdmissionNote, Origin};
-pub use trusted_key::TrustedKey;
+pub use admission::{Admission, AdmissionNote};
+pub use trusted_key::{Origin, TrustedKey};
 
 use crate::key::PublicKey;
 use crate::key_id::KeyId;

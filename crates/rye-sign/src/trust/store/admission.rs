@@ -8,20 +8,8 @@ use crate::provenance::{Binding, Provenance};
 use crate::timestamp::Timestamp;
 use crate::trust::document::TrustDocument;
 use crate::trust::error::TrustError;
-use crate::trust::store::{TrustStore, TrustedKey};
+use crate::trust::store::{Origin, TrustStore, TrustedKey};
 use crate::unverified::Unverified;
-
-/// The source of a trust document.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Origin {
-    /// User or system space: the operator put the document there.
-    Operator,
-    /// Project space: the authors of the project put the document there.
-    Project,
-    /// `--trust FILE`: the operator named the document for this run.
-    Run,
-}
 
 /// The result of accepting a trust document.
 #[derive(Debug, Clone, PartialEq, Eq)]

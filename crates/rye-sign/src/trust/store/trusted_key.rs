@@ -4,7 +4,18 @@ use crate::error::Error;
 use crate::key::PublicKey;
 use crate::timestamp::Timestamp;
 use crate::trust::document::TrustDocument;
-use crate::trust::store::Origin;
+
+/// The source of a trust document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Origin {
+    /// User or system space: the operator put the document there.
+    Operator,
+    /// Project space: the authors of the project put the document there.
+    Project,
+    /// `--trust FILE`: the operator named the document for this run.
+    Run,
+}
 
 /// A trusted key with its origin and its limits.
 #[derive(Debug, Clone)]
