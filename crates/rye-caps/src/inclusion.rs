@@ -58,6 +58,62 @@ impl fmt::Display for CounterExample {
 
 impl error::Error for CounterExample {}
 
+impl Pattern {
+    /// Checks that this pattern covers every capability that `other` covers, over all possible capabilities.
+    ///
+    /// # Errors
+    ///
+    /// A [`CounterExample`] with a short capability that `other` covers and this pattern does not. Contrived patterns
+    /// can exceed the fixed budget of work. The error then has no capability, and the answer counts as no.
+    ///
+    /// ```
+    /// use rye_caps::Pattern;
+    ///
+    /// let tools: Pattern = "rye.execute.tool.rye.*".parse()?;
+    /// let files: Pattern = "rye.execute.tool.rye.file-system.*".parse()?;
+    /// assert!(tools.covers(&files).is_ok());
+    ///
+    /// let reason = files.covers(&tools).unwrap_err();
+    /// assert_eq!(reason.capability().map(ToString::to_string).as_deref(), Some("rye.execute.tool.rye"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn covers(&self, other: &Self) -> Result<(), CounterExample> {
+        covers(std::slice::from_ref(self), other)
+    }
+
+    /// Returns `true` if there is a capability that both patterns cover, over all possible capabilities.
+    ///
+    /// Also returns `true` if the decision exceeds a fixed budget of work, which only contrived patterns do.
+    ///
+    /// ```
+    /// use rye_caps::Pattern;
+    ///
+    /// let [reading, files, shells]: [Pattern; 3] =
+    ///     ["rye.execute.tool.*.read".parse()?, "rye.execute.tool.files.*".parse()?, "rye.execute.tool.bash".parse()?];
+    /// assert!(reading.meets(&files) && files.meets(&reading));
+    /// assert!(!reading.meets(&shells));
+    /// # Ok::<(), rye_caps::PatternError>(())
+    /// ```
+    pub fn meets(&self, other: &Self) -> bool {
+        self.globs().iter().any(|glob| may_meet(glob, other))
+    }
+
+    /// Returns a short capability that the pattern covers, or `None` if it covers none, such as `rye.run.*` and
+    /// `tool.x`.
+    ///
+    /// ```
+    /// use rye_caps::Pattern;
+    ///
+    /// let example = "rye.[!e]*.tool.?z".parse::<Pattern>()?.example();
+    /// assert_eq!(example.map(|capability| capability.to_string()).as_deref(), Some("rye.search.tool.xz"));
+    /// assert!("tool.x".parse::<Pattern>()?.example().is_none());
+    /// # Ok::<(), rye_caps::PatternError>(())
+    /// ```
+    pub fn example(&self) -> Option<Capability> {
+        example(self.globs())
+    }
+}
+
 /// Checks that `outer` covers every capability that `inner` covers.
 pub(crate) fn covers(outer: &[Pattern], inner: &Pattern) -> Result<(), CounterExample> {
     if outer.contains(inner) {
