@@ -143,6 +143,12 @@ fn check(session: &Session, server: &Server, command: &str, exit: i32, told: &[&
     shown
 }
 
+/// The name of the call that `rye approve` asks about. What is shown has no ids.
+fn call_in(told: &str, thread: &str) -> String {
+    let call = told.split("`--call ").nth(1).unwrap().split('`').next().unwrap();
+    call.replace("index-<UUID>", thread)
+}
+
 const FORGED: &str = "completed-by-nobody";
 
 #[test]
@@ -171,11 +177,14 @@ fn the_call_that_waits_is_the_recorded_one() {
         "thread": thread, "seq": 1, "item": FORGED, "arguments": {}
     }});
     let server = server_with(&thread, &text, &end);
-    let told =
-        check(&session, &server, &format!("approve {thread}"), 0, &["rye/file-system/write"]);
+    // Without a terminal, whoever approves sees no call.
+    let told = check(&session, &server, &format!("approve {thread}"), 2, &["there is no terminal"]);
     assert!(!told.contains(FORGED), "{told}");
-    let shown = told.find("waits for approval: `rye/file-system/write`").unwrap();
-    assert!(told.contains("with {"), "the arguments are shown: {told} {shown}");
+    assert!(told.contains("waits for approval: `rye/file-system/write` with {"), "{told}");
+    assert!(server.submitted().is_empty());
+    let call = call_in(&told, &thread);
+    server.script.lock().unwrap().worker = None;
+    check(&session, &server, &format!("approve {thread} --call {call}"), 0, &["keeps the order"]);
     let order = &server.submitted()[0];
     let asked: Value = text
         .lines()
@@ -188,6 +197,29 @@ fn the_call_that_waits_is_the_recorded_one() {
     server.script.lock().unwrap().standing["end"] = json!({"state": "completed"});
     check(&session, &server, &format!("threads pull {thread}"), 1, &["has not ended"]);
     assert!(!session.project().join(".ai/threads").join(&thread).exists());
+}
+
+/// A server can drop an order and say that it is carried out.
+#[test]
+fn an_order_counts_as_carried_out_once_signed_records_say_so() {
+    let (session, thread, text) = waiting();
+    let server = server_with(&thread, &text, &json!({"state": "suspended"}));
+    let told = check(&session, &server, &format!("approve {thread}"), 2, &[]);
+    let call = call_in(&told, &thread);
+    let approve = format!("approve {thread} --call {call}");
+    let commands = [approve.clone(), format!("deny {thread}"), format!("cancel {thread}")];
+    for command in &commands {
+        check(&session, &server, command, 3, &["and its records do not"]);
+    }
+    // A worker without the files of the thread is asked again, and so is each other one.
+    server.script.lock().unwrap().worker = Some((503, json!({"message": "other files"})));
+    let told = ["no worker carries it out yet: other files", "keeps the order for a day"];
+    for command in &commands {
+        check(&session, &server, command, 0, &told);
+    }
+    let json = format!("{approve} --json --engine {}", server.url);
+    let told: Value = serde_json::from_slice(&session.raw(&json).stdout).unwrap();
+    assert_eq!(told["decisions"][0]["is_carried_out"], false, "{told}");
 }
 
 /// A record after the last checkpoint is chained, which needs no key.
@@ -263,7 +295,7 @@ fn an_order_by_name_needs_no_worker() {
     script().worker = Some((409, json!({"message": "no call of it waits"})));
     check(&session, &server, &approve, 1, &["409: no call of it waits"]);
     script().worker = None;
-    check(&session, &server, &format!("cancel {thread}"), 0, &["will be cancelled"]);
+    check(&session, &server, &format!("cancel {thread}"), 0, &["keeps the order"]);
 }
 
 #[test]
@@ -275,6 +307,7 @@ fn a_command_for_an_engine_ignores_no_option() {
         check(&session, &server, &command, 2, &["`--trust` does nothing"]);
     }
     assert!(server.submitted().is_empty());
+    server.script.lock().unwrap().worker = None;
     let deny = format!("deny {thread} --json --engine {}", server.url);
     let told = session.raw(&deny).stdout;
     let told: Value = serde_json::from_slice(&told).unwrap();

@@ -4,80 +4,37 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::process::Command;
 
-use serde_json::Value;
-
 use crate::check_completed;
-use crate::lab::{self, Lab};
+use crate::lab::Lab;
 
-/// An answer to a request: its status and its text.
-type Reply = (&'static str, String);
-
-/// Serves on a port of its own until the process ends. The answer depends on the lines of the request's head.
-fn serve_site(answer: impl Fn(&[String]) -> Reply + Send + 'static) -> u16 {
+/// Serves on a port of its own until the process ends: a web site, which wants a token where its path says so.
+fn serve_site() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            drop(reply(stream, &answer));
+            drop(answer(stream));
         }
     });
     port
 }
 
-fn reply(mut stream: TcpStream, answer: impl Fn(&[String]) -> Reply) -> std::io::Result<()> {
-    let mut lines = BufReader::new(stream.try_clone()?).lines();
+fn answer(mut stream: TcpStream) -> std::io::Result<()> {
+    let lines = BufReader::new(stream.try_clone()?).lines();
     let head: Vec<String> =
-        lines.by_ref().map_while(Result::ok).take_while(|line| !line.is_empty()).collect();
-    let (status, text) = answer(&head);
-    let length = text.len();
-    write!(
-        stream,
-        "HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{text}"
-    )
-}
-
-/// A web site, which wants a token where its path says so.
-fn answer_as_site(head: &[String]) -> Reply {
-    let is_private = head[0].starts_with("POST /private/");
+        lines.map_while(Result::ok).take_while(|line| !line.is_empty()).collect();
+    let is_private = head.iter().any(|line| line.starts_with("POST /private/"));
     let has_token =
         head.iter().any(|line| line.eq_ignore_ascii_case("authorization: bearer right"));
-    match is_private && !has_token {
-        true => ("401 Unauthorized", "a token is missing".to_owned()),
-        false => ("200 OK", "<html></html>".to_owned()),
-    }
-}
-
-/// A server that drops orders and says that they are carried out, or are not yet. Success is told from signed records alone.
-#[tokio::test(flavor = "multi_thread")]
-#[ignore = "needs a server; `cargo xtask e2e restate` runs it"]
-async fn a_server_that_says_that_it_obeyed_is_not_believed() {
-    let lab = Lab::new().await;
-    let _worker = lab.worker("first").await;
-    let thread = lab.start("waits-j").await;
-    let end = lab.end(&thread).await;
-    let standing = lab.call(&thread, "standing", &Value::Null).await.unwrap().to_string();
-    let steps = lab.call(&thread, "steps", &Value::from(0)).await.unwrap().to_string();
-    let liar = serve_site(move |head| {
-        let text = match head[0].split_whitespace().nth(1).unwrap_or_default() {
-            path if path.ends_with("/send") => "{\"invocationId\":\"inv_1\"}",
-            path if path.ends_with("/standing") => &standing,
-            path if path.ends_with("/steps") => &steps,
-            _ => "",
-        };
-        ("200 OK", text.to_owned())
-    });
-    let liar = format!("http://127.0.0.1:{liar}");
-    let here = lab.project("here");
-    let call = lab::call_name(&end);
-    let rows: [(&[&str], &str); 3] = [
-        (&["approve", &thread, "--call", &call], "is decided, and its records do not"),
-        (&["deny", &thread], "is decided, and its records do not"),
-        (&["cancel", &thread], "is cancelled, and its records do not"),
-    ];
-    for (command, sentence) in rows {
-        let (code, told) = lab.rye_by_name(&here, &liar, command);
-        assert!(code == 3 && told.contains(sentence), "{command:?}: {code} {told}");
-    }
+    let (status, text) = match is_private && !has_token {
+        true => ("401 Unauthorized", "a token is missing"),
+        false => ("200 OK", "<html></html>"),
+    };
+    write!(
+        stream,
+        "HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{text}",
+        text.len()
+    )
 }
 
 /// Each wrong address of an engine is an error of its own, and leaves no thread.
@@ -86,7 +43,7 @@ async fn a_server_that_says_that_it_obeyed_is_not_believed() {
 async fn a_wrong_engine_is_told_of() {
     let lab = Lab::new().await;
     let here = lab.project("here");
-    let site = serve_site(answer_as_site);
+    let site = serve_site();
     let engine = lab.engine();
     let nothing = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let silent = format!("the engine at `http://127.0.0.1:{nothing}/` does not answer");
