@@ -18,12 +18,14 @@
 
 mod edit;
 mod entry_filter;
+mod entry_kind;
 mod error;
 mod glob;
 mod grep;
 mod ignored;
 mod ls;
 mod path;
+mod path_limits;
 mod patterns;
 mod protected;
 mod read;
@@ -35,14 +37,16 @@ mod view;
 mod walk;
 mod write;
 
-pub use self::edit::{Edit, EditFault, EditProblem, Edited, MAX_EDITS, Occurrences, edit};
+pub use self::edit::problem::{EditFault, EditProblem};
+pub use self::edit::{Edit, Edited, MAX_EDITS, Occurrences, edit};
+pub use self::entry_kind::EntryKind;
 pub use self::error::{Error, PathFault};
 pub use self::glob::{GlobMatches, GlobQuery, MAX_PATHS, glob};
 pub use self::grep::{
     Case, FileMatches, GrepMatches, GrepQuery, MAX_CONTEXT, MAX_GLOBS, MAX_MATCHES,
     MAX_SEARCHED_BYTES, MAX_SEARCHED_FILE_BYTES, Show, Syntax, grep,
 };
-pub use self::ls::{Entry, EntryKind, FirstLines, Listing, LsQuery, MAX_ENTRIES, ls};
+pub use self::ls::{Entry, FirstLines, Listing, LsQuery, MAX_ENTRIES, ls};
 pub use self::protected::Area;
 pub use self::read::{FileText, Lines, MAX_CONTENT_BYTES, MAX_FILE_BYTES, read};
 pub use self::root::Root;

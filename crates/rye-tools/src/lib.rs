@@ -33,6 +33,5 @@ mod shell;
 
 pub use builtin::{builtin, builtins, effect};
 pub use program::{CommandTool, ScriptTool};
-pub use program_result::{QUARANTINED, UNCHECKED};
-pub use self_starting::SELF_STARTING;
+pub use program_result::{QUARANTINED, SELF_STARTING, UNCHECKED};
 pub use shell::{BASH, bash};

@@ -7,8 +7,6 @@ use rye_sandbox::{Account, Exit, StandardStream, StartError};
 use rye_thread::{OutputSink, OutputStream, ToolOutput};
 use serde_json::{Value, json};
 
-use crate::self_starting::SELF_STARTING;
-
 /// Converts the error to a tool's result, either a refusal or a failure.
 pub(crate) fn start_failure(error: &StartError) -> ToolOutput {
     let message = error.message();
@@ -30,6 +28,10 @@ pub(crate) fn forward(sink: &dyn OutputSink) -> impl Fn(StandardStream, &str) + 
         StandardStream::Error => sink.output(OutputStream::Error, text),
     }
 }
+
+/// The member of a tool's result that lists the self-starting files which the call changed, as paths in the
+/// project.
+pub const SELF_STARTING: &str = "self_starting";
 
 /// The member of a tool's result that lists the entries which a program made and Rye renamed: repositories,
 /// and folders that configure `rye`.

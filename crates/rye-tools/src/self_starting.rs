@@ -2,11 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::program_result::{QUARANTINED, UNCHECKED};
-
-/// The member of a tool's result that lists the self-starting files which the call changed, as paths in the
-/// project.
-pub const SELF_STARTING: &str = "self_starting";
+use crate::program_result::{QUARANTINED, SELF_STARTING, UNCHECKED};
 
 /// The members of a result that only Rye sets.
 const OWN: [&str; 3] = [SELF_STARTING, QUARANTINED, UNCHECKED];

@@ -15,7 +15,6 @@ pub(crate) const CYCLES: &[(&str, usize)] = &[
     ("rye-sandbox", 13),
     ("rye-session", 52),
     ("rye-thread", 21),
-    ("rye-tools", 20),
     ("rye-web", 11),
 ];
 

@@ -48,13 +48,13 @@ pub enum Error {
         path: String,
     },
     /// The path goes through more than 40 links.
-    #[error("the path `{path}` is refused: it goes through more than {maximum} links", maximum = super::walk::MAX_LINKS)]
+    #[error("the path `{path}` is refused: it goes through more than {maximum} links", maximum = super::path_limits::MAX_LINKS)]
     TooManyLinks {
         /// The path as asked.
         path: String,
     },
     /// The path goes through more than 100 folders, after links are resolved.
-    #[error("the path `{path}` is refused: it goes through more than {maximum} folders", maximum = super::walk::MAX_DEPTH)]
+    #[error("the path `{path}` is refused: it goes through more than {maximum} folders", maximum = super::path_limits::MAX_DEPTH)]
     TooDeep {
         /// The path as asked.
         path: String,

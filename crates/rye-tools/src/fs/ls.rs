@@ -1,11 +1,10 @@
 //! Listing of a folder.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fmt::Write;
 use std::io;
 
-use cap_std::fs::{Dir, FileType};
-use strum::IntoStaticStr;
+use cap_std::fs::Dir;
 
 use super::entry_filter::EntryFilter;
 use super::error::refuse_over;
@@ -13,7 +12,7 @@ use super::protected::{Access, Guard};
 use super::read::Source;
 use super::tree::entries;
 use super::walk::{Parents, Place, prepare, walk};
-use super::{Error, MAX_VISITED, Root, Skipped, View};
+use super::{EntryKind, Error, MAX_VISITED, Root, Skipped, View};
 
 /// The largest number of entries that a call lists.
 pub const MAX_ENTRIES: usize = 1_000;
@@ -124,57 +123,6 @@ impl Entry {
             let _ = write!(bullet, ": {line}");
         }
         bullet
-    }
-}
-
-/// The kind of an entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-#[derive(IntoStaticStr)]
-#[strum(serialize_all = "snake_case")]
-pub enum EntryKind {
-    /// A regular file.
-    File,
-    /// A folder.
-    Folder,
-    /// A symbolic link, whatever its target is.
-    Link,
-    /// A device, FIFO or socket.
-    Other,
-}
-
-impl EntryKind {
-    /// Returns the name in a tool's result: `file`, `folder`, `link` or `other`.
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
-
-    /// Returns the kind of `name` from its folder's listing, or from its metadata if the listing has no kind.
-    /// Returns `None` if the entry is gone.
-    pub(super) fn of_entry(
-        folder: &Dir,
-        name: &OsStr,
-        listed: FileType,
-    ) -> io::Result<Option<Self>> {
-        if listed != FileType::unknown() {
-            return Ok(Some(Self::of(listed)));
-        }
-        match folder.symlink_metadata(name) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            metadata => Ok(Some(Self::of(metadata?.file_type()))),
-        }
-    }
-
-    fn of(file_type: FileType) -> Self {
-        if file_type.is_symlink() {
-            Self::Link
-        } else if file_type.is_dir() {
-            Self::Folder
-        } else if file_type.is_file() {
-            Self::File
-        } else {
-            Self::Other
-        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Syntax checks of paths, without the file system.
 
-use super::walk::MAX_DEPTH;
+use super::path_limits::MAX_DEPTH;
 use super::{Error, PathFault};
 
 /// A path from a caller. By its text, it is relative and stays below the root.

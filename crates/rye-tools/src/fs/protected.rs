@@ -241,7 +241,7 @@ impl Identity {
 /// Returns the identities of all files below `folder`. Only folders are opened, so that unreadable keys are
 /// found too.
 fn identities(folder: &Dir, depth: usize) -> io::Result<Vec<Identity>> {
-    if depth == super::walk::MAX_DEPTH {
+    if depth == super::path_limits::MAX_DEPTH {
         return Err(io::ErrorKind::InvalidInput.into());
     }
     let mut files = Vec::new();

@@ -9,9 +9,10 @@ use cap_fs_ext::DirExt;
 use cap_std::fs::Dir;
 
 use super::entry_filter::{EntryFilter, Position};
+use super::path_limits::MAX_DEPTH;
 use super::protected::{Access, Guard};
 use super::read::Source;
-use super::walk::{self, MAX_DEPTH, Parents, Trail, prepare, walk};
+use super::walk::{self, Parents, Trail, prepare, walk};
 use super::{Cut, EntryKind, Error, PathFault, Root, Skipped, Stop, View, path};
 
 /// The largest number of folder entries that a call looks at.

@@ -11,15 +11,9 @@ use cap_std::fs::{Dir, Metadata};
 use rye_sandbox::is_self_starting;
 
 use super::path::RequestedPath;
+use super::path_limits::{MAX_DEPTH, MAX_LINKS};
 use super::protected::{Access, Guard};
 use super::{Area, Error, Root};
-
-/// The largest number of links in a path.
-pub(super) const MAX_LINKS: usize = 40;
-
-/// The largest number of folders between the root and a file. Each of them is held open during the
-/// resolution.
-pub(super) const MAX_DEPTH: usize = 100;
 
 /// The open folders from below the root to a place, with their real names.
 pub(super) type Trail = Vec<(OsString, Dir)>;

@@ -17,7 +17,8 @@ use rmcp::transport::streamable_http_client::{
 use rye_web::Web;
 use zeroize::Zeroizing;
 
-use super::connection::{ConnectError, MESSAGE};
+use super::bounded::MESSAGE;
+use super::connection::ConnectError;
 use super::secrets::Secrets;
 use super::server::{ServerAddress, ServerHeader};
 

@@ -8,6 +8,9 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, ReadBuf};
 
+/// The size of the longest message of a server, in bytes.
+pub(super) const MESSAGE: usize = 4 * 1024 * 1024;
+
 /// A reader that fails at a line over the limit. The connection then ends. To skip the line would leave a
 /// call waiting for its answer.
 #[derive(Debug)]

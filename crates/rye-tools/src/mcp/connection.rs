@@ -21,20 +21,16 @@ use rmcp::transport::async_rw::AsyncRwTransport;
 use rye_thread::{OutputSink, OutputStream};
 use tokio::sync::broadcast::error::RecvError;
 
-pub(super) use self::diagnosis::QUOTED;
 use self::diagnosis::{Diagnosis, Failed, capture_stderr};
 pub use self::error::ConnectError;
 pub(super) use self::listing::ToolListing;
 use self::listing::{list, unexpected_answer};
 use super::address::Http;
 use super::answers::LimitedTransport;
-use super::bounded::BoundedLines;
+use super::bounded::{BoundedLines, MESSAGE};
 use super::client::{Client, Progress};
 use super::secrets::Secrets;
 use rye_sandbox::{Pipes, ServerProcess};
-
-/// The size of the longest message of a server, in bytes.
-pub(super) const MESSAGE: usize = 4 * 1024 * 1024;
 
 /// The transport of a connection.
 pub(super) enum Wire {

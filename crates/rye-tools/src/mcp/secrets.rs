@@ -7,9 +7,12 @@ use rye_web::Redactor;
 use serde_json::Value;
 use zeroize::Zeroizing;
 
-use super::connection::{ConnectError, QUOTED};
+use super::connection::ConnectError;
 use super::server::{Reached, Server, ServerHeader};
 use super::tool_set::ToolSetError;
+
+/// The number of bytes that an error quotes of a message or of the standard error of a server.
+pub(super) const QUOTED: usize = 2 * 1024;
 
 /// The redacted values of headers, by the names of the headers. A variable is not named, because a careless
 /// configuration may have the secret in place of its name.

@@ -4,13 +4,11 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::rc::Rc;
 
-use super::{Edit, EditFault, EditProblem, Occurrences};
+use super::problem::{EditFault, EditProblem, MAX_COUNT};
+use super::{Edit, Occurrences};
 
 /// The largest number of places that a call replaces.
 pub(super) const MAX_PLACES: usize = 100_000;
-
-/// The largest number to which occurrences are counted.
-const MAX_COUNT: usize = 1_000;
 
 /// The largest number of lines that an error lists.
 const MAX_LINES: usize = 10;
@@ -24,11 +22,6 @@ pub(super) struct Replacement {
     pub(super) new: Rc<str>,
     /// The number of the edit, counted from 1.
     edit: usize,
-}
-
-/// Returns the count, with the words before it if it may be larger.
-pub(super) fn count_with_prefix(count: usize) -> (usize, &'static str) {
-    (count, if count == MAX_COUNT { "at least " } else { "" })
 }
 
 /// Returns the places of all edits in the order of the text, or every edit that cannot be applied.

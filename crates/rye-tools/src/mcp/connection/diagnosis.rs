@@ -10,14 +10,11 @@ use tokio::process::ChildStderr;
 
 use super::ConnectError;
 use crate::mcp::address;
-use crate::mcp::secrets::Secrets;
+use crate::mcp::secrets::{QUOTED, Secrets};
 use rye_sandbox::{Capture, ServerProcess};
 
 /// The number of bytes that are kept of each end of the standard error of a server.
 const STDERR: usize = 8 * 1024;
-
-/// The number of bytes that an error quotes of it, or of a message of the server.
-pub(in crate::mcp) const QUOTED: usize = 2 * 1024;
 
 /// The data for a diagnosis. For a server at an address, only the secrets.
 #[derive(Debug, Default)]

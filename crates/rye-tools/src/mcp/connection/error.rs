@@ -1,8 +1,11 @@
 //! Errors of connections to servers.
 
-use super::listing::{PAGES, TOOLS};
 use crate::mcp::tool_set::ToolSetError;
 use rye_sandbox::StartError;
+
+/// The largest number of tools of a server, and of pages in its listing.
+pub(super) const TOOLS: usize = 1000;
+pub(super) const PAGES: usize = 100;
 
 /// The error of a connection or a call.
 #[derive(Debug, thiserror::Error)]

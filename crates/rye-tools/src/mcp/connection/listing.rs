@@ -4,13 +4,9 @@ use rmcp::model::{ClientRequest, ListToolsRequest, PaginatedRequestParams, Serve
 use rmcp::service::{Peer, RoleClient};
 use serde_json::Value;
 
-use super::ConnectError;
 use super::diagnosis::Failed;
+use super::error::{ConnectError, PAGES, TOOLS};
 use crate::mcp::tool_set::ToolSet;
-
-/// The largest number of tools of a server, and of pages in its listing.
-pub(super) const TOOLS: usize = 1000;
-pub(super) const PAGES: usize = 100;
 
 /// The largest total size, in bytes of JSON. The tools stay in memory, and a person has to read them.
 const LISTED: usize = 4 * 1024 * 1024;
