@@ -30,6 +30,7 @@ impl Request {
 /// Runs the tests with variables that make them try every place.
 pub(crate) fn run(root: &Path, request: Request) -> anyhow::Result<()> {
     let kills = request.kills.to_string();
+    process::run(root, &[], LAUNCHER)?;
     let steps = [
         (
             "cut at every byte, without power at every use of the store",
@@ -48,11 +49,14 @@ pub(crate) fn run(root: &Path, request: Request) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// `cargo test` builds no example under its own name if a test is named.
+const LAUNCHER: &str = "cargo build --quiet --package rye-tools --example launcher";
 const CUTS: &str = "cargo test --quiet --package rye-thread --test rye_thread -- --nocapture cut_anywhere cut_inside \
                     whatever_the_power whenever_the_power";
 const KILLS: &str =
     "cargo test --quiet --package rye-cli --test cli -- --nocapture killing:: stopped::";
-const STARTS: &str = "cargo test --quiet --package rye-tools --test processes --examples -- --nocapture parallel_starts";
+const STARTS: &str =
+    "cargo test --quiet --package rye-tools --test processes -- --nocapture parallel_starts";
 
 #[cfg(test)]
 mod tests {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::Plan;
 use super::fault::Fault;
-use super::mounts::TEMPORARY;
+use super::plan::TEMPORARY;
 
 /// Returns the bubblewrap program and its options, each word ended by a NUL.
 ///

@@ -18,11 +18,9 @@ use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
 
 use super::fault::Fault;
 use super::handover::{SandboxProcess, SetupReport};
-use super::mounts::TEMPORARY;
+use super::mounts::DEVICES;
+use super::plan::TEMPORARY;
 use super::{Mode, Plan, guards, hierarchy, system_calls};
-
-/// The devices that every program may use.
-pub(super) const DEVICES: [&str; 5] = ["full", "null", "random", "urandom", "zero"];
 
 /// The newest version of Landlock whose rights are given up. An older kernel uses the rights that it knows.
 const NEWEST: ABI = ABI::V6;

@@ -64,8 +64,7 @@ impl Layout {
 #[cfg(target_os = "linux")]
 impl Layout {
     /// Returns the layout of a project. The guards of its repositories come first.
-    pub(super) fn new(plan: &super::Plan, repositories: Vec<Guarded>) -> Self {
-        let project = &plan.project;
+    pub(super) fn new(project: &Path, repositories: Vec<Guarded>) -> Self {
         let is_plain = |path: &PathBuf| {
             std::fs::symlink_metadata(path).is_ok_and(|metadata| !metadata.is_symlink())
         };

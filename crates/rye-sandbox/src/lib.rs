@@ -49,6 +49,7 @@ mod init;
 #[cfg(target_os = "linux")]
 mod journal;
 mod launch;
+mod launch_protocol;
 mod layout;
 #[cfg(target_os = "linux")]
 mod mount_table;
@@ -80,7 +81,7 @@ mod usage;
 pub use self::account::{Account, Changed, Excerpt, Moved};
 pub use self::bounds::Bounds;
 pub use self::launch::launch;
-pub(crate) use self::launch::{HELD, LAUNCH, PROBE, SUPERVISE, UNSUPPORTED};
+pub(crate) use self::launch_protocol::{HELD, LAUNCH, PROBE, SUPERVISE, UNSUPPORTED};
 pub(crate) use self::layout::{Layout, PINNED, POLICY};
 pub(crate) use self::plan::{GRACE, Home, Link, Plan};
 pub use self::process::{

@@ -12,13 +12,13 @@ use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::statvfs::{FsFlags, statvfs};
 
-use super::confine::DEVICES;
 use super::fault::Fault;
 use super::mount_table::{Mount, list_mounts};
+use super::plan::TEMPORARY;
 use super::{Home, Plan, guards};
 
-/// The folder where programs expect to write temporary files.
-pub(super) const TEMPORARY: &str = "/tmp";
+/// The devices that every program may use.
+pub(super) const DEVICES: [&str; 5] = ["full", "null", "random", "urandom", "zero"];
 
 /// The number of process ids that the kernel reserves in each namespace.
 const RESERVED: u64 = 300;

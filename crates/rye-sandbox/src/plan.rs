@@ -15,6 +15,10 @@ use super::{Bounds, Layout, Mode, path_encoding};
 /// The time between a request to end and the forced end.
 pub(crate) const GRACE: Duration = Duration::from_secs(2);
 
+/// The folder where programs expect to write temporary files.
+#[cfg(target_os = "linux")]
+pub(super) const TEMPORARY: &str = "/tmp";
+
 /// The size of the largest plan that the launcher reads, in bytes.
 #[cfg(target_os = "linux")]
 const LONGEST: usize = 64 * 1024 * 1024;
@@ -141,7 +145,7 @@ pub(crate) struct Link {
 impl Plan {
     /// Returns the home folders, except for those in the temporary folder, which is covered anyway.
     pub(super) fn homes_to_cover(&self) -> impl Iterator<Item = &Home> {
-        self.homes.iter().filter(|home| !home.folder.starts_with(super::mounts::TEMPORARY))
+        self.homes.iter().filter(|home| !home.folder.starts_with(TEMPORARY))
     }
 
     /// Returns `true` for a path that is invisible because a home folder is covered.

@@ -11,7 +11,7 @@ use nix::libc::{
 };
 
 use super::fault::Fault;
-use super::launch::HELD;
+use super::launch_protocol::HELD;
 
 /// Attempts to escape. Reports on standard output that the sandbox held, or lists the actions that should
 /// have failed or succeeded.

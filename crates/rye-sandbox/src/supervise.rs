@@ -22,7 +22,7 @@ use super::account::Account;
 use super::control_group::ControlGroup;
 use super::fault::Fault;
 use super::handover::{self, Channel, Inherited, SandboxProcess, SetupReport};
-use super::launch::{self, CONFINE, LAUNCH};
+use super::launch_protocol::{self, CONFINE, LAUNCH};
 use super::project_check::ProjectCheck;
 use super::usage::UsageWatch;
 use super::{Layout, Mode, Plan, bubblewrap, confine, descendants, init};
@@ -124,7 +124,7 @@ fn begin(
 ) -> Result<(Pid, OwnedFd), Fault> {
     let repositories = aftermath.survey(account)?;
     if plan.mode.is_whole() {
-        plan.layout = Layout::new(plan, repositories);
+        plan.layout = Layout::new(&plan.project, repositories);
     }
     // A program could lock the notes, and no other could start then.
     plan.hidden.extend(plan.journal.as_ref().and_then(|notes| notes.canonicalize().ok()));
@@ -206,7 +206,7 @@ fn become_below(plan: &Plan, standing: OwnedFd, program: &[OsString]) -> ! {
         true => init::init(below, program),
         false => confine::become_program(below, program),
     });
-    std::process::exit(launch::code(done).into())
+    std::process::exit(launch_protocol::code(done).into())
 }
 
 /// Closes standard input, unless the program reads it.

@@ -12,7 +12,6 @@ pub(crate) const CYCLES: &[(&str, usize)] = &[
     ("rye-cli", 14),
     ("rye-providers", 13),
     ("rye-resolve", 11),
-    ("rye-sandbox", 13),
     ("rye-session", 52),
     ("rye-thread", 21),
     ("rye-web", 11),

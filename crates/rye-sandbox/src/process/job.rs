@@ -144,6 +144,11 @@ pub enum StartError {
     },
 }
 
+/// Returns what makes an error of the system while this action was tried.
+pub(super) fn io_error(action: &'static str) -> impl FnOnce(io::Error) -> StartError {
+    move |source| StartError::Io { action, source }
+}
+
 impl StartError {
     /// Returns the error with its cause.
     #[must_use]

@@ -10,8 +10,9 @@ use std::sync::PoisonError;
 use std::time::Duration;
 
 use super::host::{Found, Processes};
+use super::job::io_error;
 use super::job::{Job, StartError};
-use super::run::{io_error, last_line};
+use super::run::last_line;
 use crate::{
     Bounds, Finding, HELD, LAUNCH, Mode, PROBE, Plan, Policy, ProbeError, Report, UNSUPPORTED,
 };

@@ -4,8 +4,7 @@ use std::fs;
 use std::io::ErrorKind;
 
 use super::host::Processes;
-use super::job::StartError;
-use super::run::io_error;
+use super::job::{StartError, io_error};
 use crate::{Mode, PINNED, POLICY};
 
 impl Processes {

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::capture::Capture;
 use super::host::{ENVIRONMENT, Processes};
-use super::job::{Exit, Job, Script, StartError};
+use super::job::{Exit, Job, Script, StartError, io_error};
 use super::pipes::{StandardStream, drain, feed};
 use super::termination::{Guard, wait_for_end};
 use crate::{Account, GRACE, LAUNCH, Layout, Mode, Plan, SUPERVISE, TemporaryFolder};
@@ -260,10 +260,6 @@ const OWN: &str = "tmp";
 
 /// The part of a call's folder that stays empty.
 const START: &str = "start";
-
-pub(super) fn io_error(action: &'static str) -> impl FnOnce(io::Error) -> StartError {
-    move |source| StartError::Io { action, source }
-}
 
 /// Writes the script to a file that only this user can read, in a folder that only this user can enter. In a
 /// sandbox, the program cannot change it.

@@ -10,8 +10,8 @@ use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 
 use super::host::Processes;
-use super::job::{Job, StartError};
-use super::run::{SAID, io_error, last_line};
+use super::job::{Job, StartError, io_error};
+use super::run::{SAID, last_line};
 use super::termination::Guard;
 use crate::{GRACE, Plan, TemporaryFolder};
 

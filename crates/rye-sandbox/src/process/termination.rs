@@ -7,8 +7,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tokio::process::Child;
 
-use super::job::StartError;
-use super::run::io_error;
+use super::job::{StartError, io_error};
 use crate::GRACE;
 
 /// The longest time for the launcher's check of the project after a program.
