@@ -6,8 +6,9 @@ use reqwest::Url;
 
 use crate::address::reserved_purpose;
 use crate::error::{AddressFault, WebError};
+use crate::hosts::Origin;
 use crate::names::Names;
-use crate::rules::{Origin, WebRules};
+use crate::rules::WebRules;
 
 /// A URL that the rules allow. Its host has not been resolved.
 #[derive(Debug, Clone)]

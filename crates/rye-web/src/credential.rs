@@ -11,9 +11,9 @@ use serde_json::Value;
 use zeroize::Zeroizing;
 
 use crate::error::{AddressFault, WebError};
-use crate::manifest::header_name;
+use crate::header_name::header_name;
+use crate::hosts::{Origin, parse_host, quote};
 use crate::redaction::Redactor;
-use crate::rules::{Origin, parse_host, quote};
 use rye_sandbox::Variables;
 
 /// A secret: the environment variable that holds it, the header that carries it, and the origins that receive
@@ -58,8 +58,7 @@ impl Credential {
         if !is_name(variable) {
             return Err(CredentialError::Variable);
         }
-        let name = header_name(header);
-        let name = name.map_err(|_| CredentialError::Header)?;
+        let name = header_name(header).ok_or(CredentialError::Header)?;
         if scheme.is_some_and(|scheme| !is_word(scheme)) {
             return Err(CredentialError::Scheme);
         }

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::net::IpAddr;
 
-use crate::rules::Origin;
+use crate::hosts::Origin;
 
 /// The reason why an address is refused before a request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -185,4 +185,81 @@ impl WebError {
         };
         AddressFault::Private { origin: origin.clone(), what }.into()
     }
+}
+
+/// The reason why a manifest is not a valid request.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum HttpToolError {
+    /// The URL is not allowed.
+    #[error(transparent)]
+    Address(#[from] AddressFault),
+    /// An argument could change the scheme, the host or the port.
+    #[error(
+        "its `url` has a place before the path; the scheme, the host and the port are the manifest's alone, unless the place is the whole `url`"
+    )]
+    Host,
+    /// An argument could name a parameter.
+    #[error(
+        "its `url` has a place in the name of a parameter; places in a query stand behind `name=`"
+    )]
+    Parameter,
+    /// The URL has a character that is not allowed.
+    #[error("its `url` has white space, a backslash or `#` in it")]
+    Strange,
+    /// The path has `.` or `..`, so that it means another path.
+    #[error("its `url` has a part `.` or `..` in its path; write the path that is meant")]
+    Dots,
+    /// An argument could complete an encoded character.
+    #[error(
+        "its `url` has a `%` before a place, so that an argument would say what it stands for; write the character that is meant"
+    )]
+    Escape,
+    /// The method is invalid.
+    #[error("`{method}` is no method")]
+    Method {
+        /// The text in the manifest.
+        method: String,
+    },
+    /// The name of a header is invalid, or tools may not set it.
+    #[error("the header `{name}` is not for manifests")]
+    Header {
+        /// The name.
+        name: String,
+    },
+    /// The method has no body.
+    #[error("`{method}` sends no body; remove `body`")]
+    Body {
+        /// The method.
+        method: String,
+    },
+    /// Arguments are inside of a text, which might be JSON.
+    #[error(
+        "its `body` is text with places in it, where an argument could write anything; write the body as a mapping"
+    )]
+    TextBody,
+    /// The operator has no such secret.
+    #[error(
+        "the operator has no credential `{name}` under `credentials` of `config/agent/web.yaml`"
+    )]
+    Credential {
+        /// The name.
+        name: String,
+    },
+    /// A header has a value and carries a credential.
+    #[error("its `headers` have `{header}`, which carries the credential `{name}`")]
+    CredentialHeader {
+        /// The header.
+        header: String,
+        /// The credential.
+        name: String,
+    },
+    /// An argument would not be sent.
+    #[error(
+        "its `url`, `headers` and `body` have no place for `{name}`, which its input schema has"
+    )]
+    Unplaced {
+        /// The argument.
+        name: String,
+    },
 }

@@ -10,9 +10,10 @@ use rye_thread::{Effect, Tool};
 
 use crate::body::HttpBody;
 use crate::call::Http;
-use crate::error::AddressFault;
+use crate::error::HttpToolError;
 use crate::exchange::Web;
 use crate::fetch::FETCH;
+use crate::header_name::header_name;
 use crate::template::Address;
 use rye_sandbox::Template;
 
@@ -38,83 +39,6 @@ pub struct HttpTool {
     pub parameters: Vec<String>,
     /// The timeout in seconds. The default is 30.
     pub timeout_seconds: Option<u64>,
-}
-
-/// The reason why a manifest is not a valid request.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum HttpToolError {
-    /// The URL is not allowed.
-    #[error(transparent)]
-    Address(#[from] AddressFault),
-    /// An argument could change the scheme, the host or the port.
-    #[error(
-        "its `url` has a place before the path; the scheme, the host and the port are the manifest's alone, unless the place is the whole `url`"
-    )]
-    Host,
-    /// An argument could name a parameter.
-    #[error(
-        "its `url` has a place in the name of a parameter; places in a query stand behind `name=`"
-    )]
-    Parameter,
-    /// The URL has a character that is not allowed.
-    #[error("its `url` has white space, a backslash or `#` in it")]
-    Strange,
-    /// The path has `.` or `..`, so that it means another path.
-    #[error("its `url` has a part `.` or `..` in its path; write the path that is meant")]
-    Dots,
-    /// An argument could complete an encoded character.
-    #[error(
-        "its `url` has a `%` before a place, so that an argument would say what it stands for; write the character that is meant"
-    )]
-    Escape,
-    /// The method is invalid.
-    #[error("`{method}` is no method")]
-    Method {
-        /// The text in the manifest.
-        method: String,
-    },
-    /// The name of a header is invalid, or tools may not set it.
-    #[error("the header `{name}` is not for manifests")]
-    Header {
-        /// The name.
-        name: String,
-    },
-    /// The method has no body.
-    #[error("`{method}` sends no body; remove `body`")]
-    Body {
-        /// The method.
-        method: String,
-    },
-    /// Arguments are inside of a text, which might be JSON.
-    #[error(
-        "its `body` is text with places in it, where an argument could write anything; write the body as a mapping"
-    )]
-    TextBody,
-    /// The operator has no such secret.
-    #[error(
-        "the operator has no credential `{name}` under `credentials` of `config/agent/web.yaml`"
-    )]
-    Credential {
-        /// The name.
-        name: String,
-    },
-    /// A header has a value and carries a credential.
-    #[error("its `headers` have `{header}`, which carries the credential `{name}`")]
-    CredentialHeader {
-        /// The header.
-        header: String,
-        /// The credential.
-        name: String,
-    },
-    /// An argument would not be sent.
-    #[error(
-        "its `url`, `headers` and `body` have no place for `{name}`, which its input schema has"
-    )]
-    Unplaced {
-        /// The argument.
-        name: String,
-    },
 }
 
 impl HttpTool {
@@ -177,8 +101,10 @@ impl HttpTool {
         let method = Method::from_bytes(self.method.as_bytes())
             .map_err(|_| HttpToolError::Method { method: self.method.clone() })?;
         let address = Address::new(&self.url)?;
-        let headers =
-            self.headers.iter().map(|(name, value)| Ok((header_name(name)?, value.clone())));
+        let headers = self.headers.iter().map(|(name, value)| {
+            let refused = || HttpToolError::Header { name: name.clone() };
+            Ok((header_name(name).ok_or_else(refused)?, value.clone()))
+        });
         let headers = headers.collect::<Result<Vec<_>, HttpToolError>>()?;
         let rest = self.rest(&address)?;
         Ok(Parts { method, address, headers, rest })
@@ -245,28 +171,3 @@ struct Parts {
 
 const USUAL: u64 = 30;
 const LONGEST: u64 = 600;
-
-/// Parses the name of a header that tools may set.
-pub(crate) fn header_name(name: &str) -> Result<HeaderName, HttpToolError> {
-    let error = || HttpToolError::Header { name: name.to_owned() };
-    let read: HeaderName = name.parse().map_err(|_| error())?;
-    let text = read.as_str();
-    let connection = text.starts_with("proxy-") || CONNECTION.contains(&text);
-    if connection { Err(error()) } else { Ok(read) }
-}
-
-/// The headers that control the framing and the connection. Servers and proxies may interpret them
-/// differently.
-const CONNECTION: [&str; 11] = [
-    "accept-encoding",
-    "connection",
-    "content-encoding",
-    "content-length",
-    "expect",
-    "host",
-    "keep-alive",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-];

@@ -4,8 +4,7 @@ use reqwest::Url;
 use serde_json::{Map, Value};
 
 use crate::allowed_url;
-use crate::error::AddressFault;
-use crate::manifest::HttpToolError;
+use crate::error::{AddressFault, HttpToolError};
 use rye_sandbox::{Placing, Template};
 
 /// The reason why arguments cannot be sent.

@@ -14,7 +14,6 @@ pub(crate) const CYCLES: &[(&str, usize)] = &[
     ("rye-resolve", 11),
     ("rye-session", 52),
     ("rye-thread", 21),
-    ("rye-web", 11),
 ];
 
 type Imports = BTreeMap<String, BTreeSet<String>>;
