@@ -3,7 +3,7 @@
 use rye_caps::Grant;
 use rye_parse::Directive;
 
-use crate::{Item, ItemId, ItemKind, PlacedHook, ResolveError, grant};
+use crate::{Item, ItemId, ItemKind, Library, PlacedHook, ResolveError, grant};
 
 /// A directive, the directive that it extends, and so on to the root. Each is verified (SPEC 7.1).
 #[derive(Clone, Debug)]
@@ -11,6 +11,22 @@ pub struct ExtendsChain {
     /// Leaf first. Invariant: never empty.
     links: Vec<Item<Directive>>,
     extended_by: Option<PlacedHook>,
+}
+
+impl Library {
+    /// The chain from `leaf` through all that it extends. Each directive is found and verified as usual.
+    ///
+    /// If a `resolve_extends` hook of the hooks files applies to `leaf`, the first such hook decides what
+    /// `leaf` extends (SPEC 7.3). Otherwise the directive itself decides.
+    ///
+    /// # Errors
+    ///
+    /// A directive of the chain cannot be used or repeats, or there are too many (SPEC 7.1); or the hooks
+    /// cannot be read, see [`config_hooks`](Self::config_hooks).
+    pub fn chain(&self, leaf: Item<Directive>) -> Result<ExtendsChain, ResolveError> {
+        let hook = self.extending(&leaf)?;
+        ExtendsChain::walk(leaf, hook, |id| self.directive(id))
+    }
 }
 
 impl ExtendsChain {

@@ -1,37 +1,12 @@
 //! The hooks of a run, over the spaces and the chain (SPEC 4.4, 7.3, 10.3, D10).
 
 use rye_parse::{ConfigHook, Directive, Hook, HookEvent, HookLayer, HookPosition, Spanned};
-use rye_sign::Provenance;
 use serde_json::{Map, Value};
 
-use crate::{ExtendsChain, Item, Library, Location, ResolveError, Space};
+use crate::{ExtendsChain, Item, Library, PlacedHook, ResolveError, Space};
 
 /// The configuration name of hooks files: `config/agent/hooks.yaml` and its other extensions.
 const NAME: &str = "agent/hooks";
-
-/// A hook with its file and its place in the order of all hooks.
-///
-/// It always comes from a verified file; `provenance` names the signer.
-#[non_exhaustive]
-#[derive(Clone, Debug)]
-pub struct PlacedHook {
-    /// The hook as declared; its spans index the file at `location`.
-    pub hook: Hook,
-    /// The layer that the hook runs in, lowest first.
-    pub layer: HookLayer,
-    /// The place in its layer, lowest first.
-    pub order: i64,
-    /// The position in the prompt of the knowledge that its action adds.
-    pub position: HookPosition,
-    /// `true` if an element around that knowledge names it for the model.
-    pub wrap: bool,
-    /// The id that the directive is to extend; only for the event `resolve_extends`.
-    pub extends: Option<String>,
-    /// The file that declares it.
-    pub location: Location,
-    /// The signer of that file.
-    pub provenance: Provenance,
-}
 
 impl Library {
     /// The hooks of the hooks files of all spaces, sorted by layer and order. Equal ones are sorted nearest

@@ -60,6 +60,7 @@ mod grant;
 mod hooks;
 mod item;
 mod library;
+mod placed_hook;
 mod trust;
 
 mod search;
@@ -70,13 +71,13 @@ pub use decide::Located;
 pub use declared::{DeclaredProblem, declared_problems};
 pub use error::{PermissionProblem, ResolveError};
 pub use grant::{permission_grant, permission_problems};
-pub use hooks::PlacedHook;
 pub use id::{ItemId, ItemIdError};
 pub use item::Item;
 pub use kind::{ItemKind, ItemKindError};
 pub use library::Library;
 pub use listing::{Listed, Survey};
 pub use place::{item_at, project_root};
+pub use placed_hook::PlacedHook;
 pub use search::{
     Described, Excerpt, Preview, SearchHit, SearchQuery, SearchQueryError, SearchResults, Summary,
 };

@@ -6,12 +6,10 @@ use rye_parse::{Directive, Knowledge, ParseError, ToolManifest};
 use rye_sign::{CommentStyle, Error, ItemName, Policy, Timestamp, TrustStore, Verified, accept};
 
 use crate::{
-    Config, Described, ExtendsChain, Item, ItemId, ItemKind, Listed, Located, Location,
-    ResolveError, SearchQuery, SearchResults, Spaces, Survey,
+    Config, Item, ItemId, ItemKind, Listed, Located, Location, ResolveError, Spaces, Survey,
     decide::decide,
     listing,
     root::{Root, Text},
-    search,
     suggest::nearest_id,
     walk::walk,
 };
@@ -116,20 +114,6 @@ impl Library {
         parse(self.text(ItemKind::Tool, id)?, rye_parse::tool)
     }
 
-    /// The chain from `leaf` through all that it extends. Each directive is found and verified as usual.
-    ///
-    /// If a `resolve_extends` hook of the hooks files applies to `leaf`, the first such hook decides what
-    /// `leaf` extends (SPEC 7.3). Otherwise the directive itself decides.
-    ///
-    /// # Errors
-    ///
-    /// A directive of the chain cannot be used or repeats, or there are too many (SPEC 7.1); or the hooks
-    /// cannot be read, see [`config_hooks`](Self::config_hooks).
-    pub fn chain(&self, leaf: Item<Directive>) -> Result<ExtendsChain, ResolveError> {
-        let hook = self.extending(&leaf)?;
-        ExtendsChain::walk(leaf, hook, |id| self.directive(id))
-    }
-
     /// Every id of `kind` with its winner, sorted.
     ///
     /// # Errors
@@ -145,21 +129,6 @@ impl Library {
     pub fn survey(&self, kind: ItemKind) -> Survey {
         let holdings = self.spaces.roots().iter().map(|root| walk(root, kind)).collect();
         listing::survey(kind, holdings)
-    }
-
-    /// Every item of `kind` with its summary, and every problem that keeps an item from being listed. All
-    /// items are read and verified.
-    pub fn describe(&self, kind: ItemKind) -> (Vec<Described>, Vec<ResolveError>) {
-        search::describe(self, kind)
-    }
-
-    /// The items of all spaces that answer `query`, best first (SPEC 1.6).
-    ///
-    /// Shadowed items are not results. Every result is verified during the search. Items that are refused are
-    /// reported in [`SearchResults::refused`] whether or not they match, because their content is not
-    /// trusted. Equal files, trust and query give equal results, with a cache or without.
-    pub fn search(&self, query: &SearchQuery) -> SearchResults {
-        search::search(self, query)
     }
 
     /// The configuration `name`, for example `agent/resilience`, from every space that has it.

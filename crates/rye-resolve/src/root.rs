@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::{ItemId, ItemKind, Location, ResolveError, ShippedFile, Space, disk};
+use crate::{ItemId, ItemKind, Location, ResolveError, ShippedFile, Space, Spaces, disk};
 
 /// One root in precedence order: an `.ai` folder, or the shipped files.
 #[derive(Clone, Debug)]
@@ -16,6 +16,19 @@ pub(crate) enum Root {
 pub(crate) enum Text {
     Disk(String),
     Shipped(&'static str),
+}
+
+impl Spaces {
+    /// Every root, nearest first.
+    pub(crate) fn roots(&self) -> Vec<Root> {
+        let disk = |space, root: &Path| Root::Disk { space, ai: root.join(".ai") };
+        let mut roots: Vec<Root> = Vec::new();
+        roots.extend(self.project().map(|root| disk(Space::Project, root)));
+        roots.extend(self.user().map(|root| disk(Space::User, root)));
+        roots.extend(self.system().iter().map(|root| disk(Space::System, root)));
+        roots.push(Root::Shipped(self.shipped()));
+        roots
+    }
 }
 
 impl Root {

@@ -98,34 +98,41 @@ pub(crate) struct Index {
     shards: Vec<Shard>,
 }
 
-/// Searches the spaces of `library` as they are now.
-pub(crate) fn search(library: &Library, query: &SearchQuery) -> SearchResults {
-    let roots = library.spaces().roots();
-    let cache = Cache::of(library, &roots);
-    for round in 1.. {
-        let searcher = Searcher { library, query, roots: &roots, cache: cache.as_ref() };
-        let (results, is_settled) = searcher.search(round);
-        if is_settled || round == MOST_ROUNDS {
-            return results;
+impl Library {
+    /// The items of all spaces that answer `query`, best first (SPEC 1.6).
+    ///
+    /// Shadowed items are not results. Every result is verified during the search. Items that are refused are
+    /// reported in [`SearchResults::refused`] whether or not they match, because their content is not
+    /// trusted. Equal files, trust and query give equal results, with a cache or without.
+    pub fn search(&self, query: &SearchQuery) -> SearchResults {
+        let roots = self.spaces().roots();
+        let cache = Cache::of(self, &roots);
+        for round in 1.. {
+            let searcher = Searcher { library: self, query, roots: &roots, cache: cache.as_ref() };
+            let (results, is_settled) = searcher.search(round);
+            if is_settled || round == MOST_ROUNDS {
+                return results;
+            }
         }
+        SearchResults::default()
     }
-    SearchResults::default()
-}
 
-/// Describes every item of `kind`, and returns the problems of those that cannot be listed.
-pub(crate) fn describe(library: &Library, kind: ItemKind) -> (Vec<Described>, Vec<ResolveError>) {
-    let roots = library.spaces().roots();
-    let (winners, problems) = survey(&roots, kind);
-    let described = in_parts(&winners, FEWEST_FOR_A_THREAD, |winners| {
-        let described = winners.iter().map(|winner| {
-            let id = winner.id.clone();
-            let location = winner.location.clone();
-            let item = read(library, &roots, winner);
-            Described { listed: Listed { id, location }, summary: item.map(summarize) }
+    /// Every item of `kind` with its summary, and every problem that keeps an item from being listed. All
+    /// items are read and verified.
+    pub fn describe(&self, kind: ItemKind) -> (Vec<Described>, Vec<ResolveError>) {
+        let roots = self.spaces().roots();
+        let (winners, problems) = survey(&roots, kind);
+        let described = in_parts(&winners, FEWEST_FOR_A_THREAD, |winners| {
+            let described = winners.iter().map(|winner| {
+                let id = winner.id.clone();
+                let location = winner.location.clone();
+                let item = read(self, &roots, winner);
+                Described { listed: Listed { id, location }, summary: item.map(summarize) }
+            });
+            described.collect::<Vec<_>>()
         });
-        described.collect::<Vec<_>>()
-    });
-    (described.into_iter().flatten().collect(), problems)
+        (described.into_iter().flatten().collect(), problems)
+    }
 }
 
 fn survey(roots: &[Root], kind: ItemKind) -> (Vec<Winner>, Vec<ResolveError>) {

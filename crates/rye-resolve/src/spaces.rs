@@ -7,8 +7,6 @@ use std::{
 
 use strum::{Display, IntoStaticStr};
 
-use crate::root::Root;
-
 /// A place that items are found in. The variants are ordered nearest first (SPEC 1.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "SPEC 1.1 and 2.9 name exactly these")]
@@ -110,17 +108,6 @@ impl Spaces {
     /// The files compiled into the program.
     pub fn shipped(&self) -> &'static [ShippedFile] {
         self.shipped
-    }
-
-    /// Every root, nearest first.
-    pub(crate) fn roots(&self) -> Vec<Root> {
-        let disk = |space, root: &PathBuf| Root::Disk { space, ai: root.join(".ai") };
-        let mut roots: Vec<Root> = Vec::new();
-        roots.extend(self.project.iter().map(|root| disk(Space::Project, root)));
-        roots.extend(self.user.iter().map(|root| disk(Space::User, root)));
-        roots.extend(self.system.iter().map(|root| disk(Space::System, root)));
-        roots.push(Root::Shipped(self.shipped));
-        roots
     }
 }
 

@@ -11,7 +11,6 @@ use crate::tidy::{modules::Modules, sources::is_test, tree::File};
 pub(crate) const CYCLES: &[(&str, usize)] = &[
     ("rye-cli", 14),
     ("rye-providers", 13),
-    ("rye-resolve", 11),
     ("rye-session", 52),
     ("rye-thread", 21),
 ];
