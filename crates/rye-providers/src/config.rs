@@ -23,8 +23,7 @@ pub(crate) use self::models::TIERS;
 pub use self::retry::RetryPolicy;
 use self::section::{Report, Section};
 use crate::http::{DEFAULT_ANSWER_BYTES, MOST_ANSWER_BYTES};
-use crate::wire::{Delivery, Wire};
-use crate::{anthropic, gemini, openai_chat, openai_responses};
+use crate::protocol::{Delivery, Protocol};
 
 /// The checked content of a provider's config file (SPEC 11.1).
 ///
@@ -174,57 +173,6 @@ impl fmt::Debug for ProviderConfig {
             .field("auth", &self.auth)
             .field("models", &self.models)
             .finish_non_exhaustive()
-    }
-}
-
-/// A wire protocol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-#[derive(IntoStaticStr, VariantArray)]
-#[strum(serialize_all = "snake_case")]
-pub enum Protocol {
-    /// Anthropic's Messages: `POST {base_url}/v1/messages`.
-    AnthropicMessages,
-    /// Gemini's generateContent: `POST {base_url}/v1beta/models/{model}:generateContent`.
-    Gemini,
-    /// OpenAI's Chat Completions, for compatible servers: `POST {base_url}/chat/completions`.
-    #[strum(to_string = "openai_chat")]
-    OpenAiChat,
-    /// OpenAI's Responses: `POST {base_url}/responses`.
-    #[strum(to_string = "openai_responses")]
-    OpenAiResponses,
-}
-
-impl Protocol {
-    /// All of them, sorted by name.
-    pub const ALL: &'static [Self] = Self::VARIANTS;
-
-    /// The name in configs, such as `anthropic_messages`.
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
-
-    pub(crate) fn wire(self) -> &'static Wire {
-        match self {
-            Self::AnthropicMessages => &anthropic::WIRE,
-            Self::Gemini => &gemini::WIRE,
-            Self::OpenAiChat => &openai_chat::WIRE,
-            Self::OpenAiResponses => &openai_responses::WIRE,
-        }
-    }
-
-    /// The header in which the vendor's own clients send the key.
-    fn auth_header(self) -> &'static str {
-        match self {
-            Self::AnthropicMessages => "x-api-key",
-            Self::Gemini => "x-goog-api-key",
-            Self::OpenAiChat | Self::OpenAiResponses => "authorization",
-        }
-    }
-
-    /// Returns `true` if the version is part of `base_url` and not of the protocol's path.
-    fn has_version_in_base_url(self) -> bool {
-        matches!(self, Self::OpenAiChat | Self::OpenAiResponses)
     }
 }
 

@@ -1,7 +1,5 @@
 //! Providers made from a config, a model and a key.
 
-use std::sync::Arc;
-
 use async_trait::async_trait;
 use rye_thread::{
     DeltaSink, Provider, ProviderError, ProviderErrorClass, ProviderInfo, ProviderTelemetry, Reply,
@@ -9,13 +7,12 @@ use rye_thread::{
 };
 
 use crate::answer::number_calls;
-use crate::config::{Protocol, ProviderConfig};
-use crate::http::{Connection, Transport, TransportError};
-use crate::wire::{Delivery, body};
+use crate::codec::body;
+use crate::config::ProviderConfig;
+use crate::http::{Connection, RandomBits, Transport, TransportError};
+use crate::protocol::Delivery;
+use crate::protocol::Protocol;
 use crate::{ApiKey, ModelChoice, telemetry};
-
-/// A source of random bits, used only for the jitter of waits between attempts.
-pub type RandomBits = Arc<dyn Fn() -> u64 + Send + Sync>;
 
 /// The reason why a provider could not be made. Nothing was sent.
 #[derive(Debug, thiserror::Error)]

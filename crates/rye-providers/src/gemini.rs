@@ -24,7 +24,8 @@ mod error;
 
 pub use self::decode::decode;
 pub use self::encode::encode;
-use crate::wire::{Delivery, Wire};
+use crate::protocol::Delivery;
+use crate::wire::Wire;
 
 pub(crate) const WIRE: Wire = Wire {
     path: |model, delivery| match delivery {

@@ -32,10 +32,13 @@
 #![warn(clippy::exhaustive_enums, clippy::exhaustive_structs)]
 
 mod choice;
+mod codec;
 mod config;
 mod connect;
 mod key;
 mod money;
+mod protocol;
+mod refusal;
 mod steps;
 
 mod answer;
@@ -59,13 +62,16 @@ mod openai_error;
 mod http;
 
 pub use choice::{ChoiceError, ModelChoice, ModelPreference};
+pub use codec::{body, decode};
 pub use config::{
-    Auth, ConfigError, ConfigProblem, MaxTokensField, Model, Protocol, ProviderConfig, RetryPolicy,
+    Auth, ConfigError, ConfigProblem, MaxTokensField, Model, ProviderConfig, RetryPolicy,
     ReturnsStyle,
 };
-pub use connect::{ConnectError, RandomBits, connect};
-pub use http::Refusal;
+pub use connect::{ConnectError, connect};
+pub use http::RandomBits;
 pub use key::{ApiKey, ApiKeyError};
+pub use protocol::{Delivery, Protocol};
+pub use refusal::Refusal;
 pub use steps::{PLANNED_STEPS, PlannedCall, PlannedOutput, PlannedStep, Presence, StepsProvider};
-pub use stream::{StreamDecoder, StreamError};
-pub use wire::{DecodeError, Delivery, EncodeError, body, decode};
+pub use stream::StreamDecoder;
+pub use wire::{DecodeError, EncodeError, StreamError};

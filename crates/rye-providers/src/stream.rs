@@ -3,9 +3,9 @@
 use rye_thread::{DeltaSink, Reply};
 
 use crate::Protocol;
-use crate::http::{DEFAULT_ANSWER_BYTES, Refusal};
+use crate::http::DEFAULT_ANSWER_BYTES;
 use crate::sse::EventReader;
-use crate::wire::DecodeError;
+use crate::wire::{Assemble, DecodeError, Progress, StreamError};
 
 /// Assembles an answer from server-sent events. The reply equals that of the same answer in one piece.
 ///
@@ -124,35 +124,3 @@ impl std::fmt::Debug for StreamDecoder {
 /// The largest ratio of a stream's length to the length of its answer. Each token comes with some hundred
 /// bytes that are not kept.
 const STREAM_BYTES_OF_AN_ANSWER_BYTE: usize = 16;
-
-/// The reason why a stream gave no reply.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum StreamError {
-    /// The stream is not an answer of the protocol, or not a complete one.
-    #[error(transparent)]
-    Decode(#[from] DecodeError),
-    /// The provider sent an error in the stream.
-    #[error("the provider ended the stream with an error: {}", .0.message)]
-    Refused(Refusal),
-}
-
-/// The assembler of a protocol's events.
-pub(crate) trait Assemble: Send {
-    /// Reads the data of an event. Returns the progress, and the largest number of its bytes that are kept.
-    fn event(
-        &mut self,
-        data: &[u8],
-        deltas: &dyn DeltaSink,
-    ) -> Result<(Progress, usize), StreamError>;
-
-    /// Returns the reply, once there are no more events.
-    fn finish(self: Box<Self>) -> Result<Reply, DecodeError>;
-}
-
-/// The state of an answer after an event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Progress {
-    Done,
-    More,
-}

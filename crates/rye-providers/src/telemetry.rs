@@ -4,7 +4,7 @@ use reqwest::Url;
 use rye_thread::{ProviderTelemetry, ServerAddress};
 
 use crate::ProviderConfig;
-use crate::wire::Delivery;
+use crate::protocol::Delivery;
 
 pub(crate) fn of(config: &ProviderConfig) -> ProviderTelemetry {
     let server = server(config.base_url());

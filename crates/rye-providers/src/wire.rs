@@ -1,20 +1,10 @@
 //! The interface of all protocols, and their errors.
 
-use rye_thread::{Reply, Request};
+use rye_thread::{DeltaSink, Reply, Request};
 
-use crate::http::Refusal;
-use crate::stream::Assemble;
-use crate::{ModelChoice, Protocol};
-
-/// The way in which an answer is sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(clippy::exhaustive_enums, reason = "an answer comes in pieces or it does not")]
-pub enum Delivery {
-    /// In pieces, as server-sent events.
-    Streamed,
-    /// In one piece.
-    Whole,
-}
+use crate::ModelChoice;
+use crate::protocol::Delivery;
+use crate::refusal::Refusal;
 
 /// The reason why a request cannot be encoded.
 #[derive(Debug, thiserror::Error)]
@@ -92,37 +82,40 @@ pub(crate) struct Wire {
     pub(crate) read_error: fn(u16, &[u8]) -> Option<Refusal>,
 }
 
-/// Returns the exact body that a provider of this protocol sends for `request`. Nothing is sent, and no key
-/// is needed.
-///
-/// Equal requests give equal bytes. Tools are sorted by name. Between two answers, all tool results come
-/// before any text of the user. Answers are sent back as they were received.
-///
-/// # Errors
-///
-/// [`EncodeError`] if the conversation cannot be encoded in this protocol.
-pub fn body(
-    protocol: Protocol,
-    request: &Request,
-    choice: &ModelChoice,
-    delivery: Delivery,
-) -> Result<String, EncodeError> {
-    (protocol.wire().encode)(request, choice, delivery)
-}
-
-/// Reads a whole response of this protocol. The answer is kept as received, including unknown members.
-///
-/// A call without an id gets one of the form `rye_call_0`.
-///
-/// # Errors
-///
-/// [`DecodeError`] if the bytes are not such a response, because its content and its cost would be a guess.
-pub fn decode(protocol: Protocol, body: &[u8]) -> Result<Reply, DecodeError> {
-    (protocol.wire().decode)(body)
-}
-
 /// Returns the text of a response. This checks that all bytes are UTF-8, because parsing would not check
 /// skipped members.
 pub(crate) fn text(body: &[u8]) -> Result<&str, DecodeError> {
     std::str::from_utf8(body).map_err(|source| DecodeError::Encoding { source })
+}
+
+/// The reason why a stream gave no reply.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StreamError {
+    /// The stream is not an answer of the protocol, or not a complete one.
+    #[error(transparent)]
+    Decode(#[from] DecodeError),
+    /// The provider sent an error in the stream.
+    #[error("the provider ended the stream with an error: {}", .0.message)]
+    Refused(Refusal),
+}
+
+/// The assembler of a protocol's events.
+pub(crate) trait Assemble: Send {
+    /// Reads the data of an event. Returns the progress, and the largest number of its bytes that are kept.
+    fn event(
+        &mut self,
+        data: &[u8],
+        deltas: &dyn DeltaSink,
+    ) -> Result<(Progress, usize), StreamError>;
+
+    /// Returns the reply, once there are no more events.
+    fn finish(self: Box<Self>) -> Result<Reply, DecodeError>;
+}
+
+/// The state of an answer after an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    Done,
+    More,
 }

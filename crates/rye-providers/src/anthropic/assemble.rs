@@ -7,8 +7,8 @@ use serde_json::value::RawValue;
 use super::content::{reply, shape};
 use super::error::{bare_error, read_error};
 use crate::raw::{MOST_ENTRIES, RawObject, raw, too_many_entries};
-use crate::stream::{Assemble, Progress, StreamError};
 use crate::usage::AnthropicCount;
+use crate::wire::{Assemble, Progress, StreamError};
 use crate::wire::{DecodeError, text};
 
 mod block;

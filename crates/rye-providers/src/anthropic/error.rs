@@ -3,7 +3,7 @@
 use rye_thread::ProviderErrorClass;
 use serde::Deserialize;
 
-use crate::http::Refusal;
+use crate::refusal::Refusal;
 
 /// Reads the body of an error; `None` if it is not an error of this format, such as the page of a gateway.
 pub(crate) fn read_error(status: u16, body: &[u8]) -> Option<Refusal> {

@@ -6,7 +6,8 @@ use std::net::IpAddr;
 use reqwest::Url;
 use reqwest::header::{HeaderName, HeaderValue};
 
-use super::{Protocol, Section};
+use super::Section;
+use crate::protocol::Protocol;
 
 /// The source of a key and the header that carries it.
 #[derive(Clone, Debug, PartialEq, Eq)]

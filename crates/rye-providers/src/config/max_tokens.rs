@@ -2,7 +2,8 @@
 
 use strum::{IntoStaticStr, VariantArray};
 
-use super::{Protocol, Section};
+use super::Section;
+use crate::protocol::Protocol;
 
 /// The name of the Chat Completions request member that limits the tokens of the answer.
 ///

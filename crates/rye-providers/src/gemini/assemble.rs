@@ -7,8 +7,8 @@ use serde_json::value::RawValue;
 use super::decode::{Response, refusal_word, reply, shape};
 use super::error::read_error;
 use crate::raw::{Few, MOST_ENTRIES, RawObject, raw, too_many_entries};
-use crate::stream::{Assemble, Progress, StreamError};
 use crate::usage::GeminiCount;
+use crate::wire::{Assemble, Progress, StreamError};
 use crate::wire::{DecodeError, text};
 
 /// A content that is being assembled.

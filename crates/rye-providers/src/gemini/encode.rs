@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 
 use crate::conversation::UserTurn;
 use crate::encoder::{Encoder, Parts, up_to_list};
+use crate::protocol::Delivery;
 use crate::raw::{RawObject, raw};
-use crate::wire::{Delivery, EncodeError};
+use crate::wire::EncodeError;
 use crate::{ModelChoice, Protocol};
 
 /// Returns the body of a generateContent request, byte for byte as it is sent. Equal requests give equal

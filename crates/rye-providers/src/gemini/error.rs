@@ -6,8 +6,8 @@ use rye_thread::ProviderErrorClass;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::http::Refusal;
 use crate::raw::{Few, Small};
+use crate::refusal::Refusal;
 
 /// Reads the body of an error, which may be the only entry of an array; `None` if it is not an error of this
 /// format.

@@ -22,9 +22,12 @@ use super::report::Reporter;
 use super::retry::{Next, Progress, next};
 use super::telemetry;
 use crate::key::ApiKey;
+use crate::protocol::Delivery;
 use crate::telemetry::server;
-use crate::wire::Delivery;
-use crate::{Protocol, ProviderConfig, RandomBits, RetryPolicy};
+use crate::{Protocol, ProviderConfig, RetryPolicy};
+
+/// A source of random bits, used only for the jitter of waits between attempts.
+pub type RandomBits = Arc<dyn Fn() -> u64 + Send + Sync>;
 
 /// The parameters of a transport.
 pub(crate) struct Connection<'a> {

@@ -6,10 +6,11 @@ use std::time::Duration;
 use rye_thread::{Charge, ProviderError, ProviderErrorClass, Retry, Usage};
 
 use super::hints::Hints;
-use super::report::{Refusal, Reporter, class_of, gave_up};
+use super::report::{Reporter, class_of, gave_up};
 use super::retry::{Failed, Reached};
-use crate::stream::StreamError;
+use crate::refusal::Refusal;
 use crate::wire::DecodeError;
+use crate::wire::StreamError;
 
 /// An attempt that failed.
 pub(super) struct Failure {

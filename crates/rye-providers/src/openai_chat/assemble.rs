@@ -7,8 +7,8 @@ use serde_json::Value;
 use super::decode::{reply, shape};
 use crate::openai_error::refusal;
 use crate::raw::{Few, RawObject, Small, raw};
-use crate::stream::{Assemble, Progress, StreamError};
 use crate::usage::ChatCount;
+use crate::wire::{Assemble, Progress, StreamError};
 use crate::wire::{DecodeError, text};
 
 mod call;

@@ -10,7 +10,7 @@ use super::decode::{self, reply, shape};
 use super::error::of_response;
 use crate::openai_error::{self, refusal};
 use crate::raw::{MOST_ENTRIES, RawObject, Small, raw, small, too_many_entries};
-use crate::stream::{Assemble, Progress, StreamError};
+use crate::wire::{Assemble, Progress, StreamError};
 use crate::wire::{DecodeError, text};
 
 /// A response that is being assembled: first its items, then its end.

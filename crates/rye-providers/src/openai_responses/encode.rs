@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 
 use crate::conversation::{UserTurn, marked_text_of};
 use crate::encoder::{Encoder, Parts, list, up_to_list};
+use crate::protocol::Delivery;
 use crate::raw::{RawObject, kind, raw, text_value};
-use crate::wire::{Delivery, EncodeError};
+use crate::wire::EncodeError;
 use crate::{ModelChoice, Protocol};
 
 /// Returns the body of a Responses request, byte for byte as it is sent. Equal requests give equal bytes.

@@ -3,9 +3,9 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::http::Refusal;
 use crate::openai_error::{self, refusal};
 use crate::raw::Small;
+use crate::refusal::Refusal;
 
 /// Reads the body of an error or of a failed response; `None` if it is neither.
 pub(super) fn read_error(status: u16, body: &[u8]) -> Option<Refusal> {

@@ -5,8 +5,8 @@ use serde_json::value::RawValue;
 
 use crate::answer::unreadable;
 use crate::raw::{RawObject, raw};
-use crate::stream::StreamError;
 use crate::wire::DecodeError;
+use crate::wire::StreamError;
 
 /// A block: its first object and the pieces that were added.
 pub(super) struct Block {
