@@ -25,39 +25,7 @@ pub use self::change::ended_children;
 use self::thread::ThreadAccount;
 pub use self::tree::TreeAccount;
 use crate::transcript::Reading;
-use crate::{Nanos, SpendLimit, ThreadId, ThreadState, TranscriptClaim};
-
-/// The end of a child. The parent records it after the end is on disk.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ChildEnd {
-    /// The child. For a conversation, its first thread.
-    pub child: ThreadId,
-    /// The final state of the child.
-    pub state: ThreadState,
-    /// The cost of the child and all its descendants.
-    pub cost: Nanos,
-    /// `true` if a request of the child or of a descendant cost more than its reservation.
-    pub is_overrun: bool,
-    /// The number of records in its transcript. For a conversation, in the transcript of its last thread.
-    pub records: u64,
-    /// The hash of the last of these records.
-    pub head: String,
-}
-
-impl ChildEnd {
-    /// Creates the end of a child that stayed within its reservations. `transcript` claims all its records.
-    #[must_use]
-    pub fn new(
-        child: ThreadId,
-        state: ThreadState,
-        cost: Nanos,
-        transcript: TranscriptClaim,
-    ) -> Self {
-        let TranscriptClaim { records, head, .. } = transcript;
-        Self { child, state, cost, is_overrun: false, records, head }
-    }
-}
+use crate::{Nanos, SpendLimit, ThreadId};
 
 /// The transcript of a thread, as a reader of its tree finds it.
 #[derive(Debug)]

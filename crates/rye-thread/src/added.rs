@@ -1,12 +1,12 @@
 //! Items that calls add to a conversation, with the bounds of their signers (SPEC D16).
 
 pub(crate) mod disk;
+mod recorded;
 
 use rye_caps::{Authority, Grant, Layer, LayerName};
 use serde_json::{Map, Value};
 
-use self::disk::receipt_items;
-use crate::transcript::Reading;
+pub use self::recorded::added_items;
 
 /// An item whose text a call added to the conversation of its thread.
 ///
@@ -45,16 +45,6 @@ impl AddedItem {
             if authority.layers().contains(&layer) { authority } else { authority.narrow(layer) }
         })
     }
-}
-
-/// Returns the items that calls added to a conversation, in order, from the transcript of its thread.
-///
-/// Returns `None` if one of them cannot be read.
-#[must_use]
-pub fn added_items(reading: &Reading) -> Option<Vec<AddedItem>> {
-    let receipts = reading.records.iter().filter(|record| record.event == "tool_call_result");
-    let each: Option<Vec<_>> = receipts.map(|record| receipt_items(record).ok()).collect();
-    Some(each?.concat())
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::Value;
 
-use crate::account::ChildEnd;
+use crate::ChildEnd;
 use crate::{AddedItem, ApprovalRequest, Limits, ThreadId, ToolOutput};
 
 /// The item id of the tool that starts a child.

@@ -41,6 +41,7 @@ mod added;
 mod amount;
 mod approval;
 mod cancel;
+mod child_end;
 mod children;
 mod clock;
 mod contract;
@@ -59,9 +60,11 @@ mod outcome;
 mod palette;
 mod plain;
 mod provider;
+mod provider_error;
 mod record;
 mod reference;
 mod registry;
+mod request;
 mod retry;
 mod root;
 mod run;
@@ -70,11 +73,10 @@ pub mod store;
 mod threads;
 mod tool;
 pub mod transcript;
+mod transcript_claim;
 mod usage;
 
-pub use self::account::{
-    Account, AccountError, ChildEnd, FoundTranscript, TreeAccount, ended_children,
-};
+pub use self::account::{Account, AccountError, FoundTranscript, TreeAccount, ended_children};
 pub use self::added::{AddedItem, added_items};
 pub use self::amount::{Nanos, NanosError, Prices};
 pub use self::approval::{
@@ -82,6 +84,7 @@ pub use self::approval::{
     DenialReason, DenialReasonError,
 };
 pub use self::cancel::Cancel;
+pub use self::child_end::ChildEnd;
 pub use self::children::{
     Children, Ended, Ending, RecordedSpawn, Spawn, SpawnRequest, Spawned, THREAD_DIRECTIVE, Waiting,
 };
@@ -103,21 +106,20 @@ pub use self::hooks::{
 pub use self::id::{ThreadId, ThreadIdError};
 pub use self::journal::{Journal, JournalError};
 pub use self::limits::{Limit, LimitHit, Limits, NotRaised, RaisedLimits, SpendLimit};
-pub use self::message::{
-    Counted, Message, Opening, Reply, Request, StopReason, ToolCall, ToolResult,
-};
+pub use self::message::{Counted, Message, Opening, Reply, StopReason, ToolCall, ToolResult};
 pub use self::outcome::{Failure, FailureKind, Outcome, Refusal, ThreadState, ThreadStateError};
 pub use self::palette::{
     Need, Needs, Palette, PaletteEntry, PaletteError, PaletteProblem, palette_name,
 };
 pub use self::plain::{count_json_values, read_plain};
 pub use self::provider::{
-    Charge, Delta, DeltaSink, Provider, ProviderError, ProviderErrorClass, ProviderInfo,
-    ProviderTelemetry, ServerAddress,
+    Delta, DeltaSink, Provider, ProviderInfo, ProviderTelemetry, ServerAddress,
 };
-pub use self::record::{RecordError, ThreadRecord, TranscriptClaim};
+pub use self::provider_error::{Charge, ProviderError, ProviderErrorClass};
+pub use self::record::{RecordError, ThreadRecord};
 pub use self::reference::{ThreadReference, ThreadReferenceError};
 pub use self::registry::{Registry, RegistryError, Reindexed, ThreadSummary};
+pub use self::request::Request;
 pub use self::retry::Retry;
 pub use self::root::thread_root;
 pub use self::run::{End, OutOfTurn, Returned, Run, Step};
@@ -126,6 +128,7 @@ pub use self::threads::{Setting, Threads};
 pub use self::tool::{
     AuthorisedCall, Effect, OutputSink, OutputStream, Tool, ToolOutput, ToolSpec, ToolStatus,
 };
+pub use self::transcript_claim::TranscriptClaim;
 pub use self::usage::Usage;
 
 #[cfg(doctest)]

@@ -10,8 +10,8 @@ use rye_sign::{JsonError, KeyId, PublicKey, SigningKey, sign_json, verify_json};
 use serde_json::{Map, Value};
 
 use crate::{
-    Failure, Limits, Moment, Nanos, ThreadId, ThreadState, Usage, count_json_values, durability,
-    read_plain,
+    Failure, Limits, Moment, Nanos, ThreadId, ThreadState, TranscriptClaim, Usage,
+    count_json_values, durability, read_plain,
 };
 
 /// The content of `thread.json`.
@@ -59,27 +59,6 @@ pub struct ThreadRecord {
     pub facts: Map<String, Value>,
     /// Members of a newer version, kept unchanged.
     rest: Map<String, Value>,
-}
-
-/// The records of a transcript that a signed `thread.json` claims. They were on disk before it was written.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct TranscriptClaim {
-    /// The minimum number of records.
-    pub records: u64,
-    /// The hash of the last of those records.
-    pub head: String,
-    /// `true` if more records may follow: a process drives the thread, or stopped without recording the end of the
-    /// transcript.
-    pub is_open: bool,
-}
-
-impl TranscriptClaim {
-    /// Creates a claim of these records.
-    #[must_use]
-    pub const fn new(records: u64, head: String, is_open: bool) -> Self {
-        Self { records, head, is_open }
-    }
 }
 
 impl ThreadRecord {

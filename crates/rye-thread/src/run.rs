@@ -11,8 +11,9 @@ mod stop;
 use std::sync::Arc;
 use std::time::Duration;
 
+use self::decide::Measured;
 pub use self::end::{End, OutOfTurn, Returned, Step};
-use self::phase::{Batch, Measured, Phase};
+use self::phase::{Batch, Phase};
 use crate::{
     Failure, FailureKind, History, Limits, Message, Nanos, Opening, OutputContract, Refusal, Reply,
     Request, ToolResult, ToolSpec, Usage,

@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::ChildEnd;
 use super::disk::{
-    ChildEndDisk, ContinuedDisk, CostDisk, LimitedDisk, RaisedDisk, ReservedDisk, RetriedDisk,
-    payload,
+    ContinuedDisk, CostDisk, LimitedDisk, RaisedDisk, ReservedDisk, RetriedDisk, payload,
 };
+use crate::child_end::ChildEndDisk;
 use crate::children::disk::SpawnDisk;
 use crate::transcript::{Event, Reading, Record};
-use crate::{Nanos, SpendLimit, ThreadId};
+use crate::{ChildEnd, Nanos, SpendLimit, ThreadId};
 
 /// One change of the account of a thread.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -13,8 +13,8 @@ use crate::store::{MemoryStore, Store};
 use crate::transcript::tests::events::{every_event, recorded};
 use crate::transcript::{Event, read};
 use crate::{
-    Journal, Limits, Moment, ProviderErrorClass, ProviderInfo, Reply, Retry, StopReason,
-    ThreadRecord, ThreadState, Usage,
+    ChildEnd, Journal, Limits, Moment, ProviderErrorClass, ProviderInfo, Reply, Retry, StopReason,
+    ThreadRecord, ThreadState, TranscriptClaim, Usage,
 };
 
 /// The peak of the memory is read from the system.

@@ -6,9 +6,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::change::Change;
 use super::thread::{Share, Successor, ThreadAccount};
-use super::{Account, AccountError, ChildEnd, FoundTranscript, is_over};
+use super::{Account, AccountError, FoundTranscript, is_over};
 use crate::transcript::{Event, Reading};
-use crate::{Nanos, SpendLimit, ThreadId};
+use crate::{ChildEnd, Nanos, SpendLimit, ThreadId};
 
 /// The money of a thread tree, by thread.
 ///

@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{ThreadRecord, TranscriptClaim};
+use super::ThreadRecord;
 use crate::message::disk::UsageDisk;
 use crate::outcome::disk::{FailureDisk, LimitsDisk};
-use crate::{Moment, Nanos, ThreadId};
+use crate::{Moment, Nanos, ThreadId, TranscriptClaim};
 
 pub(super) fn value(record: &ThreadRecord) -> Value {
     let own = serde_json::to_value(RecordDisk::of(record))

@@ -3,7 +3,7 @@ use std::fs;
 use serde_json::json;
 
 use super::*;
-use crate::{FailureKind, Limit, LimitHit};
+use crate::{FailureKind, Limit, LimitHit, TranscriptClaim};
 
 fn record() -> ThreadRecord {
     let thread = ThreadId::new("greet/hello", "019a0000-0000-7000-8000-000000000001").unwrap();

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Measured, OutOfTurn, Returned, Run};
+use super::{OutOfTurn, Returned, Run};
 use crate::palette::{EXECUTE, execute_arguments, palette_name};
 use crate::{
     Counted, DIRECTIVE_RETURN, Failure, FailureKind, Message, OutputContract, ProviderErrorClass,
@@ -200,6 +200,13 @@ pub(super) fn blame(failure: Failure, refusals: &[Refusal]) -> Failure {
         }
         _ => failure,
     }
+}
+
+/// The provider's token count for the first messages of the history.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Measured {
+    pub(super) messages: usize,
+    pub(super) tokens: u64,
 }
 
 /// Returns the provider's count, if there is one. The worst case that replaces a missing count measures nothing.

@@ -42,10 +42,3 @@ impl Phase {
         self.into()
     }
 }
-
-/// The provider's token count for the first messages of the history.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Measured {
-    pub(super) messages: usize,
-    pub(super) tokens: u64,
-}

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::account::ChildEnd;
+use crate::ChildEnd;
 use crate::children::Spawn;
 use crate::{
     AddedItem, ApprovalRequest, Decision, Effect, Failure, HookEffect, HookEvent, LimitHit, Limits,

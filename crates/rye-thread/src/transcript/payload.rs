@@ -1,10 +1,12 @@
 //! The payload of an event's record, written without a copy.
 
+mod infrequent;
+
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::wire::value;
+use self::infrequent::value;
 use super::{Event, Target};
 use crate::added::disk::AddedDisk;
 use crate::message::disk::ReplyDisk;

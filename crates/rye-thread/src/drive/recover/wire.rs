@@ -4,9 +4,9 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::account::disk::ChildEndDisk;
 use crate::added::disk::AddedDisk;
 use crate::added::{self, AddedItem};
+use crate::child_end::ChildEndDisk;
 use crate::children::Spawn;
 use crate::children::disk::SpawnDisk;
 use crate::drive::hooks::{Entry, Frame, IN_A_TURN};

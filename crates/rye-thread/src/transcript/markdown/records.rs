@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::markdown;
-use crate::account::disk::ChildEndDisk;
+use crate::child_end::ChildEndDisk;
 use crate::children::disk::SpawnDisk;
 use crate::message::disk::UsageDisk;
 use crate::outcome::disk::{FailureDisk, LimitsDisk, RefusalDisk};
