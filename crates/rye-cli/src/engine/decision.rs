@@ -35,9 +35,9 @@ impl Engine {
         }
         if environment.json() {
             Answer::one("decisions", row(decision, &call, is_done)).print();
-            return Ok(Exit::Fine);
+        } else if is_done {
+            println!("{}: `{}`", decision.as_str(), output::line(&call.item));
         }
-        println!("{}: `{}`", decision.as_str(), output::line(&call.item));
         Ok(Exit::Fine)
     }
 
