@@ -257,7 +257,7 @@ impl Engine {
         };
         let done = tokio::task::spawn_blocking(done).await??;
         match done {
-            Ok(end) => Ok(Ok(steps_of(&queue, end)?)),
+            Ok(end) => Ok(steps_of(&queue, end)),
             Err(refusal) => Ok(Err(refusal)),
         }
     }
@@ -266,8 +266,8 @@ impl Engine {
 /// The most steps of one order. The server keeps them as one value, whose limit is 32 MiB.
 const MOST_STEPS_OF_ORDER: usize = 8;
 
-/// Returns the records of an order in steps, the last of which has the end.
-fn steps_of(queue: &Queue, end: Option<End>) -> anyhow::Result<Vec<Step>> {
+/// Returns the records of an order in steps, the last of which has the end. The error is one that every worker repeats.
+fn steps_of(queue: &Queue, end: Option<End>) -> Result<Vec<Step>, String> {
     let mut steps = vec![Step { changes: queue.take().changes, end: None }];
     loop {
         let changes = queue.take().changes;
@@ -276,7 +276,9 @@ fn steps_of(queue: &Queue, end: Option<End>) -> anyhow::Result<Vec<Step>> {
         }
         steps.push(Step { changes, end: None });
         if MOST_STEPS_OF_ORDER < steps.len() {
-            anyhow::bail!("the records of the order do not fit into {MOST_STEPS_OF_ORDER} MiB");
+            return Err(format!(
+                "the records of the order do not fit into {MOST_STEPS_OF_ORDER} MiB"
+            ));
         }
     }
     if let Some(last) = steps.last_mut() {
@@ -426,7 +428,10 @@ fn carry_out(
             }
             match rye.decide_about(&asked, &decision, &Decider::command(), &host) {
                 Ok(_) => Ok(Ok(None)),
-                Err(error) => Ok(Err(error.to_string())),
+                Err(error @ (ReopenError::AnotherCall { .. } | ReopenError::Decided { .. })) => {
+                    Ok(Err(error.to_string()))
+                }
+                Err(error) => Err(error.into()),
             }
         }
     }
@@ -458,7 +463,7 @@ mod tests {
         assert_eq!(ends, [false, false, true]);
         assert_eq!(kept.iter().map(Step::bytes).sum::<usize>(), 2 * STEP_BYTES + 1);
         assert_eq!(steps(MOST_STEPS_OF_ORDER * STEP_BYTES).unwrap().len(), MOST_STEPS_OF_ORDER);
-        let error = steps(MOST_STEPS_OF_ORDER * STEP_BYTES + 1).unwrap_err().to_string();
+        let error = steps(MOST_STEPS_OF_ORDER * STEP_BYTES + 1).unwrap_err();
         assert!(error.contains("do not fit"), "{error}");
     }
 }

@@ -17,7 +17,7 @@ use crate::engine::Engine;
 use crate::ingress::Object;
 use crate::orders::Waiting;
 use crate::queue::STEP_BYTES;
-use crate::records::{Advance, CANCELLED, Carrying, Head, Row, Standing, Step};
+use crate::records::{Advance, CANCELLED, Carrying, End, Head, Row, Standing, Step};
 use crate::requests::is_cancel;
 
 /// One thread with all below it.
@@ -32,6 +32,10 @@ const READS: usize = 8;
 
 // Whatever the last of them hold, an answer is not above the server's limit: JSON in JSON at most doubles a text.
 const _: () = assert!(2 * (PAGE_BYTES + READS * STEP_BYTES) < 32 << 20);
+
+/// The code of a refusal that another worker may not repeat (RFC 9110, section 15.5.20). The server and proxies have 500 to 504 for
+/// their own troubles.
+const REFUSED_HERE: u16 = 421;
 
 /// The time after which the server cuts off a step, such as a long call. It would do so after eleven minutes by itself.
 const LONGEST_STEP: Duration = Duration::from_secs(7 * 24 * 60 * 60);
@@ -179,8 +183,7 @@ impl RyeThread {
 
     /// Takes a signed order: to decide about a call, or to cancel the thread. It is answered once it is carried out.
     ///
-    /// Code 409 is a refusal that every worker repeats. After 503, a refusal of this worker, any worker is asked again until the order
-    /// expires.
+    /// Code 409 is a refusal that every worker repeats. After [`REFUSED_HERE`], any worker is asked again until the order expires.
     #[handler]
     async fn order(
         &self,
@@ -194,9 +197,6 @@ impl RyeThread {
         let check = async move || Ok(Json(objection(engine.check_order(&root, &request))));
         let Json(objection) = context.run(check).name("check").await?;
         refuse(objection)?;
-        if context.get::<Json<Value>>(START).await?.is_none() {
-            return Err(TerminalError::new_with_code(404, "there is no such thread").into());
-        }
         // Before the turn can see the order, and end for it.
         let head = context.get::<Json<Head>>(HEAD).await?.map(Json::into_inner).unwrap_or_default();
         let name = context.invocation_id().to_owned();
@@ -235,7 +235,7 @@ impl RyeThread {
                 context.set(HEAD, Json(tree.head));
                 let again = self.target(Object::Thread, context.key(), "order");
                 let _invocation = context.request::<_, ()>(again, Json(order)).send_after(pause);
-                return Err(TerminalError::new_with_code(503, why).into());
+                return Err(TerminalError::new_with_code(REFUSED_HERE, why).into());
             }
         };
         tree.head.refusals = None;
@@ -296,8 +296,8 @@ fn refuse(objection: Option<String>) -> Result<(), TerminalError> {
     objection.map_or(Ok(()), |why| Err(TerminalError::new_with_code(400, why)))
 }
 
-/// The sentence of a worker that does not go on. Another worker, or this one later, may.
+/// The sentence of a worker that does not go on. Another worker, or this one later, may. It is kept with each step until then.
 fn refusal(error: &anyhow::Error) -> String {
     eprintln!("rye-worker: {error:#}");
-    format!("{error:#}")
+    format!("{error:#}").chars().take(End::MOST_CHARS).collect()
 }

@@ -76,6 +76,32 @@ async fn a_thread_starts_and_is_decided_about_while_no_worker_runs() {
     assert!(lab.project("first").join("waits-d.txt").exists());
 }
 
+/// Whichever of the two the worker gets first.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a server; `cargo xtask e2e restate` runs it"]
+async fn a_thread_that_is_cancelled_before_a_worker_comes_does_not_run() {
+    let lab = Lab::new().await;
+    let balancer = Balancer::default();
+    let worker = lab.unregistered_worker("first");
+    balancer.set(vec![worker.address.clone()]);
+    lab.register(&balancer.listen().await).await;
+    worker.kill();
+    balancer.set(Vec::new());
+    let threads: Vec<String> = (0..8).map(|_| lab::new_thread()).collect();
+    for thread in &threads {
+        lab.send(thread, "start", &lab.signed_start(thread, &json!({}))).await;
+    }
+    for thread in &threads {
+        lab.send_order(thread, "rye-engine-cancel", &Value::Null).await;
+    }
+    let worker = lab.unregistered_worker("first");
+    balancer.set(vec![worker.address.clone()]);
+    for thread in &threads {
+        lab.end_in(thread, "cancelled").await;
+    }
+    drop(worker);
+}
+
 /// A request that was read at the engine starts nothing on another one, or later, and the engine does not give it away.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a server; `cargo xtask e2e restate` runs it"]

@@ -263,14 +263,17 @@ impl Lab {
         self.call(thread, "order", &self.signed(&order)).await
     }
 
-    /// Sends a signed order without waiting for its answer, and returns the id of the invocation.
-    pub async fn send_order(&self, thread: &str, purpose: &str, end: &Value) -> String {
-        let order = order(thread, purpose, end);
-        let address =
-            format!("http://127.0.0.1:{}/RyeThread/{thread}/order/send", self.server.ingress);
-        let sent = self.client.post(address).json(&self.signed(&order)).send().await.unwrap();
-        let sent: Value = sent.json().await.unwrap();
-        sent["invocationId"].as_str().unwrap().to_owned()
+    /// Sends a signed order without waiting for its answer.
+    pub async fn send_order(&self, thread: &str, purpose: &str, end: &Value) {
+        self.send(thread, "order", &self.signed(&order(thread, purpose, end))).await;
+    }
+
+    /// Sends a request to a handler of a thread without waiting for its answer.
+    pub async fn send(&self, thread: &str, handler: &str, request: &Value) {
+        let ingress = self.server.ingress;
+        let address = format!("http://127.0.0.1:{ingress}/RyeThread/{thread}/{handler}/send");
+        let sent = self.client.post(address).json(request).send().await.unwrap();
+        assert!(sent.status().is_success(), "{sent:?}");
     }
 
     /// Waits for the end of a thread, and approves each call that waits until then.

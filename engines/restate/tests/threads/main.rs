@@ -232,7 +232,7 @@ async fn an_edited_record_stops_the_thread() {
     let end = lab.end(&thread).await;
     lab.edit_state(&thread, |text| text.replace("asks-d-3", "asks-e-3")).await;
     let refused = lab.order(&thread, "rye-engine-approve", &end).await.unwrap_err();
-    assert!(refused.contains("503") && refused.contains("is not as a run wrote it"), "{refused}");
+    assert!(refused.contains("421") && refused.contains("is not as a run wrote it"), "{refused}");
     assert!(!lab.project("first").join("asks-d.txt").exists());
     // The engine kept the order, and a worker carries it out now.
     lab.edit_state(&thread, |text| text.replace("asks-e-3", "asks-d-3")).await;
@@ -248,7 +248,7 @@ async fn an_edited_record_stops_the_thread() {
     lab.edit_state(&thread, forget).await;
     // The worker that drove it would drive it again from its first step.
     let refused = lab.order(&thread, "rye-engine-cancel", &Value::Null).await.unwrap_err();
-    assert!(refused.contains("503") && refused.contains("that this worker saw"), "{refused}");
+    assert!(refused.contains("421") && refused.contains("that this worker saw"), "{refused}");
     let _other = lab.worker("second").await;
     lab.end_in(&thread, "cancelled").await;
     let end = lab.call(&thread, "standing", &Value::Null).await.unwrap();
@@ -278,7 +278,7 @@ async fn a_worker_with_other_files_refuses_the_thread() {
     lab.register(&balancer.listen().await).await;
     let refused = lab.order(&thread, "rye-engine-approve", &end).await.unwrap_err();
     let sentence = "changed `project/.ai/directives/work/one.md`";
-    assert!(refused.contains("503") && refused.contains(sentence), "{refused}");
+    assert!(refused.contains("421") && refused.contains(sentence), "{refused}");
     lab.order(&doomed, "rye-engine-cancel", &Value::Null).await.unwrap();
     assert_eq!(lab.end(&doomed).await["state"], "cancelled");
     let running = lab.start_in("plain", &wrong).await;
