@@ -1,6 +1,6 @@
 //! `rye approve --engine` and `rye deny --engine`.
 
-use rye::thread::{Decision, DenialReason, PendingApproval, ThreadId};
+use rye::thread::{Decision, DenialReason, PendingApproval, ThreadId, decision_on};
 use serde_json::{Value, json};
 
 use super::call_name::CallName;
@@ -31,7 +31,7 @@ impl Engine {
             self.submit(thread, "order", &order(thread, decision, &call), environment)?;
         let is_done = self.worker_answer(&submitted)?.is_done();
         if is_done {
-            self.check_decided(thread, &call, environment)?;
+            self.check_decided(thread, (decision, &call), environment)?;
         }
         if environment.json() {
             Answer::one("decisions", row(decision, &call, is_done)).print();
@@ -41,19 +41,23 @@ impl Engine {
         Ok(Exit::Fine)
     }
 
-    /// Checks that the signed records say what the server says.
+    /// Checks that the signed records have the decision. A server that shows none of them shows no decision either.
     fn check_decided(
         &self,
         thread: &ThreadId,
-        call: &CallName,
+        (decision, call): (&Decision, &CallName),
         environment: &Environment,
     ) -> Result<(), Failure> {
         let mirror = Mirror::of(self, thread.clone(), environment)?;
-        if waiting(&mirror)?.iter().all(|asked| CallName::of(asked) != *call) {
+        let shown = mirror.ids().find(|id| **id == call.thread);
+        let reading = shown.map(|id| mirror.verify(id)).transpose()?.flatten();
+        let decided = reading.and_then(|reading| decision_on(&reading.transcript, call.seq));
+        if decided.is_some_and(|decided| decided.decision == *decision) {
             return Ok(());
         }
         Err(Failure::refused(format!(
-            "the engine says that the call of thread `{thread}` is decided, and its records do not"
+            "the engine says that the call of thread `{thread}` is {}, and its records do not",
+            decision.as_str()
         )))
     }
 
@@ -73,7 +77,7 @@ impl Engine {
             [asked] => {
                 tell_call(asked);
                 if decision.is_approval() {
-                    confirm_approval(asked)?;
+                    confirm_approval(asked, &mirror)?;
                 }
                 Ok(CallName::of(asked))
             }
@@ -88,9 +92,11 @@ impl Engine {
     }
 }
 
-/// Asks whether the call that was just shown is approved.
-fn confirm_approval(asked: &PendingApproval) -> Result<(), Failure> {
-    match confirm::ask("Approve this call?")? {
+/// Asks whether the call that was just shown is approved, with its thread by the verified records.
+fn confirm_approval(asked: &PendingApproval, mirror: &Mirror<'_>) -> Result<(), Failure> {
+    let thread = &asked.request.thread;
+    let directive = mirror.reading(thread)?.record.directive;
+    match confirm::ask(&format!("Approve this call of `{directive}`, thread {thread}?"))? {
         Some(true) => Ok(()),
         Some(false) => Err(Failure::refused("nothing is approved")),
         None => Err(Failure::usage(format!(

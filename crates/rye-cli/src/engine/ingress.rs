@@ -214,15 +214,14 @@ fn read(answer: Response) -> Result<Value, NoAnswer> {
     })
 }
 
-/// A worker's refusal of a request is final, but for 503. A proxy without a server says 502 to 504, in a form of its own.
+/// A worker's refusal of a request is final, but for 421. The server and proxies say 429 and 500 to 504 while they cannot answer.
 fn refusal(status: u16, text: &str) -> NoAnswer {
     let answer: Value = serde_json::from_str(text).unwrap_or_default();
-    let message = answer["message"].as_str();
-    let told = output::line(message.unwrap_or(text));
+    let told = output::line(answer["message"].as_str().unwrap_or(text));
     let failure = || Failure::failed(format!("the engine answers {status}: {told}"));
-    match (status, message) {
-        (503, Some(_)) => NoAnswer::Kept(told),
-        (429 | 500..600, None) => NoAnswer::Unreachable(failure()),
+    match status {
+        421 => NoAnswer::Kept(told),
+        429 | 500..600 => NoAnswer::Unreachable(failure()),
         _ => NoAnswer::Final(failure()),
     }
 }

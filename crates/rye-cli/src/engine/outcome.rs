@@ -50,6 +50,9 @@ impl Outcome {
                 return Err(Failure::refused(format!("thread `{next}` continues itself")));
             }
         }
+        // Without a signature, the server may have added them.
+        let signed = usize::try_from(last.transcript.signed).unwrap_or(usize::MAX);
+        last.transcript.records.truncate(signed);
         let text = last_text(&last.transcript);
         let warnings = thread_warnings(&last.transcript);
         Ok(Self { last: last.record, text, warnings, cost, waiting: waiting(mirror)? })
@@ -135,9 +138,9 @@ fn waiting_json(asked: &PendingApproval) -> Value {
 pub(super) fn waiting(mirror: &Mirror<'_>) -> Result<Vec<PendingApproval>, Failure> {
     let mut waiting = Vec::new();
     for thread in mirror.ids() {
-        let transcript = mirror.reading(thread)?.transcript;
-        let asked = pending_approval(&transcript).filter(|asked| asked.seq < transcript.signed);
-        waiting.extend(asked);
+        let Some(reading) = mirror.verify(thread)? else { continue };
+        let asked = pending_approval(&reading.transcript);
+        waiting.extend(asked.filter(|asked| asked.seq < reading.transcript.signed));
     }
     Ok(waiting)
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use rye::thread::ThreadId;
+use rye::thread::{ThreadId, ThreadState};
 use rye::{Bundle, ProviderChoice, RunRequest};
 use serde_json::{Value, json};
 
@@ -82,27 +82,36 @@ impl Engine {
         let order = json!({"purpose": "rye-engine-cancel", "tree": thread.as_str()});
         let submitted = self.submit(thread, "order", &order, environment)?;
         let is_done = self.worker_answer(&submitted)?.is_done();
-        if is_done {
-            self.check_cancelled(thread, environment)?;
-        }
+        let has_begun = is_done && self.check_cancelled(thread, environment)?;
         if environment.json() {
             let row = json!({"thread": thread.as_str(), "is_carried_out": is_done});
             Answer::one("threads", row).print();
-        } else if is_done {
+        } else if has_begun {
             eprintln!("thread {thread} cancelled");
+        } else if is_done {
+            eprintln!(
+                "thread {thread} cancelled before it began, as the engine says; no record says so"
+            );
         }
         Ok(Exit::Fine)
     }
 
-    /// Checks that the signed records say what the server says. A thread that had not begun has none.
-    fn check_cancelled(&self, thread: &ThreadId, environment: &Environment) -> Result<(), Failure> {
+    /// Checks that the signed records say that the thread is cancelled. Returns `false` if there is no record of it.
+    fn check_cancelled(
+        &self,
+        thread: &ThreadId,
+        environment: &Environment,
+    ) -> Result<bool, Failure> {
         let mirror = Mirror::of(self, thread.clone(), environment)?;
-        if !mirror.has_begun() || Outcome::read(&mirror, environment)?.state().is_final() {
-            return Ok(());
+        if !mirror.has_begun() {
+            return Ok(false);
         }
-        Err(Failure::refused(format!(
-            "the engine says that thread `{thread}` is cancelled, and its records do not"
-        )))
+        match Outcome::read(&mirror, environment)?.state() {
+            ThreadState::Cancelled => Ok(true),
+            state => Err(Failure::refused(format!(
+                "the engine says that thread `{thread}` is cancelled, and by its records it is {state}"
+            ))),
+        }
     }
 }
 

@@ -121,7 +121,7 @@ impl<'a> Mirror<'a> {
     /// # Errors
     ///
     /// When its records are not as a run wrote them, another key than the operator's signed them, or it is in another tree.
-    fn verify(&self, thread: &ThreadId) -> Result<Option<ThreadReading>, Failure> {
+    pub(super) fn verify(&self, thread: &ThreadId) -> Result<Option<ThreadReading>, Failure> {
         let reading = match self.rye.thread(self.folder.path(), thread) {
             Err(ThreadReadError::Unbegun { .. }) => return Ok(None),
             reading => reading.map_err(|error| Failure::of(&error, Exit::Refused))?,
@@ -138,6 +138,13 @@ impl<'a> Mirror<'a> {
             return Err(Failure::refused(format!(
                 "the engine's records of thread `{}` hold `{thread}` of another tree",
                 self.thread
+            )));
+        }
+        let sealed =
+            usize::try_from(reading.transcript.signed).map_or(usize::MAX, |signed| signed + 1);
+        if reading.record.state.is_final() && sealed < reading.transcript.records.len() {
+            return Err(Failure::refused(format!(
+                "the engine's records of thread `{thread}` go on after its end, and no signature covers them"
             )));
         }
         Ok(Some(reading))

@@ -5,6 +5,7 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
+use rye::sign::chain::Head;
 use serde_json::{Value, json};
 
 use crate::session::Session;
@@ -17,8 +18,9 @@ struct Script {
     steps: Vec<Value>,
     /// The answer of a worker to an order or a start; `None` while no worker runs.
     worker: Option<(u16, Value)>,
-    /// The number of requests that get no answer first.
+    /// The number of requests that get no answer first, and of those that meet a server in trouble after them.
     lost: usize,
+    troubled: usize,
     submitted: Vec<(String, Value)>,
 }
 
@@ -91,6 +93,10 @@ fn reply(first: &str, body: &Value, key: String, script: &mut Script) -> Option<
     if 0 < script.lost {
         script.lost -= 1;
         return None;
+    }
+    if 0 < script.troubled {
+        script.troubled -= 1;
+        return Some((503, json!({"message": "unavailable"})));
     }
     let path = first.split(' ').nth(1).unwrap_or_default();
     match path.rsplit('/').next().unwrap_or_default() {
@@ -208,11 +214,21 @@ fn an_order_counts_as_carried_out_once_signed_records_say_so() {
     let call = call_in(&told, &thread);
     let approve = format!("approve {thread} --call {call}");
     let commands = [approve.clone(), format!("deny {thread}"), format!("cancel {thread}")];
-    for command in &commands {
-        check(&session, &server, command, 3, &["and its records do not"]);
+    for (command, told) in commands.iter().zip([
+        "is approved, and its records do not",
+        "is denied, and its records do not",
+        "is cancelled, and by its records it is suspended",
+    ]) {
+        check(&session, &server, command, 3, &[told]);
     }
+    // A tree of which nothing is shown is no proof either.
+    let standing = std::mem::take(&mut server.script.lock().unwrap().standing);
+    server.script.lock().unwrap().standing = json!({"directive": "notes/index", "steps": 0});
+    check(&session, &server, &approve, 3, &["is approved, and its records do not"]);
+    check(&session, &server, &commands[2], 0, &["as the engine says; no record says so"]);
+    server.script.lock().unwrap().standing = standing;
     // A worker without the files of the thread is asked again, and so is each other one.
-    server.script.lock().unwrap().worker = Some((503, json!({"message": "other files"})));
+    server.script.lock().unwrap().worker = Some((421, json!({"message": "other files"})));
     let told = ["no worker carries it out yet: other files", "keeps the order for a day"];
     for command in &commands {
         check(&session, &server, command, 0, &told);
@@ -220,6 +236,31 @@ fn an_order_counts_as_carried_out_once_signed_records_say_so() {
     let json = format!("{approve} --json --engine {}", server.url);
     let told: Value = serde_json::from_slice(&session.raw(&json).stdout).unwrap();
     assert_eq!(told["decisions"][0]["is_carried_out"], false, "{told}");
+}
+
+/// A record behind the end of a thread is chained, which needs no key. It would be the result of the run.
+#[test]
+fn a_text_that_was_added_behind_the_end_is_no_result() {
+    let session = Session::new();
+    session.rye("keys generate --owner me");
+    session.rye("run notes/index --trust TRUST --provider steps");
+    let (thread, text) = (session.thread(), transcript(&session));
+    let mut record: Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+    let head = text.lines().fold(Head::genesis(), |head, line| head.link(line.as_bytes()));
+    record["seq"] = json!(text.lines().count());
+    record["prev"] = json!(head.to_string());
+    record["event"] = json!("assistant_text");
+    record["payload"] = json!({ "text": FORGED });
+    fs::rename(session.project().join(".ai/threads"), session.home().join("threads")).unwrap();
+    let end = json!({"state": "completed"});
+    let show = format!("threads show {thread}");
+    check(&session, &server_with(&thread, &text, &end), &show, 0, &["completed"]);
+    let server = server_with(&thread, &format!("{text}{record}\n"), &end);
+    for command in ["threads show", "threads tail", "threads pull"] {
+        let command = format!("{command} {thread}");
+        let told = check(&session, &server, &command, 3, &["go on after its end"]);
+        assert!(!told.contains(FORGED), "{told}");
+    }
 }
 
 /// A record after the last checkpoint is chained, which needs no key.
@@ -271,12 +312,13 @@ fn an_order_by_name_needs_no_worker() {
     let hash = "0a".repeat(32);
     let call = format!("{thread}:7:{hash}:rye/file-system/write");
     let script = || server.script.lock().unwrap();
-    (script().worker, script().lost) = (None, 2);
+    script().worker = None;
+    (script().lost, script().troubled) = (2, 1);
     let approve = format!("approve {thread} --call {call}");
     let told = check(&session, &server, &approve, 0, &["keeps the order"]);
     assert!(!told.contains("approved:"), "{told}");
     let submitted = server.submitted();
-    // The two requests that were lost had the same key.
+    // The requests that were lost, and the one that met a server in trouble, had the same key.
     assert_eq!(submitted.len(), 1);
     assert_eq!(submitted[0]["sha256"], hash);
     assert_eq!(submitted[0]["audience"], format!("{}/", server.url));
