@@ -75,7 +75,8 @@ pub use self::session::{
     LimitOptions, LimitSource, LinkedThreads, Model, Offer, Placing, Plan, PlanRequest,
     PrepareError, ProviderChoice, ReopenError, RunError, RunReport, RunRequest, Secrets, SetLimits,
     UnfinishedAnswer, Widening, accepted_digests, directive_additions, divergence_diff, plan,
-    record_failure, refuse_linked_threads, resolve_chain, return_capability, with_causes,
+    record_failure, refuse_linked_threads, resolve_chain, resume_command, return_capability,
+    with_causes,
 };
 pub use self::shipped::shipped_files;
 pub use self::signing::{

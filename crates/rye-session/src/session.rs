@@ -79,7 +79,7 @@ pub use self::prompting::{Chained, Composed, resolve_chain};
 pub(crate) use self::prompting::{compose_prompt, leaf, permissions, render_opening};
 pub use self::provider::{Answerer, Model};
 pub(crate) use self::provider::{answerer, provider_config};
-pub use self::reopen::{Cancelled, ReopenError};
+pub use self::reopen::{Cancelled, ReopenError, resume_command};
 #[cfg(feature = "mcp")]
 pub(crate) use self::reopen::{Stands, Waiting};
 pub use self::replay::divergence_diff;

@@ -50,6 +50,6 @@ pub use rye_session::{
     Verification, VerificationSummary, VerifyError, Widening, WorkerLabel, WorkerLabelError,
     bad_grants, check, covers, directive_additions, divergence_diff, draft, draft_config,
     draft_directive, draft_hook, draft_provider, draft_script, engine_audience, github, kind_of,
-    place, record_failure, refuse_linked_threads, replace_file, sarif, schema, shipped_files,
-    starter, with_signature,
+    place, record_failure, refuse_linked_threads, replace_file, resume_command, sarif, schema,
+    shipped_files, starter, with_signature,
 };

@@ -48,7 +48,12 @@ impl Ingress {
         token: Option<String>,
         label: Option<WorkerLabel>,
     ) -> anyhow::Result<Self> {
-        let address: Url = address.parse().with_context(|| format!("`{address}` is no address"))?;
+        let mut address: Url =
+            address.parse().with_context(|| format!("`{address}` is no address"))?;
+        // Places are added to the path, whose last part would be replaced otherwise.
+        if !address.path().ends_with('/') {
+            address.set_path(&format!("{}/", address.path()));
+        }
         let is_local = matches!(address.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
         if address.scheme() != "https" && !is_local {
             anyhow::bail!("`{address}` is not this machine, so that its address has to be HTTPS");

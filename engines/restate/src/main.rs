@@ -114,7 +114,7 @@ fn serve(arguments: Arguments) -> anyhow::Result<()> {
     };
     let projects = arguments.project.iter().map(open).collect::<anyhow::Result<Vec<_>>>()?;
     let operator = projects.first().context("a worker needs a project")?.public_key();
-    let audience = arguments.audience.unwrap_or_else(|| engine_audience(ingress.address()));
+    let audience = engine_audience(arguments.audience.as_deref().unwrap_or(ingress.address()));
     let authority = Authority { operator, audience, label: arguments.label };
     let engine = Arc::new(Engine::new(projects, authority, ingress));
     let name = |object| engine.ingress.name(object);

@@ -46,10 +46,16 @@ pub struct EngineAddress {
     pub label: Option<String>,
 }
 
-/// Returns the name of the engine at an address: the address, in which this machine has one name.
+/// Returns the name of an engine for which requests are signed.
+///
+/// An address ends with a slash, and this machine has one name in it. A name that is no address stays as it is.
 #[must_use]
-pub fn engine_audience(address: &str) -> String {
-    address.replacen("//localhost", "//127.0.0.1", 1)
+pub fn engine_audience(name: &str) -> String {
+    if !name.contains("://") {
+        return name.to_owned();
+    }
+    let address = name.replacen("//localhost", "//127.0.0.1", 1);
+    if address.ends_with('/') { address } else { address + "/" }
 }
 
 fn token_variable() -> String {

@@ -27,8 +27,9 @@ use serde_json::Map;
 use self::asking::{Answer, AskedTree, is_held};
 pub use self::ending::Cancelled;
 pub use self::error::ReopenError;
+use self::raising::command_after;
 pub(in crate::session) use self::raising::option;
-use self::raising::resume_command;
+pub use self::raising::resume_command;
 #[cfg(feature = "mcp")]
 pub(crate) use self::stands::Stands;
 pub(crate) use self::waiting::Waiting;
@@ -425,7 +426,7 @@ fn not_resumed(thread: &ThreadId, limits: &Limits, source: ResumeError) -> Reope
     match source {
         ResumeError::LimitStands { hit } => {
             let kind = FailureKind::Limit(hit.clone());
-            let command = resume_command(&thread, &kind, limits);
+            let command = command_after(&thread, &kind, limits);
             ReopenError::LimitStands { thread, hit, command }
         }
         ResumeError::NotRaised(source) => ReopenError::NotRaised { thread, source },

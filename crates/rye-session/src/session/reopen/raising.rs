@@ -10,15 +10,10 @@ use crate::session::RunReport;
 impl Rye {
     /// The report with the command that has its thread go on, where it ended so that it can.
     pub(in crate::session) fn with_resume_command(&self, report: RunReport) -> RunReport {
-        let record = || {
-            let found = self.found(&self.threads()?, &report.thread).ok()?;
-            Some(found.reading.record).filter(is_stopped)
-        };
+        let record = || Some(self.found(&self.threads()?, &report.thread).ok()?.reading.record);
         let has_failed = report.outcome.state == ThreadState::Error;
-        let command = has_failed.then(record).flatten().and_then(|record| {
-            let failure = record.failure.as_ref()?;
-            Some(resume_command(&record.thread, &failure.kind, &record.limits))
-        });
+        let record = has_failed.then(record).flatten();
+        let command = record.as_ref().and_then(resume_command);
         RunReport { resume: command, tree: None, ..report }
     }
 }
@@ -32,8 +27,17 @@ pub(super) fn is_stopped(record: &ThreadRecord) -> bool {
         && failure.is_some_and(|failure| failure.kind.may_go_on())
 }
 
+/// Returns the command with which a thread that ended goes on: `rye resume ID`, with twice the limit that ended it.
+///
+/// `None` if it did not end so that it can go on (SPEC D18). A thread that another one started cannot.
+#[must_use]
+pub fn resume_command(record: &ThreadRecord) -> Option<String> {
+    let failure = record.failure.as_ref().filter(|_| is_stopped(record))?;
+    Some(command_after(&record.thread, &failure.kind, &record.limits))
+}
+
 /// The command that has the thread go on, with twice the limit that ended it.
-pub(super) fn resume_command(thread: &ThreadId, kind: &FailureKind, limits: &Limits) -> String {
+pub(super) fn command_after(thread: &ThreadId, kind: &FailureKind, limits: &Limits) -> String {
     let command = format!("rye resume {thread}");
     let FailureKind::Limit(hit) = kind else { return command };
     match option(hit.limit) {
@@ -76,7 +80,7 @@ mod tests {
     #[track_caller]
     fn check(kind: &FailureKind, expected: &str) {
         let thread: ThreadId = "greet-019a0000-0000-7000-8000-000000000001".parse().unwrap();
-        let command = resume_command(&thread, kind, &Limits::default());
+        let command = command_after(&thread, kind, &Limits::default());
         assert_eq!(command, format!("rye resume {thread}{expected}"));
     }
 
