@@ -21,7 +21,13 @@ pub(crate) fn in_short(request: &ApprovalRequest) -> Value {
 /// Returns the text that a call wants signed. Each line has a margin, hidden characters are visible, and the
 /// length is limited.
 pub(crate) fn text_to_sign(request: &ApprovalRequest) -> Option<String> {
-    Some(block(signed_text(request)?, &request.thread))
+    Some(block(signed_text(request)?, &request.thread, MOST_LINES, MOST_BYTES))
+}
+
+/// Returns the whole text that a call wants signed, with margins and visible characters.
+#[cfg(feature = "engine")]
+pub(crate) fn whole_text_to_sign(request: &ApprovalRequest) -> Option<String> {
+    Some(block(signed_text(request)?, &request.thread, usize::MAX, usize::MAX))
 }
 
 fn signed_text(request: &ApprovalRequest) -> Option<&str> {
@@ -29,13 +35,13 @@ fn signed_text(request: &ApprovalRequest) -> Option<&str> {
     text?.as_str()
 }
 
-fn block(text: &str, thread: &ThreadId) -> String {
+fn block(text: &str, thread: &ThreadId, most_lines: usize, most_bytes: usize) -> String {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let bytes = text.len();
     let counted = output::counted(lines.len(), "line");
     let mut block = format!("text to sign, {counted}, {bytes} bytes\n");
-    let mut room = MOST_BYTES;
-    let shown = lines.iter().take(MOST_LINES).take_while(|line| {
+    let mut room = most_bytes;
+    let shown = lines.iter().take(most_lines).take_while(|line| {
         let fits = line.len() <= room;
         room = room.saturating_sub(line.len());
         fits
@@ -70,7 +76,7 @@ mod tests {
     #[track_caller]
     fn check(text: &str, expected: &str) {
         let thread = "sign-019a0000-0000-7000-8000-000000000001".parse().unwrap();
-        assert_eq!(block(text, &thread), expected);
+        assert_eq!(block(text, &thread, MOST_LINES, MOST_BYTES), expected);
     }
 
     #[test]
@@ -95,7 +101,9 @@ mod tests {
             (format!("a\n{wide}{wide}b\n"), 2, Some("2 more lines")),
             ("x".repeat(MOST_BYTES + 1), 0, Some("1 more line")),
         ] {
-            let block = block(&text, &thread);
+            let whole = block(&text, &thread, usize::MAX, usize::MAX);
+            assert_eq!(whole.matches("\n  | ").count(), text.lines().count());
+            let block = block(&text, &thread, MOST_LINES, MOST_BYTES);
             assert_eq!(block.matches("\n  | ").count(), n_shown);
             let told = block.lines().last().unwrap();
             match rest {

@@ -72,7 +72,7 @@ impl Command {
     /// Returns `true` if `--json` prints an object per line while the command runs.
     pub(crate) fn tells_as_it_happens(&self) -> bool {
         match self {
-            Self::Run(arguments) => !arguments.telling.quiet,
+            Self::Run(arguments) => arguments.tells_as_it_happens(),
             Self::Resume(arguments) => !arguments.telling.quiet,
             _ => false,
         }

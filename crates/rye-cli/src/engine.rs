@@ -18,7 +18,8 @@ use clap::Args;
 use rye::WorkerLabel;
 
 pub(crate) use self::call_name::CallName;
-pub(crate) use self::client::Engine;
+pub(crate) use self::client::{Engine, refuse_option};
+pub(crate) use self::outcome::commands;
 pub(crate) use self::transcripts::Mirror;
 use crate::environment::Environment;
 use crate::failure::Failure;
@@ -35,6 +36,11 @@ pub(crate) struct EngineOption {
 }
 
 impl EngineOption {
+    /// Returns `true` if a thread of an engine is meant.
+    pub(crate) fn is_given(&self) -> bool {
+        self.engine.is_some()
+    }
+
     /// Returns the engine, or `None` for a thread of this machine.
     pub(crate) fn open(&self, environment: &Environment) -> Result<Option<Engine>, Failure> {
         let open = |engine: &String| Engine::open(engine, self.label.clone(), environment);

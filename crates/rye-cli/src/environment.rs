@@ -75,6 +75,7 @@ impl Environment {
     pub(crate) fn option_of_this_machine(&self) -> Option<&'static str> {
         let Global { system, trust, allow_unsigned, .. } = &self.global;
         let given = [
+            ("RYE_DEV_MODE", *allow_unsigned && Self::variable("RYE_DEV_MODE").is_some()),
             ("--allow-unsigned", *allow_unsigned),
             ("--system", !system.is_empty()),
             ("--trust", !trust.is_empty()),

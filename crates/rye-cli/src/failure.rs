@@ -176,6 +176,12 @@ impl Failure {
         Self { epilogue: Some(epilogue), ..self }
     }
 
+    /// Adds a last line with further information.
+    #[cfg(feature = "engine")]
+    pub(crate) fn ending_with(self, epilogue: String) -> Self {
+        Self { epilogue: Some(epilogue), ..self }
+    }
+
     pub(crate) fn exit(&self) -> Exit {
         self.exit
     }

@@ -164,8 +164,8 @@ fn decide(
 ) -> Result<Exit, Failure> {
     #[cfg(feature = "engine")]
     if let Some(engine) = decided.engine.open(environment)? {
-        let thread = engine.resolve(decided.thread.reference(), environment)?;
-        return engine.decide(&thread, decision, decided.call.as_ref(), environment);
+        let named = engine.resolve(decided.thread.reference(), environment)?;
+        return engine.decide(&named, decision, decided.call.as_ref(), environment);
     }
     let thread = &decided.thread.resolve(environment)?;
     let cancel = Cancel::new();
@@ -208,8 +208,8 @@ fn decide(
 pub(crate) fn cancel(arguments: &End, environment: &Environment) -> Result<Exit, Failure> {
     #[cfg(feature = "engine")]
     if let Some(engine) = arguments.engine.open(environment)? {
-        let thread = engine.resolve(arguments.thread.reference(), environment)?;
-        return engine.cancel(&thread, environment);
+        let named = engine.resolve(arguments.thread.reference(), environment)?;
+        return engine.cancel(&named, environment);
     }
     let thread = &arguments.thread.resolve(environment)?;
     let cancel = Cancel::new();

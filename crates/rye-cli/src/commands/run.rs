@@ -22,7 +22,7 @@ use crate::approval::{in_short, text_to_sign};
 use crate::clock::SystemClock;
 use crate::directive::{id_of, is_there, resolve_directive};
 #[cfg(feature = "engine")]
-use crate::engine::EngineOption;
+use crate::engine::{EngineOption, refuse_option};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -93,20 +93,36 @@ pub(crate) struct Arguments {
     pub(crate) telling: Telling,
 }
 
+impl Arguments {
+    /// Returns `true` if `--json` prints an object per line while the command runs.
+    pub(crate) fn tells_as_it_happens(&self) -> bool {
+        #[cfg(feature = "engine")]
+        if self.engine.is_given() {
+            return false;
+        }
+        !self.telling.quiet
+    }
+}
+
 pub(crate) fn run(arguments: Arguments, environment: &Environment) -> Result<Exit, Failure> {
     let project = environment.project()?;
+    #[cfg(feature = "engine")]
+    let engine = arguments.engine.open(environment)?;
+    #[cfg(feature = "engine")]
+    if engine.is_some() && arguments.telling.deltas {
+        return Err(refuse_option("--deltas"));
+    }
     if arguments.sign {
         super::sign::sign_for_run(&arguments.directive, environment)?;
     }
     let prompt = Prompt::new(environment, arguments.telling.quiet);
     let named = arguments.directive.clone();
     let is_strict = arguments.strict;
-    #[cfg(feature = "engine")]
-    let engine = arguments.engine.open(environment)?;
     let (request, telling) = request(arguments, environment)?;
     #[cfg(feature = "engine")]
     if let Some(engine) = engine {
-        return engine.run(&request, &telling, environment);
+        resolve_directive(&named, &environment.rye()?, environment)?;
+        return engine.run(&request, telling.quiet, environment);
     }
     let watch = telling.begin(&request.thread, environment);
     let (signing_key, opened) = match signing_key_if_any(environment) {

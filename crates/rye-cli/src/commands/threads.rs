@@ -217,7 +217,7 @@ pub(crate) fn run(command: &Command, environment: &Environment) -> Result<Exit, 
 #[cfg(feature = "engine")]
 fn pull(arguments: &Pull, environment: &Environment) -> Result<Exit, Failure> {
     let engine = Engine::open(&arguments.engine, arguments.label.clone(), environment)?;
-    let thread = engine.resolve(arguments.thread.reference(), environment)?;
+    let thread = engine.resolve(arguments.thread.reference(), environment)?.thread;
     let threads = threads_folder(environment)?;
     refuse_linked_threads(&threads).map_err(|error| Failure::of(&error, Exit::Refused))?;
     engine.pull(&thread, &threads, environment)

@@ -1,5 +1,6 @@
 //! The client of an engine: its address, its token, and the rules for connections.
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,7 +25,11 @@ pub(crate) struct Engine {
     /// The engine for which requests are signed, so that they count on no other one.
     pub(super) audience: String,
     pub(super) token: Option<String>,
+    /// The variable of the token.
+    pub(super) token_variable: String,
     pub(super) client: blocking::Client,
+    /// The engine has answered this program. The program waits for it when it does not do so again.
+    pub(super) has_answered: Cell<bool>,
 }
 
 impl Engine {
@@ -45,16 +50,36 @@ impl Engine {
         let shown = shown.unwrap_or_else(|| engine.to_owned());
         let label = label.or(named.as_ref().map(named_label).transpose()?.flatten());
         let url = named.as_ref().map_or(engine, |named| &named.url);
-        let address: Url = url.parse().map_err(|error| {
-            Failure::usage(format!("`{url}` is no address of an engine: {error}"))
-        })?;
-        let variable = named.as_ref().map_or("RYE_ENGINE_TOKEN", |named| &named.token_variable);
+        let address = parse_address(url)?;
+        let token_variable =
+            named.as_ref().map_or("RYE_ENGINE_TOKEN", |named| &named.token_variable).to_owned();
         let client = connect(&address)?;
-        let token = Environment::variable(variable);
-        let audience = named.as_ref().and_then(|named| named.audience.clone());
-        let audience = audience.unwrap_or_else(|| engine_audience(address.as_str()));
-        Ok(Self { named: shown, address, label, audience, token, client })
+        let token = Environment::variable(&token_variable);
+        let audience = named.as_ref().and_then(|named| named.audience.as_deref());
+        let audience = engine_audience(audience.unwrap_or(address.as_str()));
+        let has_answered = Cell::new(false);
+        Ok(Self {
+            named: shown,
+            address,
+            label,
+            audience,
+            token,
+            token_variable,
+            client,
+            has_answered,
+        })
     }
+}
+
+/// Parses an address to which places are added. The last part of its path would be replaced otherwise.
+fn parse_address(url: &str) -> Result<Url, Failure> {
+    let mut address: Url = url
+        .parse()
+        .map_err(|error| Failure::usage(format!("`{url}` is no address of an engine: {error}")))?;
+    if !address.path().ends_with('/') {
+        address.set_path(&format!("{}/", address.path()));
+    }
+    Ok(address)
 }
 
 /// Makes the client for an address, which has to be on this machine or to begin with `https:`.
@@ -87,7 +112,7 @@ fn named_label(named: &EngineAddress) -> Result<Option<WorkerLabel>, Failure> {
     label.map_err(|error| Failure::usage(error.to_string()))
 }
 
-pub(super) fn refuse_option(option: &str) -> Failure {
+pub(crate) fn refuse_option(option: &str) -> Failure {
     Failure::usage(format!(
         "`{option}` does nothing to a thread of an engine; its workers have options of their own"
     ))

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::call_name::CallName;
 use super::client::Engine;
+use super::list::NamedThread;
 use super::outcome::{tell_call, tell_waiting, waiting};
 use super::transcripts::Mirror;
 use crate::confirm;
@@ -14,18 +15,21 @@ use crate::failure::Failure;
 use crate::output::{self, Answer};
 
 impl Engine {
-    /// Decides about a call of a tree. Without a name, it is the one call that waits by the verified records. It is shown, and before an
-    /// approval the user is asked: the server chose the record, and may have chosen the thread.
+    /// Decides about a call of a tree. Without a name, it is the one call that waits by the verified records, and it is shown.
+    ///
+    /// The user is asked before an approval, because the server chose the record, and before each decision about a thread that the server
+    /// chose.
     pub(crate) fn decide(
         &self,
-        thread: &ThreadId,
+        named: &NamedThread,
         decision: &Decision,
         call: Option<&CallName>,
         environment: &Environment,
     ) -> Result<Exit, Failure> {
+        let thread = &named.thread;
         let call = match call {
             Some(call) => call.clone(),
-            None => self.show_waiting(thread, decision, environment)?,
+            None => self.show_waiting(named, decision, environment)?,
         };
         let submitted =
             self.submit(thread, "order", &order(thread, decision, &call), environment)?;
@@ -48,9 +52,9 @@ impl Engine {
         (decision, call): (&Decision, &CallName),
         environment: &Environment,
     ) -> Result<(), Failure> {
-        let mirror = Mirror::of(self, thread.clone(), environment)?;
+        let mirror = Mirror::after_order(self, thread, environment)?;
         let shown = mirror.ids().find(|id| **id == call.thread);
-        let reading = shown.map(|id| mirror.verify(id)).transpose()?.flatten();
+        let reading = shown.map(|id| mirror.reading(id)).transpose()?;
         let decided = reading.and_then(|reading| decision_on(&reading.transcript, call.seq));
         if decided.is_some_and(|decided| decided.decision == *decision) {
             return Ok(());
@@ -64,7 +68,7 @@ impl Engine {
     /// Shows the call of a tree that waits, and returns its name.
     fn show_waiting(
         &self,
-        thread: &ThreadId,
+        NamedThread { thread, is_whole }: &NamedThread,
         decision: &Decision,
         environment: &Environment,
     ) -> Result<CallName, Failure> {
@@ -76,8 +80,8 @@ impl Engine {
             }
             [asked] => {
                 tell_call(asked);
-                if decision.is_approval() {
-                    confirm_approval(asked, &mirror)?;
+                if decision.is_approval() || !is_whole {
+                    confirm_decision(decision, asked, &mirror)?;
                 }
                 Ok(CallName::of(asked))
             }
@@ -92,13 +96,18 @@ impl Engine {
     }
 }
 
-/// Asks whether the call that was just shown is approved, with its thread by the verified records.
-fn confirm_approval(asked: &PendingApproval, mirror: &Mirror<'_>) -> Result<(), Failure> {
+/// Asks whether this is decided about the call that was just shown, with its thread by the verified records.
+fn confirm_decision(
+    decision: &Decision,
+    asked: &PendingApproval,
+    mirror: &Mirror<'_>,
+) -> Result<(), Failure> {
     let thread = &asked.request.thread;
     let directive = mirror.reading(thread)?.record.directive;
-    match confirm::ask(&format!("Approve this call of `{directive}`, thread {thread}?"))? {
+    let verb = if decision.is_approval() { "Approve" } else { "Deny" };
+    match confirm::ask(&format!("{verb} this call of `{directive}`, thread {thread}?"))? {
         Some(true) => Ok(()),
-        Some(false) => Err(Failure::refused("nothing is approved")),
+        Some(false) => Err(Failure::refused("nothing is decided")),
         None => Err(Failure::usage(format!(
             "there is no terminal to ask whether this call is meant; name it with `--call {}`",
             CallName::of(asked)

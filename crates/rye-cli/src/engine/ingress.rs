@@ -24,6 +24,9 @@ const WORKER_TIMEOUT: Duration = Duration::from_secs(10);
 /// The time within which a worker has to accept a request. After that, a copy of it counts nowhere.
 const LIFETIME_SECONDS: i64 = 24 * 60 * 60;
 
+/// The most characters of a refusal that are told.
+const MOST_CHARS: usize = 1_000;
+
 /// The times after which a request that was not answered is sent again, in milliseconds.
 const RETRIES: [u64; 6] = [100, 200, 500, 1_000, 2_000, 4_000];
 
@@ -35,6 +38,8 @@ const THREAD: &str = "RyeThread";
 pub(super) enum NoAnswer {
     /// The engine cannot be reached now, or says so. A later request may be answered.
     Unreachable(Failure),
+    /// No answer came in time, because no worker runs.
+    Late(Failure),
     /// A worker refused, with this sentence, and the engine asks another one later.
     Kept(String),
     /// The answer is final.
@@ -44,7 +49,9 @@ pub(super) enum NoAnswer {
 impl From<NoAnswer> for Failure {
     fn from(error: NoAnswer) -> Self {
         match error {
-            NoAnswer::Unreachable(failure) | NoAnswer::Final(failure) => failure,
+            NoAnswer::Unreachable(failure) | NoAnswer::Late(failure) | NoAnswer::Final(failure) => {
+                failure
+            }
             NoAnswer::Kept(why) => Failure::failed(why),
         }
     }
@@ -66,12 +73,16 @@ impl Engine {
         self.ask(&format!("{}/{thread}/{handler}", self.object(THREAD)), body)
     }
 
+    /// Calls a handler that changes nothing. An engine that answered before is asked again for some seconds.
     pub(super) fn ask(&self, place: &str, body: &Value) -> Result<Value, NoAnswer> {
-        let mut request = self.client.post(self.place(place)?);
-        if !body.is_null() {
-            request = request.json(body);
-        }
-        self.answer(request)
+        let send = || {
+            let mut request = self.client.post(self.place(place)?);
+            if !body.is_null() {
+                request = request.json(body);
+            }
+            self.answer(request)
+        };
+        if self.has_answered.get() { try_again(send) } else { send() }
     }
 
     fn place(&self, place: &str) -> Result<reqwest::Url, NoAnswer> {
@@ -85,10 +96,54 @@ impl Engine {
         }
         let answer = request.send().map_err(|error| {
             let error = error.without_url();
-            let message = format!("the engine at `{}` does not answer: {error}", self.address);
+            let what = format!("the engine at `{}` does not answer", self.address);
+            match error.is_timeout() {
+                true => {
+                    NoAnswer::Late(Failure::failed(format!("{what} in time; a worker has to run")))
+                }
+                false => NoAnswer::Unreachable(Failure::failed(format!("{what}: {error}"))),
+            }
+        })?;
+        let answer = self.read(answer);
+        self.has_answered.set(self.has_answered.get() || answer.is_ok());
+        answer
+    }
+
+    fn read(&self, answer: Response) -> Result<Value, NoAnswer> {
+        let status = answer.status().as_u16();
+        let mut text = String::new();
+        answer.take(LONGEST_ANSWER).read_to_string(&mut text).map_err(|error| {
+            let message = format!("the engine's answer cannot be read: {error}");
             NoAnswer::Unreachable(Failure::failed(message))
         })?;
-        read(answer)
+        if !(200..300).contains(&status) {
+            return Err(self.refusal(status, &text));
+        }
+        if text.is_empty() {
+            return Ok(Value::Null);
+        }
+        serde_json::from_str(&text).map_err(|error| {
+            let message = format!("the engine's answer is not understood: {error}");
+            NoAnswer::Final(Failure::failed(message))
+        })
+    }
+
+    /// A worker's refusal of a request is final, but for 421. The server and proxies say 429 and 500 to 504 while they cannot answer.
+    fn refusal(&self, status: u16, text: &str) -> NoAnswer {
+        let answer: Value = serde_json::from_str(text).unwrap_or_default();
+        let told: String =
+            answer["message"].as_str().unwrap_or(text).chars().take(MOST_CHARS).collect();
+        let told = output::line(&told);
+        let failure = Failure::failed(format!("the engine answers {status}: {told}"));
+        match status {
+            421 => NoAnswer::Kept(told),
+            429 | 500..600 => NoAnswer::Unreachable(failure),
+            401 | 403 => {
+                let variable = &self.token_variable;
+                NoAnswer::Final(failure.or_else(&format!("its token comes from `{variable}`")))
+            }
+            _ => NoAnswer::Final(failure),
+        }
     }
 
     /// Hands a request over, with the operator's signature. The engine keeps it, also while no worker runs.
@@ -124,11 +179,11 @@ impl Engine {
     /// Waits some seconds for the answer of a worker. The error is a refusal that every worker repeats.
     pub(super) fn worker_answer(&self, submitted: &Submitted) -> Result<WorkerAnswer, Failure> {
         let place = format!("restate/invocation/{}/attach", submitted.invocation);
-        let request = self.client.get(self.place(&place)?).timeout(WORKER_TIMEOUT);
-        match self.answer(request) {
+        match self.answer(self.client.get(self.place(&place)?).timeout(WORKER_TIMEOUT)) {
             Ok(_) => Ok(WorkerAnswer::Done),
-            Err(NoAnswer::Unreachable(_)) => Ok(WorkerAnswer::Missing),
-            Err(NoAnswer::Kept(why)) => Ok(WorkerAnswer::Refusal(why)),
+            Err(NoAnswer::Unreachable(failure)) => Ok(WorkerAnswer::Missing(failure.to_string())),
+            Err(NoAnswer::Late(_)) => Ok(WorkerAnswer::Missing("no worker answers".to_owned())),
+            Err(NoAnswer::Kept(why)) => Ok(WorkerAnswer::Missing(why)),
             Err(NoAnswer::Final(failure)) => Err(failure),
         }
     }
@@ -137,7 +192,9 @@ impl Engine {
     pub(super) fn standing(&self, thread: &ThreadId) -> Result<Value, NoAnswer> {
         let standing = self.call(thread, "standing", &Value::Null)?;
         if standing["directive"].is_null() {
-            let message = format!("the engine has no thread `{thread}`");
+            let message = format!(
+                "the engine has no thread `{thread}`; name the root of its tree, and the label of its workers (`--label`)"
+            );
             return Err(NoAnswer::Final(Failure::failed(message)));
         }
         Ok(standing)
@@ -149,20 +206,15 @@ impl Engine {
 pub(super) enum WorkerAnswer {
     /// It did what was asked for.
     Done,
-    /// It refused, with this sentence, and another worker is asked later.
-    Refusal(String),
-    /// There is none yet.
-    Missing,
+    /// There is none yet, for this reason. A worker that refused is one, because another worker is asked later.
+    Missing(String),
 }
 
 impl WorkerAnswer {
     /// Returns `true` if the request was carried out, and tells otherwise that the engine keeps it.
     pub(super) fn is_done(&self) -> bool {
-        match self {
-            Self::Done => return true,
-            Self::Refusal(why) => eprintln!("no worker carries it out yet: {why}"),
-            Self::Missing => {}
-        }
+        let Self::Missing(why) = self else { return true };
+        eprintln!("no worker carries it out yet: {why}");
         eprintln!("the engine keeps the order for a day, until a worker carries it out");
         false
     }
@@ -180,48 +232,17 @@ fn is_plain(id: &str) -> bool {
 }
 
 /// Sends a request again while the engine cannot be reached, for some seconds.
-fn try_again(send: impl Fn() -> Result<Value, NoAnswer>) -> Result<Value, Failure> {
+fn try_again(send: impl Fn() -> Result<Value, NoAnswer>) -> Result<Value, NoAnswer> {
     for pause in RETRIES {
         match send() {
             Err(NoAnswer::Unreachable(_)) => sleep(Duration::from_millis(pause)),
-            answered => return answered.map_err(Failure::from),
+            answered => return answered,
         }
     }
-    send().map_err(Failure::from)
+    send()
 }
 
 pub(super) fn sleep(pause: Duration) {
     #[expect(clippy::disallowed_methods, reason = "this command runs no tasks")]
     std::thread::sleep(pause);
-}
-
-fn read(answer: Response) -> Result<Value, NoAnswer> {
-    let status = answer.status().as_u16();
-    let mut text = String::new();
-    answer.take(LONGEST_ANSWER).read_to_string(&mut text).map_err(|error| {
-        let message = format!("the engine's answer cannot be read: {error}");
-        NoAnswer::Unreachable(Failure::failed(message))
-    })?;
-    if !(200..300).contains(&status) {
-        return Err(refusal(status, &text));
-    }
-    if text.is_empty() {
-        return Ok(Value::Null);
-    }
-    serde_json::from_str(&text).map_err(|error| {
-        let message = format!("the engine's answer is not understood: {error}");
-        NoAnswer::Final(Failure::failed(message))
-    })
-}
-
-/// A worker's refusal of a request is final, but for 421. The server and proxies say 429 and 500 to 504 while they cannot answer.
-fn refusal(status: u16, text: &str) -> NoAnswer {
-    let answer: Value = serde_json::from_str(text).unwrap_or_default();
-    let told = output::line(answer["message"].as_str().unwrap_or(text));
-    let failure = || Failure::failed(format!("the engine answers {status}: {told}"));
-    match status {
-        421 => NoAnswer::Kept(told),
-        429 | 500..600 => NoAnswer::Unreachable(failure()),
-        _ => NoAnswer::Final(failure()),
-    }
 }

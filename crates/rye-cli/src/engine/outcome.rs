@@ -1,5 +1,6 @@
 //! The state of a thread tree on an engine, by its verified records alone.
 
+use rye::resume_command;
 use rye::thread::transcript::Reading;
 use rye::thread::{
     FailureKind, Nanos, PendingApproval, ThreadId, ThreadRecord, ThreadState, pending_approval,
@@ -9,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::call_name::CallName;
 use super::transcripts::Mirror;
-use crate::approval::{in_short, text_to_sign};
+use crate::approval::{in_short, whole_text_to_sign};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -50,9 +51,6 @@ impl Outcome {
                 return Err(Failure::refused(format!("thread `{next}` continues itself")));
             }
         }
-        // Without a signature, the server may have added them.
-        let signed = usize::try_from(last.transcript.signed).unwrap_or(usize::MAX);
-        last.transcript.records.truncate(signed);
         let text = last_text(&last.transcript);
         let warnings = thread_warnings(&last.transcript);
         Ok(Self { last: last.record, text, warnings, cost, waiting: waiting(mirror)? })
@@ -95,11 +93,18 @@ impl Outcome {
             }
             None => {}
         }
+        output::warnings(&self.warnings);
         if let Some(failure) = &self.last.failure {
             eprintln!("error: {}", output::line(&failure.to_string()));
         }
         self.waiting.iter().for_each(|asked| tell_waiting(asked, mirror));
-        eprintln!("thread {} {state}", mirror.thread);
+        let turns = usize::try_from(self.last.turns).unwrap_or(usize::MAX);
+        let turns = output::counted(turns, "turn");
+        eprintln!("thread {} {state} ({turns}, {})", mirror.thread, self.cost);
+        if let Some(command) = resume_command(&self.last) {
+            let pull = format!("rye threads pull {}", mirror.arguments());
+            eprintln!("go on here with `{pull}`, then `{command}`");
+        }
         exit
     }
 
@@ -134,13 +139,11 @@ fn waiting_json(asked: &PendingApproval) -> Value {
     })
 }
 
-/// Returns the calls of a tree that wait for a decision. A record that is not signed yet asks for nothing.
+/// Returns the calls of a tree that wait for a decision.
 pub(super) fn waiting(mirror: &Mirror<'_>) -> Result<Vec<PendingApproval>, Failure> {
     let mut waiting = Vec::new();
     for thread in mirror.ids() {
-        let Some(reading) = mirror.verify(thread)? else { continue };
-        let asked = pending_approval(&reading.transcript);
-        waiting.extend(asked.filter(|asked| asked.seq < reading.transcript.signed));
+        waiting.extend(pending_approval(&mirror.reading(thread)?.transcript));
     }
     Ok(waiting)
 }
@@ -148,16 +151,21 @@ pub(super) fn waiting(mirror: &Mirror<'_>) -> Result<Vec<PendingApproval>, Failu
 /// Prints a call that waits, and the commands that decide about just this call.
 pub(super) fn tell_waiting(asked: &PendingApproval, mirror: &Mirror<'_>) {
     tell_call(asked);
-    let options = format!("{} --engine {} --call", mirror.thread, mirror.engine_name());
+    eprintln!("decide with {}", commands(asked, &mirror.arguments()));
+}
+
+/// Returns the commands that decide about just this call. The arguments name its tree.
+pub(crate) fn commands(asked: &PendingApproval, tree: &str) -> String {
     let call = CallName::of(asked);
-    eprintln!("decide with `rye approve {options} {call}` or `rye deny {options} {call}`");
+    format!("`rye approve {tree} --call {call}` or `rye deny {tree} --call {call}`")
 }
 
 /// Prints a call that waits.
 pub(super) fn tell_call(asked: &PendingApproval) {
     let arguments = output::text(&in_short(&asked.request));
     eprintln!("waits for approval: `{}` with {arguments}", output::line(&asked.request.item_id));
-    text_to_sign(&asked.request).iter().for_each(|text| eprint!("{text}"));
+    // No other command shows the text of a call of a child, so that it is shown as a whole.
+    whole_text_to_sign(&asked.request).iter().for_each(|text| eprint!("{text}"));
 }
 
 fn last_text(transcript: &Reading) -> String {

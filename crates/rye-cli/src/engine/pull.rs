@@ -1,14 +1,14 @@
 //! `rye threads pull`.
 
-use std::fs;
 use std::path::Path;
+use std::{fs, io};
 
 use rye::thread::ThreadId;
 use serde_json::json;
 
 use super::client::Engine;
 use super::outcome::Outcome;
-use super::transcripts::{Mirror, write};
+use super::transcripts::{Mirror, TRANSCRIPT, write};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -29,26 +29,41 @@ impl Engine {
                 "thread `{thread}` has not ended; a copy here could go on twice"
             )));
         }
-        let transcripts = mirror.transcripts();
-        for id in transcripts.keys() {
+        let mut missing = Vec::new();
+        for (id, text) in mirror.transcripts() {
             let folder = threads.join(id.as_str());
-            if folder.exists() {
-                return Err(crate::key_store::exists(&folder));
+            let is_copied = fs::read(folder.join(TRANSCRIPT)).is_ok_and(|it| it == text.as_bytes());
+            match folder.exists() {
+                false => missing.push((id, text)),
+                // A copy that broke off left it.
+                true if is_copied && id != thread => {}
+                true => return Err(crate::key_store::exists(&folder)),
             }
         }
-        let copied = transcripts.iter().try_for_each(|(id, text)| write(threads, id, text));
-        if copied.is_err() {
-            // What cannot be removed is refused by whatever reads it.
-            let remove = |id: &ThreadId| fs::remove_dir_all(threads.join(id.as_str()));
-            transcripts.keys().map(remove).for_each(drop);
-        }
-        copied?;
+        // The root is the last, so that it stands for a whole tree.
+        missing.sort_by_key(|(id, _)| *id == thread);
+        copy(&missing, threads)?;
+        let pulled: Vec<&ThreadId> = mirror.ids().collect();
         if environment.json() {
-            let rows = transcripts.keys().map(|id| json!({"thread": id.as_str()}));
+            let rows = pulled.into_iter().map(|id| json!({"thread": id.as_str()}));
             Answer::of("threads", rows).print();
         } else {
-            eprintln!("thread {thread}: {}", output::counted(transcripts.len(), "transcript"));
+            eprintln!("thread {thread}: {}", output::counted(pulled.len(), "transcript"));
         }
         Ok(Exit::Fine)
     }
+}
+
+/// Writes transcripts into a folder beside those of the threads, and then moves each to its place.
+fn copy(transcripts: &[(&ThreadId, &str)], threads: &Path) -> Result<(), Failure> {
+    let failed = |source: &io::Error| Failure::io("write", threads, source);
+    fs::create_dir_all(threads).map_err(|source| failed(&source))?;
+    let part = tempfile::Builder::new().prefix(".pull-").tempdir_in(threads);
+    let part = part.map_err(|source| failed(&source))?;
+    transcripts.iter().try_for_each(|(id, text)| write(part.path(), id, text))?;
+    for (id, _) in transcripts {
+        let (from, to) = (part.path().join(id.as_str()), threads.join(id.as_str()));
+        fs::rename(from, &to).map_err(|source| Failure::io("write", &to, &source))?;
+    }
+    Ok(())
 }

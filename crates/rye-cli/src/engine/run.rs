@@ -6,49 +6,69 @@ use rye::thread::{ThreadId, ThreadState};
 use rye::{Bundle, ProviderChoice, RunRequest};
 use serde_json::{Value, json};
 
-use super::client::{Engine, refuse_option};
+use super::client::Engine;
 use super::ingress::{NoAnswer, Submitted, WorkerAnswer, sleep};
+use super::list::NamedThread;
 use super::outcome::Outcome;
 use super::transcripts::Mirror;
+use crate::confirm;
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{self, Answer};
-use crate::stream::Telling;
 
 impl Engine {
     /// Starts a thread and waits until it ends, or a call waits for a decision.
     pub(crate) fn run(
         &self,
         request: &RunRequest,
-        telling: &Telling,
+        is_quiet: bool,
         environment: &Environment,
     ) -> Result<Exit, Failure> {
-        if telling.deltas {
-            return Err(refuse_option("--deltas"));
-        }
         let mut start = start(request);
         let bundle = Bundle::of_project(environment.project()?);
         let bundle = bundle.map_err(|error| Failure::of(&error, Exit::Failed))?;
         start["project"] = json!(bundle);
         start["label"] = self.label.as_ref().map(rye::WorkerLabel::as_str).into();
-        let mut notices = Notices { is_quiet: telling.quiet, last: None };
+        let mut notices = Notices { is_quiet, last: None };
+        let place = format!("thread {} on `{}`", request.thread, self.address);
         // Before anything is sent, so that the thread can be found whatever happens.
-        notices.tell(format!("thread {} on `{}`", request.thread, self.address));
-        let submitted = self.submit(&request.thread, "start", &start, environment)?;
-        self.await_start(&submitted, &mut notices)?;
-        self.await_end(&request.thread, &mut notices)?;
-        let mirror = Mirror::of(self, request.thread.clone(), environment)?;
-        Ok(Outcome::read(&mirror, environment)?.tell(&mirror, environment))
+        notices.tell(place.clone());
+        let mut follow = || {
+            let submitted = self.submit(&request.thread, "start", &start, environment)?;
+            self.await_start(&submitted, &mut notices)?;
+            self.await_outcome(&request.thread, &mut notices, environment)
+        };
+        follow().map_err(|failure: Failure| failure.ending_with(place))
     }
 
     /// Waits until a worker has accepted the start.
     fn await_start(&self, submitted: &Submitted, notices: &mut Notices) -> Result<(), Failure> {
-        while !matches!(self.worker_answer(submitted)?, WorkerAnswer::Done) {
-            notices.tell("the engine has the thread, and no worker has begun it yet".to_owned());
-            sleep(PAUSE);
+        let mut pause = PAUSE;
+        while let WorkerAnswer::Missing(why) = self.worker_answer(submitted)? {
+            notices
+                .tell(format!("the engine has the thread, and no worker has begun it yet: {why}"));
+            sleep(pause);
+            pause = LONGEST_PAUSE.min(pause * 5 / 4);
         }
         Ok(())
+    }
+
+    /// Waits until the thread has ended or a call waits, by its records, and tells so.
+    fn await_outcome(
+        &self,
+        thread: &ThreadId,
+        notices: &mut Notices,
+        environment: &Environment,
+    ) -> Result<Exit, Failure> {
+        loop {
+            self.await_end(thread, notices)?;
+            let mirror = Mirror::of(self, thread.clone(), environment)?;
+            // After a decision of another program, the thread goes on.
+            if !mirror.is_driven() {
+                return Ok(Outcome::read(&mirror, environment)?.tell(&mirror, environment));
+            }
+        }
     }
 
     /// Waits until the engine says that the thread has ended, or that a call waits for a decision.
@@ -73,12 +93,16 @@ impl Engine {
         }
     }
 
-    /// Ends the thread and all below it.
+    /// Ends the thread and all below it. If the server chose the thread, the user is asked first.
     pub(crate) fn cancel(
         &self,
-        thread: &ThreadId,
+        named: &NamedThread,
         environment: &Environment,
     ) -> Result<Exit, Failure> {
+        let thread = &named.thread;
+        if !named.is_whole {
+            confirm_cancel(thread)?;
+        }
         let order = json!({"purpose": "rye-engine-cancel", "tree": thread.as_str()});
         let submitted = self.submit(thread, "order", &order, environment)?;
         let is_done = self.worker_answer(&submitted)?.is_done();
@@ -102,7 +126,7 @@ impl Engine {
         thread: &ThreadId,
         environment: &Environment,
     ) -> Result<bool, Failure> {
-        let mirror = Mirror::of(self, thread.clone(), environment)?;
+        let mirror = Mirror::after_order(self, thread, environment)?;
         if !mirror.has_begun() {
             return Ok(false);
         }
@@ -112,6 +136,16 @@ impl Engine {
                 "the engine says that thread `{thread}` is cancelled, and by its records it is {state}"
             ))),
         }
+    }
+}
+
+fn confirm_cancel(thread: &ThreadId) -> Result<(), Failure> {
+    match confirm::ask(&format!("Cancel thread {thread}?"))? {
+        Some(true) => Ok(()),
+        Some(false) => Err(Failure::refused("nothing is cancelled")),
+        None => Err(Failure::usage(format!(
+            "there is no terminal to ask whether this thread is meant; name it by its whole id, `{thread}`"
+        ))),
     }
 }
 

@@ -22,6 +22,7 @@ struct Transcripts {
     /// The number of steps that were read.
     steps: u64,
     texts: BTreeMap<ThreadId, String>,
+    /// What was read so far, for the limit.
     bytes: usize,
 }
 
@@ -39,6 +40,7 @@ impl Transcripts {
             let steps =
                 steps.as_array().filter(|steps| !steps.is_empty()).ok_or_else(incomplete)?;
             self.steps += steps.len() as u64;
+            self.count(steps.len() * FIXED_BYTES)?;
             for change in steps.iter().filter_map(|step| step["changes"].as_array()).flatten() {
                 changed.insert(self.apply(change)?);
             }
@@ -51,12 +53,7 @@ impl Transcripts {
         let at = change["at"].as_u64().and_then(|at| usize::try_from(at).ok());
         let text = change["text"].as_str();
         let ((Some(id), Some(at)), Some(text)) = ((id, at), text) else { return Err(incomplete()) };
-        self.bytes += text.len();
-        if MOST_BYTES < self.bytes {
-            return Err(Failure::failed(format!(
-                "the engine keeps more than {MOST_BYTES} bytes of the thread"
-            )));
-        }
+        self.count(FIXED_BYTES + text.len())?;
         let id: ThreadId = id;
         let transcript = self.texts.entry(id.clone()).or_default();
         if !transcript.is_char_boundary(at) {
@@ -66,22 +63,38 @@ impl Transcripts {
         transcript.push_str(text);
         Ok(id)
     }
+
+    fn count(&mut self, bytes: usize) -> Result<(), Failure> {
+        self.bytes += bytes;
+        if self.bytes <= MOST_BYTES {
+            return Ok(());
+        }
+        Err(Failure::failed(format!("the engine keeps more than {MOST_BYTES} bytes of the thread")))
+    }
 }
 
 /// The most bytes of one tree, so that a server cannot answer without end.
 const MOST_BYTES: usize = 1 << 30;
 
+/// What a step or a change counts beside its text, which may be empty.
+const FIXED_BYTES: usize = 256;
+
 fn incomplete() -> Failure {
     Failure::failed("the engine lacks a part of the thread".to_owned())
 }
 
-/// A thread of an engine, in a folder that goes with this value. The operator's key signed each of its records.
+/// A thread of an engine, in a folder that goes with this value.
+///
+/// The folder has the records up to the last signature of the operator's key. The server may have added what follows, which needs no
+/// key, so it is left out until a signature covers it.
 pub(crate) struct Mirror<'a> {
     engine: &'a Engine,
     pub(crate) thread: ThreadId,
     /// The answer about its state from before its transcripts were copied last. It is not signed.
     pub(super) standing: Value,
     transcripts: Transcripts,
+    /// The number of signed bytes of each thread that has begun.
+    signed: BTreeMap<ThreadId, usize>,
     folder: TempDir,
     rye: Rye,
     operator: PublicKey,
@@ -99,10 +112,21 @@ impl<'a> Mirror<'a> {
         let folder = tempfile::tempdir().map_err(|error| Failure::of(&error, Exit::Failed))?;
         let operator = signing_key(environment)?.public();
         let rye = environment.rye()?;
-        let (standing, transcripts) = (Value::Null, Transcripts::default());
-        let mut mirror = Self { engine, thread, standing, transcripts, folder, rye, operator };
+        let (standing, transcripts, signed) = Default::default();
+        let mut mirror =
+            Self { engine, thread, standing, transcripts, signed, folder, rye, operator };
         mirror.refresh()?;
         Ok(mirror)
+    }
+
+    /// Copies what the engine keeps of the thread after an order that it says to be carried out.
+    pub(super) fn after_order(
+        engine: &'a Engine,
+        thread: &ThreadId,
+        environment: &Environment,
+    ) -> Result<Self, Failure> {
+        let what = "the engine says that the order is carried out, and its records cannot be read";
+        Self::of(engine, thread.clone(), environment).map_err(|failure| failure.within(what))
     }
 
     /// Copies what is new, and verifies it.
@@ -110,8 +134,11 @@ impl<'a> Mirror<'a> {
         self.standing = self.engine.standing(&self.thread)?;
         let steps = self.standing["steps"].as_u64().ok_or_else(incomplete)?;
         for id in self.transcripts.read_on(self.engine, &self.thread, steps)? {
-            write(self.folder.path(), &id, &self.transcripts.texts[&id])?;
-            self.verify(&id)?;
+            let text = self.transcripts.texts.get(&id).map_or("", String::as_str);
+            write(self.folder.path(), &id, text)?;
+            let signed = self.verify(&id)?.map_or(0, |reading| signed_bytes(&reading, text));
+            write(self.folder.path(), &id, text.get(..signed).unwrap_or_default())?;
+            self.signed.insert(id, signed);
         }
         Ok(())
     }
@@ -121,7 +148,7 @@ impl<'a> Mirror<'a> {
     /// # Errors
     ///
     /// When its records are not as a run wrote them, another key than the operator's signed them, or it is in another tree.
-    pub(super) fn verify(&self, thread: &ThreadId) -> Result<Option<ThreadReading>, Failure> {
+    fn verify(&self, thread: &ThreadId) -> Result<Option<ThreadReading>, Failure> {
         let reading = match self.rye.thread(self.folder.path(), thread) {
             Err(ThreadReadError::Unbegun { .. }) => return Ok(None),
             reading => reading.map_err(|error| Failure::of(&error, Exit::Refused))?,
@@ -140,13 +167,6 @@ impl<'a> Mirror<'a> {
                 self.thread
             )));
         }
-        let sealed =
-            usize::try_from(reading.transcript.signed).map_or(usize::MAX, |signed| signed + 1);
-        if reading.record.state.is_final() && sealed < reading.transcript.records.len() {
-            return Err(Failure::refused(format!(
-                "the engine's records of thread `{thread}` go on after its end, and no signature covers them"
-            )));
-        }
         Ok(Some(reading))
     }
 
@@ -155,20 +175,21 @@ impl<'a> Mirror<'a> {
         self.verify(thread)?.ok_or_else(incomplete)
     }
 
-    /// Returns the transcripts, each with its thread.
-    pub(super) fn transcripts(&self) -> &BTreeMap<ThreadId, String> {
-        &self.transcripts.texts
+    /// Returns the signed part of each transcript, with its thread.
+    pub(super) fn transcripts(&self) -> impl Iterator<Item = (&ThreadId, &str)> {
+        let texts = &self.transcripts.texts;
+        let begun = self.signed.iter().filter(|(_, signed)| 0 < **signed);
+        begun.filter_map(|(id, signed)| Some((id, texts.get(id)?.get(..*signed)?)))
     }
 
     /// Returns the threads of the tree that have begun.
     pub(super) fn ids(&self) -> impl Iterator<Item = &ThreadId> {
-        let ids = self.transcripts.texts.iter().filter(|(_, text)| text.contains('\n'));
-        ids.map(|(id, _)| id)
+        self.transcripts().map(|(id, _)| id)
     }
 
-    /// Returns the name or address of the engine as it was given.
-    pub(super) fn engine_name(&self) -> &str {
-        &self.engine.named
+    /// Returns the arguments that name the thread to other commands.
+    pub(crate) fn arguments(&self) -> String {
+        format!("{} --engine {}", self.thread, self.engine.named)
     }
 
     /// Returns `true` if a worker drives the thread or is about to.
@@ -181,7 +202,7 @@ impl<'a> Mirror<'a> {
         self.standing["refused"].as_str()
     }
 
-    /// Returns `true` if the engine keeps a record of the thread. One that was just started has none.
+    /// Returns `true` if the engine keeps a signed record of the thread. One that was just started has none.
     pub(crate) fn has_begun(&self) -> bool {
         self.ids().any(|id| *id == self.thread)
     }
@@ -192,9 +213,21 @@ impl<'a> Mirror<'a> {
     }
 }
 
+/// Returns the length of the lines up to the last checkpoint.
+fn signed_bytes(reading: &ThreadReading, text: &str) -> usize {
+    let covered = usize::try_from(reading.transcript.signed).unwrap_or(usize::MAX);
+    match covered {
+        0 => 0,
+        _ => text.split_inclusive('\n').take(covered.saturating_add(1)).map(str::len).sum(),
+    }
+}
+
+/// The name of the file with the records of a thread.
+pub(super) const TRANSCRIPT: &str = "transcript.jsonl";
+
 pub(super) fn write(threads: &Path, thread: &ThreadId, text: &str) -> Result<(), Failure> {
     let folder = threads.join(thread.as_str());
     fs::create_dir_all(&folder).map_err(|source| Failure::io("make", &folder, &source))?;
-    let path = folder.join("transcript.jsonl");
+    let path = folder.join(TRANSCRIPT);
     fs::write(&path, text).map_err(|source| Failure::io("write", &path, &source))
 }

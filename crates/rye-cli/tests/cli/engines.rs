@@ -14,13 +14,19 @@ use crate::vouching::{records, suspended};
 /// The answers of a server, and the requests that it got.
 #[derive(Debug, Default)]
 struct Script {
+    /// The answers about the state of a thread: each of the first ones once, and then the other.
+    first_standings: Vec<Value>,
     standing: Value,
+    /// The rows of the list of threads.
+    rows: Vec<Value>,
     steps: Vec<Value>,
     /// The answer of a worker to an order or a start; `None` while no worker runs.
     worker: Option<(u16, Value)>,
     /// The number of requests that get no answer first, and of those that meet a server in trouble after them.
     lost: usize,
     troubled: usize,
+    /// The answer to every request.
+    refusal: Option<(u16, Value)>,
     submitted: Vec<(String, Value)>,
 }
 
@@ -98,12 +104,21 @@ fn reply(first: &str, body: &Value, key: String, script: &mut Script) -> Option<
         script.troubled -= 1;
         return Some((503, json!({"message": "unavailable"})));
     }
+    if let Some(answer) = script.refusal.clone() {
+        return Some(answer);
+    }
     let path = first.split(' ').nth(1).unwrap_or_default();
     match path.rsplit('/').next().unwrap_or_default() {
         "send" => Some((202, json!({"invocationId": "inv_1a", "status": "Accepted"}))),
         // The answer of a proxy without a worker behind it.
         "attach" => Some(script.worker.clone().unwrap_or((504, Value::Null))),
+        "standing" if !script.first_standings.is_empty() => {
+            Some((200, script.first_standings.remove(0)))
+        }
         "standing" => Some((200, script.standing.clone())),
+        // A page: what is older than the thread that the request names.
+        "list" if body == "" => Some((200, script.rows.clone().into())),
+        "list" => Some((200, json!([]))),
         "steps" => {
             let from = usize::try_from(body.as_u64().unwrap()).unwrap();
             Some((200, script.steps.get(from..).unwrap_or_default().into()))
@@ -151,7 +166,7 @@ fn check(session: &Session, server: &Server, command: &str, exit: i32, told: &[&
 
 /// The name of the call that `rye approve` asks about. What is shown has no ids.
 fn call_in(told: &str, thread: &str) -> String {
-    let call = told.split("`--call ").nth(1).unwrap().split('`').next().unwrap();
+    let call = told.split("--call ").nth(1).unwrap().split('`').next().unwrap();
     call.replace("index-<UUID>", thread)
 }
 
@@ -258,9 +273,10 @@ fn a_text_that_was_added_behind_the_end_is_no_result() {
     let server = server_with(&thread, &format!("{text}{record}\n"), &end);
     for command in ["threads show", "threads tail", "threads pull"] {
         let command = format!("{command} {thread}");
-        let told = check(&session, &server, &command, 3, &["go on after its end"]);
+        let told = check(&session, &server, &command, 0, &[]);
         assert!(!told.contains(FORGED), "{told}");
     }
+    assert_eq!(transcript(&session), text);
 }
 
 /// A record after the last checkpoint is chained, which needs no key.
@@ -276,7 +292,82 @@ fn a_question_that_was_added_without_a_signature_is_not_shown() {
     }});
     let server = server_with(&thread, &text_of(&asked), &end);
     check(&session, &server, &format!("approve {thread}"), 1, &["no call of thread"]);
+    for command in ["threads show", "threads tail"] {
+        let told = check(&session, &server, &format!("{command} {thread}"), 0, &["thread_start"]);
+        assert!(!told.contains("approval_requested"), "{told}");
+    }
     assert!(server.submitted().is_empty());
+}
+
+/// What `rye threads show` says of a thread on an engine can be done there.
+#[test]
+fn the_commands_that_are_shown_name_the_engine_and_the_call() {
+    let (session, thread, text) = waiting();
+    let server = server_with(&thread, &text, &json!({"state": "suspended"}));
+    let told = check(&session, &server, &format!("threads show {thread}"), 0, &["decide "]);
+    assert!(!told.contains("folder "), "{told}");
+    let call = call_in(&told, &thread);
+    server.script.lock().unwrap().worker = None;
+    check(&session, &server, &format!("approve {thread} --call {call}"), 0, &["keeps the order"]);
+}
+
+/// The list of threads is not signed, so that it chooses no thread for an order by itself.
+#[test]
+fn an_order_about_a_thread_that_the_server_chose_is_asked_about() {
+    let (session, thread, text) = waiting();
+    let server = server_with(&thread, &text, &json!({"state": "suspended"}));
+    let row = json!({
+        "thread": thread, "directive": "notes/index", "state": "suspended", "step": 1, "turns": 1,
+        "cost_nanos": 5, "created": "2026-01-02T03:04:05Z", "updated": "2026-01-02T03:04:05Z",
+    });
+    server.script.lock().unwrap().rows = vec![row.clone()];
+    check(&session, &server, "cancel --last", 2, &["name it by its whole id, `index-"]);
+    check(&session, &server, "deny --last", 2, &["name it with `--call"]);
+    assert!(server.submitted().is_empty());
+    let list = format!("threads list --json --engine {}", server.url);
+    let listed: Value = serde_json::from_slice(&session.raw(&list).stdout).unwrap();
+    assert!(listed["threads"][0]["step"].is_null() && listed["threads"][0]["turns"] == 1);
+    for (member, wrong) in [("thread", json!("x")), ("state", json!(1)), ("created", json!(null))] {
+        let mut row = row.clone();
+        row[member] = wrong;
+        server.script.lock().unwrap().rows = vec![row];
+        check(&session, &server, "threads list", 1, &["not understood"]);
+    }
+}
+
+/// A server in trouble ends no command that it answered before.
+#[test]
+fn a_run_waits_for_a_server_in_trouble_and_for_the_records() {
+    let session = Session::new();
+    session.rye("keys generate --owner me");
+    let standing = |end: Value| json!({"directive": "notes/index", "steps": 0, "end": end});
+    let ended = || standing(json!({"state": "completed"}));
+    let script = Script {
+        // It ends, and goes on before its records are read.
+        first_standings: vec![ended(), standing(Value::Null), standing(Value::Null), ended()],
+        standing: ended(),
+        worker: Some((200, Value::Null)),
+        troubled: 2,
+        ..Script::default()
+    };
+    let server = Server::new(script);
+    let run = format!("run notes/index --provider steps --json --engine {}", server.url);
+    let told = session.raw(&run).stdout;
+    let told: Value = serde_json::from_slice(&told).expect("one JSON value without `--quiet`");
+    assert!(told["errors"].to_string().contains("ended without a record"), "{told}");
+    assert_eq!(server.script.lock().unwrap().first_standings, Vec::<Value>::new());
+    // A file is the one that its id refers to, there as well.
+    fs::create_dir_all(session.home().join(".ai/directives/notes")).unwrap();
+    let file = session.project().join(".ai/directives/notes/index.md");
+    let other = session.home().join(".ai/directives/notes/index.md");
+    fs::copy(file, &other).unwrap();
+    let started = server.submitted().len();
+    let run = format!("run {}", other.display());
+    check(&session, &server, &run, 2, &[]);
+    assert_eq!(server.submitted().len(), started);
+    server.script.lock().unwrap().refusal = Some((401, json!({"message": "x".repeat(5_000)})));
+    let told = check(&session, &server, "run notes/index", 1, &["comes from `RYE_ENGINE_TOKEN`"]);
+    assert!(told.len() < 2_000, "{told}");
 }
 
 /// A server can write a whole thread with a key of its own, and can show one thread in place of another.

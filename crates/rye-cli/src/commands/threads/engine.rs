@@ -17,20 +17,20 @@ pub(super) fn run(
 ) -> Result<Exit, Failure> {
     match command {
         Command::Show(arguments) => {
-            let thread = engine.resolve(arguments.thread.reference(), environment)?;
-            let mirror = Mirror::of(engine, thread, environment)?;
+            let named = engine.resolve(arguments.thread.reference(), environment)?;
+            let mirror = Mirror::of(engine, named.thread, environment)?;
             if !mirror.has_begun() {
                 return Err(Failure::failed(without_record(&mirror)));
             }
-            let known = Known::of_engine(mirror.threads(), environment)?;
+            let known = Known::of_engine(mirror.threads(), mirror.arguments(), environment)?;
             match arguments.timeline {
                 true => show::draw(&mirror.thread, &known, environment),
                 false => show::tell(&mirror.thread, &known, environment),
             }
         }
         Command::Tail(arguments) => {
-            let thread = engine.resolve(arguments.thread.reference(), environment)?;
-            follow(Mirror::of(engine, thread, environment)?, environment)
+            let named = engine.resolve(arguments.thread.reference(), environment)?;
+            follow(Mirror::of(engine, named.thread, environment)?, environment)
         }
         Command::List(arguments) => list(arguments, engine, environment),
         _ => Err(Failure::usage("this command takes no `--engine`")),
@@ -51,7 +51,8 @@ fn follow(mut mirror: Mirror<'_>, environment: &Environment) -> Result<Exit, Fai
         mirror.refresh()?;
     }
     let advice = format!(
-        "thread {thread} waits for a decision; `rye approve` and `rye deny` take `--engine`"
+        "thread {thread} waits for a decision; `rye approve {}` shows the call",
+        mirror.arguments()
     );
     let mut is_driven = || {
         mirror.refresh()?;

@@ -34,6 +34,8 @@ pub(super) struct Known {
     pub(super) damage: Option<String>,
     /// `None` if the trusted keys cannot be read.
     rye: Option<Rye>,
+    /// The arguments that name the tree to other commands, if an engine drives it and the folder is a copy.
+    pub(super) tree_of_engine: Option<String>,
 }
 
 /// The figures of a thread. Its cost includes that of its descendants.
@@ -89,7 +91,18 @@ impl Known {
         let unreadable = Vec::new();
         let stopped = BTreeSet::new();
         let places = BTreeMap::new();
-        Self { threads, summaries, places, unreadable, stopped, is_listed, damage, rye: None }
+        let (rye, tree_of_engine) = (None, None);
+        Self {
+            threads,
+            summaries,
+            places,
+            unreadable,
+            stopped,
+            is_listed,
+            damage,
+            rye,
+            tree_of_engine,
+        }
     }
 
     /// Updates unfinished threads without an owner from their records, and leaves out those that were changed. A row is written without `fsync`, so that a power loss may
@@ -200,9 +213,14 @@ impl Known {
 
     /// Returns the copied threads of a folder that an engine drives, so that none was left by a process of this machine.
     #[cfg(feature = "engine")]
-    pub(super) fn of_engine(threads: PathBuf, environment: &Environment) -> Result<Self, Failure> {
+    pub(super) fn of_engine(
+        threads: PathBuf,
+        tree: String,
+        environment: &Environment,
+    ) -> Result<Self, Failure> {
         let mut known = Self::read(threads, environment)?;
         known.stopped.clear();
+        known.tree_of_engine = Some(tree);
         Ok(known)
     }
 

@@ -4,8 +4,8 @@ use std::io::{self, IsTerminal as _};
 
 use rye::ThreadReading;
 use rye::thread::{
-    AddedItem, Nanos, Spawn, ThreadId, ThreadSummary, added_items, pending_approval,
-    spawned_children, thread_warnings,
+    AddedItem, Nanos, PendingApproval, Spawn, ThreadId, ThreadSummary, added_items,
+    pending_approval, spawned_children, thread_warnings,
 };
 use rye_view::{Charset, export};
 use serde_json::{Value, json};
@@ -50,7 +50,7 @@ pub(super) fn tell(
         whole["children"] = children.iter().map(child_json).collect();
         Answer::one("threads", whole).print();
     } else {
-        print(&reading, known.standing(thread, reading.record.state), cost, &children);
+        print(&reading, known, cost, &children);
     }
     Ok(Exit::Fine)
 }
@@ -102,8 +102,9 @@ fn child_json((spawn, summary, _): &Child<'_>) -> Value {
     })
 }
 
-fn print(reading: &ThreadReading, state: &str, cost: Nanos, children: &[Child<'_>]) {
+fn print(reading: &ThreadReading, known: &Known, cost: Nanos, children: &[Child<'_>]) {
     let record = &reading.record;
+    let state = known.standing(&record.thread, record.state);
     let model =
         [record.provider.as_deref(), record.model.as_deref()].map(Option::unwrap_or_default);
     println!("thread     {}", record.thread);
@@ -128,13 +129,15 @@ fn print(reading: &ThreadReading, state: &str, cost: Nanos, children: &[Child<'_
         println!("unverified it used items that nobody signed");
     }
     println!("signed by  {}", reading.vouched_by);
-    println!("folder     {}", reading.folder.display());
+    if known.tree_of_engine.is_none() {
+        println!("folder     {}", reading.folder.display());
+    }
     print_results(reading);
     for (spawn, summary, state) in children {
         let cost = summary.map_or(String::new(), |summary| format!("  {}", summary.cost));
         println!("child      {}  {state}{cost}", spawn.child);
     }
-    print_question(reading);
+    print_question(reading, known);
     print_records(reading);
 }
 
@@ -158,13 +161,22 @@ fn print_results(reading: &ThreadReading) {
 }
 
 /// Prints the call that waits for approval, and the commands that decide.
-fn print_question(reading: &ThreadReading) {
+fn print_question(reading: &ThreadReading, known: &Known) {
     let Some(pending) = pending_approval(&reading.transcript) else { return };
-    let thread = &reading.record.thread;
     println!("waits for  approval of `{}`", pending.request.item_id);
     println!("arguments  {}", in_short(&pending.request));
     text_to_sign(&pending.request).iter().for_each(|text| print!("{text}"));
-    println!("decide     `rye approve {thread} --resume` or `rye deny {thread} --resume`");
+    println!("decide     {}", commands(&pending, known));
+}
+
+/// Returns the commands that decide about the call that waits.
+fn commands(pending: &PendingApproval, known: &Known) -> String {
+    #[cfg(feature = "engine")]
+    if let Some(tree) = &known.tree_of_engine {
+        return crate::engine::commands(pending, tree);
+    }
+    let thread = &pending.request.thread;
+    format!("`rye approve {thread} --resume` or `rye deny {thread} --resume`")
 }
 
 /// Prints a line for each record, and the number of signed records.
