@@ -56,7 +56,8 @@ impl RyeThread {
             // The server would pause a thread after an hour without workers.
             .retry_policy_initial_interval(Duration::from_millis(50))
             .retry_policy_exponentiation_factor(2.0)
-            .retry_policy_max_interval(Duration::from_secs(10))
+            // An order comes soon after a worker that it waited for.
+            .retry_policy_max_interval(Duration::from_secs(2))
             .retry_policy_max_attempts(u64::from(u32::MAX));
         let name = self.0.ingress.name(Object::Thread);
         definition(self, &name).options(settings)
