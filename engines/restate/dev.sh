@@ -2,7 +2,7 @@
 # Starts a Restate server, two workers behind haproxy, and a provider whose answers are scripted. All of it listens on loopback,
 # lives in one temporary folder, and ends with this script.
 #
-# usage: engines/restate/dev.sh [1|3]     the number of the server's nodes
+# usage: engines/restate/dev.sh [1|3]     the number of the server's nodes; three of them have haproxy before their ingresses
 #
 # `cargo xtask e2e restate` installs the server; RESTATE_SERVER names another one. haproxy comes with the system.
 set -eu
@@ -26,23 +26,33 @@ folder=$(mktemp -d)
 started=
 trap 'kill $started 2>/dev/null || true; wait 2>/dev/null || true; rm -rf "$folder"' EXIT
 trap 'exit 130' INT TERM
-start() { # NAME COMMAND...: starts the command with its output in a file
+start() { # NAME COMMAND...: starts the command, with its standard output in NAME.out and its errors in NAME.log
   name=$1
   shift
-  "$@" >"$folder/$name.log" 2>&1 &
+  "$@" >"$folder/$name.out" 2>"$folder/$name.log" &
+  echo $! >"$folder/$name.pid"
   started="$started $!"
 }
-wait_for() { # ADDRESS: waits until it answers
+fail() { # MESSAGE: ends the script, with the last lines of all programs
+  echo "error: $1; the last lines of all programs are below" >&2
+  tail -n 20 "$folder"/*.out "$folder"/*.log >&2
+  exit 1
+}
+wait_until() { # MESSAGE COMMAND...: waits until the command succeeds, for 30 seconds at most
+  message=$1
+  shift
   tries=0
-  until curl --noproxy '*' --silent --fail --output /dev/null "$1"; do
+  until "$@"; do
     tries=$((tries + 1))
-    [ "$tries" -lt 300 ] || { echo "error: \`$1\` does not answer; the output is below" >&2; tail -n 20 "$folder"/*.log >&2; exit 1; }
+    [ "$tries" -lt 300 ] || fail "$message"
     sleep 0.1
   done
 }
+answers() { curl --noproxy '*' --silent --fail --output /dev/null "$@"; }
+wait_for() { wait_until "\`$1\` does not answer" answers "$1"; }
 
 start provider "$bin/examples/provider"
-until [ -s "$folder/provider.log" ]; do sleep 0.1; done
+wait_until "the provider names no port" [ -s "$folder/provider.out" ]
 
 echo "making the operator's key and the project"
 user=$folder/user
@@ -50,7 +60,7 @@ providers=$user/.ai/tools/rye/agent/providers
 mkdir -p "$providers"
 cat >"$providers/scripted.yaml" <<PROVIDER
 protocol: openai_chat
-base_url: http://127.0.0.1:$(cat "$folder/provider.log")
+base_url: http://127.0.0.1:$(cat "$folder/provider.out")
 tiers: { general: scripted-1, fast: scripted-1 }
 stream: false
 models:
@@ -95,32 +105,34 @@ for node in $(seq "$nodes"); do
   wait_for "http://127.0.0.1:$((9069 + node))/health"
 done
 
-identity=$(sed -n 's/.*kid: "\(publickey[^"]*\)".*/\1/p' "$folder/node1.log" | head -n 1)
-[ -n "$identity" ] || { echo "error: the server names no public key" >&2; exit 1; }
+identity=$(sed -n 's/.*kid: "\(publickey[^"]*\)".*/\1/p' "$folder/node1.out" "$folder/node1.log" | head -n 1)
+[ -n "$identity" ] || fail "the server names no public key"
+
+# Workers and commands use this address, which also names the engine in signed requests.
+ingress=http://127.0.0.1:8080
+if [ "$nodes" = 3 ]; then
+  ingress=http://127.0.0.1:8090
+  start haproxy-ingress haproxy -f "$here/haproxy-ingress.cfg"
+  wait_for "$ingress/restate/health"
+fi
 
 port=9081
 for worker in one two; do
-  start "worker-$worker" "$bin/rye-worker" --listen "127.0.0.1:$port" --project "$folder/$worker" --user-space "$user" --identity-key "$identity"
-  until [ -s "$folder/worker-$worker.log" ]; do sleep 0.1; done
+  start "worker-$worker" "$bin/rye-worker" --listen "127.0.0.1:$port" --project "$folder/$worker" --user-space "$user" --identity-key "$identity" --ingress "$ingress"
+  wait_until "worker $worker names no address" [ -s "$folder/worker-$worker.out" ]
   port=$((port + 1))
 done
 start haproxy haproxy -f "$here/haproxy.cfg"
-wait_for_deployment() {
-  tries=0
-  until curl --noproxy '*' --silent --fail --output /dev/null http://127.0.0.1:9070/deployments --json '{"uri": "http://127.0.0.1:9080/", "force": true}'; do
-    tries=$((tries + 1))
-    [ "$tries" -lt 100 ] || { echo "error: the server does not reach the workers" >&2; tail -n 20 "$folder"/*.log >&2; exit 1; }
-    sleep 0.2
-  done
-}
-wait_for_deployment
+wait_until "the server does not reach the workers" \
+  answers http://127.0.0.1:9070/deployments --json '{"uri": "http://127.0.0.1:9080/", "force": true}'
 
 cat <<READY
 $nodes server node(s), two workers. Start a thread, and approve the call that waits:
 
-  $rye run work/count --provider scripted --input name=asks-1 --engine http://127.0.0.1:8080 --project $folder/project --user-space $user
-  $rye approve --last --engine http://127.0.0.1:8080 --project $folder/project --user-space $user
+  $rye run work/count --provider scripted --input name=asks-1 --engine $ingress --project $folder/project --user-space $user
+  $rye approve --last --engine $ingress --project $folder/project --user-space $user
 
 Logs are in $folder. Ctrl-C ends everything.
 READY
+[ "$nodes" = 1 ] || echo "Any one of the nodes may be killed, such as the first: kill -9 $(cat "$folder/node1.pid")"
 wait
