@@ -287,24 +287,30 @@ impl Lab {
         }
     }
 
+    /// Asks the server's administration for the rows of a query, which no worker sees.
+    pub async fn query(&self, query: &str) -> Vec<Value> {
+        let address = format!("http://127.0.0.1:{}/query", self.server.admin);
+        let request = self.client.post(address).header("accept", "application/json");
+        let answer = request.json(&json!({ "query": query })).send().await.unwrap();
+        let mut answer: Value = answer.json().await.unwrap();
+        serde_json::from_value(answer["rows"].take()).unwrap()
+    }
+
     /// Replaces one value of a thread's state through the server's administration.
     pub async fn edit_state(&self, thread: &str, change: impl Fn(&str) -> String) {
-        let admin = format!("http://127.0.0.1:{}", self.server.admin);
-        let query = json!({"query": format!("SELECT key, value_utf8 FROM state WHERE service_name = 'RyeThread' AND service_key = '{thread}'")});
         let rows = self
-            .client
-            .post(format!("{admin}/query"))
-            .header("accept", "application/json")
-            .json(&query);
-        let rows: Value = rows.send().await.unwrap().json().await.unwrap();
-        let rows = rows["rows"].as_array().unwrap().iter();
+            .query(&format!("SELECT key, value_utf8 FROM state WHERE service_name = 'RyeThread' AND service_key = '{thread}'"))
+            .await;
+        let rows = rows.iter();
         let state: serde_json::Map<String, Value> = rows
             .map(|row| {
                 let text = change(row["value_utf8"].as_str().unwrap());
                 (row["key"].as_str().unwrap().to_owned(), json!(text.as_bytes()))
             })
             .collect();
-        let edited = self.client.post(format!("{admin}/services/RyeThread/state"));
+        let admin = self.server.admin;
+        let address = format!("http://127.0.0.1:{admin}/services/RyeThread/state");
+        let edited = self.client.post(address);
         let edited =
             edited.json(&json!({"object_key": thread, "new_state": state})).send().await.unwrap();
         assert!(edited.status().is_success(), "{}", edited.text().await.unwrap());
