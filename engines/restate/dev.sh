@@ -80,7 +80,6 @@ openssl genpkey -algorithm ed25519 -out "$folder/identity.pem"
 for node in $(seq "$nodes"); do
   at=$((node - 1))
   cat >"$folder/node$node.toml" <<NODE
-request-identity-private-key-pem-file = "$folder/identity.pem"
 cluster-name = "rye"
 node-name = "node$node"
 auto-provision = $([ "$node" = 1 ] && echo true || echo false)
@@ -93,6 +92,8 @@ bind-address = "127.0.0.1:$((5122 + at))"
 advertised-address = "http://127.0.0.1:$((5122 + at))/"
 [metadata-client]
 addresses = [$addresses]
+[worker.invoker]
+request-identity-private-key-pem-file = "$folder/identity.pem"
 [ingress]
 bind-address = "127.0.0.1:$((8080 + at))"
 [admin]
