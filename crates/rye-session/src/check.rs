@@ -84,7 +84,9 @@ impl Checked {
     pub fn may_hold_secrets(&self) -> bool {
         let Some(id) = &self.id else { return false };
         match self.kind {
-            ItemKind::Config => config::of_file(id.as_str()).is_some_and(config::is_secretive),
+            ItemKind::Config => {
+                config::rules_of_file(id.as_str()).is_some_and(|rules| rules.is_secretive)
+            }
             ItemKind::Tool => config::is_provider(id),
             _ => false,
         }
@@ -174,8 +176,8 @@ fn curtail(findings: &mut Vec<Finding>, end: usize) {
 }
 
 fn configuration(path: &Path, id: Option<&ItemId>, source: &str) -> Vec<Finding> {
-    let mut findings = match id.and_then(|id| config::of_file(id.as_str())) {
-        Some(schema) => against(schema, path, source),
+    let mut findings = match id.and_then(|id| config::rules_of_file(id.as_str())) {
+        Some(rules) => against(rules, path, source),
         None if id.is_some_and(config::is_hooks) => rye_parse::hooks(source, extension(path))
             .err()
             .map_or_else(Vec::new, |error| errors(&error)),
@@ -209,18 +211,18 @@ fn provider(path: &Path, source: &str) -> Vec<Finding> {
     error.problems().iter().map(finding).collect()
 }
 
-fn against(schema: &'static str, path: &Path, source: &str) -> Vec<Finding> {
+fn against(rules: &config::FileRules, path: &Path, source: &str) -> Vec<Finding> {
     let config = match rye_parse::placed_config(source, extension(path)) {
         Ok(config) => config,
-        Err(error) if config::is_secretive(schema) => return untold(&error),
+        Err(error) if rules.is_secretive => return untold(&error),
         Err(error) => return errors(&error),
     };
-    let help = format!("`rye schema {schema}` prints what the file may hold");
+    let help = format!("`rye schema {}` prints what the file may hold", rules.schema);
     let finding = |problem: &config::ConfigProblem| {
         let keys: Vec<&str> = problem.path.iter().map(String::as_str).collect();
         Finding::error("schema", &problem.to_string(), config.place(&keys)).with_help(&help)
     };
-    config::problems(schema, &config.value).iter().map(finding).collect()
+    (rules.problems)(&config.value).iter().map(finding).collect()
 }
 
 /// A file in a folder of Rye's own configuration whose name is nearly, or in another folder, the name of a file that Rye reads.
@@ -243,17 +245,17 @@ fn unread(id: &ItemId) -> Option<Finding> {
 /// Findings about a configuration file of the right form: values without effect, and keys for the operator alone.
 fn of_space(space: Space, path: &Path, id: &ItemId, source: &str) -> Vec<Finding> {
     let read = || rye_parse::placed_config(source, extension(path)).ok();
-    let Some((schema, config)) = config::of_file(id.as_str()).zip(read()) else {
+    let Some((rules, config)) = config::rules_of_file(id.as_str()).zip(read()) else {
         return unread(id).into_iter().collect();
     };
-    if !config::problems(schema, &config.value).is_empty() {
+    if !(rules.problems)(&config.value).is_empty() {
         return Vec::new();
     }
     let of_project = match space {
-        Space::Project => config::problems_of_project(schema, &config.value),
+        Space::Project => (rules.problems_of_project)(&config.value),
         _ => Vec::new(),
     };
-    let in_vain = config::problems_of_meaning(schema, &config.value);
+    let in_vain = (rules.problems_of_meaning)(&config.value);
     let placed = |problem: &config::ConfigProblem| {
         let keys: Vec<&str> = problem.path.iter().map(String::as_str).collect();
         (problem.to_string(), config.place(&keys))

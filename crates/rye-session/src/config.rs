@@ -3,6 +3,7 @@
 mod approval;
 mod engines;
 mod examine;
+mod files;
 mod hooks;
 mod patterns;
 mod processes;
@@ -19,6 +20,7 @@ mod web;
 pub use self::approval::FILE as APPROVAL_FILE;
 pub(crate) use self::approval::approval_patterns;
 pub use self::engines::{EngineAddress, engine_audience};
+pub(crate) use self::files::{FILES, FileRules, rules_of_file};
 pub use self::hooks::FILE as HOOKS_FILE;
 pub(crate) use self::hooks::is_hooks;
 pub(crate) use self::processes::{FILE as PROCESSES_FILE, process_rules};
@@ -26,13 +28,10 @@ pub use self::provider::PROVIDERS;
 pub(crate) use self::provider::is_provider;
 pub(crate) use self::providers::{FILE as PROVIDERS_FILE, provider_variables};
 pub use self::read::ConfigError;
-pub(crate) use self::read::{
-    ConfigProblem, is_secretive, problems, problems_of_meaning, problems_of_project,
-};
+pub(crate) use self::read::ConfigProblem;
 pub(crate) use self::resilience::{complexity_limits, requests_at_once, thread_limits};
 pub(crate) use self::risk::RISK_FILE;
 pub use self::risk::risk_table;
-pub(crate) use self::schema::{FILES, of_file};
 pub use self::schema::{SCHEMAS, Schema, schema};
 pub(crate) use self::servers::{FILE as SERVERS_FILE, servers};
 pub(crate) use self::trust::{policy_layers, single_host, strict_extends, trust_policy};

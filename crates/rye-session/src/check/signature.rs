@@ -8,7 +8,7 @@ use rye_sign::{CommentStyle, Error};
 
 use super::Finding;
 use crate::Rye;
-use crate::config::{is_hooks, is_provider, of_file};
+use crate::config::{is_hooks, is_provider, rules_of_file};
 
 /// The code of the finding for a file without a signature.
 pub(super) const UNSIGNED: &str = "unsigned";
@@ -47,7 +47,7 @@ pub(super) fn finding(
 /// Items without a signature are as good as absent; configuration stops every run that reads it.
 fn unsigned_finding(kind: ItemKind, id: &ItemId) -> Finding {
     let refused = match kind {
-        ItemKind::Config if is_hooks(id) || of_file(id.as_str()).is_some() => {
+        ItemKind::Config if is_hooks(id) || rules_of_file(id.as_str()).is_some() => {
             "runs of this project are refused"
         }
         ItemKind::Tool if is_provider(id) => "runs with this provider are refused",

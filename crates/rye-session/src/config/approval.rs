@@ -4,11 +4,10 @@ use rye_caps::Grant;
 use rye_resolve::Config;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use super::patterns::parse_grant;
-use super::read::{ConfigError, read};
-
-pub(crate) const APPROVAL: &str = "approval";
+use super::patterns::{bad_patterns, parse_grant};
+use super::read::{ConfigError, ConfigFile, ConfigProblem, read};
 
 /// The configuration that says it.
 pub const FILE: &str = "agent/approval";
@@ -21,6 +20,15 @@ pub(crate) struct Approval {
     /// Capability patterns, such as `rye.execute.tool.rye.file-system.write`; every file adds to those of the others.
     #[serde(default)]
     ask: Vec<String>,
+}
+
+impl ConfigFile for Approval {
+    const FILE: &'static str = FILE;
+    const SCHEMA: &'static str = "approval";
+
+    fn problems_of_patterns(value: &Value) -> Vec<ConfigProblem> {
+        bad_patterns(value, "ask")
+    }
 }
 
 impl Approval {
@@ -39,8 +47,8 @@ impl Approval {
 pub(crate) fn approval_patterns(config: Option<&Config>) -> Result<Grant, ConfigError> {
     let mut asked = Grant::nothing();
     for layer in config.map_or(&[][..], Config::layers) {
-        let file: Approval = read(APPROVAL, layer)?;
-        asked = asked.union(&parse_grant(&file.ask, APPROVAL, layer)?);
+        let file: Approval = read(layer)?;
+        asked = asked.union(&parse_grant(&file.ask, Approval::SCHEMA, layer)?);
     }
     Ok(asked)
 }

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 
-pub(crate) const ENGINES: &str = "engines";
+use super::read::{ConfigFile, ConfigProblem, forbidden};
 
 /// The configuration that says it.
 pub(crate) const FILE: &str = "agent/engines";
@@ -19,6 +20,18 @@ pub(crate) struct EnginesFile {
     #[serde(default)]
     #[schemars(extend("propertyNames" = { "pattern": NAME }))]
     pub(super) engines: BTreeMap<String, EngineAddress>,
+}
+
+impl ConfigFile for EnginesFile {
+    const FILE: &'static str = FILE;
+    const SCHEMA: &'static str = "engines";
+
+    /// The file says where signed requests and tokens are sent.
+    fn problems_of_project(value: &Value) -> Vec<ConfigProblem> {
+        const MESSAGE: &str =
+            "a project may not say where threads run; `engines` is for the user space";
+        forbidden(value, &[("engines", MESSAGE)])
+    }
 }
 
 /// The form of an engine's name, which no address has.

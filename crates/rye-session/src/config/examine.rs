@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 
 use rye_resolve::{Config, Item};
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::approval::{APPROVAL, Approval};
-use super::engines::{self, EngineAddress, EnginesFile};
-use super::read::read;
-use super::servers::{SERVERS, ServersFile};
-use super::{APPROVAL_FILE, SERVERS_FILE, approval_patterns, servers};
+use super::approval::Approval;
+use super::engines::{EngineAddress, EnginesFile};
+use super::read::{ConfigFile, read};
+use super::servers::ServersFile;
+use super::{approval_patterns, servers};
 use crate::Rye;
 use crate::session::PrepareError;
 
@@ -21,8 +20,8 @@ impl Rye {
     ///
     /// The method returns the problems of each of the files.
     pub fn approval_patterns(&self) -> Result<Option<usize>, Vec<PrepareError>> {
-        let Some(config) = self.read_layers(APPROVAL_FILE)? else { return Ok(None) };
-        let files: Vec<Approval> = each(APPROVAL, &config)?;
+        let Some(config) = self.read_layers(Approval::FILE)? else { return Ok(None) };
+        let files: Vec<Approval> = each(&config)?;
         approval_patterns(Some(&config)).map_err(|error| vec![error.into()])?;
         Ok(Some(files.iter().map(Approval::patterns).sum()))
     }
@@ -34,8 +33,8 @@ impl Rye {
     ///
     /// The method returns the problems of each of the files. They repeat no text that may be a secret.
     pub fn mcp_servers(&self) -> Result<Option<Vec<String>>, Vec<PrepareError>> {
-        let Some(config) = self.read_layers(SERVERS_FILE)? else { return Ok(None) };
-        let _files: Vec<ServersFile> = each(SERVERS, &config)?;
+        let Some(config) = self.read_layers(ServersFile::FILE)? else { return Ok(None) };
+        let _files: Vec<ServersFile> = each(&config)?;
         let servers = servers(Some(&config)).map_err(|error| vec![error.into()])?;
         Ok(Some(servers.into_keys().collect()))
     }
@@ -47,8 +46,8 @@ impl Rye {
     ///
     /// The method returns the problems of each of the files. A project's file may name no engine.
     pub fn engines(&self) -> Result<BTreeMap<String, EngineAddress>, Vec<PrepareError>> {
-        let Some(config) = self.read_layers(engines::FILE)? else { return Ok(BTreeMap::new()) };
-        let files: Vec<EnginesFile> = each(engines::ENGINES, &config)?;
+        let Some(config) = self.read_layers(EnginesFile::FILE)? else { return Ok(BTreeMap::new()) };
+        let files: Vec<EnginesFile> = each(&config)?;
         Ok(files.into_iter().rev().flat_map(|file| file.engines).collect())
     }
 
@@ -58,11 +57,8 @@ impl Rye {
 }
 
 /// Every file, or what is wrong with all that are not as they have to be.
-fn each<T: DeserializeOwned>(
-    schema: &'static str,
-    config: &Config,
-) -> Result<Vec<T>, Vec<PrepareError>> {
-    let read = |layer: &Item<Value>| read(schema, layer).map_err(PrepareError::from);
+fn each<T: ConfigFile>(config: &Config) -> Result<Vec<T>, Vec<PrepareError>> {
+    let read = |layer: &Item<Value>| read(layer).map_err(PrepareError::from);
     let mut files = Vec::new();
     let mut problems = Vec::new();
     for layer in config.layers() {

@@ -123,8 +123,8 @@ fn schema_of(kind: &str, description: &str) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::HOOKS;
-    use crate::config::problems;
+    use super::hooks_schema;
+    use crate::config::read::{Quoting, problems_of_schema};
 
     /// Checks that the schema and the parser agree on the hook that has these lines.
     #[track_caller]
@@ -132,7 +132,8 @@ mod tests {
         let file = format!("hooks:\n  - {}\n", lines.replace('\n', "\n    "));
         assert_eq!(rye_parse::hooks(&file, "yaml").is_ok(), is_fine, "parsed");
         let value = rye_parse::config(&file, "yaml").expect("must be YAML");
-        let problems = problems(HOOKS, &value);
+        let schema = hooks_schema().to_value();
+        let problems = problems_of_schema(&schema, &value, Quoting::Values);
         assert_eq!(problems.is_empty(), is_fine, "{problems:?}");
     }
 

@@ -11,9 +11,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use strum::IntoStaticStr;
 
-use super::read::{ConfigError, ConfigProblem, forbidden, read};
-
-pub(crate) const PROCESSES: &str = "processes";
+use super::read::{ConfigError, ConfigFile, ConfigProblem, forbidden, read};
 
 /// The configuration that says it.
 pub(crate) const FILE: &str = "agent/processes";
@@ -49,6 +47,19 @@ pub(crate) struct ProcessesFile {
     /// The words that run a script, by its extension; the script's path follows them. Not for projects.
     #[serde(default)]
     runtimes: BTreeMap<Extension, Words>,
+}
+
+impl ConfigFile for ProcessesFile {
+    const FILE: &'static str = FILE;
+    const SCHEMA: &'static str = "processes";
+
+    fn problems_of_project(value: &Value) -> Vec<ConfigProblem> {
+        const HOME: &str =
+            "a project may not show more of the home folder; `home_visible` is for the user space";
+        const SCRIPTS: &str =
+            "a project may not say what runs scripts; `runtimes` is for the user space";
+        forbidden(value, &[("home_visible", HOME), ("runtimes", SCRIPTS)])
+    }
 }
 
 /// The words that run a script, the program first.
@@ -113,7 +124,7 @@ pub(crate) fn process_rules(
 ) -> Result<Rules, ConfigError> {
     let mut rules = Rules::default();
     for layer in config.map_or(&[][..], Config::layers).iter().rev() {
-        let file: ProcessesFile = read(PROCESSES, layer)?;
+        let file: ProcessesFile = read(layer)?;
         if layer.location.space == Space::Project {
             refuse_milder(layer, &file, &rules)?;
         }
@@ -157,7 +168,11 @@ fn refuse_shown(
     if problems.is_empty() {
         return Ok(());
     }
-    Err(ConfigError { location: layer.location.to_string(), schema: PROCESSES, problems })
+    Err(ConfigError {
+        location: layer.location.to_string(),
+        schema: ProcessesFile::SCHEMA,
+        problems,
+    })
 }
 
 /// Refuses to hide so much that nothing would start any more.
@@ -178,16 +193,11 @@ fn refuse_wide(
     if problems.is_empty() {
         return Ok(());
     }
-    Err(ConfigError { location: layer.location.to_string(), schema: PROCESSES, problems })
-}
-
-/// The keys that a project may not set, whatever the operator's files say.
-pub(super) fn problems_of_project(value: &Value) -> Vec<ConfigProblem> {
-    const HOME: &str =
-        "a project may not show more of the home folder; `home_visible` is for the user space";
-    const SCRIPTS: &str =
-        "a project may not say what runs scripts; `runtimes` is for the user space";
-    forbidden(value, &[("home_visible", HOME), ("runtimes", SCRIPTS)])
+    Err(ConfigError {
+        location: layer.location.to_string(),
+        schema: ProcessesFile::SCHEMA,
+        problems,
+    })
 }
 
 fn refuse_milder(
@@ -213,5 +223,9 @@ fn refuse_milder(
     if problems.is_empty() {
         return Ok(());
     }
-    Err(ConfigError { location: layer.location.to_string(), schema: PROCESSES, problems })
+    Err(ConfigError {
+        location: layer.location.to_string(),
+        schema: ProcessesFile::SCHEMA,
+        problems,
+    })
 }

@@ -7,9 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::read::{ConfigError, ConfigProblem, forbidden, read};
-
-pub(crate) const PROVIDERS_POLICY: &str = "providers";
+use super::read::{ConfigError, ConfigFile, ConfigProblem, forbidden, read};
 
 /// The configuration that says it.
 pub(crate) const FILE: &str = "providers";
@@ -26,6 +24,17 @@ pub(crate) struct ProvidersFile {
     variables: Option<Vec<String>>,
 }
 
+impl ConfigFile for ProvidersFile {
+    const FILE: &'static str = FILE;
+    const SCHEMA: &'static str = "providers";
+
+    /// A project does not choose what is sent to the providers that it brings along.
+    fn problems_of_project(value: &Value) -> Vec<ConfigProblem> {
+        const MESSAGE: &str = "a project may not say which variables its providers are sent; `variables` is for the user space";
+        forbidden(value, &[("variables", MESSAGE)])
+    }
+}
+
 /// The variables that the layers of `providers` allow: what the operator's nearest list says.
 ///
 /// # Errors
@@ -34,14 +43,8 @@ pub(crate) struct ProvidersFile {
 pub(crate) fn provider_variables(config: Option<&Config>) -> Result<BTreeSet<String>, ConfigError> {
     let mut allowed = Vec::new();
     for layer in config.map_or(&[][..], Config::layers).iter().rev() {
-        let file: ProvidersFile = read(PROVIDERS_POLICY, layer)?;
+        let file: ProvidersFile = read(layer)?;
         allowed = file.variables.unwrap_or(allowed);
     }
     Ok(allowed.into_iter().collect())
-}
-
-/// A project does not choose what is sent to the providers that it brings along.
-pub(super) fn problems_of_project(value: &Value) -> Vec<ConfigProblem> {
-    const MESSAGE: &str = "a project may not say which variables its providers are sent; `variables` is for the user space";
-    forbidden(value, &[("variables", MESSAGE)])
 }

@@ -5,13 +5,9 @@ use std::fmt;
 use jsonschema::{ValidationError, error::ValidationErrorKind};
 use rye_parse::{did_you_mean, nearest_name};
 use rye_resolve::{Item, Space};
+use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-
-use super::{
-    approval, patterns::bad_patterns, processes, providers, risk, schema::schema, servers, trust,
-    web,
-};
 
 /// A configuration file whose text says something that it may not say.
 #[derive(Debug, thiserror::Error)]
@@ -26,17 +22,44 @@ pub struct ConfigError {
     pub problems: Vec<String>,
 }
 
-/// Reads `item` as `T`, whose schema is called `name`.
-pub(crate) fn read<T: DeserializeOwned>(
-    name: &'static str,
-    item: &Item<Value>,
-) -> Result<T, ConfigError> {
+/// A configuration file that has a schema.
+pub(super) trait ConfigFile: DeserializeOwned + JsonSchema {
+    /// The file as an id below `config`, such as `agent/approval`.
+    const FILE: &'static str;
+
+    /// The name of the schema.
+    const SCHEMA: &'static str;
+
+    /// `true` if the file names the places of secrets. An author may have put a secret itself there, so that no
+    /// message repeats the text of the file.
+    const IS_SECRETIVE: bool = false;
+
+    /// Returns the texts in `value` that are no patterns. `value` satisfies the schema.
+    fn problems_of_patterns(_value: &Value) -> Vec<ConfigProblem> {
+        Vec::new()
+    }
+
+    /// Returns the keys in `value` that a project may not set because they are the operator's (SPEC 4.3). `value`
+    /// satisfies the schema.
+    fn problems_of_project(_value: &Value) -> Vec<ConfigProblem> {
+        Vec::new()
+    }
+
+    /// Returns the values that mean nothing in any space, such as a server that cannot be reached. `value`
+    /// satisfies the schema. No message repeats the value, because it may be a secret.
+    fn problems_of_meaning(_value: &Value) -> Vec<ConfigProblem> {
+        Vec::new()
+    }
+}
+
+/// Reads a layer as the file `T`.
+pub(super) fn read<T: ConfigFile>(item: &Item<Value>) -> Result<T, ConfigError> {
     let location = item.location.to_string();
     let value = item.content.value();
-    let failed = |problems| ConfigError { location: location.clone(), schema: name, problems };
-    let mut problems = problems(name, value);
+    let failed = |problems| ConfigError { location: location.clone(), schema: T::SCHEMA, problems };
+    let mut problems = problems::<T>(value);
     if problems.is_empty() && item.location.space == Space::Project {
-        problems = problems_of_project(name, value);
+        problems = T::problems_of_project(value);
     }
     if !problems.is_empty() {
         return Err(failed(problems.iter().map(ToString::to_string).collect()));
@@ -83,44 +106,13 @@ fn keys(pointer: &str) -> Vec<String> {
     keys.map(|key| key.replace("~1", "/").replace("~0", "~")).collect()
 }
 
-/// Returns all problems of `value` as the file called `name`. The schema finds most of them. A text that is
-/// no pattern is found in a second step, if the schema allows the form.
-pub(crate) fn problems(name: &'static str, value: &Value) -> Vec<ConfigProblem> {
-    let problems = against_schema(name, value);
-    match name {
-        _ if !problems.is_empty() => problems,
-        approval::APPROVAL => bad_patterns(value, "ask"),
-        trust::TRUST => bad_patterns(value, "grants"),
-        risk::CAPABILITY_RISK => risk::bad_patterns(value),
-        _ => problems,
-    }
-}
-
-/// The keys in `value`, which has the right form, that a project may not set because they are the operator's (SPEC 4.3).
-pub(crate) fn problems_of_project(name: &'static str, value: &Value) -> Vec<ConfigProblem> {
-    match name {
-        "engines" => forbidden(value, &[("engines", ENGINES_OF_PROJECT)]),
-        processes::PROCESSES => processes::problems_of_project(value),
-        providers::PROVIDERS_POLICY => providers::problems_of_project(value),
-        servers::SERVERS => servers::problems_of_project(value),
-        trust::TRUST => trust::problems_of_project(value),
-        web::WEB => web::problems_of_project(value),
-        _ => Vec::new(),
-    }
-}
-
-/// The sentence about `config/agent/engines.yaml` of a project: it says where signed requests and tokens are sent.
-const ENGINES_OF_PROJECT: &str =
-    "a project may not say where threads run; `engines` is for the user space";
-
-/// The values in `value`, which has the right form, that mean nothing in any space: text that is no host, a server that cannot
-/// be reached. No message repeats the value, because it may be a secret.
-pub(crate) fn problems_of_meaning(name: &'static str, value: &Value) -> Vec<ConfigProblem> {
-    match name {
-        servers::SERVERS => servers::problems_of_meaning(value),
-        web::WEB => web::problems_of_meaning(value),
-        _ => Vec::new(),
-    }
+/// Returns all problems of `value` as the file `T`. The schema finds most of them. A text that is no pattern is
+/// found in a second step, if the schema allows the form.
+pub(super) fn problems<T: ConfigFile>(value: &Value) -> Vec<ConfigProblem> {
+    let schema = schemars::schema_for!(T).to_value();
+    let quoting = if T::IS_SECRETIVE { Quoting::Never } else { Quoting::Values };
+    let problems = problems_of_schema(&schema, value, quoting);
+    if problems.is_empty() { T::problems_of_patterns(value) } else { problems }
 }
 
 /// The problem of each of these keys that `value` has. An empty list counts too, because the key itself is the operator's.
@@ -133,29 +125,22 @@ pub(super) fn forbidden(value: &Value, keys: &[(&str, &str)]) -> Vec<ConfigProbl
     .collect()
 }
 
-fn against_schema(name: &'static str, value: &Value) -> Vec<ConfigProblem> {
-    let schema =
-        schema(name).expect("because every configuration file has its schema in the table");
+/// Returns the problems of `value` that a schema finds.
+pub(super) fn problems_of_schema(
+    schema: &Value,
+    value: &Value,
+    quoting: Quoting,
+) -> Vec<ConfigProblem> {
     #[expect(clippy::disallowed_methods, reason = "the schema is this crate's own")]
-    let validator = jsonschema::options().offline().build(&schema.value);
+    let validator = jsonschema::options().offline().build(schema);
     let validator = validator.expect("because a test builds every schema of the table");
-    let quoting = if is_secretive(name) { Quoting::Never } else { Quoting::Values };
     let errors = validator.iter_errors(value);
-    errors.flat_map(|error| of_error(&error, &schema.value, quoting)).collect()
-}
-
-/// The files that say where secrets are. A reader may misread one and put the secret itself into it.
-const SECRETIVE: [&str; 2] = [servers::SERVERS, web::WEB];
-
-/// Returns `true` if a person may have put a secret into the file called `name`. No message repeats the text
-/// of such a file.
-pub(crate) fn is_secretive(name: &str) -> bool {
-    SECRETIVE.contains(&name)
+    errors.flat_map(|error| of_error(&error, schema, quoting)).collect()
 }
 
 /// The choice to quote a wrong value or not.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Quoting {
+pub(super) enum Quoting {
     Values,
     Never,
 }

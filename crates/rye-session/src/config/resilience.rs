@@ -8,7 +8,7 @@ use rye_thread::{Limits, Nanos, SpendLimit};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::read::{ConfigError, read};
+use super::read::{ConfigError, ConfigFile, read};
 use crate::authoring::{ClassLimits, Complexity};
 use crate::shipped::shipped_files;
 
@@ -26,6 +26,11 @@ pub(crate) struct Resilience {
     /// The limits of new directives, by their complexity.
     #[serde(default)]
     complexity: ComplexityFile,
+}
+
+impl ConfigFile for Resilience {
+    const FILE: &'static str = "agent/resilience";
+    const SCHEMA: &'static str = "resilience";
 }
 
 /// The limits that a new directive gets, by its complexity.
@@ -106,8 +111,6 @@ pub(crate) struct LimitsFile {
     pub(crate) depth: Option<u64>,
 }
 
-pub(crate) const RESILIENCE: &str = "resilience";
-
 /// The limits of the layers of `agent/resilience`.
 #[derive(Debug, Default)]
 pub(crate) struct ConfiguredLimits {
@@ -126,7 +129,7 @@ pub(crate) struct ConfiguredLimits {
 pub(crate) fn thread_limits(config: Option<&Config>) -> Result<ConfiguredLimits, ConfigError> {
     let mut configured = ConfiguredLimits::default();
     for layer in config.map_or(&[][..], Config::layers).iter().rev() {
-        let file: Resilience = read(RESILIENCE, layer)?;
+        let file: Resilience = read(layer)?;
         configured.admit(&file.limits, &layer.location);
     }
     Ok(configured)
@@ -141,7 +144,7 @@ pub(crate) fn thread_limits(config: Option<&Config>) -> Result<ConfiguredLimits,
 pub(crate) fn requests_at_once(config: Option<&Config>) -> Result<usize, ConfigError> {
     let mut requests = REQUESTS;
     for layer in config.map_or(&[][..], Config::layers).iter().rev() {
-        let file: Resilience = read(RESILIENCE, layer)?;
+        let file: Resilience = read(layer)?;
         let Some(given) = file.concurrency.requests else { continue };
         let is_project = layer.location.space == Space::Project;
         requests = if is_project { given.min(requests) } else { given };
@@ -160,7 +163,7 @@ pub(crate) fn complexity_limits(
 ) -> Result<ClassLimits, ConfigError> {
     let mut limits = SHIPPED.complexity.class(class).over(&ClassLimits::new(1, 1, "0"));
     for layer in config.map_or(&[][..], Config::layers).iter().rev() {
-        let file: Resilience = read(RESILIENCE, layer)?;
+        let file: Resilience = read(layer)?;
         let nearer = file.complexity.class(class).over(&limits);
         let is_project = layer.location.space == Space::Project;
         limits = if is_project { lower_class(&limits, &nearer) } else { nearer };

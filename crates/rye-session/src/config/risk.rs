@@ -9,13 +9,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::read::{ConfigError, ConfigProblem, read};
+use super::read::{ConfigError, ConfigFile, ConfigProblem, read};
 use crate::aliases::canonical;
 
 /// The file of the risks below `config`, without its extension.
 pub(crate) const RISK_FILE: &str = "agent/capability_risk";
-
-pub(crate) const CAPABILITY_RISK: &str = "capability_risk";
 
 /// Risks of capabilities, and the policy for granting them.
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
@@ -28,6 +26,19 @@ pub(crate) struct CapabilityRisk {
     /// The risk of each pattern; the most specific matching pattern decides.
     #[serde(default)]
     classifications: Vec<Classification>,
+}
+
+impl ConfigFile for CapabilityRisk {
+    const FILE: &'static str = RISK_FILE;
+    const SCHEMA: &'static str = "capability_risk";
+
+    fn problems_of_patterns(value: &Value) -> Vec<ConfigProblem> {
+        // Read as a file is, which may leave out what a table has.
+        match serde_json::from_value(value.clone()) {
+            Ok(file) => table(&file).err().map_or_else(Vec::new, |error| with_position(&error)),
+            Err(error) => vec![ConfigProblem::new("", error.to_string())],
+        }
+    }
 }
 
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
@@ -88,7 +99,7 @@ pub fn risk_table(config: Option<&Config>) -> Result<RiskTable, ConfigError> {
     let mut table = RiskTable::default();
     let mut merged = CapabilityRisk::default();
     for layer in config.map_or(&[][..], Config::layers).iter().rev() {
-        let file: CapabilityRisk = read(CAPABILITY_RISK, layer)?;
+        let file: CapabilityRisk = read(layer)?;
         if layer.location.space == Space::Project {
             refuse_milder(layer, &file, &table)?;
             merged.classifications.extend(file.classifications);
@@ -99,15 +110,6 @@ pub fn risk_table(config: Option<&Config>) -> Result<RiskTable, ConfigError> {
         table = build_table(layer, &merged)?;
     }
     Ok(table)
-}
-
-/// Returns a problem for each text of `value` that is no pattern. The value has the form of such a file.
-pub(super) fn bad_patterns(value: &Value) -> Vec<ConfigProblem> {
-    // Read as a file is, which may leave out what a table has.
-    match serde_json::from_value(value.clone()) {
-        Ok(file) => table(&file).err().map_or_else(Vec::new, |error| with_position(&error)),
-        Err(error) => vec![ConfigProblem::new("", error.to_string())],
-    }
 }
 
 /// The problems of a table, of which each knows its place as `classifications[0].patterns[1]`.
@@ -123,7 +125,7 @@ fn with_position(error: &RiskTableError) -> Vec<ConfigProblem> {
 fn build_table(layer: &Item<Value>, merged: &CapabilityRisk) -> Result<RiskTable, ConfigError> {
     table(merged).map_err(|error| ConfigError {
         location: layer.location.to_string(),
-        schema: CAPABILITY_RISK,
+        schema: CapabilityRisk::SCHEMA,
         problems: error.problems().iter().map(ToString::to_string).collect(),
     })
 }
@@ -167,7 +169,11 @@ fn refuse_milder(
     if problems.is_empty() {
         return Ok(());
     }
-    Err(ConfigError { location: layer.location.to_string(), schema: CAPABILITY_RISK, problems })
+    Err(ConfigError {
+        location: layer.location.to_string(),
+        schema: CapabilityRisk::SCHEMA,
+        problems,
+    })
 }
 
 fn milder_policy(risk: RiskName, policy: PolicyName, table: &RiskTable) -> Option<String> {

@@ -8,9 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::read::{ConfigError, ConfigProblem, read};
-
-pub(crate) const SERVERS: &str = "mcp_servers";
+use super::read::{ConfigError, ConfigFile, ConfigProblem, read};
 
 /// The configuration that says it.
 pub(crate) const FILE: &str = "mcp/servers";
@@ -24,6 +22,21 @@ pub(crate) struct ServersFile {
     #[serde(default)]
     #[schemars(extend("propertyNames" = { "pattern": NAME }))]
     servers: BTreeMap<String, ServerFile>,
+}
+
+impl ConfigFile for ServersFile {
+    const FILE: &'static str = FILE;
+    const SCHEMA: &'static str = "mcp_servers";
+    const IS_SECRETIVE: bool = true;
+
+    fn problems_of_project(value: &Value) -> Vec<ConfigProblem> {
+        of_each(value, |server| server.only_for_operators().map(str::to_owned).collect())
+    }
+
+    /// Returns servers that are reached in no way, and keys that mean nothing beside others.
+    fn problems_of_meaning(value: &Value) -> Vec<ConfigProblem> {
+        of_each(value, |server| server.into_server("server", Space::User).err().unwrap_or_default())
+    }
 }
 
 /// The form of a server's name, which is a segment of the ids of its wrappers.
@@ -124,7 +137,7 @@ pub(crate) fn servers(
 ) -> Result<BTreeMap<String, (Server, &Item<Value>)>, ConfigError> {
     let mut servers = BTreeMap::new();
     for layer in config.map_or(&[][..], Config::layers).iter().rev() {
-        let file: ServersFile = read(SERVERS, layer)?;
+        let file: ServersFile = read(layer)?;
         if layer.location.space == Space::Project {
             refuse_more(layer, &file, &servers)?;
         }
@@ -145,7 +158,7 @@ fn refuse(layer: &Item<Value>, problems: Vec<String>) -> Result<(), ConfigError>
     if problems.is_empty() {
         return Ok(());
     }
-    Err(ConfigError { location: layer.location.to_string(), schema: SERVERS, problems })
+    Err(ConfigError { location: layer.location.to_string(), schema: ServersFile::SCHEMA, problems })
 }
 
 /// Refuses a project's layer that redefines a server of the operator or asks for variables. A wrapper for the
@@ -165,16 +178,6 @@ fn refuse_more(
         }
     }
     refuse(layer, problems)
-}
-
-/// The keys of a server that only the operator may set.
-pub(super) fn problems_of_project(value: &Value) -> Vec<ConfigProblem> {
-    of_each(value, |server| server.only_for_operators().map(str::to_owned).collect())
-}
-
-/// Servers that are reached in no way, and keys that mean nothing beside others.
-pub(super) fn problems_of_meaning(value: &Value) -> Vec<ConfigProblem> {
-    of_each(value, |server| server.into_server("server", Space::User).err().unwrap_or_default())
 }
 
 fn of_each(value: &Value, problems: impl Fn(ServerFile) -> Vec<String>) -> Vec<ConfigProblem> {

@@ -7,10 +7,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::patterns::parse_grant;
-use super::read::{ConfigError, ConfigProblem, read};
-
-pub(crate) const TRUST: &str = "trust";
+use super::patterns::{bad_patterns, parse_grant};
+use super::read::{ConfigError, ConfigFile, ConfigProblem, read};
 
 /// Rules for weaker signatures, and the most that a thread may do. A missing rule keeps its default.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -39,6 +37,27 @@ pub(crate) struct Trust {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "bool")]
     single_host: Option<bool>,
+}
+
+impl ConfigFile for Trust {
+    const FILE: &'static str = "trust";
+    const SCHEMA: &'static str = "trust";
+
+    fn problems_of_patterns(value: &Value) -> Vec<ConfigProblem> {
+        bad_patterns(value, "grants")
+    }
+
+    fn problems_of_project(value: &Value) -> Vec<ConfigProblem> {
+        let Ok(file) = serde_json::from_value::<Self>(value.clone()) else { return Vec::new() };
+        let metadata = file.metadata_only == Some(MetadataOnly::Allow);
+        let rows = [
+            (metadata, "/metadata_only", "metadata_only: allow"),
+            (file.single_host == Some(true), "/single_host", "single_host: true"),
+        ];
+        let loosened = rows.into_iter().filter(|(is_loosened, ..)| *is_loosened);
+        let problem = |place, setting| ConfigProblem::new(place, not_for_projects(setting));
+        loosened.map(|(_, place, setting)| problem(place, setting).told_by_message()).collect()
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -71,7 +90,7 @@ pub(crate) fn trust_policy(
     let mut content_only = ContentOnly::Allow;
     let mut strict_extends = false;
     for layer in config.map_or(&[][..], Config::layers).iter().rev() {
-        let file: Trust = read(TRUST, layer)?;
+        let file: Trust = read(layer)?;
         let problems = if layer.location.space == Space::Project {
             looser_settings(&file, content_only, strict_extends)
         } else {
@@ -80,7 +99,7 @@ pub(crate) fn trust_policy(
         if !problems.is_empty() {
             return Err(ConfigError {
                 location: layer.location.to_string(),
-                schema: TRUST,
+                schema: Trust::SCHEMA,
                 problems,
             });
         }
@@ -106,9 +125,9 @@ pub(crate) fn policy_layers(config: Option<&Config>) -> Result<Vec<Layer>, Confi
     let mut operators = Grant::everything();
     let mut projects = None;
     for layer in config.map_or(&[][..], Config::layers).iter().rev() {
-        let file: Trust = read(TRUST, layer)?;
+        let file: Trust = read(layer)?;
         let Some(patterns) = file.grants else { continue };
-        let grant = parse_grant(&patterns, TRUST, layer)?;
+        let grant = parse_grant(&patterns, Trust::SCHEMA, layer)?;
         match layer.location.space {
             Space::Project => projects = Some(grant),
             _ => operators = grant,
@@ -126,7 +145,7 @@ pub(crate) fn policy_layers(config: Option<&Config>) -> Result<Vec<Layer>, Confi
 pub(crate) fn strict_extends(config: Option<&Config>) -> Result<bool, ConfigError> {
     let mut is_strict = false;
     for layer in config.map_or(&[][..], Config::layers).iter().rev() {
-        is_strict = read::<Trust>(TRUST, layer)?.strict_extends.unwrap_or(is_strict);
+        is_strict = read::<Trust>(layer)?.strict_extends.unwrap_or(is_strict);
     }
     Ok(is_strict)
 }
@@ -139,7 +158,7 @@ pub(crate) fn strict_extends(config: Option<&Config>) -> Result<bool, ConfigErro
 pub(crate) fn single_host(config: Option<&Config>) -> Result<bool, ConfigError> {
     let mut is_single = false;
     for layer in config.map_or(&[][..], Config::layers).iter().rev() {
-        is_single = read::<Trust>(TRUST, layer)?.single_host.unwrap_or(is_single);
+        is_single = read::<Trust>(layer)?.single_host.unwrap_or(is_single);
     }
     Ok(is_single)
 }
@@ -158,17 +177,4 @@ fn looser_settings(file: &Trust, content_only: ContentOnly, strict_extends: bool
 
 fn not_for_projects(setting: &str) -> String {
     format!("a project may not set `{setting}`; the user space may")
-}
-
-/// The settings that a project may not make, whatever the operator's files say.
-pub(super) fn problems_of_project(value: &Value) -> Vec<ConfigProblem> {
-    let Ok(file) = serde_json::from_value::<Trust>(value.clone()) else { return Vec::new() };
-    let metadata = file.metadata_only == Some(MetadataOnly::Allow);
-    let rows = [
-        (metadata, "/metadata_only", "metadata_only: allow"),
-        (file.single_host == Some(true), "/single_host", "single_host: true"),
-    ];
-    let loosened = rows.into_iter().filter(|(is_loosened, ..)| *is_loosened);
-    let problem = |place, setting| ConfigProblem::new(place, not_for_projects(setting));
-    loosened.map(|(_, place, setting)| problem(place, setting).told_by_message()).collect()
 }

@@ -9,9 +9,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::read::{ConfigError, ConfigProblem, forbidden, read};
-
-pub(crate) const WEB: &str = "web";
+use super::read::{ConfigError, ConfigFile, ConfigProblem, forbidden, read};
 
 /// The configuration that says it.
 pub(crate) const FILE: &str = "agent/web";
@@ -39,6 +37,57 @@ pub(crate) struct WebFile {
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, CredentialFile>", extend("propertyNames" = { "pattern": NAME }))]
     credentials: Option<BTreeMap<String, CredentialFile>>,
+}
+
+impl ConfigFile for WebFile {
+    const FILE: &'static str = FILE;
+    const SCHEMA: &'static str = "web";
+    const IS_SECRETIVE: bool = true;
+
+    /// The keys choose hosts of this machine and receivers of secrets.
+    fn problems_of_project(value: &Value) -> Vec<ConfigProblem> {
+        const ASKED: &str = "a project may not allow ports or private hosts; `ports` and `private` are for the user space";
+        const TOLD: &str =
+            "a project may not say who gets a secret; `credentials` is for the user space";
+        let mut problems =
+            forbidden(value, &[("ports", ASKED), ("private", ASKED), ("credentials", TOLD)]);
+        problems.dedup_by(|second, first| second.message == first.message);
+        problems
+    }
+
+    /// Returns texts that are no host, and secrets that no origin can be sent.
+    fn problems_of_meaning(value: &Value) -> Vec<ConfigProblem> {
+        let Ok(file) = serde_json::from_value::<Self>(value.clone()) else { return Vec::new() };
+        let unread = |key: &str,
+                      is_read: &dyn Fn(&str) -> bool,
+                      texts: Option<Vec<String>>,
+                      help: &str| {
+            let texts = texts.into_iter().flatten().enumerate();
+            let unread = texts.filter(|(_, text)| !is_read(text));
+            unread
+                .map(|(place, _)| ConfigProblem::new(&format!("/{key}/{place}"), help.to_owned()))
+                .collect::<Vec<_>>()
+        };
+        let mut problems = unread(
+            "hosts",
+            &|text| text.parse::<HostPattern>().is_ok(),
+            file.hosts,
+            "no host; write `example.org`, `*.example.org` for all below it, or `*`",
+        );
+        problems.extend(unread(
+            "private",
+            &|text| text.parse::<Origin>().is_ok(),
+            file.private,
+            "no host with a port; write it like `localhost:8080`",
+        ));
+        let credentials = file.credentials.into_iter().flatten();
+        problems.extend(credentials.filter(|(name, one)| one.read(name).is_err()).map(|(name, _)| {
+            let message = "no credential; it names a variable under `env`, and under `origins` who gets it, such as \
+                       `https://api.example.org`, in clear text on this machine alone";
+            ConfigProblem::new(&format!("/credentials/{name}"), message.to_owned())
+        }));
+        problems
+    }
 }
 
 /// The form of a credential's name, which is a part of the capability of sending it.
@@ -87,7 +136,7 @@ pub(crate) fn web_rules(config: Option<&Config>) -> Result<WebRules, ConfigError
     let mut rules = WebRules::default();
     let mut of_operator: Option<Vec<HostPattern>> = None;
     for layer in config.map_or(&[][..], Config::layers).iter().rev() {
-        let file: WebFile = read(WEB, layer)?;
+        let file: WebFile = read(layer)?;
         let hosts: Option<Vec<HostPattern>> = parse_all(layer, file.hosts.as_deref())?;
         let private: Option<Vec<Origin>> = parse_all(layer, file.private.as_deref())?;
         if layer.location.space == Space::Project {
@@ -101,49 +150,6 @@ pub(crate) fn web_rules(config: Option<&Config>) -> Result<WebRules, ConfigError
     }
     rules.hosts.extend(of_operator);
     Ok(rules)
-}
-
-/// The keys that a project may not set, because they choose hosts of this machine and receivers of secrets.
-pub(super) fn problems_of_project(value: &Value) -> Vec<ConfigProblem> {
-    const ASKED: &str = "a project may not allow ports or private hosts; `ports` and `private` are for the user space";
-    const TOLD: &str =
-        "a project may not say who gets a secret; `credentials` is for the user space";
-    let mut problems =
-        forbidden(value, &[("ports", ASKED), ("private", ASKED), ("credentials", TOLD)]);
-    problems.dedup_by(|second, first| second.message == first.message);
-    problems
-}
-
-/// Texts that are no host, and secrets that no origin can be sent.
-pub(super) fn problems_of_meaning(value: &Value) -> Vec<ConfigProblem> {
-    let Ok(file) = serde_json::from_value::<WebFile>(value.clone()) else { return Vec::new() };
-    let unread =
-        |key: &str, is_read: &dyn Fn(&str) -> bool, texts: Option<Vec<String>>, help: &str| {
-            let texts = texts.into_iter().flatten().enumerate();
-            let unread = texts.filter(|(_, text)| !is_read(text));
-            unread
-                .map(|(place, _)| ConfigProblem::new(&format!("/{key}/{place}"), help.to_owned()))
-                .collect::<Vec<_>>()
-        };
-    let mut problems = unread(
-        "hosts",
-        &|text| text.parse::<HostPattern>().is_ok(),
-        file.hosts,
-        "no host; write `example.org`, `*.example.org` for all below it, or `*`",
-    );
-    problems.extend(unread(
-        "private",
-        &|text| text.parse::<Origin>().is_ok(),
-        file.private,
-        "no host with a port; write it like `localhost:8080`",
-    ));
-    let credentials = file.credentials.into_iter().flatten();
-    problems.extend(credentials.filter(|(name, one)| one.read(name).is_err()).map(|(name, _)| {
-        let message = "no credential; it names a variable under `env`, and under `origins` who gets it, such as \
-                       `https://api.example.org`, in clear text on this machine alone";
-        ConfigProblem::new(&format!("/credentials/{name}"), message.to_owned())
-    }));
-    problems
 }
 
 /// The secrets of one layer; a nearer layer decides about each by its name.
@@ -179,5 +185,5 @@ fn parse_all<T: FromStr<Err = RuleError>>(
 }
 
 fn error(layer: &Item<Value>, problems: Vec<String>) -> ConfigError {
-    ConfigError { location: layer.location.to_string(), schema: WEB, problems }
+    ConfigError { location: layer.location.to_string(), schema: WebFile::SCHEMA, problems }
 }
