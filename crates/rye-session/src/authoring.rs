@@ -11,6 +11,9 @@ pub use self::complexity::{ClassLimits, Complexity, UnknownComplexity};
 pub use self::configuration::{DRAFTED_CONFIGS, draft_config, draft_hook, draft_provider};
 pub(crate) use self::directive::DirectiveDraft;
 pub(crate) use self::permissions::Permissions;
+use crate::config::complexity_limits;
+use crate::rye::Rye;
+use crate::session::PrepareError;
 
 /// The file of a new item: where it belongs below `.ai`, and a text that passes its check.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,6 +62,18 @@ pub fn draft_directive(id: &ItemId, class: Complexity, limits: &ClassLimits) -> 
         .replacen(MODEL, &tier, 1)
         .replacen(LIMITS, &limits.element(), 1);
     Draft { path: format!("{}/{id}.md", ItemKind::Directive.folder()), text }
+}
+
+impl Rye {
+    /// Returns the limits of a complexity class, as `config/agent/resilience.yaml` of the spaces sets them.
+    ///
+    /// # Errors
+    ///
+    /// When that configuration is refused or broken.
+    pub fn class_limits(&self, class: Complexity) -> Result<ClassLimits, PrepareError> {
+        let config = self.library.config("agent/resilience")?;
+        Ok(complexity_limits(config.as_ref(), class)?)
+    }
 }
 
 /// The model and the limits of the template.

@@ -2,10 +2,6 @@
 
 use strum::{Display, EnumString, IntoStaticStr, VariantArray, VariantNames};
 
-use crate::config::complexity_limits;
-use crate::rye::Rye;
-use crate::session::PrepareError;
-
 /// The amount of work that a directive is expected to be, from which its limits follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "the three classes of the specification")]
@@ -78,17 +74,5 @@ impl ClassLimits {
     pub(super) fn element(&self) -> String {
         let Self { turns, tokens, spend } = self;
         format!(r#"<limits turns="{turns}" tokens="{tokens}" spend="{spend}" />"#)
-    }
-}
-
-impl Rye {
-    /// Returns the limits of a complexity class, as `config/agent/resilience.yaml` of the spaces sets them.
-    ///
-    /// # Errors
-    ///
-    /// When that configuration is refused or broken.
-    pub fn class_limits(&self, class: Complexity) -> Result<ClassLimits, PrepareError> {
-        let config = self.library.config("agent/resilience")?;
-        Ok(complexity_limits(config.as_ref(), class)?)
     }
 }

@@ -6,7 +6,11 @@ use rye_parse::Problem;
 use rye_resolve::{ItemId, ItemKind};
 use strum::IntoStaticStr;
 
-use super::signature::{UNKNOWN_KEY, UNSIGNED};
+/// The code of the finding for a file without a signature.
+pub(super) const UNSIGNED: &str = "unsigned";
+
+/// The code of the finding for a file whose key is not trusted here.
+pub(super) const UNKNOWN_KEY: &str = "unknown-key";
 
 /// The severity of a finding, lightest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

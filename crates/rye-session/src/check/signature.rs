@@ -6,15 +6,9 @@ use std::path::Path;
 use rye_resolve::{ItemId, ItemKind};
 use rye_sign::{CommentStyle, Error};
 
-use super::Finding;
+use super::finding::{Finding, UNKNOWN_KEY, UNSIGNED};
 use crate::Rye;
 use crate::config::{is_hooks, is_provider, rules_of_file};
-
-/// The code of the finding for a file without a signature.
-pub(super) const UNSIGNED: &str = "unsigned";
-
-/// The code of the finding for a file whose key is not trusted here.
-pub(super) const UNKNOWN_KEY: &str = "unknown-key";
 
 /// Returns the problem of a signature that keeps the item from being used. It never bars signing,
 /// because a new signature mends it.

@@ -8,7 +8,7 @@ use rye_parse::{Action, ContextContent, ContextPosition, Directive, Hook, Primar
 use rye_resolve::{ItemId, ItemKind};
 
 use super::catalog::Catalog;
-use super::signature::{UNKNOWN_KEY, UNSIGNED};
+use super::finding::{UNKNOWN_KEY, UNSIGNED};
 use super::{Checked, Finding, Severity};
 use crate::aliases::tool_id;
 use crate::config::is_hooks;

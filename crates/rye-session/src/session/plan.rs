@@ -29,6 +29,7 @@ use super::request::PlanRequest;
 use super::tools::{Offer, Offering, offer};
 use super::tree::ChildBounds;
 use super::web::reach;
+use super::widening::widenings_of_chain;
 use crate::Rye;
 use crate::config::{
     APPROVAL_FILE, HOOKS_FILE, RISK_FILE, approval_patterns, policy_layers, requests_at_once,
@@ -131,6 +132,19 @@ pub fn plan(rye: &Rye, request: &PlanRequest) -> Result<Plan, PrepareError> {
         hooks,
         configs,
     })
+}
+
+impl Rye {
+    /// Refuses a chain that grants more toward its leaf, where the operator asked for that.
+    pub(crate) fn refuse_widening(&self, chain: &ExtendsChain) -> Result<(), PrepareError> {
+        if !self.strict_extends {
+            return Ok(());
+        }
+        match widenings_of_chain(chain) {
+            widenings if widenings.is_empty() => Ok(()),
+            widenings => Err(PrepareError::Widening { id: chain.leaf().id.clone(), widenings }),
+        }
+    }
 }
 
 /// The project's folder, below which file tools work.

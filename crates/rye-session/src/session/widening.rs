@@ -5,8 +5,6 @@ use std::fmt;
 use rye_caps::{Capability, Grant, Pattern};
 use rye_resolve::{ExtendsChain, ItemId};
 
-use super::error::PrepareError;
-use crate::Rye;
 use crate::aliases::entry_grant;
 
 /// A permission of a directive that the nearest ancestor with permissions does not cover.
@@ -60,26 +58,16 @@ pub(crate) fn widenings(declared: &[(ItemId, Grant)]) -> Vec<Widening> {
         .collect()
 }
 
-impl Rye {
-    /// Refuses a chain that grants more toward its leaf, where the operator asked for that.
-    pub(crate) fn refuse_widening(&self, chain: &ExtendsChain) -> Result<(), PrepareError> {
-        if !self.strict_extends {
-            return Ok(());
-        }
-        let mut declared = Vec::new();
-        for link in chain.root_first().rev() {
-            let Some(permissions) = &link.content.value().permissions else { continue };
-            let entries = permissions.value.entries.iter();
-            // What is no pattern grants nothing, and is refused where the grant is read.
-            let grants = entries.filter_map(|entry| entry_grant(&entry.value));
-            declared.push((
-                link.id.clone(),
-                grants.fold(Grant::nothing(), |all, more| all.union(&more)),
-            ));
-        }
-        match widenings(&declared) {
-            widenings if widenings.is_empty() => Ok(()),
-            widenings => Err(PrepareError::Widening { id: chain.leaf().id.clone(), widenings }),
-        }
+/// Returns the widenings along the chain, those of its leaf first.
+pub(crate) fn widenings_of_chain(chain: &ExtendsChain) -> Vec<Widening> {
+    let mut declared = Vec::new();
+    for link in chain.root_first().rev() {
+        let Some(permissions) = &link.content.value().permissions else { continue };
+        let entries = permissions.value.entries.iter();
+        // What is no pattern grants nothing, and is refused where the grant is read.
+        let grants = entries.filter_map(|entry| entry_grant(&entry.value));
+        declared
+            .push((link.id.clone(), grants.fold(Grant::nothing(), |all, more| all.union(&more))));
     }
+    widenings(&declared)
 }
