@@ -4,17 +4,18 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rye_caps::Layer;
-use rye_parse::{Executor, Fallback, Placeholder, ToolManifest, placeholders};
+use rye_parse::{Executor, ToolManifest, placeholders};
 use rye_resolve::{Config, Item};
-use rye_sandbox::{Bounds, Report};
-use rye_sandbox::{Placing, Processes, Template};
-use rye_thread::{Effect, Tool};
+use rye_sandbox::{Bounds, Processes, Report};
+#[cfg(feature = "mcp")]
+use rye_thread::Effect;
 use rye_tools::fs::Root;
 #[cfg(feature = "mcp")]
 use rye_tools::mcp::Reached;
 use rye_tools::{CommandTool, ScriptTool, bash, builtin, effect};
 use serde_json::{Map, Value, json};
 
+use super::backend::{Backend, parameters, template};
 use super::error::PrepareError;
 #[cfg(feature = "mcp")]
 use super::servers::Servers;
@@ -63,43 +64,15 @@ impl Programs {
     }
 }
 
-/// The backend of a manifest.
-pub(crate) struct Behind {
-    pub(crate) tool: Arc<dyn Tool>,
-    pub(crate) effect: Effect,
-    pub(crate) starts_programs: bool,
-    /// `true` if it sends requests to other machines.
-    pub(crate) reaches_web: bool,
-    /// `true` if an MCP server answers its calls.
-    pub(crate) uses_servers: bool,
-}
-
-impl Behind {
-    /// A tool that runs within this program.
-    pub(crate) fn within(tool: Arc<dyn Tool>, effect: Effect) -> Self {
-        Self { tool, effect, starts_programs: false, reaches_web: false, uses_servers: false }
-    }
-
-    /// A tool that sends requests.
-    pub(crate) fn reaching(tool: Arc<dyn Tool>, effect: Effect) -> Self {
-        Self { reaches_web: true, ..Self::within(tool, effect) }
-    }
-
-    /// A tool that starts programs.
-    fn starting(tool: Arc<dyn Tool>) -> Self {
-        Self { starts_programs: true, ..Self::within(tool, Effect::Once) }
-    }
-}
-
-/// The tool that a verified manifest describes, or why this version cannot offer it.
-pub(crate) fn behind(
+/// Returns the backend of a verified manifest. The error says why this version cannot offer the tool.
+pub(crate) fn backend(
     item: &Item<ToolManifest>,
     root: &Root,
     programs: &Programs,
     policy: &[Layer],
-) -> Result<Behind, String> {
+) -> Result<Backend, String> {
     let manifest = item.content.value();
-    let starts = Behind::starting;
+    let starts = Backend::of_program;
     let able =
         || programs.processes.as_ref().ok_or("this program does not start others".to_owned());
     match &manifest.executor {
@@ -108,7 +81,7 @@ pub(crate) fn behind(
             let (Some(tool), Some(effect)) = (builtin(function, root), effect(function)) else {
                 return Err(format!("this version has no builtin function `{function}`"));
             };
-            Ok(Behind::within(tool, effect))
+            Ok(Backend::in_process(tool, effect))
         }
         Executor::Command { .. } => Ok(starts(command(manifest)?.tool(able()?))),
         Executor::Script { extension, network, timeout_seconds, .. } => {
@@ -130,17 +103,17 @@ fn of_server(
     item: &Item<ToolManifest>,
     programs: &Programs,
     policy: &[Layer],
-) -> Result<Behind, String> {
+) -> Result<Backend, String> {
     let (tool, reached) = programs.servers.tool(item, policy)?;
-    let behind = match reached {
-        Reached::Address(_) => Behind::reaching(tool, Effect::Once),
-        _ => Behind::starting(tool),
+    let backend = match reached {
+        Reached::Address(_) => Backend::of_web(tool, Effect::Once),
+        _ => Backend::of_program(tool),
     };
-    Ok(Behind { uses_servers: true, ..behind })
+    Ok(Backend { uses_servers: true, ..backend })
 }
 
 #[cfg(not(feature = "mcp"))]
-fn of_server(_: &Item<ToolManifest>, _: &Programs, _: &[Layer]) -> Result<Behind, String> {
+fn of_server(_: &Item<ToolManifest>, _: &Programs, _: &[Layer]) -> Result<Backend, String> {
     Err("this build of Rye runs no tools with `executor: mcp`".to_owned())
 }
 
@@ -164,47 +137,6 @@ fn command(manifest: &ToolManifest) -> Result<CommandTool, String> {
     (tool.network, tool.timeout_seconds) = (*network, *timeout_seconds);
     tool.parameters = parameters;
     Ok(tool)
-}
-
-/// The arguments that the schema names.
-pub(crate) fn parameters(schema: &Value) -> Vec<String> {
-    let named = schema.get("properties").and_then(Value::as_object);
-    named.into_iter().flat_map(Map::keys).cloned().collect()
-}
-
-/// A text of a manifest with the places of its arguments, or why it has none.
-pub(crate) fn template(text: &str, parameters: &[String]) -> Result<Template, String> {
-    let mut pieces = Vec::new();
-    let mut end = 0;
-    for found in placeholders(text) {
-        let before = text.get(end..found.span.start).unwrap_or_default();
-        if !before.is_empty() {
-            pieces.push(Placing::Text(before.to_owned()));
-        }
-        pieces.push(placing(found.value, parameters)?);
-        end = found.span.end;
-    }
-    let rest = text.get(end..).unwrap_or_default();
-    if !rest.is_empty() || pieces.is_empty() {
-        pieces.push(Placing::Text(rest.to_owned()));
-    }
-    Ok(Template::new(pieces))
-}
-
-fn placing(found: Placeholder, parameters: &[String]) -> Result<Placing, String> {
-    let Placeholder::Input { name, fallback } = found else {
-        return Err("it names a step, which tools do not have".to_owned());
-    };
-    if !parameters.contains(&name) {
-        return Err(format!(
-            "it has a place for `{name}`, which is no property of its input schema"
-        ));
-    }
-    Ok(match fallback {
-        Fallback::None => Placing::Needed(name),
-        Fallback::Empty => Placing::Optional(name, None),
-        Fallback::Default(text) => Placing::Optional(name, Some(text)),
-    })
 }
 
 impl Rye {

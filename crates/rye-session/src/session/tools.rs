@@ -11,10 +11,11 @@ use rye_thread::{
 use rye_tools::fs::Root;
 
 use super::authority::{of_signer, return_capability};
+use super::backend::Backend;
 use super::creating::creating_tool;
 use super::error::PrepareError;
 use super::functions::{builtin, invocation};
-use super::programs::{Behind, Programs, behind};
+use super::programs::{Programs, backend};
 use super::tree::{Handle, thread_tool};
 use super::web::{Reach, http_backend};
 use super::with_causes;
@@ -217,8 +218,8 @@ impl Offering<'_> {
             let entry = PaletteEntry::spawning(id, spec, invocation, children);
             return Ok((entry.with_aliases(&aliases(id)), Needs::default()));
         }
-        let Behind { tool, effect, starts_programs, reaches_web, uses_servers } =
-            self.behind(item, children)?;
+        let Backend { tool, effect, starts_programs, reaches_web, uses_servers } =
+            self.backend(item, children)?;
         if let Some(schema) = &manifest.output_schema {
             spec = spec.with_output_schema(schema.clone());
         }
@@ -228,13 +229,17 @@ impl Offering<'_> {
     }
 
     /// The backend of the manifest.
-    fn behind(&self, item: &Item<ToolManifest>, children: &Arc<Handle>) -> Result<Behind, String> {
+    fn backend(
+        &self,
+        item: &Item<ToolManifest>,
+        children: &Arc<Handle>,
+    ) -> Result<Backend, String> {
         let manifest = item.content.value();
         let special =
             of_threads(manifest, children).or_else(|| of_items(manifest, self.library, self.root));
         match special.map(Ok).or_else(|| http_backend(manifest, self.reach.web.as_ref())) {
             Some(special) => special,
-            None => behind(item, self.root, self.programs, self.policy),
+            None => backend(item, self.root, self.programs, self.policy),
         }
     }
 
@@ -256,13 +261,13 @@ fn function_of(manifest: &ToolManifest) -> Option<&str> {
 }
 
 /// The function that looks after other threads, where it is one.
-fn of_threads(manifest: &ToolManifest, children: &Arc<Handle>) -> Option<Behind> {
+fn of_threads(manifest: &ToolManifest, children: &Arc<Handle>) -> Option<Backend> {
     let (tool, effect) = thread_tool(function_of(manifest)?, children)?;
-    Some(Behind::within(tool, effect))
+    Some(Backend::in_process(tool, effect))
 }
 
 /// The function that creates items, where it is that one.
-fn of_items(manifest: &ToolManifest, library: &Library, root: &Root) -> Option<Behind> {
+fn of_items(manifest: &ToolManifest, library: &Library, root: &Root) -> Option<Backend> {
     let (tool, effect) = creating_tool(function_of(manifest)?, library, root)?;
-    Some(Behind::within(tool, effect))
+    Some(Backend::in_process(tool, effect))
 }

@@ -7,8 +7,8 @@ use rye_resolve::Config;
 use rye_web::{FETCH, HttpBody, HttpTool, Web, WebRules, fetch};
 use serde_json::Value;
 
+use super::backend::{Backend, parameters, template};
 use super::error::PrepareError;
-use super::programs::{Behind, parameters, template};
 use crate::Rye;
 use crate::config::{WEB_FILE, web_rules};
 
@@ -32,7 +32,7 @@ pub(crate) fn reach(rye: &Rye) -> Result<Reach, PrepareError> {
 pub(crate) fn http_backend(
     manifest: &ToolManifest,
     web: Option<&Arc<Web>>,
-) -> Option<Result<Behind, String>> {
+) -> Option<Result<Backend, String>> {
     let is_fetch = match &manifest.executor {
         Executor::Builtin { function, .. } if function == FETCH => true,
         Executor::Http { .. } => false,
@@ -44,12 +44,12 @@ pub(crate) fn http_backend(
     if is_fetch {
         let tool = fetch(web);
         let effect = rye_thread::Effect::ReadOnly;
-        return Some(Ok(Behind::reaching(tool, effect)));
+        return Some(Ok(Backend::of_web(tool, effect)));
     }
     Some(request(manifest).and_then(|request| {
         let effect = request.effect();
         let tool = request.tool(web).map_err(|error| error.to_string())?;
-        Ok(Behind::reaching(tool, effect))
+        Ok(Backend::of_web(tool, effect))
     }))
 }
 
