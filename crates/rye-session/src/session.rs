@@ -60,7 +60,6 @@ pub(crate) use self::backend::{parameters, template};
 use self::begin::Begun;
 pub(crate) use self::called_items::{CALLED_ITEMS, holds_items};
 pub use self::calling::CallError;
-pub use self::continuing::Continuation;
 pub use self::conversation::ContinueError;
 pub use self::error::PrepareError;
 pub(crate) use self::facts::{
@@ -87,16 +86,15 @@ pub(crate) use self::reopen::{Stands, Waiting};
 pub use self::replay::divergence_diff;
 #[cfg(feature = "mcp")]
 pub(crate) use self::report_json::waits_for;
-pub(crate) use self::request::STEPS;
+pub(crate) use self::request::{ChildBounds, STEPS};
 pub use self::request::{
-    Host, LimitOptions, Placing, PlanRequest, ProviderChoice, RunRequest, Secrets,
+    Continuation, Host, LimitOptions, Placing, PlanRequest, ProviderChoice, RunRequest, Secrets,
 };
 #[cfg(feature = "mcp")]
 pub(crate) use self::servers::{ServerFault, Servers};
 pub(crate) use self::store::Store;
 pub use self::tools::Offer;
 pub(crate) use self::tools::{Offering, namesake, offer};
-pub(crate) use self::tree::ChildBounds;
 use self::tree::{Standing, ThreadSupervisor, Tree, follow_cancel, run_supervised};
 pub(crate) use self::typing::typed_by;
 pub(crate) use self::web::{reach, request as request_of};

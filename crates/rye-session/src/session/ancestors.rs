@@ -14,8 +14,7 @@ use super::conversation::UNREADABLE_ITEM;
 use super::plan::plan;
 use super::prepare::token;
 use super::recorded::recorded_request;
-use super::request::{Host, PlanRequest};
-use super::tree::ChildBounds;
+use super::request::{ChildBounds, Host, PlanRequest};
 use crate::Rye;
 use crate::thread_reading::ThreadReading;
 

@@ -7,9 +7,9 @@ use rye_sign::Provenance;
 use rye_thread::{AddedItem, DIRECTIVE_RETURN, OutputContract};
 use serde_json::Value;
 
-use super::ChildBounds;
 use super::error::PrepareError;
 use super::prompting::Composed;
+use super::request::ChildBounds;
 use crate::aliases::canonical_grant;
 
 /// Stacks the layers: what the operator's policy allows, what the keys may grant that signed the chain and the knowledge

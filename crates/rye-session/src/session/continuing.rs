@@ -8,7 +8,7 @@ use rye_parse::{Directive, Outputs};
 use rye_prompt::{HookEntry, Inputs, Link, ReturnStyle, Slot, render};
 use rye_resolve::{Item, ItemId};
 use rye_thread::transcript::Injected;
-use rye_thread::{AddedItem, Hooks, Limits, Opening, ThreadId};
+use rye_thread::{Hooks, Opening};
 use serde_json::Value;
 
 pub(crate) use self::progress::continuation_inputs;
@@ -17,25 +17,8 @@ use super::error::PrepareError;
 use super::facts::{hook_entry, injected_items};
 use super::plan::Plan;
 use super::provider::Answerer;
-use super::request::PlanRequest;
+use super::request::{Continuation, PlanRequest};
 use crate::Rye;
-
-/// The input of a thread that continues a stopped one.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct Continuation {
-    /// The thread before it.
-    pub thread: ThreadId,
-    /// The root of that thread's tree, to which this one belongs, too.
-    pub root: ThreadId,
-    /// The limits that the predecessor left over.
-    pub limits: Limits,
-    /// The values that the continuation directive may take as inputs. It receives those that it
-    /// declares.
-    pub inputs: BTreeMap<String, Value>,
-    /// The items that calls added to the conversation until then, which bound this thread as well.
-    pub added: Vec<AddedItem>,
-}
 
 /// The beginning of a thread.
 pub(crate) struct Begins {
@@ -59,7 +42,7 @@ pub(crate) fn begins(
     let mut injected = injected_items(&plan.composed);
     let Some(continuation) = continuation else {
         // One that is named must be there before anything is sent.
-        continuation_directive(rye, plan, false)?;
+        plan.continuation_directive(rye)?;
         return Ok(Begins { opening, text: None, directive: None, injected });
     };
     plan.limits.limits = continuation.limits.clone();
@@ -84,8 +67,10 @@ pub(super) fn bounded_by_continuation(
     plan: &mut Plan,
     continuation: &Continuation,
 ) -> Result<Item<Directive>, PrepareError> {
-    let directive = continuation_directive(rye, plan, true)?;
-    let directive = directive.expect("because one is shipped for those that name none");
+    let directive = match plan.continuation_directive(rye)? {
+        Some(directive) => directive,
+        None => rye.library.directive(&shipped_directive())?,
+    };
     let provenance = directive.content.provenance();
     let authority = narrow(&plan.authority, provenance, &plan.contract)?;
     plan.authority = under(&authority, &continuation.added);
@@ -97,29 +82,12 @@ fn texts(entries: &[&(String, HookEntry)], slot: Slot) -> Vec<String> {
     there.map(|(_, entry)| entry.text()).collect()
 }
 
-/// The directive that says how to go on. One that the leaf names must be there before anything is sent.
-pub(crate) fn continuation_directive(
-    rye: &Rye,
-    plan: &Plan,
-    is_needed: bool,
-) -> Result<Option<Item<Directive>>, PrepareError> {
-    let leaf = plan.composed.chain.leaf();
-    let id: ItemId = match &leaf.content.value().continuation_directive {
-        Some(id) => id.value.parse().map_err(|source| {
-            let kind = rye_resolve::ItemKind::Directive;
-            let text = id.value.clone();
-            PrepareError::Resolve(rye_resolve::ResolveError::InvalidId { kind, text, source })
-        })?,
-        None if is_needed => {
-            SHIPPED.parse().expect("because the id of the shipped directive is a valid id")
-        }
-        None => return Ok(None),
-    };
-    Ok(Some(rye.library.directive(&id)?))
-}
-
 /// The directive that says how to go on where none is named.
 const SHIPPED: &str = "rye/agent/core/continuation";
+
+fn shipped_directive() -> ItemId {
+    SHIPPED.parse().expect("because the id of the shipped directive is a valid id")
+}
 
 /// Returns the instructions of the directive, with the values of the inputs that it declares. Its
 /// own outputs are ignored, because the conversation keeps those of its first directive.

@@ -8,9 +8,9 @@ use rye_thread::{
     FailureKind, Handover, ThreadId, ThreadRecord, ThreadState, added_items, handed_over,
 };
 
-use super::continuing::{Continuation, continuation_inputs};
+use super::continuing::continuation_inputs;
 use super::recorded::recorded_request;
-use super::{Host, ReopenError, RunError, RunReport, RunRequest, Store};
+use super::{Continuation, Host, ReopenError, RunError, RunReport, RunRequest, Store};
 use crate::outcome::Class;
 use crate::thread_folder::has_record;
 use crate::thread_reading::{Found, ThreadReading};

@@ -15,7 +15,6 @@ use serde_json::{Map, Value};
 use self::texts::Texts;
 use super::called_items;
 use super::error::PrepareError;
-use super::prompting::Composed;
 use crate::aliases::tool_id;
 use crate::config::HOOKS_FILE;
 
@@ -210,11 +209,16 @@ impl Hooking {
     /// Returns the hooks that the loop runs.
     ///
     /// Texts that `asked` covers wait for a decision, as calls of the model do.
-    pub(crate) fn hooks(&self, composed: &Composed, asked: &Grant) -> Result<Hooks, PrepareError> {
+    pub(crate) fn hooks(
+        &self,
+        chain: &ExtendsChain,
+        inputs: &Inputs,
+        asked: &Grant,
+    ) -> Result<Hooks, PrepareError> {
         let entries = self.texts.entries().into_iter();
         let texts = Palette::new(entries.map(|entry| entry.asking_for(asked)).collect())?;
-        let inputs = Value::Object(composed.inputs.values().clone().into_iter().collect());
-        let about = about(&composed.chain, &inputs);
+        let inputs = Value::Object(inputs.values().clone().into_iter().collect());
+        let about = about(chain, &inputs);
         Ok(Hooks::new(self.hooks.clone(), texts, about))
     }
 }

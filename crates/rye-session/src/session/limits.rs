@@ -7,9 +7,8 @@ use rye_parse::{Directive, Spend};
 use rye_resolve::{Config, ExtendsChain, Item, ItemId, Location};
 use rye_thread::{FailureKind, Limit, Limits, Nanos, Outcome, SpendLimit, ThreadId};
 
-use super::ChildBounds;
 use super::error::PrepareError;
-use super::request::LimitOptions;
+use super::request::{ChildBounds, LimitOptions};
 use crate::config::thread_limits;
 
 /// The limits of a thread, with the source of each.

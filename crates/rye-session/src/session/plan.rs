@@ -9,14 +9,15 @@ use rye_caps::risk::{Acknowledgement, Finding, Verdict};
 use rye_caps::{Authority, Grant, Invocation};
 use rye_parse::Directive;
 use rye_prompt::{SystemFacts, system};
-use rye_resolve::{Config, ExtendsChain, Item, ItemId, Library, PlacedHook};
+use rye_resolve::{
+    Config, ExtendsChain, Item, ItemId, ItemKind, Library, PlacedHook, ResolveError,
+};
 use rye_sandbox::Processes;
 use rye_thread::{Hooks, Opening, OutputContract, ThreadId};
 use rye_tools::fs::Root;
 
 use super::authority::{authority, below, lessened_by_knowledge};
 use super::calling::{DIRECTIVE as CALLING_DIRECTIVE, declared_grant};
-use super::continuing::continuation_directive;
 use super::contract::contract;
 use super::error::PrepareError;
 use super::facts::{ItemProvenance, warnings};
@@ -25,9 +26,8 @@ use super::operations::{Directions, Structure, with_operations};
 use super::programs::{Programs, programs};
 use super::prompting::{Composed, Placing, compose_prompt, leaf, render_opening};
 use super::provider::{Answerer, answerer, carries_out_steps};
-use super::request::PlanRequest;
+use super::request::{ChildBounds, PlanRequest};
 use super::tools::{Offer, Offering, offer};
-use super::tree::ChildBounds;
 use super::web::reach;
 use super::widening::widenings_of_chain;
 use crate::Rye;
@@ -113,7 +113,7 @@ pub fn plan(rye: &Rye, request: &PlanRequest) -> Result<Plan, PrepareError> {
     let limits = limits(resilience.as_ref(), &composed.chain, &request.limits, child_bounds)?;
     let requests = requests_at_once(resilience.as_ref())?;
     let (placed, hooks_files) = (library.config_hooks()?, library.config(HOOKS_FILE)?);
-    let hooks = composed.hooking.hooks(&composed, &asked)?;
+    let hooks = composed.hooking.hooks(&composed.chain, &composed.inputs, &asked)?;
     let configs =
         [rye.trust_config.clone(), approval, risk, config, servers, web, resilience, hooks_files];
     let configs = configs.into_iter().flatten().collect();
@@ -243,7 +243,14 @@ impl Plan {
         &self,
         rye: &Rye,
     ) -> Result<Option<Item<Directive>>, PrepareError> {
-        continuation_directive(rye, self, false)
+        let leaf = self.composed.chain.leaf();
+        let Some(id) = &leaf.content.value().continuation_directive else { return Ok(None) };
+        let id: ItemId = id.value.parse().map_err(|source| {
+            let kind = ItemKind::Directive;
+            let text = id.value.clone();
+            ResolveError::InvalidId { kind, text, source }
+        })?;
+        Ok(Some(rye.library.directive(&id)?))
     }
 
     /// Returns the provider that the request chooses, or else the directive.

@@ -26,9 +26,9 @@ use super::limits::LimitSource;
 use super::plan::{Plan, plan};
 use super::programs::{SANDBOX, sandbox_fact, sandbox_warning};
 use super::recorded;
-use super::request::{Host, PlanRequest, RunRequest};
+use super::request::{ChildBounds, Host, PlanRequest, RunRequest};
 use super::tools::Offer;
-use super::tree::{ChildBounds, Handle, InheritedSettings};
+use super::tree::{Handle, InheritedSettings};
 use crate::{Rye, covers};
 
 /// A run that can begin.

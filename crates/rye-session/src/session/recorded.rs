@@ -6,8 +6,7 @@ use rye_thread::{AddedItem, Nanos, SpendLimit, ThreadRecord};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::continuing::Continuation;
-use super::request::{LimitOptions, ProviderChoice, RunRequest, STEPS};
+use super::request::{Continuation, LimitOptions, ProviderChoice, RunRequest, STEPS};
 
 /// The fact that holds it.
 pub(super) const REQUEST: &str = "request";

@@ -4,15 +4,16 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use rye_caps::Authority;
 use rye_prompt::ReturnStyle;
 use rye_providers::{ApiKey, RandomBits};
 use rye_resolve::ItemId;
 use rye_sign::SigningKey;
-use rye_thread::{AddedItem, Approver, Cancel, Clock, Observer, SpendLimit, ThreadId};
+use rye_sign::token::Token;
+use rye_thread::{
+    AddedItem, Approver, Cancel, Clock, Limits, Nanos, Observer, SpendLimit, ThreadId,
+};
 use serde_json::Value;
-
-use super::ChildBounds;
-use super::continuing::Continuation;
 
 /// One run of one directive.
 #[derive(Debug, Clone)]
@@ -68,6 +69,40 @@ impl RunRequest {
             tool: None,
         }
     }
+}
+
+/// The input of a thread that continues a stopped one.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Continuation {
+    /// The thread before it.
+    pub thread: ThreadId,
+    /// The root of that thread's tree, to which this one belongs, too.
+    pub root: ThreadId,
+    /// The limits that the predecessor left over.
+    pub limits: Limits,
+    /// The values that the continuation directive may take as inputs. It receives those that it
+    /// declares.
+    pub inputs: BTreeMap<String, Value>,
+    /// The items that calls added to the conversation until then, which bound this thread as well.
+    pub added: Vec<AddedItem>,
+}
+
+/// The authority and the tokens that bound a child.
+#[derive(Debug)]
+pub(crate) struct ChildBounds {
+    /// The thread that starts it.
+    pub(crate) parent: ThreadId,
+    /// The root of that thread's tree.
+    pub(crate) root: ThreadId,
+    /// The authority of the parent.
+    pub(crate) authority: Authority,
+    /// The tokens from the first thread's down to the parent's.
+    pub(crate) tokens: Vec<Token>,
+    /// The most that the child may use.
+    pub(crate) caps: Limits,
+    /// The most money for a child without a limit of its own.
+    pub(crate) share: Option<Nanos>,
 }
 
 /// A directive to prepare, and what the operator chooses instead of what it asks for: a [`RunRequest`] without a thread.

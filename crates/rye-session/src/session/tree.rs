@@ -21,8 +21,8 @@ use rye_sign::token::Token;
 use rye_sign::{SigningKey, Timestamp};
 use rye_thread::store::{Inbox, ReceivedRequest};
 use rye_thread::{
-    AddedItem, ApprovalRequest, Cancel, Decision, Limits, Nanos, Observer, RecordedSpawn, Spawn,
-    SpawnRequest, ThreadId, ToolOutput,
+    AddedItem, ApprovalRequest, Cancel, Decision, Observer, RecordedSpawn, Spawn, SpawnRequest,
+    ThreadId, ToolOutput,
 };
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -36,23 +36,6 @@ use self::thinking::Thought;
 pub(crate) use self::tools::thread_tool;
 use super::authority::under;
 use super::request::ProviderChoice;
-
-/// The authority and the tokens that bound a child.
-#[derive(Debug)]
-pub(crate) struct ChildBounds {
-    /// The thread that starts it.
-    pub(crate) parent: ThreadId,
-    /// The root of that thread's tree.
-    pub(crate) root: ThreadId,
-    /// The authority of the parent.
-    pub(crate) authority: Authority,
-    /// The tokens from the first thread's down to the parent's.
-    pub(crate) tokens: Vec<Token>,
-    /// The most that the child may use.
-    pub(crate) caps: Limits,
-    /// The most money for a child without a limit of its own.
-    pub(crate) share: Option<Nanos>,
-}
 
 /// The authority, tokens and settings that the children of a thread inherit.
 #[derive(Debug, Clone)]

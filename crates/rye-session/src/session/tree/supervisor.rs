@@ -19,12 +19,12 @@ use tokio::sync::{Semaphore, mpsc};
 use tracing::{Instrument as _, Span};
 
 use self::conversation::ChildConversation;
-use super::{ChildBounds, InheritedSettings, Order, Report, Standing, Tree};
+use super::{InheritedSettings, Order, Report, Standing, Tree};
 use crate::Rye;
 use crate::session::begin::Begun;
 use crate::session::conversation::Conversation;
 use crate::session::prepare::{Prepared, renew};
-use crate::session::request::Host;
+use crate::session::request::{ChildBounds, Host};
 use crate::session::{PrepareError, Store, with_causes};
 use crate::thread_reading::ThreadReading;
 
