@@ -16,7 +16,7 @@ use serde_json::Value;
 use strum::IntoStaticStr;
 
 use crate::Rye;
-use crate::session::{Host, ReopenError, TOKEN, TOKENS_ABOVE};
+use crate::session::{Host, TOKEN, TOKENS_ABOVE};
 use crate::thread_folder::{RECORD, TRANSCRIPT, has_whole_line};
 
 /// A thread as its folder holds it, verified.
@@ -321,22 +321,6 @@ impl Found {
         host.signing_key.is_none()
             || (self.reading.vouched_by == RecordSigner::TrustedKey
                 && self.foreign_signer(host).is_none())
-    }
-
-    /// The thread for a process that acts on what it says.
-    ///
-    /// # Errors
-    ///
-    /// When the operator has a key and that key did not sign all of it.
-    pub(crate) fn into_own(self, host: &Host<'_>) -> Result<ThreadReading, ReopenError> {
-        if self.is_own(host) {
-            return Ok(self.reading);
-        }
-        let thread = self.reading.record.thread.clone();
-        Err(match self.foreign_signer(host) {
-            None => ReopenError::SelfVouched { thread },
-            Some(signer) => ReopenError::OtherKey { thread, key_id: signer.to_string() },
-        })
     }
 
     /// A trusted key beside the operator's that signed the record or a checkpoint.

@@ -135,6 +135,24 @@ impl Conversation {
     }
 }
 
+impl Found {
+    /// Returns the thread for a process that acts on what the thread says.
+    ///
+    /// # Errors
+    ///
+    /// When the operator has a key and that key did not sign all of it.
+    pub(crate) fn into_own(self, host: &Host<'_>) -> Result<ThreadReading, ReopenError> {
+        if self.is_own(host) {
+            return Ok(self.reading);
+        }
+        let thread = self.reading.record.thread.clone();
+        Err(match self.foreign_signer(host) {
+            None => ReopenError::SelfVouched { thread },
+            Some(signer) => ReopenError::OtherKey { thread, key_id: signer.to_string() },
+        })
+    }
+}
+
 impl Rye {
     /// Runs the threads that go on with the conversation of one that was continued, one after the other.
     ///
