@@ -29,6 +29,7 @@ mod error;
 mod item;
 mod search;
 
+mod copy;
 mod load;
 mod reading;
 
@@ -42,12 +43,13 @@ mod fetch;
 mod operation;
 
 pub use self::caller::Caller;
+pub use self::copy::{CopyError, Destination, DestinationError};
 pub use self::error::{PrimaryError, causes};
 pub use self::execute::{ExecuteRequest, Executed, execute};
 pub(crate) use self::execute::{take_directive, take_knowledge};
 pub use self::fetch::{FetchRequest, Fetched, fetch};
 pub(crate) use self::load::writing_capability;
-pub use self::load::{CopyError, Destination, DestinationError, LoadRequest, Loaded, load};
+pub use self::load::{LoadRequest, Loaded, load};
 #[cfg(feature = "mcp")]
 pub(crate) use self::operation::item_type;
 pub(crate) use self::operation::{Asked, KINDS, Operation};

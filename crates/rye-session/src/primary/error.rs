@@ -8,7 +8,7 @@ use rye_sign::Digest;
 use rye_thread::ThreadReference;
 use serde_json::{Value, json};
 
-use super::load::CopyError;
+use super::copy::CopyError;
 use crate::outcome::Class;
 use crate::rye::OpenError;
 use crate::session::{PrepareError, ReopenError, RunError};

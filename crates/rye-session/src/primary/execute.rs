@@ -79,7 +79,10 @@ pub async fn execute(
 ) -> Result<Executed, PrimaryError> {
     let ExecuteRequest { kind, id, parameters } = request;
     match kind {
-        ItemKind::Tool => tool::call(rye, id, parameters.clone(), caller).await,
+        ItemKind::Tool => {
+            let output = tool::call(rye, id, parameters.clone(), caller).await?;
+            Ok(Executed { content: output.content, status: output.status })
+        }
         ItemKind::Directive => {
             readable(caller, *kind, id)?;
             let taken = take_directive(rye, id, parameters)?;

@@ -1,19 +1,17 @@
 //! Reading an item as it is written, and copying it to where it can be changed (SPEC D12).
 
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use rye_caps::{Capability, Kind, Primary};
-use rye_resolve::{Item, ItemId, ItemKind, Space};
+use rye_resolve::{Item, ItemId, ItemKind};
 use serde_json::Value;
-use strum::{EnumString, IntoStaticStr};
 
 use super::caller::Caller;
+use super::copy::{Destination, copy};
 use super::error::PrimaryError;
 use super::{item, reading};
 use crate::config::is_provider;
 use crate::rye::Rye;
-use crate::signing::{create, leads_out};
 
 /// An item to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,48 +36,6 @@ impl LoadRequest {
     #[must_use]
     pub fn to(self, destination: Destination) -> Self {
         Self { destination: Some(destination), ..self }
-    }
-}
-
-/// A space that items can be copied into.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(clippy::exhaustive_enums, reason = "SPEC D12 names these two")]
-#[derive(EnumString, IntoStaticStr)]
-#[strum(serialize_all = "snake_case", parse_err_fn = DestinationError::new, parse_err_ty = DestinationError)]
-pub enum Destination {
-    /// The project's `.ai`.
-    Project,
-    /// The operator's own `.ai`.
-    User,
-}
-
-impl Destination {
-    /// The space's name.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
-
-    fn space(self) -> Space {
-        match self {
-            Self::Project => Space::Project,
-            Self::User => Space::User,
-        }
-    }
-}
-
-/// A word that names no space to copy to.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{name}` is no destination; write `project` or `user`")]
-#[non_exhaustive]
-pub struct DestinationError {
-    /// The word.
-    pub name: String,
-}
-
-impl DestinationError {
-    fn new(name: &str) -> Self {
-        Self { name: name.to_owned() }
     }
 }
 
@@ -151,93 +107,4 @@ impl Loaded {
         row.insert("copied_to".to_owned(), copied_to.into());
         Value::Object(row)
     }
-}
-
-/// The reason why an item cannot be copied.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum CopyError {
-    /// It is in that space already.
-    #[error("it is in the {} space already", .space)]
-    AtHome {
-        /// The space.
-        space: Space,
-    },
-    /// A file of that id is in the way.
-    #[error("`{}` exists and is not replaced; move it away first", .path.display())]
-    Exists {
-        /// The file.
-        path: PathBuf,
-    },
-    /// A link would take the copy out of the space.
-    #[error("a link leads out of the space, to `{}`", .target.display())]
-    LeavesSpace {
-        /// The target of the link.
-        target: PathBuf,
-    },
-    /// There is no such space.
-    #[error("there is no {} space here", .destination.as_str())]
-    NoSpace {
-        /// The space that was asked for.
-        destination: Destination,
-    },
-    /// No key signed the text, so that Rye would refuse a copy.
-    #[error(
-        "it carries no signature that a copy could keep; write its text to a file of your own and sign that"
-    )]
-    Unsigned,
-    /// The system refused.
-    #[error("cannot write `{}`", .path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// The system's error.
-        source: io::Error,
-    },
-}
-
-fn copy(rye: &Rye, item: &Item<String>, destination: Destination) -> Result<PathBuf, CopyError> {
-    let spaces = rye.library.spaces();
-    let root = match destination {
-        Destination::Project => spaces.project(),
-        Destination::User => spaces.user(),
-    };
-    let root = root.ok_or(CopyError::NoSpace { destination })?;
-    if item.location.space == destination.space() {
-        return Err(CopyError::AtHome { space: item.location.space });
-    }
-    if !matches!(item.content.provenance(), rye_sign::Provenance::Signed(_)) {
-        return Err(CopyError::Unsigned);
-    }
-    let folder = root.join(".ai").join(item.kind.folder());
-    let file = |extension: &str| folder.join(format!("{}.{extension}", item.id));
-    let path = file(item.location.extension());
-    // A copy that is there is the one that was asked for: a call that was cut off may be made again.
-    if is_copy(&path, &item.source) {
-        return Ok(path);
-    }
-    // // Another extension would be a second file of the id, which Rye refuses (SPEC 1.4).
-    let twins = item.kind.extensions().iter().map(|extension| file(extension));
-    if let Some(path) = twins.into_iter().find(|path| path.symlink_metadata().is_ok()) {
-        return Err(CopyError::Exists { path });
-    }
-    write_copy(&path, &item.source).map(|()| path)
-}
-
-/// Returns `true` if the file has this text and lies in the space itself.
-fn is_copy(path: &Path, text: &str) -> bool {
-    let is_plain = path.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
-    let is_there = is_plain && leads_out(path).is_none();
-    is_there && crate::signing::text(path).is_ok_and(|there| there == text)
-}
-
-fn write_copy(path: &Path, text: &str) -> Result<(), CopyError> {
-    let failed = |source: io::Error| CopyError::Io { path: path.to_owned(), source };
-    let folder = path.parent().unwrap_or(Path::new("."));
-    // Before a folder is made as well: none is made where a link leads.
-    let nearest = folder.ancestors().find(|folder| folder.exists()).unwrap_or(folder);
-    if let Some(target) = leads_out(&nearest.join("item")) {
-        return Err(CopyError::LeavesSpace { target });
-    }
-    std::fs::create_dir_all(folder).and_then(|()| create(path, text)).map_err(failed)
 }

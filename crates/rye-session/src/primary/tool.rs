@@ -2,12 +2,12 @@
 
 use rye_caps::{Authority, Capability, Kind, Layer, Primary};
 use rye_resolve::{ItemId, ItemKind};
+use rye_thread::ToolOutput;
 use rye_tools::fs::Root;
 use serde_json::{Map, Value};
 
 use super::caller::Caller;
 use super::error::PrimaryError;
-use super::execute::Executed;
 use crate::aliases::tool_id;
 use crate::config::{APPROVAL_FILE, approval_patterns, policy_layers};
 use crate::rye::Rye;
@@ -19,7 +19,7 @@ pub(super) async fn call(
     id: &ItemId,
     parameters: Map<String, Value>,
     caller: &Caller,
-) -> Result<Executed, PrimaryError> {
+) -> Result<ToolOutput, PrimaryError> {
     let id: ItemId = tool_id(id.as_str()).parse().unwrap_or_else(|_| id.clone());
     let capability = Capability::new(Primary::Execute, Kind::Tool, id.as_str())
         .expect("because every item id is one of a capability");
@@ -37,13 +37,12 @@ pub(super) async fn call(
     let invocation = invocation.map_err(|reason| PrimaryError::Tool { id: id.clone(), reason })?;
     drop(authority.permit(&invocation)?);
     let offer = offer_for(rye, &policy, &authority, &id)?;
-    let Some(output) = offer.palette.call(&authority, id.as_str(), Value::Object(parameters)).await
-    else {
+    let output = offer.palette.call(&authority, id.as_str(), Value::Object(parameters)).await;
+    output.ok_or_else(|| {
         let reason = offer.withheld.into_iter().next();
         let reason = reason.unwrap_or_else(|| "it is not one that is run".to_owned());
-        return Err(PrimaryError::Tool { id, reason });
-    };
-    Ok(Executed { content: output.content, status: output.status })
+        PrimaryError::Tool { id, reason }
+    })
 }
 
 fn offer_for(
