@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use rye::thread::{ThreadId, ThreadReference, ThreadReferenceError};
 
-use crate::commands::threads::newest_thread;
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -34,23 +33,13 @@ pub(crate) struct OptionalThread {
 
 impl ThreadArgument {
     /// Returns the reference, or `None` for the newest thread.
-    #[cfg(feature = "engine")]
     pub(crate) fn reference(&self) -> Option<&ThreadReference> {
         self.thread.as_ref()
-    }
-
-    /// Returns the thread of the argument. A whole id is returned even if there is no such thread.
-    pub(crate) fn resolve(&self, environment: &Environment) -> Result<ThreadId, Failure> {
-        match &self.thread {
-            Some(reference) => resolve(reference, environment),
-            None => newest_thread(environment),
-        }
     }
 }
 
 impl OptionalThread {
     /// Returns the reference, or `None` for the newest thread.
-    #[cfg(feature = "engine")]
     pub(crate) fn reference(&self) -> Option<&ThreadReference> {
         self.thread.as_ref()
     }
@@ -58,15 +47,6 @@ impl OptionalThread {
     /// Returns `true` if the command line names a thread.
     pub(crate) fn is_given(&self) -> bool {
         self.thread.is_some() || self.last
-    }
-
-    /// Returns the thread of the argument, or `None` if there is none.
-    pub(crate) fn resolve(&self, environment: &Environment) -> Result<Option<ThreadId>, Failure> {
-        match (&self.thread, self.last) {
-            (Some(reference), _) => resolve(reference, environment).map(Some),
-            (None, true) => newest_thread(environment).map(Some),
-            (None, false) => Ok(None),
-        }
     }
 }
 

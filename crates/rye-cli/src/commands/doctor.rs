@@ -93,3 +93,8 @@ pub(crate) fn run(_: &Arguments, environment: &Environment) -> Result<Exit, Fail
     }
     Ok(if is_wrong { Exit::Failed } else { Exit::Fine })
 }
+
+/// Returns a failure on one line.
+fn sentence(failure: &Failure) -> String {
+    failure.to_string().lines().map(str::trim).collect::<Vec<_>>().join(" ")
+}

@@ -31,7 +31,7 @@ use crate::engine::{Engine, EngineOption};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::thread_argument::{OptionalThread, threads_folder};
+use crate::thread_argument::{OptionalThread, ThreadArgument, resolve, threads_folder};
 
 /// Look at the threads of the project
 #[derive(Debug, Subcommand)]
@@ -114,7 +114,7 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 pub(crate) struct Pull {
     #[command(flatten)]
-    thread: crate::thread_argument::ThreadArgument,
+    thread: ThreadArgument,
     /// The engine: its address, or its name in `config/agent/engines.yaml`
     #[arg(long, value_name = "ENGINE")]
     engine: String,
@@ -243,8 +243,29 @@ fn open_known(environment: &Environment) -> Result<Option<Known>, Failure> {
     Known::open(threads, environment)
 }
 
+impl ThreadArgument {
+    /// Returns the thread of the argument. A whole id is returned even if there is no such thread.
+    pub(crate) fn resolve(&self, environment: &Environment) -> Result<ThreadId, Failure> {
+        match self.reference() {
+            Some(reference) => resolve(reference, environment),
+            None => newest_thread(environment),
+        }
+    }
+}
+
+impl OptionalThread {
+    /// Returns the thread of the argument, or `None` if there is none.
+    pub(crate) fn resolve(&self, environment: &Environment) -> Result<Option<ThreadId>, Failure> {
+        match self.reference() {
+            Some(reference) => resolve(reference, environment).map(Some),
+            None if self.is_given() => newest_thread(environment).map(Some),
+            None => Ok(None),
+        }
+    }
+}
+
 /// Returns the newest thread that no other thread started.
-pub(crate) fn newest_thread(environment: &Environment) -> Result<ThreadId, Failure> {
+fn newest_thread(environment: &Environment) -> Result<ThreadId, Failure> {
     open_known(environment)?.ok_or_else(nothing)?.newest().cloned()
 }
 

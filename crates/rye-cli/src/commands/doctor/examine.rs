@@ -8,8 +8,8 @@ use rye::sign::PublicKey;
 use rye::web::Credential;
 use rye::{PrepareError, ProviderFacts, Rye};
 
-use super::Finding;
 use super::places::{committed_keys, records, unread_repository};
+use super::{Finding, sentence};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::key_store::{KeyStore, end_of_trust, signing_key_if_any};
@@ -354,9 +354,4 @@ fn of_file(area: &'static str, errors: Vec<PrepareError>) -> Vec<Finding> {
         Finding::wrong(area, text, "mend or sign the file that is named; nothing runs before")
     };
     errors.into_iter().map(told).collect()
-}
-
-/// Returns a failure on one line.
-pub(super) fn sentence(failure: &Failure) -> String {
-    failure.to_string().lines().map(str::trim).collect::<Vec<_>>().join(" ")
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::Finding;
+use super::{Finding, sentence};
 use crate::commands::threads::{LeftOpen, left_open};
 use crate::environment::Environment;
 use crate::key_store::KeyStore;
@@ -122,7 +122,7 @@ fn open_threads(threads: PathBuf, environment: &Environment) -> Vec<Finding> {
         Err(failure) => {
             let advice =
                 "move `.ai/threads` away, and back when it is mended; no run begins before";
-            return vec![Finding::wrong("threads", super::examine::sentence(&failure), advice)];
+            return vec![Finding::wrong("threads", sentence(&failure), advice)];
         }
     };
     let waiting = (0 < suspended + stopped).then(|| {
