@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::builder::ValueParser;
-use clap::{Arg, Args as _, Command, CommandFactory as _, FromArgMatches as _, value_parser};
+use clap::{Arg, Args as _, Command, FromArgMatches as _, value_parser};
 use clap_complete::Shell;
 use clap_complete::engine::{
     ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter as _,
@@ -21,7 +21,6 @@ use rye::resolve::{ItemKind, Library};
 use rye::sign::{Policy, TrustStore};
 use rye::thread::ThreadReference;
 
-use crate::args::Cli;
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::global::Global;
@@ -35,9 +34,9 @@ const PROGRAM: &str = "rye";
 /// The folder of provider configurations among the tools.
 const PROVIDERS: &str = "rye/agent/providers/";
 
-/// Answers the script of a shell. Returns `None` if no script asks.
-pub(crate) fn answer(words: &[OsString]) -> Option<ExitCode> {
-    let command = || add_completers(Cli::command(), &Arc::new(Place::of(words)));
+/// Answers the script of a shell about the commands of `program`. Returns `None` if no script asks.
+pub(crate) fn answer(words: &[OsString], program: fn() -> Command) -> Option<ExitCode> {
+    let command = || add_completers(program(), &Arc::new(Place::of(words)));
     let completion = CompleteEnv::with_factory(command).var(VARIABLE).bin(PROGRAM);
     match completion.completer(PROGRAM).try_complete(words.to_vec(), None) {
         Ok(false) => None,

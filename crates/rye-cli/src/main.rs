@@ -38,7 +38,8 @@ use std::env;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use args::Command;
+use args::{Cli, Command};
+use clap::CommandFactory as _;
 use environment::Environment;
 use exit::Exit;
 use failure::Failure;
@@ -49,7 +50,7 @@ fn main() -> ExitCode {
     if let Some(code) = rye::sandbox::launch(&words) {
         return code;
     }
-    if let Some(code) = completion::answer(&words) {
+    if let Some(code) = completion::answer(&words, Cli::command) {
         return code;
     }
     let cli = match command_line::read(&words) {
@@ -98,8 +99,8 @@ fn dispatch(command: Command, environment: &Environment) -> Result<Exit, Failure
         Command::Mcp(arguments) => commands::mcp::run(&arguments, environment),
         Command::Schema(arguments) => commands::schema::run(&arguments, environment),
         Command::Doctor(arguments) => commands::doctor::run(&arguments, environment),
-        Command::Help(arguments) => commands::help::run(&arguments, environment),
-        Command::Man(arguments) => commands::man::run(&arguments, environment),
+        Command::Help(arguments) => commands::help::run(&arguments, Cli::command(), environment),
+        Command::Man(arguments) => commands::man::run(&arguments, Cli::command(), environment),
         Command::Completions(arguments) => commands::completions::run(&arguments, environment),
     }
 }

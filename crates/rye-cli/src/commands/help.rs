@@ -1,9 +1,8 @@
 //! `rye help [TOPIC…]`.
 
-use clap::{Args, CommandFactory as _, Parser as _, builder::StyledStr};
+use clap::{Args, Command, builder::StyledStr};
 use rye::parse::FORMAT_REFERENCE;
 
-use crate::args::Cli;
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -24,7 +23,12 @@ pub(crate) struct Arguments {
     words: Vec<String>,
 }
 
-pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Exit, Failure> {
+/// Prints a page of the manual, or the help of a command of `program`.
+pub(crate) fn run(
+    arguments: &Arguments,
+    program: Command,
+    environment: &Environment,
+) -> Result<Exit, Failure> {
     let page = match arguments.words.as_slice() {
         [topic] => TOPICS.iter().find(|(name, _)| name == topic).map(|(_, page)| *page),
         _ => None,
@@ -33,7 +37,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
         print!("{page}");
         return Ok(Exit::Fine);
     }
-    let help = help_of(&arguments.words)?;
+    let help = help_of(&arguments.words, program)?;
     if environment.colors() {
         output::painted(&help.ansi().to_string())
     } else {
@@ -43,8 +47,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
 }
 
 /// Returns the `--help` text of the command with these names.
-fn help_of(words: &[String]) -> Result<StyledStr, Failure> {
-    let mut program = Cli::command();
+fn help_of(words: &[String], mut program: Command) -> Result<StyledStr, Failure> {
     let mut command = &mut program;
     for word in words {
         let known = names(command);
@@ -53,11 +56,12 @@ fn help_of(words: &[String]) -> Result<StyledStr, Failure> {
     let words = words.iter().map(String::as_str);
     let line = ["rye"].into_iter().chain(words).chain(["--help"]);
     // Parsed like a request of the user, so that both texts are the same.
-    let asked = Cli::try_parse_from(line).expect_err("because help is an early end of parsing");
+    let asked =
+        program.try_get_matches_from(line).expect_err("because help is an early end of parsing");
     Ok(asked.render())
 }
 
-fn names(command: &clap::Command) -> Vec<String> {
+fn names(command: &Command) -> Vec<String> {
     command.get_subcommands().map(|command| command.get_name().to_owned()).collect()
 }
 

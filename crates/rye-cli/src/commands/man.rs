@@ -3,11 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, Command, CommandFactory as _};
+use clap::{Args, Command};
 use clap_mangen::Man;
 use serde_json::json;
 
-use crate::args::Cli;
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -26,8 +25,12 @@ pub(crate) struct Arguments {
     folder: Option<PathBuf>,
 }
 
-pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Exit, Failure> {
-    let mut program = Cli::command();
+/// Prints or writes the pages of `program`.
+pub(crate) fn run(
+    arguments: &Arguments,
+    mut program: Command,
+    environment: &Environment,
+) -> Result<Exit, Failure> {
     // After the build, each command knows its full name and the global options.
     program.build();
     let Some(folder) = &arguments.folder else {
