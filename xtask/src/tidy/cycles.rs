@@ -8,7 +8,7 @@ use crate::tidy::{modules::Modules, sources::is_test, tree::File};
 
 /// The numbers of modules in import cycles, by crate. The numbers may only shrink: tidy fails for a larger one,
 /// and for one that can be lowered.
-pub(crate) const CYCLES: &[(&str, usize)] = &[("rye-cli", 5), ("rye-thread", 2)];
+pub(crate) const CYCLES: &[(&str, usize)] = &[("rye-thread", 2)];
 
 type Imports = BTreeMap<String, BTreeSet<String>>;
 
