@@ -22,7 +22,7 @@ struct Transcripts {
     /// The number of steps that were read.
     steps: u64,
     texts: BTreeMap<ThreadId, String>,
-    /// What was read so far, for the limit.
+    /// The bytes that were read so far, with a fixed number for each step and change.
     bytes: usize,
 }
 
@@ -76,7 +76,7 @@ impl Transcripts {
 /// The most bytes of one tree, so that a server cannot answer without end.
 const MOST_BYTES: usize = 1 << 30;
 
-/// What a step or a change counts beside its text, which may be empty.
+/// The bytes that a step or a change counts beside its text, which may be empty.
 const FIXED_BYTES: usize = 256;
 
 fn incomplete() -> Failure {
