@@ -2,16 +2,18 @@
 
 use rye::resolve::{Item, Summary};
 use rye::sign::Provenance;
+use unicode_width::UnicodeWidthStr as _;
 
-/// Returns the rows as lines, with equally wide columns.
+/// Returns the rows as lines, with columns as wide as a terminal shows their texts.
 pub(crate) fn align<const N: usize>(rows: &[[String; N]]) -> impl Iterator<Item = String> {
     let width = |column: usize| {
         let texts = rows.iter().filter_map(|row| row.get(column));
-        texts.map(|text| text.chars().count()).max().unwrap_or(0)
+        texts.map(|text| text.width()).max().unwrap_or(0)
     };
     let widths: [usize; N] = std::array::from_fn(width);
     rows.iter().map(move |row| {
-        let cells = row.iter().zip(widths).map(|(text, width)| format!("{text:width$}"));
+        let pad = |text: &str, width: usize| " ".repeat(width.saturating_sub(text.width()));
+        let cells = row.iter().zip(widths).map(|(text, width)| text.clone() + &pad(text, width));
         cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
     })
 }

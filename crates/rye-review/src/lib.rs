@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![warn(clippy::exhaustive_enums, clippy::exhaustive_structs)]
 
+mod columns;
 mod difference;
 mod explain;
 mod lock_report;

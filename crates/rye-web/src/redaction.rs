@@ -25,7 +25,8 @@ impl Redactor {
     ///
     /// It finds the secret as it is, in base64 and in hexadecimal digits, and each of these as JSON, addresses and HTML write it, twice
     /// over at most. The text behind a scheme such as `Basic`, the pair that it encodes and the password of the pair count as the secret.
-    /// Parts of fewer than six bytes stay, because they occur by chance.
+    /// Parts of fewer than six bytes stay, because they occur by chance. The redactor keeps the secret in memory, and does not overwrite
+    /// it at the end.
     #[must_use]
     pub fn new(name: &str, secret: &str) -> Self {
         let searcher = AhoCorasick::builder()

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use unicode_width::UnicodeWidthStr as _;
+
 use super::{Change, Difference, PatternChange};
 use crate::one_line::one_line;
 
@@ -57,7 +59,7 @@ fn change(f: &mut fmt::Formatter<'_>, change: &Change) -> fmt::Result {
         (Some(before), None) => writeln!(f, "  - {name}: {before}"),
         (Some(before), Some(after)) => {
             writeln!(f, "  ~ {name}: {before}")?;
-            writeln!(f, "  {:>width$} {after}", "→", width = name.chars().count() + 3)
+            writeln!(f, "  {:>width$} {after}", "→", width = name.width() + 3)
         }
     }
 }

@@ -8,6 +8,7 @@ use rye_session::LimitSource;
 use super::{
     ContextFacts, Explained, ItemFacts, LayerFacts, PortFacts, Signer, StartFacts, ToolFacts,
 };
+use crate::columns::columns;
 use crate::one_line::one_line;
 
 impl fmt::Display for Explained {
@@ -99,21 +100,8 @@ fn section(
     if rows.is_empty() {
         return Ok(());
     }
-    let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
-    let width = |column: usize| {
-        // The last cell of a row pads nothing, so it widens nothing.
-        let cells =
-            rows.iter().filter(|row| row.len() > column + 1).filter_map(|row| row.get(column));
-        cells.map(|cell| cell.chars().count()).max().unwrap_or_default()
-    };
-    let widths: Vec<usize> = (0..columns).map(width).collect();
     writeln!(f, "\n{title}")?;
-    for row in &rows {
-        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));
-        let line = cells.collect::<Vec<_>>().join("  ");
-        writeln!(f, "  {}", line.trim_end())?;
-    }
-    Ok(())
+    columns(&rows).iter().try_for_each(|line| writeln!(f, "  {line}"))
 }
 
 /// Returns the space of an item, the file below it, and the signer. A built-in item has no signer in its row,

@@ -7,6 +7,7 @@ use rye_caps::{LayerName, Pattern};
 use rye_session::{Need, Use, canonical};
 
 use super::{LayerPrivileges, PatternPrivileges, Privileges};
+use crate::columns::columns;
 use crate::one_line::one_line;
 
 impl fmt::Display for Privileges {
@@ -27,17 +28,9 @@ impl Privileges {
         if layer.grants.is_empty() {
             return writeln!(f, "  nothing");
         }
-        let rows: Vec<[String; 5]> = layer.grants.iter().map(|row| self.row(layer, row)).collect();
-        let width = |column: usize| {
-            rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default()
-        };
-        let widths: [usize; 5] = std::array::from_fn(width);
-        for row in &rows {
-            let cells = row.iter().zip(widths).filter(|(_, width)| *width > 0);
-            let cells = cells.map(|(cell, width)| format!("{cell:width$}"));
-            writeln!(f, "  {}", cells.collect::<Vec<_>>().join("  ").trim_end())?;
-        }
-        Ok(())
+        let rows = layer.grants.iter().map(|row| self.row(layer, row).to_vec());
+        let rows: Vec<Vec<String>> = rows.collect();
+        columns(&rows).iter().try_for_each(|line| writeln!(f, "  {line}"))
     }
 
     /// Returns the cells of a row: pattern, risk, consequence, use, and the source of the risk.
