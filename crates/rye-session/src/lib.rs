@@ -6,6 +6,7 @@ mod authoring;
 mod bundle;
 mod check;
 mod config;
+mod engine_step;
 mod file_digests;
 mod first_request;
 mod host;
@@ -48,6 +49,7 @@ pub use self::config::{
     APPROVAL_FILE, ConfigError, EngineAddress, HOOKS_FILE, PROVIDERS, SCHEMAS, Schema,
     engine_audience, risk_table, schema,
 };
+pub use self::engine_step::{StepChain, step_digest};
 pub use self::file_digests::{FileChanges, UnreadableFile};
 pub use self::first_request::FirstRequest;
 pub use self::host::SystemClock;

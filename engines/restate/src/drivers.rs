@@ -122,7 +122,7 @@ impl Place {
 
     /// Moves behind a step, which the engine keeps.
     pub fn advance(&mut self, step: Step) {
-        self.last = Some(step.digest());
+        self.last = Some(step.digest(self.last.as_deref()));
         self.bytes += step.bytes();
         Arc::make_mut(&mut self.steps).push(step);
     }
@@ -205,9 +205,9 @@ impl Driven {
         let taken = self.queue.take();
         // An end follows the last change, and so does a failure: what was paid for and done before it is kept.
         let end = if taken.changes.is_empty() { self.end.take().transpose()? } else { None };
-        let step = Step { changes: taken.changes, end };
+        let step = Step { changes: taken.changes, end, ..Step::default() };
         self.next += 1;
-        self.last = Some(step.digest());
+        self.last = Some(step.digest(self.last.as_deref()));
         self.is_between_turns = taken.is_before_request;
         Ok(Advance {
             step,

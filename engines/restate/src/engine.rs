@@ -11,11 +11,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use rye::sign::{PublicKey, SigningKey};
 use rye::thread::{
     Cancel, Decider, Failure, FailureKind, Nanos, Outcome, ThreadId, ThreadState, pending_approval,
 };
-use rye::{Class, Host, ReopenError, RunError, RunReport, RunRequest, Rye, SystemClock};
-use serde_json::Value;
+use rye::{Class, Host, ReopenError, RunError, RunReport, RunRequest, Rye, StepChain, SystemClock};
+use serde_json::{Value, json};
 
 use crate::admission::admit;
 use crate::drivers::{Alone, Driven, Drivers, Place, Remote};
@@ -103,6 +104,7 @@ impl Engine {
                 }
             }
         };
+        let key = driven.project.key();
         let tree = driven.project.tree(&place.root.parse()?);
         progress::note(&tree.progress(), place)?;
         let remote = driven.remote();
@@ -122,7 +124,7 @@ impl Engine {
                 tokio::task::spawn_blocking(forget).await?;
             }
         }
-        Ok(Advance { bundle: new, ..advanced })
+        Ok(Advance { step: seal(advanced.step, place, &key)?, bundle: new, ..advanced })
     }
 
     /// Looks for orders about the tree while a step of it runs, at first after a second.
@@ -186,7 +188,7 @@ impl Engine {
 
     /// Writes the transcripts of the tree as the engine keeps them, and returns their extents.
     ///
-    /// What this machine derived from other records goes: it would claim them.
+    /// What this machine derived from other records goes: it would claim them. Steps that no worker of the operator signed are refused.
     async fn restore(
         &self,
         place: &Place,
@@ -203,8 +205,10 @@ impl Engine {
         let tree = tree.clone();
         let root = place.root.clone();
         let alone = Alone::clone(alone);
+        let operator = self.authority.operator.clone();
         let restored = move || {
             let _alone = alone;
+            verify(&steps, &root, &operator)?;
             progress::check(&tree.progress(), &root, &steps)?;
             tree.restore(&transcripts)
         };
@@ -238,7 +242,8 @@ impl Engine {
         match &order {
             Order::Cancel if !extents.contains_key(&place.root) => {
                 let end = Some(end_before_the_beginning());
-                return Ok(Ok(vec![Step { changes: Vec::new(), end }]));
+                let step = Step { end, ..Step::default() };
+                return Ok(Ok(vec![seal(step, place, &project.key())?]));
             }
             Order::Decide { call, .. } if !extents.contains_key(call.thread.as_str()) => {
                 return Ok(Err(format!("no thread `{}` is in this tree", call.thread)));
@@ -256,11 +261,39 @@ impl Engine {
             anyhow::Ok(done)
         };
         let done = tokio::task::spawn_blocking(done).await??;
-        match done {
-            Ok(end) => Ok(steps_of(&queue, end)),
+        match done.and_then(|end| steps_of(&queue, end)) {
+            Ok(steps) => Ok(Ok(seal_all(steps, place, &project.key())?)),
             Err(refusal) => Ok(Err(refusal)),
         }
     }
+}
+
+/// Returns the step with the signature of this worker. `place` is its own.
+fn seal(step: Step, place: &Place, key: &SigningKey) -> anyhow::Result<Step> {
+    let mut chain = StepChain::at(&place.root, place.next(), place.last.clone());
+    chain.add(&json!(step.changes), &json!(step.end));
+    let signature = chain.sign(key, SystemClock::new().timestamp())?;
+    Ok(Step { signature, ..step })
+}
+
+/// Returns the steps, which follow one another, with the signatures of this worker.
+fn seal_all(steps: Vec<Step>, place: &Place, key: &SigningKey) -> anyhow::Result<Vec<Step>> {
+    let mut place = place.clone();
+    let sealed = steps.into_iter().map(|step| {
+        let sealed = seal(step, &place, key)?;
+        place.advance(sealed.clone());
+        Ok(sealed)
+    });
+    sealed.collect()
+}
+
+/// Checks that workers of the operator made the steps of a tree, and that none was changed, added, or left out before the last.
+fn verify(steps: &[Step], root: &str, operator: &PublicKey) -> anyhow::Result<()> {
+    let mut chain = StepChain::new(root);
+    steps.iter().for_each(|step| chain.add(&json!(step.changes), &json!(step.end)));
+    let signature = steps.last().map_or("", |step| &step.signature);
+    let verified = chain.verify(signature, operator);
+    verified.with_context(|| format!("the engine's steps of `{root}` are not as workers made them"))
 }
 
 /// The most steps of one order. The server keeps them as one value, whose limit is 32 MiB.
@@ -268,13 +301,13 @@ const MOST_STEPS_OF_ORDER: usize = 8;
 
 /// Returns the records of an order in steps, the last of which has the end. The error is one that every worker repeats.
 fn steps_of(queue: &Queue, end: Option<End>) -> Result<Vec<Step>, String> {
-    let mut steps = vec![Step { changes: queue.take().changes, end: None }];
+    let mut steps = vec![Step { changes: queue.take().changes, ..Step::default() }];
     loop {
         let changes = queue.take().changes;
         if changes.is_empty() {
             break;
         }
-        steps.push(Step { changes, end: None });
+        steps.push(Step { changes, ..Step::default() });
         if MOST_STEPS_OF_ORDER < steps.len() {
             return Err(format!(
                 "the records of the order do not fit into {MOST_STEPS_OF_ORDER} MiB"
@@ -428,13 +461,25 @@ fn carry_out(
             }
             match rye.decide_about(&asked, &decision, &Decider::command(), &host) {
                 Ok(_) => Ok(Ok(None)),
-                Err(error @ (ReopenError::AnotherCall { .. } | ReopenError::Decided { .. })) => {
-                    Ok(Err(error.to_string()))
-                }
+                Err(error) if is_for_all(&error) => Ok(Err(error.to_string())),
                 Err(error) => Err(error.into()),
             }
         }
     }
+}
+
+/// Returns `true` for a refusal of a decision that every worker repeats.
+fn is_for_all(error: &ReopenError) -> bool {
+    matches!(
+        error,
+        ReopenError::AnotherCall { .. }
+            | ReopenError::AskedBelow { .. }
+            | ReopenError::BelowEnded { .. }
+            | ReopenError::Decided { .. }
+            | ReopenError::EachByItself { .. }
+            | ReopenError::Ended { .. }
+            | ReopenError::NothingAsked { .. }
+    )
 }
 
 /// Returns the end of a thread that was cancelled before it began, of which nothing is on record.

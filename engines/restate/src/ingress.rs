@@ -28,6 +28,9 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 const LONGEST_ANSWER: usize = 64 << 20;
 const MOST_BYTES: usize = 1 << 30;
 
+/// The bytes that a step counts beside its texts, which may be empty.
+const FIXED_BYTES: usize = 1 << 10;
+
 /// The engine's ingress.
 #[derive(Debug)]
 pub struct Ingress {
@@ -92,7 +95,7 @@ impl Ingress {
             if page.is_empty() {
                 anyhow::bail!("the engine lacks step {from} of thread `{key}`");
             }
-            bytes += page.iter().map(Step::bytes).sum::<usize>();
+            bytes += page.iter().map(|step| FIXED_BYTES + step.bytes()).sum::<usize>();
             if MOST_BYTES < bytes {
                 anyhow::bail!("the engine has more than 1 GiB of records of thread `{key}`");
             }

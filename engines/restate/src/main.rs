@@ -114,7 +114,10 @@ fn serve(arguments: Arguments) -> anyhow::Result<()> {
     };
     let projects = arguments.project.iter().map(open).collect::<anyhow::Result<Vec<_>>>()?;
     let operator = projects.first().context("a worker needs a project")?.public_key();
-    let audience = engine_audience(arguments.audience.as_deref().unwrap_or(ingress.address()));
+    let name = arguments.audience.unwrap_or_else(|| ingress.address().to_owned());
+    // An address has one form, in which it was signed.
+    let name = name.parse::<reqwest::Url>().map_or(name, |address| address.to_string());
+    let audience = engine_audience(&name);
     let authority = Authority { operator, audience, label: arguments.label };
     let engine = Arc::new(Engine::new(projects, authority, ingress));
     let name = |object| engine.ingress.name(object);

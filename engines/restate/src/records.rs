@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use rye::sign::Digest;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// One change of a transcript.
 ///
@@ -27,6 +26,9 @@ pub struct Step {
     pub changes: Vec<Change>,
     /// The end, after the last change; `None` while the tree is driven.
     pub end: Option<End>,
+    /// The signature of the worker that made the step, over all steps up to it (`rye::StepChain`).
+    #[serde(default)]
+    pub signature: String,
 }
 
 impl Step {
@@ -35,10 +37,9 @@ impl Step {
         self.changes.iter().map(|change| change.text.len()).sum()
     }
 
-    /// Returns the digest of the changes.
-    pub fn digest(&self) -> String {
-        let text = serde_json::to_vec(&self.changes).unwrap_or_default();
-        Digest::of(&text).to_string()
+    /// Returns the digest of the step, behind one with the digest `last`.
+    pub fn digest(&self, last: Option<&str>) -> String {
+        rye::step_digest(last, &json!(self.changes), &json!(self.end))
     }
 }
 
@@ -161,7 +162,7 @@ pub struct Advance {
 pub struct Head {
     /// The number of steps that are kept.
     pub steps: u64,
-    /// The digest of the last step.
+    /// The digest of the last step, which covers those before it.
     #[serde(default)]
     pub last: Option<String>,
     /// The number of the turn that is next. Any other one does nothing.
@@ -179,7 +180,7 @@ impl Head {
     /// The refusals stay until a turn comes to its end: an attempt to go on records that it began, and may fail each time.
     pub fn keep(&mut self, step: &Step) {
         self.steps += 1;
-        self.last = Some(step.digest());
+        self.last = Some(step.digest(self.last.as_deref()));
         self.end.clone_from(&step.end);
         if self.end.is_some() {
             self.refusals = None;

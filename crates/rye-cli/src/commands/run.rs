@@ -41,7 +41,7 @@ use crate::telemetry::with_export;
                         thread so that `rye resume` goes on with it.\n\n\
                         With `--json`, each line is an object while it happens: `stream_start`, then the records of the \
                         transcript as they are written, and `result` or `error` last. `rye schema run_stream` describes \
-                        them. With `--quiet` as well, the result alone is printed.\n\n\
+                        them. With `--quiet` or `--engine` as well, the result alone is printed.\n\n\
                         Examples:\n  rye run notes/index --input folder=notes --provider steps\n  \
                         rye run notes/index --model claude-haiku-4-5 --turns 5 --json\n  \
                         rye run notes/index --provider steps --json --quiet"

@@ -13,7 +13,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 
 /// The time within which the engine answers.
-const TIMEOUT: Duration = Duration::from_secs(120);
+pub(super) const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// An engine, by the address of its ingress.
 pub(crate) struct Engine {
@@ -56,7 +56,11 @@ impl Engine {
         let client = connect(&address)?;
         let token = Environment::variable(&token_variable);
         let audience = named.as_ref().and_then(|named| named.audience.as_deref());
-        let audience = engine_audience(audience.unwrap_or(address.as_str()));
+        // An address has one form, in which it is signed.
+        let audience = audience.map_or(address.to_string(), |name| {
+            name.parse::<Url>().map_or(name.to_owned(), |address| address.to_string())
+        });
+        let audience = engine_audience(&audience);
         let has_answered = Cell::new(false);
         Ok(Self {
             named: shown,
@@ -76,6 +80,12 @@ fn parse_address(url: &str) -> Result<Url, Failure> {
     let mut address: Url = url
         .parse()
         .map_err(|error| Failure::usage(format!("`{url}` is no address of an engine: {error}")))?;
+    let has_more = address.query().is_some() || address.fragment().is_some();
+    if has_more || !address.username().is_empty() || address.password().is_some() {
+        return Err(Failure::usage(
+            "the address of an engine has no name, password, query or fragment".to_owned(),
+        ));
+    }
     if !address.path().ends_with('/') {
         address.set_path(&format!("{}/", address.path()));
     }
@@ -100,7 +110,8 @@ fn connect(address: &Url) -> Result<blocking::Client, Failure> {
         .tls_backend_preconfigured(tls.with_no_client_auth())
         // A redirect would send the token elsewhere.
         .redirect(redirect::Policy::none())
-        .timeout(TIMEOUT);
+        // Each request has its own.
+        .timeout(None);
     // A proxy of the environment would get the token and the records without TLS.
     let client = if is_local { client.no_proxy() } else { client };
     client.build().map_err(|error| failed(&error))

@@ -1,6 +1,8 @@
 //! `rye approve --engine` and `rye deny --engine`.
 
-use rye::thread::{Decision, DenialReason, PendingApproval, ThreadId, decision_on};
+use rye::thread::{
+    DecidedApproval, Decision, DenialReason, PendingApproval, ThreadId, decision_on,
+};
 use serde_json::{Value, json};
 
 use super::call_name::CallName;
@@ -56,7 +58,8 @@ impl Engine {
         let shown = mirror.ids().find(|id| **id == call.thread);
         let reading = shown.map(|id| mirror.reading(id)).transpose()?;
         let decided = reading.and_then(|reading| decision_on(&reading.transcript, call.seq));
-        if decided.is_some_and(|decided| decided.decision == *decision) {
+        let is_so = |it: DecidedApproval| it.decision == *decision && it.item_id == call.item;
+        if decided.is_some_and(is_so) {
             return Ok(());
         }
         Err(Failure::refused(format!(

@@ -8,7 +8,7 @@ use rye::sign::{Digest, sign_json};
 use rye::thread::ThreadId;
 use serde_json::Value;
 
-use super::client::Engine;
+use super::client::{Engine, TIMEOUT};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -35,24 +35,40 @@ const THREAD: &str = "RyeThread";
 
 /// Why a request has no answer.
 #[derive(Debug)]
-pub(super) enum NoAnswer {
+pub(crate) enum NoAnswer {
     /// The engine cannot be reached now, or says so. A later request may be answered.
     Unreachable(Failure),
     /// No answer came in time, because no worker runs.
     Late(Failure),
     /// A worker refused, with this sentence, and the engine asks another one later.
     Kept(String),
-    /// The answer is final.
+    /// A handler refused for good, or what it returned counts for nothing.
     Final(Failure),
+    /// Another program than a handler answered, such as a proxy that wants a token.
+    Elsewhere(Failure),
+}
+
+impl NoAnswer {
+    /// Returns `true` if a later request may be answered.
+    pub(crate) fn may_pass(&self) -> bool {
+        matches!(self, Self::Unreachable(_) | Self::Late(_))
+    }
+}
+
+impl From<Failure> for NoAnswer {
+    fn from(failure: Failure) -> Self {
+        Self::Final(failure)
+    }
 }
 
 impl From<NoAnswer> for Failure {
     fn from(error: NoAnswer) -> Self {
         match error {
-            NoAnswer::Unreachable(failure) | NoAnswer::Late(failure) | NoAnswer::Final(failure) => {
-                failure
-            }
-            NoAnswer::Kept(why) => Failure::failed(why),
+            NoAnswer::Unreachable(failure)
+            | NoAnswer::Late(failure)
+            | NoAnswer::Elsewhere(failure)
+            | NoAnswer::Final(failure) => failure,
+            NoAnswer::Kept(why) => Failure::failed(format!("the engine answers 421: {why}")),
         }
     }
 }
@@ -76,7 +92,7 @@ impl Engine {
     /// Calls a handler that changes nothing. An engine that answered before is asked again for some seconds.
     pub(super) fn ask(&self, place: &str, body: &Value) -> Result<Value, NoAnswer> {
         let send = || {
-            let mut request = self.client.post(self.place(place)?);
+            let mut request = self.client.post(self.place(place)?).timeout(TIMEOUT);
             if !body.is_null() {
                 request = request.json(body);
             }
@@ -131,8 +147,8 @@ impl Engine {
     /// A worker's refusal of a request is final, but for 421. The server and proxies say 429 and 500 to 504 while they cannot answer.
     fn refusal(&self, status: u16, text: &str) -> NoAnswer {
         let answer: Value = serde_json::from_str(text).unwrap_or_default();
-        let told: String =
-            answer["message"].as_str().unwrap_or(text).chars().take(MOST_CHARS).collect();
+        let message = answer["message"].as_str();
+        let told: String = message.unwrap_or(text).chars().take(MOST_CHARS).collect();
         let told = output::line(&told);
         let failure = Failure::failed(format!("the engine answers {status}: {told}"));
         match status {
@@ -140,8 +156,9 @@ impl Engine {
             429 | 500..600 => NoAnswer::Unreachable(failure),
             401 | 403 => {
                 let variable = &self.token_variable;
-                NoAnswer::Final(failure.or_else(&format!("its token comes from `{variable}`")))
+                NoAnswer::Elsewhere(failure.or_else(&format!("its token comes from `{variable}`")))
             }
+            _ if message.is_none() => NoAnswer::Elsewhere(failure),
             _ => NoAnswer::Final(failure),
         }
     }
@@ -166,9 +183,13 @@ impl Engine {
         let send = || {
             let place = self.place(&format!("{}/{thread}/{handler}/send", self.object(THREAD)))?;
             let request = self.client.post(place).header("idempotency-key", &key).json(&signed);
-            self.answer(request)
+            self.answer(request.timeout(TIMEOUT))
         };
-        let accepted = try_again(send)?;
+        let accepted = try_again(send).map_err(|error| match error.may_pass() {
+            true => Failure::from(error)
+                .within("the engine may have the request, and carries it out then"),
+            false => Failure::from(error),
+        })?;
         let invocation = accepted["invocationId"].as_str().filter(|id| is_plain(id));
         let invocation = invocation.ok_or_else(|| {
             Failure::failed("the engine's answer to the request is not understood".to_owned())
@@ -181,7 +202,9 @@ impl Engine {
         let place = format!("restate/invocation/{}/attach", submitted.invocation);
         match self.answer(self.client.get(self.place(&place)?).timeout(WORKER_TIMEOUT)) {
             Ok(_) => Ok(WorkerAnswer::Done),
-            Err(NoAnswer::Unreachable(failure)) => Ok(WorkerAnswer::Missing(failure.to_string())),
+            Err(NoAnswer::Unreachable(failure) | NoAnswer::Elsewhere(failure)) => {
+                Ok(WorkerAnswer::Missing(failure.to_string()))
+            }
             Err(NoAnswer::Late(_)) => Ok(WorkerAnswer::Missing("no worker answers".to_owned())),
             Err(NoAnswer::Kept(why)) => Ok(WorkerAnswer::Missing(why)),
             Err(NoAnswer::Final(failure)) => Err(failure),
@@ -215,7 +238,7 @@ impl WorkerAnswer {
     pub(super) fn is_done(&self) -> bool {
         let Self::Missing(why) = self else { return true };
         eprintln!("no worker carries it out yet: {why}");
-        eprintln!("the engine keeps the order for a day, until a worker carries it out");
+        eprintln!("the engine has the order, and a worker can carry it out within a day");
         false
     }
 }

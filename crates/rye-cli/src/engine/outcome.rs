@@ -32,11 +32,7 @@ impl Outcome {
     /// Reads the state of a tree.
     pub(super) fn read(mirror: &Mirror<'_>, environment: &Environment) -> Result<Self, Failure> {
         if !mirror.has_begun() {
-            let what = mirror.standing["end"]["failure"].as_str().unwrap_or("nothing else");
-            let (thread, what) = (&mirror.thread, output::line(what));
-            return Err(Failure::failed(format!(
-                "thread `{thread}` has ended without a record, and no signature vouches for what the engine says: {what}"
-            )));
+            return Err(Failure::failed(mirror.tell_without_record()));
         }
         let root = mirror.reading(&mirror.thread)?;
         let rye = environment.rye()?;

@@ -33,7 +33,8 @@ impl Engine {
         for (id, text) in mirror.transcripts() {
             let folder = threads.join(id.as_str());
             let is_copied = fs::read(folder.join(TRANSCRIPT)).is_ok_and(|it| it == text.as_bytes());
-            match folder.exists() {
+            // Also a link to nothing is in the way.
+            match folder.symlink_metadata().is_ok() {
                 false => missing.push((id, text)),
                 // A copy that broke off left it.
                 true if is_copied && id != thread => {}

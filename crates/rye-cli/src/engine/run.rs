@@ -63,11 +63,16 @@ impl Engine {
     ) -> Result<Exit, Failure> {
         loop {
             self.await_end(thread, notices)?;
-            let mirror = Mirror::of(self, thread.clone(), environment)?;
-            // After a decision of another program, the thread goes on.
-            if !mirror.is_driven() {
-                return Ok(Outcome::read(&mirror, environment)?.tell(&mirror, environment));
+            match Mirror::of(self, thread.clone(), environment) {
+                Ok(mirror) if !mirror.is_driven() => {
+                    return Ok(Outcome::read(&mirror, environment)?.tell(&mirror, environment));
+                }
+                // After a decision of another program, the thread goes on.
+                Ok(_) => notices.tell("the thread goes on by its signed steps".to_owned()),
+                Err(error) if error.may_pass() => notices.tell_away(error),
+                Err(error) => return Err(error.into()),
             }
+            sleep(LONGEST_PAUSE);
         }
     }
 
@@ -82,11 +87,8 @@ impl Engine {
                         notices.tell(format!("no worker goes on yet: {}", output::line(why)));
                     }
                 }
-                Err(NoAnswer::Final(failure)) => return Err(failure),
-                Err(away) => {
-                    let failure = Failure::from(away);
-                    notices.tell(format!("{failure}; the thread goes on without this command"));
-                }
+                Err(error) if error.may_pass() => notices.tell_away(error),
+                Err(error) => return Err(error.into()),
             }
             sleep(pause);
             pause = LONGEST_PAUSE.min(pause * 5 / 4);
@@ -106,34 +108,26 @@ impl Engine {
         let order = json!({"purpose": "rye-engine-cancel", "tree": thread.as_str()});
         let submitted = self.submit(thread, "order", &order, environment)?;
         let is_done = self.worker_answer(&submitted)?.is_done();
-        let has_begun = is_done && self.check_cancelled(thread, environment)?;
+        if is_done {
+            self.check_cancelled(thread, environment)?;
+        }
         if environment.json() {
             let row = json!({"thread": thread.as_str(), "is_carried_out": is_done});
             Answer::one("threads", row).print();
-        } else if has_begun {
-            eprintln!("thread {thread} cancelled");
         } else if is_done {
-            eprintln!(
-                "thread {thread} cancelled before it began, as the engine says; no record says so"
-            );
+            eprintln!("thread {thread} cancelled");
         }
         Ok(Exit::Fine)
     }
 
-    /// Checks that the signed records say that the thread is cancelled. Returns `false` if there is no record of it.
-    fn check_cancelled(
-        &self,
-        thread: &ThreadId,
-        environment: &Environment,
-    ) -> Result<bool, Failure> {
+    /// Checks that the last step says that the thread is cancelled. A worker signed it.
+    fn check_cancelled(&self, thread: &ThreadId, environment: &Environment) -> Result<(), Failure> {
         let mirror = Mirror::after_order(self, thread, environment)?;
-        if !mirror.has_begun() {
-            return Ok(false);
-        }
-        match Outcome::read(&mirror, environment)?.state() {
-            ThreadState::Cancelled => Ok(true),
+        match mirror.end_state() {
+            Some(state) if state == ThreadState::Cancelled.as_str() => Ok(()),
             state => Err(Failure::refused(format!(
-                "the engine says that thread `{thread}` is cancelled, and by its records it is {state}"
+                "the engine says that thread `{thread}` is cancelled, and by its steps it is {}",
+                output::line(state.unwrap_or("running"))
             ))),
         }
     }
@@ -156,6 +150,11 @@ struct Notices {
 }
 
 impl Notices {
+    fn tell_away(&mut self, error: NoAnswer) {
+        let failure = Failure::from(error);
+        self.tell(format!("{failure}; the thread goes on without this command"));
+    }
+
     fn tell(&mut self, message: String) {
         if !self.is_quiet && self.last.as_ref() != Some(&message) {
             eprintln!("{message}");

@@ -6,41 +6,57 @@ use std::path::{Path, PathBuf};
 
 use rye::sign::PublicKey;
 use rye::thread::ThreadId;
-use rye::{RecordSigner, Rye, ThreadReadError, ThreadReading};
+use rye::{RecordSigner, Rye, StepChain, ThreadReadError, ThreadReading};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::client::Engine;
+use super::ingress::NoAnswer;
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::key_store::signing_key;
+use crate::output;
 
 /// The transcripts of a tree, as far as they were read.
-#[derive(Default)]
 struct Transcripts {
-    /// The number of steps that were read.
-    steps: u64,
+    /// The steps that were read.
+    chain: StepChain,
+    /// The end in the last of them; null while a worker drives the tree or is about to.
+    end: Value,
     texts: BTreeMap<ThreadId, String>,
     /// The bytes that were read so far, with a fixed number for each step and change.
     bytes: usize,
 }
 
 impl Transcripts {
-    /// Reads the steps before this number that are new, and returns the threads that changed.
+    fn new(thread: &ThreadId) -> Self {
+        let chain = StepChain::new(thread.as_str());
+        Self { chain, end: Value::Null, texts: BTreeMap::new(), bytes: 0 }
+    }
+
+    /// Reads the steps before this number that are new, and returns the threads that changed. A worker of the operator made them all.
     fn read_on(
         &mut self,
         engine: &Engine,
         thread: &ThreadId,
         number: u64,
-    ) -> Result<BTreeSet<ThreadId>, Failure> {
+        operator: &PublicKey,
+    ) -> Result<BTreeSet<ThreadId>, NoAnswer> {
         let mut changed = BTreeSet::new();
-        while self.steps < number {
-            let steps = engine.call(thread, "steps", &json!(self.steps))?;
-            let steps =
-                steps.as_array().filter(|steps| !steps.is_empty()).ok_or_else(incomplete)?;
-            self.steps += steps.len() as u64;
-            self.count(steps.len() * FIXED_BYTES)?;
+        while self.chain.steps() < number {
+            let steps = engine.call(thread, "steps", &json!(self.chain.steps()))?;
+            let steps = steps.as_array().ok_or_else(incomplete)?;
+            let last = steps.last().ok_or_else(incomplete)?;
+            steps.iter().for_each(|step| self.chain.add(&step["changes"], &step["end"]));
+            let signature = last["signature"].as_str().unwrap_or_default();
+            self.chain.verify(signature, operator).map_err(|error| {
+                let what =
+                    format!("the engine's steps of thread `{thread}` are not as workers made them");
+                Failure::of(&error, Exit::Refused).within(&what)
+            })?;
+            self.count(PAGE_BYTES)?;
+            self.end = last["end"].clone();
             for change in steps.iter().filter_map(|step| step["changes"].as_array()).flatten() {
                 changed.insert(self.apply(change)?);
             }
@@ -53,8 +69,11 @@ impl Transcripts {
         let at = change["at"].as_u64().and_then(|at| usize::try_from(at).ok());
         let text = change["text"].as_str();
         let ((Some(id), Some(at)), Some(text)) = ((id, at), text) else { return Err(incomplete()) };
-        self.count(FIXED_BYTES + text.len())?;
         let id: ThreadId = id;
+        if !self.texts.contains_key(&id) {
+            self.count(FOLDER_BYTES)?;
+        }
+        self.count(CHANGE_BYTES + text.len())?;
         let transcript = self.texts.entry(id.clone()).or_default();
         if !transcript.is_char_boundary(at) {
             return Err(incomplete());
@@ -76,8 +95,10 @@ impl Transcripts {
 /// The most bytes of one tree, so that a server cannot answer without end.
 const MOST_BYTES: usize = 1 << 30;
 
-/// The bytes that a step or a change counts beside its text, which may be empty.
-const FIXED_BYTES: usize = 256;
+/// The bytes that an answer, the folder of a thread and a change count beside the texts, which may be empty.
+const PAGE_BYTES: usize = 64 << 10;
+const FOLDER_BYTES: usize = 8 << 10;
+const CHANGE_BYTES: usize = 256;
 
 fn incomplete() -> Failure {
     Failure::failed("the engine lacks a part of the thread".to_owned())
@@ -85,13 +106,12 @@ fn incomplete() -> Failure {
 
 /// A thread of an engine, in a folder that goes with this value.
 ///
-/// The folder has the records up to the last signature of the operator's key. The server may have added what follows, which needs no
-/// key, so it is left out until a signature covers it.
+/// Workers of the operator made its records, and the folder has those up to the last checkpoint. What follows counts for nothing yet.
 pub(crate) struct Mirror<'a> {
     engine: &'a Engine,
     pub(crate) thread: ThreadId,
-    /// The answer about its state from before its transcripts were copied last. It is not signed.
-    pub(super) standing: Value,
+    /// The sentence with which the last worker refused to go on, as the engine says.
+    refused: Option<String>,
     transcripts: Transcripts,
     /// The number of signed bytes of each thread that has begun.
     signed: BTreeMap<ThreadId, usize>,
@@ -106,15 +126,16 @@ impl<'a> Mirror<'a> {
         engine: &'a Engine,
         thread: ThreadId,
         environment: &Environment,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, NoAnswer> {
         // An engine that cannot be reached is named before a missing key.
         engine.standing(&thread)?;
         let folder = tempfile::tempdir().map_err(|error| Failure::of(&error, Exit::Failed))?;
         let operator = signing_key(environment)?.public();
         let rye = environment.rye()?;
-        let (standing, transcripts, signed) = Default::default();
+        let transcripts = Transcripts::new(&thread);
+        let (refused, signed) = Default::default();
         let mut mirror =
-            Self { engine, thread, standing, transcripts, signed, folder, rye, operator };
+            Self { engine, thread, refused, transcripts, signed, folder, rye, operator };
         mirror.refresh()?;
         Ok(mirror)
     }
@@ -126,14 +147,17 @@ impl<'a> Mirror<'a> {
         environment: &Environment,
     ) -> Result<Self, Failure> {
         let what = "the engine says that the order is carried out, and its records cannot be read";
-        Self::of(engine, thread.clone(), environment).map_err(|failure| failure.within(what))
+        let mirror = Self::of(engine, thread.clone(), environment);
+        mirror.map_err(|error| Failure::from(error).within(what))
     }
 
     /// Copies what is new, and verifies it.
-    pub(crate) fn refresh(&mut self) -> Result<(), Failure> {
-        self.standing = self.engine.standing(&self.thread)?;
-        let steps = self.standing["steps"].as_u64().ok_or_else(incomplete)?;
-        for id in self.transcripts.read_on(self.engine, &self.thread, steps)? {
+    pub(crate) fn refresh(&mut self) -> Result<(), NoAnswer> {
+        let standing = self.engine.standing(&self.thread)?;
+        self.refused = standing["refused"].as_str().map(str::to_owned);
+        let steps = standing["steps"].as_u64().ok_or_else(incomplete)?;
+        let new = self.transcripts.read_on(self.engine, &self.thread, steps, &self.operator)?;
+        for id in new {
             let text = self.transcripts.texts.get(&id).map_or("", String::as_str);
             write(self.folder.path(), &id, text)?;
             let signed = self.verify(&id)?.map_or(0, |reading| signed_bytes(&reading, text));
@@ -192,14 +216,31 @@ impl<'a> Mirror<'a> {
         format!("{} --engine {}", self.thread, self.engine.named)
     }
 
-    /// Returns `true` if a worker drives the thread or is about to.
+    /// Returns `true` if a worker drives the thread or is about to, by the last step that a worker signed.
     pub(crate) fn is_driven(&self) -> bool {
-        self.standing["end"].is_null()
+        self.transcripts.end.is_null()
     }
 
-    /// Returns the sentence with which the last worker refused to go on.
-    pub(crate) fn refusal(&self) -> Option<&str> {
-        self.standing["refused"].as_str()
+    /// Returns the state in which the last step left the thread; `None` while it is driven.
+    pub(super) fn end_state(&self) -> Option<&str> {
+        self.transcripts.end["state"].as_str()
+    }
+
+    /// Returns a sentence about a thread without a record.
+    pub(crate) fn tell_without_record(&self) -> String {
+        let thread = &self.thread;
+        match (self.end_state(), &self.refused) {
+            (Some(state), _) => {
+                let failure = self.transcripts.end["failure"].as_str();
+                let why =
+                    failure.map_or_else(String::new, |why| format!(": {}", output::line(why)));
+                format!("thread `{thread}` has ended without a record, as {state}{why}")
+            }
+            (None, Some(why)) => {
+                format!("no worker goes on with thread `{thread}` yet: {}", output::line(why))
+            }
+            (None, None) => format!("thread `{thread}` has no record yet"),
+        }
     }
 
     /// Returns `true` if the engine keeps a signed record of the thread. One that was just started has none.

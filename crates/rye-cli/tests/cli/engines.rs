@@ -5,7 +5,9 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
+use rye::StepChain;
 use rye::sign::chain::Head;
+use rye::sign::{SigningKey, Timestamp};
 use serde_json::{Value, json};
 
 use crate::session::Session;
@@ -17,6 +19,8 @@ struct Script {
     /// The answers about the state of a thread: each of the first ones once, and then the other.
     first_standings: Vec<Value>,
     standing: Value,
+    /// The end that a worker with this key signs for the thread that is started, without a record.
+    ending: Option<(SigningKey, Value)>,
     /// The rows of the list of threads.
     rows: Vec<Value>,
     steps: Vec<Value>,
@@ -95,6 +99,10 @@ fn answer(stream: TcpStream, script: &Mutex<Script>) -> std::io::Result<()> {
 fn reply(first: &str, body: &Value, key: String, script: &mut Script) -> Option<(u16, Value)> {
     if first.contains("/send") {
         script.submitted.push((key, body.clone()));
+        if let Some((key, end)) = &script.ending {
+            let tree = body["thread"].as_str().unwrap();
+            script.steps = vec![step(key, &mut StepChain::new(tree), &json!([]), end)];
+        }
     }
     if 0 < script.lost {
         script.lost -= 1;
@@ -127,12 +135,25 @@ fn reply(first: &str, body: &Value, key: String, script: &mut Script) -> Option<
     }
 }
 
-/// A server that has this transcript of a thread and says that it ended so.
-fn server_with(thread: &str, text: &str, end: &Value) -> Server {
-    let change = json!({"thread": thread, "at": 0, "text": text});
+/// A step as a worker with this key makes it.
+fn step(key: &SigningKey, chain: &mut StepChain, changes: &Value, end: &Value) -> Value {
+    chain.add(changes, end);
+    let signature = chain.sign(key, Timestamp::from_unix(1_770_000_000)).unwrap();
+    json!({"changes": changes, "end": end, "signature": signature})
+}
+
+fn operator(session: &Session) -> SigningKey {
+    let path = session.home().join(".ai/config/keys/signing/private_key.pem");
+    SigningKey::from_pkcs8_pem(&fs::read_to_string(path).unwrap()).unwrap()
+}
+
+/// A server that has this transcript of a thread, in a step of the operator's worker that ends so.
+fn server_with(session: &Session, thread: &str, text: &str, end: &Value) -> Server {
+    let changes = json!([{"thread": thread, "at": 0, "text": text}]);
+    let steps = vec![step(&operator(session), &mut StepChain::new(thread), &changes, end)];
     Server::new(Script {
         standing: json!({"directive": "notes/index", "steps": 1, "end": end, "refused": null}),
-        steps: vec![json!({"changes": [change], "end": null})],
+        steps,
         worker: Some((200, Value::Null)),
         ..Script::default()
     })
@@ -176,18 +197,24 @@ const FORGED: &str = "completed-by-nobody";
 fn an_end_without_a_record_is_no_result() {
     let session = Session::new();
     session.rye("keys generate --owner me");
-    let end = json!({"state": "completed", "outputs": {"count": FORGED}, "turns": 1});
+    let forged = json!({"state": "completed", "outputs": {"count": FORGED}, "turns": 1});
     let script = Script {
-        standing: json!({"directive": "notes/index", "steps": 0, "end": end, "refused": null}),
+        standing: json!({"directive": "notes/index", "steps": 1, "end": forged, "refused": null}),
         worker: Some((200, Value::Null)),
+        ending: Some((operator(&session), json!({"state": "error", "failure": "no model"}))),
         ..Script::default()
     };
     let server = Server::new(script);
     let run = "run notes/index --provider steps";
-    let told = check(&session, &server, run, 1, &["ended without a record"]);
+    let told = ["ended without a record, as error: no model"];
+    let told = check(&session, &server, run, 1, &told);
     assert!(!told.contains(FORGED), "{told}");
     let told = check(&session, &server, &format!("{run} --json --quiet"), 1, &[]);
     assert!(!told.contains(FORGED), "{told}");
+    let show = format!("threads show {}", "index-019a0000-0000-7000-8000-000000000001");
+    check(&session, &server, &show, 3, &["are not as workers made them"]);
+    server.script.lock().unwrap().ending = Some((SigningKey::generate().unwrap(), forged));
+    check(&session, &server, run, 3, &["are not as workers made them"]);
 }
 
 /// What waits, what is decided and what has ended is read from the records, whatever the server says.
@@ -197,7 +224,7 @@ fn the_call_that_waits_is_the_recorded_one() {
     let end = json!({"state": "suspended", "asked": {
         "thread": thread, "seq": 1, "item": FORGED, "arguments": {}
     }});
-    let server = server_with(&thread, &text, &end);
+    let server = server_with(&session, &thread, &text, &end);
     // Without a terminal, whoever approves sees no call.
     let told = check(&session, &server, &format!("approve {thread}"), 2, &["there is no terminal"]);
     assert!(!told.contains(FORGED), "{told}");
@@ -205,7 +232,7 @@ fn the_call_that_waits_is_the_recorded_one() {
     assert!(server.submitted().is_empty());
     let call = call_in(&told, &thread);
     server.script.lock().unwrap().worker = None;
-    check(&session, &server, &format!("approve {thread} --call {call}"), 0, &["keeps the order"]);
+    check(&session, &server, &format!("approve {thread} --call {call}"), 0, &["has the order"]);
     let order = &server.submitted()[0];
     let asked: Value = text
         .lines()
@@ -224,7 +251,7 @@ fn the_call_that_waits_is_the_recorded_one() {
 #[test]
 fn an_order_counts_as_carried_out_once_signed_records_say_so() {
     let (session, thread, text) = waiting();
-    let server = server_with(&thread, &text, &json!({"state": "suspended"}));
+    let server = server_with(&session, &thread, &text, &json!({"state": "suspended"}));
     let told = check(&session, &server, &format!("approve {thread}"), 2, &[]);
     let call = call_in(&told, &thread);
     let approve = format!("approve {thread} --call {call}");
@@ -232,7 +259,7 @@ fn an_order_counts_as_carried_out_once_signed_records_say_so() {
     for (command, told) in commands.iter().zip([
         "is approved, and its records do not",
         "is denied, and its records do not",
-        "is cancelled, and by its records it is suspended",
+        "is cancelled, and by its steps it is suspended",
     ]) {
         check(&session, &server, command, 3, &[told]);
     }
@@ -240,11 +267,19 @@ fn an_order_counts_as_carried_out_once_signed_records_say_so() {
     let standing = std::mem::take(&mut server.script.lock().unwrap().standing);
     server.script.lock().unwrap().standing = json!({"directive": "notes/index", "steps": 0});
     check(&session, &server, &approve, 3, &["is approved, and its records do not"]);
-    check(&session, &server, &commands[2], 0, &["as the engine says; no record says so"]);
+    check(&session, &server, &commands[2], 3, &["is cancelled, and by its steps it is running"]);
     server.script.lock().unwrap().standing = standing;
+    // A worker signs its end.
+    let mut chain = StepChain::new(&thread);
+    chain.add(&json!([{"thread": thread, "at": 0, "text": text}]), &json!({"state": "suspended"}));
+    let key = operator(&session);
+    let cancelled = step(&key, &mut chain, &json!([]), &json!({"state": "cancelled"}));
+    server.script.lock().unwrap().steps.push(cancelled);
+    server.script.lock().unwrap().standing["steps"] = json!(2);
+    check(&session, &server, &commands[2], 0, &["thread index-<UUID> cancelled"]);
     // A worker without the files of the thread is asked again, and so is each other one.
     server.script.lock().unwrap().worker = Some((421, json!({"message": "other files"})));
-    let told = ["no worker carries it out yet: other files", "keeps the order for a day"];
+    let told = ["no worker carries it out yet: other files", "has the order"];
     for command in &commands {
         check(&session, &server, command, 0, &told);
     }
@@ -269,11 +304,19 @@ fn a_text_that_was_added_behind_the_end_is_no_result() {
     fs::rename(session.project().join(".ai/threads"), session.home().join("threads")).unwrap();
     let end = json!({"state": "completed"});
     let show = format!("threads show {thread}");
-    check(&session, &server_with(&thread, &text, &end), &show, 0, &["completed"]);
-    let server = server_with(&thread, &format!("{text}{record}\n"), &end);
+    check(&session, &server_with(&session, &thread, &text, &end), &show, 0, &["completed"]);
+    let server = server_with(&session, &thread, &text, &end);
+    let forged = format!("{text}{record}\n");
+    server.script.lock().unwrap().steps[0]["changes"][0]["text"] = forged.clone().into();
     for command in ["threads show", "threads tail", "threads pull"] {
         let command = format!("{command} {thread}");
-        let told = check(&session, &server, &command, 0, &[]);
+        let told = check(&session, &server, &command, 3, &["are not as workers made them"]);
+        assert!(!told.contains(FORGED), "{told}");
+    }
+    // Nothing that no checkpoint covers counts, whatever a worker signed.
+    let server = server_with(&session, &thread, &forged, &end);
+    for command in ["threads show", "threads tail", "threads pull"] {
+        let told = check(&session, &server, &format!("{command} {thread}"), 0, &[]);
         assert!(!told.contains(FORGED), "{told}");
     }
     assert_eq!(transcript(&session), text);
@@ -290,7 +333,7 @@ fn a_question_that_was_added_without_a_signature_is_not_shown() {
     let end = json!({"state": "suspended", "asked": {
         "thread": thread, "seq": asked.len() - 1, "item": FORGED, "arguments": {}
     }});
-    let server = server_with(&thread, &text_of(&asked), &end);
+    let server = server_with(&session, &thread, &text_of(&asked), &end);
     check(&session, &server, &format!("approve {thread}"), 1, &["no call of thread"]);
     for command in ["threads show", "threads tail"] {
         let told = check(&session, &server, &format!("{command} {thread}"), 0, &["thread_start"]);
@@ -303,19 +346,19 @@ fn a_question_that_was_added_without_a_signature_is_not_shown() {
 #[test]
 fn the_commands_that_are_shown_name_the_engine_and_the_call() {
     let (session, thread, text) = waiting();
-    let server = server_with(&thread, &text, &json!({"state": "suspended"}));
+    let server = server_with(&session, &thread, &text, &json!({"state": "suspended"}));
     let told = check(&session, &server, &format!("threads show {thread}"), 0, &["decide "]);
     assert!(!told.contains("folder "), "{told}");
     let call = call_in(&told, &thread);
     server.script.lock().unwrap().worker = None;
-    check(&session, &server, &format!("approve {thread} --call {call}"), 0, &["keeps the order"]);
+    check(&session, &server, &format!("approve {thread} --call {call}"), 0, &["has the order"]);
 }
 
 /// The list of threads is not signed, so that it chooses no thread for an order by itself.
 #[test]
 fn an_order_about_a_thread_that_the_server_chose_is_asked_about() {
     let (session, thread, text) = waiting();
-    let server = server_with(&thread, &text, &json!({"state": "suspended"}));
+    let server = server_with(&session, &thread, &text, &json!({"state": "suspended"}));
     let row = json!({
         "thread": thread, "directive": "notes/index", "state": "suspended", "step": 1, "turns": 1,
         "cost_nanos": 5, "created": "2026-01-02T03:04:05Z", "updated": "2026-01-02T03:04:05Z",
@@ -341,11 +384,16 @@ fn a_run_waits_for_a_server_in_trouble_and_for_the_records() {
     let session = Session::new();
     session.rye("keys generate --owner me");
     let standing = |end: Value| json!({"directive": "notes/index", "steps": 0, "end": end});
-    let ended = || standing(json!({"state": "completed"}));
+    let end = json!({"state": "error"});
+    let mut ended = standing(end.clone());
     let script = Script {
         // It ends, and goes on before its records are read.
-        first_standings: vec![ended(), standing(Value::Null), standing(Value::Null), ended()],
-        standing: ended(),
+        first_standings: vec![ended.clone(), standing(Value::Null), standing(Value::Null)],
+        standing: {
+            ended["steps"] = json!(1);
+            ended
+        },
+        ending: Some((operator(&session), end)),
         worker: Some((200, Value::Null)),
         troubled: 2,
         ..Script::default()
@@ -379,7 +427,7 @@ fn records_of_another_key_or_tree_are_refused() {
     session.rye("keys generate --owner me");
     let thread = session.thread();
     let end = json!({"state": "suspended"});
-    let server = server_with(&thread, &transcript(&session), &end);
+    let server = server_with(&session, &thread, &transcript(&session), &end);
     for command in ["threads show", "threads tail", "approve", "threads pull"] {
         let told = check(&session, &server, &format!("{command} {thread}"), 3, &[]);
         assert!(told.contains("are not signed with your key"), "{told}");
@@ -388,10 +436,15 @@ fn records_of_another_key_or_tree_are_refused() {
 
     let (session, thread, text) = waiting();
     let other = "index-019a0000-0000-7000-8000-000000000001";
-    let server = server_with(&thread, &text, &end);
+    let server = server_with(&session, &thread, &text, &end);
     for command in ["threads show", "approve"] {
-        check(&session, &server, &format!("{command} {other}"), 3, &["of another tree"]);
+        let told = ["are not as workers made them"];
+        check(&session, &server, &format!("{command} {other}"), 3, &told);
     }
+    let changes = json!([{"thread": thread, "at": 0, "text": text}]);
+    let swapped = step(&operator(&session), &mut StepChain::new(other), &changes, &end);
+    server.script.lock().unwrap().steps = vec![swapped];
+    check(&session, &server, &format!("threads show {other}"), 3, &["of another tree"]);
     assert!(server.submitted().is_empty());
 }
 
@@ -399,14 +452,14 @@ fn records_of_another_key_or_tree_are_refused() {
 #[test]
 fn an_order_by_name_needs_no_worker() {
     let (session, thread, text) = waiting();
-    let server = server_with(&thread, &text, &json!({"state": "suspended"}));
+    let server = server_with(&session, &thread, &text, &json!({"state": "suspended"}));
     let hash = "0a".repeat(32);
     let call = format!("{thread}:7:{hash}:rye/file-system/write");
     let script = || server.script.lock().unwrap();
     script().worker = None;
     (script().lost, script().troubled) = (2, 1);
     let approve = format!("approve {thread} --call {call}");
-    let told = check(&session, &server, &approve, 0, &["keeps the order"]);
+    let told = check(&session, &server, &approve, 0, &["has the order"]);
     assert!(!told.contains("approved:"), "{told}");
     let submitted = server.submitted();
     // The requests that were lost, and the one that met a server in trouble, had the same key.
@@ -423,13 +476,13 @@ fn an_order_by_name_needs_no_worker() {
     script().worker = Some((409, json!({"message": "no call of it waits"})));
     check(&session, &server, &approve, 1, &["409: no call of it waits"]);
     script().worker = None;
-    check(&session, &server, &format!("cancel {thread}"), 0, &["keeps the order"]);
+    check(&session, &server, &format!("cancel {thread}"), 0, &["has the order"]);
 }
 
 #[test]
 fn a_command_for_an_engine_ignores_no_option() {
     let (session, thread, text) = waiting();
-    let server = server_with(&thread, &text, &json!({"state": "suspended"}));
+    let server = server_with(&session, &thread, &text, &json!({"state": "suspended"}));
     for command in ["approve", "deny", "cancel", "threads show", "threads pull"] {
         let command = format!("{command} {thread} --trust TRUST");
         check(&session, &server, &command, 2, &["`--trust` does nothing"]);
@@ -446,7 +499,7 @@ fn a_command_for_an_engine_ignores_no_option() {
 #[test]
 fn no_proxy_is_between_the_program_and_an_engine_of_this_machine() {
     let (session, thread, text) = waiting();
-    let server = server_with(&thread, &text, &json!({"state": "suspended"}));
+    let server = server_with(&session, &thread, &text, &json!({"state": "suspended"}));
     let show = format!("threads show {thread} --engine {}", server.url);
     let shown = session.rye_with(
         &show,

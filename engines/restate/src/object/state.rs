@@ -120,7 +120,7 @@ mod tests {
         let mut heavy = place(0);
         let text = "a".repeat(9 << 20);
         let change = Change { thread: "a".to_owned(), at: 0, text };
-        heavy.advance(Step { changes: vec![change], end: None });
+        heavy.advance(Step { changes: vec![change], ..Step::default() });
         assert!(!new.ends_with(&advance(9_001, true, false), &heavy));
         assert!(new.ends_with(&advance(9_002, false, true), &heavy), "after many bytes");
     }

@@ -65,7 +65,7 @@ async fn a_thread_starts_and_is_decided_about_while_no_worker_runs() {
     balancer.set(Vec::new());
     let call = decide.split("--call ").nth(1).unwrap().split('`').next().unwrap();
     let (exit, told) = lab.rye_there(&here, &["approve", &thread, "--call", call]);
-    assert!(exit == 0 && told.contains("the engine keeps the order"), "{told}");
+    assert!(exit == 0 && told.contains("the engine has the order"), "{told}");
     let worker = lab.unregistered_worker("first");
     balancer.set(vec![worker.address.clone()]);
     let completed = || async {

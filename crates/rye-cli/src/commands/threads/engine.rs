@@ -20,7 +20,7 @@ pub(super) fn run(
             let named = engine.resolve(arguments.thread.reference(), environment)?;
             let mirror = Mirror::of(engine, named.thread, environment)?;
             if !mirror.has_begun() {
-                return Err(Failure::failed(without_record(&mirror)));
+                return Err(Failure::failed(mirror.tell_without_record()));
             }
             let known = Known::of_engine(mirror.threads(), mirror.arguments(), environment)?;
             match arguments.timeline {
@@ -40,33 +40,35 @@ pub(super) fn run(
 fn follow(mut mirror: Mirror<'_>, environment: &Environment) -> Result<Exit, Failure> {
     let (thread, threads) = (mirror.thread.clone(), mirror.threads());
     if !mirror.has_begun() {
-        eprintln!("{}", without_record(&mirror));
+        eprintln!("{}", mirror.tell_without_record());
     }
     while !mirror.has_begun() {
         if !mirror.is_driven() {
-            return Err(Failure::failed(format!("thread {thread} ended before it began")));
+            return Err(Failure::failed(mirror.tell_without_record()));
         }
         #[expect(clippy::disallowed_methods, reason = "this command runs no tasks")]
         std::thread::sleep(tail::PAUSE);
-        mirror.refresh()?;
+        refresh(&mut mirror)?;
     }
     let advice = format!(
         "thread {thread} waits for a decision; `rye approve {}` shows the call",
         mirror.arguments()
     );
     let mut is_driven = || {
-        mirror.refresh()?;
+        refresh(&mut mirror)?;
         Ok(mirror.is_driven())
     };
     tail::follow(&thread, &threads, &mut is_driven, &advice, environment)
 }
 
-/// Says why the engine keeps no record of the thread yet.
-fn without_record(mirror: &Mirror<'_>) -> String {
-    let thread = &mirror.thread;
-    match mirror.refusal() {
-        Some(why) => format!("no worker goes on with thread {thread} yet: {}", output::line(why)),
-        None => format!("thread {thread} has no record yet"),
+/// Copies what is new. An engine that does not answer now does so later.
+fn refresh(mirror: &mut Mirror<'_>) -> Result<(), Failure> {
+    match mirror.refresh() {
+        Err(error) if error.may_pass() => {
+            eprintln!("{}; it is asked again", Failure::from(error));
+            Ok(())
+        }
+        refreshed => refreshed.map_err(Failure::from),
     }
 }
 

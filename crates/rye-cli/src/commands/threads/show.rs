@@ -165,8 +165,17 @@ fn print_question(reading: &ThreadReading, known: &Known) {
     let Some(pending) = pending_approval(&reading.transcript) else { return };
     println!("waits for  approval of `{}`", pending.request.item_id);
     println!("arguments  {}", in_short(&pending.request));
-    text_to_sign(&pending.request).iter().for_each(|text| print!("{text}"));
+    text_of(&pending, known).iter().for_each(|text| print!("{text}"));
     println!("decide     {}", commands(&pending, known));
+}
+
+/// Returns the text that the call wants signed, as a whole if no other command shows it.
+fn text_of(pending: &PendingApproval, known: &Known) -> Option<String> {
+    #[cfg(feature = "engine")]
+    if known.tree_of_engine.is_some() {
+        return crate::approval::whole_text_to_sign(&pending.request);
+    }
+    text_to_sign(&pending.request)
 }
 
 /// Returns the commands that decide about the call that waits.
