@@ -239,3 +239,5 @@ impl std::fmt::Display for Failure {
         f.write_str(&self.sentences.join(": "))
     }
 }
+
+impl Error for Failure {}

@@ -32,7 +32,11 @@ impl Checkout {
 pub(crate) fn checkout(project: &Path, revision: &str) -> Result<Checkout, Failure> {
     let folder = TemporaryFolder::new_in(&Environment::temporary_folder())
         .map_err(|error| Failure::failed(format!("cannot make a temporary folder: {error}")))?;
-    objects::unpack(project, revision, folder.path())?;
+    let unpacked = objects::unpack(project, revision, folder.path());
+    unpacked.map_err(|error| {
+        let failed = |error| Failure::failed(format!("cannot read revision `{revision}`: {error}"));
+        error.downcast().unwrap_or_else(failed)
+    })?;
     Ok(Checkout { folder })
 }
 
@@ -62,6 +66,7 @@ mod objects {
     use std::fs;
     use std::path::Path;
 
+    use anyhow::bail;
     use gix::object::tree::EntryKind;
     use gix::{Repository, Tree};
 
@@ -92,10 +97,7 @@ mod objects {
     /// The largest total size of the items, in bytes.
     const MAX_TOTAL_BYTES: u64 = 512 << 20;
 
-    pub(super) fn unpack(project: &Path, revision: &str, to: &Path) -> Result<(), Failure> {
-        let failed = |error: &dyn std::fmt::Display| {
-            Failure::failed(format!("cannot read revision `{revision}`: {error}"))
-        };
+    pub(super) fn unpack(project: &Path, revision: &str, to: &Path) -> anyhow::Result<()> {
         let project =
             project.canonicalize().map_err(|source| Failure::io("find", project, &source))?;
         super::plainness::look_through(&project)?;
@@ -106,29 +108,25 @@ mod objects {
                 "the repository has no revision `{revision}`; `git log` shows what there is"
             ))
         })?;
-        let tree = id.object().map_err(|error| failed(&error))?.peel_to_tree();
-        let tree = tree.map_err(|error| failed(&error))?;
+        let tree = id.object()?.peel_to_tree()?;
         let workdir = repository.workdir().and_then(|workdir| workdir.canonicalize().ok());
         let below = workdir.as_deref().and_then(|workdir| project.strip_prefix(workdir).ok());
         let Some(below) = below else {
-            return Err(failed(
-                &"the repository has no files beside it that the project is one of",
-            ));
+            bail!("the repository has no files beside it that the project is one of");
         };
         let mut unpacking = Unpacking { repository: &repository, links: Vec::new(), bytes: 0 };
         let mut entries = 0;
         for folder in FOLDERS {
-            let path = below.join(".ai").join(folder);
-            let entry = tree.lookup_entry_by_path(&path).map_err(|error| failed(&error))?;
+            let entry = tree.lookup_entry_by_path(below.join(".ai").join(folder))?;
             let Some(entry) = entry.filter(|entry| entry.mode().is_tree()) else { continue };
-            let tree = entry.object().map_err(|error| failed(&error))?.into_tree();
-            count(&tree, &mut entries, 0).map_err(|error| failed(&error))?;
-            unpacking.tree(&tree, &to.join(".ai").join(folder)).map_err(|error| failed(&error))?;
+            let tree = entry.object()?.into_tree();
+            count(&tree, &mut entries, 0)?;
+            unpacking.tree(&tree, &to.join(".ai").join(folder))?;
         }
         fs::create_dir_all(to.join(".ai")).map_err(|source| Failure::io("make", to, &source))?;
-        let lock = tree.lookup_entry_by_path(below.join(LOCK)).map_err(|error| failed(&error))?;
+        let lock = tree.lookup_entry_by_path(below.join(LOCK))?;
         if let Some(lock) = lock.filter(|lock| lock.mode().is_blob()) {
-            unpacking.blob(lock.object_id(), &to.join(LOCK)).map_err(|error| failed(&error))?;
+            unpacking.blob(lock.object_id(), &to.join(LOCK))?;
         }
         output::warnings(&unpacking.links);
         Ok(())
@@ -158,18 +156,18 @@ mod objects {
     }
 
     /// Checks the limits of a tree before any of it is written.
-    fn count(tree: &Tree<'_>, entries: &mut usize, depth: usize) -> Result<(), String> {
+    fn count(tree: &Tree<'_>, entries: &mut usize, depth: usize) -> anyhow::Result<()> {
         if depth > MAX_DEPTH {
-            return Err("its folders lie too deep".to_owned());
+            bail!("its folders lie too deep");
         }
         for entry in tree.iter() {
-            let entry = entry.map_err(|error| error.to_string())?;
+            let entry = entry?;
             *entries += 1;
             if *entries > MAX_ENTRIES {
-                return Err(format!("more than {MAX_ENTRIES} files and folders lie in its `.ai`"));
+                bail!("more than {MAX_ENTRIES} files and folders lie in its `.ai`");
             }
             if entry.mode().is_tree() {
-                let object = entry.object().map_err(|error| error.to_string())?;
+                let object = entry.object()?;
                 count(&object.into_tree(), entries, depth + 1)?;
             }
         }
@@ -185,18 +183,17 @@ mod objects {
     }
 
     impl Unpacking<'_> {
-        fn tree(&mut self, tree: &Tree<'_>, to: &Path) -> Result<(), String> {
-            let text = |error: &dyn std::fmt::Display| error.to_string();
-            fs::create_dir_all(to).map_err(|error| text(&error))?;
+        fn tree(&mut self, tree: &Tree<'_>, to: &Path) -> anyhow::Result<()> {
+            fs::create_dir_all(to)?;
             for entry in tree.iter() {
-                let entry = entry.map_err(|error| text(&error))?;
+                let entry = entry?;
                 // A name that is not a valid part of an id cannot be requested, and might lead to another
                 // path.
                 let Some(name) = segment(entry.filename()) else { continue };
                 let path = to.join(name);
                 match entry.mode().kind() {
                     EntryKind::Tree => {
-                        let tree = entry.object().map_err(|error| text(&error))?.into_tree();
+                        let tree = entry.object()?.into_tree();
                         self.tree(&tree, &path)?;
                     }
                     EntryKind::Blob | EntryKind::BlobExecutable if files::is_item(&path) => {
@@ -212,17 +209,17 @@ mod objects {
             Ok(())
         }
 
-        fn blob(&mut self, id: gix::ObjectId, path: &Path) -> Result<(), String> {
-            let header = self.repository.find_header(id).map_err(|error| error.to_string())?;
+        fn blob(&mut self, id: gix::ObjectId, path: &Path) -> anyhow::Result<()> {
+            let header = self.repository.find_header(id)?;
             if header.size() > MAX_BYTES {
-                return Err(format!("`{}` has more than {MAX_BYTES} bytes", path.display()));
+                bail!("`{}` has more than {MAX_BYTES} bytes", path.display());
             }
             self.bytes += header.size();
             if self.bytes > MAX_TOTAL_BYTES {
-                return Err(format!("the items have more than {MAX_TOTAL_BYTES} bytes together"));
+                bail!("the items have more than {MAX_TOTAL_BYTES} bytes together");
             }
-            let blob = self.repository.find_blob(id).map_err(|error| error.to_string())?;
-            fs::write(path, &blob.data).map_err(|error| error.to_string())
+            let blob = self.repository.find_blob(id)?;
+            Ok(fs::write(path, &blob.data)?)
         }
     }
 
