@@ -51,5 +51,5 @@ pub use rye_session::{
     WorkerLabelError, bad_grants, check, covers, directive_additions, divergence_diff, draft,
     draft_config, draft_directive, draft_hook, draft_provider, draft_script, engine_audience,
     github, kind_of, place, record_failure, refuse_linked_threads, replace_file, resume_command,
-    sarif, schema, shipped_files, starter, with_signature,
+    sarif, schema, shipped_files, starter, step_digest, with_signature,
 };

@@ -250,6 +250,7 @@ impl Engine {
             }
             _ => {}
         }
+        let key = project.key();
         let queue = Arc::new(Queue::without_waits(extents));
         let rye = project.rye(&tree, Arc::clone(&queue) as _)?;
         let done = move || {
@@ -262,7 +263,7 @@ impl Engine {
         };
         let done = tokio::task::spawn_blocking(done).await??;
         match done.and_then(|end| steps_of(&queue, end)) {
-            Ok(steps) => Ok(Ok(seal_all(steps, place, &project.key())?)),
+            Ok(steps) => Ok(Ok(seal_all(steps, place, &key)?)),
             Err(refusal) => Ok(Err(refusal)),
         }
     }

@@ -143,10 +143,12 @@ async fn an_end_that_was_written_into_the_state_is_not_believed() {
     let standing = lab.call(&thread, "standing", &Value::Null).await.unwrap();
     assert_eq!(standing["end"]["state"], "completed");
     let here = lab.project("here");
-    let (exit, told) = lab.rye_there(&here, &["threads", "pull", &thread]);
-    assert!(exit == 1 && told.contains("has not ended"), "{told}");
-    let (exit, told) = lab.rye_there(&here, &["threads", "show", &thread]);
-    assert!(exit == 0 && told.contains("suspended"), "{told}");
+    for command in ["pull", "show", "tail"] {
+        let (exit, told) = lab.rye_there(&here, &["threads", command, &thread]);
+        assert!(exit == 3 && told.contains("are not as workers made them"), "{told}");
+    }
+    let cancel = lab.order(&thread, "rye-engine-cancel", &Value::Null).await.unwrap_err();
+    assert!(cancel.contains("421") && cancel.contains("are not as workers made them"), "{cancel}");
 }
 
 /// A worker that lacks the key of a provider refuses the thread, which another worker, or this one later, begins.

@@ -232,7 +232,10 @@ async fn an_edited_record_stops_the_thread() {
     let end = lab.end(&thread).await;
     lab.edit_state(&thread, |text| text.replace("asks-d-3", "asks-e-3")).await;
     let refused = lab.order(&thread, "rye-engine-approve", &end).await.unwrap_err();
-    assert!(refused.contains("421") && refused.contains("are not as workers made them"), "{refused}");
+    assert!(
+        refused.contains("421") && refused.contains("are not as workers made them"),
+        "{refused}"
+    );
     assert!(!lab.project("first").join("asks-d.txt").exists());
     // The engine kept the order, and a worker carries it out now.
     lab.edit_state(&thread, |text| text.replace("asks-e-3", "asks-d-3")).await;
