@@ -3,23 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
-use async_trait::async_trait;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use strum::{Display, EnumString, IntoStaticStr, VariantArray};
 
 use crate::ThreadId;
-
-/// The approval policy of a tool.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[expect(clippy::exhaustive_enums, reason = "a call needs approval or it does not")]
-pub enum Asking {
-    /// Each call waits for a decision.
-    Always,
-    /// The authority alone decides.
-    #[default]
-    Never,
-}
 
 /// A decision of the operator about one call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -278,23 +266,6 @@ impl ApprovalRequest {
 /// Returns the SHA-256 of the arguments as compact JSON, in hex.
 pub(crate) fn digest(arguments: &Value) -> String {
     Sha256::digest(arguments.to_string()).iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// A way to ask the operator while a thread runs.
-#[async_trait]
-pub trait Approver: Send + Sync {
-    /// Returns the decision and its source, or `None` if no decision is possible now. `None` suspends the thread.
-    ///
-    /// The future is dropped when the thread is stopped. Its time does not count as time of the thread.
-    async fn decide(&self, request: &ApprovalRequest) -> Option<(Decision, Decider)>;
-}
-
-/// No operator is present, so each approval suspends the thread.
-#[async_trait]
-impl Approver for () {
-    async fn decide(&self, _: &ApprovalRequest) -> Option<(Decision, Decider)> {
-        None
-    }
 }
 
 #[cfg(test)]

@@ -1,14 +1,12 @@
 //! Child threads, as their parent sees them (SPEC 10.9).
 
-pub(crate) mod disk;
-
 use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::Value;
 
 use crate::ChildEnd;
-use crate::{AddedItem, ApprovalRequest, Limits, ThreadId, ToolOutput};
+use crate::{AddedItem, ApprovalRequest, Limits, Spawn, ToolOutput};
 
 /// The item id of the tool that starts a child.
 pub const THREAD_DIRECTIVE: &str = "rye/agent/threads/thread_directive";
@@ -77,40 +75,6 @@ pub struct SpawnRequest {
     pub left: Limits,
 }
 
-/// A child, as recorded before it begins.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Spawn {
-    /// The provider's id of the call that asks for it.
-    pub call_id: String,
-    /// The child.
-    pub child: ThreadId,
-    /// The directive of the child.
-    pub directive: String,
-    /// The moment at which the call returns.
-    pub waiting: Waiting,
-    /// Its limits, within the rest of the parent's limits.
-    pub limits: Limits,
-    /// The number of items that calls of the parent had added to its conversation. They bound the child as well.
-    pub added: u64,
-}
-
-impl Spawn {
-    /// Creates the record of a child.
-    #[must_use]
-    pub fn new(
-        call_id: &str,
-        child: ThreadId,
-        directive: &str,
-        waiting: Waiting,
-        limits: Limits,
-    ) -> Self {
-        let call_id = call_id.to_owned();
-        let directive = directive.to_owned();
-        Self { call_id, child, directive, waiting, limits, added: 0 }
-    }
-}
-
 /// A child that an earlier process put on record.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -120,16 +84,6 @@ pub struct RecordedSpawn {
     /// The arguments of the call that wants it, with which it begins if it has no record of its own. `None` if the call failed, or
     /// the end of the child is on record: then it never begins.
     pub arguments: Option<Value>,
-}
-
-/// The moment at which a call that starts a child returns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(clippy::exhaustive_enums, reason = "a call waits or it does not")]
-pub enum Waiting {
-    /// At the end of the child, with its result.
-    ForTheEnd,
-    /// At once, with the id of the child.
-    ForNothing,
 }
 
 /// The result of a call that starts a child.

@@ -4,8 +4,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::account::recorded_cost;
+use crate::failure::disk::LimitsDisk;
 use crate::message::disk::UsageDisk;
-use crate::outcome::disk::LimitsDisk;
 use crate::transcript::{Reading, Record};
 use crate::{
     Moment, RecordedEnd, ThreadId, ThreadRecord, ThreadState, Usage, pending_approval,

@@ -7,15 +7,13 @@ mod authoriser;
 mod batch;
 mod call;
 mod caller;
-mod ended;
 mod executor;
 mod finish;
 mod first;
-mod handover;
 mod hooks;
+mod last_result;
 mod observe;
 mod output;
-mod pending;
 mod progress;
 mod recorder;
 mod recover;
@@ -34,17 +32,12 @@ use serde_json::{Map, Value};
 
 use self::accountant::Accountant;
 use self::caller::ModelCaller;
-pub use self::ended::{RecordedEnd, RecordedLimits, recorded_end, recorded_limits, recorded_root};
 use self::executor::CallExecutor;
 pub use self::first::first_request;
 use self::first::refuse_unpriced;
-pub use self::handover::{Handover, handed_over};
 use self::hooks::{HookContext, HookRunner, Occasion};
+pub use self::last_result::last_result;
 pub use self::observe::{Observer, OutputPiece};
-pub use self::pending::{
-    DecidedApproval, PendingApproval, decided_approval, decision_on, last_result, pending_approval,
-    spawned_children,
-};
 use self::recorder::Recorder;
 pub use self::recover::ResumeError;
 use self::replay::Recording;

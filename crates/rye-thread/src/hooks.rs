@@ -2,7 +2,6 @@
 
 mod action;
 mod paths;
-mod words;
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,8 +9,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 pub use self::action::{ActionTarget, HookAction};
-pub use self::words::{HookEffect, HookEvent, HookLayer, HookWordError};
-use crate::Palette;
+use crate::{HookEffect, HookEvent, HookLayer, Palette};
 
 /// The condition of a hook.
 ///

@@ -40,6 +40,7 @@ mod account;
 mod added;
 mod amount;
 mod approval;
+mod approver;
 mod cancel;
 mod child_end;
 mod children;
@@ -49,19 +50,27 @@ mod database;
 mod derived_record;
 mod drive;
 mod durability;
+mod failure;
 mod handle;
+mod handover;
 mod history;
+mod hook_names;
 mod hooks;
 mod id;
 mod journal;
 mod limits;
 mod message;
+mod moment;
 mod outcome;
 mod palette;
+mod pending_approval;
 mod plain;
 mod provider;
 mod provider_error;
+mod provider_error_class;
+mod provider_info;
 mod record;
+mod recorded_end;
 mod reference;
 mod registry;
 mod request;
@@ -69,9 +78,12 @@ mod retry;
 mod root;
 mod run;
 mod schema;
+mod spawn;
 pub mod store;
+mod thread_state;
 mod threads;
 mod tool;
+mod tool_spec;
 pub mod transcript;
 mod transcript_claim;
 mod usage;
@@ -80,43 +92,50 @@ pub use self::account::{Account, AccountError, FoundTranscript, TreeAccount, end
 pub use self::added::{AddedItem, added_items};
 pub use self::amount::{Nanos, NanosError, Prices};
 pub use self::approval::{
-    ApprovalReason, ApprovalRequest, Approver, Asking, Decider, Decision, DecisionError,
-    DenialReason, DenialReasonError,
+    ApprovalReason, ApprovalRequest, Decider, Decision, DecisionError, DenialReason,
+    DenialReasonError,
 };
+pub use self::approver::{Approver, Asking};
 pub use self::cancel::Cancel;
 pub use self::child_end::ChildEnd;
 pub use self::children::{
-    Children, Ended, Ending, RecordedSpawn, Spawn, SpawnRequest, Spawned, THREAD_DIRECTIVE, Waiting,
+    Children, Ended, Ending, RecordedSpawn, SpawnRequest, Spawned, THREAD_DIRECTIVE,
 };
-pub use self::clock::{Clock, ClockError, Moment, MomentError};
+pub use self::clock::Clock;
 pub use self::contract::{
     ContractError, DIRECTIVE_RETURN, OutputContract, OutputField, OutputType, OutputTypeError,
 };
 pub use self::drive::{
-    DecidedApproval, Divergence, DriveContext, Handover, Observer, OutputPiece, PendingApproval,
-    RecordedEnd, RecordedLimits, ReplayContext, Replayed, ResumeError, Resumed, decided_approval,
-    decision_on, drive, first_request, handed_over, last_result, pending_approval, recorded_end,
-    recorded_limits, recorded_root, replay, resume, spawned_children, thread_warnings,
+    Divergence, DriveContext, Observer, OutputPiece, ReplayContext, Replayed, ResumeError, Resumed,
+    drive, first_request, last_result, replay, resume, thread_warnings,
 };
+pub use self::failure::{Failure, FailureKind, Refusal};
+pub use self::handover::{Handover, handed_over};
 pub use self::history::History;
-pub use self::hooks::{
-    ActionTarget, Hook, HookAction, HookCondition, HookEffect, HookEvent, HookLayer, HookWordError,
-    Hooks,
-};
+pub use self::hook_names::{HookEffect, HookEvent, HookLayer, HookWordError};
+pub use self::hooks::{ActionTarget, Hook, HookAction, HookCondition, Hooks};
 pub use self::id::{ThreadId, ThreadIdError};
 pub use self::journal::{Journal, JournalError};
 pub use self::limits::{Limit, LimitHit, Limits, NotRaised, RaisedLimits, SpendLimit};
 pub use self::message::{Counted, Message, Opening, Reply, StopReason, ToolCall, ToolResult};
-pub use self::outcome::{Failure, FailureKind, Outcome, Refusal, ThreadState, ThreadStateError};
+pub use self::moment::{ClockError, Moment, MomentError};
+pub use self::outcome::Outcome;
 pub use self::palette::{
     Need, Needs, Palette, PaletteEntry, PaletteError, PaletteProblem, palette_name,
 };
-pub use self::plain::{count_json_values, read_plain};
-pub use self::provider::{
-    Delta, DeltaSink, Provider, ProviderInfo, ProviderTelemetry, ServerAddress,
+pub use self::pending_approval::{
+    DecidedApproval, PendingApproval, decided_approval, decision_on, pending_approval,
+    spawned_children,
 };
-pub use self::provider_error::{Charge, ProviderError, ProviderErrorClass};
+pub use self::plain::{count_json_values, read_plain};
+pub use self::provider::{Delta, DeltaSink, Provider, ProviderTelemetry, ServerAddress};
+pub use self::provider_error::ProviderError;
+pub use self::provider_error_class::{Charge, ProviderErrorClass};
+pub use self::provider_info::ProviderInfo;
 pub use self::record::{RecordError, ThreadRecord};
+pub use self::recorded_end::{
+    RecordedEnd, RecordedLimits, recorded_end, recorded_limits, recorded_root,
+};
 pub use self::reference::{ThreadReference, ThreadReferenceError};
 pub use self::registry::{Registry, RegistryError, Reindexed, ThreadSummary};
 pub use self::request::Request;
@@ -124,10 +143,11 @@ pub use self::retry::Retry;
 pub use self::root::thread_root;
 pub use self::run::{End, OutOfTurn, Returned, Run, Step};
 pub use self::schema::{ArgumentSchema, SchemaError, SchemaProblem, SchemaProblemKind};
+pub use self::spawn::{Spawn, Waiting};
+pub use self::thread_state::{ThreadState, ThreadStateError};
 pub use self::threads::{Setting, Threads};
-pub use self::tool::{
-    AuthorisedCall, Effect, OutputSink, OutputStream, Tool, ToolOutput, ToolSpec, ToolStatus,
-};
+pub use self::tool::{AuthorisedCall, OutputSink, OutputStream, Tool, ToolOutput, ToolStatus};
+pub use self::tool_spec::{Effect, ToolSpec};
 pub use self::transcript_claim::TranscriptClaim;
 pub use self::usage::Usage;
 

@@ -6,7 +6,7 @@ use super::disk::{
     ContinuedDisk, CostDisk, LimitedDisk, RaisedDisk, ReservedDisk, RetriedDisk, payload,
 };
 use crate::child_end::ChildEndDisk;
-use crate::children::disk::SpawnDisk;
+use crate::spawn::disk::SpawnDisk;
 use crate::transcript::{Event, Reading, Record};
 use crate::{ChildEnd, Nanos, SpendLimit, ThreadId};
 

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::outcome::disk::LimitsDisk;
+use crate::failure::disk::LimitsDisk;
 use crate::transcript::Record;
 
 pub(super) fn payload<T: DeserializeOwned>(record: &Record) -> Option<T> {

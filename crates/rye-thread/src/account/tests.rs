@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use super::change::Change;
 use super::*;
-use crate::children::{Spawn, Waiting};
+use crate::spawn::{Spawn, Waiting};
 use crate::store::{MemoryStore, Store};
 use crate::transcript::tests::events::{every_event, recorded};
 use crate::transcript::{Event, read};

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::approval::digest;
-use crate::children::Spawn;
+use crate::spawn::Spawn;
 use crate::{ApprovalRequest, LimitHit, Returned};
 
 /// The progress of the calls of a turn, kept during an approval wait and restored from the

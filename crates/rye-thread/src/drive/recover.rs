@@ -16,9 +16,9 @@ use super::authoriser::approved_in_thread;
 use super::hooks::{Due, Entry, Log};
 use super::progress::{Progress, Proposal};
 use super::stop::overrun;
-use crate::children::Spawn;
+use crate::failure::disk::{LimitHitDisk, RefusalDisk};
 use crate::message::disk::ResultDisk;
-use crate::outcome::disk::{LimitHitDisk, RefusalDisk};
+use crate::spawn::Spawn;
 use crate::transcript::{Event, Reading, Record};
 use crate::{
     AddedItem, Decision, Limits, Message, Moment, Nanos, Returned, Run, Step, ThreadId,

@@ -8,7 +8,8 @@ use super::hooks::record_texts;
 use super::recover::{Recovered, ResumeError, recover};
 use super::warnings::{KILLED, thread_warnings};
 use super::{DriveContext, Driver, Stop, telemetry};
-use crate::children::{RecordedSpawn, Spawn};
+use crate::children::RecordedSpawn;
+use crate::spawn::Spawn;
 use crate::transcript::{Event, Reading, Record};
 use crate::{FailureKind, Limits, Nanos, OutOfTurn, Outcome, RaisedLimits, Run, ThreadState};
 

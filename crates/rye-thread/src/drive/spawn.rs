@@ -12,7 +12,8 @@ use super::call::{Plan, Prepared, tool_answer};
 use super::recorder::Recorder;
 use super::stop::Stop;
 use crate::cancel::Halt;
-use crate::children::{Children, Ended, Ending, RecordedSpawn, Spawn, SpawnRequest, Spawned};
+use crate::children::{Children, Ended, Ending, RecordedSpawn, SpawnRequest, Spawned};
+use crate::spawn::Spawn;
 use crate::transcript::Event;
 use crate::{
     Account, AddedItem, Cancel, End, Failure, FailureKind, Limit, LimitHit, Limits, Returned, Run,

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::ThreadRecord;
+use crate::failure::disk::{FailureDisk, LimitsDisk};
 use crate::message::disk::UsageDisk;
-use crate::outcome::disk::{FailureDisk, LimitsDisk};
 use crate::{Moment, Nanos, ThreadId, TranscriptClaim};
 
 pub(super) fn value(record: &ThreadRecord) -> Value {

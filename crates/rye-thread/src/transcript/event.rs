@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use crate::ChildEnd;
-use crate::children::Spawn;
+use crate::spawn::Spawn;
 use crate::{
     AddedItem, ApprovalRequest, Decision, Effect, Failure, HookEffect, HookEvent, LimitHit, Limits,
     Moment, Nanos, ProviderInfo, Refusal, Reply, Retry, ThreadId, ThreadState, ToolResult,

@@ -9,8 +9,8 @@ use serde_json::value::{RawValue, to_raw_value};
 use self::infrequent::value;
 use super::{Event, Target};
 use crate::added::disk::AddedDisk;
+use crate::failure::disk::{LimitHitDisk, RefusalDisk};
 use crate::message::disk::ReplyDisk;
-use crate::outcome::disk::{LimitHitDisk, RefusalDisk};
 use crate::{Refusal, ToolResult};
 
 /// Returns the payload as the record of the event holds it, for comparison with a record.

@@ -7,12 +7,12 @@ use serde_json::Value;
 use crate::added::disk::AddedDisk;
 use crate::added::{self, AddedItem};
 use crate::child_end::ChildEndDisk;
-use crate::children::Spawn;
-use crate::children::disk::SpawnDisk;
 use crate::drive::hooks::{Entry, Frame, IN_A_TURN};
 use crate::drive::progress::Proposal;
+use crate::failure::disk::{FailureDisk, LimitHitDisk, LimitsDisk, RefusalDisk};
 use crate::message::disk::{ReplyDisk, ResultDisk};
-use crate::outcome::disk::{FailureDisk, LimitHitDisk, LimitsDisk, RefusalDisk};
+use crate::spawn::Spawn;
+use crate::spawn::disk::SpawnDisk;
 use crate::transcript::{Record, Triggered};
 use crate::{
     Decision, Failure, Limits, Nanos, Prices, ProviderInfo, Returned, ThreadId, ThreadState,

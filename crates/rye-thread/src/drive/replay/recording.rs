@@ -68,7 +68,7 @@ impl Recording {
                     reader.left.receipts.push_back(returned);
                 }
                 Ok(Recorded::CallResult { result, refusal, limit, added }) => {
-                    let refusal = refusal.map(crate::outcome::disk::RefusalDisk::into_refusal);
+                    let refusal = refusal.map(crate::failure::disk::RefusalDisk::into_refusal);
                     reader.refused =
                         refusal.as_ref().map(|it| it.message.clone()).or(reader.refused);
                     let result = result.into_result();

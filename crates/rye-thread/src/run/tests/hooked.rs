@@ -69,7 +69,7 @@ mod kinds {
     pub(super) fn rows() -> impl Iterator<Item = (&'static str, FailureKind, Takes)> {
         let hit = LimitHit { limit: Limit::Turns, value: 10, maximum: 10 };
         let facts = [FailureKind::Limit(hit), FailureKind::Provider(ProviderErrorClass::Server)];
-        crate::outcome::disk::PLAIN.into_iter().chain(facts).map(|kind| {
+        crate::failure::disk::PLAIN.into_iter().chain(facts).map(|kind| {
             let (name, takes) = takes(&kind);
             (name, kind, takes)
         })

@@ -11,9 +11,9 @@ use serde_json::{Map, Value};
 
 use super::markdown;
 use crate::child_end::ChildEndDisk;
-use crate::children::disk::SpawnDisk;
+use crate::failure::disk::{FailureDisk, LimitsDisk, RefusalDisk};
 use crate::message::disk::UsageDisk;
-use crate::outcome::disk::{FailureDisk, LimitsDisk, RefusalDisk};
+use crate::spawn::disk::SpawnDisk;
 use crate::transcript::{Event, Injected, Record};
 use crate::{
     Limits, Moment, Nanos, ProviderErrorClass, ProviderInfo, Reply, Retry, StopReason, ThreadId,

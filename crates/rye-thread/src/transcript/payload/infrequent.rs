@@ -7,10 +7,10 @@ use sha2::{Digest, Sha256};
 
 use super::{IntentWire, ReceiptWire};
 use crate::child_end::ChildEndDisk;
-use crate::children::disk::SpawnDisk;
+use crate::failure::disk::{FailureDisk, LimitsDisk};
 use crate::message::disk::UsageDisk;
-use crate::outcome::disk::{FailureDisk, LimitsDisk};
-use crate::tool::disk::ToolDisk;
+use crate::spawn::disk::SpawnDisk;
+use crate::tool_spec::disk::ToolDisk;
 use crate::transcript::wire::{FORMAT, VERSION};
 use crate::transcript::{Event, Injected, Triggered};
 use crate::{ApprovalRequest, Decision, HookEffect, Nanos, Prices, ProviderInfo, Usage};

@@ -3,11 +3,9 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::recover::Recorded;
-use crate::children::Spawn;
-use crate::children::disk::SpawnDisk;
+use crate::spawn::disk::SpawnDisk;
 use crate::transcript::{Reading, Record};
-use crate::{ApprovalReason, ApprovalRequest, Decision, Moment, ToolResult};
+use crate::{ApprovalReason, ApprovalRequest, Decision, Moment, Spawn};
 
 /// The call that a thread waits with.
 #[derive(Debug, Clone, PartialEq)]
@@ -75,15 +73,6 @@ pub fn decision_on(reading: &Reading, seq: u64) -> Option<DecidedApproval> {
     let DecidedWire { decision, by, reason } = serde_json::from_str(decided.payload.get()).ok()?;
     let decision = Decision::read(&decision, reason.as_deref()).ok()?;
     Some(DecidedApproval { item_id: request(asked)?.item_id, decision, by, at: decided.at })
-}
-
-/// Returns the result of the model's last call from the transcript; `None` if no call has a result.
-#[must_use]
-pub fn last_result(reading: &Reading) -> Option<ToolResult> {
-    reading.records.iter().rev().find_map(|record| match Recorded::read(record) {
-        Ok(Recorded::CallResult { result, .. }) => Some(result.into_result()),
-        _ => None,
-    })
 }
 
 /// The children that a thread began or was about to, in their order, as its transcript holds them; `None` when one cannot be

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Spawn, Waiting};
-use crate::outcome::disk::LimitsDisk;
+use crate::failure::disk::LimitsDisk;
 
 #[derive(Serialize, Deserialize)]
 pub(crate) struct SpawnDisk {

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::outcome::disk::LimitsDisk;
+use crate::failure::disk::LimitsDisk;
 use crate::transcript::Reading;
 use crate::{Limits, ThreadId};
 

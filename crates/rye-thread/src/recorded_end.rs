@@ -3,8 +3,8 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::failure::disk::{FailureDisk, LimitsDisk};
 use crate::message::disk::UsageDisk;
-use crate::outcome::disk::{FailureDisk, LimitsDisk};
 use crate::transcript::{Reading, Record};
 use crate::{Failure, Limits, Moment, Nanos, ThreadId, ThreadState, Usage};
 

@@ -1,0 +1,49 @@
+//! A child, as its parent records it before it begins (SPEC 10.9).
+
+pub(crate) mod disk;
+
+use crate::{Limits, ThreadId};
+
+/// A child, as recorded before it begins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Spawn {
+    /// The provider's id of the call that asks for it.
+    pub call_id: String,
+    /// The child.
+    pub child: ThreadId,
+    /// The directive of the child.
+    pub directive: String,
+    /// The moment at which the call returns.
+    pub waiting: Waiting,
+    /// Its limits, within the rest of the parent's limits.
+    pub limits: Limits,
+    /// The number of items that calls of the parent had added to its conversation. They bound the child as well.
+    pub added: u64,
+}
+
+impl Spawn {
+    /// Creates the record of a child.
+    #[must_use]
+    pub fn new(
+        call_id: &str,
+        child: ThreadId,
+        directive: &str,
+        waiting: Waiting,
+        limits: Limits,
+    ) -> Self {
+        let call_id = call_id.to_owned();
+        let directive = directive.to_owned();
+        Self { call_id, child, directive, waiting, limits, added: 0 }
+    }
+}
+
+/// The moment at which a call that starts a child returns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "a call waits or it does not")]
+pub enum Waiting {
+    /// At the end of the child, with its result.
+    ForTheEnd,
+    /// At once, with the id of the child.
+    ForNothing,
+}

@@ -1,0 +1,59 @@
+//! The description of a tool for the model, and the effect of its calls.
+
+pub(crate) mod disk;
+
+use serde_json::Value;
+use strum::IntoStaticStr;
+
+/// The description of one tool for the model.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct ToolSpec {
+    /// The name in the model's palette; [`Palette`](crate::Palette) sets it from the item id (SPEC 5.4).
+    pub name: String,
+    /// The effect and use of the tool, for the model.
+    pub description: String,
+    /// The JSON schema of the arguments, an object schema.
+    pub input_schema: Value,
+    /// The JSON schema of the result, if the tool declares one.
+    pub output_schema: Option<Value>,
+}
+
+impl ToolSpec {
+    /// Creates a tool description without an output schema.
+    #[must_use]
+    pub fn new(name: &str, description: &str, input_schema: Value) -> Self {
+        let name = name.to_owned();
+        let description = description.to_owned();
+        Self { name, description, input_schema, output_schema: None }
+    }
+
+    /// Sets the JSON schema of the result.
+    #[must_use]
+    pub fn with_output_schema(mut self, schema: Value) -> Self {
+        self.output_schema = Some(schema);
+        self
+    }
+}
+
+/// The effect of running a tool twice. It decides which calls may run in parallel or again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+#[derive(IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+pub enum Effect {
+    /// Two runs have the effect of one.
+    Idempotent,
+    /// Two runs may differ from one.
+    Once,
+    /// Nothing outside the tool changes, so that calls may run in parallel.
+    ReadOnly,
+}
+
+impl Effect {
+    /// Returns `read_only`, `idempotent` or `once`, as in the transcript.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        self.into()
+    }
+}
