@@ -4,8 +4,8 @@
 //! reservation. A finished child counts with the cost in its `child_ended`. An unfinished child counts with its whole
 //! share, and its own records say which part of the share is spent.
 //!
-//! While a process owns a tree, [`TreeAccount`] holds the account in memory and each appended record changes it. After
-//! a crash the same changes are read from the transcripts. No account is stored beside the transcripts.
+//! While a process owns a tree, it holds the [`Accounts`] in memory and each appended record changes them. After a crash
+//! the same changes are read from the transcripts. No account is stored beside the transcripts.
 //!
 //! ```
 //! use rye_thread::{Account, Nanos, SpendLimit};
@@ -14,16 +14,16 @@
 //! assert_eq!(account.free(), Some(Nanos::new(100)));
 //! ```
 
+mod accounts;
 mod change;
 pub(crate) mod disk;
 mod thread;
-mod tree;
 
 use std::borrow::Cow;
 
+pub use self::accounts::Accounts;
 pub use self::change::ended_children;
 use self::thread::ThreadAccount;
-pub use self::tree::TreeAccount;
 use crate::transcript::Reading;
 use crate::{Nanos, SpendLimit, ThreadId};
 
@@ -69,12 +69,12 @@ impl Account {
     ///
     /// # Errors
     ///
-    /// The errors of [`TreeAccount::from_transcripts`].
+    /// The errors of [`Accounts::from_transcripts`].
     pub fn from_transcripts<'a>(
         thread: &Reading,
         read: &dyn Fn(&ThreadId) -> FoundTranscript<'a>,
     ) -> Result<Self, AccountError> {
-        let tree = TreeAccount::from_transcripts(thread, read)?;
+        let tree = Accounts::from_transcripts(thread, read)?;
         let id = thread.records.first().map(|record| &record.thread);
         Ok(id.and_then(|id| tree.account(id)).unwrap_or(Self::new(SpendLimit::Unlimited)))
     }

@@ -33,13 +33,14 @@ impl ThreadRecord {
         record.updated = reading.records.last().map_or(created, |last| last.at);
         record.facts = facts;
         match recorded_end(reading) {
-            Some(end) => record.end(end),
+            Some(end) => record.apply_end(end),
             None => record.stand(reading),
         }
         Some(record)
     }
 
-    fn end(&mut self, end: RecordedEnd) {
+    /// Sets the state, the totals and the time to those of a recorded end.
+    pub fn apply_end(&mut self, end: RecordedEnd) {
         let RecordedEnd { state, at, turns, usage, cost, outputs, failure, next } = end;
         self.updated = at;
         (self.state, self.turns, self.usage, self.cost) = (state, turns, usage, cost);

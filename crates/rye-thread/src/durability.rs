@@ -10,6 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::runtime::Handle;
 use tokio::task::{JoinError, spawn_blocking, try_id};
 
+use crate::RecordError;
+
 /// Waits until the content of the file at `path` survives a power loss.
 #[expect(clippy::disallowed_methods, reason = "the waits of this crate are here")]
 pub(crate) fn sync_file(file: &File, path: &Path) -> io::Result<()> {
@@ -26,6 +28,13 @@ pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
     #[cfg(test)]
     counted::add(folder);
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+}
+
+/// Waits until the `thread.json` of a folder survives a power loss.
+pub(crate) fn sync_record(folder: &Path) -> Result<(), RecordError> {
+    let path = folder.join("thread.json");
+    let synced = File::open(&path).and_then(|file| sync_file(&file, &path));
+    synced.and_then(|()| sync_folder(folder)).map_err(|source| RecordError::Write { path, source })
 }
 
 /// The number of threads that this process drives.

@@ -15,7 +15,7 @@ use rye_sign::SigningKey;
 
 pub use self::error::JournalError;
 use self::readable::{Readable, Rendered};
-use crate::durability::run_unblocked;
+use crate::durability::{run_unblocked, sync_record};
 use crate::transcript::markdown;
 use crate::transcript::{Event, Transcript};
 use crate::{
@@ -170,7 +170,7 @@ impl Journal {
         }
         self.put_unblocked(None).await?;
         match self.place.as_ref().map(|place| place.folder.clone()) {
-            Some(folder) => Ok(run_unblocked(move || ThreadRecord::sync(&folder)).await?),
+            Some(folder) => Ok(run_unblocked(move || sync_record(&folder)).await?),
             None => Ok(()),
         }
     }
@@ -184,7 +184,7 @@ impl Journal {
         }
         self.put()?;
         match &self.place {
-            Some(place) => Ok(ThreadRecord::sync(&place.folder)?),
+            Some(place) => Ok(sync_record(&place.folder)?),
             None => Ok(()),
         }
     }

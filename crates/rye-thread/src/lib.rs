@@ -86,9 +86,10 @@ mod tool;
 mod tool_spec;
 pub mod transcript;
 mod transcript_claim;
+mod tree_account;
 mod usage;
 
-pub use self::account::{Account, AccountError, FoundTranscript, TreeAccount, ended_children};
+pub use self::account::{Account, AccountError, Accounts, FoundTranscript, ended_children};
 pub use self::added::{AddedItem, added_items};
 pub use self::amount::{Nanos, NanosError, Prices};
 pub use self::approval::{
@@ -149,6 +150,7 @@ pub use self::threads::{Setting, Threads};
 pub use self::tool::{AuthorisedCall, OutputSink, OutputStream, Tool, ToolOutput, ToolStatus};
 pub use self::tool_spec::{Effect, ToolSpec};
 pub use self::transcript_claim::TranscriptClaim;
+pub use self::tree_account::TreeAccount;
 pub use self::usage::Usage;
 
 #[cfg(doctest)]

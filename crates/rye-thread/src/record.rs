@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     Failure, Limits, Moment, Nanos, ThreadId, ThreadState, TranscriptClaim, Usage,
-    count_json_values, durability, read_plain,
+    count_json_values, read_plain,
 };
 
 /// The content of `thread.json`.
@@ -122,19 +122,6 @@ impl ThreadRecord {
             drop(fs::remove_file(&temporary));
             RecordError::Write { path, source }
         })
-    }
-
-    /// Makes the current record durable.
-    ///
-    /// # Errors
-    ///
-    /// [`RecordError::Write`] if the disk fails.
-    pub(crate) fn sync(folder: &Path) -> Result<(), RecordError> {
-        let path = folder.join(FILE);
-        let synced = File::open(&path).and_then(|file| durability::sync_file(&file, &path));
-        synced
-            .and_then(|()| durability::sync_folder(folder))
-            .map_err(|source| RecordError::Write { path, source })
     }
 
     /// Removes temporary files of killed programs. Only the owner of the thread may call this.

@@ -29,6 +29,12 @@ impl RecordedEnd {
     pub const fn state(&self) -> ThreadState {
         self.state
     }
+
+    /// Returns the time of the record.
+    #[must_use]
+    pub const fn at(&self) -> Moment {
+        self.at
+    }
 }
 
 /// The end of a thread, as its transcript holds it; `None` when it holds none, or one that this version cannot read.

@@ -93,12 +93,12 @@ impl Journal {
     ///
     /// [`JournalError`] if the end cannot be written.
     pub fn close(mut self, end: RecordedEnd, cost: Nanos, at: Moment) -> Result<(), JournalError> {
-        let RecordedEnd { state, at: ended, turns, usage, outputs, failure, next, .. } = end;
+        let ended = end.at();
         self.checkpoint(at);
         self.sync()?;
         let record = &mut self.record;
-        (record.state, record.turns, record.usage, record.cost) = (state, turns, usage, cost);
-        (record.outputs, record.failure, record.continued_by) = (outputs, failure, next);
+        record.apply_end(end);
+        record.cost = cost;
         self.leave(ended)
     }
 

@@ -43,7 +43,7 @@ fn rule_21_the_fold_of_a_tree_keeps_no_texts() {
     if std::env::var_os(ALONE).is_some() {
         return fold_a_large_tree();
     }
-    let name = "account::tests::streaming::rule_21_the_fold_of_a_tree_keeps_no_texts";
+    let name = "tree_account::tests::streaming::rule_21_the_fold_of_a_tree_keeps_no_texts";
     let mut alone = std::process::Command::new(std::env::current_exe().unwrap());
     let output = alone.args(["--exact", name, "--nocapture"]).env(ALONE, "1").output().unwrap();
     let told = String::from_utf8_lossy(&output.stdout);

@@ -1,24 +1,23 @@
-//! The account of a thread tree, in the memory of the process that owns it.
+//! The accounts of the threads of a tree, as a value.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::change::Change;
 use super::thread::{Share, Successor, ThreadAccount};
 use super::{Account, AccountError, FoundTranscript, is_over};
 use crate::transcript::{Event, Reading};
-use crate::{ChildEnd, Nanos, SpendLimit, ThreadId};
+use crate::{Nanos, SpendLimit, ThreadId};
 
-/// The money of a thread tree, by thread.
+/// The accounts of the threads of a tree.
 ///
-/// The owner of a tree has one. The journal of each thread changes it with each record.
-#[derive(Debug, Default)]
-pub struct TreeAccount(Mutex<Threads>);
+/// It is computed from transcripts, and each appended record changes it in the same way as reading the record would.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Accounts(Threads);
 
 type Threads = BTreeMap<ThreadId, ThreadAccount>;
 
-impl TreeAccount {
+impl Accounts {
     /// Folds a conversation and its unfinished children, with all their descendants.
     ///
     /// At most one transcript is in memory for each level of the tree.
@@ -33,7 +32,7 @@ impl TreeAccount {
     ) -> Result<Self, AccountError> {
         let mut fold = Fold { read, threads: Threads::new() };
         fold.conversation(Cow::Borrowed(thread), 0)?;
-        Ok(Self(Mutex::new(fold.threads)))
+        Ok(Self(fold.threads))
     }
 
     /// Returns the account of a thread.
@@ -41,47 +40,30 @@ impl TreeAccount {
     /// Returns `None` if the tree does not hold the thread, or if its parent has recorded its end.
     #[must_use]
     pub fn account(&self, thread: &ThreadId) -> Option<Account> {
-        let threads = self.threads();
+        let Self(threads) = self;
         let cap = threads.get(thread)?.cap;
-        let Sum { cost, reserved, held, is_overrun } = Sum::of(thread, &threads);
+        let Sum { cost, reserved, held, is_overrun } = Sum::of(thread, threads);
         Some(Account { cap, cost, reserved, held, is_overrun: is_overrun || is_over(cap, cost) })
     }
 
-    /// Sets the cost of a child's end, if the account holds the child.
-    pub(crate) fn price_end(&self, end: ChildEnd) -> ChildEnd {
-        match self.account(&end.child) {
-            Some(Account { cost, is_overrun, .. }) => ChildEnd { cost, is_overrun, ..end },
-            None => end,
-        }
-    }
-
     /// Applies the change of a record that is appended to the transcript of the thread.
-    pub(crate) fn record(&self, thread: &ThreadId, event: &Event) {
+    pub fn record(&mut self, thread: &ThreadId, event: &Event) {
         let Some(change) = Change::of_event(event) else { return };
-        let mut threads = self.threads();
         if let Change::EndChild { child, .. } = &change {
-            forget(&mut threads, child);
+            forget(&mut self.0, child);
         }
-        let account = threads.entry(thread.clone());
+        let account = self.0.entry(thread.clone());
         account.or_insert(ThreadAccount::new(SpendLimit::Unlimited)).apply(change);
     }
 
     /// Replaces the account of one thread by the account of its transcript.
-    ///
-    /// A process that failed may have counted more than it recorded.
-    pub(crate) fn open(&self, thread: &ThreadId, reading: &Reading) {
-        self.threads().insert(thread.clone(), ThreadAccount::of(reading));
+    pub fn open(&mut self, thread: &ThreadId, reading: &Reading) {
+        self.0.insert(thread.clone(), ThreadAccount::of(reading));
     }
 
-    /// Adds the folded accounts of the threads for which `is_wanted` returns `true`.
-    pub(crate) fn extend(&self, folded: Self, is_wanted: impl Fn(&ThreadId) -> bool) {
-        let folded = folded.0.into_inner().unwrap_or_else(PoisonError::into_inner);
-        self.threads().extend(folded.into_iter().filter(|(thread, _)| is_wanted(thread)));
-    }
-
-    /// Locks the accounts. A poisoned lock is used all the same, because no change is applied in parts.
-    fn threads(&self) -> MutexGuard<'_, Threads> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Adds the accounts of the threads for which `is_wanted` returns `true`.
+    pub fn extend(&mut self, folded: Self, is_wanted: impl Fn(&ThreadId) -> bool) {
+        self.0.extend(folded.0.into_iter().filter(|(thread, _)| is_wanted(thread)));
     }
 }
 
