@@ -6,8 +6,7 @@ use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
 use rye_sign::chain::Head;
-use rye_thread::ThreadId;
-use rye_thread::transcript::{Reading, read};
+use rye_transcript::{Reading, ThreadId, read};
 
 static THREAD: LazyLock<ThreadId> = LazyLock::new(|| {
     ThreadId::new("index", "0199a3f0-0000-7000-8000-000000000000").expect("an id that is one")

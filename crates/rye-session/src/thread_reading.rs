@@ -9,7 +9,7 @@ use rye_caps::{Grant, Pattern};
 use rye_resolve::ItemId;
 use rye_sign::token::{Token, TokenError, verify_chain};
 use rye_sign::{KeyError, KeyId, PublicKey};
-use rye_thread::transcript::{Damage, DamageKind, Reading, TranscriptError, named_keys, read_file};
+use rye_thread::transcript::{Damage, DamageKind, FileError, Reading, named_keys, read_file};
 use rye_thread::{RecordError, ThreadId, ThreadRecord, recorded_root};
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -409,8 +409,8 @@ fn read_transcript(
     keys: &[PublicKey],
 ) -> Result<Reading, ThreadReadError> {
     read_file(path, thread, keys).map_err(|error| match error {
-        TranscriptError::Damaged { path, source } => ThreadReadError::Damaged { path, source },
-        TranscriptError::Read { path, source } => ThreadReadError::Read { path, source },
+        FileError::Damaged { path, source } => ThreadReadError::Damaged { path, source },
+        FileError::Read { path, source } => ThreadReadError::Read { path, source },
         other => ThreadReadError::Read { path: path.to_owned(), source: io::Error::other(other) },
     })
 }

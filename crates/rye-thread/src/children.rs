@@ -5,8 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::Value;
 
-use crate::ChildEnd;
-use crate::{AddedItem, ApprovalRequest, Limits, Spawn, ToolOutput};
+use crate::{AddedItem, ApprovalRequest, ChildEnd, Limits, Spawn, ToolOutput};
 
 /// The item id of the tool that starts a child.
 pub const THREAD_DIRECTIVE: &str = "rye/agent/threads/thread_directive";

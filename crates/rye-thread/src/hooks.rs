@@ -1,7 +1,6 @@
 //! Hooks: effects and actions at the events of a thread (SPEC 10.3).
 
 mod action;
-mod paths;
 
 use std::fmt;
 use std::sync::Arc;

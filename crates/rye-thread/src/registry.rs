@@ -172,7 +172,7 @@ fn insert(
     statement: &str,
 ) -> Result<(), RegistryError> {
     let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
-    let Usage { input, output, cache_read, cache_write } = row.usage;
+    let Usage { input, output, cache_read, cache_write, .. } = row.usage;
     let values = params![
         row.thread.as_str(),
         row.parent.as_ref().map(ThreadId::as_str),
@@ -277,6 +277,9 @@ impl RowDisk {
             |text: &str| text.parse::<ThreadId>().map_err(|error| malformed(error.to_string()));
         let count =
             |number: i64| u64::try_from(number).map_err(|error| malformed(error.to_string()));
+        let mut usage = Usage::new(count(self.input)?, count(self.output)?);
+        usage.cache_read = count(self.cache_read)?;
+        usage.cache_write = count(self.cache_write)?;
         Ok(ThreadSummary {
             thread: thread(&self.id)?,
             parent: self.parent.as_deref().map(thread).transpose()?,
@@ -287,12 +290,7 @@ impl RowDisk {
             cost: Nanos::new(count(self.cost)?),
             model: self.model,
             turns: count(self.turns)?,
-            usage: Usage {
-                input: count(self.input)?,
-                output: count(self.output)?,
-                cache_read: count(self.cache_read)?,
-                cache_write: count(self.cache_write)?,
-            },
+            usage,
         })
     }
 }

@@ -130,7 +130,7 @@ impl Run {
     fn ask(&mut self) -> Step {
         if let Some(hit) = self.limit_reached(self.elapsed) {
             let message = hit.to_string();
-            return Step::Done(self.end_failed(Failure { kind: FailureKind::Limit(hit), message }));
+            return Step::Done(self.end_failed(Failure::new(FailureKind::Limit(hit), &message)));
         }
         self.phase = Phase::Asked;
         let left = self.limits.tokens.saturating_sub(self.usage.total());

@@ -4,10 +4,10 @@ mod bound;
 
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{FancyRegex, PatternOptions, ValidationError, Validator};
+use rye_transcript::nests_deeper;
 use serde_json::Value;
 
 use self::bound::Bound;
-use crate::message::nests_deeper;
 
 /// The most problems that are reported of one value.
 const MAX_PROBLEMS: usize = 20;

@@ -1,31 +1,21 @@
 //! The events of a thread, as a tamper-evident chain of lines (SPEC 10.7).
 
-mod event;
-mod markdown;
-mod payload;
-mod read;
-mod record;
-mod wire;
-
 use std::fmt;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use rye_sign::chain::{Head, sign_checkpoint};
 use rye_sign::{PublicKey, SigningKey};
+use rye_transcript::NewRecord;
 
-pub use self::event::{Event, Injected, Target, Triggered};
-pub use self::markdown::markdown;
-pub(crate) use self::markdown::markdown_of;
-use self::payload::Payload;
-pub(crate) use self::payload::recorded_payload;
-pub use self::read::{Damage, DamageKind, Reading, read};
-pub use self::record::Record;
-use self::wire::{RecordWire, Shown};
+pub use rye_transcript::{
+    Damage, DamageKind, Event, FileError, Injected, Reading, Record, Target, Triggered, markdown,
+    named_keys, read, read_file,
+};
+
 use crate::durability::run_unblocked;
 use crate::store::{Ownership, Store, StoreError};
-use crate::{Moment, ThreadId, TranscriptClaim, read_plain};
+use crate::{Moment, ThreadId, TranscriptClaim};
 
 /// An append-only journal of JSON lines. Each line carries the hash of all lines before it.
 ///
@@ -136,15 +126,14 @@ impl Transcript {
     /// Appends one record. [`Transcript::flush`] writes it to the store.
     pub(crate) fn add(&mut self, event: &Event, at: Moment) {
         let approval_wait_millis = self.take_approval_wait();
-        let record = RecordWire {
+        let record = NewRecord {
             seq: self.records,
-            ts: Shown(at),
-            thread_id: self.held.ownership.thread().as_str(),
-            directive: &self.directive,
-            event: event.name(),
-            payload: Payload(event),
+            prev: self.head,
+            at,
             approval_wait_millis,
-            prev: Shown(self.head),
+            thread: self.held.ownership.thread(),
+            directive: &self.directive,
+            event,
         };
         self.newest = self.pending.len();
         record.write(&mut self.pending);
@@ -334,14 +323,6 @@ pub enum TranscriptError {
         /// The error of the store.
         source: Arc<StoreError>,
     },
-    /// A record differs from the written one.
-    #[error("transcript `{}` is damaged; do not resume from it", .path.display())]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// The place and kind of the damage.
-        source: Damage,
-    },
     /// A record in the store differs from the written one.
     #[error("the transcript of `{thread}` is damaged; nothing is added to it")]
     Journal {
@@ -364,14 +345,6 @@ pub enum TranscriptError {
         /// The thread.
         thread: ThreadId,
     },
-    /// The file cannot be read.
-    #[error("cannot read the transcript `{}`", .path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// The error of the system.
-        source: std::io::Error,
-    },
     /// The store refused.
     #[error("cannot write the transcript of `{thread}`")]
     Store {
@@ -386,37 +359,6 @@ impl TranscriptError {
     fn store(ownership: &Ownership, source: impl Into<Arc<StoreError>>) -> Self {
         Self::Store { thread: ownership.thread().clone(), source: source.into() }
     }
-}
-
-/// The maximum length of a transcript in bytes. It is read into memory, and no run writes as much.
-pub(crate) const MAX_BYTES: u64 = 1 << 30;
-
-/// Reads and verifies a whole file, as [`read`] does for bytes.
-///
-/// # Errors
-///
-/// [`TranscriptError`] if it cannot be read, or is damaged before an incomplete last line.
-pub fn read_file(
-    path: &Path,
-    thread: &ThreadId,
-    keys: &[PublicKey],
-) -> Result<Reading, TranscriptError> {
-    let bytes = read_plain(path, MAX_BYTES)
-        .map_err(|source| TranscriptError::Read { path: path.to_owned(), source })?;
-    read(&bytes, thread, keys)
-        .map_err(|source| TranscriptError::Damaged { path: path.to_owned(), source })
-}
-
-/// Returns the public keys, as PEM, that the openings of an unverified transcript name, oldest first. A thread whose operator has no
-/// key is verified with the keys that it names itself.
-///
-/// # Errors
-///
-/// When the file cannot be read.
-pub fn named_keys(path: &Path) -> std::io::Result<Vec<String>> {
-    let bytes = read_plain(path, MAX_BYTES)?;
-    let lines = bytes.split(|byte| *byte == b'\n');
-    Ok(lines.filter_map(read::named_key).collect())
 }
 
 #[cfg(test)]

@@ -2,7 +2,8 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::account::Accounts;
+use rye_transcript::Accounts;
+
 use crate::transcript::{Event, Reading};
 use crate::{Account, AccountError, ChildEnd, FoundTranscript, ThreadId};
 
@@ -37,9 +38,12 @@ impl TreeAccount {
     }
 
     /// Sets the cost of a child's end, if the account holds the child.
-    pub(crate) fn price_end(&self, end: ChildEnd) -> ChildEnd {
+    pub(crate) fn price_end(&self, mut end: ChildEnd) -> ChildEnd {
         match self.account(&end.child) {
-            Some(Account { cost, is_overrun, .. }) => ChildEnd { cost, is_overrun, ..end },
+            Some(Account { cost, is_overrun, .. }) => {
+                (end.cost, end.is_overrun) = (cost, is_overrun);
+                end
+            }
             None => end,
         }
     }

@@ -82,7 +82,7 @@ impl Driver<'_> {
                 let failure = self.recorder.time.used_up(run);
                 self.lose(run, Limit::Duration.as_str(), &failure.message, cost);
                 let message = format!("{}{}", failure.message, booked_words(cost));
-                Err(Stop::Failed(Failure { message, ..failure }))
+                Err(Stop::Failed(Failure::new(failure.kind, &message)))
             }
             Answer::Stopped(stop) => Err(stop),
         }

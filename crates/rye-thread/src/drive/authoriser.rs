@@ -219,10 +219,9 @@ impl<'a> Authoriser<'a> {
         let need = offered.need(arguments, &self.authority).and_then(Result::ok);
         let capability =
             need.map_or(offered.entry.invocation.item().to_string(), |need| need.to_string());
-        let layer = "approval".to_owned();
         let message =
             format!("the operator did not approve this call of `{}`", offered.entry.item_id);
-        let refused = refusal_answer(call, Refusal { capability, layer, pattern: None, message });
+        let refused = refusal_answer(call, Refusal::new(&capability, "approval", None, &message));
         with_reason(refused, reason)
     }
 

@@ -130,7 +130,7 @@ impl<'a> ModelCaller<'a> {
             return Err(Stop::Failed(Failure::new(FailureKind::Provider(error.class), &reason)));
         };
         let provider = next.describe();
-        refuse_unpriced(&provider, limits).map_err(|Failure { kind, message }| {
+        refuse_unpriced(&provider, limits).map_err(|Failure { kind, message, .. }| {
             let message = format!("{reason}; its fallback is not asked: {message}");
             Stop::Failed(Failure::new(kind, &message))
         })?;
@@ -162,7 +162,7 @@ async fn attempt_again(
         let message = format!("{}; another attempt is not paid for", retry.message);
         recorder.emit(&Event::RequestFailed { turn, class, message: message.clone(), cost });
         let message = format!("{message}{}: {}", booked_words(cost), failure.message);
-        return Err(Stop::Failed(Failure { message, ..failure }));
+        return Err(Stop::Failed(Failure::new(failure.kind, &message)));
     }
     recorder.emit(&Event::RequestRetried { turn, retry, cost, reserved });
     recorder.sync().await

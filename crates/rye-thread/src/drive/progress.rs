@@ -2,9 +2,7 @@
 
 use serde_json::Value;
 
-use crate::approval::digest;
-use crate::spawn::Spawn;
-use crate::{ApprovalRequest, LimitHit, Returned};
+use crate::{ApprovalRequest, LimitHit, Returned, Spawn};
 
 /// The progress of the calls of a turn, kept during an approval wait and restored from the
 /// transcript.
@@ -38,7 +36,9 @@ impl Proposal {
 
     /// The arguments that the operator was shown: those of the call, or else those on record, where the record holds them whole.
     pub(super) fn shown_arguments<'a>(&'a self, of_call: &'a Value) -> Option<&'a Value> {
-        [of_call, &self.arguments].into_iter().find(|arguments| digest(arguments) == self.sha256)
+        [of_call, &self.arguments]
+            .into_iter()
+            .find(|arguments| ApprovalRequest::digest(arguments) == self.sha256)
     }
 }
 

@@ -10,18 +10,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use self::error::ResumeError;
+use rye_transcript::disk::{LimitHitDisk, RefusalDisk, ResultDisk};
+
 use self::wire::EndWire;
 pub(super) use self::wire::{FallbackWire, Recorded};
 use super::authoriser::approved_in_thread;
 use super::hooks::{Due, Entry, Log};
 use super::progress::{Progress, Proposal};
 use super::stop::overrun;
-use crate::failure::disk::{LimitHitDisk, RefusalDisk};
-use crate::message::disk::ResultDisk;
-use crate::spawn::Spawn;
 use crate::transcript::{Event, Reading, Record};
 use crate::{
-    AddedItem, Decision, Limits, Message, Moment, Nanos, Returned, Run, Step, ThreadId,
+    AddedItem, Decision, Limits, Message, Moment, Nanos, Returned, Run, Spawn, Step, ThreadId,
     ThreadState, ToolCall, ToolResult,
 };
 

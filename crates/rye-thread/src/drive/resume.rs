@@ -9,9 +9,10 @@ use super::recover::{Recovered, ResumeError, recover};
 use super::warnings::{KILLED, thread_warnings};
 use super::{DriveContext, Driver, Stop, telemetry};
 use crate::children::RecordedSpawn;
-use crate::spawn::Spawn;
 use crate::transcript::{Event, Reading, Record};
-use crate::{FailureKind, Limits, Nanos, OutOfTurn, Outcome, RaisedLimits, Run, ThreadState};
+use crate::{
+    FailureKind, Limits, Nanos, OutOfTurn, Outcome, RaisedLimits, Run, Spawn, ThreadState,
+};
 
 /// The state of a thread that is opened again.
 #[derive(Debug)]

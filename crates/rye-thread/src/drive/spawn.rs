@@ -13,11 +13,10 @@ use super::recorder::Recorder;
 use super::stop::Stop;
 use crate::cancel::Halt;
 use crate::children::{Children, Ended, Ending, RecordedSpawn, SpawnRequest, Spawned};
-use crate::spawn::Spawn;
 use crate::transcript::Event;
 use crate::{
     Account, AddedItem, Cancel, End, Failure, FailureKind, Limit, LimitHit, Limits, Returned, Run,
-    SpendLimit, ThreadId, ToolCall, ToolOutput, ToolResult,
+    Spawn, SpendLimit, ThreadId, ToolCall, ToolOutput, ToolResult,
 };
 
 /// A call that starts a child, allowed and valid.
@@ -162,10 +161,11 @@ impl<'a> ChildSpawner<'a> {
         let call_id = call.call.id.clone();
         let arguments = call.arguments.clone();
         let request = SpawnRequest { call_id, number: self.spawned, arguments, left };
-        let spawn = match call.children.prepare(&request).await {
-            Ok(spawn) => Spawn { added: self.added, ..spawn },
+        let mut spawn = match call.children.prepare(&request).await {
+            Ok(spawn) => spawn,
             Err(output) => return Ok(Err(call.answer(output))),
         };
+        spawn.added = self.added;
         if !accountant.account(run.limits().spend).covers(spawn.limits.spend) {
             return Ok(Err(call.answer(too_much(&spawn))));
         }
@@ -194,7 +194,7 @@ impl<'a> ChildSpawner<'a> {
         if let Some((limit, value, maximum)) =
             rows.into_iter().find(|(_, value, maximum)| maximum <= value)
         {
-            return Err(LimitHit { limit, value, maximum });
+            return Err(LimitHit::new(limit, value, maximum));
         }
         let mut left = limits.clone();
         left.spend = account.free().map_or(SpendLimit::Unlimited, SpendLimit::AtMost);

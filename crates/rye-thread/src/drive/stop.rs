@@ -78,7 +78,7 @@ pub(super) fn out_of_money(account: &Account, needed: Nanos) -> Failure {
         SpendLimit::Unlimited => u64::MAX,
     };
     let value = account.cost.saturating_add(account.held).saturating_add(needed).get();
-    let hit = LimitHit { limit: Limit::Spend, value, maximum };
+    let hit = LimitHit::new(Limit::Spend, value, maximum);
     let message = match account.is_overrun {
         true => OVERRUN.to_owned(),
         false => hit.to_string(),
@@ -93,7 +93,7 @@ const OVERRUN: &str = "limit `spend` reached: a request of this thread, or of on
 /// The end of a thread whose provider charged more than was reserved for the request.
 pub(super) fn overrun(reserved: Nanos, cost: Nanos) -> Option<Failure> {
     let beyond = cost.get().checked_sub(reserved.get()).filter(|beyond| 0 < *beyond)?;
-    let hit = LimitHit { limit: Limit::Spend, value: cost.get(), maximum: reserved.get() };
+    let hit = LimitHit::new(Limit::Spend, cost.get(), reserved.get());
     let message = format!(
         "limit `spend` reached: the answer cost {cost}, which is {} more than the {reserved} that was reserved for it; check the \
          prices and `max_output` of the model in the provider's file",

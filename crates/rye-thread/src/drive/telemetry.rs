@@ -55,12 +55,12 @@ pub(super) async fn within(
 }
 
 fn since(before: &Usage, now: &Usage) -> Usage {
-    Usage {
-        input: now.input.saturating_sub(before.input),
-        output: now.output.saturating_sub(before.output),
-        cache_read: now.cache_read.saturating_sub(before.cache_read),
-        cache_write: now.cache_write.saturating_sub(before.cache_write),
-    }
+    let mut since = *now;
+    since.input = now.input.saturating_sub(before.input);
+    since.output = now.output.saturating_sub(before.output);
+    since.cache_read = now.cache_read.saturating_sub(before.cache_read);
+    since.cache_write = now.cache_write.saturating_sub(before.cache_write);
+    since
 }
 
 /// A class that is worth counting, as the convention wants it: never a message.

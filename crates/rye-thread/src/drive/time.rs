@@ -45,7 +45,7 @@ impl<'a> ThreadTime<'a> {
     pub(super) fn used_up(&self, run: &Run) -> Failure {
         let maximum = run.limits().duration_seconds;
         let value = self.elapsed().as_secs().max(maximum);
-        let hit = LimitHit { limit: Limit::Duration, value, maximum };
+        let hit = LimitHit::new(Limit::Duration, value, maximum);
         let message = hit.to_string();
         Failure::new(FailureKind::Limit(hit), &message)
     }

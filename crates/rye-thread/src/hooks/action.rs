@@ -108,6 +108,14 @@ fn found<'d>(path: &str, data: &'d Value, missing: &mut Vec<String>) -> Option<&
     found
 }
 
+impl HookAction {
+    /// Returns the paths of the event's data that the arguments take, each as often as it occurs.
+    #[must_use]
+    pub fn paths(&self) -> Vec<String> {
+        self.fill(&serde_json::Value::Null).err().unwrap_or_default()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::{fs, io};
 
 use rye_sign::{PublicKey, SigningKey};
+use rye_transcript::{MAX_BYTES, read_plain_line};
 
 use super::readable::Readable;
 use super::{Journal, JournalError, Place};
-use crate::plain::read_plain_line;
 use crate::store::Store;
-use crate::transcript::{MAX_BYTES, Reading, Transcript};
+use crate::transcript::{Reading, Transcript};
 use crate::{Registry, ThreadRecord};
 
 impl Journal {

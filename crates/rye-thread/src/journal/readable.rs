@@ -4,8 +4,10 @@ use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use rye_transcript::markdown_of;
+
 use crate::store::{has_other_names, open_plain};
-use crate::transcript::{Reading, markdown_of};
+use crate::transcript::Reading;
 
 /// The text of the file, from the first record on.
 #[derive(Debug)]

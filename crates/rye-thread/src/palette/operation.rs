@@ -109,8 +109,8 @@ impl Need {
         };
         let layer = closed.map_or("the layers together".to_owned(), |it| it.name().to_string());
         let message = format!("`{self}` is not allowed on any item by {layer}");
-        let pattern = Some(self.to_string());
-        Refusal { capability: self.to_string(), layer, pattern, message }
+        let own = self.to_string();
+        Refusal::new(&own, &layer, Some(&own), &message)
     }
 }
 

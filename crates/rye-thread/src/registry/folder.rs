@@ -4,12 +4,12 @@ use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
+use rye_transcript::disk::UsageDisk;
+use rye_transcript::first_line;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::summary::ThreadSummary;
-use crate::message::disk::UsageDisk;
-use crate::root::first_line;
 use crate::{Moment, Nanos, ThreadId, ThreadState, Usage};
 
 /// The folders below `threads` that are named as threads are.

@@ -30,7 +30,8 @@ fn lists_the_newest_first_and_shows_one() {
     new.cost = Nanos::new(4);
     new.model = Some("m".to_owned());
     new.turns = 3;
-    new.usage = Usage { input: 5, output: 6, cache_read: 7, cache_write: 8 };
+    new.usage = Usage::new(5, 6);
+    (new.usage.cache_read, new.usage.cache_write) = (7, 8);
     registry.enter(&new).unwrap();
     drop(registry);
 
@@ -50,7 +51,7 @@ fn lists_the_newest_first_and_shows_one() {
         cost: Nanos::new(4),
         model: Some("m".to_owned()),
         turns: 3,
-        usage: Usage { input: 5, output: 6, cache_read: 7, cache_write: 8 },
+        usage: new.usage,
     };
     assert_eq!(expected.duration(), Duration::from_millis(10));
     assert_eq!(registry.show(&new.thread).unwrap(), Some(expected));

@@ -35,14 +35,15 @@ pub(super) fn after_reply(reply: &Reply, contract: &OutputContract, is_reminded:
             FailureKind::Provider(ProviderErrorClass::ContextTooLong),
             "the conversation no longer fits the model's context window; ask for less or use a larger model",
         ),
-        // After an unknown stop reason, the reply may be incomplete too.
-        StopReason::Other(word) => {
-            let message = format!(
-                "the model stopped for `{word}`, so its answer may not be whole; run it again"
-            );
-            fail(FailureKind::CutOff, &message)
+        StopReason::EndTurn
+        | StopReason::Pause
+        | StopReason::Refusal
+        | StopReason::StopSequence
+        | StopReason::ToolUse
+            if !reply.calls.is_empty() =>
+        {
+            Next::Call(reply.calls.clone())
         }
-        _ if !reply.calls.is_empty() => Next::Call(reply.calls.clone()),
         StopReason::Pause => Next::Ask,
         StopReason::ToolUse => fail(
             FailureKind::CutOff,
@@ -50,6 +51,13 @@ pub(super) fn after_reply(reply: &Reply, contract: &OutputContract, is_reminded:
         ),
         StopReason::EndTurn | StopReason::Refusal | StopReason::StopSequence => {
             after_text(contract, is_reminded)
+        }
+        // After an unknown stop reason, the reply may be incomplete too.
+        word => {
+            let message = format!(
+                "the model stopped for `{word}`, so its answer may not be whole; run it again"
+            );
+            fail(FailureKind::CutOff, &message)
         }
     }
 }
@@ -196,7 +204,7 @@ pub(super) fn blame(failure: Failure, refusals: &[Refusal]) -> Failure {
                 limit @ FailureKind::Limit(_) => limit,
                 _ => FailureKind::Refused,
             };
-            Failure { kind, message }
+            Failure::new(kind, &message)
         }
         _ => failure,
     }
@@ -264,16 +272,7 @@ fn opening_bound(run: &Run) -> u64 {
 }
 
 fn size(message: &Message) -> u64 {
-    bytes(match message {
-        Message::Assistant { reply } => reply.raw().get().len(),
-        Message::ToolResults { results } => results
-            .iter()
-            .map(|result| {
-                result.call_id.len() + result.name.len() + result.content.to_string().len() + 128
-            })
-            .sum(),
-        Message::User { text } => text.len(),
-    })
+    bytes(message.size())
 }
 
 fn bytes(count: usize) -> u64 {

@@ -97,9 +97,9 @@ impl Run {
             Limit::Depth => Some(&mut self.limits.depth),
             Limit::Duration => Some(&mut self.limits.duration_seconds),
             Limit::Spawns => Some(&mut self.limits.spawns),
-            Limit::Spend => None,
             Limit::Tokens => Some(&mut self.limits.tokens),
             Limit::Turns => Some(&mut self.limits.turns),
+            _ => None,
         }
     }
 
@@ -222,15 +222,3 @@ impl Run {
 
 /// The message after a reply that a limit separated from its continuation.
 pub(super) const GO_ON: &str = "Go on.";
-
-impl FailureKind {
-    /// Returns `true` if another request to the model may mend the failure.
-    #[must_use]
-    pub const fn may_be_retried(&self) -> bool {
-        match self {
-            Self::CutOff | Self::MissingOutputs | Self::Refused => true,
-            Self::Provider(class) => !matches!(class, ProviderErrorClass::SpendLimit),
-            _ => false,
-        }
-    }
-}

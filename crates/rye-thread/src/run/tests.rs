@@ -98,10 +98,7 @@ fn ok(id: &str) -> Returned {
 }
 
 fn refusal() -> Refusal {
-    Refusal {
-        capability: "rye.execute.tool.t".to_owned(),
-        layer: "the directive `d`".to_owned(),
-        pattern: Some("rye.execute.tool.t".to_owned()),
-        message: "`rye.execute.tool.t` is not allowed".to_owned(),
-    }
+    let capability = "rye.execute.tool.t";
+    let message = "`rye.execute.tool.t` is not allowed";
+    Refusal::new(capability, "the directive `d`", Some(capability), message)
 }

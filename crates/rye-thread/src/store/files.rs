@@ -6,9 +6,10 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use rye_transcript::MAX_BYTES;
+
 use super::StoreError;
 use crate::handle::Handle;
-use crate::transcript::MAX_BYTES;
 use crate::{ThreadId, durability, read_plain};
 
 /// The folder of all threads, and the open files.

@@ -1,19 +1,11 @@
-use std::fs;
-use std::sync::LazyLock;
+//! Transcripts that are opened to append to them.
 
-use proptest::prelude::*;
 use rye_sign::SigningKey;
-use serde_json::json;
+use rye_transcript::samples::events;
 
 use super::*;
 use crate::store::MemoryStore;
-use crate::{Limits, ProviderInfo, ToolResult};
-
-mod damage;
-pub(crate) mod events;
-mod opening;
-mod readable;
-mod signing;
+use crate::{Limits, ProviderInfo};
 
 const AT: Moment = Moment::from_unix_millis(1_795_197_600_250);
 
@@ -39,6 +31,27 @@ fn start(key: &SigningKey) -> Event {
 fn create(store: &Arc<MemoryStore>, thread: &ThreadId) -> Transcript {
     let ownership = store.acquire(thread, thread).unwrap();
     Transcript::create(Arc::clone(store) as _, ownership, "greet/hello").unwrap()
+}
+
+/// Returns a record of each kind of event, as a transcript holds them.
+pub(crate) fn recorded() -> Vec<Record> {
+    let store = Arc::new(MemoryStore::new());
+    let key = SigningKey::generate().unwrap();
+    let mut transcript = create(&store, &thread());
+    transcript.append(&start(&key), AT).unwrap();
+    transcript.checkpoint(&key, AT).unwrap();
+    for event in events().iter().filter(|event| event.name() != "checkpoint") {
+        transcript.append(event, AT).unwrap();
+    }
+    // The events name another key, and a checkpoint must have the key that was named last.
+    transcript.append(&start(&key), AT).unwrap();
+    transcript.checkpoint(&key, AT).unwrap();
+    let bytes = store.journal(&thread()).unwrap();
+    let records = read(&bytes, &thread(), &[key.public()]).unwrap().records;
+    for name in Event::NAMES {
+        assert!(records.iter().any(|record| record.event == name), "{name}");
+    }
+    records
 }
 
 fn user(text: &str) -> Event {
@@ -77,15 +90,6 @@ impl Written {
         })
     }
 
-    /// Changes the lines and reads them.
-    #[track_caller]
-    fn check(&self, change: impl FnOnce(&mut Vec<String>), expected: &str) {
-        let mut lines: Vec<String> = self.text().lines().map(str::to_owned).collect();
-        change(&mut lines);
-        let error = self.read(&(lines.join("\n") + "\n")).unwrap_err();
-        assert_eq!(error, expected);
-    }
-
     /// Returns the offset of a line.
     fn offset(&self, line: usize) -> usize {
         self.text().lines().take(line).map(|line| line.len() + 1).sum()
@@ -98,86 +102,151 @@ fn begun(whole: usize) -> usize {
 }
 
 #[test]
-fn is_read_as_it_was_written() {
+fn nothing_is_appended_to_a_transcript_that_is_there() {
     let written = Written::new();
-    let reading = written.read(&written.text()).unwrap();
-    let events: Vec<&str> = reading.records.iter().map(|record| record.event.as_str()).collect();
-    assert_eq!(
-        events,
-        [
-            "thread_start",
-            "user_message",
-            "checkpoint",
-            "user_message",
-            "checkpoint",
-            "user_message"
-        ]
-    );
-    assert_eq!(
-        (&reading.head, reading.signed, &reading.torn),
-        (written.transcript.head(), 4, &None)
-    );
-    assert_eq!(reading.records[1].payload.get(), r#"{"text":"one\nline"}"#);
-    assert_eq!(reading.records[1].at, AT);
-    assert_eq!(reading.records[1].directive, "greet/hello");
-}
-
-#[test]
-fn the_first_record_names_the_format() {
-    let written = Written::new();
-    let first = written.text().lines().next().unwrap().to_owned();
-    let prev = Head::genesis();
-    assert_eq!(
-        first,
-        format!(
-            r#"{{"seq":0,"ts":"2026-11-20T18:00:00.250Z","thread_id":"{}","directive":"greet/hello","event":"thread_start","payload":{{"format":"rye-transcript","version":2,"provider":"p","model":"m","nanos_per_million_tokens":null,"limits":{{"turns":10,"tokens":200000,"spend_nanos":{{"at_most":500000000}},"duration_seconds":600,"spawns":10,"depth":5}},"tools":[],"palette":{{"a_b":"a/b"}},"facts":{{}},"root":"{}","created":"2026-11-20T18:00:00.250Z","signed_by":{}}},"prev":"{prev}"}}"#,
-            thread(),
-            thread(),
-            json!(written.key.public().to_pem()),
-        )
-    );
-}
-
-#[test]
-fn a_file_is_read_like_its_bytes() {
-    let written = Written::new();
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("transcript.jsonl");
-    let keys = [written.key.public()];
-    fs::write(&path, written.text()).unwrap();
-    assert_eq!(read_file(&path, &thread(), &keys).unwrap().records.len(), 6);
-    fs::write(&path, written.text().replace("two", "2")).unwrap();
-    let error = read_file(&path, &thread(), &keys).unwrap_err();
+    let store = Arc::clone(&written.store);
+    drop(written.transcript);
+    let ownership = store.acquire(&thread(), &thread()).unwrap();
+    let error = Transcript::create(store, ownership, "greet/hello").unwrap_err();
     assert_eq!(
         error.to_string(),
-        format!("transcript `{}` is damaged; do not resume from it", path.display())
+        format!("thread `{}` has a transcript already; every run is a new thread", thread())
     );
-    let missing = folder.path().join("missing");
-    let error = read_file(&missing, &thread(), &keys).unwrap_err();
-    assert_eq!(error.to_string(), format!("cannot read the transcript `{}`", missing.display()));
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases((ProptestConfig::default().cases / 2).min(128)))]
+/// Opens a transcript of these bytes.
+fn opened(bytes: &[u8], key: &SigningKey) -> (Arc<MemoryStore>, Result<Reading, String>) {
+    let store = Arc::new(MemoryStore::new());
+    let ownership = store.acquire(&thread(), &thread()).unwrap();
+    store.append(&ownership, bytes).unwrap();
+    let keys = [key.public()];
+    let opened = Transcript::open(Arc::clone(&store) as _, ownership, "greet/hello", &keys, None);
+    let reading = opened.map(|(mut transcript, reading)| {
+        transcript.append(&user("more"), AT).unwrap();
+        transcript.checkpoint(key, AT).unwrap();
+        reading
+    });
+    let reading = reading.map_err(|error| {
+        format!(
+            "{error}: {}",
+            std::error::Error::source(&error).map_or_else(String::new, ToString::to_string)
+        )
+    });
+    (store, reading)
+}
 
-    /// No bytes make the reader panic, and every changed byte before the last checkpoint is detected.
-    #[test]
-    fn any_changed_byte_is_seen(at in 0..10_000usize, to in any::<u8>()) {
-        static WRITTEN: LazyLock<Written> = LazyLock::new(Written::new);
-        let written = &*WRITTEN;
-        let mut bytes = written.text().into_bytes();
-        let signed = written.offset(5);
-        let at = at % bytes.len();
-        prop_assume!(bytes[at] != to);
-        bytes[at] = to;
-        let reading = read(&bytes, &thread(), &[written.key.public()]);
-        if at < signed {
-            prop_assert!(reading.is_err(), "byte {at} became {to}");
+/// A transcript that is cut anywhere continues after its last whole record.
+#[test]
+fn half_a_record_at_the_end_is_cut_off() {
+    let written = Written::new();
+    let text = written.text();
+    let mut cuts: Vec<usize> = (0..=text.len()).filter(|cut| cut % 37 == 0).collect();
+    cuts.extend((0..7).flat_map(|line| [written.offset(line), written.offset(line) + 1]));
+    for cut in cuts.into_iter().filter(|cut| *cut <= text.len()) {
+        let (store, reading) = opened(&text.as_bytes()[..cut], &written.key);
+        let reading = reading.unwrap();
+        let whole = begun(text[..cut].matches('\n').count());
+        assert_eq!(reading.torn.is_some(), written.offset(whole) != cut, "cut at {cut}");
+        let after = String::from_utf8(store.journal(&thread()).unwrap()).unwrap();
+        if 0 < whole {
+            let again = written.read(&after).unwrap();
+            assert_eq!((again.records.len(), again.torn), (whole + 2, None), "cut at {cut}");
         }
     }
+}
 
-    #[test]
-    fn no_bytes_make_the_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        drop(read(&bytes, &thread(), &[]));
+/// A thread that ended has its end on record.
+#[test]
+fn a_transcript_ends_where_it_is_said() {
+    let written = Written::new();
+    let records = written.transcript.records();
+    let head = written.transcript.head().to_string();
+    let end = TranscriptClaim::new(records, head.clone(), false);
+    let text = written.text();
+    let longer = TranscriptClaim::new(records + 1, head, false);
+    for (bytes, end, is_fine) in [
+        (text.clone(), &end, true),
+        (text.clone(), &longer, false),
+        (text[..written.offset(5)].to_owned(), &end, false),
+        (format!("{text}{{"), &end, false),
+    ] {
+        let store = Arc::new(MemoryStore::new());
+        let ownership = store.acquire(&thread(), &thread()).unwrap();
+        store.append(&ownership, bytes.as_bytes()).unwrap();
+        let keys = [written.key.public()];
+        let kept = Arc::clone(&store);
+        let opened = Transcript::open(kept, ownership, "greet/hello", &keys, Some(end));
+        assert_eq!(opened.is_ok(), is_fine, "{bytes}");
+        assert_eq!(store.journal(&thread()).unwrap(), bytes.as_bytes());
     }
+}
+
+/// Edited, swapped, dropped, doubled and foreign records are located, and nothing is appended.
+#[test]
+fn nothing_is_appended_after_damage() {
+    let written = Written::new();
+    let other = SigningKey::generate().unwrap();
+    let foreign = {
+        let store = Arc::new(MemoryStore::new());
+        let mut transcript = create(&store, &thread());
+        transcript.append(&start(&other), AT).unwrap();
+        transcript.append(&user("one\nline"), AT).unwrap();
+        transcript.checkpoint(&other, AT).unwrap();
+        String::from_utf8(store.journal(&thread()).unwrap()).unwrap()
+    };
+    let foreign: Vec<String> = foreign.lines().map(str::to_owned).collect();
+    type Change<'a> = Box<dyn Fn(&mut Vec<String>) + 'a>;
+    let rows: Vec<(&str, Change<'_>, usize)> = vec![
+        ("edited", Box::new(|lines| lines[1] = lines[1].replace("one", "two")), 2),
+        ("swapped", Box::new(|lines| lines.swap(1, 3)), 1),
+        ("dropped", Box::new(|lines| drop(lines.remove(3))), 3),
+        ("doubled", Box::new(|lines| lines.insert(3, lines[3].clone())), 4),
+        ("foreign checkpoint", Box::new(|lines| lines[2].clone_from(&foreign[2])), 2),
+        ("another beginning", Box::new(|lines| lines[..3].clone_from_slice(&foreign)), 2),
+        ("half a record inside", Box::new(|lines| lines[3].truncate(20)), 3),
+    ];
+    for (name, change, place) in rows {
+        let mut lines: Vec<String> = written.text().lines().map(str::to_owned).collect();
+        change(&mut lines);
+        let bytes = (lines.join("\n") + "\n").into_bytes();
+        let (store, reading) = opened(&bytes, &written.key);
+        let offset: usize = lines.iter().take(place).map(|line| line.len() + 1).sum();
+        let begins = format!(
+            "the transcript of `{}` is damaged; nothing is added to it: record {place} at byte {offset}: ",
+            thread()
+        );
+        let error = reading.unwrap_err();
+        assert!(error.starts_with(&begins), "{name}: {error}");
+        assert_eq!(store.journal(&thread()).unwrap(), bytes, "{name}");
+    }
+}
+
+#[test]
+fn a_failed_write_ends_the_transcript() {
+    let store = Arc::new(MemoryStore::new());
+    let mut transcript = create(&store, &thread());
+    let key = SigningKey::generate().unwrap();
+    store.release(&Ownership::new(thread(), thread(), 1));
+    assert_eq!(
+        transcript.append(&start(&key), AT).unwrap_err().to_string(),
+        format!("cannot write the transcript of `{}`", thread())
+    );
+    let broken = format!(
+        "the transcript of `{}` is not continued after a write that failed; resume the thread",
+        thread()
+    );
+    assert_eq!(transcript.append(&start(&key), AT).unwrap_err().to_string(), broken);
+    assert_eq!(transcript.sync().unwrap_err().to_string(), broken);
+    assert_eq!((transcript.records(), transcript.head()), (0, &Head::genesis()));
+}
+
+/// A power loss may take the last record, which is written and not synced.
+#[test]
+fn rule_02_a_claim_holds_only_what_is_synced() {
+    let mut written = Written::new();
+    let claim = written.transcript.claim();
+    assert_eq!((claim.records, claim.is_open), (5, true));
+    written.transcript.sync().unwrap();
+    let claim = written.transcript.claim();
+    assert_eq!((claim.records, claim.is_open), (6, false));
 }

@@ -7,12 +7,12 @@ use rye_sign::SigningKey;
 use serde_json::value::RawValue;
 
 use super::*;
-use crate::spawn::{Spawn, Waiting};
 use crate::store::{MemoryStore, Store};
 use crate::transcript::{Event, read};
 use crate::{
     ChildEnd, Journal, Limits, Moment, Nanos, ProviderErrorClass, ProviderInfo, Reply, Retry,
-    SpendLimit, StopReason, ThreadRecord, ThreadState, TranscriptClaim, Usage, ended_children,
+    Spawn, SpendLimit, StopReason, ThreadRecord, ThreadState, TranscriptClaim, Usage, Waiting,
+    ended_children,
 };
 
 /// The peak of the memory is read from the system.
@@ -27,7 +27,9 @@ fn id(number: usize) -> ThreadId {
 }
 
 fn limits(spend: SpendLimit) -> Limits {
-    Limits { spend, ..Limits::default() }
+    let mut limits = Limits::default();
+    limits.spend = spend;
+    limits
 }
 
 fn at_most(nanos: u64) -> SpendLimit {

@@ -92,7 +92,7 @@ pub(super) fn event_data(
             let window = context.info.context_window;
             put("context", json!({"tokens": run.context_estimate(), "window": window}));
         }
-        Occasion::Fails(Failure { kind: FailureKind::Limit(hit), message }) => {
+        Occasion::Fails(Failure { kind: FailureKind::Limit(hit), message, .. }) => {
             put("limit", limit(hit, message, true));
         }
         Occasion::Limited(failure, hit) => put("limit", limit(hit, &failure.message, false)),
@@ -141,7 +141,7 @@ fn last_calls(run: &Run) -> impl Iterator<Item = (&ToolCall, &ToolResult)> {
     let results = latest.find_map(|message| match message {
         Message::ToolResults { results } => Some(results.as_slice()),
         Message::Assistant { .. } => Some(&[][..]),
-        Message::User { .. } => None,
+        _ => None,
     });
     let calls = latest.find_map(|message| match message {
         Message::Assistant { reply } => Some(reply.calls.as_slice()),

@@ -1,9 +1,11 @@
 //! The comparison of a thread's recorded opening with the one that it would have now.
 
+use rye_transcript::recorded_payload;
 use serde_json::Value;
 
 use super::Fold;
-use crate::transcript::{Event, recorded_payload};
+
+use crate::transcript::Event;
 
 impl Fold {
     /// Holds a record of the opening against what would be recorded now.

@@ -1,21 +1,19 @@
 //! The payloads of a transcript that decide how a thread is resumed.
 
+use rye_transcript::disk::{
+    AddedDisk, ChildEndDisk, FailureDisk, LimitHitDisk, LimitsDisk, RefusalDisk, ReplyDisk,
+    ResultDisk, SpawnDisk,
+};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::added::disk::AddedDisk;
-use crate::added::{self, AddedItem};
-use crate::child_end::ChildEndDisk;
 use crate::drive::hooks::{Entry, Frame, IN_A_TURN};
 use crate::drive::progress::Proposal;
-use crate::failure::disk::{FailureDisk, LimitHitDisk, LimitsDisk, RefusalDisk};
-use crate::message::disk::{ReplyDisk, ResultDisk};
-use crate::spawn::Spawn;
-use crate::spawn::disk::SpawnDisk;
 use crate::transcript::{Record, Triggered};
 use crate::{
-    Decision, Failure, Limits, Nanos, Prices, ProviderInfo, Returned, ThreadId, ThreadState,
+    AddedItem, Decision, Failure, Limits, Nanos, Prices, ProviderInfo, Returned, Spawn, ThreadId,
+    ThreadState,
 };
 
 /// One record, read for what it says about the run.
@@ -138,7 +136,7 @@ impl Recorded {
     fn call_result(wire: ResultWire) -> Result<Self, String> {
         let ResultWire { call_id, name, content, is_error, refusal, limit, added, hook } = wire;
         let result = ResultDisk::new(call_id, name, content, is_error);
-        let added = added::disk::read(added)?;
+        let added = added.into_iter().map(AddedDisk::into_added).collect::<Result<_, _>>()?;
         Ok(match hook {
             None => Self::CallResult { result, refusal, limit, added },
             Some(hook) => {
@@ -338,7 +336,7 @@ struct TextWire {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transcript::tests::events::recorded;
+    use crate::transcript::tests::recorded;
 
     /// Every event that a program records can be resumed from.
     #[test]

@@ -68,7 +68,7 @@ impl Recording {
                     reader.left.receipts.push_back(returned);
                 }
                 Ok(Recorded::CallResult { result, refusal, limit, added }) => {
-                    let refusal = refusal.map(crate::failure::disk::RefusalDisk::into_refusal);
+                    let refusal = refusal.map(rye_transcript::disk::RefusalDisk::into_refusal);
                     reader.refused =
                         refusal.as_ref().map(|it| it.message.clone()).or(reader.refused);
                     let result = result.into_result();
@@ -203,7 +203,7 @@ impl RecordingReader {
     ///
     /// Where no request waited, an answer led there, or what was decided about one.
     fn add_failure(&mut self, failure: &Failure, after: impl FnOnce() -> usize) {
-        let Failure { kind, message } = failure.clone();
+        let Failure { kind, message, .. } = failure.clone();
         let class = match kind {
             FailureKind::Limit(hit) => {
                 self.is_asked = false;

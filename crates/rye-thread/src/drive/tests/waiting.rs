@@ -7,11 +7,12 @@ use rye_caps::{Capability, Grant, Kind, Layer, LayerName, Primary};
 use serde_json::json;
 
 use super::*;
-use crate::TreeAccount;
 use crate::database::Database;
 use crate::durability::counted;
 use crate::store::{LocalStore, MemoryStore, Ownership, Store, StoreError};
-use crate::{AuthorisedCall, Effect, PaletteEntry, Tool, ToolCall, ToolOutput, ToolSpec};
+use crate::{
+    AuthorisedCall, Effect, PaletteEntry, Tool, ToolCall, ToolOutput, ToolSpec, TreeAccount,
+};
 
 const CALLS: u64 = 20;
 
@@ -72,7 +73,8 @@ async fn converse(place: &Path, store: Arc<dyn Store>, number: u8, effect: Effec
     let palette = palette(effect);
     let opening = Opening { system: None, first_user_message: "Look.".to_owned() };
     let contract = OutputContract::default();
-    let limits = Limits { turns: CALLS + 1, ..Limits::default() };
+    let mut limits = Limits::default();
+    limits.turns = CALLS + 1;
     let run = Run::new(opening, palette.specs(&contract), contract, limits, 100);
     let operator = Layer::new(LayerName::Operator, Grant::everything());
     let context = DriveContext {

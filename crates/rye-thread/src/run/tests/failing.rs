@@ -115,7 +115,7 @@ fn a_failure_that_may_follow_from_a_refusal_is_one() {
     let network = FailureKind::Provider(ProviderErrorClass::Network);
     check_blame(network.clone(), &network, "it ended");
     // A limit stays a limit, so that no hook treats it as a failure that a retry could mend.
-    let limit = FailureKind::Limit(LimitHit { limit: Limit::Turns, value: 1, maximum: 1 });
+    let limit = FailureKind::Limit(LimitHit::new(Limit::Turns, 1, 1));
     check_blame(limit.clone(), &limit, both);
     assert!(!limit.may_be_retried());
 }

@@ -39,12 +39,13 @@ const STANDS: Takes = ["", "", "", "", "", "done"];
 const MENDED: Takes = ["", "", "", "ready", "", "done"];
 const LONGER: Takes = ["", "", "", "", "ready", "done"];
 
-/// Rows by the variant's name: the inputs of a run after this failure. A variant without a row does not compile.
+/// Rows by the variant's name: the inputs of a run after this failure. A variant without a row fails.
 macro_rules! rows {
     ($of:ident, $($variant:ident: $takes:expr;)*) => {
         fn takes(kind: &$of) -> (&'static str, Takes) {
             match kind {
                 $($of::$variant { .. } => (stringify!($variant), $takes),)*
+                kind => panic!("{kind:?} has no row"),
             }
         }
     };
@@ -67,9 +68,9 @@ mod kinds {
     }
 
     pub(super) fn rows() -> impl Iterator<Item = (&'static str, FailureKind, Takes)> {
-        let hit = LimitHit { limit: Limit::Turns, value: 10, maximum: 10 };
+        let hit = LimitHit::new(Limit::Turns, 10, 10);
         let facts = [FailureKind::Limit(hit), FailureKind::Provider(ProviderErrorClass::Server)];
-        crate::failure::disk::PLAIN.into_iter().chain(facts).map(|kind| {
+        FailureKind::PLAIN.into_iter().chain(facts).map(|kind| {
             let (name, takes) = takes(&kind);
             (name, kind, takes)
         })
@@ -91,7 +92,7 @@ mod limits {
     pub(super) fn rows() -> impl Iterator<Item = (&'static str, FailureKind, Takes)> {
         Limit::ALL.iter().copied().map(|limit| {
             let (name, takes) = takes(&limit);
-            (name, FailureKind::Limit(LimitHit { limit, value: 10, maximum: 10 }), takes)
+            (name, FailureKind::Limit(LimitHit::new(limit, 10, 10)), takes)
         })
     }
 }

@@ -22,6 +22,7 @@ fn the_input_bound_counts_bytes_until_a_provider_counted() {
                 results.iter().map(|result| result.content.to_string().len()).sum()
             }
             Message::User { text } => text.len(),
+            other => panic!("{other:?}"),
         })
         .sum();
     assert!(100 + u64::try_from(added).unwrap() <= second);

@@ -10,18 +10,12 @@ struct Row {
     has_failed: &'static str,
 }
 
-/// Rows by the event's name. An event without a row does not compile.
+/// Rows by the event's name. An event without a row fails.
 macro_rules! rows {
     ($($event:ident: $goes_on:literal, $has_failed:literal;)*) => {
         const ROWS: &[Row] = &[$(
             Row { event: HookEvent::$event, goes_on: $goes_on, has_failed: $has_failed }
         ),*];
-
-        const fn has_a_row(event: HookEvent) {
-            match event {
-                $(HookEvent::$event => (),)*
-            }
-        }
     };
 }
 
@@ -75,9 +69,7 @@ fn had(event: HookEvent, failure: &Failure, is_final: bool, run: &Run) -> String
 
 fn of(event: HookEvent) -> Failure {
     let kind = match event {
-        HookEvent::Limit => {
-            FailureKind::Limit(LimitHit { limit: Limit::Turns, value: 1, maximum: 1 })
-        }
+        HookEvent::Limit => FailureKind::Limit(LimitHit::new(Limit::Turns, 1, 1)),
         _ => FailureKind::CutOff,
     };
     Failure::new(kind, "no")
@@ -88,7 +80,6 @@ fn each_event_has_its_effects() {
     assert_eq!(ROWS.iter().map(|row| row.event).collect::<Vec<_>>(), HookEvent::ALL);
     assert!(HookEffect::ALL.iter().copied().enumerate().all(|(at, effect)| place(effect) == at));
     for Row { event, goes_on, has_failed } in ROWS {
-        has_a_row(*event);
         let failure = of(*event);
         let mut run = run();
         assert_eq!(had(*event, &failure, false, &run), *goes_on, "{event}");
@@ -101,7 +92,7 @@ fn each_event_has_its_effects() {
 #[test]
 fn what_cannot_be_had_is_passed_over() {
     for &limit in Limit::ALL {
-        let hit = LimitHit { limit, value: 1, maximum: 1 };
+        let hit = LimitHit::new(limit, 1, 1);
         let failure = Failure::new(FailureKind::Limit(hit), "no");
         let expected = if limit == Limit::Spend { "abort fail" } else { "abort escalate fail" };
         assert_eq!(had(HookEvent::Limit, &failure, true, &run()), expected, "{limit}");

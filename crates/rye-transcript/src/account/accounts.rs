@@ -1,0 +1,221 @@
+//! The accounts of the threads of a tree, as a value.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::change::Change;
+use super::thread::{Share, Successor, ThreadAccount};
+use super::{Account, AccountError, FoundTranscript, is_over};
+use crate::{Event, Nanos, Reading, SpendLimit, ThreadId};
+
+/// The accounts of the threads of a tree.
+///
+/// It is computed from transcripts, and each appended record changes it in the same way as reading the record would.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Accounts(Threads);
+
+type Threads = BTreeMap<ThreadId, ThreadAccount>;
+
+impl Accounts {
+    /// Folds a conversation and its unfinished children, with all their descendants.
+    ///
+    /// At most one transcript is in memory for each level of the tree.
+    ///
+    /// # Errors
+    ///
+    /// [`AccountError::Unbounded`] if a child has neither a limit nor a reliable transcript. [`AccountError::Circle`] if a thread
+    /// is its own ancestor, or the tree is too deep.
+    pub fn from_transcripts<'a>(
+        thread: &Reading,
+        read: &dyn Fn(&ThreadId) -> FoundTranscript<'a>,
+    ) -> Result<Self, AccountError> {
+        let mut fold = Fold { read, threads: Threads::new() };
+        fold.conversation(Cow::Borrowed(thread), 0)?;
+        Ok(Self(fold.threads))
+    }
+
+    /// Returns the account of a thread.
+    ///
+    /// Returns `None` if the tree does not hold the thread, or if its parent has recorded its end.
+    #[must_use]
+    pub fn account(&self, thread: &ThreadId) -> Option<Account> {
+        let Self(threads) = self;
+        let cap = threads.get(thread)?.cap;
+        let Sum { cost, reserved, held, is_overrun } = Sum::of(thread, threads);
+        Some(Account { cap, cost, reserved, held, is_overrun: is_overrun || is_over(cap, cost) })
+    }
+
+    /// Applies the change of a record that is appended to the transcript of the thread.
+    pub fn record(&mut self, thread: &ThreadId, event: &Event) {
+        let Some(change) = Change::of_event(event) else { return };
+        if let Change::EndChild { child, .. } = &change {
+            forget(&mut self.0, child);
+        }
+        let account = self.0.entry(thread.clone());
+        account.or_insert(ThreadAccount::new(SpendLimit::Unlimited)).apply(change);
+    }
+
+    /// Replaces the account of one thread by the account of its transcript.
+    pub fn open(&mut self, thread: &ThreadId, reading: &Reading) {
+        self.0.insert(thread.clone(), ThreadAccount::of(reading));
+    }
+
+    /// Adds the accounts of the threads for which `is_wanted` returns `true`.
+    pub fn extend(&mut self, folded: Self, is_wanted: impl Fn(&ThreadId) -> bool) {
+        self.0.extend(folded.0.into_iter().filter(|(thread, _)| is_wanted(thread)));
+    }
+}
+
+/// Removes a finished thread with its descendants, because its parent has recorded their cost.
+fn forget(threads: &mut Threads, ended: &ThreadId) {
+    let mut ended = vec![ended.clone()];
+    while let Some(thread) = ended.pop() {
+        let Some(account) = threads.remove(&thread) else { continue };
+        ended.extend(account.children.into_keys());
+        ended.extend(account.successor.map(|next| next.thread));
+    }
+}
+
+/// The depth at which reading stops. Limits on depth are far lower.
+const DEEPEST: usize = 64;
+
+struct Fold<'a, 'r> {
+    read: &'r dyn Fn(&ThreadId) -> FoundTranscript<'a>,
+    threads: Threads,
+}
+
+impl Fold<'_, '_> {
+    /// Folds a thread and its successors.
+    fn conversation(&mut self, first: Cow<'_, Reading>, depth: usize) -> Result<(), AccountError> {
+        let mut next = self.thread(first, depth)?;
+        while let Some(Successor { thread, share }) = next {
+            next = match (self.read)(&thread) {
+                FoundTranscript::Absent => None,
+                FoundTranscript::Unreadable => {
+                    self.spend_all(thread, share)?;
+                    None
+                }
+                FoundTranscript::Transcript(found) => self.thread(found, depth)?,
+            };
+        }
+        Ok(())
+    }
+
+    /// Folds one thread with its children and returns its successor.
+    fn thread(
+        &mut self,
+        reading: Cow<'_, Reading>,
+        depth: usize,
+    ) -> Result<Option<Successor>, AccountError> {
+        let Some(thread) = reading.records.first().map(|record| record.thread.clone()) else {
+            return Ok(None);
+        };
+        if DEEPEST < depth || self.threads.contains_key(&thread) {
+            return Err(AccountError::Circle { thread });
+        }
+        let account = ThreadAccount::of(&reading);
+        drop(reading);
+        self.threads.insert(thread, account.clone());
+        for (child, share) in &account.children {
+            if let Share::Held(share) = share {
+                self.child(child, *share, depth)?;
+            }
+        }
+        Ok(account.successor)
+    }
+
+    /// Folds an unfinished child. Its whole share is taken from its parent.
+    fn child(
+        &mut self,
+        child: &ThreadId,
+        share: SpendLimit,
+        depth: usize,
+    ) -> Result<(), AccountError> {
+        match (self.read)(child) {
+            FoundTranscript::Absent => Ok(()),
+            FoundTranscript::Unreadable => self.spend_all(child.clone(), share),
+            FoundTranscript::Transcript(found) => self.conversation(found, depth + 1),
+        }
+    }
+
+    /// Adds a thread without a reliable transcript, with its whole share as spent.
+    fn spend_all(&mut self, thread: ThreadId, share: SpendLimit) -> Result<(), AccountError> {
+        match share {
+            SpendLimit::AtMost(share) => {
+                self.threads.insert(thread, ThreadAccount::with_all_spent(share));
+                Ok(())
+            }
+            SpendLimit::Unlimited => Err(AccountError::Unbounded { thread }),
+        }
+    }
+}
+
+/// The sum over a conversation and all its descendants.
+#[derive(Default)]
+struct Sum {
+    cost: Nanos,
+    reserved: Nanos,
+    held: Nanos,
+    is_overrun: bool,
+}
+
+impl Sum {
+    fn of(first: &ThreadId, threads: &Threads) -> Self {
+        let mut sum = Self::default();
+        let mut seen = BTreeSet::new();
+        sum.add_conversation(first, threads, &mut seen);
+        sum
+    }
+
+    fn add_conversation<'t>(
+        &mut self,
+        first: &'t ThreadId,
+        threads: &'t Threads,
+        seen: &mut BTreeSet<&'t ThreadId>,
+    ) {
+        let mut next = Some(first);
+        while let Some(thread) = next.filter(|thread| seen.insert(thread))
+            && let Some(account) = threads.get(thread)
+        {
+            self.spend(account.settled);
+            self.spend(account.reserved);
+            self.reserved = self.reserved.saturating_add(account.reserved);
+            self.is_overrun |= account.is_overrun;
+            for (child, share) in &account.children {
+                self.add_child(child, share, threads, seen);
+            }
+            next = account.successor.as_ref().map(|next| &next.thread);
+        }
+    }
+
+    fn add_child<'t>(
+        &mut self,
+        child: &'t ThreadId,
+        share: &Share,
+        threads: &'t Threads,
+        seen: &mut BTreeSet<&'t ThreadId>,
+    ) {
+        let share = match share {
+            Share::Ended { cost, is_overrun } => {
+                self.spend(*cost);
+                self.is_overrun |= is_overrun;
+                return;
+            }
+            Share::Held(share) => *share,
+        };
+        let mut of_child = Self::default();
+        of_child.add_conversation(child, threads, seen);
+        self.spend(of_child.cost);
+        self.reserved = self.reserved.saturating_add(of_child.reserved);
+        self.is_overrun |= of_child.is_overrun || is_over(share, of_child.cost);
+        let held = match share {
+            SpendLimit::AtMost(share) => share.saturating_sub(of_child.cost),
+            SpendLimit::Unlimited => of_child.held,
+        };
+        self.held = self.held.saturating_add(held);
+    }
+
+    fn spend(&mut self, cost: Nanos) {
+        self.cost = self.cost.saturating_add(cost);
+    }
+}

@@ -1,0 +1,23 @@
+use super::change::Change;
+use crate::tests::events::{every_event, recorded};
+
+/// Appending an event changes the account in the same way as reading its record.
+#[test]
+fn rule_07_an_event_and_its_record_change_the_account_alike() {
+    let mut changed = 0;
+    for (event, record) in every_event().iter().zip(recorded()) {
+        let change = Change::of_event(event);
+        assert_eq!(change, Change::of_record(&record, true), "{}", record.event);
+        changed += usize::from(change.is_some());
+    }
+    assert_eq!(changed, 9);
+}
+
+/// Raised limits count only under their own checkpoint.
+#[test]
+fn rule_01_a_limit_that_is_raised_without_a_checkpoint_changes_nothing() {
+    let records = recorded();
+    let resumed = records.iter().find(|record| record.event == "thread_resumed").unwrap();
+    assert!(matches!(Change::of_record(resumed, true), Some(Change::Raise { .. })));
+    assert_eq!(Change::of_record(resumed, false), None);
+}

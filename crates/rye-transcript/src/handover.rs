@@ -1,0 +1,31 @@
+//! The successor of a thread that was continued.
+
+use serde::Deserialize;
+
+use crate::failure::disk::LimitsDisk;
+use crate::{Limits, Reading, ThreadId};
+
+/// The rest of a thread for its successor (SPEC 10.10).
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Handover {
+    /// The successor.
+    pub thread: ThreadId,
+    /// The limits that are left. Turns, tokens, time and money that were used are gone for both
+    /// threads.
+    pub limits: Limits,
+}
+
+/// Returns the handover of a continued thread from its transcript; `None` if it was not continued.
+#[must_use]
+pub fn handed_over(reading: &Reading) -> Option<Handover> {
+    let record = reading.records.iter().rev().find(|it| it.event == "thread_continued")?;
+    let wire: Wire = serde_json::from_str(record.payload.get()).ok()?;
+    Some(Handover { thread: wire.next.parse().ok()?, limits: wire.limits.into_limits() })
+}
+
+#[derive(Deserialize)]
+struct Wire {
+    next: String,
+    limits: LimitsDisk,
+}

@@ -1,0 +1,152 @@
+//! Reads and verifies what threads recorded.
+//!
+//! A transcript is a chain of JSON lines, each with the hash of the lines before it, and signed checkpoints between them.
+//! [`read`] verifies the chain and returns a [`Reading`]. Everything else is computed from a reading:
+//!
+//! ```
+//! # use rye_sign::SigningKey;
+//! # use rye_sign::chain::{Head, sign_checkpoint};
+//! # use rye_transcript::{Event, Limits, Moment, NewRecord, ProviderInfo, ThreadId};
+//! use rye_transcript::{Account, FoundTranscript, ThreadRecord, ThreadState, read};
+//!
+//! # let key = SigningKey::generate()?;
+//! # let thread: ThreadId = "hello-019a0000-0000-7000-8000-000000000000".parse()?;
+//! # let start = Event::ThreadStart {
+//! #     provider: ProviderInfo::new("p", "m", 1_000, 100),
+//! #     limits: Limits::default(),
+//! #     tools: Vec::new(),
+//! #     palette: Default::default(),
+//! #     facts: Default::default(),
+//! #     root: thread.clone(),
+//! #     parent: None,
+//! #     continues: None,
+//! #     created: Moment::from_unix_millis(0),
+//! #     signed_by: key.public().to_pem(),
+//! # };
+//! # let at = Moment::from_unix_millis(0);
+//! # let mut bytes = Vec::new();
+//! # let mut head = Head::genesis();
+//! # let mut append = |seq, head: &mut Head, event: &Event| {
+//! #     let first = bytes.len();
+//! #     let directive = "hello";
+//! #     NewRecord { seq, prev: *head, at, approval_wait_millis: 0, thread: &thread, directive, event }.write(&mut bytes);
+//! #     *head = head.link(&bytes[first..]);
+//! #     bytes.push(b'\n');
+//! # };
+//! # append(0, &mut head, &start);
+//! # let checkpoint = sign_checkpoint(&head, 1, thread.as_str(), &key)?.to_json();
+//! # append(1, &mut head, &Event::Checkpoint { checkpoint });
+//! // A thread that has begun, under a checkpoint.
+//! let reading = read(&bytes, &thread, &[key.public()])?;
+//! assert_eq!((reading.records.len(), reading.signed), (2, 1));
+//!
+//! let record = ThreadRecord::from_transcript(&reading).expect("it has begun");
+//! assert_eq!(record.state, ThreadState::Running);
+//!
+//! let account = Account::from_transcripts(&reading, &|_| FoundTranscript::Absent)?;
+//! assert_eq!(account.free().map(|free| free.to_string()).as_deref(), Some("0.50 USD"));
+//!
+//! // A changed byte is found by the record after it.
+//! let place = bytes.len() / 4;
+//! bytes[place] ^= 1;
+//! assert!(read(&bytes, &thread, &[key.public()]).is_err());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Scope
+//!
+//! The crate reads files and waits for nothing: it has no runtime, no database and no lock. It signs nothing but a
+//! [`ThreadRecord`], with the key of the caller. `rye-thread` drives threads, owns them and appends to their transcripts.
+
+#![warn(clippy::exhaustive_enums, clippy::exhaustive_structs)]
+
+mod account;
+mod added;
+mod amount;
+mod approval;
+mod child_end;
+mod derived_record;
+pub mod disk;
+mod event;
+mod failure;
+mod file;
+mod handover;
+mod hook_names;
+mod hook_paths;
+mod id;
+mod limits;
+mod markdown;
+mod message;
+mod moment;
+mod new_record;
+mod payload;
+mod pending_approval;
+mod plain;
+mod provider_error_class;
+mod provider_info;
+mod read;
+mod record;
+mod recorded_end;
+mod reference;
+mod retry;
+mod root;
+mod spawn;
+mod thread_record;
+mod thread_state;
+mod tool_spec;
+mod transcript_claim;
+mod usage;
+mod wire;
+
+pub use self::account::{Account, AccountError, Accounts, FoundTranscript, ended_children};
+pub use self::added::{AddedItem, added_items};
+pub use self::amount::{Nanos, NanosError, Prices};
+pub use self::approval::{
+    ApprovalReason, ApprovalRequest, Decider, Decision, DecisionError, DenialReason,
+    DenialReasonError,
+};
+pub use self::child_end::ChildEnd;
+pub use self::event::{Event, Injected, Target, Triggered};
+pub use self::failure::{Failure, FailureKind, Refusal};
+pub use self::file::{FileError, MAX_BYTES, named_keys, read_file};
+pub use self::handover::{Handover, handed_over};
+pub use self::hook_names::{HookEffect, HookEvent, HookLayer, HookWordError};
+pub use self::id::{ThreadId, ThreadIdError};
+pub use self::limits::{Limit, LimitHit, Limits, NotRaised, RaisedLimits, SpendLimit};
+pub use self::markdown::{markdown, markdown_of};
+pub use self::message::{
+    Counted, Message, Opening, Reply, StopReason, ToolCall, ToolResult, nests_deeper,
+};
+pub use self::moment::{ClockError, Moment, MomentError};
+pub use self::new_record::NewRecord;
+pub use self::payload::recorded_payload;
+pub use self::pending_approval::{
+    DecidedApproval, PendingApproval, decided_approval, decision_on, pending_approval,
+    spawned_children,
+};
+pub use self::plain::{count_json_values, read_plain, read_plain_line};
+pub use self::provider_error_class::{Charge, ProviderErrorClass};
+pub use self::provider_info::ProviderInfo;
+pub use self::read::{Damage, DamageKind, Reading, read};
+pub use self::record::Record;
+pub use self::recorded_end::{
+    RecordedEnd, RecordedLimits, recorded_end, recorded_limits, recorded_root,
+};
+pub use self::reference::{ThreadReference, ThreadReferenceError};
+pub use self::retry::Retry;
+pub use self::root::{first_line, thread_root};
+pub use self::spawn::{Spawn, Waiting};
+pub use self::thread_record::{RecordError, ThreadRecord};
+pub use self::thread_state::{ThreadState, ThreadStateError};
+pub use self::tool_spec::{Effect, ToolSpec};
+pub use self::transcript_claim::TranscriptClaim;
+pub use self::usage::Usage;
+
+#[cfg(any(test, feature = "samples"))]
+pub mod samples;
+#[cfg(test)]
+mod tests;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

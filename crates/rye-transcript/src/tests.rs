@@ -1,0 +1,219 @@
+//! Transcripts that are written and read in memory.
+
+use std::fs;
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use proptest::prelude::*;
+use rye_sign::SigningKey;
+use rye_sign::chain::{Head, sign_checkpoint};
+use serde_json::json;
+
+use super::*;
+use crate::{Limits, ProviderInfo, ToolResult};
+
+mod damage;
+pub(crate) mod events;
+mod readable;
+mod signing;
+
+const AT: Moment = Moment::from_unix_millis(1_795_197_600_250);
+
+fn thread() -> ThreadId {
+    ThreadId::new("greet/hello", "019a0000-0000-7000-8000-000000000001").unwrap()
+}
+
+fn start(key: &SigningKey) -> Event {
+    Event::ThreadStart {
+        provider: ProviderInfo::new("p", "m", 1_000, 100),
+        limits: Limits::default(),
+        tools: Vec::new(),
+        palette: [("a_b".to_owned(), "a/b".to_owned())].into(),
+        facts: serde_json::Map::new(),
+        root: thread(),
+        parent: None,
+        continues: None,
+        created: AT,
+        signed_by: key.public().to_pem(),
+    }
+}
+
+/// A transcript in memory, without any owner.
+struct Transcript {
+    thread: ThreadId,
+    lines: Vec<u8>,
+    head: Head,
+    records: u64,
+}
+
+impl Transcript {
+    fn new(thread: &ThreadId) -> Self {
+        Self { thread: thread.clone(), lines: Vec::new(), head: Head::genesis(), records: 0 }
+    }
+
+    fn append(&mut self, event: &Event) {
+        let start = self.lines.len();
+        let record = NewRecord {
+            seq: self.records,
+            prev: self.head,
+            at: AT,
+            approval_wait_millis: 0,
+            thread: &self.thread,
+            directive: "greet/hello",
+            event,
+        };
+        record.write(&mut self.lines);
+        self.head = self.head.link(&self.lines[start..]);
+        self.records += 1;
+        self.lines.push(b'\n');
+    }
+
+    fn checkpoint(&mut self, key: &SigningKey) {
+        let thread = self.thread.as_str();
+        let checkpoint = sign_checkpoint(&self.head, self.records, thread, key).unwrap();
+        self.append(&Event::Checkpoint { checkpoint: checkpoint.to_json() });
+    }
+
+    fn text(&self) -> String {
+        String::from_utf8(self.lines.clone()).unwrap()
+    }
+}
+
+fn user(text: &str) -> Event {
+    Event::UserMessage { text: text.to_owned() }
+}
+
+/// Six records: start, text, checkpoint, text, checkpoint, text.
+struct Written {
+    key: SigningKey,
+    transcript: Transcript,
+}
+
+impl Written {
+    fn new() -> Self {
+        let key = SigningKey::generate().unwrap();
+        let mut transcript = Transcript::new(&thread());
+        transcript.append(&start(&key));
+        transcript.append(&user("one\nline"));
+        transcript.checkpoint(&key);
+        transcript.append(&user("two"));
+        transcript.checkpoint(&key);
+        transcript.append(&user("three"));
+        Self { key, transcript }
+    }
+
+    fn text(&self) -> String {
+        self.transcript.text()
+    }
+
+    fn read(&self, text: &str) -> Result<Reading, String> {
+        read(text.as_bytes(), &thread(), &[self.key.public()]).map_err(|damage| {
+            let cause = std::error::Error::source(&damage).map(|cause| format!(": {cause}"));
+            format!("{damage}{}", cause.unwrap_or_default())
+        })
+    }
+
+    /// Changes the lines and reads them.
+    #[track_caller]
+    fn check(&self, change: impl FnOnce(&mut Vec<String>), expected: &str) {
+        let mut lines: Vec<String> = self.text().lines().map(str::to_owned).collect();
+        change(&mut lines);
+        let error = self.read(&(lines.join("\n") + "\n")).unwrap_err();
+        assert_eq!(error, expected);
+    }
+
+    /// Returns the offset of a line.
+    fn offset(&self, line: usize) -> usize {
+        self.text().lines().take(line).map(|line| line.len() + 1).sum()
+    }
+}
+
+/// Returns the number of whole records of [`Written`] that count. Before the first checkpoint, none counts.
+fn begun(whole: usize) -> usize {
+    if whole < 3 { 0 } else { whole }
+}
+
+#[test]
+fn is_read_as_it_was_written() {
+    let written = Written::new();
+    let reading = written.read(&written.text()).unwrap();
+    let events: Vec<&str> = reading.records.iter().map(|record| record.event.as_str()).collect();
+    assert_eq!(
+        events,
+        [
+            "thread_start",
+            "user_message",
+            "checkpoint",
+            "user_message",
+            "checkpoint",
+            "user_message"
+        ]
+    );
+    assert_eq!(
+        (&reading.head, reading.signed, &reading.torn),
+        (&written.transcript.head, 4, &None)
+    );
+    assert_eq!(reading.records[1].payload.get(), r#"{"text":"one\nline"}"#);
+    assert_eq!(reading.records[1].at, AT);
+    assert_eq!(reading.records[1].directive, "greet/hello");
+}
+
+#[test]
+fn the_first_record_names_the_format() {
+    let written = Written::new();
+    let first = written.text().lines().next().unwrap().to_owned();
+    let prev = Head::genesis();
+    assert_eq!(
+        first,
+        format!(
+            r#"{{"seq":0,"ts":"2026-11-20T18:00:00.250Z","thread_id":"{}","directive":"greet/hello","event":"thread_start","payload":{{"format":"rye-transcript","version":2,"provider":"p","model":"m","nanos_per_million_tokens":null,"limits":{{"turns":10,"tokens":200000,"spend_nanos":{{"at_most":500000000}},"duration_seconds":600,"spawns":10,"depth":5}},"tools":[],"palette":{{"a_b":"a/b"}},"facts":{{}},"root":"{}","created":"2026-11-20T18:00:00.250Z","signed_by":{}}},"prev":"{prev}"}}"#,
+            thread(),
+            thread(),
+            json!(written.key.public().to_pem()),
+        )
+    );
+}
+
+#[test]
+fn a_file_is_read_like_its_bytes() {
+    let written = Written::new();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("transcript.jsonl");
+    let keys = [written.key.public()];
+    fs::write(&path, written.text()).unwrap();
+    assert_eq!(read_file(&path, &thread(), &keys).unwrap().records.len(), 6);
+    fs::write(&path, written.text().replace("two", "2")).unwrap();
+    let error = read_file(&path, &thread(), &keys).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!("transcript `{}` is damaged; do not resume from it", path.display())
+    );
+    let missing = folder.path().join("missing");
+    let error = read_file(&missing, &thread(), &keys).unwrap_err();
+    assert_eq!(error.to_string(), format!("cannot read the transcript `{}`", missing.display()));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases((ProptestConfig::default().cases / 2).min(128)))]
+
+    /// No bytes make the reader panic, and every changed byte before the last checkpoint is detected.
+    #[test]
+    fn any_changed_byte_is_seen(at in 0..10_000usize, to in any::<u8>()) {
+        static WRITTEN: LazyLock<Written> = LazyLock::new(Written::new);
+        let written = &*WRITTEN;
+        let mut bytes = written.text().into_bytes();
+        let signed = written.offset(5);
+        let at = at % bytes.len();
+        prop_assume!(bytes[at] != to);
+        bytes[at] = to;
+        let reading = read(&bytes, &thread(), &[written.key.public()]);
+        if at < signed {
+            prop_assert!(reading.is_err(), "byte {at} became {to}");
+        }
+    }
+
+    #[test]
+    fn no_bytes_make_the_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        drop(read(&bytes, &thread(), &[]));
+    }
+}

@@ -1,0 +1,103 @@
+//! Changes of a transcript, and the place at which each is found.
+
+use super::*;
+
+#[test]
+fn an_edit_is_found_at_the_record_after_it() {
+    let written = Written::new();
+    let text = "the record before it was changed, or one was added or removed there";
+    written.check(
+        |lines| lines[1] = lines[1].replace("one", "1"),
+        &format!("record 2 at byte {}: {text}", { written.offset(2) - 2 }),
+    );
+    let place = |line: usize| format!("record {line} at byte {}: {text}", written.offset(line));
+    written.check(|lines| drop(lines.remove(1)), &place(1));
+    written.check(|lines| lines.swap(3, 4), &place(3));
+    written.check(|lines| drop(lines.remove(0)), &place(0));
+    written.check(|lines| lines.insert(4, lines[3].clone()), &place(4));
+}
+
+#[test]
+fn a_checkpoint_that_was_made_anew_is_found() {
+    let written = Written::new();
+    let other = SigningKey::generate().unwrap();
+    let mut forged = Transcript::new(&thread());
+    forged.append(&start(&other));
+    forged.append(&user("else"));
+    forged.checkpoint(&other);
+    let text = forged.text();
+    let offset: usize = text.lines().take(2).map(|line| line.len() + 1).sum();
+    let key_id = other.public().key_id().to_string();
+    assert_eq!(
+        written.read(&text).unwrap_err(),
+        format!(
+            "record 2 at byte {offset}: its checkpoint is not valid: the checkpoint is signed by the key `{key_id}`, \
+             which may not sign logs here; verify with the key that wrote the log"
+        )
+    );
+    // Another text under the same key.
+    let theirs = text.lines().nth(2).unwrap();
+    let payload = |line: &str| {
+        line.split_once(r#""payload":"#).unwrap().1.split_once(r#","prev""#).unwrap().0.to_owned()
+    };
+    let own = payload(written.text().lines().nth(2).unwrap());
+    let swapped = text.replace(&payload(theirs), &own);
+    let error = written.read(&swapped).unwrap_err();
+    assert!(
+        error.starts_with(&format!(
+            "record 2 at byte {offset}: its checkpoint is not valid: the log differs from"
+        )),
+        "{error}"
+    );
+}
+
+#[test]
+fn what_is_no_record_is_found() {
+    let written = Written::new();
+    let offset = written.offset(3);
+    written.check(
+        |lines| "{}".clone_into(&mut lines[3]),
+        &format!(
+            "record 3 at byte {offset}: it is not a record: missing field `seq` at line 1 column 2"
+        ),
+    );
+    written.check(
+        |lines| lines[3].clear(),
+        &format!("record 3 at byte {offset}: it is not a record: EOF while parsing a value at line 1 column 0"),
+    );
+}
+
+#[test]
+fn a_record_of_another_thread_is_found() {
+    let written = Written::new();
+    let other = ThreadId::new("greet/other", "019a0000-0000-7000-8000-000000000002").unwrap();
+    let damage = read(written.text().as_bytes(), &other, &[written.key.public()]).unwrap_err();
+    assert_eq!(damage.to_string(), format!("record 0 at byte 0: it is record 0 of `{}`", thread()));
+    assert_eq!(damage.record, 0);
+    assert_eq!(damage.bytes, 0..written.offset(1));
+}
+
+#[test]
+fn another_format_is_refused() {
+    let written = Written::new();
+    let message = "record 0 at byte 0: it begins a transcript of version 1, and this program reads version 2; run its directive again";
+    written.check(|lines| lines[0] = lines[0].replace(r#""version":2"#, r#""version":1"#), message);
+    let message = "record 0 at byte 0: it does not begin a transcript";
+    written.check(|lines| lines[0] = lines[0].replace("thread_start", "user_message"), message);
+}
+
+/// Cuts at and beside every line end, and at some places between. Whole records are kept, and only the incomplete line
+/// is reported.
+#[test]
+fn a_cut_leaves_the_records_before_it() {
+    let written = Written::new();
+    let text = written.text();
+    let is_near_an_end = |cut: usize| (0..7).any(|line| written.offset(line).abs_diff(cut) < 3);
+    for cut in (0..=text.len()).filter(|cut| is_near_an_end(*cut) || cut % 61 == 0) {
+        let reading = written.read(&text[..cut]).unwrap();
+        let whole = begun(text[..cut].matches('\n').count());
+        assert_eq!(reading.records.len(), whole, "cut at {cut}");
+        let kept = written.offset(whole);
+        assert_eq!(reading.torn, (kept != cut).then_some(kept..cut), "cut at {cut}");
+    }
+}
