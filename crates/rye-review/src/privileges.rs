@@ -11,7 +11,7 @@ use rye_caps::risk::{Acknowledgement, Classification, Finding};
 use rye_caps::{Authority, Capability, Denied, Grant, Invocation, LayerName, Pattern, Permit};
 use rye_resolve::ItemId;
 use rye_session::{Need, PlanRequest, PrepareError, Rye, ThreadReading, Use, canonical, is_denied};
-use rye_thread::ThreadId;
+use rye_transcript::ThreadId;
 
 pub use self::tighten::{NothingToJudge, Tightened};
 

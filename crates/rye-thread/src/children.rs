@@ -7,9 +7,6 @@ use serde_json::Value;
 
 use crate::{AddedItem, ApprovalRequest, ChildEnd, Limits, Spawn, ToolOutput};
 
-/// The item id of the tool that starts a child.
-pub const THREAD_DIRECTIVE: &str = "rye/agent/threads/thread_directive";
-
 /// The supervisor of the children of one thread. [`drive`](crate::drive) says when it is called.
 ///
 /// The implementation keeps a child within its parent: a narrowed authority, and the limits of the [`SpawnRequest`] as

@@ -5,9 +5,6 @@ use std::fmt;
 use serde_json::{Map, Value, json};
 use strum::{Display, EnumString, IntoStaticStr};
 
-/// The item id of the internal tool that returns a directive's outputs.
-pub const DIRECTIVE_RETURN: &str = "rye/agent/threads/directive_return";
-
 /// The outputs that a directive declares, in the order of their declaration.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OutputContract {

@@ -67,13 +67,9 @@ mod tree_account;
 
 pub use self::approver::{Approver, Asking};
 pub use self::cancel::Cancel;
-pub use self::children::{
-    Children, Ended, Ending, RecordedSpawn, SpawnRequest, Spawned, THREAD_DIRECTIVE,
-};
+pub use self::children::{Children, Ended, Ending, RecordedSpawn, SpawnRequest, Spawned};
 pub use self::clock::Clock;
-pub use self::contract::{
-    ContractError, DIRECTIVE_RETURN, OutputContract, OutputField, OutputType, OutputTypeError,
-};
+pub use self::contract::{ContractError, OutputContract, OutputField, OutputType, OutputTypeError};
 pub use self::drive::{
     Divergence, DriveContext, Observer, OutputPiece, ReplayContext, Replayed, ResumeError, Resumed,
     drive, first_request, last_result, replay, resume, thread_warnings,
@@ -96,16 +92,17 @@ pub use self::tool::{AuthorisedCall, OutputSink, OutputStream, Tool, ToolOutput,
 pub use self::tree_account::TreeAccount;
 pub use rye_transcript::{
     Account, AccountError, AddedItem, ApprovalReason, ApprovalRequest, Charge, ChildEnd,
-    ClockError, Counted, DecidedApproval, Decider, Decision, DecisionError, DenialReason,
-    DenialReasonError, Effect, Failure, FailureKind, FoundTranscript, Handover, HookEffect,
-    HookEvent, HookLayer, HookWordError, Limit, LimitHit, Limits, Message, Moment, MomentError,
-    Nanos, NanosError, NotRaised, Opening, PendingApproval, Prices, ProviderErrorClass,
-    ProviderInfo, RaisedLimits, RecordError, RecordedEnd, RecordedLimits, Refusal, Reply, Retry,
-    Spawn, SpendLimit, StopReason, ThreadId, ThreadIdError, ThreadRecord, ThreadReference,
-    ThreadReferenceError, ThreadState, ThreadStateError, ToolCall, ToolResult, ToolSpec,
-    TranscriptClaim, Usage, Waiting, added_items, count_json_values, decided_approval, decision_on,
-    ended_children, handed_over, pending_approval, read_plain, recorded_end, recorded_limits,
-    recorded_root, spawned_children, thread_root,
+    ClockError, Counted, DIRECTIVE_RETURN, DecidedApproval, Decider, Decision, DecisionError,
+    DenialReason, DenialReasonError, Effect, Failure, FailureKind, FoundTranscript, Handover,
+    HookEffect, HookEvent, HookLayer, HookWordError, Limit, LimitHit, Limits, Message, Moment,
+    MomentError, Nanos, NanosError, NotRaised, Opening, PendingApproval, Prices,
+    ProviderErrorClass, ProviderInfo, RaisedLimits, RecordError, RecordedEnd, RecordedLimits,
+    Refusal, Reply, Retry, Spawn, SpendLimit, StopReason, THREAD_DIRECTIVE, ThreadId,
+    ThreadIdError, ThreadRecord, ThreadReference, ThreadReferenceError, ThreadState,
+    ThreadStateError, ToolCall, ToolResult, ToolSpec, TranscriptClaim, Usage, Waiting, added_items,
+    count_json_values, decided_approval, decision_on, ended_children, handed_over,
+    pending_approval, read_plain, recorded_end, recorded_limits, recorded_root, spawned_children,
+    thread_root,
 };
 
 #[cfg(doctest)]

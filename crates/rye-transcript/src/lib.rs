@@ -74,6 +74,7 @@ mod handover;
 mod hook_names;
 mod hook_paths;
 mod id;
+mod internal_tools;
 mod limits;
 mod markdown;
 mod message;
@@ -112,6 +113,7 @@ pub use self::file::{FileError, MAX_BYTES, named_keys, read_file};
 pub use self::handover::{Handover, handed_over};
 pub use self::hook_names::{HookEffect, HookEvent, HookLayer, HookWordError};
 pub use self::id::{ThreadId, ThreadIdError};
+pub use self::internal_tools::{DIRECTIVE_RETURN, THREAD_DIRECTIVE};
 pub use self::limits::{Limit, LimitHit, Limits, NotRaised, RaisedLimits, SpendLimit};
 pub use self::markdown::{markdown, markdown_of};
 pub use self::message::{

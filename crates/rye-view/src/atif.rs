@@ -5,7 +5,7 @@
 
 mod steps;
 
-use rye_thread::transcript::Record;
+use rye_transcript::Record;
 use serde_json::{Map, Value, json};
 
 use self::steps::Steps;
@@ -83,7 +83,7 @@ fn extra(source: &Source<'_>) -> Value {
     json!({
         "directive": record.directive,
         "state": source.standing,
-        "parent": record.parent.as_ref().map(rye_thread::ThreadId::as_str),
+        "parent": record.parent.as_ref().map(rye_transcript::ThreadId::as_str),
         "outputs": record.outputs,
         "failure": record.failure.as_ref().map(|failure| json!({ "kind": failure.kind.as_str(), "message": failure.message })),
         "records": source.reading.records.len(),

@@ -1,7 +1,7 @@
 //! A thread as a file.
 
 use rye_sign::chain::Head;
-use rye_thread::transcript::Reading;
+use rye_transcript::Reading;
 
 use crate::{Charset, Source, atif as trajectories, page, terminal};
 

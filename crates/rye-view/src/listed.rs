@@ -4,7 +4,7 @@ mod sort;
 
 use std::time::Duration;
 
-use rye_thread::{Moment, Nanos, ThreadId, Usage};
+use rye_transcript::{Moment, Nanos, ThreadId, Usage};
 
 pub(crate) use self::sort::{Column, Sort};
 

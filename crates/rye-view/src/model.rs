@@ -1,6 +1,6 @@
 //! A thread as its pages need it: turns with their entries, spans of time, and waits.
 //!
-//! All of it comes from a verified [`Reading`](rye_thread::transcript::Reading). Texts stay in the records; an entry points at its
+//! All of it comes from a verified [`Reading`](rye_transcript::Reading). Texts stay in the records; an entry points at its
 //! record, so that a long transcript is held once.
 
 pub(crate) mod alignment;
@@ -13,8 +13,7 @@ mod window;
 
 use std::collections::BTreeMap;
 
-use rye_thread::transcript::Record;
-use rye_thread::{ChildEnd, PendingApproval, ThreadId, Usage};
+use rye_transcript::{ChildEnd, PendingApproval, Record, ThreadId, Usage};
 
 pub(crate) use self::clock::ActiveClock;
 use self::fold::Fold;

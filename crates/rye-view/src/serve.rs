@@ -21,7 +21,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rye_sign::Digest;
-use rye_thread::{PendingApproval, ThreadId};
+use rye_transcript::{PendingApproval, ThreadId};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 

@@ -1,7 +1,6 @@
 //! The verified data that a page or an export is made of.
 
-use rye_thread::transcript::Reading;
-use rye_thread::{Moment, Nanos, ThreadRecord};
+use rye_transcript::{Moment, Nanos, Reading, ThreadRecord};
 
 /// The trust in the key that signed a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use rye_thread::Nanos;
+use rye_transcript::Nanos;
 
 use crate::Source;
 use crate::model::{Pause, PauseKind, Section, Span, SpanKind, Thread};

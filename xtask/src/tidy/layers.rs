@@ -19,7 +19,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("rye-web", &["rye-caps", "rye-sandbox", "rye-thread"]),
     ("rye-tools", &["rye-caps", "rye-sandbox", "rye-thread", "rye-web"]),
     ("rye-providers", &["rye-parse", "rye-thread"]),
-    ("rye-view", &["rye-caps", "rye-parse", "rye-sign", "rye-thread"]),
+    ("rye-view", &["rye-caps", "rye-parse", "rye-sign", "rye-transcript"]),
     (
         "rye-session",
         &[
@@ -44,7 +44,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "rye-sign",
             "rye-resolve",
             "rye-prompt",
-            "rye-thread",
+            "rye-transcript",
             "rye-session",
         ],
     ),

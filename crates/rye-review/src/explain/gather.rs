@@ -9,7 +9,7 @@ use rye_session::{
     hook_meaning, opening_digest, plan, return_capability, with_causes,
 };
 use rye_sign::{Digest, canonical_json};
-use rye_thread::{Limits, SpendLimit, ToolSpec};
+use rye_transcript::{Limits, SpendLimit, ToolSpec};
 use serde_json::{Value, json};
 
 use super::executed::execution_items;

@@ -3,7 +3,7 @@
 use rye_caps::{Capability, Kind, Layer, LayerName, Pattern, Primary};
 use rye_resolve::{ItemId, ItemKind};
 use rye_session::{Plan, PlanRequest, PrepareError, Rye, plan, with_causes};
-use rye_thread::Limits;
+use rye_transcript::Limits;
 
 /// A directive that the authority allows to start.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use rye_caps::Pattern;
 use rye_session::{NeedSource, Needs, ThreadReading};
-use rye_thread::transcript::Record;
+use rye_transcript::Record;
 use serde_json::Value;
 
 /// Adds the permitted calls of a thread. The transcript names for each call the capability that the call

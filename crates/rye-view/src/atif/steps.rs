@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rye_thread::Usage;
-use rye_thread::transcript::Record;
+use rye_transcript::{Record, Usage};
 use serde_json::{Value, json};
 
 use super::{dollars, time};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use rye_thread::transcript::Record;
+use rye_transcript::Record;
 
 use super::payload::payload;
 

@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
 
-use rye_thread::transcript::Record;
-use rye_thread::{Nanos, Usage};
+use rye_transcript::{Nanos, Record, Usage};
 use serde_json::Value;
 
 use super::{ActiveClock, Entry, Pause, PauseKind, Section, Span, SpanKind, Thread};
@@ -54,8 +53,8 @@ impl<'a> Fold<'a> {
             source,
             prefix: String::new(),
             window: None,
-            child_ends: rye_thread::ended_children(source.reading),
-            pending: rye_thread::pending_approval(source.reading),
+            child_ends: rye_transcript::ended_children(source.reading),
+            pending: rye_transcript::pending_approval(source.reading),
             decision: None,
             clock: ActiveClock::default(),
             sections: vec![Section::default()],

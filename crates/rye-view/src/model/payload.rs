@@ -1,7 +1,6 @@
 //! The members of payloads that pages show.
 
-use rye_thread::Usage;
-use rye_thread::transcript::Record;
+use rye_transcript::{Record, Usage};
 use serde_json::Value;
 
 /// The payload of a record. A member that a record does not have reads as null.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use rye_thread::{Nanos, Usage};
+use rye_transcript::{Nanos, Usage};
 
 /// One turn, or what came before the first.
 #[derive(Debug, Default)]

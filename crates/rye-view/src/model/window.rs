@@ -3,7 +3,7 @@
 use std::mem;
 use std::ops::Range;
 
-use rye_thread::transcript::Record;
+use rye_transcript::Record;
 use serde_json::Value;
 
 use super::{Entry, Section, Thread, payload};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, html};
 use rye_caps::{Capability, Kind, Pattern, Primary};
-use rye_thread::DIRECTIVE_RETURN;
+use rye_transcript::DIRECTIVE_RETURN;
 use serde_json::Value;
 
 use super::document::document;

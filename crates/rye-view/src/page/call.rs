@@ -1,8 +1,7 @@
 //! Calls of tools, their results, the children that they start, and the decisions on them.
 
 use maud::{Markup, html};
-use rye_thread::transcript::Record;
-use rye_thread::{Nanos, ThreadId};
+use rye_transcript::{Nanos, Record, ThreadId};
 use serde_json::{Map, Value};
 
 use super::diff;

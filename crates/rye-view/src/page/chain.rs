@@ -1,7 +1,7 @@
 //! The state of a thread's hash chain and of its signatures.
 
 use maud::{Markup, html};
-use rye_thread::transcript::Reading;
+use rye_transcript::Reading;
 
 use super::document::icon;
 use super::figures::{count_noun, day_and_time, hex_groups, key};

@@ -6,7 +6,7 @@ mod pictures;
 use std::collections::BTreeSet;
 
 use maud::{Markup, html};
-use rye_thread::ThreadId;
+use rye_transcript::ThreadId;
 use similar::TextDiff;
 
 use self::figures_table::figures_table;

@@ -1,8 +1,7 @@
 //! The conversation of a thread: a section for each turn, an entry for each record that a person wants to see.
 
 use maud::{Markup, html};
-use rye_thread::Nanos;
-use rye_thread::transcript::Record;
+use rye_transcript::{Nanos, Record};
 use serde_json::Value;
 
 use super::call::{approval, call, children};

@@ -1,7 +1,7 @@
 //! The limits of a thread with what was used of them.
 
 use maud::{Markup, html};
-use rye_thread::SpendLimit;
+use rye_transcript::SpendLimit;
 
 use super::figures::{dollars, duration, limit, with_commas};
 use crate::model::{SpanKind, Thread};
@@ -70,7 +70,7 @@ fn spend(thread: &Thread<'_>) -> Row {
         name: "Spend",
         used: cost.get(),
         reserved: reserved.get(),
-        maximum: maximum.map(rye_thread::Nanos::get),
+        maximum: maximum.map(rye_transcript::Nanos::get),
         shown: dollars(cost),
         of: maximum.map_or_else(|| "no limit".to_owned(), limit),
         note: if reserved.get() > 0 {

@@ -1,6 +1,6 @@
 //! Addresses on a page.
 
-use rye_thread::ThreadId;
+use rye_transcript::ThreadId;
 
 use crate::Source;
 

@@ -1,7 +1,7 @@
 //! The side panel: the line of a record, its hash and its checkpoint.
 
 use maud::{Markup, html};
-use rye_thread::transcript::Record;
+use rye_transcript::Record;
 use serde_json::{Value, json};
 
 use super::chain::hash_of;

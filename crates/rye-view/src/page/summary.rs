@@ -1,7 +1,7 @@
 //! The head of a thread's page.
 
 use maud::{Markup, html};
-use rye_thread::ThreadId;
+use rye_transcript::ThreadId;
 use serde_json::Value;
 
 use super::chain::verification;

@@ -6,7 +6,7 @@ mod trees;
 use std::collections::{BTreeMap, BTreeSet};
 
 use maud::{Markup, html};
-use rye_thread::Nanos;
+use rye_transcript::Nanos;
 
 use self::plots::spend;
 use self::trees::Trees;

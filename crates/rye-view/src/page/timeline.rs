@@ -1,7 +1,7 @@
 //! The timeline of a thread: turns, model, tools, waits and children.
 
 use maud::{Markup, html};
-use rye_thread::Nanos;
+use rye_transcript::Nanos;
 
 use super::figures::{dollars, duration, with_commas};
 use super::scale::{Fold, Scale};

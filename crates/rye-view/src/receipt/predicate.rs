@@ -1,8 +1,7 @@
 //! The subjects and the predicate of a receipt, as they follow from a transcript.
 
 use rye_sign::{Digest, canonical_json};
-use rye_thread::transcript::{Reading, Record};
-use rye_thread::{added_items, recorded_end};
+use rye_transcript::{Reading, Record, added_items, recorded_end};
 use serde_json::{Map, Value, json};
 
 use super::{TRANSCRIPT, member};

@@ -2,8 +2,7 @@
 
 use rye_sign::dsse::{Envelope, EnvelopeError};
 use rye_sign::{Digest, KeyId, PublicKey, Timestamp, TrustStore, TrustedKey};
-use rye_thread::transcript::{Damage, Reading, read};
-use rye_thread::{Moment, ThreadId};
+use rye_transcript::{Damage, Moment, Reading, ThreadId, read};
 use serde_json::Value;
 
 use super::{PAYLOAD_TYPE, PREDICATE_TYPE, STATEMENT_TYPE, TRANSCRIPT, member, predicate};

@@ -10,7 +10,7 @@ use hyper::header::{
 };
 use hyper::{Response, StatusCode};
 
-use rye_thread::ThreadId;
+use rye_transcript::ThreadId;
 
 use super::Shared;
 use super::events::{self, Events};

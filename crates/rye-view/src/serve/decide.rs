@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use http_body_util::{BodyExt as _, Limited};
 use hyper::body::Incoming;
 use rye_sign::Digest;
-use rye_thread::{PendingApproval, ThreadId, pending_approval};
+use rye_transcript::{PendingApproval, ThreadId, pending_approval};
 
 use super::Shared;
 use crate::Source;

@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use hyper::body::{Body, Bytes, Frame};
-use rye_thread::ThreadId;
+use rye_transcript::ThreadId;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 use super::Shared;

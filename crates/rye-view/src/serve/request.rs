@@ -4,7 +4,7 @@ use hyper::body::Incoming;
 use hyper::header::{HOST, HeaderName, ORIGIN};
 use hyper::{Method, Request};
 use rye_sign::Digest;
-use rye_thread::ThreadId;
+use rye_transcript::ThreadId;
 
 use crate::Filter;
 use crate::listed::decode;

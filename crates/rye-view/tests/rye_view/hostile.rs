@@ -93,7 +93,7 @@ proptest! {
 
     /// A newer version may record anything under a name that is known here.
     #[test]
-    fn no_payload_makes_a_page_fail(event in prop::sample::select(rye_thread::transcript::Event::NAMES.to_vec()), payload in value()) {
+    fn no_payload_makes_a_page_fail(event in prop::sample::select(rye_transcript::Event::NAMES.to_vec()), payload in value()) {
         // These are checked where a transcript is verified.
         let is_checked = ["checkpoint", "thread_start", "thread_resumed"].contains(&event);
         prop_assume!(!is_checked);

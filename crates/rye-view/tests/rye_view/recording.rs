@@ -2,8 +2,7 @@
 
 use rye_sign::SigningKey;
 use rye_sign::chain::{Head, sign_checkpoint};
-use rye_thread::transcript::{Reading, read};
-use rye_thread::{Limits, Moment, ThreadId, ThreadRecord};
+use rye_transcript::{Limits, Moment, Reading, ThreadId, ThreadRecord, read};
 use rye_view::{Signer, Source};
 use serde_json::{Value, json};
 

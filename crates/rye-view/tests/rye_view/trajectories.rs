@@ -1,6 +1,6 @@
 //! Threads as trajectories of ATIF.
 
-use rye_thread::Moment;
+use rye_transcript::Moment;
 use rye_view::{Signer, Source, export};
 use serde_json::{Value, json};
 
@@ -60,7 +60,7 @@ fn a_refused_call_is_a_call_with_a_result() {
 /// Nothing that was recorded makes the export fail.
 #[test]
 fn payloads_of_other_forms_are_exported() {
-    for event in rye_thread::transcript::Event::NAMES {
+    for event in rye_transcript::Event::NAMES {
         if ["checkpoint", "thread_start", "thread_resumed"].contains(&event) {
             continue;
         }

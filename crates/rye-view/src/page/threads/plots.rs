@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use maud::{Markup, html};
-use rye_thread::{Moment, Nanos, ThreadId};
+use rye_transcript::{Moment, Nanos, ThreadId};
 
 use crate::Listed;
 use crate::listed::{Filter, Plot};

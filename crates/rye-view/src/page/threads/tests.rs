@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use rye_thread::{Moment, ThreadId, Usage};
+use rye_transcript::{Moment, ThreadId, Usage};
 
 use super::*;
 

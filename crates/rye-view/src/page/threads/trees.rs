@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rye_thread::ThreadId;
+use rye_transcript::ThreadId;
 
 use crate::Listed;
 
