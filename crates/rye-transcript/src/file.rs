@@ -32,7 +32,7 @@ pub enum FileError {
     },
 }
 
-/// Reads and verifies a whole file, as [`read`] does for bytes.
+/// Reads and verifies a whole file, as [`read()`] does for bytes.
 ///
 /// # Errors
 ///

@@ -1,7 +1,7 @@
 //! Reads and verifies what threads recorded.
 //!
 //! A transcript is a chain of JSON lines, each with the hash of the lines before it, and signed checkpoints between them.
-//! [`read`] verifies the chain and returns a [`Reading`]. Everything else is computed from a reading:
+//! [`read()`] verifies the chain and returns a [`Reading`]. Everything else is computed from a reading:
 //!
 //! ```
 //! # use rye_sign::SigningKey;

@@ -9,7 +9,7 @@ use strum::IntoStaticStr;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ToolSpec {
-    /// The name in the model's palette; [`Palette`](crate::Palette) sets it from the item id (SPEC 5.4).
+    /// The name in the model's palette, which follows from the item id (SPEC 5.4).
     pub name: String,
     /// The effect and use of the tool, for the model.
     pub description: String,

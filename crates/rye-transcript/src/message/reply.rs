@@ -22,7 +22,7 @@ pub struct Reply {
     pub calls: Vec<ToolCall>,
     /// The token usage of the request.
     pub usage: Usage,
-    /// The source of `usage`. Without a provider's count, [`drive`](crate::drive) takes the worst case.
+    /// The source of `usage`. Without a provider's count, the driver takes the worst case.
     pub counted: Counted,
     /// The reason why the model stopped.
     pub stop: StopReason,
