@@ -55,8 +55,9 @@
 //!
 //! # Scope
 //!
-//! The crate reads files and waits for nothing: it has no runtime, no database and no lock. It signs nothing but a
-//! [`ThreadRecord`], with the key of the caller. `rye-thread` drives threads, owns them and appends to their transcripts.
+//! The crate has no runtime, no database and no lock. It reads transcripts, and reads and writes `thread.json`, which it
+//! signs with the key of the caller. It signs no checkpoint. `rye-thread` drives threads, owns them and appends to their
+//! transcripts.
 
 #![warn(clippy::exhaustive_enums, clippy::exhaustive_structs)]
 
