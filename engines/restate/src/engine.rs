@@ -167,7 +167,10 @@ impl Engine {
         // An attempt that was cut off may have left a driver that still writes its last lines.
         let alone = self.drivers.wait_alone(&place.root).await;
         let tree = project.tree(&request.thread);
-        let extents = self.restore(place, &tree, &alone).await?;
+        let Restored { extents, end } = self.restore(place, &tree, &alone).await?;
+        if let Some(End { state, .. }) = end {
+            anyhow::bail!("the last step of `{}` ended it as {state}", place.root);
+        }
         let has_begun = extents.contains_key(&place.root);
         let queue = Arc::new(Queue::new(extents));
         let rye = project.rye(&tree, Arc::clone(&queue) as _)?;
@@ -186,7 +189,7 @@ impl Engine {
         Ok(Driven::new(place, project, (queue, cancel), driver))
     }
 
-    /// Writes the transcripts of the tree as the engine keeps them, and returns their extents.
+    /// Writes the transcripts of the tree as the engine keeps them.
     ///
     /// What this machine derived from other records goes: it would claim them. Steps that no worker of the operator signed are refused.
     async fn restore(
@@ -194,7 +197,7 @@ impl Engine {
         place: &Place,
         tree: &TreeFolder,
         alone: &Alone,
-    ) -> anyhow::Result<BTreeMap<String, Extent>> {
+    ) -> anyhow::Result<Restored> {
         let mut steps = self.ingress.steps(&place.root, place.kept).await?;
         steps.extend_from_slice(&place.steps);
         let transcripts = assemble(steps.iter().flat_map(|step| &step.changes))?;
@@ -203,14 +206,15 @@ impl Engine {
             anyhow::bail!("the engine has steps of `{}` without a record of it", place.root);
         }
         let tree = tree.clone();
-        let root = place.root.clone();
+        let place = place.clone();
         let alone = Alone::clone(alone);
         let operator = self.authority.operator.clone();
         let restored = move || {
             let _alone = alone;
-            verify(&steps, &root, &operator)?;
-            progress::check(&tree.progress(), &root, &steps)?;
-            tree.restore(&transcripts)
+            verify(&steps, &place, &operator)?;
+            progress::check(&tree.progress(), &place.root, &steps)?;
+            let extents = tree.restore(&transcripts)?;
+            Ok(Restored { extents, end: steps.pop().and_then(|step| step.end) })
         };
         tokio::task::spawn_blocking(restored).await?
     }
@@ -227,6 +231,10 @@ impl Engine {
         order: &Value,
         bundle: Option<&Value>,
     ) -> anyhow::Result<Result<Vec<Step>, String>> {
+        // The server may have kept it for longer than its own check allows.
+        if let Err(expired) = self.authority.check_new(order) {
+            return Ok(Err(expired.to_string()));
+        }
         let order = read_order(order, &place.root, &self.authority)?;
         drop(self.drivers.remove(&place.root));
         let alone = self.drivers.wait_alone(&place.root).await;
@@ -238,7 +246,7 @@ impl Engine {
         };
         let root = place.root.parse::<ThreadId>()?;
         let tree = project.tree(&root);
-        let extents = self.restore(place, &tree, &alone).await?;
+        let Restored { extents, .. } = self.restore(place, &tree, &alone).await?;
         match &order {
             Order::Cancel if !extents.contains_key(&place.root) => {
                 let end = Some(end_before_the_beginning());
@@ -288,13 +296,29 @@ fn seal_all(steps: Vec<Step>, place: &Place, key: &SigningKey) -> anyhow::Result
     sealed.collect()
 }
 
-/// Checks that workers of the operator made the steps of a tree, and that none was changed, added, or left out before the last.
-fn verify(steps: &[Step], root: &str, operator: &PublicKey) -> anyhow::Result<()> {
+/// What this worker restored of a tree.
+struct Restored {
+    /// The extents of its transcripts.
+    extents: BTreeMap<String, Extent>,
+    /// The end in the last step. No turn follows one.
+    end: Option<End>,
+}
+
+/// Checks that workers of the operator made the steps before a place, and that none was changed, added, or left out before the last.
+///
+/// This worker signs the digest of the last step, so that it has to be theirs, too.
+fn verify(steps: &[Step], place: &Place, operator: &PublicKey) -> anyhow::Result<()> {
+    let root = &place.root;
     let mut chain = StepChain::new(root);
     steps.iter().for_each(|step| chain.add(&json!(step.changes), &json!(step.end)));
     let signature = steps.last().map_or("", |step| &step.signature);
     let verified = chain.verify(signature, operator);
-    verified.with_context(|| format!("the engine's steps of `{root}` are not as workers made them"))
+    verified
+        .with_context(|| format!("the engine's steps of `{root}` are not as workers made them"))?;
+    if chain.digest() != place.last.as_deref() {
+        anyhow::bail!("the engine's steps of `{root}` are not those whose digest it keeps");
+    }
+    Ok(())
 }
 
 /// The most steps of one order. The server keeps them as one value, whose limit is 32 MiB.

@@ -202,9 +202,8 @@ impl Engine {
         let place = format!("restate/invocation/{}/attach", submitted.invocation);
         match self.answer(self.client.get(self.place(&place)?).timeout(WORKER_TIMEOUT)) {
             Ok(_) => Ok(WorkerAnswer::Done),
-            Err(NoAnswer::Unreachable(failure) | NoAnswer::Elsewhere(failure)) => {
-                Ok(WorkerAnswer::Missing(failure.to_string()))
-            }
+            Err(NoAnswer::Unreachable(failure)) => Ok(WorkerAnswer::Missing(failure.to_string())),
+            Err(NoAnswer::Elsewhere(failure)) => Ok(WorkerAnswer::Hidden(failure)),
             Err(NoAnswer::Late(_)) => Ok(WorkerAnswer::Missing("no worker answers".to_owned())),
             Err(NoAnswer::Kept(why)) => Ok(WorkerAnswer::Missing(why)),
             Err(NoAnswer::Final(failure)) => Err(failure),
@@ -231,13 +230,18 @@ pub(super) enum WorkerAnswer {
     Done,
     /// There is none yet, for this reason. A worker that refused is one, because another worker is asked later.
     Missing(String),
+    /// It cannot be asked for, because another program answers.
+    Hidden(Failure),
 }
 
 impl WorkerAnswer {
     /// Returns `true` if the request was carried out, and tells otherwise that the engine keeps it.
     pub(super) fn is_done(&self) -> bool {
-        let Self::Missing(why) = self else { return true };
-        eprintln!("no worker carries it out yet: {why}");
+        match self {
+            Self::Done => return true,
+            Self::Missing(why) => eprintln!("no worker carries it out yet: {why}"),
+            Self::Hidden(failure) => eprintln!("{failure}"),
+        }
         eprintln!("the engine has the order, and a worker can carry it out within a day");
         false
     }

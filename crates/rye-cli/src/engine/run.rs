@@ -45,13 +45,19 @@ impl Engine {
     /// Waits until a worker has accepted the start.
     fn await_start(&self, submitted: &Submitted, notices: &mut Notices) -> Result<(), Failure> {
         let mut pause = PAUSE;
-        while let WorkerAnswer::Missing(why) = self.worker_answer(submitted)? {
-            notices
-                .tell(format!("the engine has the thread, and no worker has begun it yet: {why}"));
+        loop {
+            match self.worker_answer(submitted)? {
+                WorkerAnswer::Done => return Ok(()),
+                WorkerAnswer::Hidden(failure) => {
+                    return Err(failure.within("the engine has the thread, and may run it"));
+                }
+                WorkerAnswer::Missing(why) => notices.tell(format!(
+                    "the engine has the thread, and no worker has begun it yet: {why}"
+                )),
+            }
             sleep(pause);
             pause = LONGEST_PAUSE.min(pause * 5 / 4);
         }
-        Ok(())
     }
 
     /// Waits until the thread has ended or a call waits, by its records, and tells so.
@@ -68,7 +74,7 @@ impl Engine {
                     return Ok(Outcome::read(&mirror, environment)?.tell(&mirror, environment));
                 }
                 // After a decision of another program, the thread goes on.
-                Ok(_) => notices.tell("the thread goes on by its signed steps".to_owned()),
+                Ok(_) => notices.tell("no signed step says that the thread has ended".to_owned()),
                 Err(error) if error.may_pass() => notices.tell_away(error),
                 Err(error) => return Err(error.into()),
             }

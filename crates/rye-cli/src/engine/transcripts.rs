@@ -25,6 +25,8 @@ struct Transcripts {
     /// The end in the last of them; null while a worker drives the tree or is about to.
     end: Value,
     texts: BTreeMap<ThreadId, String>,
+    /// The threads whose texts changed since they were written.
+    changed: BTreeSet<ThreadId>,
     /// The bytes that were read so far, with a fixed number for each step and change.
     bytes: usize,
 }
@@ -32,18 +34,18 @@ struct Transcripts {
 impl Transcripts {
     fn new(thread: &ThreadId) -> Self {
         let chain = StepChain::new(thread.as_str());
-        Self { chain, end: Value::Null, texts: BTreeMap::new(), bytes: 0 }
+        let (texts, changed) = Default::default();
+        Self { chain, end: Value::Null, texts, changed, bytes: 0 }
     }
 
-    /// Reads the steps before this number that are new, and returns the threads that changed. A worker of the operator made them all.
+    /// Reads the steps before this number that are new. A worker of the operator made them all.
     fn read_on(
         &mut self,
         engine: &Engine,
         thread: &ThreadId,
         number: u64,
         operator: &PublicKey,
-    ) -> Result<BTreeSet<ThreadId>, NoAnswer> {
-        let mut changed = BTreeSet::new();
+    ) -> Result<(), NoAnswer> {
         while self.chain.steps() < number {
             let steps = engine.call(thread, "steps", &json!(self.chain.steps()))?;
             let steps = steps.as_array().ok_or_else(incomplete)?;
@@ -55,16 +57,16 @@ impl Transcripts {
                     format!("the engine's steps of thread `{thread}` are not as workers made them");
                 Failure::of(&error, Exit::Refused).within(&what)
             })?;
-            self.count(PAGE_BYTES)?;
+            self.count(steps.len() * CHANGE_BYTES)?;
             self.end = last["end"].clone();
             for change in steps.iter().filter_map(|step| step["changes"].as_array()).flatten() {
-                changed.insert(self.apply(change)?);
+                self.apply(change)?;
             }
         }
-        Ok(changed)
+        Ok(())
     }
 
-    fn apply(&mut self, change: &Value) -> Result<ThreadId, Failure> {
+    fn apply(&mut self, change: &Value) -> Result<(), Failure> {
         let id = change["thread"].as_str().and_then(|id| id.parse().ok());
         let at = change["at"].as_u64().and_then(|at| usize::try_from(at).ok());
         let text = change["text"].as_str();
@@ -80,7 +82,8 @@ impl Transcripts {
         }
         transcript.truncate(at);
         transcript.push_str(text);
-        Ok(id)
+        self.changed.insert(id);
+        Ok(())
     }
 
     fn count(&mut self, bytes: usize) -> Result<(), Failure> {
@@ -95,8 +98,7 @@ impl Transcripts {
 /// The most bytes of one tree, so that a server cannot answer without end.
 const MOST_BYTES: usize = 1 << 30;
 
-/// The bytes that an answer, the folder of a thread and a change count beside the texts, which may be empty.
-const PAGE_BYTES: usize = 64 << 10;
+/// The bytes that the folder of a thread, and a step or a change, count beside the texts, which may be empty.
 const FOLDER_BYTES: usize = 8 << 10;
 const CHANGE_BYTES: usize = 256;
 
@@ -156,8 +158,8 @@ impl<'a> Mirror<'a> {
         let standing = self.engine.standing(&self.thread)?;
         self.refused = standing["refused"].as_str().map(str::to_owned);
         let steps = standing["steps"].as_u64().ok_or_else(incomplete)?;
-        let new = self.transcripts.read_on(self.engine, &self.thread, steps, &self.operator)?;
-        for id in new {
+        self.transcripts.read_on(self.engine, &self.thread, steps, &self.operator)?;
+        while let Some(id) = self.transcripts.changed.pop_first() {
             let text = self.transcripts.texts.get(&id).map_or("", String::as_str);
             write(self.folder.path(), &id, text)?;
             let signed = self.verify(&id)?.map_or(0, |reading| signed_bytes(&reading, text));

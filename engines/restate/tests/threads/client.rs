@@ -151,6 +151,23 @@ async fn an_end_that_was_written_into_the_state_is_not_believed() {
     assert!(cancel.contains("421") && cancel.contains("are not as workers made them"), "{cancel}");
 }
 
+/// A worker signs the digest of the steps before its own, which the server keeps beside them.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a server; `cargo xtask e2e restate` runs it"]
+async fn a_digest_that_was_edited_is_not_signed() {
+    let lab = Lab::new().await;
+    let _worker = lab.worker("first").await;
+    let thread = lab.start("waits-g").await;
+    let end = lab.end(&thread).await;
+    let (member, forged) = ("\"last\":\"", "\"last\":\"f");
+    lab.edit_state(&thread, |text| text.replace(member, forged)).await;
+    let refused = lab.order(&thread, "rye-engine-approve", &end).await.unwrap_err();
+    assert!(refused.contains("421") && refused.contains("whose digest it keeps"), "{refused}");
+    lab.edit_state(&thread, |text| text.replace(forged, member)).await;
+    lab.end_in(&thread, "completed").await;
+    assert!(lab.project("first").join("waits-g.txt").exists());
+}
+
 /// A worker that lacks the key of a provider refuses the thread, which another worker, or this one later, begins.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a server; `cargo xtask e2e restate` runs it"]
