@@ -362,7 +362,11 @@ async fn a_thread_begins_with_the_operators_files_alone() {
     let lab = Lab::new().await;
     let wrong = lab.project("wrong");
     change_child(&lab, &wrong);
-    let worker = lab.worker("wrong").await;
+    // One address, because a turn stays with the address at which it began.
+    let balancer = Balancer::default();
+    let worker = lab.unregistered_worker("wrong");
+    balancer.set(vec![worker.address.clone()]);
+    lab.register(&balancer.listen().await).await;
     let here = lab.project("here");
     let engine = lab.engine();
     let run =
@@ -374,7 +378,8 @@ async fn a_thread_begins_with_the_operators_files_alone() {
     let (exit, told) = lab.rye_there(&here, &["threads", "show", "--last"]);
     assert!(exit == 1 && told.contains("other files than the operator's"), "{told}");
     worker.kill();
-    let _right = lab.worker("second").await;
+    let right = lab.unregistered_worker("second");
+    balancer.set(vec![right.address.clone()]);
     assert_eq!(waiting.exit_code(), 0);
     assert_eq!(lab.effects("second"), expected("cli"));
 }
