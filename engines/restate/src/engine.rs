@@ -211,8 +211,8 @@ impl Engine {
         let operator = self.authority.operator.clone();
         let restored = move || {
             let _alone = alone;
-            verify(&steps, &place, &operator)?;
-            progress::check(&tree.progress(), &place.root, &steps)?;
+            let digests = verify(&steps, &place, &operator)?;
+            progress::check(&tree.progress(), &place.root, &digests)?;
             let extents = tree.restore(&transcripts)?;
             Ok(Restored { extents, end: steps.pop().and_then(|step| step.end) })
         };
@@ -305,12 +305,17 @@ struct Restored {
 }
 
 /// Checks that workers of the operator made the steps before a place, and that none was changed, added, or left out before the last.
+/// Returns the digest of each step.
 ///
 /// This worker signs the digest of the last step, so that it has to be theirs, too.
-fn verify(steps: &[Step], place: &Place, operator: &PublicKey) -> anyhow::Result<()> {
+fn verify(steps: &[Step], place: &Place, operator: &PublicKey) -> anyhow::Result<Vec<String>> {
     let root = &place.root;
     let mut chain = StepChain::new(root);
-    steps.iter().for_each(|step| chain.add(&json!(step.changes), &json!(step.end)));
+    let digests = steps.iter().filter_map(|step| {
+        chain.add(&json!(step.changes), &json!(step.end));
+        chain.digest().map(str::to_owned)
+    });
+    let digests = digests.collect();
     let signature = steps.last().map_or("", |step| &step.signature);
     let verified = chain.verify(signature, operator);
     verified
@@ -318,7 +323,7 @@ fn verify(steps: &[Step], place: &Place, operator: &PublicKey) -> anyhow::Result
     if chain.digest() != place.last.as_deref() {
         anyhow::bail!("the engine's steps of `{root}` are not those whose digest it keeps");
     }
-    Ok(())
+    Ok(digests)
 }
 
 /// The most steps of one order. The server keeps them as one value, whose limit is 32 MiB.

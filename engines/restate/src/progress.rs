@@ -9,7 +9,6 @@ use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 
 use crate::drivers::Place;
-use crate::records::Step;
 
 /// A number of kept steps, with the digest of the last of them.
 #[derive(Debug, Serialize, Deserialize)]
@@ -33,29 +32,27 @@ pub fn note(path: &Path, place: &Place) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Checks that the engine's steps of a tree go on from those that were written down.
+/// Checks that the engine's steps of a tree, which have these digests, go on from those that were written down.
 ///
 /// # Errors
 ///
 /// When they are fewer or others, so that what came after them would be done again.
-pub fn check(path: &Path, root: &str, steps: &[Step]) -> anyhow::Result<()> {
+pub fn check(path: &Path, root: &str, digests: &[String]) -> anyhow::Result<()> {
     let text = match fs::read(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
         text => text?,
     };
     // A file that a killed worker left unfinished says nothing.
     let Ok(Progress { steps: seen, last }) = serde_json::from_slice(&text) else { return Ok(()) };
-    let kept = steps.get(..usize::try_from(seen)?);
-    let found = kept.map(|kept| {
-        kept.iter().fold(None, |last: Option<String>, step| Some(step.digest(last.as_deref())))
-    });
-    if found == Some(last) {
+    let Some(place) = seen.checked_sub(1) else { return Ok(()) };
+    let found = digests.get(usize::try_from(place)?);
+    if found.is_some() && found == last.as_ref() {
         return Ok(());
     }
     anyhow::bail!(
         "the engine has {} steps of `{root}` which do not go on from the {seen} that this worker saw, so that its state is an older \
          or an edited one; to repeat what came after it, remove `{}`",
-        steps.len(),
+        digests.len(),
         path.display()
     )
 }
@@ -63,11 +60,20 @@ pub fn check(path: &Path, root: &str, steps: &[Step]) -> anyhow::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::records::Change;
+    use crate::records::{Change, Step};
 
     fn step(text: &str) -> Step {
         let change = Change { thread: "a".to_owned(), at: 0, text: text.to_owned() };
         Step { changes: vec![change], ..Step::default() }
+    }
+
+    fn digests(steps: &[Step]) -> Vec<String> {
+        let mut place = Place::new("root", 0, None);
+        let digests = steps.iter().filter_map(|step| {
+            place.advance(step.clone());
+            place.last.clone()
+        });
+        digests.collect()
     }
 
     #[test]
@@ -75,15 +81,17 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("root/engine.json");
         let steps = ["one", "two", "three"].map(step);
+        let digests = digests(&steps);
         check(&path, "root", &[]).unwrap();
         let mut place = Place::new("root", 0, None);
         place.advance(steps[0].clone());
         place.advance(steps[1].clone());
         note(&path, &place).unwrap();
-        check(&path, "root", &steps[..2]).unwrap();
-        check(&path, "root", &steps).unwrap();
-        let error = check(&path, "root", &steps[..1]).unwrap_err().to_string();
+        check(&path, "root", &digests[..2]).unwrap();
+        check(&path, "root", &digests).unwrap();
+        let error = check(&path, "root", &digests[..1]).unwrap_err().to_string();
         assert!(error.contains("has 1 steps of `root`") && error.contains("the 2 that"), "{error}");
-        check(&path, "root", &[step("one"), step("other"), step("three")]).unwrap_err();
+        let other = self::digests(&[step("one"), step("other"), step("three")]);
+        check(&path, "root", &other).unwrap_err();
     }
 }

@@ -5,11 +5,21 @@ use std::sync::{Arc, Mutex};
 use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
 
+use crate::lab::{Lab, Worker};
+
 /// The addresses of workers behind one address.
 #[derive(Debug, Clone, Default)]
 pub struct Balancer(Arc<Mutex<Vec<String>>>);
 
 impl Balancer {
+    /// Starts a worker behind a balancer, whose address is the one that the server sends work to.
+    pub async fn of_worker(lab: &Lab, project: &str) -> (Self, Worker) {
+        let (balancer, worker) = (Self::default(), lab.unregistered_worker(project));
+        balancer.set(vec![worker.address.clone()]);
+        lab.register(&balancer.listen().await).await;
+        (balancer, worker)
+    }
+
     /// Listens, and returns the address.
     pub async fn listen(&self) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -44,10 +44,7 @@ async fn a_workers_cache_is_not_in_the_project() {
 #[ignore = "needs a server; `cargo xtask e2e restate` runs it"]
 async fn a_thread_starts_and_is_decided_about_while_no_worker_runs() {
     let lab = Lab::new().await;
-    let balancer = Balancer::default();
-    let worker = lab.unregistered_worker("first");
-    balancer.set(vec![worker.address.clone()]);
-    lab.register(&balancer.listen().await).await;
+    let (balancer, worker) = Balancer::of_worker(&lab, "first").await;
     worker.kill();
     balancer.set(Vec::new());
     let here = lab.project("here");
@@ -81,10 +78,7 @@ async fn a_thread_starts_and_is_decided_about_while_no_worker_runs() {
 #[ignore = "needs a server; `cargo xtask e2e restate` runs it"]
 async fn a_cancel_before_a_worker_comes_is_not_lost() {
     let lab = Lab::new().await;
-    let balancer = Balancer::default();
-    let worker = lab.unregistered_worker("first");
-    balancer.set(vec![worker.address.clone()]);
-    lab.register(&balancer.listen().await).await;
+    let (balancer, worker) = Balancer::of_worker(&lab, "first").await;
     worker.kill();
     balancer.set(Vec::new());
     let threads: Vec<String> = (0..8).map(|_| lab::new_thread()).collect();

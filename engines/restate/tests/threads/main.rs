@@ -363,10 +363,7 @@ async fn a_thread_begins_with_the_operators_files_alone() {
     let wrong = lab.project("wrong");
     change_child(&lab, &wrong);
     // One address, because a turn stays with the address at which it began.
-    let balancer = Balancer::default();
-    let worker = lab.unregistered_worker("wrong");
-    balancer.set(vec![worker.address.clone()]);
-    lab.register(&balancer.listen().await).await;
+    let (balancer, worker) = Balancer::of_worker(&lab, "wrong").await;
     let here = lab.project("here");
     let engine = lab.engine();
     let run =
@@ -435,10 +432,7 @@ async fn killed_at_any_moment_each_thread_ends_the_same() {
 async fn threads_that_wait_need_no_worker() {
     let waiting = number("RYE_WAITING", 40);
     let lab = Lab::new().await;
-    let balancer = Balancer::default();
-    let worker = lab.unregistered_worker("first");
-    balancer.set(vec![worker.address.clone()]);
-    lab.register(&balancer.listen().await).await;
+    let (balancer, worker) = Balancer::of_worker(&lab, "first").await;
     let mut threads = Vec::new();
     let mut memory = Vec::new();
     for part in [waiting / 4, waiting - waiting / 4] {
