@@ -18,7 +18,7 @@ pub enum Entry {
     Other,
 }
 
-/// Returns `true` if `git` takes a folder for a repository: it has a `HEAD` that is not a folder, and either
+/// Returns `true` if `git` takes a folder for a repository. Such a folder has a `HEAD` that is not a folder, and either
 /// `objects` and `refs` or a `commondir` that refers to them. A `HEAD` that is a link counts too, because its
 /// target may change.
 ///

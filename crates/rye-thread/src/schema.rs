@@ -75,8 +75,8 @@ impl ArgumentSchema {
     ///
     /// # Errors
     ///
-    /// When `schema` is no JSON schema, when a reference leads out of it or to itself, or when checking a value would take
-    /// work out of all proportion to the size of the schema.
+    /// The function fails if `schema` is no JSON schema, or if a reference leads out of it or to itself. It fails too if checking a
+    /// value would take work out of all proportion to the size of the schema.
     pub fn new(schema: &Value) -> Result<Self, SchemaError> {
         let whole = |reason| SchemaError { path: String::new(), reason };
         let bound = Bound::of(schema).map_err(whole)?;

@@ -1,8 +1,8 @@
 //! Pages for a browser on this machine.
 //!
 //! Other pages in the same browser can reach a server on this machine, too. So a request needs an address of this server in
-//! `Host`, no foreign `Origin`, and a path that begins with a random token. Nothing but `GET` is answered, apart from decisions
-//! about a call that waits: those are a `POST` with the own `Origin` and a token of that call, and off without [`Decisions`].
+//! `Host`, no foreign `Origin`, and a path that begins with a random token. Only `GET` is answered, and
+//! with [`Decisions`] a `POST` that decides about a waiting call. Such a `POST` needs the own `Origin` and a token of that call.
 
 mod answer;
 mod decide;

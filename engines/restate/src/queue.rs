@@ -23,8 +23,8 @@ const UNSYNCED: Duration = Duration::from_millis(50);
 
 /// A queue of changes. A sync of a thread waits until the engine keeps everything of the thread before it.
 ///
-/// A request to a model begins a step. It is held back until no other request and no call of the tree is under way, because
-/// another worker could then go on with the whole tree and lose nothing.
+/// A request to a model begins a step. It is held back until no other request and no call of the tree is under way. At that
+/// moment, another worker could go on with the whole tree and lose nothing.
 #[derive(Debug)]
 pub struct Queue {
     state: Mutex<State>,

@@ -154,8 +154,7 @@ fn serve(arguments: &Arguments, environment: &Environment) -> Result<Exit, Failu
     Ok(Exit::Fine)
 }
 
-/// A person at a client has this long for an answer, which is below the five minutes after which a silent conversation over HTTP is
-/// ended, and the question with it.
+/// The time that a person at a client has for an answer. A silent conversation over HTTP is ended after five minutes, with its question.
 const ANSWER_WITHIN: Duration = Duration::from_secs(240);
 
 /// Returns the source of decisions on waiting calls. Without directives to run, no call can wait,

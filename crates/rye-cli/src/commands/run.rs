@@ -178,9 +178,8 @@ fn with_other_providers(error: RunError, rye: &Rye) -> Failure {
 
 /// Runs to the end, or until a signal stops the thread.
 ///
-/// One system thread runs everything, because all threads of a tree are driven in one future, and each change of the system
-/// thread would cost a turn more than the turn itself. Signals have a thread of their own, so that a second one ends the program
-/// whatever the first thread does.
+/// One system thread runs everything, because all threads of a tree are driven in one future. A change of the system thread would
+/// cost more than a turn. Signals have a thread of their own, so that a second one ends the program whatever the first thread does.
 pub(super) fn with_signals<T>(cancel: &Cancel, run: impl Future<Output = T>) -> Result<T, Failure> {
     let signals = runtime()?;
     let watched = cancel.clone();

@@ -11,8 +11,8 @@ use crate::thread_reading::Found;
 use crate::{Rye, ThreadReadError};
 
 impl Rye {
-    /// Computes what a thread, the threads that continue its conversation and all below them have spent and hold, from their
-    /// verified transcripts below `threads`, the folder of all threads (SPEC 10.6).
+    /// Computes the cost and the reservations of a thread, of the threads that continue its conversation, and of their descendants
+    /// (SPEC 10.6). Their verified transcripts are below `threads`, the folder of all threads.
     ///
     /// # Errors
     ///

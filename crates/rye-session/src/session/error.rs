@@ -283,8 +283,8 @@ impl PrepareError {
         }
     }
 
-    /// Returns `true` if the error comes from this machine, so that another one with the same files may prepare the directive: a key of
-    /// a provider, a sandbox, a pinned policy, or a folder that cannot be opened.
+    /// Returns `true` if the error comes from this machine: a key of a provider, a sandbox, a pinned policy, or a folder that cannot be
+    /// opened. Another machine with the same files may prepare the directive.
     #[must_use]
     pub fn is_of_machine(&self) -> bool {
         match self {

@@ -65,15 +65,15 @@ impl Rye {
         self.resume_as(thread, None, host).await
     }
 
-    /// Goes on with a thread as [`Rye::resume`] does, and also with one that a limit or a failure of its provider ended, within
-    /// the limits that the operator raises (SPEC D18).
+    /// Resumes a thread as [`Rye::resume`] does, within the limits that the operator raises (SPEC D18). The thread may have been ended
+    /// by a limit or by a failure of its provider.
     ///
     /// This is the operator's act: no surface offers it to a model, a hook or a client.
     ///
     /// # Errors
     ///
-    /// As [`Rye::resume`]; also when a given limit is not higher than the thread's own, when the limit that ended the thread is
-    /// not raised, or when another thread started this one.
+    /// Those of [`Rye::resume`]. It also fails if a given limit is not higher than the thread's own, if the limit that ended the
+    /// thread is not raised, or if another thread started this one.
     pub async fn resume_raising(
         &self,
         thread: &ThreadId,

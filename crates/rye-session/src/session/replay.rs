@@ -13,8 +13,8 @@ use crate::Rye;
 use crate::thread_reading::Found;
 
 impl Rye {
-    /// Runs the directive of a thread as it is now over what was recorded: the answers are the recorded ones, the tools
-    /// answer from their receipts, and no key is needed. Nothing is requested, done or recorded.
+    /// Runs the directive of a thread, as it is now, with the recorded answers and the receipts of the tools. It needs no key, and
+    /// requests, does and records nothing.
     ///
     /// # Errors
     ///

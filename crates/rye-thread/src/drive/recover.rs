@@ -235,7 +235,7 @@ impl Fold {
 
     fn call_start(&mut self, call_id: &str, name: &str) -> Result<(), String> {
         let Calls { run: calls, returns } = &*self.calls()?;
-        // Somebody let the call run again, and now it does.
+        // The operator approved another run of the call, which begins here.
         let last = self.progress.intents.checked_sub(1);
         if let Some(last) = last.filter(|last| self.run.decision(*last).is_some())
             && calls.get(last).is_some_and(|call| call.id == call_id && call.name == name)

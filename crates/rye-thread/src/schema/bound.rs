@@ -67,8 +67,8 @@ impl Bound {
     ///
     /// # Errors
     ///
-    /// The reason in words, when the schema is too large or too deep with all references written out, when a reference
-    /// leads out of it, or when it refers to itself without an end.
+    /// The reason in words. The schema is too large or too deep with all references written out, a reference leads out of it, or it
+    /// refers to itself without an end.
     pub(super) fn of(schema: &Value) -> Result<Self, String> {
         let mut counter = Counter {
             root: schema,

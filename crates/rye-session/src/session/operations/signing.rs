@@ -199,7 +199,7 @@ fn directive(directive: &Directive, authority: &Authority) -> Option<String> {
     let declared: Grant = declared.iter().flat_map(Grant::patterns).cloned().collect();
     let returning = rye_caps::Pattern::exactly(&return_capability());
     let lent = authority.layers().iter().find_map(|layer| {
-        // Declaring outputs grants returning them to anybody.
+        // Every directive that declares outputs may return them.
         layer.grant().with(returning.clone()).covers(&declared).err()
     });
     lent.map(|lent| format!("it asks for more than this thread may do: {lent}"))

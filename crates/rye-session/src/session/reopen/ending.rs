@@ -46,8 +46,8 @@ impl Rye {
     ///
     /// # Errors
     ///
-    /// When the thread and all below it have ended, which a thread whose transcript holds an end has; when a record was changed; and
-    /// when the process that drives it does not answer within five seconds.
+    /// The method fails if the thread and its descendants have ended, or if a record was changed. A thread has ended if its transcript
+    /// holds an end. It fails too if the process that drives the thread does not answer within five seconds.
     pub fn cancel(&self, thread: &ThreadId, host: &Host<'_>) -> Result<Cancelled, ReopenError> {
         host.clock.now().validate()?;
         match self.own_tree(thread) {

@@ -10,8 +10,8 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 
 /// The provider of one thread, which waits for its turn before each request.
 ///
-/// A place is taken for a request and for nothing else: a thread that waits for another one holds none, so that however
-/// they wait for each other, requests go on.
+/// A place is taken for a request and for nothing else. A thread that waits for another one holds no place. So requests go on,
+/// however the threads wait for each other.
 pub(in crate::session) fn bound(
     provider: Box<dyn Provider>,
     places: Arc<Semaphore>,

@@ -131,7 +131,7 @@ impl Children for Handle {
         for child in children {
             match tree.wait_for_end(&child).await {
                 Some(Standing::Ended(_)) | None => {}
-                // Whoever failed takes those along that wait for somebody; what cannot be ended now can be by hand.
+                // A thread that failed also ends children that wait for a decision. The operator can end one that is left.
                 Some(_) if ending == Ending::Cancel => drop(close(tree, &child).await),
                 Some(Standing::Suspended(request)) => ended = Ended::Suspended(request),
                 Some(_) if ended == Ended::All => ended = Ended::Interrupted,
