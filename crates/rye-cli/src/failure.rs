@@ -216,7 +216,6 @@ impl From<PrimaryError> for Failure {
         match error {
             PrimaryError::Resolve(error) => error.into(),
             PrimaryError::Prepare(error) => error.into(),
-            PrimaryError::Run(error) => error.into(),
             error => Self::of(&error, error.class().into()),
         }
     }

@@ -11,7 +11,7 @@ use rye_caps::risk::Finding;
 use rye_caps::{Grant, Invocation, LayerName};
 use rye_prompt::{Slot, Suppression};
 use rye_resolve::ItemId;
-use rye_session::{LimitSource, PlanRequest, PrepareError, Rye};
+use rye_session::{LimitSource, PlanRequest, PrepareError, Project};
 use rye_sign::Digest;
 
 pub use self::item::{ItemFacts, Signer};
@@ -198,8 +198,8 @@ impl Explained {
     /// # Errors
     ///
     /// The function fails if an item of the directive cannot be found, verified or read.
-    pub fn of(rye: &Rye, request: &PlanRequest) -> Result<Self, PrepareError> {
-        gather::explain(rye, request)
+    pub fn of(project: &Project, request: &PlanRequest) -> Result<Self, PrepareError> {
+        gather::explain(project, request)
     }
 
     /// Every file that it is made of, each once: chain, knowledge, texts that are added later, tools and the provider's configuration.

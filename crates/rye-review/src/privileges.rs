@@ -10,8 +10,8 @@ mod tighten;
 use rye_caps::risk::{Acknowledgement, Classification, Finding};
 use rye_caps::{Authority, Capability, Denied, Grant, Invocation, LayerName, Pattern, Permit};
 use rye_resolve::ItemId;
-use rye_session::{Need, PlanRequest, PrepareError, Rye, ThreadReading, Use, canonical, is_denied};
-use rye_transcript::ThreadId;
+use rye_session::{Need, PlanRequest, PrepareError, Project, Use, canonical, is_denied};
+use rye_transcript::{Reading, ThreadId, ThreadRecord};
 
 pub use self::tighten::{NothingToJudge, Tightened};
 
@@ -80,26 +80,26 @@ struct FindingsOf(rye_caps::risk::RiskTable);
 
 impl Privileges {
     /// Finds the permissions and the needs of a directive. The needs come from its structured steps, from the
-    /// hooks of its threads, and from the calls of `threads` that ran it.
+    /// hooks of its threads, and from the calls of `threads` that ran it: the verified record of each with its transcript.
     ///
     /// # Errors
     ///
     /// The function fails if an item of the directive cannot be found, verified or read, and if a thread ran
     /// another directive.
     pub fn of(
-        rye: &Rye,
+        project: &Project,
         directive: &ItemId,
-        threads: &[ThreadReading],
+        threads: &[(&ThreadRecord, &Reading)],
     ) -> Result<Self, PrivilegesError> {
-        let other = threads.iter().find(|reading| reading.record.directive != directive.as_str());
-        if let Some(ThreadReading { record, .. }) = other {
+        let other = threads.iter().find(|(record, _)| record.directive != directive.as_str());
+        if let Some((record, _)) = other {
             return Err(PrivilegesError::OtherDirective {
                 thread: record.thread.clone(),
                 ran: record.directive.clone(),
                 id: directive.clone(),
             });
         }
-        Ok(layers::privileges(rye, &PlanRequest::new(directive.clone()), threads)?)
+        Ok(layers::privileges(project, &PlanRequest::new(directive.clone()), threads)?)
     }
 
     /// The authority itself, which answers for a capability as a run would.

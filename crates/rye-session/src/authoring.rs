@@ -12,8 +12,8 @@ pub use self::configuration::{DRAFTED_CONFIGS, draft_config, draft_hook, draft_p
 pub(crate) use self::directive::DirectiveDraft;
 pub(crate) use self::permissions::Permissions;
 use crate::config::complexity_limits;
-use crate::rye::Rye;
-use crate::session::PrepareError;
+use crate::plan::PrepareError;
+use crate::project::Project;
 
 /// The file of a new item: where it belongs below `.ai`, and a text that passes its check.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,7 +64,7 @@ pub fn draft_directive(id: &ItemId, class: Complexity, limits: &ClassLimits) -> 
     Draft { path: format!("{}/{id}.md", ItemKind::Directive.folder()), text }
 }
 
-impl Rye {
+impl Project {
     /// Returns the limits of a complexity class, as `config/agent/resilience.yaml` of the spaces sets them.
     ///
     /// # Errors

@@ -3,8 +3,9 @@
 use rye_sign::Digest;
 use rye_thread::first_request;
 
-use crate::Rye;
-use crate::session::{Answerer, PlanRequest, PrepareError, begin_run, plan, warnings};
+use crate::plan::{Answerer, PlanRequest, PrepareError};
+use crate::rye::Rye;
+use crate::session::begin_run;
 
 /// The first request of a thread of a directive.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,13 +33,13 @@ impl Rye {
     /// too if the thread would end before its first request, and for a directive with steps, which sends
     /// nothing.
     pub fn first_request(&self, request: &PlanRequest) -> Result<FirstRequest, PrepareError> {
-        let plan = plan(self, request)?;
+        let plan = self.plan(request)?;
         plan.refusal()?;
         let answerer = plan.answerer(self, request)?;
         let opening = plan.opening(Some(&answerer), request)?;
         let vouched = plan.provenances(Some(&answerer));
         let mut notices = plan.warnings();
-        notices.extend(warnings(&plan.composed, &vouched, self));
+        notices.extend(plan.composed.item_warnings(&vouched, self));
         let id = request.directive.clone();
         let Answerer::Model(model) = answerer else { return Err(PrepareError::NothingSent { id }) };
         let info = model.choice.describe(&model.name);

@@ -4,6 +4,7 @@
 mod aliases;
 mod authoring;
 mod bundle;
+mod causes;
 mod check;
 mod config;
 mod engine_step;
@@ -18,7 +19,9 @@ mod opening_digest;
 mod outcome;
 mod parallel;
 mod place;
+mod plan;
 pub mod primary;
+mod project;
 mod project_policy;
 mod prompts;
 mod provider_facts;
@@ -44,6 +47,7 @@ pub use self::authoring::{
     draft_config, draft_directive, draft_hook, draft_provider, draft_script, starter,
 };
 pub use self::bundle::Bundle;
+pub use self::causes::with_causes;
 pub use self::check::{Checked, Checker, Finding, Severity, SpacesToCheck, check, github, sarif};
 pub use self::config::{
     APPROVAL_FILE, ConfigError, EngineAddress, HOOKS_FILE, PROVIDERS, SCHEMAS, Schema,
@@ -62,23 +66,28 @@ pub use self::needs::{
 pub use self::opening_digest::opening_digest;
 pub use self::outcome::Class;
 pub use self::place::{kind_of, place};
+pub use self::plan::{
+    Answerer, CALLING_DIRECTIVE, CallError, Chained, ChildBounds, Composed, Hooking,
+    ItemProvenance, LimitOptions, LimitSource, Model, NotDriven, Offer, Placing, Plan, PlanRequest,
+    PrepareError, ProviderChoice, SetLimits, ToolCall, TreeAccess, TreeFunction, Widening,
+    accepted_digests, added_item, directive_additions, resolve_chain, return_capability,
+    sandbox_warning,
+};
+pub use self::project::{OpenError, Project, Setup};
 pub use self::project_policy::{PolicyError, ProjectPolicy};
 pub use self::prompts::PromptsError;
 pub use self::provider_facts::{NamedProvider, ProviderFacts};
 pub use self::render::{RenderRequest, Rendered, Template};
 pub use self::risks::Risks;
-pub use self::rye::{OpenError, Rye, Setup};
+pub use self::rye::Rye;
 #[cfg(feature = "mcp")]
 pub use self::server_tools::{
     NotWrapped, ServerChange, ServerTools, ServerToolsError, WrapperFile,
 };
 pub use self::session::{
-    Answerer, CallError, Cancelled, Chained, Composed, Continuation, ContinueError, Hooking, Host,
-    LimitOptions, LimitSource, LinkedThreads, Model, Offer, Placing, Plan, PlanRequest,
-    PrepareError, ProviderChoice, ReopenError, RunError, RunReport, RunRequest, Secrets, SetLimits,
-    UnfinishedAnswer, Widening, accepted_digests, directive_additions, divergence_diff, plan,
-    record_failure, refuse_linked_threads, resolve_chain, resume_command, return_capability,
-    with_causes,
+    Cancelled, Continuation, ContinueError, Host, LinkedThreads, ReopenError, RunError, RunReport,
+    RunRequest, Secrets, UnfinishedAnswer, divergence_diff, record_failure, refuse_linked_threads,
+    resume_command,
 };
 pub use self::shipped::shipped_files;
 pub use self::signing::{

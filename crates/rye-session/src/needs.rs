@@ -13,7 +13,7 @@ pub use self::block::block;
 pub(crate) use self::block::element;
 pub use self::uses::{Use, is_denied, least, uses_as_written};
 use crate::aliases::tool_id;
-use crate::session::is_composed;
+use crate::plan::is_composed;
 
 /// Something that a directive has to be allowed, and where that is known from.
 #[derive(Debug, Clone, PartialEq, Eq)]

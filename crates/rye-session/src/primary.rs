@@ -8,17 +8,17 @@
 //! use rye_session::primary::{Caller, LoadRequest, load};
 //! use rye_resolve::{ItemKind, Spaces};
 //! use rye_sign::Timestamp;
-//! use rye_session::{Rye, Setup, shipped_files};
+//! use rye_session::{Project, Setup, shipped_files};
 //!
 //! let spaces = Spaces::new().with_shipped(shipped_files());
-//! let rye = Rye::open(&Setup::new(spaces, Timestamp::from_unix(1_800_000_000)))?;
+//! let project = Project::open(&Setup::new(spaces, Timestamp::from_unix(1_800_000_000)))?;
 //! let request = LoadRequest::new(ItemKind::Directive, "rye/agent/core/base".parse()?);
 //!
-//! let loaded = load(&rye, &request, &Caller::operator())?.to_json();
+//! let loaded = load(&project, &request, &Caller::operator())?.to_json();
 //! assert_eq!(loaded["space"], "builtin");
 //!
 //! let stranger = Caller::client(rye_caps::Grant::nothing());
-//! let error = load(&rye, &request, &stranger).unwrap_err().to_json();
+//! let error = load(&project, &request, &stranger).unwrap_err().to_json();
 //! assert_eq!(error["error"]["class"], "refused");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -44,16 +44,17 @@ mod operation;
 
 pub use self::caller::Caller;
 pub use self::copy::{CopyError, Destination, DestinationError};
-pub use self::error::{PrimaryError, causes};
+pub use self::error::{PrimaryError, causes, error_json};
 pub use self::execute::{ExecuteRequest, Executed, execute};
 pub(crate) use self::execute::{take_directive, take_knowledge};
 pub use self::fetch::{FetchRequest, Fetched, fetch};
 pub(crate) use self::load::writing_capability;
 pub use self::load::{LoadRequest, Loaded, load};
-#[cfg(feature = "mcp")]
-pub(crate) use self::operation::item_type;
-pub(crate) use self::operation::{Asked, KINDS, Operation};
-pub(crate) use self::operation::{id, inputs_by_either_name, item_id, kind, object, read, usage};
+pub use self::operation::{
+    Asked, KINDS, Operation, inputs_by_either_name, item_id_schema, item_type_schema,
+    object_schema, read_arguments,
+};
+pub(crate) use self::operation::{id, kind, usage};
 pub(crate) use self::reading::{TakenDirective, read as read_knowledge};
 pub use self::search::{Found, search};
 pub(crate) use self::sign::ToSign;

@@ -11,9 +11,9 @@ use rye_sign::Digest;
 use rye_thread::read_plain;
 use serde::{Deserialize, Serialize};
 
-use crate::Rye;
 use crate::file_digests::{FileChanges, UnreadableFile, file_digests};
 use crate::place::LONGEST_FILE;
+use crate::project::Project;
 
 /// The policy of a project, and the folder of the operator that may hold its pin.
 ///
@@ -152,10 +152,14 @@ impl ProjectPolicy {
     }
 }
 
-impl Rye {
+impl Project {
     /// Refuses a run whose policy is not the pinned one, and pins it where `processes` would run in a sandbox that does not keep
     /// programs from changing it.
-    pub(crate) fn hold_policy(&self, processes: Option<&Processes>) -> Result<(), PolicyError> {
+    ///
+    /// # Errors
+    ///
+    /// The method fails if the policy was changed, and if it cannot be read or pinned.
+    pub fn hold_policy(&self, processes: Option<&Processes>) -> Result<(), PolicyError> {
         let project = self.library.spaces().project();
         let place = project.zip(self.policy_pins.as_deref());
         let policy = place.map(|(project, pins)| ProjectPolicy::new(project, pins)).transpose()?;

@@ -5,10 +5,10 @@ use std::fmt;
 use rye_prompt::Opening;
 use rye_resolve::{ItemId, ItemKind, ResolveError, Space};
 
-use crate::Rye;
-use crate::session::{PlanRequest, PrepareError};
+use crate::plan::{PlanRequest, PrepareError};
+use crate::project::Project;
 
-impl Rye {
+impl Project {
     /// Returns the opening of a thread of each directive of the project, sorted by id. It has the context and
     /// the directive prompt, with the placeholders left as written, so that no inputs are needed.
     ///

@@ -2,9 +2,9 @@
 
 use rye_resolve::{ItemKind, ResolveError};
 
-use crate::Rye;
 use crate::config::{PROVIDERS, is_provider};
-use crate::session::{PrepareError, provider_config};
+use crate::plan::{PrepareError, provider_config};
+use crate::project::Project;
 
 /// A provider's configuration, as far as it can be used.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub struct ProviderFacts {
 /// The name of a configuration for `--provider`, with its facts, or the reason why it cannot be used.
 pub type NamedProvider = (String, Result<ProviderFacts, PrepareError>);
 
-impl Rye {
+impl Project {
     /// Every provider's configuration of the spaces, verified and read, by name; or why it cannot be used.
     ///
     /// # Errors

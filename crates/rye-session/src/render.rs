@@ -7,12 +7,13 @@ use rye_resolve::{Item, ItemId};
 use rye_sign::Digest;
 use serde_json::Value;
 
-use crate::Rye;
+use crate::causes::with_causes;
 use crate::opening_digest::opening_digest;
-use crate::session::{
+use crate::plan::{
     Answerer, Composed, ItemProvenance, Placing, PlanRequest, PrepareError, answerer,
-    chain_warnings, compose_prompt, leaf, permissions, plan, render_opening, warnings, with_causes,
+    chain_warnings, compose_prompt, leaf, permissions, render_opening,
 };
+use crate::project::Project;
 
 /// A request to render a directive.
 #[derive(Debug, Clone)]
@@ -61,7 +62,7 @@ pub struct Template {
     pub warnings: Vec<String>,
 }
 
-impl Rye {
+impl Project {
     /// Renders the opening of a thread of this directive, byte for byte as a run sends it by the directive's
     /// provider. If that provider cannot be had, a warning says so, and the texts are those for one without a
     /// system template.
@@ -80,7 +81,7 @@ impl Rye {
         vouched.extend(self.trust_config.iter().flat_map(ItemProvenance::of_layers));
         let mut notices: Vec<String> =
             provider.err().map(|error| without_provider(&error)).into_iter().collect();
-        notices.extend(warnings(&composed, &vouched, self));
+        notices.extend(composed.item_warnings(&vouched, self));
         Ok(Rendered {
             digest: opening_digest(opening.system.as_deref(), &opening.first_user_message),
             system: opening.system,
@@ -100,7 +101,7 @@ impl Rye {
             && answerer.system_template().is_some()
         {
             // A template may name the tools, which only the whole plan has.
-            let plan = plan(self, wish)?;
+            let plan = self.plan(wish)?;
             let (prompt, opening) = plan.prompt_and_opening(Some(answerer), wish)?;
             let provider = Ok(answerer.item().cloned());
             return Ok(Texts { composed: plan.composed, prompt, opening, provider });

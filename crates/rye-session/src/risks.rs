@@ -6,8 +6,8 @@ use rye_resolve::{ItemId, ItemKind};
 
 use crate::aliases::{canonical, canonical_grant};
 use crate::config::{RISK_FILE, risk_table};
-use crate::rye::Rye;
-use crate::session::{PrepareError, invocation};
+use crate::plan::{PrepareError, invocation};
+use crate::project::Project;
 
 /// The risks of a grant, each as a sentence.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct Risks {
     pub blocked: Vec<String>,
 }
 
-impl Rye {
+impl Project {
     /// Compares a grant with the risk table of the spaces, as for the grant of a directive (SPEC 9.6).
     ///
     /// It is for grants whose layer [judges functions](rye_caps::LayerName::judges_functions), as that of a

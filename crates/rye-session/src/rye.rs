@@ -1,231 +1,60 @@
-//! The hub: one value with the spaces of items and the trusted keys.
+//! The session: a project with the records of its threads.
 
-use std::path::PathBuf;
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, Weak};
 
-use rye_resolve::{Config, Library, ResolveError, Spaces, TrustNote, trust_store};
-use rye_sandbox::{ProcessHost, Variables};
-use rye_sign::{Policy, Timestamp, TrustStore};
 use rye_thread::store::Replica;
-use rye_thread::{ClockError, Moment};
-use rye_web::Names;
 
-use crate::config::{ConfigError, single_host, strict_extends, trust_policy};
+use crate::project::{OpenError, Project, Setup};
 use crate::session::Store;
 
-/// The settings of [`Rye`], which looks nothing up by itself.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Setup {
-    /// The spaces of items.
-    pub spaces: Spaces,
-    /// Texts of trust documents that count for this value only (SPEC 2.8).
-    pub trust_documents: Vec<String>,
-    /// The operator's switches for what verifies.
-    pub policy: Policy,
-    /// `true` for strict verification, whatever configuration says. Signatures then have to bind kind and id
-    /// over the whole text. Directives may grant no more than the directives that they extend (SPEC 2.4, D6).
-    pub strict: bool,
-    /// The time by which keys expire.
-    pub now: Timestamp,
-    /// A folder of the operator's own where searches may keep hints for the next one; see
-    /// [`Library::with_search_cache`].
-    pub search_cache: Option<PathBuf>,
-    /// A folder of the operator's own where the policy of projects is pinned, in which programs run without a whole sandbox; see
-    /// [`ProjectPolicy`](crate::ProjectPolicy). Without it, no program is started there
-    /// unless `sandbox: off` says so.
-    pub policy_pins: Option<PathBuf>,
-    /// The host that starts the programs of tools. Without it, no tool is offered that is a program.
-    ///
-    /// Programs run in a sandbox if this program is its own launcher:
-    ///
-    /// ```no_run
-    /// use std::process::ExitCode;
-    ///
-    /// use rye_sandbox::{ProcessHost, launch};
-    ///
-    /// fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
-    ///     let words: Vec<std::ffi::OsString> = std::env::args_os().collect();
-    ///     if let Some(code) = launch(&words) {
-    ///         return Ok(code);
-    ///     }
-    ///     let mut programs = ProcessHost::new(&std::env::temp_dir());
-    ///     programs.launcher = Some(std::env::current_exe()?);
-    ///     let setup = |mut setup: rye_session::Setup| {
-    ///         setup.processes = Some(programs);
-    ///         setup
-    ///     };
-    ///     # let _ = setup;
-    ///     Ok(ExitCode::SUCCESS)
-    /// }
-    /// ```
-    pub processes: Option<ProcessHost>,
-    /// The resolver of host names for tools that reach other machines. Without it, they are not offered.
-    pub names: Option<Arc<dyn Names>>,
-    /// Finds the secrets that tools of one request name, in the variables that `config/agent/web.yaml` says; by default, none
-    /// is found.
-    pub variables: Variables,
-    /// The folder with the records of threads, instead of `.ai/threads` of the project.
-    pub threads: Option<PathBuf>,
-    /// A place beyond this machine that keeps the transcripts of all threads which are driven by this value.
-    pub replica: Option<Arc<dyn Replica>>,
-}
-
-impl Setup {
-    /// These spaces, the strict default policy and no further trust document.
-    #[must_use]
-    pub fn new(spaces: Spaces, now: Timestamp) -> Self {
-        Self {
-            spaces,
-            trust_documents: Vec::new(),
-            policy: Policy::default(),
-            strict: false,
-            now,
-            search_cache: None,
-            policy_pins: None,
-            processes: None,
-            names: None,
-            variables: Variables::none(),
-            threads: None,
-            replica: None,
-        }
-    }
-}
-
-/// The hub of the library: resolves, checks, renders and runs directives.
+/// A project with its threads: runs, resumes, cancels and replays them.
+///
+/// It derefs to its [`Project`], which plans, checks, renders and signs.
 #[derive(Debug)]
 pub struct Rye {
-    pub(crate) library: Library,
-    pub(crate) policy: Policy,
-    /// `true` if a directive is refused that grants more than the one that it extends.
-    pub(crate) strict_extends: bool,
-    /// `true` if this machine alone uses its network file systems.
-    pub(crate) single_host: bool,
-    pub(crate) now: Timestamp,
-    /// The layers of `config/trust.yaml`, for the record of what a run rests on.
-    pub(crate) trust_config: Option<Config>,
-    pub(crate) policy_pins: Option<PathBuf>,
-    pub(crate) processes: Option<ProcessHost>,
-    pub(crate) names: Option<Arc<dyn Names>>,
-    pub(crate) variables: Variables,
+    project: Project,
+    /// The folder with the records of threads, if it is not the one of the project.
     pub(crate) threads: Option<PathBuf>,
     pub(crate) replica: Option<Arc<dyn Replica>>,
-    notes: Vec<TrustNote>,
     /// The store with the records of the threads that run now.
     pub(crate) store: Mutex<Weak<Store>>,
-    /// The MCP servers that the threads which are driven now have been connected to.
-    #[cfg(feature = "mcp")]
-    pub(crate) connections: Mutex<Weak<rye_tools::mcp::Connections>>,
 }
 
 impl Rye {
-    /// Reads the trust documents and the trust policy of the spaces, and opens the library over them.
+    /// Opens the project, whose threads are recorded in its folder `.ai/threads`.
     ///
     /// # Errors
     ///
-    /// The method fails if a trust document cannot be read, or if a given one cannot be trusted. It fails too
-    /// if `config/trust.yaml` is refused or broken.
+    /// Those of [`Project::open`].
     pub fn open(setup: &Setup) -> Result<Self, OpenError> {
-        Self::open_with(setup, |library| library.config("trust"))
+        Project::open(setup).map(Self::new)
     }
 
-    /// The same as if no space had a `config/trust.yaml`, for what runs nothing.
-    pub(crate) fn open_without_trust_config(setup: &Setup) -> Result<Self, OpenError> {
-        Self::open_with(setup, |_| Ok(None))
-    }
-
-    fn open_with(
-        setup: &Setup,
-        trust_config: impl FnOnce(Library) -> Result<Option<Config>, ResolveError>,
-    ) -> Result<Self, OpenError> {
-        Moment::from_unix_millis(setup.now.as_unix().saturating_mul(1_000)).validate()?;
-        let documents: Vec<&str> = setup.trust_documents.iter().map(String::as_str).collect();
-        let (trust, notes) = trust_store(&setup.spaces, &documents, setup.now)?;
-        let library = |policy| Library::new(setup.spaces.clone(), trust.clone(), policy, setup.now);
-        // // The caller's policy, which is stricter, judges the signature of the policy file itself.
-        let trust_config = trust_config(library(setup.policy.clone()))?;
-        let policy = trust_policy(&setup.policy, trust_config.as_ref())?;
-        let policy = if setup.strict { policy.strict() } else { policy };
-        let strict_extends = setup.strict || strict_extends(trust_config.as_ref())?;
-        let single_host = single_host(trust_config.as_ref())?;
-        let mut library = library(policy.clone());
-        if let Some(folder) = &setup.search_cache {
-            library = library.with_search_cache(folder);
-        }
-        let processes = setup.processes.clone();
-        let names = setup.names.clone();
-        Ok(Self {
-            library,
-            policy,
-            strict_extends,
-            single_host,
-            now: setup.now,
-            trust_config,
-            policy_pins: setup.policy_pins.clone(),
-            processes,
-            names,
-            variables: setup.variables.clone(),
-            threads: setup.threads.clone(),
-            replica: setup.replica.clone(),
-            notes,
-            store: Mutex::default(),
-            #[cfg(feature = "mcp")]
-            connections: Mutex::default(),
-        })
-    }
-
-    /// Returns the same spaces with the same trust, for a caller that drives no threads.
-    pub(crate) fn beside(&self) -> Self {
-        Self {
-            library: self.library.clone(),
-            policy: self.policy.clone(),
-            strict_extends: self.strict_extends,
-            single_host: self.single_host,
-            now: self.now,
-            trust_config: self.trust_config.clone(),
-            policy_pins: self.policy_pins.clone(),
-            processes: self.processes.clone(),
-            names: self.names.clone(),
-            variables: self.variables.clone(),
-            threads: self.threads.clone(),
-            replica: self.replica.clone(),
-            notes: Vec::new(),
-            store: Mutex::default(),
-            #[cfg(feature = "mcp")]
-            connections: Mutex::default(),
-        }
-    }
-
-    /// Returns the library, which finds and verifies items.
+    /// Returns the session of an open project, whose threads are recorded in its folder `.ai/threads`.
     #[must_use]
-    pub fn library(&self) -> &Library {
-        &self.library
+    pub fn new(project: Project) -> Self {
+        Self { project, threads: None, replica: None, store: Mutex::default() }
     }
 
-    /// The keys that are trusted.
+    /// Returns the same session with the records of its threads in this folder.
     #[must_use]
-    pub fn trust(&self) -> &TrustStore {
-        self.library.trust()
+    pub fn with_threads(self, folder: &Path) -> Self {
+        Self { threads: Some(folder.to_owned()), ..self }
     }
 
-    /// Returns notes for the operator on the trust documents.
+    /// Returns the same session with a place beyond this machine that keeps the transcripts of all threads that it drives.
     #[must_use]
-    pub fn trust_notes(&self) -> &[TrustNote] {
-        &self.notes
+    pub fn with_replica(self, replica: Arc<dyn Replica>) -> Self {
+        Self { replica: Some(replica), ..self }
     }
 }
 
-/// The reason why the spaces cannot be opened.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum OpenError {
-    /// The time that was given is before 1970.
-    #[error(transparent)]
-    Clock(#[from] ClockError),
-    /// The trust policy says something that it may not say.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    /// A trust document or the trust policy cannot be had.
-    #[error(transparent)]
-    Resolve(#[from] ResolveError),
+impl Deref for Rye {
+    type Target = Project;
+
+    fn deref(&self) -> &Project {
+        &self.project
+    }
 }

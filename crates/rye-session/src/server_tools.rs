@@ -7,10 +7,10 @@ use rye_tools::mcp::{ConnectError, Connections, ToolChange, ToolSet};
 use serde_json::{Value, json};
 
 pub use self::wrapper::{NotWrapped, WrapperFile};
-use crate::Rye;
 use crate::config::{ConfigError, policy_layers};
 use crate::outcome::Class;
-use crate::session::{PrepareError, ServerFault, programs, reach};
+use crate::plan::{PrepareError, ServerFault, programs, reach};
+use crate::project::Project;
 use crate::text_change::TextChange;
 
 /// The present tools of a server.
@@ -82,7 +82,7 @@ impl ServerToolsError {
     }
 }
 
-impl Rye {
+impl Project {
     /// Connects to a server of the configuration, asks it for its tools, and ends the connection. The server
     /// is a program to start or an address.
     ///

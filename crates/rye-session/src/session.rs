@@ -1,46 +1,25 @@
 //! One run of a directive, wired: SPEC 10.1 from its first arrow to its last.
 
-mod accepted;
 mod account;
 mod ancestors;
 mod approving;
 mod authority;
-mod backend;
 mod begin;
-mod called_items;
 mod calling;
 mod continuing;
-mod contract;
 mod conversation;
-mod creating;
-mod error;
 mod facts;
-mod functions;
-mod hooking;
-mod limits;
 mod links;
 mod live;
-mod operations;
-mod plan;
 mod prepare;
-mod prices;
-mod programs;
-mod prompting;
-mod provider;
 mod recorded;
 mod reopen;
 mod replay;
 mod report_json;
 mod request;
 mod self_starting;
-#[cfg(feature = "mcp")]
-mod servers;
 mod store;
-mod tools;
 mod tree;
-mod typing;
-mod web;
-mod widening;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
@@ -53,55 +32,26 @@ use rye_thread::{
 };
 use tokio::sync::Semaphore;
 
-pub use self::accepted::accepted_digests;
 use self::approving::OneAtATime;
-pub use self::authority::return_capability;
-pub(crate) use self::backend::{parameters, template};
 use self::begin::Begun;
-pub(crate) use self::called_items::{CALLED_ITEMS, holds_items};
-pub use self::calling::CallError;
 pub use self::conversation::ContinueError;
-pub use self::error::PrepareError;
-pub(crate) use self::facts::{
-    ItemProvenance, TOKEN, TOKENS_ABOVE, chain_warnings, row_and_provenance, warnings,
-};
-pub(crate) use self::functions::invocation;
-pub use self::hooking::Hooking;
-pub(crate) use self::hooking::{hook_action_problem, is_composed};
-use self::limits::limit_source;
-pub use self::limits::{LimitSource, SetLimits};
+pub(crate) use self::facts::{TOKEN, TOKENS_ABOVE};
 pub use self::links::{LinkedThreads, refuse_linked_threads};
 pub use self::live::UnfinishedAnswer;
-pub use self::operations::directive_additions;
-pub use self::plan::{Plan, plan};
 use self::prepare::{Prepared, prepare};
-pub(crate) use self::programs::programs;
-pub use self::prompting::{Chained, Composed, resolve_chain};
-pub(crate) use self::prompting::{compose_prompt, leaf, permissions, render_opening};
-pub use self::provider::{Answerer, Model};
-pub(crate) use self::provider::{answerer, provider_config};
 pub use self::reopen::{Cancelled, ReopenError, resume_command};
 #[cfg(feature = "mcp")]
 pub(crate) use self::reopen::{Stands, Waiting};
 pub use self::replay::divergence_diff;
 #[cfg(feature = "mcp")]
 pub(crate) use self::report_json::waits_for;
-pub(crate) use self::request::{ChildBounds, STEPS};
-pub use self::request::{
-    Continuation, Host, LimitOptions, Placing, PlanRequest, ProviderChoice, RunRequest, Secrets,
-};
-#[cfg(feature = "mcp")]
-pub(crate) use self::servers::{ServerFault, Servers};
+pub use self::request::{Continuation, Host, RunRequest, Secrets};
 pub(crate) use self::store::Store;
-pub use self::tools::Offer;
-pub(crate) use self::tools::{Offering, namesake, offer};
 use self::tree::{Standing, ThreadSupervisor, Tree, follow_cancel, run_supervised};
-pub(crate) use self::typing::typed_by;
-pub(crate) use self::web::{reach, request as request_of};
-pub use self::widening::Widening;
-pub(crate) use self::widening::widenings;
-use crate::Rye;
+use crate::causes::with_causes;
 use crate::outcome::Class;
+use crate::plan::{LimitSource, PrepareError};
+use crate::rye::Rye;
 
 /// The result of a run and the place of its record.
 #[derive(Debug)]
@@ -218,13 +168,12 @@ impl Rye {
 
     async fn drive(
         &self,
-        mut prepared: Prepared,
+        prepared: Prepared,
         request: &RunRequest,
         host: Host<'_>,
         key: Arc<SigningKey>,
     ) -> Result<RunReport, RunError> {
-        let sources = std::mem::take(&mut prepared.limits_set_by);
-        let limits = prepared.record.limits.clone();
+        let limits = prepared.limits.clone();
         let store = self.store(&prepared.threads)?;
         let tree = store.own_unblocked(&prepared.record.root).await.map_err(storage_error)?;
         let begun = Begun::new(prepared, &store, Arc::clone(&key))?;
@@ -234,7 +183,7 @@ impl Rye {
         let (outcome, warnings) =
             tended.expect("because only a thread that goes on can contradict itself");
         let thread = request.thread.clone();
-        let limit_set_by = limit_source(&outcome, &limits, sources);
+        let limit_set_by = limits.source_of_end(&outcome);
         Ok(RunReport {
             thread,
             folder,
@@ -318,7 +267,7 @@ impl Rye {
     /// kept.
     #[must_use]
     pub fn store_options(&self) -> StoreOptions {
-        StoreOptions::single_host(self.single_host)
+        StoreOptions::single_host(self.is_single_host())
     }
 
     /// The store of the project's threads, which all that are driven at once share.
@@ -336,7 +285,7 @@ impl Rye {
     /// Returns the folder in which the project's threads are recorded.
     #[must_use]
     pub fn threads(&self) -> Option<PathBuf> {
-        let project = self.library.spaces().project()?;
+        let project = self.library().spaces().project()?;
         Some(self.threads.clone().unwrap_or_else(|| project.join(".ai").join("threads")))
     }
 }
@@ -406,19 +355,4 @@ fn own_key() -> Result<Arc<SigningKey>, RunError> {
 
 fn storage_error(error: impl std::error::Error + Send + Sync + 'static) -> RunError {
     RunError::Store(Box::new(error))
-}
-
-/// An error with its causes, for records that hold text alone.
-#[must_use]
-pub fn with_causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let sentence = error.to_string();
-        if !text.ends_with(&sentence) {
-            text = format!("{text}: {sentence}");
-        }
-        cause = error.source();
-    }
-    text
 }

@@ -15,7 +15,7 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 use strum::IntoStaticStr;
 
-use crate::Rye;
+use crate::rye::Rye;
 use crate::session::{Host, TOKEN, TOKENS_ABOVE};
 use crate::thread_folder::{RECORD, TRANSCRIPT, has_whole_line};
 
@@ -232,7 +232,7 @@ impl Rye {
 
     /// The keys that are trusted with records. An expired key vouches for what it signed before; a revoked one for nothing.
     fn trusted_keys(&self) -> Vec<PublicKey> {
-        let standing = self.library.trust().keys().filter(|key| key.revoked().is_none());
+        let standing = self.library().trust().keys().filter(|key| key.revoked().is_none());
         standing.map(|key| key.key().clone()).collect()
     }
 

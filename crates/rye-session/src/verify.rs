@@ -12,8 +12,8 @@ use rye_sign::{CommentStyle, Error, ItemName, Provenance, TrustError, Unverified
 
 pub use self::summary::VerificationSummary;
 pub(crate) use self::trust_document::is_among_keys;
-use crate::Rye;
 use crate::place::{is_misnamed, kind_of, place};
+use crate::project::Project;
 
 /// The result of verifying one file.
 #[derive(Debug)]
@@ -88,7 +88,7 @@ impl VerifyError {
     }
 }
 
-impl Rye {
+impl Project {
     /// Verifies the text of the file at `path`, which must be absolute for its place to be recognised.
     #[must_use]
     pub fn verify(&self, path: &Path, text: &str) -> Verification {

@@ -102,9 +102,7 @@ impl Project {
         setup.processes = Some(self.processes());
         setup.names = Some(Arc::new(SystemNames));
         setup.variables = Variables::by(variable);
-        setup.threads = Some(tree.threads());
-        setup.replica = Some(replica);
-        Ok(Rye::open(&setup)?)
+        Ok(Rye::open(&setup)?.with_threads(&tree.threads()).with_replica(replica))
     }
 
     /// Returns the host for programs of tools: this program as the launcher, and variables without keys.

@@ -195,6 +195,7 @@ fn of(arguments: &Of, environment: &Environment) -> Result<Privileges, Failure> 
     let rye = environment.rye()?;
     let id = resolve_directive(&arguments.directive, &rye, environment)?;
     let threads = threads(&arguments.transcript, &rye, environment)?;
+    let threads: Vec<_> = threads.iter().map(|it| (&it.record, &it.transcript)).collect();
     Ok(Privileges::of(&rye, &id, &threads)?)
 }
 

@@ -38,7 +38,8 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Exit, Failure> {
     let query = query(arguments)?;
-    let found = search(&environment.rye()?, &query, &Caller::operator())?;
+    let rye = environment.rye()?;
+    let found = search(&rye, &query, &Caller::operator())?;
     let results = &found.results;
     if environment.json() {
         answer(&found).print();

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use rye_parse::{Action, Directive, Primary};
 use rye_resolve::{Item, ItemId, ItemKind, ResolveError};
-use rye_session::{Chained, Placing, Rye, resolve_chain, with_causes};
+use rye_session::{Chained, Placing, Project, resolve_chain, with_causes};
 
 use super::ItemFacts;
 
@@ -16,7 +16,7 @@ pub(super) struct Executed {
 }
 
 /// Finds what the steps of a directive name literally; what an input names is known when the thread runs.
-pub(super) fn execution_items(rye: &Rye, leaf: &Item<Directive>) -> Executed {
+pub(super) fn execution_items(project: &Project, leaf: &Item<Directive>) -> Executed {
     let mut executed = Executed { items: Vec::new(), missing: Vec::new() };
     let mut seen = BTreeSet::from([(ItemKind::Directive, leaf.id.clone())]);
     let mut left: Vec<(ItemKind, ItemId)> = named_items(leaf.content.value()).collect();
@@ -26,8 +26,11 @@ pub(super) fn execution_items(rye: &Rye, leaf: &Item<Directive>) -> Executed {
         }
         let (kind, id) = &item;
         let taken = match kind {
-            ItemKind::Directive => executed.take_directive(rye, id, &mut left),
-            _ => rye.library().knowledge(id).map(|item| executed.items.push(ItemFacts::of(&item))),
+            ItemKind::Directive => executed.take_directive(project, id, &mut left),
+            _ => project
+                .library()
+                .knowledge(id)
+                .map(|item| executed.items.push(ItemFacts::of(&item))),
         };
         if let Err(error) = taken {
             let reason = with_causes(&error);
@@ -43,13 +46,13 @@ impl Executed {
     /// Takes a directive with its chain and the context of that.
     fn take_directive(
         &mut self,
-        rye: &Rye,
+        project: &Project,
         id: &ItemId,
         left: &mut Vec<(ItemKind, ItemId)>,
     ) -> Result<(), ResolveError> {
-        let leaf = rye.library().directive(id)?;
+        let leaf = project.library().directive(id)?;
         left.extend(named_items(leaf.content.value()));
-        match resolve_chain(rye.library(), id, &Placing::AsWritten) {
+        match resolve_chain(project.library(), id, &Placing::AsWritten) {
             Ok(Chained { chain, knowledge, .. }) => {
                 self.items.extend(chain.root_first().rev().map(ItemFacts::of));
                 self.items.extend(knowledge.iter().map(ItemFacts::of));

@@ -5,8 +5,8 @@ use rye_parse::{Directive, Hook, Outputs};
 use rye_prompt::{Context, Origin, Piece, Slot};
 use rye_resolve::{Config, Item, PlacedHook};
 use rye_session::{
-    Answerer, HOOKS_FILE, LimitSource, Plan, PlanRequest, PrepareError, Rye, accepted_digests,
-    hook_meaning, opening_digest, plan, return_capability, with_causes,
+    Answerer, HOOKS_FILE, LimitSource, Plan, PlanRequest, PrepareError, Project, accepted_digests,
+    hook_meaning, opening_digest, return_capability, with_causes,
 };
 use rye_sign::{Digest, canonical_json};
 use rye_transcript::{Limits, SpendLimit, ToolSpec};
@@ -18,14 +18,14 @@ use super::{
     SkippedFacts, ToolFacts,
 };
 
-pub(super) fn explain(rye: &Rye, request: &PlanRequest) -> Result<Explained, PrepareError> {
-    let plan = plan(rye, request)?;
-    let answerer = plan.answerer(rye, request);
+pub(super) fn explain(project: &Project, request: &PlanRequest) -> Result<Explained, PrepareError> {
+    let plan = project.plan(request)?;
+    let answerer = plan.answerer(project, request);
     let opening = plan.opening(answerer.as_ref().ok(), request)?;
     let mut notices = plan.refusal().err().map(|error| with_causes(&error)).into_iter().collect();
-    Vec::append(&mut notices, &mut plan.item_warnings(answerer.as_ref().ok(), rye));
+    Vec::append(&mut notices, &mut plan.item_warnings(answerer.as_ref().ok(), project));
     notices.extend(answerer.as_ref().ok().and_then(Answerer::destination));
-    let executed = execution_items(rye, plan.composed.chain.leaf());
+    let executed = execution_items(project, plan.composed.chain.leaf());
     notices.extend(executed.missing);
     let leaf = plan.composed.chain.leaf();
     let composed = &plan.composed;
@@ -41,7 +41,7 @@ pub(super) fn explain(rye: &Rye, request: &PlanRequest) -> Result<Explained, Pre
         findings: plan.findings.clone(),
         invocations: plan.offer.invocations.clone(),
         asked: plan.asked.clone(),
-        tools: tools(rye, &plan),
+        tools: tools(project, &plan),
         withheld: plan.offer.withheld.clone(),
         starts: None,
         limits: limits(&plan),
@@ -49,7 +49,7 @@ pub(super) fn explain(rye: &Rye, request: &PlanRequest) -> Result<Explained, Pre
         inputs: inputs(leaf.content.value()),
         outputs: outputs(leaf.content.value()),
         hooks: hooks(&plan),
-        later: later(rye, &plan)?.into_iter().chain(executed.items).collect(),
+        later: later(project, &plan)?.into_iter().chain(executed.items).collect(),
         configs: plan.configs.iter().flat_map(Config::layers).map(ItemFacts::of).collect(),
         digest: opening_digest(opening.system.as_deref(), &opening.first_user_message),
         system: opening.system,
@@ -131,13 +131,13 @@ fn layers(plan: &Plan) -> Vec<LayerFacts> {
         .collect()
 }
 
-fn tools(rye: &Rye, plan: &Plan) -> Vec<ToolFacts> {
+fn tools(project: &Project, plan: &Plan) -> Vec<ToolFacts> {
     let names: Vec<(&str, &str)> = plan.offer.palette.names().collect();
     let item_of = |name: &str| {
         let (_, id) = names.iter().find(|(palette, _)| *palette == name)?;
         plan.offer.items.iter().find(|item| item.id.as_str() == *id)
     };
-    let accepted = accepted_digests(rye);
+    let accepted = accepted_digests(project);
     let facts = |spec: ToolSpec| ToolFacts {
         item: item_of(&spec.name).map(ItemFacts::of),
         accepted: item_of(&spec.name).and_then(&accepted),
@@ -234,7 +234,7 @@ fn hooks(plan: &Plan) -> Vec<HookFacts> {
 }
 
 /// Returns the items that are not part of the opening.
-fn later(rye: &Rye, plan: &Plan) -> Result<Vec<ItemFacts>, PrepareError> {
+fn later(project: &Project, plan: &Plan) -> Result<Vec<ItemFacts>, PrepareError> {
     let composed = &plan.composed;
     let context = context(plan);
     let opened = |item: &Item<rye_parse::Knowledge>| {
@@ -243,7 +243,7 @@ fn later(rye: &Rye, plan: &Plan) -> Result<Vec<ItemFacts>, PrepareError> {
     };
     let knowledge = composed.knowledge.iter().filter(|item| !opened(item)).map(ItemFacts::of);
     let directives = composed.hooking.directives().iter().map(ItemFacts::of);
-    let goes_on = plan.continuation_directive(rye)?;
+    let goes_on = plan.continuation_directive(project)?;
     Ok(knowledge.chain(directives).chain(goes_on.iter().map(ItemFacts::of)).collect())
 }
 

@@ -2,7 +2,7 @@
 
 use rye_caps::{Capability, Kind, Layer, LayerName, Pattern, Primary};
 use rye_resolve::{ItemId, ItemKind};
-use rye_session::{Plan, PlanRequest, PrepareError, Rye, plan, with_causes};
+use rye_session::{Plan, PlanRequest, PrepareError, Project, with_causes};
 use rye_transcript::Limits;
 
 /// A directive that the authority allows to start.
@@ -35,19 +35,19 @@ impl StartFacts {
     ///
     /// The function fails if an item of the directive itself cannot be found, verified or read. A problem of a
     /// directive in the list is a part of its row.
-    pub fn list(rye: &Rye, request: &PlanRequest) -> Result<Vec<Self>, PrepareError> {
-        let parent = plan(rye, request)?;
+    pub fn list(project: &Project, request: &PlanRequest) -> Result<Vec<Self>, PrepareError> {
+        let parent = project.plan(request)?;
         if parent.authority.closed_by(Primary::Execute, Kind::Directive).is_some() {
             return Ok(Vec::new());
         }
-        let listed = rye.library().survey(ItemKind::Directive).items.into_iter();
+        let listed = project.library().survey(ItemKind::Directive).items.into_iter();
         let allowed = listed.map(|listed| listed.id).filter(|id| may_start(&parent, id));
-        Ok(allowed.map(|id| Self::of(rye, &parent, id)).collect())
+        Ok(allowed.map(|id| Self::of(project, &parent, id)).collect())
     }
 
-    fn of(rye: &Rye, parent: &Plan, id: ItemId) -> Self {
+    fn of(project: &Project, parent: &Plan, id: ItemId) -> Self {
         let request = parent.child_request(id.clone());
-        let child = plan(rye, &request).and_then(|child| child.refusal().map(|()| child));
+        let child = project.plan(&request).and_then(|child| child.refusal().map(|()| child));
         match (child, used_up(&parent.limits.limits)) {
             (Err(error), _) => Self { id, refused: Some(with_causes(&error)), lost: Vec::new() },
             (Ok(child), refused) => Self { id, refused, lost: lost_permissions(&child) },

@@ -1,17 +1,17 @@
 //! The needs that the calls of threads show.
 
 use rye_caps::Pattern;
-use rye_session::{NeedSource, Needs, ThreadReading};
-use rye_transcript::Record;
+use rye_session::{NeedSource, Needs};
+use rye_transcript::{Reading, Record, ThreadRecord};
 use serde_json::Value;
 
 /// Adds the permitted calls of a thread. The transcript names for each call the capability that the call
 /// asked for.
-pub(super) fn of_thread(reading: &ThreadReading, needs: &mut Needs) {
-    let source = NeedSource::Thread(reading.record.thread.clone());
+pub(super) fn of_thread(thread: &ThreadRecord, transcript: &Reading, needs: &mut Needs) {
+    let source = NeedSource::Thread(thread.thread.clone());
     // Calls that follow each other may be begun before the first of them is answered.
     let mut called: Vec<Called> = Vec::new();
-    for record in &reading.transcript.records {
+    for record in &transcript.records {
         called.extend(begun_call(record));
         if let Some(denied) = denied_call(record)
             && let Some(place) = called.iter().rposition(|call| *call == denied)

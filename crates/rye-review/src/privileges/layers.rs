@@ -6,26 +6,27 @@ use rye_caps::risk::{Acknowledgement, Finding, RiskTable};
 use rye_caps::{Grant, Layer, LayerName, Pattern};
 use rye_resolve::Config;
 use rye_session::{
-    Needs, Plan, PlanRequest, PrepareError, Rye, ThreadReading, chain_grant, needs_of, plan,
-    return_capability, risk_table, uses_as_written, with_causes,
+    Needs, Plan, PlanRequest, PrepareError, Project, chain_grant, needs_of, return_capability,
+    risk_table, uses_as_written, with_causes,
 };
 use rye_sign::Provenance;
+use rye_transcript::{Reading, ThreadRecord};
 
 use super::called::of_thread;
 use super::{FindingsOf, LayerPrivileges, PatternPrivileges, Privileges};
 
 pub(super) fn privileges(
-    rye: &Rye,
+    project: &Project,
     request: &PlanRequest,
-    threads: &[ThreadReading],
+    threads: &[(&ThreadRecord, &Reading)],
 ) -> Result<Privileges, PrepareError> {
-    let plan = plan(rye, request)?;
+    let plan = project.plan(request)?;
     let chain = &plan.composed.chain;
     let declared = chain_grant(chain)?;
-    let table = table(rye)?;
+    let table = table(project)?;
     let hooks = plan.composed.hooking.placed.iter().map(|placed| &placed.hook);
     let mut needs = needs_of(chain.leaf().content.value(), hooks);
-    threads.iter().for_each(|thread| of_thread(thread, &mut needs));
+    threads.iter().for_each(|(thread, transcript)| of_thread(thread, transcript, &mut needs));
     if !plan.contract.is_empty() {
         needs.forget(&Pattern::exactly(&return_capability()));
     }
@@ -49,8 +50,8 @@ pub(super) fn privileges(
     })
 }
 
-fn table(rye: &Rye) -> Result<RiskTable, PrepareError> {
-    let config: Option<Config> = rye.library().config("agent/capability_risk")?;
+fn table(project: &Project) -> Result<RiskTable, PrepareError> {
+    let config: Option<Config> = project.library().config("agent/capability_risk")?;
     Ok(risk_table(config.as_ref())?)
 }
 

@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use super::Finding;
 use super::catalog::Catalog;
+use crate::plan::{CALLED_ITEMS, holds_items};
 use crate::primary::KINDS;
-use crate::session::{CALLED_ITEMS, holds_items};
 
 /// The findings about the ids in a hook's condition.
 ///

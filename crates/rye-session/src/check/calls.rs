@@ -16,8 +16,8 @@ use self::parameters::Misfit;
 use super::catalog::Catalog;
 use super::{Finding, called_items, event_data};
 use crate::aliases::tool_id;
+use crate::plan::typed_by;
 use crate::primary::Operation;
-use crate::session::typed_by;
 
 /// The findings about the calls of a directive's own steps and hooks.
 pub(super) fn findings(catalog: &Catalog<'_>, directive: &Directive, source: &str) -> Vec<Finding> {

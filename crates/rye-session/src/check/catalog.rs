@@ -14,15 +14,15 @@ use serde_json::Value;
 use super::Finding;
 #[cfg(feature = "mcp")]
 use crate::Lock;
-use crate::Rye;
 use crate::aliases::tool_id;
+use crate::causes::with_causes;
 use crate::config::{RISK_FILE, SERVERS_FILE, risk_table};
 use crate::place::LONGEST_FILE;
-use crate::session::with_causes;
+use crate::project::Project;
 
 /// The ids of all spaces, and the directives and tools that were read of them, each once.
 pub(super) struct Catalog<'a> {
-    pub(super) rye: &'a Rye,
+    pub(super) project: &'a Project,
     knowledge: HashMap<ItemId, CatalogItem>,
     tools: HashMap<ItemId, CatalogItem>,
     directives: HashMap<ItemId, CatalogItem>,
@@ -112,19 +112,19 @@ impl<'c> Chain<'c> {
 }
 
 impl<'a> Catalog<'a> {
-    pub(super) fn of(rye: &'a Rye) -> Self {
+    pub(super) fn of(project: &'a Project) -> Self {
         let mut catalog = Self {
-            rye,
+            project,
             knowledge: HashMap::new(),
             tools: HashMap::new(),
             directives: HashMap::new(),
             dotted: OnceLock::new(),
             ambiguous: HashMap::new(),
-            hooks: rye.library.config_hooks().map_err(|error| with_causes(&error)),
-            risk: risk(rye),
-            servers: servers(rye),
+            hooks: project.library.config_hooks().map_err(|error| with_causes(&error)),
+            risk: risk(project),
+            servers: servers(project),
             #[cfg(feature = "mcp")]
-            lock: lock(rye),
+            lock: lock(project),
             heirs: OnceLock::new(),
             invocations: OnceLock::new(),
         };
@@ -133,7 +133,7 @@ impl<'a> Catalog<'a> {
     }
 
     fn list(&mut self, kind: ItemKind) {
-        let survey = self.rye.library.survey(kind);
+        let survey = self.project.library.survey(kind);
         for listed in survey.items {
             self.admit(kind, listed.id, Some(listed.location));
         }
@@ -208,7 +208,7 @@ impl<'a> Catalog<'a> {
         let (id, shelf) = self.shelf(kind, id)?;
         let location = shelf.location.as_ref().filter(|it| it.space != Space::Builtin)?;
         let source = &self.load_once(kind, id, shelf)?.source;
-        let judge = || super::signature::finding(self.rye, &location.path, kind, id, source);
+        let judge = || super::signature::finding(self.project, &location.path, kind, id, source);
         let finding = shelf.unvouched.get_or_init(judge).as_ref()?;
         Some((location.path.as_path(), finding))
     }
@@ -266,7 +266,7 @@ impl<'a> Catalog<'a> {
         if location.space != Space::Builtin {
             return Loaded::read(&location.path, |_| kind);
         }
-        match self.rye.library.text(kind, id) {
+        match self.project.library.text(kind, id) {
             Ok(item) => Loaded::of(item.source, kind, &location.path),
             Err(error) => Loaded::faulty(String::new(), Fault::Unreadable(with_causes(&error))),
         }
@@ -310,7 +310,7 @@ impl<'a> Catalog<'a> {
         self.invocations.get_or_init(|| {
             let tools: Vec<&ItemId> = self.tools.keys().collect();
             let found = crate::parallel::in_parallel(&tools, |id| {
-                crate::session::invocation(id, self.tool(id)?).ok().filter(is_riskier)
+                crate::plan::invocation(id, self.tool(id)?).ok().filter(is_riskier)
             });
             found.into_iter().flatten().collect()
         })
@@ -402,15 +402,15 @@ fn parent(link: &Directive) -> Option<ItemId> {
     link.extends.as_ref()?.value.parse().ok()
 }
 
-fn risk(rye: &Rye) -> Result<RiskTable, String> {
-    let config = rye.library.config(RISK_FILE).map_err(|error| with_causes(&error))?;
+fn risk(project: &Project) -> Result<RiskTable, String> {
+    let config = project.library.config(RISK_FILE).map_err(|error| with_causes(&error))?;
     risk_table(config.as_ref()).map_err(|error| error.to_string())
 }
 
 /// The MCP servers that files of all spaces name, signed or not: a manifest is about one of them before it is signed, too.
-fn servers(rye: &Rye) -> Option<BTreeSet<String>> {
+fn servers(project: &Project) -> Option<BTreeSet<String>> {
     let id: ItemId = SERVERS_FILE.parse().ok()?;
-    let located = match rye.library.locate(ItemKind::Config, &id) {
+    let located = match project.library.locate(ItemKind::Config, &id) {
         Ok(located) => located,
         Err(ResolveError::NotFound { .. }) => return Some(BTreeSet::new()),
         Err(_) => return None,
@@ -427,8 +427,8 @@ fn servers(rye: &Rye) -> Option<BTreeSet<String>> {
 
 /// Reads the project's lock of MCP servers; `None` without a project or if the lock cannot be read.
 #[cfg(feature = "mcp")]
-fn lock(rye: &Rye) -> Option<Lock> {
-    let path = rye.library.spaces().project()?.join(".ai/rye.lock");
+fn lock(project: &Project) -> Option<Lock> {
+    let path = project.library.spaces().project()?.join(".ai/rye.lock");
     if !path.exists() {
         return Some(Lock::default());
     }

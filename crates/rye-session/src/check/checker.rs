@@ -17,7 +17,7 @@ use crate::place::{kind_of, place};
 use crate::signing::{
     SignError, SignFileError, SignedFile, preview_file, sign_file_anew, sign_judged_file,
 };
-use crate::{OpenError, Rye, Setup};
+use crate::{OpenError, Project, Setup};
 
 /// Checks files as parts of a project, and signs those that pass.
 ///
@@ -30,7 +30,7 @@ pub struct Checker<'a> {
 ///
 /// Nothing can be run with them, so that `config/trust.yaml` may be unsigned or broken, which checking tells and signing mends.
 #[derive(Debug)]
-pub struct SpacesToCheck(Rye);
+pub struct SpacesToCheck(Project);
 
 impl SpacesToCheck {
     /// Reads the trust documents and, as far as it can be had, the trust policy.
@@ -39,7 +39,7 @@ impl SpacesToCheck {
     ///
     /// When a trust document cannot be read, or one that was handed over cannot be trusted.
     pub fn open(setup: &Setup) -> Result<Self, OpenError> {
-        Rye::open(setup).or_else(|_| Rye::open_without_trust_config(setup)).map(Self)
+        Project::open(setup).or_else(|_| Project::open_without_trust_config(setup)).map(Self)
     }
 
     /// A checker over the items as they are now.
@@ -49,7 +49,7 @@ impl SpacesToCheck {
     }
 }
 
-impl Rye {
+impl Project {
     /// A checker over the items as they are now.
     #[must_use]
     pub fn checker(&self) -> Checker<'_> {
@@ -87,11 +87,11 @@ impl Checker<'_> {
         checked
     }
 
-    /// Signs the file at `path`, which must be absolute, as [`Rye::sign_file`] does.
+    /// Signs the file at `path`, which must be absolute, as [`Project::sign_file`] does.
     ///
     /// # Errors
     ///
-    /// The ones of [`Rye::sign_file`].
+    /// The ones of [`Project::sign_file`].
     pub fn sign_file(
         &self,
         path: &Path,
@@ -105,7 +105,7 @@ impl Checker<'_> {
     ///
     /// # Errors
     ///
-    /// The ones of [`Rye::sign_file`].
+    /// The ones of [`Project::sign_file`].
     pub fn sign_file_anew(
         &self,
         path: &Path,
@@ -120,7 +120,7 @@ impl Checker<'_> {
     ///
     /// # Errors
     ///
-    /// The ones of [`Rye::sign_file`], and [`SignFileError::Changed`] if the file holds another text.
+    /// The ones of [`Project::sign_file`], and [`SignFileError::Changed`] if the file holds another text.
     pub fn sign_text(
         &self,
         path: &Path,
@@ -139,7 +139,7 @@ impl Checker<'_> {
     ///
     /// # Errors
     ///
-    /// The ones of [`Rye::sign_file`], but for those of writing.
+    /// The ones of [`Project::sign_file`], but for those of writing.
     pub fn preview_signature(
         &self,
         path: &Path,
@@ -197,7 +197,7 @@ impl Checker<'_> {
     fn around(&self, path: &Path, named: &Named, loaded: &Loaded) -> Vec<Finding> {
         let kind = named.kind;
         let source = loaded.source.as_str();
-        let spaces = self.catalog.rye.library().spaces();
+        let spaces = self.catalog.project.library().spaces();
         let (Some(id), Some((_, _, space))) = (&named.id, item_at(spaces, path)) else {
             return vec![form_only_finding()];
         };
@@ -206,7 +206,7 @@ impl Checker<'_> {
             Finding::error("ambiguous-id", message, 0..0).with_label("another file has the same id")
         }));
         if space != Space::Builtin {
-            findings.extend(signature::finding(self.catalog.rye, path, kind, id, source));
+            findings.extend(signature::finding(self.catalog.project, path, kind, id, source));
         }
         let is_vouched = findings.is_empty();
         match &loaded.content {
@@ -304,7 +304,7 @@ fn tell_once(checked: &mut [Checked]) {
     }
 }
 
-impl Rye {
+impl Project {
     /// Signs the file at `path`, which must be absolute. Checks the file, puts a new signature line in place of an old one, and
     /// replaces the file whole. Mode and line ends stay. Other names of the file, by hard links, keep the old text.
     ///

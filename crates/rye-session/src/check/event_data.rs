@@ -8,7 +8,7 @@ use rye_parse::{
 use rye_thread::{ActionTarget, HookAction};
 
 use super::Finding;
-use crate::session::is_composed;
+use crate::plan::is_composed;
 
 /// The findings about the paths of a hook of which nothing else is known.
 pub(super) fn of_hook(hook: &Hook, source: &str) -> Vec<Finding> {

@@ -12,7 +12,7 @@ use super::catalog::{Catalog, Chain};
 use super::{Finding, references};
 use crate::aliases::{canonical, canonical_grant};
 use crate::needs::{Needs, Use, action_needs, element, hook_needs, needs_of, uses_as_written};
-use crate::session::{return_capability, widenings};
+use crate::plan::{return_capability, widenings};
 
 /// Finds problems of a directive's permissions in its text alone.
 pub(super) fn of_form(directive: &Directive) -> Vec<Finding> {
@@ -30,7 +30,7 @@ pub(super) fn findings(catalog: &Catalog<'_>, chain: &Chain<'_>) -> Vec<Finding>
     let Some(permissions) = &leaf.permissions else { return findings };
     let granted = granted_patterns(&permissions.value);
     findings.extend(risky(catalog, &permissions.value, &granted));
-    if catalog.rye.strict_extends {
+    if catalog.project.strict_extends {
         findings.extend(find_widenings(chain, &granted));
     }
     findings.extend(unknown(catalog, &granted));
@@ -192,7 +192,7 @@ fn find_widenings(chain: &Chain<'_>, granted: &[(Pattern, Range<usize>)]) -> Vec
     let declared = chain.declaring().map(|(id, link)| (id.clone(), declared_grant(link)));
     // Each directive of the chain has its own findings.
     let pair: Vec<(ItemId, Grant)> = declared.take(2).collect();
-    let finding = |widening: crate::session::Widening| {
+    let finding = |widening: crate::plan::Widening| {
         let (_, place) = granted.iter().find(|(pattern, _)| *pattern == widening.pattern)?;
         let finding = Finding::error("widened-extends", &widening.to_string(), place.clone());
         let help = format!("grant less here, or grant it in `{}` too", widening.ancestor);

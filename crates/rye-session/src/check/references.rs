@@ -13,7 +13,7 @@ use rye_resolve::{ExtendsChain, ItemId, ItemKind};
 use super::catalog::{Break, Catalog, Chain};
 use super::{Finding, calls};
 use crate::config::{PROVIDERS, is_hooks};
-use crate::session::{STEPS, hook_action_problem};
+use crate::plan::{STEPS, hook_action_problem};
 
 pub(super) fn of_directive(
     catalog: &Catalog<'_>,

@@ -7,13 +7,13 @@ use rye_resolve::{ItemId, ItemKind};
 use rye_sign::{CommentStyle, Error};
 
 use super::finding::{Finding, UNKNOWN_KEY, UNSIGNED};
-use crate::Rye;
 use crate::config::{is_hooks, is_provider, rules_of_file};
+use crate::project::Project;
 
 /// Returns the problem of a signature that keeps the item from being used. It never bars signing,
 /// because a new signature mends it.
 pub(super) fn finding(
-    rye: &Rye,
+    project: &Project,
     path: &Path,
     kind: ItemKind,
     id: &ItemId,
@@ -21,7 +21,7 @@ pub(super) fn finding(
 ) -> Option<Finding> {
     // A file type without comments has a finding of its own.
     CommentStyle::of_extension(super::extension(path))?;
-    let error = rye.provenance(path, source, kind, Some(id)).err()?;
+    let error = project.provenance(path, source, kind, Some(id)).err()?;
     let code = error.code();
     let message = error.to_string();
     let place = line(source);

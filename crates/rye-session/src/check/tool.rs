@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::Finding;
 use super::catalog::Catalog;
-use crate::session::{namesake, parameters, request_of, template};
+use crate::plan::{namesake, parameters, request_of, template};
 use crate::shipped::shipped_files;
 
 /// Finds problems in the text alone.

@@ -10,10 +10,10 @@ use super::engines::{EngineAddress, EnginesFile};
 use super::read::{ConfigFile, read};
 use super::servers::ServersFile;
 use super::{approval_patterns, servers};
-use crate::Rye;
-use crate::session::PrepareError;
+use crate::plan::PrepareError;
+use crate::project::Project;
 
-impl Rye {
+impl Project {
     /// Counts the patterns of `config/agent/approval.yaml` in all spaces; `None` where there is no such file.
     ///
     /// # Errors

@@ -6,9 +6,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::tools::Operation;
-use crate::primary::{
-    Asked, ExecuteRequest, PrimaryError, id, inputs_by_either_name, kind, read, usage,
-};
+use crate::primary::{Asked, ExecuteRequest, PrimaryError, inputs_by_either_name, read_arguments};
 
 /// A parsed request of a client.
 #[derive(Debug, PartialEq)]
@@ -30,14 +28,14 @@ pub(super) enum Waits {
 /// Reads arguments that satisfy the input schema.
 pub(super) fn request(operation: Operation, arguments: Value) -> Result<Request, PrimaryError> {
     match operation {
-        Operation::Execute => execute(read(arguments)?),
+        Operation::Execute => execute(read_arguments(arguments)?),
         Operation::Items(operation) => Asked::of(operation, arguments).map(Request::Items),
         Operation::ThreadCancel => {
-            let Thread { thread, .. } = read(arguments)?;
+            let Thread { thread, .. } = read_arguments(arguments)?;
             Ok(Request::ThreadCancel(thread_reference(&thread)?))
         }
         Operation::ThreadStatus => {
-            let Thread { thread, wait_seconds } = read(arguments)?;
+            let Thread { thread, wait_seconds } = read_arguments(arguments)?;
             let thread = thread_reference(&thread)?;
             let seconds = wait_seconds.unwrap_or(0);
             Ok(Request::ThreadStatus { thread, seconds })
@@ -67,7 +65,7 @@ struct Thread {
 fn execute(arguments: Execute) -> Result<Request, PrimaryError> {
     let Execute { item_type, item_id, parameters, inputs, thread, is_async } = arguments;
     let parameters = inputs_by_either_name(parameters, inputs).map_err(PrimaryError::usage)?;
-    let request = ExecuteRequest::new(kind(&item_type)?, id(&item_id)?).with(parameters);
+    let request = ExecuteRequest::parse(&item_type, &item_id)?.with(parameters);
     let is_fork = thread.as_deref() == Some("fork");
     match (is_fork, is_async, request.kind) {
         (true, _, ItemKind::Directive) => {
@@ -85,5 +83,6 @@ fn execute(arguments: Execute) -> Result<Request, PrimaryError> {
 }
 
 fn thread_reference(text: &str) -> Result<ThreadReference, PrimaryError> {
-    text.parse().map_err(|error| usage(&error))
+    let thread = text.parse::<ThreadReference>();
+    thread.map_err(|error| PrimaryError::usage(error.to_string()))
 }

@@ -13,6 +13,7 @@ use serde_json::Value;
 use tokio::runtime::Handle;
 
 use super::arguments::{Request, request};
+use super::error::RequestError;
 use super::host::ServerHost;
 use super::request_state::RequestStates;
 use super::results::{
@@ -53,7 +54,7 @@ impl Call<'_> {
             }
             Ok(Request::ThreadCancel(thread)) => or_failed(self.cancel_thread(&thread).await),
             Ok(request) => self.perform(request).await,
-            Err(error) => or_failed(Err(error)),
+            Err(error) => or_failed(Err(error.into())),
         };
         result.into()
     }
@@ -94,7 +95,7 @@ impl Call<'_> {
     async fn cancel_thread(
         self,
         reference: &ThreadReference,
-    ) -> Result<CallToolResult, PrimaryError> {
+    ) -> Result<CallToolResult, RequestError> {
         loop {
             let mut running = self.runs.find(reference)?;
             running.cancel.cancel();
@@ -107,7 +108,7 @@ impl Call<'_> {
     }
 }
 
-async fn primary(host: &ServerHost, request: Request) -> Result<CallToolResult, PrimaryError> {
+async fn primary(host: &ServerHost, request: Request) -> Result<CallToolResult, RequestError> {
     let rye = host.rye()?;
     let caller = host.caller();
     match request {
@@ -122,7 +123,7 @@ async fn primary(host: &ServerHost, request: Request) -> Result<CallToolResult, 
             Ok(answer(fetch(&rye, &request, &caller)?.to_json()))
         }
         Request::Fork { .. } | Request::ThreadCancel(_) | Request::ThreadStatus { .. } => {
-            Err(PrimaryError::usage("threads are not dealt with here"))
+            Err(RequestError::usage("threads are not dealt with here"))
         }
     }
 }

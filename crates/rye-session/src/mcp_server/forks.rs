@@ -11,12 +11,13 @@ use rye_thread::Decision;
 use super::arguments::Waits;
 use super::asking::{Given, Way, asking, await_answer, decider, is_newer, way};
 use super::call::Call;
+use super::error::RequestError;
 use super::host::Approvals;
 use super::question::question;
 use super::request_state::call_identity;
 use super::results::with_reason;
 use super::runs::{Ended, Running, Settled, Started};
-use crate::primary::{ExecuteRequest, PrimaryError};
+use crate::primary::ExecuteRequest;
 use crate::session::Waiting;
 
 /// The next step after a question about a call.
@@ -36,7 +37,7 @@ impl Call<'_> {
         self,
         request: ExecuteRequest,
         waits: Waits,
-    ) -> Result<CallToolResponse, PrimaryError> {
+    ) -> Result<CallToolResponse, RequestError> {
         let may = self.host.caller();
         may.permit(Primary::Execute, ItemKind::Directive, &request.id)?;
         let started = self.runs.start(self.host, request)?;

@@ -17,13 +17,13 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::asking::{Given, client_name};
 use super::call::Call;
+use super::error::RequestError;
 use super::host::ServerHost;
 use super::prompts;
 use super::request_state::{RequestStates, request_digest};
 use super::results::error_result;
 use super::runs::Runs;
 use super::tools::{Offered, offered_tools};
-use crate::primary::PrimaryError;
 
 /// The server. Clones share the threads that clients started.
 #[derive(Debug, Clone)]
@@ -107,17 +107,17 @@ impl McpServer {
     }
 
     /// A place among the calls of this conversation, and one among all.
-    fn places(&self) -> Result<(SemaphorePermit<'_>, SemaphorePermit<'_>), PrimaryError> {
-        let taken = |most| move |_| PrimaryError::TooManyCalls { most };
+    fn places(&self) -> Result<(SemaphorePermit<'_>, SemaphorePermit<'_>), RequestError> {
+        let taken = |most| move |_| RequestError::TooManyCalls { most };
         let own = self.own.try_acquire().map_err(taken(MOST_OF_ONE))?;
         Ok((own, self.shared.calls.try_acquire().map_err(taken(MOST_CALLS))?))
     }
 
     async fn blocking<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&ServerHost) -> Result<T, PrimaryError> + Send + 'static,
+        work: impl FnOnce(&ServerHost) -> Result<T, RequestError> + Send + 'static,
     ) -> Result<T, ErrorData> {
-        let told = |error: &PrimaryError| {
+        let told = |error: &RequestError| {
             ErrorData::invalid_request(error.causes().join(": "), Some(error.to_json()))
         };
         let _places = self.places().map_err(|error| told(&error))?;

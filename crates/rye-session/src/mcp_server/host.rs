@@ -10,9 +10,12 @@ use rye_resolve::ItemId;
 use rye_sign::SigningKey;
 use rye_thread::{Clock, ThreadId};
 
-use crate::primary::{Caller, PrimaryError};
-use crate::rye::{Rye, Setup};
-use crate::session::{ProviderChoice, Secrets};
+use super::error::RequestError;
+use crate::plan::ProviderChoice;
+use crate::primary::Caller;
+use crate::project::Setup;
+use crate::rye::Rye;
+use crate::session::Secrets;
 
 /// The surroundings of the server: its spaces, the rights of its clients, and the services of its program.
 #[derive(Clone)]
@@ -62,7 +65,7 @@ pub(crate) type SigningKeySource =
 pub(crate) type NewThread = Arc<dyn Fn(&ItemId) -> ThreadId + Send + Sync>;
 
 impl ServerHost {
-    pub(super) fn rye(&self) -> Result<Rye, PrimaryError> {
+    pub(super) fn rye(&self) -> Result<Rye, RequestError> {
         let mut setup = self.setup.clone();
         setup.now = self.clock.now().timestamp();
         Ok(Rye::open(&setup)?)
@@ -72,8 +75,8 @@ impl ServerHost {
         Caller::client(self.grant.clone())
     }
 
-    pub(super) fn key(&self) -> Result<Option<Arc<SigningKey>>, PrimaryError> {
-        (self.signing_key)().map_err(|message| PrimaryError::Key { message })
+    pub(super) fn key(&self) -> Result<Option<Arc<SigningKey>>, RequestError> {
+        (self.signing_key)().map_err(|message| RequestError::Key { message })
     }
 }
 

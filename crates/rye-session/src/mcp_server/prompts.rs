@@ -10,6 +10,7 @@ use rye_prompt::ReturnStyle;
 use rye_resolve::{Item, ItemId, ItemKind};
 use serde_json::Value;
 
+use super::error::RequestError;
 use super::host::ServerHost;
 use crate::primary::{Caller, PrimaryError};
 use crate::render::RenderRequest;
@@ -21,7 +22,7 @@ const PAGE: usize = 100;
 pub(super) fn page(
     host: &ServerHost,
     after: Option<&str>,
-) -> Result<ListPromptsResult, PrimaryError> {
+) -> Result<ListPromptsResult, RequestError> {
     let rye = host.rye()?;
     let caller = host.caller();
     let survey = rye.library().survey(ItemKind::Directive);
@@ -45,8 +46,8 @@ pub(super) fn fill(
     host: &ServerHost,
     name: &str,
     arguments: BTreeMap<String, Value>,
-) -> Result<GetPromptResult, PrimaryError> {
-    let id: ItemId = name.parse().map_err(|error| PrimaryError::usage(format!("{error}")))?;
+) -> Result<GetPromptResult, RequestError> {
+    let id: ItemId = name.parse().map_err(|error| RequestError::usage(format!("{error}")))?;
     let rye = host.rye()?;
     let caller = host.caller();
     if !may_follow(&caller, &id) {
@@ -55,11 +56,11 @@ pub(super) fn fill(
     let mut request = RenderRequest::new(id.clone());
     request.inputs = arguments;
     request.returns = Some(ReturnStyle::Block);
-    let rendered = rye.render(&request)?;
+    let rendered = rye.render(&request).map_err(PrimaryError::from)?;
     let texts = rendered.system.into_iter().chain([rendered.first_user_message]);
     let messages = texts.map(|text| PromptMessage::new_text(Role::User, text)).collect();
     let result = GetPromptResult::new(messages);
-    let directive = rye.library().directive(&id)?;
+    let directive = rye.library().directive(&id).map_err(PrimaryError::from)?;
     Ok(match &directive.content.value().description {
         Some(description) => result.with_description(description.value.as_str()),
         None => result,

@@ -4,7 +4,8 @@ use rmcp::model::{CallToolResult, ContentBlock};
 use rye_thread::{ApprovalRequest, DecidedApproval, ThreadId, ThreadState, ToolStatus};
 use serde_json::{Value, json};
 
-use crate::primary::{Executed, PrimaryError};
+use super::error::RequestError;
+use crate::primary::Executed;
 use crate::session::{Stands, waits_for};
 
 /// A value that answers.
@@ -62,7 +63,7 @@ pub(super) fn present_state(
 
 /// A failure that the client's model can read. It is text alone: there are clients that hold every structured result
 /// against the output schema, failures too.
-pub(super) fn error_result(error: &PrimaryError) -> CallToolResult {
+pub(super) fn error_result(error: &RequestError) -> CallToolResult {
     refusal(&error.to_json())
 }
 

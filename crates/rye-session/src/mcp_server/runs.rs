@@ -13,10 +13,11 @@ use serde_json::json;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 
+use super::error::RequestError;
 use super::host::{Approvals, ServerHost};
 use super::progress::Lines;
 use super::results::{answer, broken_result, error_result, tool_result};
-use crate::primary::{ExecuteRequest, PrimaryError};
+use crate::primary::ExecuteRequest;
 use crate::session::{Host, ReopenError, RunReport, RunRequest, Waiting};
 
 /// The threads of one server, which all of its clients share.
@@ -84,7 +85,7 @@ impl Runs {
         &self,
         host: &Arc<ServerHost>,
         request: ExecuteRequest,
-    ) -> Result<Started, PrimaryError> {
+    ) -> Result<Started, RequestError> {
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         refuse_more(&threads)?;
         let thread = (host.new_thread)(&request.id);
@@ -98,13 +99,13 @@ impl Runs {
         host: &Arc<ServerHost>,
         thread: &ThreadId,
         settled: Settled,
-    ) -> Result<Started, PrimaryError> {
+    ) -> Result<Started, RequestError> {
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         let known = threads.get(thread).cloned();
         let waits = known.filter(|it| it.asks().as_ref() == Some(&settled.waiting));
         // // A cancelled thread and a server that stops have the last word.
         let Some(running) = waits.filter(|it| !it.cancel.is_cancelled()) else {
-            return Err(PrimaryError::usage(format!(
+            return Err(RequestError::usage(format!(
                 "thread `{thread}` no longer waits with that call"
             )));
         };
@@ -125,11 +126,11 @@ impl Runs {
     }
 
     /// Returns the thread that `reference` means, if a client of this server started it.
-    pub(super) fn find(&self, reference: &ThreadReference) -> Result<Running, PrimaryError> {
-        let unknown = || PrimaryError::UnknownThread { thread: reference.clone() };
+    pub(super) fn find(&self, reference: &ThreadReference) -> Result<Running, RequestError> {
+        let unknown = || RequestError::UnknownThread { thread: reference.clone() };
         let threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         let thread = reference.resolve(threads.keys()).map_err(|error| match error {
-            ThreadReferenceError::Ambiguous { .. } => PrimaryError::usage(error.to_string()),
+            ThreadReferenceError::Ambiguous { .. } => RequestError::usage(error.to_string()),
             _ => unknown(),
         })?;
         threads.get(&thread).cloned().ok_or_else(unknown)
@@ -157,12 +158,12 @@ impl Runs {
     }
 }
 
-fn refuse_more(threads: &BTreeMap<ThreadId, Running>) -> Result<(), PrimaryError> {
+fn refuse_more(threads: &BTreeMap<ThreadId, Running>) -> Result<(), RequestError> {
     let running = threads.values().filter(|it| it.ended.borrow().is_none()).count();
     if running < MOST_RUNNING {
         Ok(())
     } else {
-        Err(PrimaryError::TooManyThreads { most: MOST_RUNNING })
+        Err(RequestError::TooManyThreads { most: MOST_RUNNING })
     }
 }
 
@@ -268,7 +269,7 @@ async fn drive(
             // One that is there is left as it was.
             let state = is_begun.then(|| Some(host.rye().ok()?.stands(&thread)?.state)).flatten();
             value["state"] = match error {
-                PrimaryError::Reopen(ReopenError::Ended { state, .. }) => state,
+                RequestError::Reopen(ReopenError::Ended { state, .. }) => state,
                 _ => state.unwrap_or(ThreadState::Error),
             }
             .as_str()
@@ -292,7 +293,7 @@ async fn perform(
     cancel: &Cancel,
     lines: mpsc::Sender<String>,
     is_decided: &mut bool,
-) -> Result<Ended, PrimaryError> {
+) -> Result<Ended, RequestError> {
     let rye = host.rye()?;
     let signing_key = host.key()?;
     let observer = Lines(lines);
@@ -314,7 +315,7 @@ async fn perform(
         }
         Work::GoOn(settled) => {
             if (settled.is_over)() || cancel.is_cancelled() {
-                return Err(PrimaryError::usage("the call was cancelled; nothing was decided"));
+                return Err(RequestError::usage("the call was cancelled; nothing was decided"));
             }
             rye.decide_on(&settled.waiting, (settled.decision, &settled.by), &around)?;
             *is_decided = true;
@@ -339,6 +340,6 @@ fn report_result(report: &RunReport) -> CallToolResult {
 }
 
 /// An error as the answer to a call.
-pub(super) fn or_failed(result: Result<CallToolResult, PrimaryError>) -> CallToolResult {
+pub(super) fn or_failed(result: Result<CallToolResult, RequestError>) -> CallToolResult {
     result.unwrap_or_else(|error| error_result(&error))
 }

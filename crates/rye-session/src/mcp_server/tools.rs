@@ -8,7 +8,7 @@ use rye_resolve::ItemKind;
 use rye_thread::{ArgumentSchema, SchemaProblem};
 use serde_json::{Map, Value, json};
 
-use crate::primary::{self, Caller, KINDS, item_id, item_type, object};
+use crate::primary::{self, Caller, KINDS, item_id_schema, item_type_schema, object_schema};
 
 /// One of the tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,10 +67,10 @@ impl Operation {
     fn input_schema(self) -> Value {
         let thread = json!({ "type": "string", "description": "The thread's id." });
         match self {
-            Self::Execute => object(
+            Self::Execute => object_schema(
                 &json!({
-                    "item_type": item_type(),
-                    "item_id": item_id(),
+                    "item_type": item_type_schema(),
+                    "item_id": item_id_schema(),
                     "parameters": { "type": "object", "description": "Arguments of the tool, or inputs of the directive." },
                     "inputs": { "type": "object", "description": "Another name of `parameters`, for a directive." },
                     "thread": { "type": "string", "enum": ["inline", "fork"], "description": "`inline`, which is the default, returns a directive; `fork` runs it." },
@@ -79,8 +79,8 @@ impl Operation {
                 &["item_type", "item_id"],
             ),
             Self::Items(operation) => operation.input_schema(),
-            Self::ThreadCancel => object(&json!({ "thread": thread }), &["thread"]),
-            Self::ThreadStatus => object(
+            Self::ThreadCancel => object_schema(&json!({ "thread": thread }), &["thread"]),
+            Self::ThreadStatus => object_schema(
                 &json!({
                     "thread": thread,
                     "wait_seconds": { "type": "integer", "minimum": 0, "maximum": MOST_SECONDS, "description": "Wait so long for its end; 0 when it is left out." },

@@ -73,8 +73,12 @@ impl Caller {
         self.authority.layers().iter().all(|layer| layer.grant().covers(&all).is_ok())
     }
 
-    /// The permit, or the refusal.
-    pub(crate) fn permit(
+    /// Returns the permit to do `primary` to this item; `None` for configuration, which has no capability.
+    ///
+    /// # Errors
+    ///
+    /// The method fails if the rights of the caller do not cover it.
+    pub fn permit(
         &self,
         primary: Primary,
         kind: ItemKind,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use rye_resolve::{Item, Space};
 use strum::{EnumString, IntoStaticStr};
 
-use crate::rye::Rye;
+use crate::project::Project;
 use crate::signing::{create, leads_out};
 
 /// A space that items can be copied into.
@@ -96,11 +96,11 @@ pub enum CopyError {
 
 /// Copies an item into the space, and returns the path of the copy.
 pub(super) fn copy(
-    rye: &Rye,
+    project: &Project,
     item: &Item<String>,
     destination: Destination,
 ) -> Result<PathBuf, CopyError> {
-    let spaces = rye.library.spaces();
+    let spaces = project.library.spaces();
     let root = match destination {
         Destination::Project => spaces.project(),
         Destination::User => spaces.user(),

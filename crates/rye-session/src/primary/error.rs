@@ -5,13 +5,11 @@ use std::error::Error;
 use rye_caps::Denied;
 use rye_resolve::{ItemId, ItemKind, ResolveError};
 use rye_sign::Digest;
-use rye_thread::ThreadReference;
 use serde_json::{Value, json};
 
 use super::copy::CopyError;
 use crate::outcome::Class;
-use crate::rye::OpenError;
-use crate::session::{PrepareError, ReopenError, RunError};
+use crate::plan::PrepareError;
 use crate::signing::SignFileError;
 
 /// The reason why an operation was not done.
@@ -34,12 +32,6 @@ pub enum PrimaryError {
     /// The rights of the caller do not cover the operation.
     #[error(transparent)]
     Denied(#[from] Denied),
-    /// The operator's key cannot be read.
-    #[error("the signing key cannot be used: {message}")]
-    Key {
-        /// The obstacle.
-        message: String,
-    },
     /// It ended in a way that it should not.
     #[error("{message}")]
     Failed {
@@ -89,21 +81,12 @@ pub enum PrimaryError {
         /// The kinds, joined with commas.
         kinds: String,
     },
-    /// The spaces cannot be opened.
-    #[error(transparent)]
-    Open(#[from] OpenError),
     /// A directive cannot be prepared.
     #[error(transparent)]
     Prepare(#[from] PrepareError),
-    /// A thread does not go on.
-    #[error(transparent)]
-    Reopen(#[from] ReopenError),
     /// The item cannot be had.
     #[error(transparent)]
     Resolve(#[from] ResolveError),
-    /// A thread did not begin.
-    #[error(transparent)]
-    Run(#[from] RunError),
     /// The item's file was not signed.
     #[error(transparent)]
     Sign(#[from] SignFileError),
@@ -115,29 +98,11 @@ pub enum PrimaryError {
         /// The obstacle.
         reason: String,
     },
-    /// As many calls are under way as may be at a time.
-    #[error("{most} calls are under way already; wait until one is answered")]
-    TooManyCalls {
-        /// The most calls that may be under way at a time.
-        most: usize,
-    },
-    /// As many threads run as may run at a time.
-    #[error("{most} threads run already; wait until one has ended")]
-    TooManyThreads {
-        /// The most threads that may run at a time.
-        most: usize,
-    },
     /// A thread or a client asked for a copy in the operator's own space.
     #[error(
         "only the operator copies items into the user space, with `rye load ID --to user`; ask for `destination: project`"
     )]
     UserSpace,
-    /// The caller started no such thread here.
-    #[error("there is no thread `{thread}` that was started here")]
-    UnknownThread {
-        /// The id or the part of one that the caller gave.
-        thread: ThreadReference,
-    },
     /// The request makes no sense.
     #[error("{message}")]
     Usage {
@@ -147,8 +112,9 @@ pub enum PrimaryError {
 }
 
 impl PrimaryError {
-    /// A request that makes no sense.
-    pub(crate) fn usage(message: impl Into<String>) -> Self {
+    /// Returns the error for a request that makes no sense, with advice on a correct one.
+    #[must_use]
+    pub fn usage(message: impl Into<String>) -> Self {
         Self::Usage { message: message.into() }
     }
 
@@ -162,21 +128,11 @@ impl PrimaryError {
             | Self::OtherText { .. }
             | Self::NothingToSearch { .. }
             | Self::UserSpace => Class::Refused,
-            Self::Copy { .. } | Self::Failed { .. } | Self::Key { .. } | Self::Tool { .. } => {
-                Class::Failed
-            }
-            Self::NoKey
-            | Self::UnknownThread { .. }
-            | Self::Usage { .. }
-            | Self::WhichText { .. } => Class::Usage,
-            Self::TooManyCalls { .. } | Self::TooManyThreads { .. } => Class::Limit,
-            Self::Open(OpenError::Resolve(error)) if error.is_unverified() => Class::Refused,
-            Self::Open(_) => Class::Failed,
+            Self::Copy { .. } | Self::Failed { .. } | Self::Tool { .. } => Class::Failed,
+            Self::NoKey | Self::Usage { .. } | Self::WhichText { .. } => Class::Usage,
             Self::Prepare(error) => error.class(),
-            Self::Reopen(error) => error.class(),
             Self::Resolve(error) if error.is_unverified() => Class::Refused,
             Self::Resolve(_) => Class::Failed,
-            Self::Run(error) => error.class(),
             Self::Sign(error) => error.class(),
         }
     }
@@ -190,8 +146,14 @@ impl PrimaryError {
     /// `{"error": {"class": …, "causes": [...]}}`, as every surface tells it.
     #[must_use]
     pub fn to_json(&self) -> Value {
-        json!({ "error": { "class": self.class().as_str(), "causes": self.causes() } })
+        error_json(self.class(), self)
     }
+}
+
+/// Returns an error of a surface in the form of [`PrimaryError::to_json`].
+#[must_use]
+pub fn error_json(class: Class, error: &dyn Error) -> Value {
+    json!({ "error": { "class": class.as_str(), "causes": causes(error) } })
 }
 
 /// The error and its causes, outermost first, each once.

@@ -8,10 +8,11 @@ use serde_json::{Map, Value};
 
 use super::caller::Caller;
 use super::error::PrimaryError;
+use super::operation::{id, kind};
 use super::reading::{self, TakenDirective};
 use super::tool;
-use crate::rye::Rye;
-use crate::session::{Placing, resolve_chain};
+use crate::plan::{Placing, resolve_chain};
+use crate::project::Project;
 
 /// An item to execute.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,6 +27,15 @@ pub struct ExecuteRequest {
 }
 
 impl ExecuteRequest {
+    /// Reads the kind and the id of an item without parameters.
+    ///
+    /// # Errors
+    ///
+    /// [`PrimaryError::Usage`] if a word names no kind or no id.
+    pub fn parse(item_type: &str, item_id: &str) -> Result<Self, PrimaryError> {
+        Ok(Self::new(kind(item_type)?, id(item_id)?))
+    }
+
     /// An item without parameters.
     #[must_use]
     pub fn new(kind: ItemKind, id: ItemId) -> Self {
@@ -63,7 +73,7 @@ impl Executed {
 }
 
 /// Runs the tool, or returns the parsed content of the directive or the knowledge for a reader. No thread
-/// begins. A [run](crate::Rye::run) begins one.
+/// begins.
 ///
 /// A caller that may load a directive or knowledge may also have it this way, because it is the same text.
 ///
@@ -73,25 +83,25 @@ impl Executed {
 /// not fit. It fails too if the tool cannot run here. A tool that fails is no error but a result with that
 /// status.
 pub async fn execute(
-    rye: &Rye,
+    project: &Project,
     request: &ExecuteRequest,
     caller: &Caller,
 ) -> Result<Executed, PrimaryError> {
     let ExecuteRequest { kind, id, parameters } = request;
     match kind {
         ItemKind::Tool => {
-            let output = tool::call(rye, id, parameters.clone(), caller).await?;
+            let output = tool::call(project, id, parameters.clone(), caller).await?;
             Ok(Executed { content: output.content, status: output.status })
         }
         ItemKind::Directive => {
             readable(caller, *kind, id)?;
-            let taken = take_directive(rye, id, parameters)?;
+            let taken = take_directive(project, id, parameters)?;
             let steps = reading::steps(&taken)?;
             taken.content(steps).map(Executed::read)
         }
         ItemKind::Knowledge => {
             readable(caller, *kind, id)?;
-            take_knowledge(rye, id, parameters).map(|item| Executed::read(reading::read(&item)))
+            take_knowledge(project, id, parameters).map(|item| Executed::read(reading::read(&item)))
         }
         ItemKind::Config => Err(PrimaryError::usage("configuration is not executed; load it")),
     }
@@ -106,24 +116,24 @@ fn readable(caller: &Caller, kind: ItemKind, id: &ItemId) -> Result<(), PrimaryE
 
 /// Takes a directive into a conversation, for a caller that may.
 pub(crate) fn take_directive(
-    rye: &Rye,
+    project: &Project,
     id: &ItemId,
     parameters: &Map<String, Value>,
 ) -> Result<TakenDirective, PrimaryError> {
-    let leaf = rye.library.directive(id)?;
+    let leaf = project.library.directive(id)?;
     let given = reading::inputs(leaf.content.value(), parameters)?;
-    let chained = resolve_chain(&rye.library, id, &Placing::Values(given))?;
+    let chained = resolve_chain(&project.library, id, &Placing::Values(given))?;
     Ok(TakenDirective { chained })
 }
 
 /// Takes knowledge into a conversation, for a caller that may.
 pub(crate) fn take_knowledge(
-    rye: &Rye,
+    project: &Project,
     id: &ItemId,
     parameters: &Map<String, Value>,
 ) -> Result<Item<Knowledge>, PrimaryError> {
     refuse_parameters(parameters)?;
-    Ok(rye.library.knowledge(id)?)
+    Ok(project.library.knowledge(id)?)
 }
 
 fn refuse_parameters(parameters: &Map<String, Value>) -> Result<(), PrimaryError> {

@@ -7,7 +7,7 @@ use super::caller::Caller;
 use super::error::PrimaryError;
 use super::load::{LoadRequest, Loaded, load};
 use super::search::{Found, search};
-use crate::rye::Rye;
+use crate::project::Project;
 
 /// A request to fetch.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,12 +34,16 @@ pub enum Fetched {
 /// # Errors
 ///
 /// Those of [`load`] and of [`search`].
-pub fn fetch(rye: &Rye, request: &FetchRequest, caller: &Caller) -> Result<Fetched, PrimaryError> {
+pub fn fetch(
+    project: &Project,
+    request: &FetchRequest,
+    caller: &Caller,
+) -> Result<Fetched, PrimaryError> {
     match request {
         FetchRequest::Load(request) => {
-            load(rye, request, caller).map(|loaded| Fetched::Loaded(Box::new(loaded)))
+            load(project, request, caller).map(|loaded| Fetched::Loaded(Box::new(loaded)))
         }
-        FetchRequest::Search(query) => search(rye, query, caller).map(Fetched::Found),
+        FetchRequest::Search(query) => search(project, query, caller).map(Fetched::Found),
     }
 }
 

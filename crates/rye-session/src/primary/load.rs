@@ -11,7 +11,7 @@ use super::copy::{Destination, copy};
 use super::error::PrimaryError;
 use super::{item, reading};
 use crate::config::is_provider;
-use crate::rye::Rye;
+use crate::project::Project;
 
 /// An item to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,13 +56,17 @@ pub struct Loaded {
 /// The function fails if the caller may not load the item, or if the item cannot be had. It fails if the item
 /// cannot be copied: a copy replaces no other file. An unsigned item is not copied, because Rye would refuse
 /// the copy.
-pub fn load(rye: &Rye, request: &LoadRequest, caller: &Caller) -> Result<Loaded, PrimaryError> {
+pub fn load(
+    project: &Project,
+    request: &LoadRequest,
+    caller: &Caller,
+) -> Result<Loaded, PrimaryError> {
     caller.permit(Primary::Load, request.kind, &request.id)?;
     if let Some(destination) = request.destination {
         may_copy(caller, request, destination)?;
     }
-    let item = rye.library.text(request.kind, &request.id)?;
-    let copied = request.destination.map(|destination| copy(rye, &item, destination));
+    let item = project.library.text(request.kind, &request.id)?;
+    let copied = request.destination.map(|destination| copy(project, &item, destination));
     let copied_to = copied.transpose().map_err(|source| PrimaryError::Copy {
         kind: request.kind,
         id: request.id.clone(),

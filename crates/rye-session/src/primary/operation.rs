@@ -10,31 +10,39 @@ use strum::{IntoStaticStr, VariantArray};
 use super::error::PrimaryError;
 use super::{Destination, FetchRequest, LoadRequest, SignRequest};
 
-/// An operation on items that runs nothing.
+/// An operation on items that runs nothing, as models and clients name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "snake_case", prefix = "rye_")]
-pub(crate) enum Operation {
+#[expect(clippy::exhaustive_enums, reason = "a surface has to describe each of them")]
+pub enum Operation {
+    /// Loads or searches.
     Fetch,
+    /// Reads an item.
     Load,
+    /// Finds items.
     Search,
+    /// Signs an item.
     Sign,
 }
 
 /// The kinds that have a capability. A caller other than the operator can be granted these.
-pub(crate) const KINDS: [ItemKind; 3] = [ItemKind::Directive, ItemKind::Knowledge, ItemKind::Tool];
+pub const KINDS: [ItemKind; 3] = [ItemKind::Directive, ItemKind::Knowledge, ItemKind::Tool];
 
 const MOST_RESULTS: usize = 100;
 
 impl Operation {
     /// All of them, sorted by name.
-    pub(crate) const ALL: &'static [Self] = Self::VARIANTS;
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
-    pub(crate) fn name(self) -> &'static str {
+    /// Returns the name of the tool, such as `rye_load`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
         self.into()
     }
 
     /// Returns the primaries of the operation. A grant of any of them permits a use of it.
-    pub(crate) fn primaries(self) -> &'static [Primary] {
+    #[must_use]
+    pub fn primaries(self) -> &'static [Primary] {
         match self {
             Self::Fetch => &[Primary::Load, Primary::Search],
             Self::Load => &[Primary::Load],
@@ -43,7 +51,9 @@ impl Operation {
         }
     }
 
-    pub(crate) fn description(self) -> &'static str {
+    /// Returns the description of the tool for a model.
+    #[must_use]
+    pub fn description(self) -> &'static str {
         match self {
             Self::Fetch => {
                 "Reads an item, when `item_id` is given, or finds items, when `query` is given."
@@ -62,22 +72,23 @@ impl Operation {
         }
     }
 
-    /// Plain for every client: no references, no types that are lists.
-    pub(crate) fn input_schema(self) -> Value {
-        let id = item_id();
-        let kind = item_type();
+    /// Returns the schema of the arguments. It is plain for every client: no references, no types that are lists.
+    #[must_use]
+    pub fn input_schema(self) -> Value {
+        let id = item_id_schema();
+        let kind = item_type_schema();
         let query = json!({ "type": "string", "minLength": 1, "maxLength": 4096, "description": "What to look for." });
         let limit = json!({ "type": "integer", "minimum": 1, "maximum": MOST_RESULTS, "description": "The most results; 20 when it is left out." });
         match self {
-            Self::Fetch => object(
+            Self::Fetch => object_schema(
                 &json!({ "item_type": kind, "scope": scope(), "item_id": id, "query": query, "limit": limit }),
                 &[],
             ),
-            Self::Load => object(
+            Self::Load => object_schema(
                 &json!({ "item_type": kind, "item_id": id, "destination": destination() }),
                 &["item_type", "item_id"],
             ),
-            Self::Sign => object(
+            Self::Sign => object_schema(
                 &json!({
                     "item_type": kind,
                     "item_id": id,
@@ -85,7 +96,7 @@ impl Operation {
                 }),
                 &["item_type", "item_id"],
             ),
-            Self::Search => object(
+            Self::Search => object_schema(
                 &json!({
                     "query": query,
                     "item_type": kind,
@@ -99,11 +110,15 @@ impl Operation {
     }
 }
 
-pub(crate) fn item_id() -> Value {
+/// Returns the schema of the argument `item_id`.
+#[must_use]
+pub fn item_id_schema() -> Value {
     json!({ "type": "string", "minLength": 1, "maxLength": ItemId::MAX_BYTES, "description": "The item's id, such as `notes/index`." })
 }
 
-pub(crate) fn item_type() -> Value {
+/// Returns the schema of the argument `item_type`, for the kinds that have a capability.
+#[must_use]
+pub fn item_type_schema() -> Value {
     json!({ "type": "string", "enum": KINDS.map(ItemKind::as_str), "description": "The sort of item." })
 }
 
@@ -122,8 +137,9 @@ fn destination() -> Value {
     json!({ "type": "string", "enum": spaces, "description": "Copy the file into the project, with its signature." })
 }
 
-/// The schema of arguments with these members and no others.
-pub(crate) fn object(properties: &Value, required: &[&str]) -> Value {
+/// Returns the schema of arguments with these members and no others.
+#[must_use]
+pub fn object_schema(properties: &Value, required: &[&str]) -> Value {
     json!({
         "type": "object",
         "properties": properties,
@@ -134,33 +150,39 @@ pub(crate) fn object(properties: &Value, required: &[&str]) -> Value {
 
 /// A parsed request of a caller.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Asked {
+#[expect(clippy::exhaustive_enums, reason = "a surface has to carry out each of them")]
+pub enum Asked {
     /// Loading, searching, or either: a fetch is one of the two.
     Read(FetchRequest),
+    /// Signing.
     Sign(SignRequest),
 }
 
 impl Asked {
     /// Reads arguments that satisfy the operation's input schema.
-    pub(crate) fn of(operation: Operation, arguments: Value) -> Result<Self, PrimaryError> {
+    ///
+    /// # Errors
+    ///
+    /// [`PrimaryError::Usage`] for arguments that contradict each other, and for words that name no kind, id or query.
+    pub fn of(operation: Operation, arguments: Value) -> Result<Self, PrimaryError> {
         match operation {
-            Operation::Fetch => fetch(read(arguments)?).map(Self::Read),
+            Operation::Fetch => fetch(read_arguments(arguments)?).map(Self::Read),
             Operation::Load => {
-                let Load { item_type, item_id, destination } = read(arguments)?;
+                let Load { item_type, item_id, destination } = read_arguments(arguments)?;
                 let mut request = LoadRequest::new(kind(&item_type)?, id(&item_id)?);
                 let destination = destination.map(|space| space.parse::<Destination>());
                 request.destination = destination.transpose().map_err(|error| usage(&error))?;
                 Ok(Self::Read(FetchRequest::Load(request)))
             }
             Operation::Search => {
-                let Search { query, item_type, scope, tags, limit } = read(arguments)?;
+                let Search { query, item_type, scope, tags, limit } = read_arguments(arguments)?;
                 let kind = one_kind(item_type, scope)?;
                 let query = search_query(&query, kind.as_deref(), limit)?;
                 let query = tags.iter().fold(query, |query, tag| query.with_tag(tag));
                 Ok(Self::Read(FetchRequest::Search(query)))
             }
             Operation::Sign => {
-                let Signed { item_type, item_id, sha256 } = read(arguments)?;
+                let Signed { item_type, item_id, sha256 } = read_arguments(arguments)?;
                 let request = SignRequest::new(kind(&item_type)?, id(&item_id)?);
                 let sha256 = sha256.map(|text| text.parse().map_err(|error| usage(&error)));
                 Ok(Self::Sign(SignRequest { sha256: sha256.transpose()?, ..request }))
@@ -226,8 +248,12 @@ fn fetch(arguments: Fetch) -> Result<FetchRequest, PrimaryError> {
     }
 }
 
-/// The inputs of a directive, under either of the two names that they have on every surface (SPEC 12.4).
-pub(crate) fn inputs_by_either_name<T: Default>(
+/// Returns the inputs of a directive, under either of the two names that they have on every surface (SPEC 12.4).
+///
+/// # Errors
+///
+/// Advice, if both names are given.
+pub fn inputs_by_either_name<T: Default>(
     parameters: Option<T>,
     inputs: Option<T>,
 ) -> Result<T, &'static str> {
@@ -272,7 +298,12 @@ pub(crate) fn id(text: &str) -> Result<ItemId, PrimaryError> {
     text.parse().map_err(|error| usage(&error))
 }
 
-pub(crate) fn read<T: DeserializeOwned>(arguments: Value) -> Result<T, PrimaryError> {
+/// Reads the arguments of an operation.
+///
+/// # Errors
+///
+/// [`PrimaryError::Usage`] if they do not have the members of `T`.
+pub fn read_arguments<T: DeserializeOwned>(arguments: Value) -> Result<T, PrimaryError> {
     serde_json::from_value(arguments).map_err(|error| usage(&error))
 }
 

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::error::PrimaryError;
 use crate::config::HOOKS_FILE;
-use crate::session::{Chained, PrepareError, chain_warnings, permissions, row_and_provenance};
+use crate::plan::{Chained, PrepareError, chain_warnings, permissions, row_and_provenance};
 use crate::syntax_json::directive_meaning;
 
 /// Returns the description that an item has of itself; `null` where its text cannot be parsed.

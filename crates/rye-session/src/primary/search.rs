@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::caller::Caller;
 use super::error::{PrimaryError, causes};
 use crate::place::place;
-use crate::rye::Rye;
+use crate::project::Project;
 
 /// The result of a search.
 #[derive(Debug)]
@@ -25,17 +25,21 @@ pub struct Found {
 /// # Errors
 ///
 /// When the caller may not search any kind that the query is for.
-pub fn search(rye: &Rye, query: &SearchQuery, caller: &Caller) -> Result<Found, PrimaryError> {
+pub fn search(
+    project: &Project,
+    query: &SearchQuery,
+    caller: &Caller,
+) -> Result<Found, PrimaryError> {
     let (wanted, closed): (Vec<ItemKind>, Vec<ItemKind>) =
         query.kinds().into_iter().partition(|kind| caller.may_some(Primary::Search, *kind));
     if wanted.is_empty() {
         return Err(refusal(&closed));
     }
     if wanted.iter().all(|kind| caller.may_all(Primary::Search, *kind)) && closed.is_empty() {
-        return Ok(Found { results: rye.library.search(query) });
+        return Ok(Found { results: project.library.search(query) });
     }
     let query_of_all = query.clone().with_kinds(&wanted).with_limit(usize::MAX);
-    Ok(Found { results: within(rye.library.search(&query_of_all), query.limit(), caller) })
+    Ok(Found { results: within(project.library.search(&query_of_all), query.limit(), caller) })
 }
 
 /// Returns the hits and the refusals that the caller may know of. The result does not show that there are

@@ -6,7 +6,7 @@ use rye_sign::{Digest, SigningKey, Timestamp};
 
 use super::caller::Caller;
 use super::error::PrimaryError;
-use crate::rye::Rye;
+use crate::project::Project;
 use crate::signing::{SignFileError, SignedFile, sign_judged_file};
 
 /// An item to sign.
@@ -42,18 +42,18 @@ impl SignRequest {
 /// The function fails if the caller may not sign, if there is no such item, or if its space is read only. It
 /// fails too if its text is not the one that the caller means, or if the file cannot be signed.
 pub fn sign(
-    rye: &Rye,
+    project: &Project,
     request: &SignRequest,
     key: &SigningKey,
     at: Timestamp,
     caller: &Caller,
 ) -> Result<SignedFile, PrimaryError> {
-    ToSign::of(rye, request, caller)?.sign(key, at, |_| Ok(()))
+    ToSign::of(project, request, caller)?.sign(key, at, |_| Ok(()))
 }
 
 /// The file that an item to sign was found to be. What is judged and what is signed is this one: the id is looked up once.
 pub(crate) struct ToSign<'a> {
-    rye: &'a Rye,
+    project: &'a Project,
     request: &'a SignRequest,
     pub(crate) located: Located,
 }
@@ -61,13 +61,13 @@ pub(crate) struct ToSign<'a> {
 impl<'a> ToSign<'a> {
     /// Finds the item for a caller that may have it signed.
     pub(crate) fn of(
-        rye: &'a Rye,
+        project: &'a Project,
         request: &'a SignRequest,
         caller: &Caller,
     ) -> Result<Self, PrimaryError> {
         caller.permit(Primary::Sign, request.kind, &request.id)?;
-        let located = rye.library.locate(request.kind, &request.id)?;
-        Ok(Self { rye, request, located })
+        let located = project.library.locate(request.kind, &request.id)?;
+        Ok(Self { project, request, located })
     }
 
     /// The digest of what lies there now.
@@ -99,7 +99,7 @@ impl<'a> ToSign<'a> {
                 }
                 _ => {
                     judge(text)?;
-                    Ok(self.rye.checker().judge(&place.path, text)?)
+                    Ok(self.project.checker().judge(&place.path, text)?)
                 }
             }
         })

@@ -7,8 +7,9 @@ use rye_thread::transcript::Reading;
 use rye_thread::{Account, AccountError, FoundTranscript, Nanos, ThreadId, TreeAccount};
 
 use super::Host;
+use crate::rye::Rye;
 use crate::thread_reading::Found;
-use crate::{Rye, ThreadReadError};
+use crate::thread_reading::ThreadReadError;
 
 impl Rye {
     /// Computes the cost and the reservations of a thread, of the threads that continue its conversation, and of their descendants

@@ -11,11 +11,11 @@ use super::ReopenError;
 use super::authority::under;
 use super::continuing::bounded_by_continuation;
 use super::conversation::UNREADABLE_ITEM;
-use super::plan::plan;
 use super::prepare::token;
 use super::recorded::recorded_request;
-use super::request::{ChildBounds, Host, PlanRequest};
-use crate::Rye;
+use super::request::Host;
+use crate::plan::{ChildBounds, PlanRequest};
+use crate::rye::Rye;
 use crate::thread_reading::ThreadReading;
 
 impl Rye {
@@ -42,7 +42,7 @@ impl Rye {
         request.child_bounds = self.child_bounds(&above, mint)?;
         let prepare =
             |source| ReopenError::Prepare { thread: parent.clone(), source: Box::new(source) };
-        let mut plan = plan(self, &PlanRequest::from(&request)).map_err(prepare)?;
+        let mut plan = self.plan(&PlanRequest::from(&request)).map_err(prepare)?;
         if let Some(continuation) = &request.continues {
             bounded_by_continuation(self, &mut plan, continuation).map_err(prepare)?;
         }

@@ -1,62 +1,14 @@
 //! One call of a tool as a thread of its own, with the operator's own grants (SPEC 12.1).
 
-use std::collections::BTreeMap;
-
-use rye_caps::{Capability, Grant, Kind, Pattern, Primary};
-use rye_parse::nearest_name;
-use rye_providers::{PlannedCall, PlannedStep, StepsProvider};
-use rye_resolve::{ExtendsChain, ItemId, ItemKind, Location, ResolveError, Space};
-use rye_thread::{ArgumentSchema, SchemaProblem, ThreadId, ToolResult, last_result};
+use rye_resolve::ItemId;
+use rye_thread::{ThreadId, ToolResult, last_result};
 use serde_json::{Map, Value};
 
 use super::RunReport;
-use super::prompting::Composed;
 use super::recorded::recorded_request;
-use super::request::{ProviderChoice, RunRequest};
-use super::typing::typed_by;
-use crate::Rye;
-use crate::aliases::{chain_grant, tool_id};
-use crate::outcome::Class;
-
-/// The shipped directive of such a thread. By itself it grants nothing.
-pub(super) const DIRECTIVE: &str = "rye/core/call";
-
-/// Why a tool is not called.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum CallError {
-    /// Another space has a directive in the place of the shipped one.
-    #[error(
-        "`{location}` hides the shipped directive `{DIRECTIVE}`, which calls tools; rename that file"
-    )]
-    Hidden {
-        /// The file.
-        location: Location,
-    },
-    /// The arguments do not fit the tool's input schema.
-    #[error("the arguments do not fit tool `{id}`: {}", problems.join("; "))]
-    Misfit {
-        /// The tool.
-        id: ItemId,
-        /// Every problem.
-        problems: Vec<String>,
-    },
-    /// The tool cannot be found, verified or parsed.
-    #[error(transparent)]
-    Resolve(#[from] ResolveError),
-}
-
-impl CallError {
-    /// Returns the class of the error, which decides the exit code.
-    #[must_use]
-    pub fn class(&self) -> Class {
-        match self {
-            Self::Misfit { .. } => Class::Usage,
-            Self::Resolve(error) if error.is_unverified() => Class::Refused,
-            Self::Hidden { .. } | Self::Resolve(_) => Class::Failed,
-        }
-    }
-}
+use super::request::RunRequest;
+use crate::plan::{CALLING_DIRECTIVE, CallError, ProviderChoice};
+use crate::rye::Rye;
 
 impl Rye {
     /// The request for a thread that calls this tool once, which [`Rye::run`] runs. The authority of the thread is the operator's
@@ -71,51 +23,13 @@ impl Rye {
         arguments: Map<String, Value>,
         thread: ThreadId,
     ) -> Result<RunRequest, CallError> {
-        let tool: ItemId = tool_id(tool.as_str()).parse().unwrap_or_else(|_| tool.clone());
-        let manifest = self.library.tool(&tool)?;
-        let schema = &manifest.content.value().input_schema;
-        let arguments = Value::Object(typed_by(schema, arguments));
-        let mut problems: Vec<String> = match ArgumentSchema::new(schema) {
-            Ok(schema) => schema.problems(&arguments).iter().map(SchemaProblem::text).collect(),
-            Err(reason) => vec![format!("the schema of the tool cannot be used: {reason}")],
-        };
-        if !problems.is_empty() {
-            problems.extend(suggestions(schema, &arguments));
-        }
-        if !problems.is_empty() {
-            return Err(CallError::Misfit { id: tool, problems });
-        }
-        let directive: ItemId =
-            DIRECTIVE.parse().expect("because the id of the shipped directive is a valid id");
-        let winner = self.library.locate(ItemKind::Directive, &directive)?.winner;
-        if winner.space != Space::Builtin {
-            return Err(CallError::Hidden { location: winner });
-        }
-        let inputs = [("tool", Value::from(tool.as_str())), ("arguments", arguments)];
-        let inputs: BTreeMap<String, Value> =
-            inputs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-        let mut request = RunRequest::new(directive, thread);
-        (request.inputs, request.provider) = (inputs, ProviderChoice::Steps);
-        request.tool = Some(tool);
+        let call = self.plan_call(tool, arguments)?;
+        let mut request = RunRequest::new(call.directive, thread);
+        (request.inputs, request.provider) = (call.inputs, ProviderChoice::Steps);
+        request.tool = Some(call.tool);
         Ok(request)
     }
-}
 
-/// The arguments that names without a place in the schema were probably meant to be.
-fn suggestions(schema: &Value, arguments: &Value) -> Vec<String> {
-    let Some(known) = schema.get("properties").and_then(Value::as_object) else {
-        return Vec::new();
-    };
-    let given = arguments.as_object().into_iter().flat_map(Map::keys);
-    let unknown = given.filter(|name| !known.contains_key(*name));
-    let near = |name: &String| {
-        let near = nearest_name(name, known.keys().map(String::as_str))?;
-        Some(format!("did you mean `{near}` by `{name}`?"))
-    };
-    unknown.filter_map(near).collect()
-}
-
-impl Rye {
     /// The report with everything that is known once its thread stands still.
     pub(super) fn finish(&self, report: RunReport) -> RunReport {
         let called = self.result_of_call(&report);
@@ -135,42 +49,17 @@ impl Rye {
 
 /// The reason for which a recorded request is not carried out again; `None` where it is.
 ///
-/// `tool` of a request is a grant by itself. It counts only beside [`DIRECTIVE`], and only in a record that the operator's own key
+/// `tool` of a request is a grant by itself. It counts only beside [`CALLING_DIRECTIVE`], and only in a record that the operator's own key
 /// signed.
 pub(super) fn refused_again(request: &RunRequest, is_operators: bool) -> Option<String> {
     request.tool.as_ref()?;
-    if request.directive.as_str() != DIRECTIVE {
-        return Some(format!("`tool` belongs to threads of `{DIRECTIVE}` alone"));
+    if request.directive.as_str() != CALLING_DIRECTIVE {
+        return Some(format!("`tool` belongs to threads of `{CALLING_DIRECTIVE}` alone"));
     }
     let reason = "no key of yours signed its record, which says what it may do; `rye call` calls the tool anew, and `rye keys \
                   generate` makes a key";
     (!is_operators).then(|| reason.to_owned())
 }
 
-/// The beginning of the ids of threads of [`DIRECTIVE`].
+/// The beginning of the ids of threads of [`CALLING_DIRECTIVE`].
 const THREAD: &str = "call-";
-
-/// Returns the grant that a thread declares: that of its chain, or of the one tool that the
-/// operator calls.
-pub(super) fn declared_grant(
-    chain: &ExtendsChain,
-    tool: Option<&ItemId>,
-) -> Result<Grant, ResolveError> {
-    match tool {
-        None => chain_grant(chain),
-        Some(tool) => Ok(std::iter::once(Pattern::exactly(&capability(tool))).collect()),
-    }
-}
-
-fn capability(tool: &ItemId) -> Capability {
-    Capability::new(Primary::Execute, Kind::Tool, tool.as_str())
-        .expect("because every item id is one of a capability")
-}
-
-/// The one step of a thread that calls a tool.
-pub(super) fn one_call(tool: &ItemId, composed: &Composed) -> StepsProvider {
-    let arguments = composed.inputs.values().get("arguments").and_then(Value::as_object);
-    let arguments = arguments.cloned().unwrap_or_default();
-    let call = PlannedCall::new("execute", Some("tool"), Some(tool.as_str()), arguments);
-    StepsProvider::new(vec![PlannedStep::new("call", "", vec![call])], Vec::new())
-}

@@ -12,13 +12,11 @@ use rye_thread::{Hooks, Opening};
 use serde_json::Value;
 
 pub(crate) use self::progress::continuation_inputs;
-use super::authority::{narrow, under};
-use super::error::PrepareError;
+use super::authority::under;
 use super::facts::{hook_entry, injected_items};
-use super::plan::Plan;
-use super::provider::Answerer;
-use super::request::{Continuation, PlanRequest};
-use crate::Rye;
+use super::request::Continuation;
+use crate::plan::{Answerer, Plan, PlanRequest, PrepareError};
+use crate::rye::Rye;
 
 /// The beginning of a thread.
 pub(crate) struct Begins {
@@ -69,11 +67,10 @@ pub(super) fn bounded_by_continuation(
 ) -> Result<Item<Directive>, PrepareError> {
     let directive = match plan.continuation_directive(rye)? {
         Some(directive) => directive,
-        None => rye.library.directive(&shipped_directive())?,
+        None => rye.library().directive(&shipped_directive())?,
     };
-    let provenance = directive.content.provenance();
-    let authority = narrow(&plan.authority, provenance, &plan.contract)?;
-    plan.authority = under(&authority, &continuation.added);
+    plan.narrow(directive.content.provenance())?;
+    plan.authority = under(&plan.authority, &continuation.added);
     Ok(directive)
 }
 

@@ -12,9 +12,10 @@ use super::continuing::continuation_inputs;
 use super::recorded::recorded_request;
 use super::{Continuation, Host, ReopenError, RunError, RunReport, RunRequest, Store};
 use crate::outcome::Class;
+use crate::rye::Rye;
 use crate::thread_folder::has_record;
+use crate::thread_reading::ThreadReadError;
 use crate::thread_reading::{Found, ThreadReading};
-use crate::{Rye, ThreadReadError};
 
 /// The problem with a transcript of which an item cannot be read that a call added to the conversation.
 pub(super) const UNREADABLE_ITEM: &str =

@@ -1,38 +1,16 @@
-//! The facts in a thread's record beside its events: the provenance of every item, and the
-//! authority.
+//! The facts in a thread's record beside its events: the provenance of every item, and the authority.
 
 use rye_parse::Directive;
 use rye_prompt::{HookEntry, Origin, Piece, Slot};
-use rye_resolve::{Config, ExtendsChain, Item, ItemKind, declared_problems};
+use rye_resolve::{Item, ItemKind};
+use rye_sandbox::Report;
 use rye_sign::token::Token;
 use rye_sign::{Provenance, SigningKey};
 use rye_thread::transcript::Injected;
 use serde_json::{Map, Value, json};
 
-use super::prompting::Composed;
-use crate::Rye;
-
-/// The provenance of an item outside the chain and its knowledge: a tool, a configuration such as a
-/// provider's, or a directive that a hook or a continuation puts before the model.
-#[derive(Debug)]
-pub(crate) struct ItemProvenance {
-    kind: ItemKind,
-    name: String,
-    provenance: Provenance,
-    row: Value,
-}
-
-impl ItemProvenance {
-    pub(crate) fn of<T>(item: &Item<T>) -> Self {
-        let kind = item.kind;
-        let name = format!("{} `{}`", item.kind, item.id);
-        Self { kind, name, provenance: item.content.provenance().clone(), row: row(item) }
-    }
-
-    pub(crate) fn of_layers(config: &Config) -> Vec<Self> {
-        config.layers().iter().map(Self::of).collect()
-    }
-}
+use crate::plan::{Composed, ItemProvenance};
+use crate::rye::Rye;
 
 /// The facts of `thread.json`, which the first record of the transcript repeats.
 pub(crate) fn facts(
@@ -118,51 +96,6 @@ pub(crate) fn hook_entry(hook: &str, entry: &HookEntry) -> Injected {
     Injected::new(Some(&entry.id), entry.position.as_str(), &digest).by_hook(hook)
 }
 
-/// Returns the row of an item among the facts, and what vouches for it.
-pub(crate) fn row_and_provenance<T>(item: &Item<T>) -> (Value, Provenance) {
-    (row(item), item.content.provenance().clone())
-}
-
-/// Returns the warnings for the operator: claims that a directive's place contradicts, weak
-/// signatures, unsigned items, and skipped context.
-pub(crate) fn warnings(composed: &Composed, vouched: &[ItemProvenance], rye: &Rye) -> Vec<String> {
-    let mut warnings = chain_warnings(&composed.chain);
-    for item in &composed.knowledge {
-        warnings.extend(weaknesses(item.content.provenance(), &format!("knowledge `{}`", item.id)));
-    }
-    for item in vouched {
-        warnings.extend(weaknesses(&item.provenance, &item.name));
-    }
-    let skipped = composed.context.skipped.iter();
-    warnings.extend(
-        skipped.map(|wanted| {
-            format!("optional knowledge `{}` was not found and is left out", wanted.id)
-        }),
-    );
-    warnings.extend(unused_knowledge(composed));
-    warnings.extend(rye.trust_notes().iter().map(ToString::to_string));
-    warnings
-}
-
-/// Returns a warning for each knowledge item that the directive asks for and that has no text.
-fn unused_knowledge(composed: &Composed) -> impl Iterator<Item = String> {
-    let textless =
-        composed.knowledge.iter().filter(|item| item.content.value().body.value.trim().is_empty());
-    textless.map(|item| format!("knowledge `{}` has no text to take into the context", item.id))
-}
-
-/// Returns the warnings about the directives of a chain.
-pub(crate) fn chain_warnings(chain: &ExtendsChain) -> Vec<String> {
-    let mut warnings = Vec::new();
-    for link in chain.root_first() {
-        let problems = declared_problems(link.content.value(), &link.id);
-        warnings
-            .extend(problems.iter().map(|problem| format!("directive `{}`: {problem}", link.id)));
-        warnings.extend(weaknesses(link.content.provenance(), &format!("directive `{}`", link.id)));
-    }
-    warnings
-}
-
 fn is_verified(composed: &Composed, vouched: &[ItemProvenance]) -> bool {
     let signed = |provenance: &Provenance| *provenance != Provenance::Unsigned;
     composed.chain.root_first().all(|link| signed(link.content.provenance()))
@@ -170,34 +103,13 @@ fn is_verified(composed: &Composed, vouched: &[ItemProvenance]) -> bool {
         && vouched.iter().all(|item| signed(&item.provenance))
 }
 
-fn weaknesses(provenance: &Provenance, name: &str) -> Vec<String> {
-    match provenance {
-        Provenance::Signed(signature) => {
-            signature.notes().iter().map(|note| format!("{name}: {note}")).collect()
-        }
-        Provenance::Unsigned => vec![format!("UNVERIFIED: {name} is not signed by anybody")],
-        _ => Vec::new(),
-    }
-}
-
 fn rows(vouched: &[ItemProvenance], kind: ItemKind) -> Value {
     vouched.iter().filter(|item| item.kind == kind).map(|item| item.row.clone()).collect()
 }
 
+/// The row of an item.
 pub(super) fn row<T>(item: &Item<T>) -> Value {
-    let mut row = json!({
-        "kind": item.kind.as_str(),
-        "id": item.id.as_str(),
-        "space": item.location.space.as_str(),
-        "sha256": item.digest,
-        // Of the text alone: a new signature over it changes nothing that a thread rests on.
-        "content_sha256": rye_sign::Digest::of_content(&item.source).to_string(),
-    });
-    if let Provenance::Signed(signature) = item.content.provenance() {
-        row["key_id"] = signature.key_id().to_string().into();
-        row["owner"] = signature.owner().into();
-    }
-    row
+    ItemProvenance::of(item).row
 }
 
 /// The row of a directive, with the version that it declares.
@@ -216,3 +128,17 @@ fn entry(slot: Slot, piece: &Piece) -> Injected {
     };
     Injected::new(id, slot.as_str(), &rye_sign::Digest::of(piece.text.as_bytes()).to_string())
 }
+
+/// The fact of the record that says what programs were kept in.
+pub(crate) fn sandbox_fact(report: &Report) -> Value {
+    let passed_over = report.passed_over().map(|(mode, reason)| (mode.to_string(), json!(reason)));
+    json!({
+        "mode": report.mode().as_str(),
+        "policy": report.policy().as_str(),
+        "gaps": report.mode().gaps(),
+        "passed_over": passed_over.collect::<Map<String, Value>>(),
+    })
+}
+
+/// The fact that says what programs were kept in.
+pub(crate) const SANDBOX: &str = "sandbox";

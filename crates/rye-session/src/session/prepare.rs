@@ -1,6 +1,5 @@
 //! From a plan to a run that can begin: the provider with its key, the record and the token.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -20,16 +19,15 @@ use serde_json::Value;
 
 use super::authority::under;
 use super::continuing::{Begins, begins};
-use super::error::PrepareError;
-use super::facts::{ItemProvenance, TOKENS_ABOVE, facts, row, warnings};
-use super::limits::LimitSource;
-use super::plan::{Plan, plan};
-use super::programs::{SANDBOX, sandbox_fact, sandbox_warning};
+use super::facts::{SANDBOX, TOKENS_ABOVE, facts, row, sandbox_fact};
 use super::recorded;
-use super::request::{ChildBounds, Host, PlanRequest, RunRequest};
-use super::tools::Offer;
+use super::request::{Host, RunRequest};
 use super::tree::{Handle, InheritedSettings};
-use crate::{Rye, covers};
+use crate::plan::{
+    ChildBounds, ItemProvenance, Plan, PlanRequest, PrepareError, SetLimits, sandbox_warning,
+};
+use crate::rye::Rye;
+use crate::thread_reading::covers;
 
 /// A run that can begin.
 pub(crate) struct Prepared {
@@ -43,8 +41,8 @@ pub(crate) struct Prepared {
     /// The authority, tokens and settings that its children inherit.
     pub(crate) inherited: InheritedSettings,
     pub(crate) warnings: Vec<String>,
-    /// The source of each limit that is not the program's own, by the limit's name.
-    pub(crate) limits_set_by: BTreeMap<&'static str, LimitSource>,
+    /// The limits, with the source of each.
+    pub(crate) limits: SetLimits,
     /// The token of a thread that is resumed and to whose conversation calls added items, which bound it.
     pub(crate) token_by_now: Option<Value>,
 }
@@ -98,8 +96,10 @@ pub(crate) fn prepare(
     key: &Arc<SigningKey>,
 ) -> Result<Prepared, PrepareError> {
     let threads = rye.threads().ok_or(PrepareError::NoProject)?;
-    let wish = PlanRequest::from(request);
-    let mut plan = plan(rye, &wish)?;
+    let children = Arc::new(Handle::default());
+    let mut wish = PlanRequest::from(request);
+    wish.tree = Arc::clone(&children) as _;
+    let mut plan = rye.plan(&wish)?;
     plan.refusal()?;
     rye.hold_policy(plan.processes.as_deref())?;
     let answerer = plan.answerer(rye, &wish)?;
@@ -108,12 +108,13 @@ pub(crate) fn prepare(
     let Begins { opening, text, directive, injected } = begins;
     let mut vouched = plan.provenances(Some(&answerer));
     vouched.extend(directive.as_ref().map(ItemProvenance::of));
-    let provider = answerer.connect(host)?;
+    let key_of = |name: &str| host.secrets.api_key(name);
+    let provider = answerer.connect(key_of, host.random.clone())?;
     let bounds = request.child_bounds.as_deref();
     let mut record = new_record(request, &plan, &threads, host.clock.now());
     let (token, token_by_now) = tokens_of(request, &plan, &record, key)?;
     let mut notices: Vec<String> = plan.warnings().into_iter().chain(destination).collect();
-    notices.extend(warnings(&plan.composed, &vouched, rye));
+    notices.extend(plan.composed.item_warnings(&vouched, rye));
     let sandbox = plan.processes.as_deref().map(Processes::sandbox).transpose()?;
     notices.extend(sandbox.as_ref().and_then(sandbox_warning));
     record.facts =
@@ -134,7 +135,7 @@ pub(crate) fn prepare(
         model: request.model.clone(),
         returns: request.returns,
     };
-    let Offer { palette, children, .. } = plan.offer;
+    let palette = plan.offer.palette;
     let (authority, requests, hooks) = (plan.authority, plan.requests, plan.hooks);
     let means =
         Means { provider, palette, authority, injected, hooks, children, requests, is_exposed };
@@ -148,7 +149,7 @@ pub(crate) fn prepare(
         inherited,
         warnings: notices,
         token_by_now,
-        limits_set_by: plan.limits.set_by,
+        limits: plan.limits,
     })
 }
 

@@ -6,7 +6,8 @@ use rye_thread::{AddedItem, Nanos, SpendLimit, ThreadRecord};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::request::{Continuation, LimitOptions, ProviderChoice, RunRequest, STEPS};
+use super::request::{Continuation, RunRequest};
+use crate::plan::{LimitOptions, ProviderChoice};
 
 /// The fact that holds it.
 pub(super) const REQUEST: &str = "request";
@@ -16,13 +17,9 @@ pub(super) const CONTINUATION: &str = "continuation";
 
 /// The choices of a request, apart from the directive and the inputs, which have facts of their own.
 pub(super) fn choices(request: &RunRequest) -> Value {
-    let LimitOptions { turns, tokens, spend, duration_seconds, spawns, depth } = request.limits;
+    let LimitOptions { turns, tokens, spend, duration_seconds, spawns, depth, .. } = request.limits;
     let disk = RequestDisk {
-        provider: match &request.provider {
-            ProviderChoice::Directive => None,
-            ProviderChoice::Named(name) => Some(name.clone()),
-            ProviderChoice::Steps => Some(STEPS.to_owned()),
-        },
+        provider: request.provider.name().map(str::to_owned),
         model: request.model.clone(),
         returns: request.returns.map(|style| style.to_string()),
         turns,

@@ -35,13 +35,11 @@ pub(crate) use self::stands::Stands;
 pub(crate) use self::waiting::Waiting;
 use super::begin::{Before, Begun};
 use super::conversation::{Conversation, Latest};
-use super::facts::TOKEN;
+use super::facts::{SANDBOX, TOKEN};
 use super::prepare::Prepared;
-use super::programs::SANDBOX;
-use super::{
-    ChildBounds, Host, RunReport, RunRequest, Store, begin_run, own_key, refuse_linked_threads,
-};
-use crate::Rye;
+use super::{Host, RunReport, RunRequest, Store, begin_run, own_key, refuse_linked_threads};
+use crate::plan::ChildBounds;
+use crate::rye::Rye;
 
 const SELF_VOUCHED: &str = "the record of this thread is signed with a key of its own, which shows changes but not who wrote it; with `rye keys generate` your next threads are signed with yours";
 

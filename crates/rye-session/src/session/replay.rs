@@ -5,11 +5,10 @@ use similar::TextDiff;
 
 use super::continuing::{Begins, begins};
 use super::conversation::never_began;
-use super::plan::plan;
 use super::recorded::recorded_request;
-use super::request::PlanRequest;
 use super::{ReopenError, begin_run, refuse_linked_threads};
-use crate::Rye;
+use crate::plan::PlanRequest;
+use crate::rye::Rye;
 use crate::thread_reading::Found;
 
 impl Rye {
@@ -33,7 +32,7 @@ impl Rye {
         let request = PlanRequest::from(&request);
         let prepare =
             |source| ReopenError::Prepare { thread: thread.clone(), source: Box::new(source) };
-        let mut plan = plan(self, &request).map_err(prepare)?;
+        let mut plan = self.plan(&request).map_err(prepare)?;
         plan.refusal().map_err(prepare)?;
         let answerer = plan.answerer(self, &request).map_err(prepare)?;
         let begins = begins(self, &mut plan, &answerer, &request, continues.as_ref());

@@ -3,8 +3,9 @@
 use rye_thread::{ApprovalRequest, FailureKind, ThreadId};
 use serde_json::{Value, json};
 
+use super::RunReport;
 use super::reopen::option;
-use super::{LimitSource, RunReport};
+use crate::plan::LimitSource;
 
 impl RunReport {
     /// The next step after a run that a limit ended: the place that sets the limit, and the option that raises it.

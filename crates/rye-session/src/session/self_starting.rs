@@ -11,7 +11,7 @@ use rye_tools::{QUARANTINED, SELF_STARTING, UNCHECKED};
 use serde_json::Value;
 
 use super::RunReport;
-use crate::ThreadReading;
+use crate::thread_reading::ThreadReading;
 
 const SPAWNED: &str = "spawn_child";
 

@@ -33,9 +33,8 @@ pub(crate) use self::handle::Handle;
 pub(super) use self::report::Report;
 pub(super) use self::supervisor::{ThreadSupervisor, follow_cancel, run_supervised};
 use self::thinking::Thought;
-pub(crate) use self::tools::thread_tool;
 use super::authority::under;
-use super::request::ProviderChoice;
+use crate::plan::ProviderChoice;
 
 /// The authority, tokens and settings that the children of a thread inherit.
 #[derive(Debug, Clone)]
@@ -348,7 +347,17 @@ impl Tree {
         self.orders.send((Span::current(), order(reply))).ok()?;
         replied.await.ok()
     }
+
+    /// Ends a thread of the tree that has no driver.
+    async fn close(&self, thread: &ThreadId) -> Result<(), String> {
+        let thread = thread.clone();
+        let closed = self.order(|reply| Order::Close { thread, reply }).await;
+        closed.unwrap_or_else(|| Err(OVER.to_owned()))
+    }
 }
+
+/// The message of a tree that takes no more orders.
+const OVER: &str = "the tree of threads has ended";
 
 impl Inbox for Tree {
     fn knows(&self, thread: &ThreadId) -> bool {

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use rye_thread::read_plain;
 
 use super::{Subject, Verification, VerifyError};
-use crate::Rye;
 use crate::parallel::in_parallel;
 use crate::place::{LONGEST_FILE, kind_of, place};
+use crate::project::Project;
 
-impl Rye {
+impl Project {
     /// Reads and verifies files as [`verify`](Self::verify) does, on all processors; the answers are in the order of
     /// `paths`, which must be absolute. That a file cannot be read, or is no text, is its answer.
     pub fn verify_files(&self, paths: &[PathBuf]) -> Vec<Verification> {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use rye_sign::{CommentStyle, Error, Origin, Provenance, TrustDocument, TrustError, Unverified};
 
 use super::VerifyError;
-use crate::Rye;
+use crate::project::Project;
 
 /// Returns `true` if a file that is no item is a document that vouches for a key, by its folder or by its
 /// text.
@@ -18,7 +18,7 @@ pub(crate) fn is_among_keys(path: &Path) -> bool {
     path.parent().is_some_and(|folder| folder.ends_with(Path::new(".ai").join(KEYS)))
 }
 
-impl Rye {
+impl Project {
     /// Returns the provenance of a trust document, by the rules of SPEC 2.8. A document outside of the
     /// operator's spaces needs a trusted key.
     pub(super) fn trust_document(

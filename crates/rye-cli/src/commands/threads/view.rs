@@ -4,11 +4,11 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use clap::Args;
-use rye::Privileges;
 use rye::thread::store::StoreView;
 use rye::thread::{
     Cancel, Decider, Decision, DenialReason, PendingApproval, ThreadId, thread_root,
 };
+use rye::{Privileges, ThreadReading};
 use rye_view::serve::{Decisions, ServeError, Threads, Verdict, serve};
 use rye_view::{Listed, Source};
 
@@ -113,9 +113,10 @@ impl Threads for ProjectThreads {
         let tighten = || -> Result<String, Failure> {
             let rye = self.environment.rye()?;
             let reading = read(thread, &threads_folder(&self.environment)?, &self.environment)?;
-            let id = reading.record.directive.parse();
+            let ThreadReading { record, transcript, .. } = &reading;
+            let id = record.directive.parse();
             let id = id.map_err(|error| Failure::of(&error, Exit::Failed))?;
-            let privileges = Privileges::of(&rye, &id, &[reading])?;
+            let privileges = Privileges::of(&rye, &id, &[(record, transcript)])?;
             let tightened = privileges.tighten();
             Ok(tightened.map_err(|error| Failure::of(&error, Exit::Failed))?.to_string())
         };

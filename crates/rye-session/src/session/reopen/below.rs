@@ -10,7 +10,7 @@ use rye_thread::{
 use rye_thread::{DecidedApproval, decided_approval};
 
 use super::ReopenError;
-use crate::Rye;
+use crate::rye::Rye;
 use crate::session::Store;
 use crate::session::conversation::{continues, successor_of};
 use crate::thread_reading::ThreadReading;

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::ReopenError;
 use super::asking::{Answer, AskedTree, is_held};
 use super::below::Below;
-use crate::Rye;
+use crate::rye::Rye;
 use crate::session::conversation::Conversation;
 use crate::session::facts::{self, SIGNED_BY};
 use crate::session::{Host, Store, own_key};

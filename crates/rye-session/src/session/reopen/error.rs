@@ -8,9 +8,10 @@ use rye_thread::{
     RegistryError, ResumeError, ThreadId, ThreadState,
 };
 
-use crate::ThreadReadError;
 use crate::outcome::Class;
-use crate::session::{LinkedThreads, PrepareError, RunError};
+use crate::plan::PrepareError;
+use crate::session::{LinkedThreads, RunError};
+use crate::thread_reading::ThreadReadError;
 
 /// The time that the owner of a tree has to answer a request.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);

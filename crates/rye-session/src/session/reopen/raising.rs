@@ -4,7 +4,7 @@ use rye_thread::{
     FailureKind, Limit, LimitHit, Limits, Nanos, SpendLimit, ThreadId, ThreadRecord, ThreadState,
 };
 
-use crate::Rye;
+use crate::rye::Rye;
 use crate::session::RunReport;
 
 impl Rye {

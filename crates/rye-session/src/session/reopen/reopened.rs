@@ -16,14 +16,14 @@ use serde_json::Value;
 use super::ReopenError;
 use super::changes::{changes, is_same, row_name};
 use super::raising::is_stopped;
-use crate::Rye;
-use crate::session::authority::added_item;
+use crate::plan::{ChildBounds, ItemProvenance, added_item};
+use crate::rye::Rye;
 use crate::session::calling::refused_again;
 use crate::session::conversation::UNREADABLE_ITEM;
-use crate::session::facts::{self, SIGNED_BY, row_and_provenance};
+use crate::session::facts::{self, SIGNED_BY};
 use crate::session::prepare::{Prepared, prepare};
 use crate::session::recorded::recorded_request;
-use crate::session::{ChildBounds, Host, Store, refuse_linked_threads};
+use crate::session::{Host, Store, refuse_linked_threads};
 use crate::thread_reading::{Found, RecordSigner};
 
 /// A thread that can be resumed.
@@ -184,15 +184,15 @@ impl Rye {
         let name = || row_name(&Value::Object(then.facts.clone()));
         let now = match then.facts.get("kind").and_then(Value::as_str) {
             Some("directive") => {
-                self.library.directive(&id()?).map(|item| row_and_provenance(&item))
+                self.library().directive(&id()?).map(|item| ItemProvenance::of(&item))
             }
             Some("knowledge") => {
-                self.library.knowledge(&id()?).map(|item| row_and_provenance(&item))
+                self.library().knowledge(&id()?).map(|item| ItemProvenance::of(&item))
             }
             // A hooks file is among the configuration that the thread began with, which is compared as a whole.
             _ => return None,
         };
-        let Ok((row, provenance)) = now else { return Some(name()) };
+        let Ok(ItemProvenance { row, provenance, .. }) = now else { return Some(name()) };
         let now = added_item(&row, &provenance, contract);
         let is_one = is_same(&Value::Object(then.facts.clone()), &row)
             && now.is_ok_and(|now| now.grants == then.grants);

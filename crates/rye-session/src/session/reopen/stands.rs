@@ -4,7 +4,7 @@ use rye_thread::{
     ApprovalRequest, DecidedApproval, ThreadId, ThreadState, decided_approval, pending_approval,
 };
 
-use crate::Rye;
+use crate::rye::Rye;
 use crate::session::conversation::Conversation;
 
 /// The state of a thread.

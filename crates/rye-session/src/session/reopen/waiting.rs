@@ -5,7 +5,7 @@ use rye_thread::{ApprovalRequest, Decision, PendingApproval, ThreadRecord, pendi
 
 use super::ReopenError;
 #[cfg(feature = "mcp")]
-use crate::Rye;
+use crate::rye::Rye;
 
 /// A call that waits for a decision, and where the record asks about it.
 ///

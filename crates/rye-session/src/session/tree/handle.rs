@@ -12,7 +12,8 @@ use rye_thread::{
 use serde_json::{Value, json};
 
 use super::arguments::error_output;
-use super::{Order, Standing, Tree};
+use super::{OVER, Order, Standing, Tree, tools};
+use crate::plan::{NotDriven, TreeAccess, TreeFunction};
 
 /// The place of one thread in its tree, once it is driven. Before that, it can start no children.
 #[derive(Debug, Default)]
@@ -30,25 +31,30 @@ impl Handle {
         drop(self.0.set(Place { thread: thread.clone(), tree: Arc::clone(tree) }));
     }
 
-    /// The operator's key and the time, for the one signature that the operator has been asked about; nothing where the
-    /// thread was given none.
-    pub(in crate::session) async fn signing_key(&self) -> Option<(Arc<SigningKey>, Timestamp)> {
-        let (_, tree) = self.place().ok()?;
-        tree.order(|reply| Order::Key { reply }).await.flatten()
-    }
-
-    /// Returns `true` if there is a key for a signature that the operator approves.
-    pub(in crate::session) fn has_signing_key(&self) -> bool {
-        self.place().is_ok_and(|(_, tree)| tree.has_key)
-    }
-
-    pub(super) fn place(&self) -> Result<(&ThreadId, &Arc<Tree>), ToolOutput> {
-        let place = self.0.get().ok_or_else(|| error_output("no thread is driven here"))?;
+    fn place(&self) -> Result<(&ThreadId, &Arc<Tree>), ToolOutput> {
+        let place = self.0.get().ok_or_else(NotDriven::output)?;
         Ok((&place.thread, &place.tree))
     }
 }
 
-const OVER: &str = "the tree of threads has ended";
+#[async_trait]
+impl TreeAccess for Handle {
+    fn has_signing_key(&self) -> bool {
+        self.place().is_ok_and(|(_, tree)| tree.has_key)
+    }
+
+    async fn signing_key(&self) -> Option<(Arc<SigningKey>, Timestamp)> {
+        let (_, tree) = self.place().ok()?;
+        tree.order(|reply| Order::Key { reply }).await.flatten()
+    }
+
+    async fn look_after(&self, function: TreeFunction, arguments: Value) -> ToolOutput {
+        match self.place() {
+            Ok((own, tree)) => tools::look_after(own, tree, function, arguments).await,
+            Err(output) => output,
+        }
+    }
+}
 
 #[async_trait]
 impl Children for Handle {
@@ -132,7 +138,7 @@ impl Children for Handle {
             match tree.wait_for_end(&child).await {
                 Some(Standing::Ended(_)) | None => {}
                 // A thread that failed also ends children that wait for a decision. The operator can end one that is left.
-                Some(_) if ending == Ending::Cancel => drop(close(tree, &child).await),
+                Some(_) if ending == Ending::Cancel => drop(tree.close(&child).await),
                 Some(Standing::Suspended(request)) => ended = Ended::Suspended(request),
                 Some(_) if ended == Ended::All => ended = Ended::Interrupted,
                 Some(_) => {}
@@ -140,11 +146,4 @@ impl Children for Handle {
         }
         ended
     }
-}
-
-/// Ends a thread of the tree that has no driver.
-pub(super) async fn close(tree: &Tree, thread: &ThreadId) -> Result<(), String> {
-    let thread = thread.clone();
-    let closed = tree.order(|reply| Order::Close { thread, reply }).await;
-    closed.unwrap_or_else(|| Err(OVER.to_owned()))
 }

@@ -8,7 +8,7 @@ use rye_thread::{
 use serde_json::{Map, Value, json};
 
 use super::Standing;
-use crate::ThreadReading;
+use crate::thread_reading::ThreadReading;
 
 /// The result of an ended thread.
 #[derive(Debug, Clone)]

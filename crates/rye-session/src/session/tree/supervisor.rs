@@ -20,12 +20,14 @@ use tracing::{Instrument as _, Span};
 
 use self::conversation::ChildConversation;
 use super::{InheritedSettings, Order, Report, Standing, Tree};
-use crate::Rye;
+use crate::causes::with_causes;
+use crate::plan::{ChildBounds, PrepareError};
+use crate::rye::Rye;
+use crate::session::Store;
 use crate::session::begin::Begun;
 use crate::session::conversation::Conversation;
 use crate::session::prepare::{Prepared, renew};
-use crate::session::request::{ChildBounds, Host};
-use crate::session::{PrepareError, Store, with_causes};
+use crate::session::request::Host;
 use crate::thread_reading::ThreadReading;
 
 /// The parts that are shared by all threads of a tree.

@@ -1,71 +1,30 @@
-//! The tools by which a thread looks after those below it.
+//! The functions by which a thread looks after those below it.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
-use rye_thread::{
-    AuthorisedCall, Children as _, Effect, ThreadId, ThreadReference, ThreadReferenceError, Tool,
-    ToolOutput,
-};
+use rye_thread::{ThreadId, ThreadReference, ThreadReferenceError, ToolOutput};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::arguments::error_output;
-use super::handle::close;
-use super::{Handle, Standing, Tree, report};
+use super::{Standing, Tree, report};
+use crate::plan::TreeFunction;
 
-/// The tool behind a manifest's `builtin: FUNCTION`, and what a second call of it would do; `None` for other functions.
-pub(crate) fn thread_tool(function: &str, handle: &Arc<Handle>) -> Option<(Arc<dyn Tool>, Effect)> {
-    let (function, effect) = match function {
-        "agent/threads/cancel" => (Function::Cancel, Effect::Idempotent),
-        "agent/threads/list" => (Function::List, Effect::ReadOnly),
-        "agent/threads/result" => (Function::Result, Effect::ReadOnly),
-        "agent/threads/status" => (Function::Status, Effect::ReadOnly),
-        "agent/threads/wait" => (Function::Wait, Effect::ReadOnly),
-        _ => return None,
+/// Performs a function of the tools by which the thread `own` looks after its descendants.
+pub(super) async fn look_after(
+    own: &ThreadId,
+    tree: &Tree,
+    function: TreeFunction,
+    arguments: Value,
+) -> ToolOutput {
+    let done = match function {
+        TreeFunction::Cancel => cancel(own, tree, &arguments).await,
+        TreeFunction::List => Ok(list(own, tree)),
+        TreeFunction::Result => result(own, tree, &arguments),
+        TreeFunction::Status => status(own, tree, &arguments),
+        TreeFunction::Wait => wait(own, tree, arguments).await,
     };
-    Some((Arc::new(ThreadTool { function, handle: Arc::clone(handle) }), effect))
-}
-
-#[derive(Debug, Clone, Copy)]
-enum Function {
-    Cancel,
-    List,
-    Result,
-    Status,
-    Wait,
-}
-
-struct ThreadTool {
-    function: Function,
-    handle: Arc<Handle>,
-}
-
-#[async_trait]
-impl Tool for ThreadTool {
-    async fn call(&self, call: AuthorisedCall) -> ToolOutput {
-        let arguments = call.into_arguments();
-        let (own, tree) = match self.handle.place() {
-            Ok(place) => place,
-            Err(output) => return output,
-        };
-        let done = match self.function {
-            Function::Cancel => cancel(own, tree, &arguments).await,
-            Function::List => Ok(list(own, tree)),
-            Function::Result => result(own, tree, &arguments),
-            Function::Status => status(own, tree, &arguments),
-            Function::Wait => wait(own, tree, arguments).await,
-        };
-        done.unwrap_or_else(|output| output)
-    }
-
-    fn approval_wait(&self, now: Duration) -> Duration {
-        match self.function {
-            Function::Cancel | Function::Wait => self.handle.approval_wait(now),
-            Function::List | Function::Result | Function::Status => Duration::ZERO,
-        }
-    }
+    done.unwrap_or_else(|output| output)
 }
 
 type Done = Result<ToolOutput, ToolOutput>;
@@ -120,7 +79,7 @@ async fn cancel(own: &ThreadId, tree: &Tree, arguments: &Value) -> Done {
     }
     match tree.wait_for_end(&thread).await {
         Some(Standing::Ended(_)) | None => {}
-        Some(_) => close(tree, &thread).await.map_err(|problem| error_output(&problem))?,
+        Some(_) => tree.close(&thread).await.map_err(|problem| error_output(&problem))?,
     }
     Ok(ToolOutput::ok(tree.row(&thread).unwrap_or_default()))
 }

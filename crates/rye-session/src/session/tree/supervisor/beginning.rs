@@ -6,13 +6,15 @@ use rye_thread::{Limits, Nanos, Spawn, SpawnRequest, SpendLimit, ThreadId, ToolO
 use serde_json::{Value, json};
 
 use super::{ThreadSupervisor, child_bounds};
+use crate::causes::with_causes;
 use crate::outcome::Class;
+use crate::plan::PrepareError;
 use crate::session::begin::Begun;
+use crate::session::leave_failed;
 use crate::session::prepare::{Prepared, prepare};
 use crate::session::request::{Host, RunRequest};
 use crate::session::tree::arguments::{Wanted, error_output, parse_wanted};
 use crate::session::tree::{Report, Standing};
-use crate::session::{PrepareError, leave_failed, with_causes};
 
 impl ThreadSupervisor<'_> {
     pub(super) fn prepare(

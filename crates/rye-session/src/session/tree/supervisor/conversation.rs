@@ -7,14 +7,15 @@ use rye_thread::{Cancel, Outcome, ThreadId, ThreadState};
 use tokio::sync::Semaphore;
 
 use super::{child_bounds, follow_cancel, standing};
-use crate::Rye;
+use crate::causes::with_causes;
+use crate::rye::Rye;
+use crate::session::Store;
 use crate::session::begin::Begun;
 use crate::session::prepare::prepare;
 use crate::session::request::Host;
 use crate::session::tree::thinking::Thinking;
 use crate::session::tree::watching::Below;
 use crate::session::tree::{Report, Standing, Tree};
-use crate::session::{Store, with_causes};
 
 /// The conversation of a child. A call that waits for the first of its threads waits for the last, and all spend the share of the
 /// first.

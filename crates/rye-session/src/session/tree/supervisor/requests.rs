@@ -7,7 +7,6 @@ use rye_thread::{Decider, Decision, ThreadId, pending_approval};
 
 use super::ThreadSupervisor;
 use crate::session::tree::Standing;
-use crate::session::tree::handle::close;
 
 impl ThreadSupervisor<'_> {
     /// Does what a request asks for, and removes it once that is on record.
@@ -58,7 +57,7 @@ impl ThreadSupervisor<'_> {
         let thread = thread.clone();
         self.running.push(Box::pin(async move {
             if !matches!(tree.wait_for_end(&thread).await, Some(Standing::Ended(_)) | None) {
-                drop(close(&tree, &thread).await);
+                drop(tree.close(&thread).await);
             }
             received.remove();
         }));

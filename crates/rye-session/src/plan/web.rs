@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use super::backend::{Backend, parameters, template};
 use super::error::PrepareError;
-use crate::Rye;
 use crate::config::{WEB_FILE, web_rules};
+use crate::project::Project;
 
 /// The client for requests of tools, with its configuration.
 pub(crate) struct Reach {
@@ -19,11 +19,11 @@ pub(crate) struct Reach {
 }
 
 /// Reads which hosts may be reached; nothing is sent.
-pub(crate) fn reach(rye: &Rye) -> Result<Reach, PrepareError> {
-    let config = rye.library.config(WEB_FILE)?;
+pub(crate) fn reach(project: &Project) -> Result<Reach, PrepareError> {
+    let config = project.library.config(WEB_FILE)?;
     let rules = web_rules(config.as_ref())?;
-    let web = rye.names.clone().map(|names| {
-        Arc::new(Web::new(rules).with_names(names).with_variables(rye.variables.clone()))
+    let web = project.names.clone().map(|names| {
+        Arc::new(Web::new(rules).with_names(names).with_variables(project.variables.clone()))
     });
     Ok(Reach { web, config })
 }
@@ -89,7 +89,7 @@ fn template_body(body: &Value, parameters: &[String]) -> Result<HttpBody, String
     })
 }
 
-impl Rye {
+impl Project {
     /// Returns the rules for hosts that tools may reach, or `None` for a host program that reaches
     /// none.
     ///

@@ -3,6 +3,32 @@
 //!
 //! Running, explaining, comparing and locking a directive all begin here, so that they cannot disagree.
 
+mod accepted;
+mod authority;
+mod backend;
+mod called_items;
+mod calling;
+mod contract;
+mod creating;
+mod error;
+mod functions;
+mod hooking;
+mod limits;
+mod operations;
+mod prices;
+mod programs;
+mod prompting;
+mod provenance;
+mod provider;
+mod request;
+#[cfg(feature = "mcp")]
+mod servers;
+mod tools;
+mod tree_access;
+mod typing;
+mod web;
+mod widening;
+
 use std::sync::Arc;
 
 use rye_caps::risk::{Acknowledgement, Finding, Verdict};
@@ -13,28 +39,52 @@ use rye_resolve::{
     Config, ExtendsChain, Item, ItemId, ItemKind, Library, PlacedHook, ResolveError,
 };
 use rye_sandbox::Processes;
+use rye_sign::Provenance;
 use rye_thread::{Hooks, Opening, OutputContract, ThreadId};
 use rye_tools::fs::Root;
 
-use super::authority::{authority, below, lessened_by_knowledge};
-use super::calling::{DIRECTIVE as CALLING_DIRECTIVE, declared_grant};
-use super::contract::contract;
-use super::error::PrepareError;
-use super::facts::{ItemProvenance, warnings};
-use super::limits::{SetLimits, limits};
-use super::operations::{Directions, Structure, with_operations};
-use super::programs::{Programs, programs};
-use super::prompting::{Composed, Placing, compose_prompt, leaf, render_opening};
-use super::provider::{Answerer, answerer, carries_out_steps};
-use super::request::{ChildBounds, PlanRequest};
-use super::tools::{Offer, Offering, offer};
-use super::web::reach;
-use super::widening::widenings_of_chain;
-use crate::Rye;
+pub use self::accepted::accepted_digests;
+pub use self::authority::{added_item, return_capability};
+use self::authority::{authority, below, lessened_by_knowledge, narrow};
+pub(crate) use self::backend::{parameters, template};
+pub(crate) use self::called_items::{CALLED_ITEMS, holds_items};
+use self::calling::declared_grant;
+pub use self::calling::{CALLING_DIRECTIVE, CallError, ToolCall};
+use self::contract::contract;
+pub use self::error::PrepareError;
+pub(crate) use self::functions::invocation;
+pub use self::hooking::Hooking;
+pub(crate) use self::hooking::{hook_action_problem, is_composed};
+use self::limits::limits;
+pub use self::limits::{LimitSource, SetLimits};
+pub use self::operations::directive_additions;
+use self::operations::{Directions, Structure, with_operations};
+pub use self::programs::sandbox_warning;
+pub(crate) use self::programs::{Programs, programs};
+pub use self::prompting::{Chained, Composed, resolve_chain};
+pub(crate) use self::prompting::{compose_prompt, leaf, permissions, render_opening};
+pub use self::provenance::ItemProvenance;
+pub(crate) use self::provenance::{chain_warnings, row_and_provenance};
+use self::provider::carries_out_steps;
+pub use self::provider::{Answerer, Model};
+pub(crate) use self::provider::{answerer, provider_config};
+pub(crate) use self::request::STEPS;
+pub use self::request::{ChildBounds, LimitOptions, Placing, PlanRequest, ProviderChoice};
+#[cfg(feature = "mcp")]
+pub(crate) use self::servers::{ServerFault, Servers};
+pub use self::tools::Offer;
+pub(crate) use self::tools::{Offering, namesake, offer};
+pub use self::tree_access::{NotDriven, TreeAccess, TreeFunction};
+pub(crate) use self::typing::typed_by;
+pub(crate) use self::web::{reach, request as request_of};
+pub use self::widening::Widening;
+pub(crate) use self::widening::widenings;
+use self::widening::widenings_of_chain;
 use crate::config::{
     APPROVAL_FILE, HOOKS_FILE, RISK_FILE, approval_patterns, policy_layers, requests_at_once,
     risk_table,
 };
+use crate::project::Project;
 
 /// A directive with everything that decides how its thread begins, except the provider.
 #[derive(Debug)]
@@ -49,92 +99,101 @@ pub struct Plan {
     /// The dangers of the declared grant, whether it is refused or not.
     pub findings: Vec<Finding>,
     /// Warnings about knowledge that lessens the authority.
-    pub(crate) lessened: Vec<String>,
+    lessened: Vec<String>,
     /// The tools that the authority covers.
     pub offer: Offer,
     /// The capabilities of which each use waits for a decision.
     pub asked: Grant,
     /// The launcher of programs, if an offered tool needs one.
-    pub(crate) processes: Option<Arc<Processes>>,
+    pub processes: Option<Arc<Processes>>,
     /// The limits of the thread.
     pub limits: SetLimits,
     /// The number of threads of a tree that may wait for a provider at once.
-    pub(crate) requests: usize,
+    pub requests: usize,
     /// The hooks of the hooks files, in turn.
     pub placed: Vec<PlacedHook>,
     /// The hooks that act in the loop.
-    pub(crate) hooks: Hooks,
+    pub hooks: Hooks,
     /// The configuration that decided on the rest.
     pub configs: Vec<Config>,
 }
 
-/// Resolves, verifies and composes everything that the directive refers to.
-///
-/// # Errors
-///
-/// The function fails if an item of the directive cannot be found, verified or read.
-pub fn plan(rye: &Rye, request: &PlanRequest) -> Result<Plan, PrepareError> {
-    let library = &rye.library;
-    let composed = compose_prompt(library, &request.directive, &request.inputs)?;
-    rye.refuse_widening(&composed.chain)?;
-    let contract = contract(&composed.chain)?;
-    let policy = policy_layers(rye.trust_config.as_ref())?;
-    let child_bounds = request.child_bounds.as_deref();
-    let declared = declared_grant(&composed.chain, request.tool.as_ref())?;
-    let own = authority(&policy, &composed, &contract, declared.clone())?;
-    let authority = child_bounds.map_or(own.clone(), |child_bounds| below(child_bounds, &own));
-    let lessened = lessened_by_knowledge(&authority, &composed.knowledge)?;
-    let risk = library.config(RISK_FILE)?;
-    let root = project_root(library)?;
-    let approval = library.config(APPROVAL_FILE)?;
-    let asked = approval_patterns(approval.as_ref())?;
-    let programs = programs(rye)?;
-    let reach = reach(rye)?;
-    let mut offer = offer(&Offering {
-        library,
-        policy: &policy,
-        authority: &authority,
-        root: &root,
-        programs: &programs,
-        reach: &reach,
-        asked: &asked,
-        only: request.tool.as_ref(),
-    })?;
-    let findings = assess(risk.as_ref(), &composed.chain, &declared, &offer.invocations)?;
-    let directions = directions(&contract, &composed, request);
-    let (palette, children) = (offer.palette, &offer.children);
-    offer.palette = with_operations(palette, rye, &authority, &asked, children, directions)?;
-    let web = reach.config.filter(|_| offer.reaches_web);
-    let servers = programs.servers_config().filter(|_| offer.uses_servers).cloned();
-    let Programs { processes, config, .. } = programs;
-    let (processes, config) =
-        if offer.starts_programs { (processes, config) } else { (None, None) };
-    let resilience = library.config("agent/resilience")?;
-    let limits = limits(resilience.as_ref(), &composed.chain, &request.limits, child_bounds)?;
-    let requests = requests_at_once(resilience.as_ref())?;
-    let (placed, hooks_files) = (library.config_hooks()?, library.config(HOOKS_FILE)?);
-    let hooks = composed.hooking.hooks(&composed.chain, &composed.inputs, &asked)?;
-    let configs =
-        [rye.trust_config.clone(), approval, risk, config, servers, web, resilience, hooks_files];
-    let configs = configs.into_iter().flatten().collect();
-    Ok(Plan {
-        composed,
-        contract,
-        authority,
-        findings,
-        lessened,
-        offer,
-        asked,
-        processes,
-        limits,
-        requests,
-        placed,
-        hooks,
-        configs,
-    })
-}
+impl Project {
+    /// Plans a thread: resolves, verifies and composes everything that the directive refers to.
+    ///
+    /// # Errors
+    ///
+    /// The method fails if an item of the directive cannot be found, verified or read.
+    pub fn plan(&self, request: &PlanRequest) -> Result<Plan, PrepareError> {
+        let library = &self.library;
+        let composed = compose_prompt(library, &request.directive, &request.inputs)?;
+        self.refuse_widening(&composed.chain)?;
+        let contract = contract(&composed.chain)?;
+        let policy = policy_layers(self.trust_config.as_ref())?;
+        let child_bounds = request.child_bounds.as_deref();
+        let declared = declared_grant(&composed.chain, request.tool.as_ref())?;
+        let own = authority(&policy, &composed, &contract, declared.clone())?;
+        let authority = child_bounds.map_or(own.clone(), |child_bounds| below(child_bounds, &own));
+        let lessened = lessened_by_knowledge(&authority, &composed.knowledge)?;
+        let risk = library.config(RISK_FILE)?;
+        let root = project_root(library)?;
+        let approval = library.config(APPROVAL_FILE)?;
+        let asked = approval_patterns(approval.as_ref())?;
+        let programs = programs(self)?;
+        let reach = reach(self)?;
+        let mut offer = offer(&Offering {
+            library,
+            policy: &policy,
+            authority: &authority,
+            root: &root,
+            programs: &programs,
+            reach: &reach,
+            asked: &asked,
+            only: request.tool.as_ref(),
+            tree: &request.tree,
+        })?;
+        let findings = assess(risk.as_ref(), &composed.chain, &declared, &offer.invocations)?;
+        let directions = directions(&contract, &composed, request);
+        offer.palette =
+            with_operations(offer.palette, self, &authority, &asked, &request.tree, directions)?;
+        let web = reach.config.filter(|_| offer.reaches_web);
+        let servers = programs.servers_config().filter(|_| offer.uses_servers).cloned();
+        let Programs { processes, config, .. } = programs;
+        let (processes, config) =
+            if offer.starts_programs { (processes, config) } else { (None, None) };
+        let resilience = library.config("agent/resilience")?;
+        let limits = limits(resilience.as_ref(), &composed.chain, &request.limits, child_bounds)?;
+        let requests = requests_at_once(resilience.as_ref())?;
+        let (placed, hooks_files) = (library.config_hooks()?, library.config(HOOKS_FILE)?);
+        let hooks = composed.hooking.hooks(&composed.chain, &composed.inputs, &asked)?;
+        let configs = [
+            self.trust_config.clone(),
+            approval,
+            risk,
+            config,
+            servers,
+            web,
+            resilience,
+            hooks_files,
+        ];
+        let configs = configs.into_iter().flatten().collect();
+        Ok(Plan {
+            composed,
+            contract,
+            authority,
+            findings,
+            lessened,
+            offer,
+            asked,
+            processes,
+            limits,
+            requests,
+            placed,
+            hooks,
+            configs,
+        })
+    }
 
-impl Rye {
     /// Refuses a chain that grants more toward its leaf, where the operator asked for that.
     pub(crate) fn refuse_widening(&self, chain: &ExtendsChain) -> Result<(), PrepareError> {
         if !self.strict_extends {
@@ -199,8 +258,19 @@ impl Plan {
         }
     }
 
+    /// Bounds the authority by the signer of an item that the thread goes on by, which `provenance` vouches for.
+    ///
+    /// # Errors
+    ///
+    /// The method fails if a trust document lists an invalid pattern for the key that signed the item.
+    pub fn narrow(&mut self, provenance: &Provenance) -> Result<(), PrepareError> {
+        self.authority = narrow(&self.authority, provenance, &self.contract)?;
+        Ok(())
+    }
+
     /// Returns the warnings about the grant and the tools, which do not stop the run.
-    pub(crate) fn warnings(&self) -> Vec<String> {
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
         let warned = self.findings.iter().filter(|finding| finding.verdict == Verdict::Warn);
         let is_call = self.composed.chain.leaf().id.as_str() == CALLING_DIRECTIVE;
         let warned = warned.map(|finding| match is_call {
@@ -216,7 +286,8 @@ impl Plan {
     }
 
     /// Returns the provenance of every item outside the chain and its knowledge.
-    pub(crate) fn provenances(&self, answerer: Option<&Answerer>) -> Vec<ItemProvenance> {
+    #[must_use]
+    pub fn provenances(&self, answerer: Option<&Answerer>) -> Vec<ItemProvenance> {
         let provider = match answerer {
             Some(Answerer::Model(model)) => Some(ItemProvenance::of(&model.item)),
             Some(Answerer::Steps(_)) | None => None,
@@ -230,8 +301,8 @@ impl Plan {
     /// Returns the warnings about the items of the plan: claims that their places contradict, weak signatures,
     /// unsigned items, and skipped context.
     #[must_use]
-    pub fn item_warnings(&self, answerer: Option<&Answerer>, rye: &Rye) -> Vec<String> {
-        warnings(&self.composed, &self.provenances(answerer), rye)
+    pub fn item_warnings(&self, answerer: Option<&Answerer>, project: &Project) -> Vec<String> {
+        self.composed.item_warnings(&self.provenances(answerer), project)
     }
 
     /// Returns the directive that says how a conversation goes on after this one; `None` where there is none.
@@ -241,7 +312,7 @@ impl Plan {
     /// The method fails if the one that the directive names cannot be had.
     pub fn continuation_directive(
         &self,
-        rye: &Rye,
+        project: &Project,
     ) -> Result<Option<Item<Directive>>, PrepareError> {
         let leaf = self.composed.chain.leaf();
         let Some(id) = &leaf.content.value().continuation_directive else { return Ok(None) };
@@ -250,7 +321,7 @@ impl Plan {
             let text = id.value.clone();
             ResolveError::InvalidId { kind, text, source }
         })?;
-        Ok(Some(rye.library.directive(&id)?))
+        Ok(Some(project.library.directive(&id)?))
     }
 
     /// Returns the provider that the request chooses, or else the directive.
@@ -258,8 +329,12 @@ impl Plan {
     /// # Errors
     ///
     /// The method fails if no provider can be had, and says why.
-    pub fn answerer(&self, rye: &Rye, request: &PlanRequest) -> Result<Answerer, PrepareError> {
-        answerer(&rye.library, &self.composed, request)
+    pub fn answerer(
+        &self,
+        project: &Project,
+        request: &PlanRequest,
+    ) -> Result<Answerer, PrepareError> {
+        answerer(&project.library, &self.composed, request)
     }
 
     /// Returns the two texts that begin the thread, in the form for `answerer`, or in a neutral

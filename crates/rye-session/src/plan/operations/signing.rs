@@ -10,10 +10,10 @@ use rye_sign::{Digest, SigningKey, Timestamp};
 use serde_json::{Map, Value, json};
 
 use crate::aliases::entry_grant;
+use crate::plan::authority::return_capability;
+use crate::plan::invocation;
 use crate::primary::{Caller, Operation, PrimaryError, SignRequest, ToSign};
-use crate::rye::Rye;
-use crate::session::authority::return_capability;
-use crate::session::invocation;
+use crate::project::Project;
 use crate::signing::SignedFile;
 use crate::syntax_json::directive_meaning;
 
@@ -22,13 +22,13 @@ pub(super) const DESCRIPTION: &str = "Checks an item of the project and has it s
 
 /// Signs with the operator's key, where the program around the thread has given it one.
 pub(super) fn sign(
-    rye: &Rye,
+    project: &Project,
     request: &SignRequest,
     key: Option<(Arc<SigningKey>, Timestamp)>,
     (caller, asked): (&Caller, &Grant),
 ) -> Result<SignedFile, PrimaryError> {
     let (key, at) = key.ok_or(PrimaryError::NoKey)?;
-    let found = found(rye, request, caller)?;
+    let found = found(project, request, caller)?;
     if request.sha256.is_none() {
         return Err(which_text(request, &found));
     }
@@ -48,7 +48,7 @@ pub(super) fn sign(
 ///
 /// When the signature would be refused whatever the operator says.
 pub(super) fn proposal(
-    rye: &Rye,
+    project: &Project,
     request: &SignRequest,
     has_key: bool,
     (caller, asked): (&Caller, &Grant),
@@ -56,7 +56,7 @@ pub(super) fn proposal(
     if !has_key {
         return Err(PrimaryError::NoKey);
     }
-    let found = found(rye, request, caller)?;
+    let found = found(project, request, caller)?;
     let path = &found.located.winner.path;
     let text = crate::signing::text(path)?;
     let extension = found.located.winner.extension();
@@ -69,7 +69,7 @@ pub(super) fn proposal(
     if let Some(reason) = lends(request, &text, extension, (caller.authority(), asked)) {
         return Err(unsignable(request, &reason));
     }
-    rye.checker().judge(path, &text)?;
+    project.checker().judge(path, &text)?;
     Ok(json!({
         "item_type": request.kind.as_str(),
         "item_id": request.id.as_str(),
@@ -144,11 +144,11 @@ fn which_text(request: &SignRequest, found: &ToSign<'_>) -> PrimaryError {
 
 /// The one file that is looked at from here on, where a thread may have it signed at all.
 fn found<'a>(
-    rye: &'a Rye,
+    project: &'a Project,
     request: &'a SignRequest,
     caller: &Caller,
 ) -> Result<ToSign<'a>, PrimaryError> {
-    let found = ToSign::of(rye, request, caller)?;
+    let found = ToSign::of(project, request, caller)?;
     if found.located.winner.space != Space::Project {
         return Err(unsignable(request, "a thread signs items of the project alone"));
     }

@@ -19,10 +19,11 @@ use serde_json::Value;
 use super::authority::of_signer;
 use super::error::PrepareError;
 use super::web::reach;
-use super::with_causes;
+use crate::causes::with_causes;
 use crate::config::{SERVERS_FILE, servers};
+use crate::lock::Lock;
 use crate::place::LONGEST_FILE;
-use crate::{Lock, Rye};
+use crate::project::Project;
 
 /// The servers that wrappers may name.
 pub(crate) struct Servers {
@@ -52,12 +53,15 @@ pub(crate) enum ServerFault {
 
 impl Servers {
     /// Reads which servers there are; none is started.
-    pub(crate) fn of(rye: &Rye, processes: Option<&Arc<Processes>>) -> Result<Self, PrepareError> {
-        let config = rye.library.config(SERVERS_FILE)?;
+    pub(crate) fn of(
+        project: &Project,
+        processes: Option<&Arc<Processes>>,
+    ) -> Result<Self, PrepareError> {
+        let config = project.library.config(SERVERS_FILE)?;
         servers(config.as_ref())?;
-        let project = rye.library.spaces().project().ok_or(PrepareError::NoProject)?;
-        let connections = processes.map(|processes| connections(rye, processes)).transpose()?;
-        let lock = project.join(".ai/rye.lock");
+        let folder = project.library.spaces().project().ok_or(PrepareError::NoProject)?;
+        let connections = processes.map(|processes| connections(project, processes)).transpose()?;
+        let lock = folder.join(".ai/rye.lock");
         let locked = OnceCell::new();
         Ok(Self { config, connections, lock, locked })
     }
@@ -146,9 +150,12 @@ fn vouch(layer: &Item<Value>, policy: &[Layer], power: &str) -> Result<(), Strin
 }
 
 /// Those that threads which are driven now have already, else new ones: a tree has one connection to a server.
-fn connections(rye: &Rye, processes: &Arc<Processes>) -> Result<Arc<Connections>, PrepareError> {
-    let web = reach(rye)?.web;
-    let mut shared = rye.connections.lock().unwrap_or_else(PoisonError::into_inner);
+fn connections(
+    project: &Project,
+    processes: &Arc<Processes>,
+) -> Result<Arc<Connections>, PrepareError> {
+    let web = reach(project)?.web;
+    let mut shared = project.connections.lock().unwrap_or_else(PoisonError::into_inner);
     Ok(shared.upgrade().unwrap_or_else(|| {
         let new = match &web {
             Some(web) => Connections::reaching(processes, web),

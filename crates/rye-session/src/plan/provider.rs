@@ -4,8 +4,8 @@ use rye_caps::{Capability, Kind, Primary};
 use rye_parse::{Directive, Step, nearest_name};
 use rye_prompt::{Inputs, ReturnStyle, steps};
 use rye_providers::{
-    ModelChoice, ModelPreference, PlannedCall, PlannedOutput, PlannedStep, ProviderConfig,
-    ReturnsStyle, StepsProvider, connect,
+    ApiKey, ModelChoice, ModelPreference, PlannedCall, PlannedOutput, PlannedStep, ProviderConfig,
+    RandomBits, ReturnsStyle, StepsProvider, connect,
 };
 use rye_resolve::{Item, ItemId, ItemKind, Library, Space};
 use rye_thread::{DIRECTIVE_RETURN, OutputContract, Provider, ProviderInfo};
@@ -17,7 +17,7 @@ use super::contract::contract;
 use super::error::PrepareError;
 use super::prices::vouched_prices;
 use super::prompting::Composed;
-use super::request::{Host, PlanRequest, ProviderChoice, STEPS};
+use super::request::{PlanRequest, ProviderChoice, STEPS};
 use super::typing::{typed_by, with_types};
 use crate::aliases::tool_id;
 use crate::config::{PROVIDERS, PROVIDERS_FILE, provider_variables};
@@ -41,7 +41,8 @@ pub struct Model {
     pub name: String,
     /// The file of the configuration.
     pub item: Item<String>,
-    pub(crate) config: ProviderConfig,
+    /// The configuration.
+    pub config: ProviderConfig,
     /// The model, and how it is asked.
     pub choice: ModelChoice,
 }
@@ -99,21 +100,30 @@ impl Answerer {
     }
 
     /// Returns the description of the model, with its prices.
-    pub(crate) fn describe(&self) -> ProviderInfo {
+    #[must_use]
+    pub fn describe(&self) -> ProviderInfo {
         match self {
             Self::Model(model) => model.choice.describe(&model.name),
             Self::Steps(provider) => provider.describe(),
         }
     }
 
-    /// Gives it its key; nothing is sent.
-    pub(crate) fn connect(self, host: &Host<'_>) -> Result<Box<dyn Provider>, PrepareError> {
+    /// Returns the provider, with the key that `key_of` returns for the name of its variable. Nothing is sent.
+    ///
+    /// # Errors
+    ///
+    /// The method fails if there is no such key, or if the configuration leads nowhere.
+    pub fn connect(
+        self,
+        key_of: impl FnOnce(&str) -> Option<ApiKey>,
+        random: RandomBits,
+    ) -> Result<Box<dyn Provider>, PrepareError> {
         let Model { name: provider, config, choice, .. } = match self {
             Self::Model(model) => *model,
             Self::Steps(provider) => return Ok(Box::new(provider)),
         };
-        let key = config.auth().and_then(|auth| host.secrets.api_key(&auth.env));
-        connect(&config, &choice, key, host.random.clone())
+        let key = config.auth().and_then(|auth| key_of(&auth.env));
+        connect(&config, &choice, key, random)
             .map_err(|source| PrepareError::Connect { provider, source: Box::new(source) })
     }
 }

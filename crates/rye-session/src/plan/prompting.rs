@@ -21,7 +21,7 @@ pub struct Composed {
     pub chain: ExtendsChain,
     pub(crate) placing: Placing,
     /// The bound inputs; none where the placeholders stay as written.
-    pub(crate) inputs: Inputs,
+    pub inputs: Inputs,
     /// The context, with what hooks add to it.
     pub context: Context,
     /// The knowledge that the context holds and that hooks may add, for the record of what was trusted.

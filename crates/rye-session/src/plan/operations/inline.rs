@@ -14,18 +14,18 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{error_output, kind_of};
+use crate::plan::authority::added_item;
+use crate::plan::provenance::row_and_provenance;
+use crate::plan::provider::planned_steps;
 use crate::primary::{
-    PrimaryError, TakenDirective, id, item_id, kind, object, read, read_knowledge, take_directive,
-    take_knowledge, usage,
+    PrimaryError, TakenDirective, id, item_id_schema, kind, object_schema, read_arguments,
+    read_knowledge, take_directive, take_knowledge, usage,
 };
-use crate::rye::Rye;
-use crate::session::authority::added_item;
-use crate::session::facts::row_and_provenance;
-use crate::session::provider::planned_steps;
+use crate::project::Project;
 
 /// The form in which a thread takes in the steps of a directive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::session) enum Structure {
+pub(in crate::plan) enum Structure {
     /// As plans, for a provider that carries them out without a model.
     Planned,
     /// As text alone, for a model.
@@ -34,10 +34,10 @@ pub(in crate::session) enum Structure {
 
 /// All that taking in an item depends on beside the item.
 #[derive(Debug, Clone)]
-pub(in crate::session) struct Directions {
+pub(in crate::plan) struct Directions {
     /// The outputs of the thread, which no signer of an added item keeps it from returning.
-    pub(in crate::session) contract: OutputContract,
-    pub(in crate::session) structure: Structure,
+    pub(in crate::plan) contract: OutputContract,
+    pub(in crate::plan) structure: Structure,
 }
 
 /// The kinds of items that are returned into a conversation.
@@ -46,14 +46,14 @@ const KINDS: [Kind; 2] = [Kind::Directive, Kind::Knowledge];
 /// Lets `rye_execute` return directives and knowledge. A model is shown it for the kinds of which the authority leaves any.
 pub(super) fn with_inline(
     palette: Palette,
-    rye: &Arc<Rye>,
+    project: &Arc<Project>,
     authority: &Authority,
     asked: &Grant,
     directions: Directions,
 ) -> Result<Palette, PaletteError> {
     let is_open = |kind: &Kind| authority.closed_by(Primary::Execute, *kind).is_none();
     let kinds = KINDS.into_iter().filter(is_open).collect();
-    let tool = Arc::new(Inline { rye: Arc::clone(rye), directions });
+    let tool = Arc::new(Inline { project: Arc::clone(project), directions });
     let needs: Arc<dyn Needs> = Arc::clone(&tool) as _;
     let spec = ToolSpec::new("", "", schema());
     // Not read only: what comes back bounds the calls after it.
@@ -64,14 +64,14 @@ pub(super) fn with_inline(
 fn schema() -> Value {
     let properties = json!({
         "item_type": { "type": "string", "enum": KINDS.map(|kind| kind.to_string()) },
-        "item_id": item_id(),
+        "item_id": item_id_schema(),
         "parameters": { "type": "object" },
     });
-    object(&properties, &["item_type", "item_id"])
+    object_schema(&properties, &["item_type", "item_id"])
 }
 
 struct Inline {
-    rye: Arc<Rye>,
+    project: Arc<Project>,
     directions: Directions,
 }
 
@@ -88,7 +88,7 @@ struct Arguments {
 impl Needs for Inline {
     fn need(&self, arguments: &Value, _: &Authority) -> Result<Need, ToolOutput> {
         let need = || {
-            let Arguments { item_type, item_id, .. } = read(arguments.clone())?;
+            let Arguments { item_type, item_id, .. } = read_arguments(arguments.clone())?;
             let kind = kind_of(kind(&item_type)?).ok_or(PrimaryError::Configuration)?;
             let capability = Capability::new(Primary::Execute, kind, id(&item_id)?.as_str());
             capability.map(Need::Exactly).map_err(|error| usage(&error))
@@ -101,9 +101,9 @@ impl Needs for Inline {
 impl Tool for Inline {
     async fn call(&self, call: AuthorisedCall) -> ToolOutput {
         let arguments = call.into_arguments();
-        let rye = Arc::clone(&self.rye);
+        let project = Arc::clone(&self.project);
         let directions = self.directions.clone();
-        let take = move || directions.take(&rye, arguments);
+        let take = move || directions.take(&project, arguments);
         let taken = tokio::task::spawn_blocking(take).await;
         let taken = taken.unwrap_or_else(|_| Err(super::no_answer_error()));
         taken.unwrap_or_else(|error| error_output(&error))
@@ -112,16 +112,16 @@ impl Tool for Inline {
 
 impl Directions {
     /// The content of an item, with every item that it is made of.
-    fn take(&self, rye: &Rye, arguments: Value) -> Result<ToolOutput, PrimaryError> {
-        let Arguments { item_type, item_id, parameters } = read(arguments)?;
+    fn take(&self, project: &Project, arguments: Value) -> Result<ToolOutput, PrimaryError> {
+        let Arguments { item_type, item_id, parameters } = read_arguments(arguments)?;
         let id = id(&item_id)?;
         let (content, items) = match kind(&item_type)? {
             ItemKind::Directive => {
-                let taken = take_directive(rye, &id, &parameters)?;
-                (taken.content(self.steps(rye, &taken)?)?, taken.items())
+                let taken = take_directive(project, &id, &parameters)?;
+                (taken.content(self.steps(project, &taken)?)?, taken.items())
             }
             ItemKind::Knowledge => {
-                let item = take_knowledge(rye, &id, &parameters)?;
+                let item = take_knowledge(project, &id, &parameters)?;
                 (read_knowledge(&item), vec![row_and_provenance(&item)])
             }
             _ => return Err(PrimaryError::usage("only directives and knowledge are taken in")),
@@ -138,14 +138,14 @@ impl Directions {
 
     fn steps(
         &self,
-        rye: &Rye,
+        project: &Project,
         taken: &TakenDirective,
     ) -> Result<(&'static str, Value), PrimaryError> {
         let steps = match self.structure {
             Structure::Text => Vec::new(),
             Structure::Planned => {
                 let leaf = taken.chained.chain.leaf();
-                planned_steps(&rye.library, leaf, &taken.chained.inputs)?
+                planned_steps(&project.library, leaf, &taken.chained.inputs)?
             }
         };
         Ok((

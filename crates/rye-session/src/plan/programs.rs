@@ -13,14 +13,13 @@ use rye_tools::fs::Root;
 #[cfg(feature = "mcp")]
 use rye_tools::mcp::Reached;
 use rye_tools::{CommandTool, ScriptTool, bash, builtin, effect};
-use serde_json::{Map, Value, json};
 
 use super::backend::{Backend, parameters, template};
 use super::error::PrepareError;
 #[cfg(feature = "mcp")]
 use super::servers::Servers;
-use crate::Rye;
 use crate::config::{PROCESSES_FILE, process_rules};
+use crate::project::Project;
 
 /// The function whose power is the one of starting any program.
 pub(crate) use rye_tools::BASH;
@@ -34,23 +33,23 @@ pub(crate) struct Programs {
 }
 
 /// Reads how programs are started; nothing is started.
-pub(crate) fn programs(rye: &Rye) -> Result<Programs, PrepareError> {
-    let (processes, config) = processes(rye)?;
+pub(crate) fn programs(project: &Project) -> Result<Programs, PrepareError> {
+    let (processes, config) = processes(project)?;
     Ok(Programs {
         #[cfg(feature = "mcp")]
-        servers: Servers::of(rye, processes.as_ref())?,
+        servers: Servers::of(project, processes.as_ref())?,
         processes,
         config,
     })
 }
 
-fn processes(rye: &Rye) -> Result<(Option<Arc<Processes>>, Option<Config>), PrepareError> {
-    let config = rye.library.config(PROCESSES_FILE)?;
-    let project = rye.library.spaces().project().ok_or(PrepareError::NoProject)?;
-    let needs_in = |place: &Path| rye.processes.as_ref()?.needs_in(project, place);
-    let secret_in = |place: &Path| rye.processes.as_ref()?.secret_in_home(place);
+fn processes(project: &Project) -> Result<(Option<Arc<Processes>>, Option<Config>), PrepareError> {
+    let config = project.library.config(PROCESSES_FILE)?;
+    let folder = project.library.spaces().project().ok_or(PrepareError::NoProject)?;
+    let needs_in = |place: &Path| project.processes.as_ref()?.needs_in(folder, place);
+    let secret_in = |place: &Path| project.processes.as_ref()?.secret_in_home(place);
     let rules = process_rules(config.as_ref(), needs_in, secret_in)?;
-    let made = rye.processes.clone().map(|host| Processes::new(host, rules, project));
+    let made = project.processes.clone().map(|host| Processes::new(host, rules, folder));
     Ok((made.transpose().map_err(PrepareError::Folder)?.map(Arc::new), config))
 }
 
@@ -139,7 +138,7 @@ fn command(manifest: &ToolManifest) -> Result<CommandTool, String> {
     Ok(tool)
 }
 
-impl Rye {
+impl Project {
     /// Starts a program to find out which sandbox confines the programs of tools, and returns the
     /// result. Returns `None` for a host that starts no programs.
     ///
@@ -179,19 +178,9 @@ impl Rye {
     }
 }
 
-/// The fact of the record that says what programs were kept in.
-pub(crate) fn sandbox_fact(report: &Report) -> Value {
-    let passed_over = report.passed_over().map(|(mode, reason)| (mode.to_string(), json!(reason)));
-    json!({
-        "mode": report.mode().as_str(),
-        "policy": report.policy().as_str(),
-        "gaps": report.mode().gaps(),
-        "passed_over": passed_over.collect::<Map<String, Value>>(),
-    })
-}
-
 /// Returns the warning for the operator, if the sandbox is not complete.
-pub(crate) fn sandbox_warning(report: &Report) -> Option<String> {
+#[must_use]
+pub fn sandbox_warning(report: &Report) -> Option<String> {
     if report.mode().is_whole() {
         return None;
     }
@@ -202,6 +191,3 @@ pub(crate) fn sandbox_warning(report: &Report) -> Option<String> {
     let gaps = report.mode().gaps().join("; ");
     Some(format!("programs run in the sandbox `{mode}`, which does not keep everything in: {gaps}"))
 }
-
-/// The name of the fact.
-pub(crate) const SANDBOX: &str = "sandbox";

@@ -27,7 +27,7 @@ pub struct Hooking {
     /// The entries of the opening, each with the hook that adds it.
     pub opening: Vec<(String, HookEntry)>,
     /// The entries around the text with which a continuation begins.
-    pub(crate) continuing: Vec<(String, HookEntry)>,
+    pub continuing: Vec<(String, HookEntry)>,
     texts: Texts,
     hooks: Vec<Hook>,
 }

@@ -12,7 +12,7 @@ use super::request::{ChildBounds, LimitOptions};
 use crate::config::thread_limits;
 
 /// The limits of a thread, with the source of each.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct SetLimits {
     /// The limits.
@@ -35,21 +35,6 @@ pub enum LimitSource {
     Options,
     /// The thread that starts it, which has no more left.
     Parent(ThreadId),
-}
-
-/// Returns the source of the limit that ended a thread. Returns `None` if no limit of the thread
-/// ended it. For example, an answer that cost more than its reservation is bounded by the
-/// reservation, which has no source.
-pub(super) fn limit_source(
-    outcome: &Outcome,
-    limits: &Limits,
-    mut set_by: BTreeMap<&'static str, LimitSource>,
-) -> Option<LimitSource> {
-    let FailureKind::Limit(hit) = &outcome.failure.as_ref()?.kind else { return None };
-    let is_reservation =
-        hit.limit == Limit::Spend && limits.spend != SpendLimit::AtMost(Nanos::new(hit.maximum));
-    let source = || set_by.remove(hit.limit.as_str()).unwrap_or(LimitSource::Default);
-    (!is_reservation).then(source)
 }
 
 pub(crate) fn limits(
@@ -91,6 +76,18 @@ fn refuse_other_currencies(leaf: &Item<Directive>) -> Result<(), PrepareError> {
 }
 
 impl SetLimits {
+    /// Returns the source of the limit that ended a thread. Returns `None` if no limit of the thread
+    /// ended it. For example, an answer that cost more than its reservation is bounded by the
+    /// reservation, which has no source.
+    #[must_use]
+    pub fn source_of_end(&self, outcome: &Outcome) -> Option<LimitSource> {
+        let FailureKind::Limit(hit) = &outcome.failure.as_ref()?.kind else { return None };
+        let is_reservation = hit.limit == Limit::Spend
+            && self.limits.spend != SpendLimit::AtMost(Nanos::new(hit.maximum));
+        let source = self.set_by.get(hit.limit.as_str()).unwrap_or(&LimitSource::Default);
+        (!is_reservation).then(|| source.clone())
+    }
+
     fn declare(&mut self, declared: &rye_parse::Limits, source: &LimitSource) {
         let given =
             |declared: &Option<rye_parse::Spanned<u64>>| declared.as_ref().map(|limit| limit.value);

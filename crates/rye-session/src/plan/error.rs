@@ -299,7 +299,8 @@ impl PrepareError {
     }
 
     /// Returns `true` if the error says that no space has this directive.
-    pub(crate) fn lacks(&self, directive: &ItemId) -> bool {
+    #[must_use]
+    pub fn lacks(&self, directive: &ItemId) -> bool {
         let Self::Resolve(ResolveError::NotFound { kind, id, .. }) = self else { return false };
         *kind == ItemKind::Directive && id == directive
     }

@@ -16,10 +16,10 @@ use super::creating::creating_tool;
 use super::error::PrepareError;
 use super::functions::{builtin, invocation};
 use super::programs::{Programs, backend};
-use super::tree::{Handle, thread_tool};
+use super::tree_access::{TreeAccess, tree_tool};
 use super::web::{Reach, http_backend};
-use super::with_causes;
 use crate::aliases::{aliases, tool_id};
+use crate::causes::with_causes;
 use crate::config::is_provider;
 use crate::shipped::shipped_files;
 
@@ -43,8 +43,6 @@ pub struct Offer {
     pub(crate) reaches_web: bool,
     /// `true` if an offered tool belongs to an MCP server.
     pub(crate) uses_servers: bool,
-    /// The access of the tools to other threads, once the thread is driven.
-    pub(crate) children: Arc<Handle>,
 }
 
 /// The surroundings that tools are offered from.
@@ -61,6 +59,8 @@ pub(crate) struct Offering<'a> {
     pub(crate) asked: &'a Grant,
     /// The one tool to look at; all of them when not given.
     pub(crate) only: Option<&'a ItemId>,
+    /// The access of the tools to the tree of the thread.
+    pub(crate) tree: &'a Arc<dyn TreeAccess>,
 }
 
 /// Offers every tool that the authority covers.
@@ -75,7 +75,6 @@ pub(crate) fn offer(from: &Offering<'_>) -> Result<Offer, PrepareError> {
     let mut items = Vec::new();
     let mut known = Vec::new();
     let mut needed = Needs::default();
-    let children = Arc::new(Handle::default());
     let tools = from.library.list(ItemKind::Tool)?;
     for listed in &tools {
         let is_meant = from.only.is_none_or(|only| *only == listed.id);
@@ -88,7 +87,7 @@ pub(crate) fn offer(from: &Offering<'_>) -> Result<Offer, PrepareError> {
             continue;
         }
         match from.library.tool(&listed.id) {
-            Ok(item) => match from.tool(&item, &children, &mut known) {
+            Ok(item) => match from.tool(&item, &mut known) {
                 Ok((entry, needs)) => {
                     needed = needed.and(needs);
                     entries.push(entry.asking_for(from.asked));
@@ -103,7 +102,7 @@ pub(crate) fn offer(from: &Offering<'_>) -> Result<Offer, PrepareError> {
     if let Some(error) = PrepareError::gather(problems) {
         return Err(error);
     }
-    let palette = forking(Palette::new(entries)?, from.authority, from.asked, &children)?;
+    let palette = forking(Palette::new(entries)?, from)?;
     let (invocations, signers) = known.into_iter().unzip();
     let Needs { programs: starts_programs, web: reaches_web, servers: uses_servers } = needed;
     Ok(Offer {
@@ -115,26 +114,16 @@ pub(crate) fn offer(from: &Offering<'_>) -> Result<Offer, PrepareError> {
         starts_programs,
         reaches_web,
         uses_servers,
-        children,
     })
 }
 
 /// Lets `rye_execute` start children where the authority may allow to execute a directive at all.
-fn forking(
-    palette: Palette,
-    authority: &Authority,
-    asked: &Grant,
-    children: &Arc<Handle>,
-) -> Result<Palette, PaletteError> {
-    if authority.closed_by(Primary::Execute, Kind::Directive).is_some() {
+fn forking(palette: Palette, from: &Offering<'_>) -> Result<Palette, PaletteError> {
+    if from.authority.closed_by(Primary::Execute, Kind::Directive).is_some() {
         return Ok(palette);
     }
-    let children = Arc::clone(children);
-    palette.with_fork(
-        ToolSpec::new("", &FORK.description, FORK.input_schema.clone()),
-        asked,
-        children,
-    )
+    let spec = ToolSpec::new("", &FORK.description, FORK.input_schema.clone());
+    palette.with_fork(spec, from.asked, Arc::clone(from.tree) as _)
 }
 
 /// The shipped tool whose arguments `rye_execute` takes for a directive.
@@ -202,7 +191,6 @@ impl Offering<'_> {
     fn tool(
         &self,
         item: &Item<ToolManifest>,
-        children: &Arc<Handle>,
         known: &mut Vec<(Invocation, Authority)>,
     ) -> Result<(PaletteEntry, Needs), String> {
         let manifest = item.content.value();
@@ -214,12 +202,12 @@ impl Offering<'_> {
         let id = item.id.as_str();
         let mut spec = ToolSpec::new("", &manifest.description, manifest.input_schema.clone());
         if function_of(manifest).is_some_and(|function| builtin(function) == THREAD_DIRECTIVE) {
-            let children = Arc::clone(children);
+            let children = Arc::clone(self.tree) as _;
             let entry = PaletteEntry::spawning(id, spec, invocation, children);
             return Ok((entry.with_aliases(&aliases(id)), Needs::default()));
         }
         let Backend { tool, effect, starts_programs, reaches_web, uses_servers } =
-            self.backend(item, children)?;
+            self.backend(item)?;
         if let Some(schema) = &manifest.output_schema {
             spec = spec.with_output_schema(schema.clone());
         }
@@ -229,14 +217,10 @@ impl Offering<'_> {
     }
 
     /// The backend of the manifest.
-    fn backend(
-        &self,
-        item: &Item<ToolManifest>,
-        children: &Arc<Handle>,
-    ) -> Result<Backend, String> {
+    fn backend(&self, item: &Item<ToolManifest>) -> Result<Backend, String> {
         let manifest = item.content.value();
         let special =
-            of_threads(manifest, children).or_else(|| of_items(manifest, self.library, self.root));
+            of_tree(manifest, self.tree).or_else(|| of_items(manifest, self.library, self.root));
         match special.map(Ok).or_else(|| http_backend(manifest, self.reach.web.as_ref())) {
             Some(special) => special,
             None => backend(item, self.root, self.programs, self.policy),
@@ -261,8 +245,8 @@ fn function_of(manifest: &ToolManifest) -> Option<&str> {
 }
 
 /// The function that looks after other threads, where it is one.
-fn of_threads(manifest: &ToolManifest, children: &Arc<Handle>) -> Option<Backend> {
-    let (tool, effect) = thread_tool(function_of(manifest)?, children)?;
+fn of_tree(manifest: &ToolManifest, tree: &Arc<dyn TreeAccess>) -> Option<Backend> {
+    let (tool, effect) = tree_tool(function_of(manifest)?, tree)?;
     Some(Backend::in_process(tool, effect))
 }
 

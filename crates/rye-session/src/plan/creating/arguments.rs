@@ -5,8 +5,8 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::authoring::{ClassLimits, Complexity, DirectiveDraft, Permissions, UnknownComplexity};
+use crate::causes::with_causes;
 use crate::config::{complexity_limits, is_provider};
-use crate::session::with_causes;
 
 /// The arguments, which the tool's schema has accepted. An optional one that is empty counts as absent.
 #[derive(Debug, Deserialize)]

@@ -16,13 +16,13 @@ use serde_json::Value;
 use self::inline::with_inline;
 pub(super) use self::inline::{Directions, Structure};
 pub use self::signing::directive_additions;
-use super::tree::Handle;
+use super::tree_access::TreeAccess;
 use crate::outcome::Class;
 use crate::primary::{
     Asked, Caller, FetchRequest, KINDS, LoadRequest, Operation, PrimaryError, fetch,
     writing_capability,
 };
-use crate::rye::Rye;
+use crate::project::Project;
 
 /// Offers the operations, of which the model is shown those that the authority leaves anything to do with.
 ///
@@ -30,18 +30,18 @@ use crate::rye::Rye;
 /// which no model can.
 pub(super) fn with_operations(
     palette: Palette,
-    rye: &Rye,
+    project: &Project,
     authority: &Authority,
     asked: &Grant,
-    tree: &Arc<Handle>,
+    tree: &Arc<dyn TreeAccess>,
     directions: Directions,
 ) -> Result<Palette, PaletteError> {
-    let rye = Arc::new(rye.beside());
-    let palette = with_inline(palette, &rye, authority, asked, directions)?;
+    let project = Arc::new(project.clone());
+    let palette = with_inline(palette, &project, authority, asked, directions)?;
     let entry = |operation: Operation| {
-        let rye = Arc::clone(&rye);
+        let project = Arc::clone(&project);
         let tree = Arc::clone(tree);
-        let thread = InThread { operation, rye, asked: asked.clone(), tree };
+        let thread = InThread { operation, project, asked: asked.clone(), tree };
         entry(Arc::new(thread)).asking_for(asked)
     };
     let is_open = |entry: &PaletteEntry| {
@@ -76,10 +76,10 @@ fn entry(tool: Arc<InThread>) -> PaletteEntry {
 /// An operation of one thread.
 struct InThread {
     operation: Operation,
-    rye: Arc<Rye>,
+    project: Arc<Project>,
     /// The calls that wait for an approval each time.
     asked: Grant,
-    tree: Arc<Handle>,
+    tree: Arc<dyn TreeAccess>,
 }
 
 #[async_trait]
@@ -95,10 +95,10 @@ impl Needs for InThread {
         };
         let caller = Caller::thread(authority.clone());
         let has_key = self.tree.has_signing_key();
-        let rye = Arc::clone(&self.rye);
+        let project = Arc::clone(&self.project);
         let asked = self.asked.clone();
         // The text is checked with all items that it draws in, which may be thousands.
-        let propose = move || signing::proposal(&rye, &request, has_key, (&caller, &asked));
+        let propose = move || signing::proposal(&project, &request, has_key, (&caller, &asked));
         let proposal =
             tokio::task::spawn_blocking(propose).await.unwrap_or_else(|_| Err(no_answer_error()));
         proposal.map(Some).map_err(|error| error_output(&error))
@@ -155,16 +155,17 @@ impl Tool for InThread {
             signing::without_shown_parts(self.operation, arguments),
         ) {
             Ok(Asked::Read(request)) => {
-                let rye = Arc::clone(&self.rye);
-                let read = move || fetch(&rye, &request, &caller).map(|fetched| fetched.to_json());
+                let project = Arc::clone(&self.project);
+                let read =
+                    move || fetch(&project, &request, &caller).map(|fetched| fetched.to_json());
                 tokio::task::spawn_blocking(read).await.unwrap_or_else(|_| Err(no_answer_error()))
             }
             Ok(Asked::Sign(request)) => {
                 let key = self.tree.signing_key().await;
-                let rye = Arc::clone(&self.rye);
+                let project = Arc::clone(&self.project);
                 let asked = self.asked.clone();
                 let sign = move || {
-                    let signed = signing::sign(&rye, &request, key, (&caller, &asked));
+                    let signed = signing::sign(&project, &request, key, (&caller, &asked));
                     signed.map(|signed| signed.to_json())
                 };
                 tokio::task::spawn_blocking(sign).await.unwrap_or_else(|_| Err(no_answer_error()))

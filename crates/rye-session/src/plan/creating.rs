@@ -13,7 +13,7 @@ use rye_tools::fs::{self, Root};
 use serde_json::{Value, json};
 
 use self::arguments::{Arguments, IfExists};
-use super::with_causes;
+use crate::causes::with_causes;
 use crate::check::{Severity, check};
 
 /// The tool behind a manifest's `builtin: core/create_item`; `None` for other functions.

@@ -1,0 +1,146 @@
+//! One call of a tool as a thread of its own, with the operator's own grants (SPEC 12.1).
+
+use std::collections::BTreeMap;
+
+use rye_caps::{Capability, Grant, Kind, Pattern, Primary};
+use rye_parse::nearest_name;
+use rye_providers::{PlannedCall, PlannedStep, StepsProvider};
+use rye_resolve::{ExtendsChain, ItemId, ItemKind, Location, ResolveError, Space};
+use rye_thread::{ArgumentSchema, SchemaProblem};
+use serde_json::{Map, Value};
+
+use super::prompting::Composed;
+use super::typing::typed_by;
+use crate::aliases::{chain_grant, tool_id};
+use crate::outcome::Class;
+use crate::project::Project;
+
+/// The shipped directive of a thread that calls one tool for the operator. By itself it grants nothing.
+pub const CALLING_DIRECTIVE: &str = "rye/core/call";
+
+/// One call of a tool, as the inputs of the shipped directive that makes it by its steps.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct ToolCall {
+    /// The shipped directive, [`CALLING_DIRECTIVE`].
+    pub directive: ItemId,
+    /// The tool and its arguments, as inputs of the directive.
+    pub inputs: BTreeMap<String, Value>,
+    /// The tool, which is all that the thread declares.
+    pub tool: ItemId,
+}
+
+/// The reason why a tool is not called.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CallError {
+    /// Another space has a directive in the place of the shipped one.
+    #[error(
+        "`{location}` hides the shipped directive `{CALLING_DIRECTIVE}`, which calls tools; rename that file"
+    )]
+    Hidden {
+        /// The file.
+        location: Location,
+    },
+    /// The arguments do not fit the tool's input schema.
+    #[error("the arguments do not fit tool `{id}`: {}", problems.join("; "))]
+    Misfit {
+        /// The tool.
+        id: ItemId,
+        /// Every problem.
+        problems: Vec<String>,
+    },
+    /// The tool cannot be found, verified or parsed.
+    #[error(transparent)]
+    Resolve(#[from] ResolveError),
+}
+
+impl CallError {
+    /// Returns the class of the error, which decides the exit code.
+    #[must_use]
+    pub fn class(&self) -> Class {
+        match self {
+            Self::Misfit { .. } => Class::Usage,
+            Self::Resolve(error) if error.is_unverified() => Class::Refused,
+            Self::Hidden { .. } | Self::Resolve(_) => Class::Failed,
+        }
+    }
+}
+
+impl Project {
+    /// Returns the plan of a thread that calls this tool once. The authority of the thread is the operator's
+    /// policy and the tool itself. Texts among the arguments become what the tool's schema declares.
+    ///
+    /// # Errors
+    ///
+    /// When the tool cannot be had, or the arguments do not fit its schema, with every problem.
+    pub fn plan_call(
+        &self,
+        tool: &ItemId,
+        arguments: Map<String, Value>,
+    ) -> Result<ToolCall, CallError> {
+        let tool: ItemId = tool_id(tool.as_str()).parse().unwrap_or_else(|_| tool.clone());
+        let manifest = self.library.tool(&tool)?;
+        let schema = &manifest.content.value().input_schema;
+        let arguments = Value::Object(typed_by(schema, arguments));
+        let mut problems: Vec<String> = match ArgumentSchema::new(schema) {
+            Ok(schema) => schema.problems(&arguments).iter().map(SchemaProblem::text).collect(),
+            Err(reason) => vec![format!("the schema of the tool cannot be used: {reason}")],
+        };
+        if !problems.is_empty() {
+            problems.extend(suggestions(schema, &arguments));
+        }
+        if !problems.is_empty() {
+            return Err(CallError::Misfit { id: tool, problems });
+        }
+        let directive: ItemId = CALLING_DIRECTIVE
+            .parse()
+            .expect("because the id of the shipped directive is a valid id");
+        let winner = self.library.locate(ItemKind::Directive, &directive)?.winner;
+        if winner.space != Space::Builtin {
+            return Err(CallError::Hidden { location: winner });
+        }
+        let inputs = [("tool", Value::from(tool.as_str())), ("arguments", arguments)];
+        let inputs = inputs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        Ok(ToolCall { directive, inputs, tool })
+    }
+}
+
+/// The arguments that names without a place in the schema were probably meant to be.
+fn suggestions(schema: &Value, arguments: &Value) -> Vec<String> {
+    let Some(known) = schema.get("properties").and_then(Value::as_object) else {
+        return Vec::new();
+    };
+    let given = arguments.as_object().into_iter().flat_map(Map::keys);
+    let unknown = given.filter(|name| !known.contains_key(*name));
+    let near = |name: &String| {
+        let near = nearest_name(name, known.keys().map(String::as_str))?;
+        Some(format!("did you mean `{near}` by `{name}`?"))
+    };
+    unknown.filter_map(near).collect()
+}
+
+/// Returns the grant that a thread declares: that of its chain, or of the one tool that the
+/// operator calls.
+pub(super) fn declared_grant(
+    chain: &ExtendsChain,
+    tool: Option<&ItemId>,
+) -> Result<Grant, ResolveError> {
+    match tool {
+        None => chain_grant(chain),
+        Some(tool) => Ok(std::iter::once(Pattern::exactly(&capability(tool))).collect()),
+    }
+}
+
+fn capability(tool: &ItemId) -> Capability {
+    Capability::new(Primary::Execute, Kind::Tool, tool.as_str())
+        .expect("because every item id is one of a capability")
+}
+
+/// The one step of a thread that calls a tool.
+pub(super) fn one_call(tool: &ItemId, composed: &Composed) -> StepsProvider {
+    let arguments = composed.inputs.values().get("arguments").and_then(Value::as_object);
+    let arguments = arguments.cloned().unwrap_or_default();
+    let call = PlannedCall::new("execute", Some("tool"), Some(tool.as_str()), arguments);
+    StepsProvider::new(vec![PlannedStep::new("call", "", vec![call])], Vec::new())
+}

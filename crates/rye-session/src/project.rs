@@ -1,0 +1,204 @@
+//! The project: one value with the spaces of items, the trusted keys and the policy, all read once.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+#[cfg(feature = "mcp")]
+use std::sync::{Mutex, Weak};
+
+use rye_resolve::{Config, Library, ResolveError, Spaces, TrustNote, trust_store};
+use rye_sandbox::{ProcessHost, Variables};
+use rye_sign::{Policy, Timestamp, TrustStore};
+use rye_thread::{ClockError, Moment};
+use rye_web::Names;
+
+use crate::config::{ConfigError, single_host, strict_extends, trust_policy};
+
+/// The settings of [`Project`], which looks nothing up by itself.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Setup {
+    /// The spaces of items.
+    pub spaces: Spaces,
+    /// Texts of trust documents that count for this value only (SPEC 2.8).
+    pub trust_documents: Vec<String>,
+    /// The operator's switches for what verifies.
+    pub policy: Policy,
+    /// `true` for strict verification, whatever configuration says. Signatures then have to bind kind and id
+    /// over the whole text. Directives may grant no more than the directives that they extend (SPEC 2.4, D6).
+    pub strict: bool,
+    /// The time by which keys expire.
+    pub now: Timestamp,
+    /// A folder of the operator's own where searches may keep hints for the next one; see
+    /// [`Library::with_search_cache`].
+    pub search_cache: Option<PathBuf>,
+    /// A folder of the operator's own where the policy of projects is pinned, in which programs run without a whole sandbox; see
+    /// [`ProjectPolicy`](crate::ProjectPolicy). Without it, no program is started there
+    /// unless `sandbox: off` says so.
+    pub policy_pins: Option<PathBuf>,
+    /// The host that starts the programs of tools. Without it, no tool is offered that is a program.
+    ///
+    /// Programs run in a sandbox if this program is its own launcher:
+    ///
+    /// ```no_run
+    /// use std::process::ExitCode;
+    ///
+    /// use rye_sandbox::{ProcessHost, launch};
+    ///
+    /// fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
+    ///     let words: Vec<std::ffi::OsString> = std::env::args_os().collect();
+    ///     if let Some(code) = launch(&words) {
+    ///         return Ok(code);
+    ///     }
+    ///     let mut programs = ProcessHost::new(&std::env::temp_dir());
+    ///     programs.launcher = Some(std::env::current_exe()?);
+    ///     let setup = |mut setup: rye_session::Setup| {
+    ///         setup.processes = Some(programs);
+    ///         setup
+    ///     };
+    ///     # let _ = setup;
+    ///     Ok(ExitCode::SUCCESS)
+    /// }
+    /// ```
+    pub processes: Option<ProcessHost>,
+    /// The resolver of host names for tools that reach other machines. Without it, they are not offered.
+    pub names: Option<Arc<dyn Names>>,
+    /// Finds the secrets that tools of one request name, in the variables that `config/agent/web.yaml` says; by default, none
+    /// is found.
+    pub variables: Variables,
+}
+
+impl Setup {
+    /// These spaces, the strict default policy and no further trust document.
+    #[must_use]
+    pub fn new(spaces: Spaces, now: Timestamp) -> Self {
+        Self {
+            spaces,
+            trust_documents: Vec::new(),
+            policy: Policy::default(),
+            strict: false,
+            now,
+            search_cache: None,
+            policy_pins: None,
+            processes: None,
+            names: None,
+            variables: Variables::none(),
+        }
+    }
+}
+
+/// The spaces of items, the trusted keys and the policy of one project: resolves, checks, plans, renders and signs directives.
+///
+/// A clone shares the connections to MCP servers.
+#[derive(Debug, Clone)]
+pub struct Project {
+    pub(crate) library: Library,
+    pub(crate) policy: Policy,
+    /// `true` if a directive is refused that grants more than the one that it extends.
+    pub(crate) strict_extends: bool,
+    /// `true` if this machine alone uses its network file systems.
+    pub(crate) single_host: bool,
+    pub(crate) now: Timestamp,
+    /// The layers of `config/trust.yaml`, for the record of what a run rests on.
+    pub(crate) trust_config: Option<Config>,
+    pub(crate) policy_pins: Option<PathBuf>,
+    pub(crate) processes: Option<ProcessHost>,
+    pub(crate) names: Option<Arc<dyn Names>>,
+    pub(crate) variables: Variables,
+    notes: Arc<[TrustNote]>,
+    /// The MCP servers that the threads which are driven now have been connected to.
+    #[cfg(feature = "mcp")]
+    pub(crate) connections: Arc<Mutex<Weak<rye_tools::mcp::Connections>>>,
+}
+
+impl Project {
+    /// Reads the trust documents and the trust policy of the spaces, and opens the library over them.
+    ///
+    /// # Errors
+    ///
+    /// The method fails if a trust document cannot be read, or if a given one cannot be trusted. It fails too
+    /// if `config/trust.yaml` is refused or broken.
+    pub fn open(setup: &Setup) -> Result<Self, OpenError> {
+        Self::open_with(setup, |library| library.config("trust"))
+    }
+
+    /// The same as if no space had a `config/trust.yaml`, for what runs nothing.
+    pub(crate) fn open_without_trust_config(setup: &Setup) -> Result<Self, OpenError> {
+        Self::open_with(setup, |_| Ok(None))
+    }
+
+    fn open_with(
+        setup: &Setup,
+        trust_config: impl FnOnce(Library) -> Result<Option<Config>, ResolveError>,
+    ) -> Result<Self, OpenError> {
+        Moment::from_unix_millis(setup.now.as_unix().saturating_mul(1_000)).validate()?;
+        let documents: Vec<&str> = setup.trust_documents.iter().map(String::as_str).collect();
+        let (trust, notes) = trust_store(&setup.spaces, &documents, setup.now)?;
+        let library = |policy| Library::new(setup.spaces.clone(), trust.clone(), policy, setup.now);
+        // // The caller's policy, which is stricter, judges the signature of the policy file itself.
+        let trust_config = trust_config(library(setup.policy.clone()))?;
+        let policy = trust_policy(&setup.policy, trust_config.as_ref())?;
+        let policy = if setup.strict { policy.strict() } else { policy };
+        let strict_extends = setup.strict || strict_extends(trust_config.as_ref())?;
+        let single_host = single_host(trust_config.as_ref())?;
+        let mut library = library(policy.clone());
+        if let Some(folder) = &setup.search_cache {
+            library = library.with_search_cache(folder);
+        }
+        let processes = setup.processes.clone();
+        let names = setup.names.clone();
+        Ok(Self {
+            library,
+            policy,
+            strict_extends,
+            single_host,
+            now: setup.now,
+            trust_config,
+            policy_pins: setup.policy_pins.clone(),
+            processes,
+            names,
+            variables: setup.variables.clone(),
+            notes: notes.into(),
+            #[cfg(feature = "mcp")]
+            connections: Arc::default(),
+        })
+    }
+
+    /// Returns the library, which finds and verifies items.
+    #[must_use]
+    pub fn library(&self) -> &Library {
+        &self.library
+    }
+
+    /// The keys that are trusted.
+    #[must_use]
+    pub fn trust(&self) -> &TrustStore {
+        self.library.trust()
+    }
+
+    /// Returns `true` if `config/trust.yaml` declares that this machine alone uses its network file systems.
+    #[must_use]
+    pub fn is_single_host(&self) -> bool {
+        self.single_host
+    }
+
+    /// Returns notes for the operator on the trust documents.
+    #[must_use]
+    pub fn trust_notes(&self) -> &[TrustNote] {
+        &self.notes
+    }
+}
+
+/// The reason why the spaces cannot be opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The time that was given is before 1970.
+    #[error(transparent)]
+    Clock(#[from] ClockError),
+    /// The trust policy says something that it may not say.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// A trust document or the trust policy cannot be had.
+    #[error(transparent)]
+    Resolve(#[from] ResolveError),
+}
