@@ -8,7 +8,7 @@ mod widening;
 use std::collections::BTreeMap;
 
 use rye_caps::{Capability, Grant, LayerName, Pattern};
-use rye_session::TextChange;
+use rye_project::TextChange;
 
 use crate::explain::{Explained, LimitFacts};
 

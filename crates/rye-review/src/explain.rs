@@ -9,9 +9,9 @@ mod text;
 
 use rye_caps::risk::Finding;
 use rye_caps::{Grant, Invocation, LayerName};
+use rye_project::{LimitSource, PlanRequest, PrepareError, Project};
 use rye_prompt::{Slot, Suppression};
 use rye_resolve::ItemId;
-use rye_session::{LimitSource, PlanRequest, PrepareError, Project};
 use rye_sign::Digest;
 
 pub use self::item::{ItemFacts, Signer};

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
-use rye_resolve::{ItemId, Space};
-use rye_session::{
+use rye_project::{
     HOOKS_FILE, Lock, LockError, LockedDirective, LockedItem, LockedTool, PROVIDERS, TextChange,
 };
+use rye_resolve::{ItemId, Space};
 use serde_json::{Value, json};
 
 use crate::explain::{Explained, ItemFacts, ToolFacts};

@@ -9,8 +9,8 @@ mod tighten;
 
 use rye_caps::risk::{Acknowledgement, Classification, Finding};
 use rye_caps::{Authority, Capability, Denied, Grant, Invocation, LayerName, Pattern, Permit};
+use rye_project::{Need, PlanRequest, PrepareError, Project, Use, canonical, is_denied};
 use rye_resolve::ItemId;
-use rye_session::{Need, PlanRequest, PrepareError, Project, Use, canonical, is_denied};
 use rye_transcript::{Reading, ThreadId, ThreadRecord};
 
 pub use self::tighten::{NothingToJudge, Tightened};

@@ -1,9 +1,9 @@
 //! The exact body that a thread would send first, without sending it (SPEC 8.7).
 
+use rye_project::{Answerer, PlanRequest, PrepareError};
 use rye_sign::Digest;
 use rye_thread::first_request;
 
-use crate::plan::{Answerer, PlanRequest, PrepareError};
 use crate::rye::Rye;
 use crate::session::begin_run;
 

@@ -24,7 +24,7 @@ impl SystemClock {
         Self { started: Instant::now() }
     }
 
-    /// The time of day in seconds, as [`Setup`](crate::Setup) takes it.
+    /// The time of day in seconds, as [`Setup`](rye_project::Setup) takes it.
     #[must_use]
     pub fn timestamp(&self) -> Timestamp {
         self.now().timestamp()
@@ -67,9 +67,10 @@ impl<'a> Host<'a> {
     /// to have.
     ///
     /// ```
+    /// use rye_project::{ProviderChoice, Setup, shipped_files};
     /// use rye_resolve::Spaces;
+    /// use rye_session::{Host, RunRequest, Rye, SystemClock};
     /// use rye_thread::Cancel;
-    /// use rye_session::{Host, ProviderChoice, RunRequest, Rye, Setup, SystemClock, shipped_files};
     ///
     /// # let folder = tempfile::tempdir()?;
     /// # std::fs::create_dir(folder.path().join(".ai"))?;

@@ -4,9 +4,9 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, Weak};
 
+use rye_project::{OpenError, Project, Setup};
 use rye_thread::store::Replica;
 
-use crate::project::{OpenError, Project, Setup};
 use crate::session::Store;
 
 /// A project with its threads: runs, resumes, cancels and replays them.

@@ -24,6 +24,7 @@ mod tree;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 
+use rye_project::{Class, LimitSource, PrepareError, with_causes};
 use rye_sign::SigningKey;
 use rye_thread::store::{Inbox, StoreOptions, TreeOwnership};
 use rye_thread::{
@@ -48,9 +49,6 @@ pub(crate) use self::report_json::waits_for;
 pub use self::request::{Continuation, Host, RunRequest, Secrets};
 pub(crate) use self::store::Store;
 use self::tree::{Standing, ThreadSupervisor, Tree, follow_cancel, run_supervised};
-use crate::causes::with_causes;
-use crate::outcome::Class;
-use crate::plan::{LimitSource, PrepareError};
 use crate::rye::Rye;
 
 /// The result of a run and the place of its record.

@@ -23,9 +23,23 @@ pub use rye_tools as tools;
 pub use rye_web as web;
 
 #[doc(inline)]
-pub use rye_session::primary;
+pub use rye_project::primary;
 
 pub use rye_parse::hidden_characters;
+pub use rye_project::{
+    Bundle, CallError, Checked, Checker, Class, ClassLimits, Complexity, ConfigError,
+    DRAFTED_CONFIGS, DRAFTED_SCRIPTS, Draft, EngineAddress, FileChanges, Finding, LimitOptions,
+    LimitSource, Lock, LockError, LockedDirective, LockedItem, LockedTool, NamedProvider, Need,
+    NeedSource, OpenError, Placing, PlanRequest, PolicyError, PrepareError, Project, ProjectPolicy,
+    PromptsError, ProviderChoice, ProviderFacts, RenderRequest, Rendered, Risks, SCHEMAS, Schema,
+    Setup, Severity, SignError, SignFileError, SignedFile, SigningStatus, SpacesToCheck, Subject,
+    Template, TextChange, UnknownComplexity, UnreadableFile, Use, Verification,
+    VerificationSummary, VerifyError, Widening, bad_grants, check, directive_additions, draft,
+    draft_config, draft_directive, draft_hook, draft_provider, draft_script, engine_audience,
+    github, kind_of, place, replace_file, sarif, schema, shipped_files, starter, with_signature,
+};
+#[cfg(feature = "mcp")]
+pub use rye_project::{NotWrapped, ServerChange, ServerTools, ServerToolsError, WrapperFile};
 pub use rye_review::{
     Change, ContextFacts, Difference, Explained, HookFacts, ItemFacts, LayerFacts, LayerPrivileges,
     LimitFacts, LockFinding, LockReport, LostFacts, ModelFacts, NothingToJudge, PatternChange,
@@ -33,23 +47,10 @@ pub use rye_review::{
     StartFacts, Tightened, ToolFacts,
 };
 #[cfg(feature = "mcp")]
+pub use rye_session::{Approvals, HttpOptions, McpServer, ServeError, ServerHost, reading};
 pub use rye_session::{
-    Approvals, HttpOptions, McpServer, NotWrapped, ServeError, ServerChange, ServerHost,
-    ServerTools, ServerToolsError, WrapperFile, reading,
-};
-pub use rye_session::{
-    Bundle, CallError, Cancelled, Checked, Checker, Class, ClassLimits, Complexity, ConfigError,
-    Continuation, ContinueError, DRAFTED_CONFIGS, DRAFTED_SCRIPTS, Draft, EngineAddress,
-    FileChanges, Finding, FirstRequest, Host, LimitOptions, LimitSource, LinkedThreads, Lock,
-    LockError, LockedDirective, LockedItem, LockedTool, NamedProvider, Need, NeedSource, OpenError,
-    Placing, PlanRequest, PolicyError, PrepareError, Project, ProjectPolicy, PromptsError,
-    ProviderChoice, ProviderFacts, RecordSigner, RenderRequest, Rendered, ReopenError, Risks,
-    RunError, RunReport, RunRequest, Rye, SCHEMAS, Schema, Secrets, Setup, Severity, SignError,
-    SignFileError, SignedFile, SigningStatus, SpacesToCheck, StepChain, Subject, SystemClock,
-    Template, TextChange, ThreadReadError, ThreadReading, UnfinishedAnswer, UnknownComplexity,
-    UnreadableFile, Use, Verification, VerificationSummary, VerifyError, Widening, WorkerLabel,
-    WorkerLabelError, bad_grants, check, covers, directive_additions, divergence_diff, draft,
-    draft_config, draft_directive, draft_hook, draft_provider, draft_script, engine_audience,
-    github, kind_of, place, record_failure, refuse_linked_threads, replace_file, resume_command,
-    sarif, schema, shipped_files, starter, step_digest, with_signature,
+    Cancelled, Continuation, ContinueError, FirstRequest, Host, LinkedThreads, RecordSigner,
+    ReopenError, RunError, RunReport, RunRequest, Rye, Secrets, StepChain, SystemClock,
+    ThreadReadError, ThreadReading, UnfinishedAnswer, WorkerLabel, WorkerLabelError, covers,
+    divergence_diff, record_failure, refuse_linked_threads, resume_command, step_digest,
 };

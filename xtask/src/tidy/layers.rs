@@ -21,7 +21,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("rye-providers", &["rye-parse", "rye-thread"]),
     ("rye-view", &["rye-caps", "rye-parse", "rye-sign", "rye-transcript"]),
     (
-        "rye-session",
+        "rye-project",
         &[
             "rye-parse",
             "rye-caps",
@@ -33,6 +33,21 @@ const LAYERS: &[(&str, &[&str])] = &[
             "rye-tools",
             "rye-web",
             "rye-providers",
+        ],
+    ),
+    (
+        "rye-session",
+        &[
+            "rye-parse",
+            "rye-caps",
+            "rye-sign",
+            "rye-sandbox",
+            "rye-resolve",
+            "rye-prompt",
+            "rye-thread",
+            "rye-tools",
+            "rye-providers",
+            "rye-project",
             "rye-mcp",
         ],
     ),
@@ -45,7 +60,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "rye-resolve",
             "rye-prompt",
             "rye-transcript",
-            "rye-session",
+            "rye-project",
         ],
     ),
     (
@@ -61,6 +76,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "rye-tools",
             "rye-web",
             "rye-providers",
+            "rye-project",
             "rye-session",
             "rye-review",
         ],

@@ -64,7 +64,7 @@ impl Modules {
         modules
     }
 
-    /// Returns the imports of each file by the names of both modules, as `session::plan`. The root is `crate`.
+    /// Returns the imports of each file by the names of both modules, as `plan::tools`. The root is `crate`.
     pub(crate) fn imports(&self) -> BTreeMap<String, BTreeSet<String>> {
         let mut imports: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for index in 0..self.modules.len() {

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use rye_parse::{Action, Directive, Primary};
+use rye_project::{Chained, Placing, Project, resolve_chain, with_causes};
 use rye_resolve::{Item, ItemId, ItemKind, ResolveError};
-use rye_session::{Chained, Placing, Project, resolve_chain, with_causes};
 
 use super::ItemFacts;
 

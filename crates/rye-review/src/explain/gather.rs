@@ -2,12 +2,12 @@
 
 use rye_caps::Pattern;
 use rye_parse::{Directive, Hook, Outputs};
-use rye_prompt::{Context, Origin, Piece, Slot};
-use rye_resolve::{Config, Item, PlacedHook};
-use rye_session::{
+use rye_project::{
     Answerer, HOOKS_FILE, LimitSource, Plan, PlanRequest, PrepareError, Project, accepted_digests,
     hook_meaning, opening_digest, return_capability, with_causes,
 };
+use rye_prompt::{Context, Origin, Piece, Slot};
+use rye_resolve::{Config, Item, PlacedHook};
 use rye_sign::{Digest, canonical_json};
 use rye_transcript::{Limits, SpendLimit, ToolSpec};
 use serde_json::{Value, json};

@@ -1,7 +1,7 @@
 //! The facts as data for programs.
 
 use rye_caps::Pattern;
-use rye_session::LimitSource;
+use rye_project::LimitSource;
 use serde_json::{Value, json};
 
 use super::{

@@ -1,8 +1,8 @@
 //! The directives that a thread may start, each prepared as a child of it would be (SPEC 10.9).
 
 use rye_caps::{Capability, Kind, Layer, LayerName, Pattern, Primary};
+use rye_project::{Plan, PlanRequest, PrepareError, Project, with_causes};
 use rye_resolve::{ItemId, ItemKind};
-use rye_session::{Plan, PlanRequest, PrepareError, Project, with_causes};
 use rye_transcript::Limits;
 
 /// A directive that the authority allows to start.

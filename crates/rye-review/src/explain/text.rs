@@ -2,8 +2,8 @@
 
 use std::fmt;
 
+use rye_project::LimitSource;
 use rye_resolve::Location;
-use rye_session::LimitSource;
 
 use super::{
     ContextFacts, Explained, ItemFacts, LayerFacts, PortFacts, Signer, StartFacts, ToolFacts,

@@ -1,7 +1,7 @@
 //! The needs that the calls of threads show.
 
 use rye_caps::Pattern;
-use rye_session::{NeedSource, Needs};
+use rye_project::{NeedSource, Needs};
 use rye_transcript::{Reading, Record, ThreadRecord};
 use serde_json::Value;
 

@@ -1,7 +1,7 @@
 //! The privileges of a directive as data for programs.
 
 use rye_caps::Pattern;
-use rye_session::{Need, NeedSource, Use};
+use rye_project::{Need, NeedSource, Use};
 use serde_json::{Value, json};
 
 use super::{LayerPrivileges, PatternPrivileges, Privileges, Tightened};

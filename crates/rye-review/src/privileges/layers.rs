@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use rye_caps::risk::{Acknowledgement, Finding, RiskTable};
 use rye_caps::{Grant, Layer, LayerName, Pattern};
-use rye_resolve::Config;
-use rye_session::{
+use rye_project::{
     Needs, Plan, PlanRequest, PrepareError, Project, chain_grant, needs_of, return_capability,
     risk_table, uses_as_written, with_causes,
 };
+use rye_resolve::Config;
 use rye_sign::Provenance;
 use rye_transcript::{Reading, ThreadRecord};
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use rye_caps::risk::{Classification, Verdict};
 use rye_caps::{LayerName, Pattern};
-use rye_session::{Need, Use, canonical};
+use rye_project::{Need, Use, canonical};
 
 use super::{LayerPrivileges, PatternPrivileges, Privileges};
 use crate::columns::columns;

@@ -4,8 +4,8 @@ use std::fmt;
 
 use rye_caps::Grant;
 use rye_caps::risk::Acknowledgement;
+use rye_project::{block, least};
 use rye_resolve::ItemId;
-use rye_session::{block, least};
 
 use super::Privileges;
 

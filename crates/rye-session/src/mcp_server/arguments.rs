@@ -1,12 +1,14 @@
 //! From the arguments of a call to a typed request.
 
+use rye_project::primary::{
+    Asked, ExecuteRequest, PrimaryError, inputs_by_either_name, read_arguments,
+};
 use rye_resolve::ItemKind;
 use rye_thread::ThreadReference;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::tools::Operation;
-use crate::primary::{Asked, ExecuteRequest, PrimaryError, inputs_by_either_name, read_arguments};
 
 /// A parsed request of a client.
 #[derive(Debug, PartialEq)]

@@ -7,6 +7,7 @@ use rmcp::RoleServer;
 use rmcp::model::{CallToolResponse, CallToolResult};
 use rmcp::service::RequestContext;
 use rye_caps::Primary;
+use rye_project::primary::{Asked, PrimaryError, execute, fetch, sign};
 use rye_sign::Digest;
 use rye_thread::ThreadReference;
 use serde_json::Value;
@@ -21,7 +22,6 @@ use super::results::{
 };
 use super::runs::{Running, Runs, or_failed};
 use super::tools::Offered;
-use crate::primary::{Asked, PrimaryError, execute, fetch, sign};
 
 /// The parts that a call works with.
 pub(super) struct Call<'a> {

@@ -1,11 +1,10 @@
 //! The reason why a request of a client was not carried out.
 
+use rye_project::primary::{PrimaryError, causes, error_json};
+use rye_project::{Class, OpenError};
 use rye_thread::ThreadReference;
 use serde_json::Value;
 
-use crate::outcome::Class;
-use crate::primary::{PrimaryError, causes, error_json};
-use crate::project::OpenError;
 use crate::session::{ReopenError, RunError};
 
 /// The reason why a request of a client was not carried out.

@@ -5,6 +5,7 @@ use std::time::Duration;
 use rmcp::ErrorData;
 use rmcp::model::{CallToolResponse, InputRequiredResult, ProgressNotificationParam};
 use rye_caps::Primary;
+use rye_project::primary::ExecuteRequest;
 use rye_resolve::ItemKind;
 use rye_thread::Decision;
 
@@ -17,7 +18,6 @@ use super::question::question;
 use super::request_state::call_identity;
 use super::results::with_reason;
 use super::runs::{Ended, Running, Settled, Started};
-use crate::primary::ExecuteRequest;
 use crate::session::Waiting;
 
 /// The next step after a question about a call.

@@ -5,15 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rye_caps::Grant;
+use rye_project::primary::Caller;
+use rye_project::{ProviderChoice, Setup};
 use rye_providers::RandomBits;
 use rye_resolve::ItemId;
 use rye_sign::SigningKey;
 use rye_thread::{Clock, ThreadId};
 
 use super::error::RequestError;
-use crate::plan::ProviderChoice;
-use crate::primary::Caller;
-use crate::project::Setup;
 use crate::rye::Rye;
 use crate::session::Secrets;
 
@@ -39,7 +38,8 @@ pub struct ServerHost {
     pub new_thread: NewThread,
     /// The deciders on the calls that wait in threads of clients.
     pub approvals: Approvals,
-    /// A notice for clients about the surroundings of their calls, such as [`Rye::sandbox_warning`].
+    /// A notice for clients about the surroundings of their calls, such as
+    /// [`Project::sandbox_warning`](rye_project::Project::sandbox_warning).
     pub notice: Option<String>,
 }
 

@@ -6,14 +6,14 @@ use rmcp::model::{
     GetPromptResult, ListPromptsResult, Prompt, PromptArgument, PromptMessage, Role,
 };
 use rye_caps::Primary;
+use rye_project::RenderRequest;
+use rye_project::primary::{Caller, PrimaryError};
 use rye_prompt::ReturnStyle;
 use rye_resolve::{Item, ItemId, ItemKind};
 use serde_json::Value;
 
 use super::error::RequestError;
 use super::host::ServerHost;
-use crate::primary::{Caller, PrimaryError};
-use crate::render::RenderRequest;
 
 /// As many directives are read for one page.
 const PAGE: usize = 100;

@@ -5,11 +5,11 @@ use rmcp::model::{
     EnumSchema,
 };
 use rye_parse::hidden_characters;
+use rye_project::primary::Operation;
 use rye_thread::{ApprovalReason, ApprovalRequest, Decision, ThreadId};
 use serde::Deserialize as _;
 use serde_json::Value;
 
-use crate::primary::Operation;
 use crate::session::Waiting;
 
 /// The longest text of arguments that a question shows, in characters. The person must see all of

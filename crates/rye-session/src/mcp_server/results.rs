@@ -1,11 +1,11 @@
 //! Answers as clients get them: structured, and the same as text for those that read no structure.
 
 use rmcp::model::{CallToolResult, ContentBlock};
+use rye_project::primary::Executed;
 use rye_thread::{ApprovalRequest, DecidedApproval, ThreadId, ThreadState, ToolStatus};
 use serde_json::{Value, json};
 
 use super::error::RequestError;
-use crate::primary::Executed;
 use crate::session::{Stands, waits_for};
 
 /// A value that answers.

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rmcp::model::CallToolResult;
+use rye_project::primary::ExecuteRequest;
 use rye_resolve::ItemId;
 use rye_thread::{
     Cancel, Decider, Decision, ThreadId, ThreadReference, ThreadReferenceError, ThreadState,
@@ -17,7 +18,6 @@ use super::error::RequestError;
 use super::host::{Approvals, ServerHost};
 use super::progress::Lines;
 use super::results::{answer, broken_result, error_result, tool_result};
-use crate::primary::ExecuteRequest;
 use crate::session::{Host, ReopenError, RunReport, RunRequest, Waiting};
 
 /// The threads of one server, which all of its clients share.

@@ -4,11 +4,10 @@ use std::sync::Arc;
 
 use rmcp::model::{Tool, ToolAnnotations};
 use rye_caps::Primary;
+use rye_project::primary::{self, Caller, KINDS, item_id_schema, item_type_schema, object_schema};
 use rye_resolve::ItemKind;
 use rye_thread::{ArgumentSchema, SchemaProblem};
 use serde_json::{Map, Value, json};
-
-use crate::primary::{self, Caller, KINDS, item_id_schema, item_type_schema, object_schema};
 
 /// One of the tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
+use rye_project::{ChildBounds, PlanRequest};
 use rye_sign::SigningKey;
 use rye_thread::{AddedItem, ThreadId, ThreadRecord, added_items, spawned_children};
 
@@ -14,7 +15,6 @@ use super::conversation::UNREADABLE_ITEM;
 use super::prepare::token;
 use super::recorded::recorded_request;
 use super::request::Host;
-use crate::plan::{ChildBounds, PlanRequest};
 use crate::rye::Rye;
 use crate::thread_reading::ThreadReading;
 

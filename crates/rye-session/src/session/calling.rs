@@ -1,5 +1,6 @@
 //! One call of a tool as a thread of its own, with the operator's own grants (SPEC 12.1).
 
+use rye_project::{CALLING_DIRECTIVE, CallError, ProviderChoice};
 use rye_resolve::ItemId;
 use rye_thread::{ThreadId, ToolResult, last_result};
 use serde_json::{Map, Value};
@@ -7,7 +8,6 @@ use serde_json::{Map, Value};
 use super::RunReport;
 use super::recorded::recorded_request;
 use super::request::RunRequest;
-use crate::plan::{CALLING_DIRECTIVE, CallError, ProviderChoice};
 use crate::rye::Rye;
 
 impl Rye {

@@ -5,6 +5,7 @@ mod progress;
 use std::collections::BTreeMap;
 
 use rye_parse::{Directive, Outputs};
+use rye_project::{Answerer, Plan, PlanRequest, PrepareError};
 use rye_prompt::{HookEntry, Inputs, Link, ReturnStyle, Slot, render};
 use rye_resolve::{Item, ItemId};
 use rye_thread::transcript::Injected;
@@ -15,7 +16,6 @@ pub(crate) use self::progress::continuation_inputs;
 use super::authority::under;
 use super::facts::{hook_entry, injected_items};
 use super::request::Continuation;
-use crate::plan::{Answerer, Plan, PlanRequest, PrepareError};
 use crate::rye::Rye;
 
 /// The beginning of a thread.

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use rye_project::Class;
 use rye_thread::transcript::Reading;
 use rye_thread::{
     FailureKind, Handover, ThreadId, ThreadRecord, ThreadState, added_items, handed_over,
@@ -11,7 +12,6 @@ use rye_thread::{
 use super::continuing::continuation_inputs;
 use super::recorded::recorded_request;
 use super::{Continuation, Host, ReopenError, RunError, RunReport, RunRequest, Store};
-use crate::outcome::Class;
 use crate::rye::Rye;
 use crate::thread_folder::has_record;
 use crate::thread_reading::ThreadReadError;

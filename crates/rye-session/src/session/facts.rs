@@ -1,6 +1,7 @@
 //! The facts in a thread's record beside its events: the provenance of every item, and the authority.
 
 use rye_parse::Directive;
+use rye_project::{Composed, ItemProvenance};
 use rye_prompt::{HookEntry, Origin, Piece, Slot};
 use rye_resolve::{Item, ItemKind};
 use rye_sandbox::Report;
@@ -9,7 +10,6 @@ use rye_sign::{Provenance, SigningKey};
 use rye_thread::transcript::Injected;
 use serde_json::{Map, Value, json};
 
-use crate::plan::{Composed, ItemProvenance};
 use crate::rye::Rye;
 
 /// The facts of `thread.json`, which the first record of the transcript repeats.

@@ -4,6 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rye_caps::{Authority, Layer};
+use rye_project::{
+    ChildBounds, ItemProvenance, Plan, PlanRequest, PrepareError, SetLimits, sandbox_warning,
+};
 use rye_providers::StepsProvider;
 use rye_resolve::{ExtendsChain, Item};
 use rye_sandbox::Processes;
@@ -23,9 +26,6 @@ use super::facts::{SANDBOX, TOKENS_ABOVE, facts, row, sandbox_fact};
 use super::recorded;
 use super::request::{Host, RunRequest};
 use super::tree::{Handle, InheritedSettings};
-use crate::plan::{
-    ChildBounds, ItemProvenance, Plan, PlanRequest, PrepareError, SetLimits, sandbox_warning,
-};
 use crate::rye::Rye;
 use crate::thread_reading::covers;
 

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use rye_project::{LimitOptions, ProviderChoice};
 use rye_thread::{AddedItem, Nanos, SpendLimit, ThreadRecord};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::request::{Continuation, RunRequest};
-use crate::plan::{LimitOptions, ProviderChoice};
 
 /// The fact that holds it.
 pub(super) const REQUEST: &str = "request";

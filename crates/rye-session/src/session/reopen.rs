@@ -14,6 +14,7 @@ mod waiting;
 use std::path::Path;
 use std::sync::Arc;
 
+use rye_project::ChildBounds;
 use rye_sign::SigningKey;
 use rye_thread::store::{StoreError, ThreadRequest, TreeOwnership};
 use rye_thread::transcript::Reading;
@@ -38,7 +39,6 @@ use super::conversation::{Conversation, Latest};
 use super::facts::{SANDBOX, TOKEN};
 use super::prepare::Prepared;
 use super::{Host, RunReport, RunRequest, Store, begin_run, own_key, refuse_linked_threads};
-use crate::plan::ChildBounds;
 use crate::rye::Rye;
 
 const SELF_VOUCHED: &str = "the record of this thread is signed with a key of its own, which shows changes but not who wrote it; with `rye keys generate` your next threads are signed with yours";

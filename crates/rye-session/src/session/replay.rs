@@ -1,5 +1,6 @@
 //! A thread's record held against what a run would do with it now (SPEC 10.12).
 
+use rye_project::PlanRequest;
 use rye_thread::{Divergence, ReplayContext, Replayed, ThreadId, replay};
 use similar::TextDiff;
 
@@ -7,7 +8,6 @@ use super::continuing::{Begins, begins};
 use super::conversation::never_began;
 use super::recorded::recorded_request;
 use super::{ReopenError, begin_run, refuse_linked_threads};
-use crate::plan::PlanRequest;
 use crate::rye::Rye;
 use crate::thread_reading::Found;
 

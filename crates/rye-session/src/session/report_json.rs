@@ -1,11 +1,11 @@
 //! A run's report as data, the same on every surface.
 
+use rye_project::LimitSource;
 use rye_thread::{ApprovalRequest, FailureKind, ThreadId};
 use serde_json::{Value, json};
 
 use super::RunReport;
 use super::reopen::option;
-use crate::plan::LimitSource;
 
 impl RunReport {
     /// The next step after a run that a limit ended: the place that sets the limit, and the option that raises it.

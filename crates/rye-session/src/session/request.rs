@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use rye_project::{ChildBounds, LimitOptions, Placing, PlanRequest, ProviderChoice};
 use rye_prompt::ReturnStyle;
 use rye_providers::{ApiKey, RandomBits};
 use rye_resolve::ItemId;
 use rye_sign::SigningKey;
 use rye_thread::{AddedItem, Approver, Cancel, Clock, Limits, Observer, ThreadId};
 use serde_json::Value;
-
-use crate::plan::{ChildBounds, LimitOptions, Placing, PlanRequest, ProviderChoice};
 
 /// One run of one directive.
 #[derive(Debug, Clone)]

@@ -16,6 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rye_caps::Authority;
+use rye_project::ProviderChoice;
 use rye_prompt::ReturnStyle;
 use rye_sign::token::Token;
 use rye_sign::{SigningKey, Timestamp};
@@ -34,7 +35,6 @@ pub(super) use self::report::Report;
 pub(super) use self::supervisor::{ThreadSupervisor, follow_cancel, run_supervised};
 use self::thinking::Thought;
 use super::authority::under;
-use crate::plan::ProviderChoice;
 
 /// The authority, tokens and settings that the children of a thread inherit.
 #[derive(Debug, Clone)]

@@ -13,7 +13,7 @@ use crate::project::{Project, call};
 #[track_caller]
 fn check(tool: &str, calls: &[Value]) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join(format!("../rye-session/std/tools/rye/file-system/{tool}.yaml"));
+        .join(format!("../rye-project/std/tools/rye/file-system/{tool}.yaml"));
     let manifest: Value = serde_yaml::from_str(&fs::read_to_string(path).unwrap()).unwrap();
     assert_eq!(manifest["builtin"], format!("file-system/{tool}"));
     let (input, output) = (&manifest["input_schema"], &manifest["output_schema"]);

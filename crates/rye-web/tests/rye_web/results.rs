@@ -117,7 +117,7 @@ fn a_request_tells_nothing_of_this_machine() {
 #[test]
 fn the_manifest_is_true() {
     let path =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../rye-session/std/tools/rye/web/fetch.yaml");
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../rye-project/std/tools/rye/web/fetch.yaml");
     let manifest: Value = serde_yaml::from_str(&fs::read_to_string(path).unwrap()).unwrap();
     assert_eq!(manifest["builtin"], rye_web::FETCH);
     let takes = jsonschema::validator_for(&manifest["input_schema"]).unwrap();

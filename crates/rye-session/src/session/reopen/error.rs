@@ -2,14 +2,13 @@
 
 use std::time::Duration;
 
+use rye_project::{Class, PrepareError};
 use rye_thread::store::Owner;
 use rye_thread::{
     AccountError, ApprovalRequest, ClockError, DecidedApproval, JournalError, LimitHit, NotRaised,
     RegistryError, ResumeError, ThreadId, ThreadState,
 };
 
-use crate::outcome::Class;
-use crate::plan::PrepareError;
 use crate::session::{LinkedThreads, RunError};
 use crate::thread_reading::ThreadReadError;
 

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use rye_project::{ChildBounds, ItemProvenance, added_item};
 use rye_resolve::ItemId;
 use rye_sign::token::Token;
 use rye_sign::{PublicKey, SigningKey};
@@ -16,7 +17,6 @@ use serde_json::Value;
 use super::ReopenError;
 use super::changes::{changes, is_same, row_name};
 use super::raising::is_stopped;
-use crate::plan::{ChildBounds, ItemProvenance, added_item};
 use crate::rye::Rye;
 use crate::session::calling::refused_again;
 use crate::session::conversation::UNREADABLE_ITEM;

@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use rye_project::primary::inputs_by_either_name;
 use rye_resolve::ItemId;
 use rye_thread::{SpendLimit, ToolOutput, Waiting};
 use serde::Deserialize;
 use serde_json::{Value, json};
-
-use crate::primary::inputs_by_either_name;
 
 /// The arguments of `thread_directive`, which its schema has accepted.
 #[derive(Debug, Deserialize)]

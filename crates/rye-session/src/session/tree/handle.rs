@@ -4,6 +4,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use rye_project::{NotDriven, TreeAccess, TreeFunction};
 use rye_sign::{SigningKey, Timestamp};
 use rye_thread::{
     AddedItem, ChildEnd, Children, Ended, Ending, RecordedSpawn, Spawn, SpawnRequest, Spawned,
@@ -13,7 +14,6 @@ use serde_json::{Value, json};
 
 use super::arguments::error_output;
 use super::{OVER, Order, Standing, Tree, tools};
-use crate::plan::{NotDriven, TreeAccess, TreeFunction};
 
 /// The place of one thread in its tree, once it is driven. Before that, it can start no children.
 #[derive(Debug, Default)]

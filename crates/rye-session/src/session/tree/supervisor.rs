@@ -12,6 +12,7 @@ use futures_util::StreamExt as _;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use rye_caps::Authority;
+use rye_project::{ChildBounds, PrepareError, with_causes};
 use rye_sign::SigningKey;
 use rye_thread::store::ReceivedRequest;
 use rye_thread::{Cancel, Limits, Nanos, Outcome, Spawn, ThreadId, ThreadState};
@@ -20,8 +21,6 @@ use tracing::{Instrument as _, Span};
 
 use self::conversation::ChildConversation;
 use super::{InheritedSettings, Order, Report, Standing, Tree};
-use crate::causes::with_causes;
-use crate::plan::{ChildBounds, PrepareError};
 use crate::rye::Rye;
 use crate::session::Store;
 use crate::session::begin::Begun;

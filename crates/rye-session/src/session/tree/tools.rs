@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
+use rye_project::TreeFunction;
 use rye_thread::{ThreadId, ThreadReference, ThreadReferenceError, ToolOutput};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::arguments::error_output;
 use super::{Standing, Tree, report};
-use crate::plan::TreeFunction;
 
 /// Performs a function of the tools by which the thread `own` looks after its descendants.
 pub(super) async fn look_after(

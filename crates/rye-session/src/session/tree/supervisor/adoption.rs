@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use rye_project::with_causes;
 use rye_thread::{RecordedSpawn, Spawn, ThreadId, ThreadState, spawned_children};
 
 use super::conversation::ChildConversation;
 use super::{ThreadSupervisor, came_to, child_bounds};
-use crate::causes::with_causes;
 use crate::session::conversation::Conversation;
 use crate::session::tree::{Report, Standing};
 use crate::thread_reading::ThreadReading;

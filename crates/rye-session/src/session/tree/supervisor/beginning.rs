@@ -2,13 +2,11 @@
 
 use std::sync::Arc;
 
+use rye_project::{Class, PrepareError, with_causes};
 use rye_thread::{Limits, Nanos, Spawn, SpawnRequest, SpendLimit, ThreadId, ToolOutput, Waiting};
 use serde_json::{Value, json};
 
 use super::{ThreadSupervisor, child_bounds};
-use crate::causes::with_causes;
-use crate::outcome::Class;
-use crate::plan::PrepareError;
 use crate::session::begin::Begun;
 use crate::session::leave_failed;
 use crate::session::prepare::{Prepared, prepare};

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use rye_project::with_causes;
 use rye_sign::SigningKey;
 use rye_thread::{Cancel, Outcome, ThreadId, ThreadState};
 use tokio::sync::Semaphore;
 
 use super::{child_bounds, follow_cancel, standing};
-use crate::causes::with_causes;
 use crate::rye::Rye;
 use crate::session::Store;
 use crate::session::begin::Begun;

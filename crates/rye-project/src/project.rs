@@ -51,7 +51,7 @@ pub struct Setup {
     ///     }
     ///     let mut programs = ProcessHost::new(&std::env::temp_dir());
     ///     programs.launcher = Some(std::env::current_exe()?);
-    ///     let setup = |mut setup: rye_session::Setup| {
+    ///     let setup = |mut setup: rye_project::Setup| {
     ///         setup.processes = Some(programs);
     ///         setup
     ///     };

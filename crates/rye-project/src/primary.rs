@@ -5,10 +5,10 @@
 //! or runs an item that is not verified.
 //!
 //! ```
-//! use rye_session::primary::{Caller, LoadRequest, load};
+//! use rye_project::primary::{Caller, LoadRequest, load};
 //! use rye_resolve::{ItemKind, Spaces};
 //! use rye_sign::Timestamp;
-//! use rye_session::{Project, Setup, shipped_files};
+//! use rye_project::{Project, Setup, shipped_files};
 //!
 //! let spaces = Spaces::new().with_shipped(shipped_files());
 //! let project = Project::open(&Setup::new(spaces, Timestamp::from_unix(1_800_000_000)))?;
