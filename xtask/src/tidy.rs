@@ -18,12 +18,11 @@ use std::path::Path;
 use anyhow::{Context as _, anyhow};
 use cargo_metadata::{Metadata, MetadataCommand};
 
-use cycles::CYCLES;
 use exceptions::{EXCEPTIONS, Exception};
 
 /// Prints every finding in the workspace at `root` and fails if there is one.
 pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
-    let findings = check(root, EXCEPTIONS, CYCLES, words::CAPS)?;
+    let findings = check(root, EXCEPTIONS, words::CAPS)?;
     if findings.is_empty() {
         return Ok(());
     }
@@ -37,7 +36,6 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
 fn check(
     root: &Path,
     exceptions: &[Exception],
-    cycles: &[(&str, usize)],
     participles: &[(&str, usize)],
 ) -> anyhow::Result<Vec<String>> {
     let metadata = metadata(root)?;
@@ -48,7 +46,7 @@ fn check(
     findings.extend(packages::check(&packages));
     findings.extend(sources::check(&tree, exceptions));
     findings.extend(files::check(&tree));
-    findings.extend(cycles::check(&tree, cycles));
+    findings.extend(cycles::check(&tree));
     findings.extend(words::check(&tree, participles));
     Ok(findings)
 }

@@ -6,30 +6,21 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::tidy::{modules::Modules, sources::is_test, tree::File};
 
-/// The numbers of modules in import cycles, by crate. The numbers may only shrink: tidy fails for a larger one,
-/// and for one that can be lowered.
-pub(crate) const CYCLES: &[(&str, usize)] = &[("rye-thread", 2)];
-
 type Imports = BTreeMap<String, BTreeSet<String>>;
 
-/// Finds crates below `crates/` with more modules in import cycles than `allowed` says, or fewer.
-pub(crate) fn check(tree: &[File], allowed: &[(&str, usize)]) -> Vec<String> {
+/// Finds crates below `crates/` with modules in import cycles.
+pub(crate) fn check(tree: &[File]) -> Vec<String> {
     let mut crates: BTreeMap<&str, Vec<(&str, &File)>> = BTreeMap::new();
     for file in tree.iter().filter(|file| !is_test(&file.path)) {
         if let Some((name, path)) = source_path(&file.path) {
             crates.entry(name).or_default().push((path, file));
         }
     }
-    let unknown = allowed.iter().filter(|(name, _)| !crates.contains_key(name));
-    let unknown =
-        unknown.map(|(name, _)| format!("`{name}` has no modules; delete its row in `cycles.rs`"));
     let findings = crates.iter().filter_map(|(name, files)| {
         let imports = Modules::read(files.iter().copied()).imports();
-        let imports = between_separate(imports);
-        let row = allowed.iter().find(|(row, _)| row == name);
-        verdict(name, &imports, row.map_or(0, |(_, count)| *count))
+        verdict(name, &between_separate(imports))
     });
-    findings.chain(unknown).collect()
+    findings.collect()
 }
 
 /// Returns the imports without those between a module and one inside of it.
@@ -50,22 +41,14 @@ fn source_path(path: &str) -> Option<(&str, &str)> {
     (!name.contains('/') && path.ends_with(".rs")).then_some((name, path))
 }
 
-fn verdict(name: &str, imports: &Imports, allowed: usize) -> Option<String> {
+fn verdict(name: &str, imports: &Imports) -> Option<String> {
     let cyclic: Vec<Vec<&str>> =
         imports.keys().filter_map(|module| shortest_cycle(imports, module)).collect();
-    let found = cyclic.len();
-    let smallest = cyclic.iter().min_by_key(|cycle| cycle.len());
-    if found > allowed {
-        let example = smallest.map(|cycle| cycle.join("` → `")).unwrap_or_default();
-        return Some(format!(
-            "`{name}` has {found} modules in import cycles and may have {allowed}, as `{example}`; move what both need into a module of its own"
-        ));
-    }
-    (found < allowed).then(|| {
-        format!(
-            "`{name}` has {found} modules in import cycles and {allowed} are allowed; lower the number in `cycles.rs`"
-        )
-    })
+    let example = cyclic.iter().min_by_key(|cycle| cycle.len())?.join("` → `");
+    Some(format!(
+        "`{name}` has {} modules in import cycles, as `{example}`; move what both need into a module of its own",
+        cyclic.len()
+    ))
 }
 
 /// Returns the shortest way from a module back to itself.
@@ -106,18 +89,18 @@ mod tests {
 
     /// Checks the findings for the files of one crate, given as path and text.
     #[track_caller]
-    fn finds(files: &[(&str, &str)], allowed: &[(&str, usize)], expected: &[&str]) {
+    fn finds(files: &[(&str, &str)], expected: &[&str]) {
         let file = |(path, text): &(&str, &str)| File {
             path: format!("crates/rye-caps/src/{path}"),
             text: (*text).to_owned(),
         };
         let tree: Vec<File> = files.iter().map(file).collect();
-        assert_eq!(check(&tree, allowed), expected, "{files:?}");
+        assert_eq!(check(&tree), expected, "{files:?}");
     }
 
     const ROOT: (&str, &str) = ("lib.rs", "mod a;\nmod b;\npub use b::B;");
 
-    const CYCLE: &str = "`rye-caps` has 2 modules in import cycles and may have 0, as `a` → `b` → `a`; \
+    const CYCLE: &str = "`rye-caps` has 2 modules in import cycles, as `a` → `b` → `a`; \
                          move what both need into a module of its own";
 
     #[test]
@@ -134,7 +117,7 @@ mod tests {
             "pub struct A;\nfn f() { use crate::b::B; }",
             "pub struct A;\nmod inner { fn f(_: super::super::b::B) {} }",
         ] {
-            finds(&[ROOT, ("a.rs", a), b], &[], &[CYCLE]);
+            finds(&[ROOT, ("a.rs", a), b], &[CYCLE]);
         }
     }
 
@@ -149,7 +132,7 @@ mod tests {
             "use std::b::B;\npub struct A(B);",
             "pub struct A { b: u8 }\nfn f(a: A) -> u8 { a.b }",
         ] {
-            finds(&[ROOT, ("a.rs", a), b], &[], &[]);
+            finds(&[ROOT, ("a.rs", a), b], &[]);
         }
     }
 
@@ -157,17 +140,6 @@ mod tests {
     fn a_module_and_one_inside_of_it_are_one_thing() {
         let a = ("a.rs", "mod c;\nuse c::C;\npub struct A(Box<C>);");
         let c = ("a/c.rs", "use super::A;\npub struct C(A);");
-        finds(&[("lib.rs", "mod a;"), a, c], &[], &[]);
-    }
-
-    #[test]
-    fn the_number_of_a_crate_only_shrinks() {
-        let a = ("a.rs", "pub struct A(Box<crate::b::B>);");
-        let b = ("b.rs", "pub struct B(crate::a::A);");
-        finds(&[ROOT, a, b], &[("rye-caps", 2)], &[]);
-        let lower = "`rye-caps` has 2 modules in import cycles and 3 are allowed; lower the number in `cycles.rs`";
-        finds(&[ROOT, a, b], &[("rye-caps", 3)], &[lower]);
-        let gone = "`rye-gone` has no modules; delete its row in `cycles.rs`";
-        finds(&[ROOT, a, b], &[("rye-caps", 2), ("rye-gone", 1)], &[gone]);
+        finds(&[("lib.rs", "mod a;"), a, c], &[]);
     }
 }

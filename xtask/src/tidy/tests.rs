@@ -68,7 +68,7 @@ impl Scratch {
     #[track_caller]
     fn finds_beside(&self, exceptions: &[Exception], expected: &[&str]) {
         assert_eq!(
-            check(self.0.path(), exceptions, &[], &[]).expect("a workspace that cargo reads"),
+            check(self.0.path(), exceptions, &[]).expect("a workspace that cargo reads"),
             expected
         );
     }

@@ -15,7 +15,7 @@ use super::files::Files;
 use super::lock::Lock;
 use super::request::{PostedRequest, ThreadRequest};
 use super::trees::TreeOwnership;
-use super::{Owner, Ownership, Replica, Store, StoreError, StoreSync, file_system};
+use super::{Owner, Ownership, Replica, Store, StoreError, StoreSync, file_system, watch};
 use crate::database::{self, Database, DatabaseError};
 use crate::registry::Reindexed;
 use crate::{Moment, Registry, RegistryError, ThreadId, TreeAccount};
@@ -118,7 +118,7 @@ impl LocalStore {
     ///
     /// [`StoreError::Held`] while another process owns it.
     pub fn own(&self, root: &ThreadId) -> Result<TreeOwnership, StoreError> {
-        TreeOwnership::take(&self.threads, root, PATIENCE)
+        TreeOwnership::take(&self.threads, root, PATIENCE).inspect(|_| watch::start())
     }
 
     /// Acquires the tree like [`LocalStore::own`], and lets other tasks of the runtime run while it waits.
@@ -127,7 +127,8 @@ impl LocalStore {
     ///
     /// As [`LocalStore::own`].
     pub async fn own_unblocked(&self, root: &ThreadId) -> Result<TreeOwnership, StoreError> {
-        TreeOwnership::take_unblocked(&self.threads, root, PATIENCE).await
+        let taken = TreeOwnership::take_unblocked(&self.threads, root, PATIENCE).await;
+        taken.inspect(|_| watch::start())
     }
 
     /// Acquires the tree like [`LocalStore::own`], without waiting.
@@ -136,7 +137,7 @@ impl LocalStore {
     ///
     /// As [`LocalStore::own`].
     pub fn own_now(&self, root: &ThreadId) -> Result<TreeOwnership, StoreError> {
-        TreeOwnership::take(&self.threads, root, Duration::ZERO)
+        TreeOwnership::take(&self.threads, root, Duration::ZERO).inspect(|_| watch::start())
     }
 
     /// Returns the process that owns the tree of `root`, if any.

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
+use super::StoreError;
 use super::lock::{Lock, Sharing, identity, lock_error};
 use super::owner::Owner;
 use super::request::Inbox;
-use super::{StoreError, watch};
 use crate::durability::run_on_pool;
 use crate::{ThreadId, TreeAccount};
 
@@ -144,8 +144,6 @@ impl TreeOwnership {
             Attempt::ToolsRun => return Ok(Attempt::ToolsRun),
         };
         trees.insert(key.clone(), Entry { tree: Arc::clone(&tree), shares: 1 });
-        drop(trees);
-        watch::start();
         Ok(Attempt::Owned(Self { key, tree }))
     }
 
