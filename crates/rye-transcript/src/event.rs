@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
+use strum::IntoStaticStr;
 
 use crate::spawn::Spawn;
 use crate::{
@@ -16,6 +17,8 @@ use crate::{
 /// An event, as the transcript records it and an observer of the thread sees it.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
+#[derive(IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Event {
     /// A call was approved or denied.
     ApprovalDecided {
@@ -46,6 +49,7 @@ pub enum Event {
     /// An item was composed into the opening.
     ContextInjected(Injected),
     /// An action of a hook is about to run. This is its intent, in the form of a model's call.
+    #[strum(to_string = "tool_call_start")]
     HookCallStart {
         /// The hook.
         hook: String,
@@ -61,6 +65,7 @@ pub enum Event {
         target: Option<Target>,
     },
     /// The result of a hook's action. This is its receipt.
+    #[strum(to_string = "tool_call_result")]
     HookCallResult {
         /// The hook.
         hook: String,
@@ -348,31 +353,7 @@ impl Event {
 
     /// Returns the name in the transcript.
     #[must_use]
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Self::ApprovalDecided { .. } => "approval_decided",
-            Self::ApprovalRequested(_) => "approval_requested",
-            Self::AssistantReasoning { .. } => "assistant_reasoning",
-            Self::AssistantText { .. } => "assistant_text",
-            Self::Checkpoint { .. } => "checkpoint",
-            Self::ChildEnded(_) => "child_ended",
-            Self::ContextInjected(_) => "context_injected",
-            Self::HookTriggered(_) => "hook_triggered",
-            Self::ModelFallback { .. } => "model_fallback",
-            Self::RequestFailed { .. } => "request_failed",
-            Self::RequestRetried { .. } => "request_retried",
-            Self::SpawnChild(_) => "spawn_child",
-            Self::StepFinish { .. } => "step_finish",
-            Self::StepStart { .. } => "step_start",
-            Self::SystemPrompt { .. } => "system_prompt",
-            Self::ThreadComplete { .. } => "thread_complete",
-            Self::ThreadContinued { .. } => "thread_continued",
-            Self::ThreadError { .. } => "thread_error",
-            Self::ThreadResumed { .. } => "thread_resumed",
-            Self::ThreadStart { .. } => "thread_start",
-            Self::HookCallResult { .. } | Self::ToolCallResult { .. } => "tool_call_result",
-            Self::HookCallStart { .. } | Self::ToolCallStart { .. } => "tool_call_start",
-            Self::UserMessage { .. } => "user_message",
-        }
+    pub fn name(&self) -> &'static str {
+        self.into()
     }
 }
