@@ -204,17 +204,8 @@ impl Palette {
         children: Arc<dyn Children>,
     ) -> Result<Self, PaletteError> {
         let entry = PaletteEntry::spawning(THREAD_DIRECTIVE, spec, nothing(), children);
-        match ArgumentSchema::new(&entry.spec.input_schema) {
-            Ok(schema) => {
-                self.fork = Some(Offered { entry: entry.asking_for(asked), schema });
-                Ok(self)
-            }
-            Err(error) => {
-                let id = THREAD_DIRECTIVE.to_owned();
-                let message = error.to_string();
-                Err(PaletteError { problems: vec![PaletteProblem::Schema { id, message }] })
-            }
-        }
+        self.fork = Some(Offered::new(entry.asking_for(asked))?);
+        Ok(self)
     }
 
     /// Lets `rye_execute` return directives and knowledge into the conversation (SPEC D16).
@@ -230,17 +221,8 @@ impl Palette {
         entry: PaletteEntry,
         kinds: Vec<Kind>,
     ) -> Result<Self, PaletteError> {
-        match ArgumentSchema::new(&entry.spec.input_schema) {
-            Ok(schema) => {
-                self.inline = Some(Inline { offered: Offered { entry, schema }, kinds });
-                Ok(self)
-            }
-            Err(error) => {
-                let id = entry.item_id;
-                let message = error.to_string();
-                Err(PaletteError { problems: vec![PaletteProblem::Schema { id, message }] })
-            }
-        }
+        self.inline = Some(Inline { offered: Offered::new(entry)?, kinds });
+        Ok(self)
     }
 
     /// Returns the supervisor of the thread's children, if it may have any.
@@ -266,15 +248,12 @@ impl Palette {
                 problems.push(PaletteProblem::TwoTools { id: id.clone() });
             }
         }
-        match ArgumentSchema::new(&entry.spec.input_schema) {
-            Ok(_) if self.offered.contains_key(name) => {
+        match Offered::new(entry) {
+            Ok(Offered { entry, .. }) if self.offered.contains_key(name) => {
                 problems.push(PaletteProblem::TwoTools { id: entry.item_id });
             }
-            Ok(schema) => drop(self.offered.insert(name.to_owned(), Offered { entry, schema })),
-            Err(error) => {
-                let message = error.to_string();
-                problems.push(PaletteProblem::Schema { id: entry.item_id, message });
-            }
+            Ok(offered) => drop(self.offered.insert(name.to_owned(), offered)),
+            Err(problem) => problems.push(problem),
         }
     }
 
@@ -343,6 +322,16 @@ pub(crate) struct Offered {
 }
 
 impl Offered {
+    fn new(entry: PaletteEntry) -> Result<Self, PaletteProblem> {
+        match ArgumentSchema::new(&entry.spec.input_schema) {
+            Ok(schema) => Ok(Self { entry, schema }),
+            Err(error) => {
+                let message = error.to_string();
+                Err(PaletteProblem::Schema { id: entry.item_id, message })
+            }
+        }
+    }
+
     /// Returns the needs of a call, or `None` if this is not an operation.
     pub(crate) fn need(
         &self,
@@ -403,6 +392,12 @@ impl fmt::Display for PaletteError {
 }
 
 impl std::error::Error for PaletteError {}
+
+impl From<PaletteProblem> for PaletteError {
+    fn from(problem: PaletteProblem) -> Self {
+        Self { problems: vec![problem] }
+    }
+}
 
 /// One reason why tools cannot be offered together.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

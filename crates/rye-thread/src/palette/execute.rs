@@ -103,9 +103,7 @@ pub(super) fn execution(arguments: &Value) -> Execution {
 
 /// Converts the arguments of `rye_execute` to those of the tool that starts children, or returns every problem.
 pub(super) fn fork_arguments(arguments: &Value) -> Result<Value, Vec<String>> {
-    let Value::Object(given) = arguments else {
-        return Err(vec![format!("arguments of `{EXECUTE}` must be an object")]);
-    };
+    let given = members(arguments)?;
     let mut problems = Vec::new();
     let own = KEYS.iter().chain(&FORK_KEYS).chain(&["inputs", "thread"]);
     for key in given.keys().filter(|key| own.clone().all(|known| known != key)) {
@@ -122,19 +120,13 @@ pub(super) fn fork_arguments(arguments: &Value) -> Result<Value, Vec<String>> {
     if !problems.is_empty() {
         return Err(problems);
     }
-    let mut arguments = Map::new();
     let named = [("item_id", "directive"), ("parameters", "inputs"), ("inputs", "inputs")];
-    for (key, name) in named.into_iter().chain(FORK_KEYS.map(|key| (key, key))) {
-        arguments.extend(given.get(key).map(|value| (name.to_owned(), value.clone())));
-    }
-    Ok(Value::Object(arguments))
+    Ok(rename_members(given, named.into_iter().chain(FORK_KEYS.map(|key| (key, key)))))
 }
 
 /// Converts the arguments of `rye_execute` to those of the inline entry, or returns every problem.
 pub(super) fn inline_arguments(arguments: &Value) -> Result<Value, Vec<String>> {
-    let Value::Object(given) = arguments else {
-        return Err(vec![format!("arguments of `{EXECUTE}` must be an object")]);
-    };
+    let given = members(arguments)?;
     let mut problems = Vec::new();
     for key in given.keys() {
         match key.as_str() {
@@ -164,17 +156,27 @@ pub(super) fn inline_arguments(arguments: &Value) -> Result<Value, Vec<String>> 
     if !problems.is_empty() {
         return Err(problems);
     }
-    let mut arguments = Map::new();
     let named = [
         ("item_type", "item_type"),
         ("item_id", "item_id"),
         ("parameters", "parameters"),
         ("inputs", "parameters"),
     ];
-    for (key, name) in named {
-        arguments.extend(given.get(key).map(|value| (name.to_owned(), value.clone())));
-    }
-    Ok(Value::Object(arguments))
+    Ok(rename_members(given, named))
+}
+
+fn members(arguments: &Value) -> Result<&Map<String, Value>, Vec<String>> {
+    let problem = || vec![format!("arguments of `{EXECUTE}` must be an object")];
+    arguments.as_object().ok_or_else(problem)
+}
+
+/// Returns the given members under other names, as pairs of the old and the new name say.
+fn rename_members<'n>(
+    given: &Map<String, Value>,
+    names: impl IntoIterator<Item = (&'n str, &'n str)>,
+) -> Value {
+    let named = names.into_iter();
+    named.filter_map(|(old, new)| Some((new.to_owned(), given.get(old)?.clone()))).collect()
 }
 
 /// Returns the problem of a call that gives one argument under both of its names.
@@ -186,9 +188,7 @@ fn two_names(given: &Map<String, Value>) -> Option<String> {
 
 /// Returns the item id and the parameters of a call, or every problem with it.
 pub(crate) fn arguments(arguments: &Value) -> Result<(&str, Value), Vec<String>> {
-    let Value::Object(given) = arguments else {
-        return Err(vec![format!("arguments of `{EXECUTE}` must be an object")]);
-    };
+    let given = members(arguments)?;
     let mut problems = Vec::new();
     for key in given.keys().filter(|key| !KEYS.contains(&key.as_str())) {
         problems.push(format!(

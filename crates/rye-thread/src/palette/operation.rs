@@ -7,7 +7,7 @@ use rye_caps::{Authority, Capability, Grant, Kind, Permit, Primary};
 use serde_json::Value;
 
 use super::{Offered, Palette, PaletteEntry, PaletteError, PaletteProblem};
-use crate::{ArgumentSchema, Effect, Refusal, ToolOutput};
+use crate::{Effect, Refusal, ToolOutput};
 
 /// The authority that calls of an operation need, depending on their arguments.
 #[async_trait]
@@ -153,12 +153,9 @@ impl Palette {
             if !is_open(&entry) {
                 self.closed.insert(id.clone());
             }
-            match ArgumentSchema::new(&entry.spec.input_schema) {
-                Ok(schema) => drop(self.operations.insert(id, Offered { entry, schema })),
-                Err(error) => {
-                    let message = error.to_string();
-                    problems.push(PaletteProblem::Schema { id, message });
-                }
+            match Offered::new(entry) {
+                Ok(offered) => drop(self.operations.insert(id, offered)),
+                Err(problem) => problems.push(problem),
             }
         }
         if problems.is_empty() { Ok(self) } else { Err(PaletteError { problems }) }
