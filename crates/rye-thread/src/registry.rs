@@ -9,7 +9,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, Row, params};
 
 use self::folder::Indexed;
 pub use self::summary::ThreadSummary;
@@ -57,12 +57,12 @@ impl Registry {
         // second copy.
         let mut statement =
             database.read().prepare(&format!("SELECT {COLUMNS}, rowid FROM thread"))?;
-        let rows = statement
-            .query_map([], |row| Ok((row.get::<_, i64>("rowid")?, RowDisk::read(row)?)))?;
+        let rows = statement.query_and_then([], |row| {
+            Ok::<_, RegistryError>((row.get::<_, i64>("rowid")?, summary(row)?))
+        })?;
         let mut listed: BTreeMap<i64, ThreadSummary> = BTreeMap::new();
         for row in rows {
-            let (number, row) = row?;
-            let summary = row.into_summary()?;
+            let (number, summary) = row?;
             let problem = format!("the row of `{}` occurs twice", summary.thread);
             if listed.insert(number, summary).is_some() {
                 return Err(RegistryError::Malformed { problem });
@@ -80,15 +80,9 @@ impl Registry {
     /// As [`Registry::list`].
     pub fn show(&self, thread: &ThreadId) -> Result<Option<ThreadSummary>, RegistryError> {
         let database = self.database();
-        let row = database
-            .read()
-            .query_row(
-                &format!("SELECT {COLUMNS} FROM thread WHERE id = ?1"),
-                [thread.as_str()],
-                RowDisk::read,
-            )
-            .optional()?;
-        row.map(RowDisk::into_summary).transpose()
+        let mut statement =
+            database.read().prepare(&format!("SELECT {COLUMNS} FROM thread WHERE id = ?1"))?;
+        statement.query_and_then([thread.as_str()], summary)?.next().transpose()
     }
 
     /// Adds a row for each thread below `threads` that has none, as of a copied folder, or all of a new list. Names are compared, not
@@ -236,63 +230,30 @@ const COLUMNS: &str =
     "id, parent, directive, state, created_millis, updated_millis, cost_nanos, model, turns,
     input_tokens, output_tokens, cache_read_tokens, cache_write_tokens";
 
-struct RowDisk {
-    id: String,
-    parent: Option<String>,
-    directive: String,
-    state: String,
-    created: i64,
-    updated: i64,
-    cost: i64,
-    model: Option<String>,
-    turns: i64,
-    input: i64,
-    output: i64,
-    cache_read: i64,
-    cache_write: i64,
-}
-
-impl RowDisk {
-    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(Self {
-            id: row.get(0)?,
-            parent: row.get(1)?,
-            directive: row.get(2)?,
-            state: row.get(3)?,
-            created: row.get(4)?,
-            updated: row.get(5)?,
-            cost: row.get(6)?,
-            model: row.get(7)?,
-            turns: row.get(8)?,
-            input: row.get(9)?,
-            output: row.get(10)?,
-            cache_read: row.get(11)?,
-            cache_write: row.get(12)?,
-        })
-    }
-
-    fn into_summary(self) -> Result<ThreadSummary, RegistryError> {
-        let malformed = |problem: String| RegistryError::Malformed { problem };
-        let thread =
-            |text: &str| text.parse::<ThreadId>().map_err(|error| malformed(error.to_string()));
-        let count =
-            |number: i64| u64::try_from(number).map_err(|error| malformed(error.to_string()));
-        let mut usage = Usage::new(count(self.input)?, count(self.output)?);
-        usage.cache_read = count(self.cache_read)?;
-        usage.cache_write = count(self.cache_write)?;
-        Ok(ThreadSummary {
-            thread: thread(&self.id)?,
-            parent: self.parent.as_deref().map(thread).transpose()?,
-            directive: self.directive,
-            state: self.state.parse().map_err(|error| malformed(format!("{error}")))?,
-            created: Moment::from_unix_millis(self.created),
-            updated: Moment::from_unix_millis(self.updated),
-            cost: Nanos::new(count(self.cost)?),
-            model: self.model,
-            turns: count(self.turns)?,
-            usage,
-        })
-    }
+/// Reads the summary of a thread from its row with the `COLUMNS`.
+fn summary(row: &Row<'_>) -> Result<ThreadSummary, RegistryError> {
+    let malformed = |problem: String| RegistryError::Malformed { problem };
+    let thread =
+        |text: String| text.parse::<ThreadId>().map_err(|error| malformed(error.to_string()));
+    let count = |column: usize| {
+        u64::try_from(row.get::<_, i64>(column)?).map_err(|error| malformed(error.to_string()))
+    };
+    let state: String = row.get(3)?;
+    let mut usage = Usage::new(count(9)?, count(10)?);
+    usage.cache_read = count(11)?;
+    usage.cache_write = count(12)?;
+    Ok(ThreadSummary {
+        thread: thread(row.get(0)?)?,
+        parent: row.get::<_, Option<String>>(1)?.map(thread).transpose()?,
+        directive: row.get(2)?,
+        state: state.parse().map_err(|error| malformed(format!("{error}")))?,
+        created: Moment::from_unix_millis(row.get(4)?),
+        updated: Moment::from_unix_millis(row.get(5)?),
+        cost: Nanos::new(count(6)?),
+        model: row.get(7)?,
+        turns: count(8)?,
+        usage,
+    })
 }
 
 #[cfg(test)]
