@@ -157,14 +157,18 @@ pub(crate) fn reason(error: rusqlite::Error) -> Box<dyn std::error::Error + Send
 /// A folder from elsewhere may hold a pipe, on which opening would block for ever, or a link to another place.
 fn refuse_others(path: &Path) -> Result<(), DatabaseError> {
     for end in ["", "-wal", "-shm", "-journal"] {
-        let mut name = path.as_os_str().to_owned();
-        name.push(end);
-        let path = PathBuf::from(name);
+        let path = beside(path, end);
         if fs::symlink_metadata(&path).is_ok_and(|found| !found.is_file()) {
             return Err(DatabaseError::NotPlain { path });
         }
     }
     Ok(())
+}
+
+fn beside(path: &Path, end: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(end);
+    PathBuf::from(name)
 }
 
 /// Runs `change` in a transaction. `BEGIN` and `COMMIT` are compiled once for each connection, like all statements.
@@ -238,10 +242,7 @@ const VERSION: i64 = 6;
 
 fn migrate(connection: &mut Connection) -> Result<(), DatabaseError> {
     write(connection, |connection| {
-        let version: i64 =
-            connection
-                .query_row("SELECT user_version FROM pragma_user_version", [], |row| row.get(0))?;
-        match version {
+        match user_version(connection)? {
             0 if objects(connection)?.is_empty() => connection.execute_batch(SCHEMA)?,
             0 => return Err(DatabaseError::Foreign),
             VERSION => {}
@@ -249,6 +250,10 @@ fn migrate(connection: &mut Connection) -> Result<(), DatabaseError> {
         }
         refuse_foreign(connection)
     })
+}
+
+fn user_version(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.query_row("SELECT user_version FROM pragma_user_version", [], |row| row.get(0))
 }
 
 /// Refuses a file with objects that this program did not create.

@@ -182,7 +182,7 @@ impl Journal {
         if !self.reopens() {
             return Ok(());
         }
-        self.put()?;
+        self.put(None)?;
         match &self.place {
             Some(place) => Ok(sync_record(&place.folder)?),
             None => Ok(()),
@@ -222,15 +222,9 @@ impl Journal {
         Ok(())
     }
 
-    /// Writes the record if this process still owns the thread. A power loss may undo the write.
-    fn put(&mut self) -> Result<(), JournalError> {
-        let write = self.write_record(None);
-        self.keep_warnings(write())
-    }
-
-    /// Writes the record of a thread that stops, and its readable transcript.
-    fn put_last(&mut self) -> Result<(), JournalError> {
-        let rendered = self.take_rendered();
+    /// Writes the record if this process still owns the thread, and the readable transcript of a thread that stops. A power
+    /// loss may undo the write.
+    fn put(&mut self, rendered: Option<Rendered>) -> Result<(), JournalError> {
         let write = self.write_record(rendered);
         self.keep_warnings(write())
     }

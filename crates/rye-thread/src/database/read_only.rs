@@ -5,12 +5,15 @@
 //! it open, because then it is complete by itself.
 
 use std::fs::{self, Metadata};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use super::{BUSY, DatabaseError, Operations, VERSION, objects, refuse_foreign, refuse_others};
+use super::{
+    BUSY, DatabaseError, Operations, VERSION, beside, objects, refuse_foreign, refuse_others,
+    user_version,
+};
 use crate::read_plain;
 
 /// Opens a connection for reading.
@@ -36,10 +39,7 @@ fn try_open(path: &Path) -> Result<Option<(Connection, Operations)>, DatabaseErr
         None => left_behind(path)?,
     };
     let operations = Operations::bound(&connection)?;
-    let version: i64 =
-        connection
-            .query_row("SELECT user_version FROM pragma_user_version", [], |row| row.get(0))?;
-    match version {
+    match user_version(&connection)? {
         VERSION => refuse_foreign(&connection).map(|()| Some((connection, operations))),
         0 if objects(&connection)?.is_empty() => Ok(None),
         version => Err(DatabaseError::OtherVersion { version }),
@@ -68,12 +68,6 @@ fn whole(path: &Path) -> Result<Option<Vec<u8>>, DatabaseError> {
 /// Returns `true` if the write-ahead log holds data: a program is writing, or was killed before its checkpoint.
 fn has_more(path: &Path) -> bool {
     fs::metadata(beside(path, "-wal")).is_ok_and(|found| 0 < found.len())
-}
-
-fn beside(path: &Path, end: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(end);
-    PathBuf::from(name)
 }
 
 fn in_memory(mut bytes: Vec<u8>) -> Result<Connection, DatabaseError> {

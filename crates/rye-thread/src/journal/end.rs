@@ -106,7 +106,8 @@ impl Journal {
     fn leave(mut self, at: Moment) -> Result<(), JournalError> {
         self.record.transcript = Some(self.transcript.claim());
         self.record.updated = at;
-        self.put_last()?;
+        let rendered = self.take_rendered();
+        self.put(rendered)?;
         self.transcript.release();
         Ok(())
     }
