@@ -3,8 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use rye_sign::Digest;
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 use strum::{Display, EnumString, IntoStaticStr, VariantArray};
 
 use crate::ThreadId;
@@ -266,7 +266,7 @@ impl ApprovalRequest {
     /// Returns the SHA-256 of the arguments as compact JSON, in hex.
     #[must_use]
     pub fn digest(arguments: &Value) -> String {
-        Sha256::digest(arguments.to_string()).iter().map(|byte| format!("{byte:02x}")).collect()
+        Digest::of(arguments.to_string().as_bytes()).to_string()
     }
 
     /// Sets the capabilities that may be approved for the rest of the thread.

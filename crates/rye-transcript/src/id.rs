@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use sha2::{Digest, Sha256};
+use rye_sign::Digest;
 
 use crate::Moment;
 
@@ -27,8 +27,7 @@ impl ThreadId {
     #[must_use]
     pub fn successor(&self, at: Moment) -> Self {
         let segment = self.0.get(..self.0.len() - UUID_LENGTH - 1).unwrap_or_default();
-        let digest = Sha256::digest(format!("{}\ncontinued", self.0));
-        let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        let hex = Digest::of(format!("{}\ncontinued", self.0).as_bytes()).to_string();
         let part = |range: std::ops::Range<usize>| hex.get(range).unwrap_or_default();
         let millis = at.as_unix_millis().max(0) & 0xffff_ffff_ffff;
         let high = millis >> 16;

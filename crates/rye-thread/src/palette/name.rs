@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sha2::{Digest, Sha256};
+use rye_sign::Digest;
 
 use super::{EXECUTE, OPERATIONS};
 use crate::DIRECTIVE_RETURN;
@@ -48,9 +48,8 @@ fn plain(id: &str) -> String {
 }
 
 fn hashed_name(id: &str) -> String {
-    let digest = Sha256::digest(id.as_bytes());
-    let hash: String =
-        digest.iter().take(HASH_LENGTH / 2).map(|byte| format!("{byte:02x}")).collect();
+    let digest = Digest::of(id.as_bytes()).to_string();
+    let hash: String = digest.chars().take(HASH_LENGTH).collect();
     let stem: String = plain(id).chars().take(MAX_LENGTH - HASH_LENGTH - 1).collect();
     format!("{stem}_{hash}")
 }

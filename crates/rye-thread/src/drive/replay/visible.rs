@@ -1,7 +1,7 @@
 //! The texts of the record that the model read or wrote.
 
+use rye_sign::Digest;
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
 use crate::transcript::Record;
 
@@ -90,11 +90,9 @@ pub(super) fn is_seen(event: &str) -> bool {
 
 /// The SHA-256 over all of it, in hex.
 pub(super) fn digest(seen: &[VisibleText]) -> String {
-    let mut hasher = Sha256::new();
-    for VisibleText { what, text } in seen {
-        hasher.update(format!("{what}\n{}\n{text}\n", text.len()));
-    }
-    hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    let line =
+        |VisibleText { what, text }: &VisibleText| format!("{what}\n{}\n{text}\n", text.len());
+    Digest::of(seen.iter().map(line).collect::<String>().as_bytes()).to_string()
 }
 
 /// The answer as received, with the view of it that the run reads.
@@ -102,8 +100,7 @@ fn answer(record: &Record, payload: &Value) -> String {
     let reply = &payload["reply"];
     let raw = record.payload.get();
     let exact = raw.find(r#""reply":{"raw":"#).and_then(|at| raw.get(at..)).unwrap_or(raw);
-    let digest: String =
-        Sha256::digest(exact).iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    let digest: String = Digest::of(exact.as_bytes()).to_string().chars().take(16).collect();
     format!("{}\n{}\nexact: {digest}", words(&reply["text"]), pretty(&reply["calls"]))
 }
 
