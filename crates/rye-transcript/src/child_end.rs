@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::json::Shown;
 use crate::{Nanos, ThreadId, ThreadState, TranscriptClaim};
 
 /// The end of a child. The parent records it after the end is on disk.
@@ -38,9 +39,9 @@ impl ChildEnd {
 
 /// The saved form of a [`ChildEnd`].
 #[derive(Debug, Serialize, Deserialize)]
-pub struct ChildEndDisk {
-    thread: String,
-    state: String,
+pub(crate) struct ChildEndDisk {
+    thread: Shown<ThreadId>,
+    state: Shown<ThreadState>,
     cost_nanos: u64,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     overrun: bool,
@@ -51,8 +52,8 @@ pub struct ChildEndDisk {
 impl ChildEndDisk {
     pub(crate) fn of(end: &ChildEnd) -> Self {
         Self {
-            thread: end.child.to_string(),
-            state: end.state.to_string(),
+            thread: Shown(end.child.clone()),
+            state: Shown(end.state),
             cost_nanos: end.cost.get(),
             overrun: end.is_overrun,
             records: end.records,
@@ -60,19 +61,14 @@ impl ChildEndDisk {
         }
     }
 
-    /// Returns the end.
-    ///
-    /// # Errors
-    ///
-    /// The reason in words, if the id or the state is none.
-    pub fn into_end(self) -> Result<ChildEnd, String> {
-        Ok(ChildEnd {
-            child: self.thread.parse().map_err(|error| format!("{error}"))?,
-            state: self.state.parse().map_err(|error| format!("{error}"))?,
+    pub(crate) fn into_end(self) -> ChildEnd {
+        ChildEnd {
+            child: self.thread.0,
+            state: self.state.0,
             cost: Nanos::new(self.cost_nanos),
             is_overrun: self.overrun,
             records: self.records,
             head: self.head,
-        })
+        }
     }
 }

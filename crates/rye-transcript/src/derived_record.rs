@@ -1,14 +1,9 @@
 //! The thread record, computed from the transcript.
 
-use serde::Deserialize;
-use serde_json::{Map, Value};
-
 use crate::account::recorded_cost;
-use crate::failure::disk::LimitsDisk;
-use crate::message::disk::UsageDisk;
 use crate::{
-    Moment, Reading, Record, RecordedEnd, ThreadId, ThreadRecord, ThreadState, Usage,
-    pending_approval, recorded_end, recorded_limits,
+    Event, ProviderInfo, Reading, Record, RecordedEnd, ThreadRecord, ThreadState, Usage,
+    pending_approval, recorded_end, recorded_event, recorded_limits,
 };
 
 impl ThreadRecord {
@@ -19,16 +14,25 @@ impl ThreadRecord {
     #[must_use]
     pub fn from_transcript(reading: &Reading) -> Option<Self> {
         let first = reading.records.first().filter(|record| record.event == "thread_start")?;
-        let StartDisk { created, root, parent, continues, provider, model, limits, facts } =
-            serde_json::from_str(first.payload.get()).ok()?;
-        let thread = |text: Option<String>| text.map(|it| it.parse::<ThreadId>()).transpose().ok();
-        let limits = limits.into_limits();
+        let Ok(Event::ThreadStart {
+            provider,
+            limits,
+            facts,
+            root,
+            parent,
+            continues,
+            created,
+            ..
+        }) = recorded_event(first)
+        else {
+            return None;
+        };
         let limits = recorded_limits(reading).map_or(limits, |recorded| recorded.last);
-        let created = created.parse::<Moment>().ok()?;
         let mut record = Self::new(&first.thread, &first.directive, &limits, created);
-        record.root = root.parse().ok()?;
-        (record.parent, record.continues) = (thread(parent)?, thread(continues)?);
-        (record.provider, record.model) = answering(reading, (provider, model));
+        (record.root, record.parent, record.continues) = (root, parent, continues);
+        let ProviderInfo { provider, model, .. } = fallback(reading).unwrap_or(provider);
+        let named = |name: String| Some(name).filter(|name| !name.is_empty());
+        (record.provider, record.model) = (named(provider), named(model));
         record.updated = reading.records.last().map_or(created, |last| last.at);
         record.facts = facts;
         match recorded_end(reading) {
@@ -63,43 +67,17 @@ impl ThreadRecord {
 
 /// The tokens of an answer.
 fn usage_of(record: &Record) -> Usage {
-    let finish = serde_json::from_str::<FinishDisk>(record.payload.get()).ok();
-    finish.map(|finish| finish.reply.usage.into_usage()).unwrap_or_default()
+    match recorded_event(record) {
+        Ok(Event::StepFinish { reply, .. }) => reply.usage,
+        _ => Usage::default(),
+    }
 }
 
-/// The provider and the model that answer: those of the beginning, or the fallback. A thread that never began has none.
-fn answering(reading: &Reading, first: (String, String)) -> (Option<String>, Option<String>) {
+/// The provider that answers in place of the first.
+fn fallback(reading: &Reading) -> Option<ProviderInfo> {
     let fallback = reading.records.iter().rev().find(|record| record.event == "model_fallback");
-    let fallback = fallback.and_then(|it| serde_json::from_str::<ModelDisk>(it.payload.get()).ok());
-    let (provider, model) = fallback.map_or(first, |it| (it.provider, it.model));
-    let named = |name: String| Some(name).filter(|name| !name.is_empty());
-    (named(provider), named(model))
-}
-
-#[derive(Deserialize)]
-struct StartDisk {
-    created: String,
-    root: String,
-    parent: Option<String>,
-    continues: Option<String>,
-    provider: String,
-    model: String,
-    limits: LimitsDisk,
-    facts: Map<String, Value>,
-}
-
-#[derive(Deserialize)]
-struct ModelDisk {
-    provider: String,
-    model: String,
-}
-
-#[derive(Deserialize)]
-struct FinishDisk {
-    reply: ReplyUsageDisk,
-}
-
-#[derive(Deserialize)]
-struct ReplyUsageDisk {
-    usage: UsageDisk,
+    match recorded_event(fallback?) {
+        Ok(Event::ModelFallback { provider, .. }) => Some(provider),
+        _ => None,
+    }
 }

@@ -1,9 +1,6 @@
 //! The successor of a thread that was continued.
 
-use serde::Deserialize;
-
-use crate::failure::disk::LimitsDisk;
-use crate::{Limits, Reading, ThreadId};
+use crate::{Event, Limits, Reading, ThreadId, recorded_event};
 
 /// The rest of a thread for its successor (SPEC 10.10).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,12 +17,10 @@ pub struct Handover {
 #[must_use]
 pub fn handed_over(reading: &Reading) -> Option<Handover> {
     let record = reading.records.iter().rev().find(|it| it.event == "thread_continued")?;
-    let wire: Wire = serde_json::from_str(record.payload.get()).ok()?;
-    Some(Handover { thread: wire.next.parse().ok()?, limits: wire.limits.into_limits() })
-}
-
-#[derive(Deserialize)]
-struct Wire {
-    next: String,
-    limits: LimitsDisk,
+    match recorded_event(record) {
+        Ok(Event::ThreadContinued { next: thread, limits, .. }) => {
+            Some(Handover { thread, limits })
+        }
+        _ => None,
+    }
 }

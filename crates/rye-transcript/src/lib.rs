@@ -76,6 +76,7 @@ mod hook_names;
 mod hook_paths;
 mod id;
 mod internal_tools;
+mod json;
 mod limits;
 mod markdown;
 mod message;
@@ -122,7 +123,7 @@ pub use self::message::{
 };
 pub use self::moment::{ClockError, Moment, MomentError};
 pub use self::new_record::NewRecord;
-pub use self::payload::recorded_payload;
+pub use self::payload::{recorded_event, recorded_events, recorded_payload};
 pub use self::pending_approval::{
     DecidedApproval, PendingApproval, decided_approval, decision_on, pending_approval,
     spawned_children,

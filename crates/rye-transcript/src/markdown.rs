@@ -1,19 +1,15 @@
 //! The transcript for people: each event as a piece of Markdown.
 
-mod records;
-
 use serde_json::Value;
 
-pub use self::records::markdown_of;
-use crate::{DenialReason, Event, Failure, HookEffect, Moment, Nanos};
+use crate::{Decision, Event, Failure, Moment, Nanos, Record, recorded_events};
 
 /// Returns one event as Markdown that ends in a blank line, or an empty text for events that only programs read.
 #[must_use]
 pub fn markdown(event: &Event, at: Moment) -> String {
     match event {
         Event::ApprovalDecided { request, decision, by } => {
-            let reason = decision.reason().map(DenialReason::as_str);
-            approval_decision(&request.item_id, decision.as_str(), by, reason)
+            approval_decision(&request.item_id, decision, by)
         }
         Event::AssistantReasoning { text } => section("Reasoning", &quote(text)),
         Event::AssistantText { text } => section("Assistant", text),
@@ -23,13 +19,15 @@ pub fn markdown(event: &Event, at: Moment) -> String {
             format!("Context in `{}`: `{what}`\n\n", injected.position)
         }
         Event::HookTriggered(triggered) => {
-            let effect = triggered.effect.map(HookEffect::as_str);
-            hook_line(&triggered.hook, triggered.event.as_str(), effect)
+            let effect = triggered.effect.map_or(String::new(), |effect| format!(": {effect}"));
+            format!("*Hook `{}` at `{}`{effect}*\n\n", triggered.hook, triggered.event)
         }
         Event::ModelFallback { provider: info, reason } => {
             format!("*`{}` at `{}` answers from here: {reason}*\n\n", info.model, info.provider)
         }
-        Event::RequestFailed { turn, message, cost, .. } => request_failure(*turn, message, *cost),
+        Event::RequestFailed { turn, message, cost, .. } => {
+            format!("*Turn {turn} has no answer: {message}{}*\n\n", cost_note(*cost))
+        }
         Event::RequestRetried { turn, retry, cost, .. } => {
             format!("*Turn {turn}: {}: {retry}{}*\n\n", retry.message, cost_note(*cost))
         }
@@ -55,7 +53,10 @@ pub fn markdown(event: &Event, at: Moment) -> String {
             format!("*Resumed {at}, opening {opening}{raised}*\n\n")
         }
         Event::UserMessage { text } => section("User", &fence("", text)),
-        Event::ApprovalRequested(request) => waiting(&request.item_id, &request.arguments),
+        Event::ApprovalRequested(request) => {
+            let title = format!("Waiting for approval: `{}`", request.item_id);
+            section(&title, &fence("json", &pretty(&request.arguments)))
+        }
         Event::HookCallResult { .. }
         | Event::HookCallStart { .. }
         | Event::ToolCallResult { .. }
@@ -66,31 +67,28 @@ pub fn markdown(event: &Event, at: Moment) -> String {
     }
 }
 
+/// Returns the same text as [`markdown`] for the recorded events.
+///
+/// Returns `None` if a newer version recorded an event that this one cannot render.
+#[must_use]
+pub fn markdown_of(records: &[Record]) -> Option<String> {
+    let events = recorded_events(records).zip(records);
+    events.map(|(event, record)| Some(markdown(&event.ok()?, record.at))).collect()
+}
+
 /// The mark of a thread that `--allow-unsigned` let run.
 const UNVERIFIED: &str = "**Unverified: this thread used unsigned items.**\n\n";
-
-fn request_failure(turn: u64, message: &str, cost: Nanos) -> String {
-    format!("*Turn {turn} has no answer: {message}{}*\n\n", cost_note(cost))
-}
 
 /// Formats the cost of an attempt without a reply, if it has one.
 fn cost_note(cost: Nanos) -> String {
     if cost == Nanos::ZERO { String::new() } else { format!("; {cost} counts as spent") }
 }
 
-fn approval_decision(item: &str, decision: &str, by: &str, reason: Option<&str>) -> String {
-    let decision = decision.replace('_', " ");
-    let reason = reason.map_or(String::new(), |reason| fence("", reason) + "\n");
+fn approval_decision(item: &str, decision: &Decision, by: &str) -> String {
+    let reason = decision.reason().map(|reason| fence("", reason.as_str()) + "\n");
+    let reason = reason.unwrap_or_default();
+    let decision = decision.as_str().replace('_', " ");
     format!("Call of `{item}` {decision} by {by}\n\n{reason}")
-}
-
-fn hook_line(hook: &str, event: &str, effect: Option<&str>) -> String {
-    let effect = effect.map_or(String::new(), |effect| format!(": {effect}"));
-    format!("*Hook `{hook}` at `{event}`{effect}*\n\n")
-}
-
-fn waiting(item: &str, arguments: &Value) -> String {
-    section(&format!("Waiting for approval: `{item}`"), &fence("json", &pretty(arguments)))
 }
 
 /// Returns the warning before a refused or failed result of a hook.

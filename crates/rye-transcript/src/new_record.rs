@@ -2,8 +2,9 @@
 
 use rye_sign::chain::Head;
 
+use crate::json::Shown;
 use crate::payload::Payload;
-use crate::wire::{RecordWire, Shown};
+use crate::wire::RecordWire;
 use crate::{Event, Moment, ThreadId};
 
 /// A record that a transcript does not have yet. It is not signed: a checkpoint signs the records before it.

@@ -1,14 +1,19 @@
-//! The payload of an event's record, written without a copy.
+//! The payload of an event's record, written without a copy, and read back.
 
 mod infrequent;
+mod read;
 
-use serde::{Serialize, Serializer};
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
 use self::infrequent::value;
+pub use self::read::{recorded_event, recorded_events};
 use crate::added::disk::AddedDisk;
 use crate::failure::disk::{LimitHitDisk, RefusalDisk};
+use crate::json::value_named;
 use crate::message::disk::ReplyDisk;
 use crate::{Event, Refusal, Target, ToolResult};
 
@@ -26,109 +31,171 @@ impl Serialize for Payload<'_> {
         match self.0 {
             Event::AssistantReasoning { text }
             | Event::AssistantText { text }
-            | Event::UserMessage { text } => TextWire { text }.serialize(serializer),
+            | Event::UserMessage { text } => {
+                TextDisk { text: Cow::Borrowed(text) }.serialize(serializer)
+            }
             Event::Checkpoint { checkpoint } => checkpoint.serialize(serializer),
             Event::StepFinish { turn, reply, cost } => {
                 let turn = *turn;
                 let reply = ReplyDisk::of(reply);
                 let cost_nanos = cost.get();
-                StepFinishWire { turn, reply, cost_nanos }.serialize(serializer)
+                StepFinishDisk { turn, reply, cost_nanos }.serialize(serializer)
             }
             Event::StepStart { turn, reserved, max_output_tokens } => {
                 let (turn, reserved_nanos, max_output_tokens) =
                     (*turn, reserved.get(), *max_output_tokens);
-                StepStartWire { turn, reserved_nanos, max_output_tokens }.serialize(serializer)
+                StepStartDisk { turn, reserved_nanos, max_output_tokens }.serialize(serializer)
+            }
+            Event::HookCallResult { hook, result, refusal } => {
+                let hook = Some(Cow::Borrowed(hook.as_str()));
+                let receipt = ReceiptDisk::of(result, refusal.as_ref());
+                ReceiptDisk { hook, ..receipt }.serialize(serializer)
+            }
+            Event::HookCallStart { hook, call_id, injects, name, arguments, target } => {
+                let hook = Some(Cow::Borrowed(hook.as_str()));
+                let injects = Some(*injects);
+                let intent = IntentDisk::of(call_id, name, arguments, target.as_ref());
+                IntentDisk { hook, injects, ..intent }.serialize(serializer)
             }
             Event::ToolCallResult { result, refusal, limit, added } => {
                 let limit = limit.as_ref().map(LimitHitDisk::of);
                 let added = added.iter().map(AddedDisk::of).collect();
-                ReceiptWire { limit, added, ..ReceiptWire::of(result, refusal) }
-                    .serialize(serializer)
+                let receipt = ReceiptDisk::of(result, refusal.as_ref());
+                ReceiptDisk { limit, added, ..receipt }.serialize(serializer)
             }
             Event::ToolCallStart { call_id, name, arguments, target } => {
-                IntentWire::of(call_id, name, arguments, target.as_ref()).serialize(serializer)
+                IntentDisk::of(call_id, name, arguments, target.as_ref()).serialize(serializer)
             }
             other => value(other).serialize(serializer),
         }
     }
 }
 
-#[derive(Serialize)]
-struct TextWire<'a> {
-    text: &'a str,
+#[derive(Serialize, Deserialize)]
+struct TextDisk<'a> {
+    text: Cow<'a, str>,
 }
 
 /// The reply is written as raw JSON, which a `Value` would rewrite.
-#[derive(Serialize)]
-struct StepFinishWire<'a> {
+#[derive(Serialize, Deserialize)]
+struct StepFinishDisk<'a> {
     turn: u64,
     reply: ReplyDisk<'a>,
     cost_nanos: u64,
 }
 
-#[derive(Serialize)]
-struct StepStartWire {
+#[derive(Serialize, Deserialize)]
+struct StepStartDisk {
     turn: u64,
     reserved_nanos: u64,
     max_output_tokens: u64,
 }
 
-#[derive(Serialize)]
-pub(super) struct ReceiptWire<'a> {
-    call_id: &'a str,
-    name: &'a str,
-    content: &'a Value,
+/// The result of a call of the model, or of a hook that has a name.
+#[derive(Serialize, Deserialize)]
+struct ReceiptDisk<'a> {
+    call_id: Cow<'a, str>,
+    name: Cow<'a, str>,
+    content: Cow<'a, Value>,
     is_error: bool,
     refusal: Option<RefusalDisk>,
     #[serde(skip_serializing_if = "Option::is_none")]
     limit: Option<LimitHitDisk>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     added: Vec<AddedDisk>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hook: Option<Cow<'a, str>>,
 }
 
-impl<'a> ReceiptWire<'a> {
-    pub(super) fn of(result: &'a ToolResult, refusal: &Option<Refusal>) -> Self {
-        let ToolResult { call_id, name, content, is_error } = result;
-        let refusal = refusal.as_ref().map(RefusalDisk::of);
+impl<'a> ReceiptDisk<'a> {
+    fn of(result: &'a ToolResult, refusal: Option<&Refusal>) -> Self {
         Self {
-            call_id,
-            name,
-            content,
-            is_error: *is_error,
-            refusal,
+            call_id: Cow::Borrowed(&result.call_id),
+            name: Cow::Borrowed(&result.name),
+            content: Cow::Borrowed(&result.content),
+            is_error: result.is_error,
+            refusal: refusal.map(RefusalDisk::of),
             limit: None,
             added: Vec::new(),
+            hook: None,
         }
+    }
+
+    fn into_event(self) -> Result<Event, String> {
+        let result = ToolResult {
+            call_id: self.call_id.into_owned(),
+            name: self.name.into_owned(),
+            content: self.content.into_owned(),
+            is_error: self.is_error,
+        };
+        let refusal = self.refusal.map(RefusalDisk::into_refusal);
+        if let Some(hook) = self.hook {
+            return Ok(Event::HookCallResult { hook: hook.into_owned(), result, refusal });
+        }
+        let limit = self.limit.map(LimitHitDisk::into_hit).transpose()?;
+        let added = self.added.into_iter().map(AddedDisk::into_added).collect::<Result<_, _>>()?;
+        Ok(Event::ToolCallResult { result, refusal, limit, added })
     }
 }
 
-#[derive(Serialize)]
-pub(super) struct IntentWire<'a> {
-    call_id: &'a str,
-    name: &'a str,
-    arguments: &'a Value,
-    target: Option<TargetWire<'a>>,
+/// A call of the model, or of a hook that has a name.
+#[derive(Serialize, Deserialize)]
+struct IntentDisk<'a> {
+    call_id: Cow<'a, str>,
+    name: Cow<'a, str>,
+    arguments: Cow<'a, Value>,
+    target: Option<TargetDisk<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hook: Option<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    injects: Option<bool>,
 }
 
-#[derive(Serialize)]
-struct TargetWire<'a> {
-    item_id: &'a str,
-    capability: &'a str,
-    effect: &'a str,
+#[derive(Serialize, Deserialize)]
+struct TargetDisk<'a> {
+    item_id: Cow<'a, str>,
+    capability: Cow<'a, str>,
+    effect: Cow<'a, str>,
 }
 
-impl<'a> IntentWire<'a> {
-    pub(super) fn of(
+impl<'a> IntentDisk<'a> {
+    fn of(
         call_id: &'a str,
         name: &'a str,
         arguments: &'a Value,
         target: Option<&'a Target>,
     ) -> Self {
-        let target = target.map(|target| TargetWire {
-            item_id: &target.item_id,
-            capability: &target.capability,
-            effect: target.effect.as_str(),
+        let target = target.map(|target| TargetDisk {
+            item_id: Cow::Borrowed(&target.item_id),
+            capability: Cow::Borrowed(&target.capability),
+            effect: Cow::Borrowed(target.effect.as_str()),
         });
-        Self { call_id, name, arguments, target }
+        Self {
+            call_id: Cow::Borrowed(call_id),
+            name: Cow::Borrowed(name),
+            arguments: Cow::Borrowed(arguments),
+            target,
+            hook: None,
+            injects: None,
+        }
+    }
+
+    fn into_event(self) -> Result<Event, String> {
+        let call_id = self.call_id.into_owned();
+        let name = self.name.into_owned();
+        let arguments = self.arguments.into_owned();
+        let target = self.target.map(TargetDisk::into_target).transpose()?;
+        let Some(hook) = self.hook else {
+            return Ok(Event::ToolCallStart { call_id, name, arguments, target });
+        };
+        let hook = hook.into_owned();
+        let injects = self.injects.unwrap_or_default();
+        Ok(Event::HookCallStart { hook, call_id, injects, name, arguments, target })
+    }
+}
+
+impl TargetDisk<'_> {
+    fn into_target(self) -> Result<Target, String> {
+        Ok(Target::new(&self.item_id, &self.capability, value_named(&self.effect, "an effect")?))
     }
 }

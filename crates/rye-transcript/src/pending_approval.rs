@@ -1,10 +1,9 @@
 //! The call with which a suspended thread waits, and its children.
 
-use serde::Deserialize;
-use serde_json::Value;
-
-use crate::spawn::disk::SpawnDisk;
-use crate::{ApprovalReason, ApprovalRequest, Decision, Moment, Reading, Record, Spawn};
+use crate::{
+    ApprovalRequest, Decision, Event, Moment, Reading, Record, Spawn, recorded_event,
+    recorded_events,
+};
 
 /// The call that a thread waits with.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,10 +55,7 @@ pub fn decided_approval(reading: &Reading) -> Option<DecidedApproval> {
     let says_nothing = |it: &&Record| ["checkpoint", "thread_resumed"].contains(&it.event.as_str());
     let mut records = reading.records.iter().rev().skip_while(says_nothing);
     let last = records.next().filter(|record| record.event == "approval_decided")?;
-    let DecidedWire { decision, by, reason } = serde_json::from_str(last.payload.get()).ok()?;
-    let decision = Decision::read(&decision, reason.as_deref()).ok()?;
-    let item_id = request(records.find(|record| record.event == "approval_requested")?)?.item_id;
-    Some(DecidedApproval { item_id, decision, by, at: last.at })
+    decision(records.find(|record| record.event == "approval_requested")?, last)
 }
 
 /// The first decision on the call that the record at `seq` asks about; `None` while there is none.
@@ -68,10 +64,7 @@ pub fn decision_on(reading: &Reading, seq: u64) -> Option<DecidedApproval> {
     let place = usize::try_from(seq).ok()?;
     let asked = reading.records.get(place).filter(|it| it.event == "approval_requested")?;
     let mut later = reading.records.iter().skip(place);
-    let decided = later.find(|record| record.event == "approval_decided")?;
-    let DecidedWire { decision, by, reason } = serde_json::from_str(decided.payload.get()).ok()?;
-    let decision = Decision::read(&decision, reason.as_deref()).ok()?;
-    Some(DecidedApproval { item_id: request(asked)?.item_id, decision, by, at: decided.at })
+    decision(asked, later.find(|record| record.event == "approval_decided")?)
 }
 
 /// The children that a thread began or was about to, in their order, as its transcript holds them; `None` when one cannot be
@@ -79,36 +72,26 @@ pub fn decision_on(reading: &Reading, seq: u64) -> Option<DecidedApproval> {
 #[must_use]
 pub fn spawned_children(reading: &Reading) -> Option<Vec<Spawn>> {
     let spawned = reading.records.iter().filter(|record| record.event == "spawn_child");
-    let read = |record: &Record| {
-        serde_json::from_str::<SpawnDisk>(record.payload.get()).ok()?.into_spawn().ok()
+    let read = |record: &Record| match recorded_event(record) {
+        Ok(Event::SpawnChild(spawn)) => Some(spawn),
+        _ => None,
     };
     spawned.map(read).collect()
 }
 
 fn request(record: &Record) -> Option<ApprovalRequest> {
-    let wire: Wire = serde_json::from_str(record.payload.get()).ok()?;
-    let mut reasons = ApprovalReason::ALL.iter().copied();
-    let reason = reasons.find(|reason| reason.as_str() == wire.reason)?;
-    let Wire { call_id, item_id, arguments, arguments_sha256: sha256, covers, .. } = wire;
-    let thread = record.thread.clone();
-    Some(ApprovalRequest { thread, call_id, item_id, arguments, sha256, reason, covers })
+    match recorded_event(record) {
+        Ok(Event::ApprovalRequested(request)) => Some(request),
+        _ => None,
+    }
 }
 
-#[derive(Deserialize)]
-struct DecidedWire {
-    decision: String,
-    by: String,
-    reason: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Wire {
-    call_id: String,
-    item_id: String,
-    arguments: Value,
-    /// The record may hold less than the operator is asked about.
-    arguments_sha256: String,
-    reason: String,
-    #[serde(default)]
-    covers: Vec<String>,
+/// Returns the decision that the second record holds on the request in the first.
+fn decision(asked: &Record, decided: &Record) -> Option<DecidedApproval> {
+    match recorded_events([asked, decided]).last()? {
+        Ok(Event::ApprovalDecided { request, decision, by }) => {
+            Some(DecidedApproval { item_id: request.item_id, decision, by, at: decided.at })
+        }
+        _ => None,
+    }
 }

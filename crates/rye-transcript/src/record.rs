@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use rye_sign::chain::Head;
+use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use crate::{Moment, ThreadId};
@@ -27,4 +28,11 @@ pub struct Record {
     pub event: String,
     /// The payload, as the JSON text that was written.
     pub payload: Box<RawValue>,
+}
+
+impl Record {
+    /// Reads the payload.
+    pub(crate) fn payload_as<T: DeserializeOwned>(&self) -> Result<T, String> {
+        serde_json::from_str(self.payload.get()).map_err(|error| error.to_string())
+    }
 }

@@ -1,11 +1,11 @@
 //! The end that a transcript holds, for closing a thread without driving it.
 
-use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::failure::disk::{FailureDisk, LimitsDisk};
-use crate::message::disk::UsageDisk;
-use crate::{Failure, Limits, Moment, Nanos, Reading, Record, ThreadId, ThreadState, Usage};
+use crate::{
+    Event, Failure, Limits, Moment, Nanos, Reading, Record, ThreadId, ThreadState, Usage,
+    recorded_event,
+};
 
 /// The end of a thread by its transcript, which is written before `thread.json` is.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,9 +61,10 @@ pub struct RecordedLimits {
 /// their own.
 #[must_use]
 pub fn recorded_limits(reading: &Reading) -> Option<RecordedLimits> {
-    let limits = |record: &Record| {
-        let wire: LimitsWire = serde_json::from_str(record.payload.get()).ok()?;
-        wire.limits.map(LimitsDisk::into_limits)
+    let limits = |record: &Record| match recorded_event(record) {
+        Ok(Event::ThreadStart { limits, .. }) => Some(limits),
+        Ok(Event::ThreadResumed { limits, .. }) => limits,
+        _ => None,
     };
     let first = reading.records.iter().find(|record| record.event == "thread_start");
     let first = limits(first?)?;
@@ -78,48 +79,25 @@ pub fn recorded_limits(reading: &Reading) -> Option<RecordedLimits> {
 #[must_use]
 pub fn recorded_root(reading: &Reading) -> Option<ThreadId> {
     let first = reading.records.first().filter(|record| record.event == "thread_start")?;
-    let wire: RootWire = serde_json::from_str(first.payload.get()).ok()?;
-    wire.root.parse().ok()
-}
-
-#[derive(Deserialize)]
-struct RootWire {
-    root: String,
-}
-
-#[derive(Deserialize)]
-struct LimitsWire {
-    limits: Option<LimitsDisk>,
+    match recorded_event(first) {
+        Ok(Event::ThreadStart { root, .. }) => Some(root),
+        _ => None,
+    }
 }
 
 fn end(record: &Record) -> Option<RecordedEnd> {
-    let known = match record.event.as_str() {
-        "thread_complete" => Some(ThreadState::Completed),
-        "thread_continued" => Some(ThreadState::Continued),
-        "thread_error" => None,
+    let at = record.at;
+    let (state, outputs, failure, next, turns, usage, cost) = match recorded_event(record).ok()? {
+        Event::ThreadComplete { outputs, turns, usage, cost, .. } => {
+            (ThreadState::Completed, outputs, None, None, turns, usage, cost)
+        }
+        Event::ThreadContinued { next, turns, usage, cost, .. } => {
+            (ThreadState::Continued, None, None, Some(next), turns, usage, cost)
+        }
+        Event::ThreadError { state, failure, turns, usage, cost } => {
+            (state, None, failure, None, turns, usage, cost)
+        }
         _ => return None,
     };
-    let Wire { state, turns, usage, cost_nanos, outputs, failure, next } =
-        serde_json::from_str(record.payload.get()).ok()?;
-    Some(RecordedEnd {
-        state: known.or_else(|| state?.parse().ok())?,
-        at: record.at,
-        turns,
-        usage: usage.into_usage(),
-        cost: Nanos::new(cost_nanos),
-        outputs,
-        failure: failure.map(FailureDisk::into_failure).transpose().ok()?,
-        next: next.map(|next| next.parse()).transpose().ok()?,
-    })
-}
-
-#[derive(Deserialize)]
-struct Wire {
-    state: Option<String>,
-    turns: u64,
-    usage: UsageDisk,
-    cost_nanos: u64,
-    outputs: Option<Map<String, Value>>,
-    failure: Option<FailureDisk>,
-    next: Option<String>,
+    Some(RecordedEnd { state, at, turns, usage, cost, outputs, failure, next })
 }

@@ -3,7 +3,7 @@
 pub(crate) mod disk;
 
 use serde_json::Value;
-use strum::IntoStaticStr;
+use strum::{IntoStaticStr, VariantArray};
 
 /// The description of one tool for the model.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,7 +39,7 @@ impl ToolSpec {
 /// The effect of running a tool twice. It decides which calls may run in parallel or again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-#[derive(IntoStaticStr)]
+#[derive(IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum Effect {
     /// Two runs have the effect of one.

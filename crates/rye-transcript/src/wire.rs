@@ -1,12 +1,11 @@
 //! The JSON of a record, separate from the types that it represents.
 
-use std::fmt::Display;
-
 use rye_sign::chain::Head;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::Moment;
+use crate::json::{Shown, is_zero};
 use crate::payload::Payload;
 
 /// The format of a transcript, as its first record names it.
@@ -21,23 +20,9 @@ pub(crate) struct RecordWire<'a> {
     pub(crate) directive: &'a str,
     pub(crate) event: &'a str,
     pub(crate) payload: Payload<'a>,
-    #[serde(skip_serializing_if = "is_none")]
+    #[serde(skip_serializing_if = "is_zero")]
     pub(crate) approval_wait_millis: u64,
     pub(crate) prev: Shown<Head>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
-const fn is_none(millis: &u64) -> bool {
-    *millis == 0
-}
-
-/// A value that is serialized through `Display`, without a copy.
-pub(crate) struct Shown<T>(pub(crate) T);
-
-impl<T: Display> Serialize for Shown<T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&self.0)
-    }
 }
 
 impl RecordWire<'_> {

@@ -50,7 +50,7 @@ impl<'a> Authoriser<'a> {
 
     /// Approves calls like this one for the rest of the thread.
     pub(super) fn approve_in_thread(&mut self, request: &ApprovalRequest) {
-        self.approved.extend(approved_in_thread(&request.item_id, &request.covers));
+        self.approved.extend(approved_in_thread(request));
     }
 
     /// Resolves a call of a tool of this palette and authorises it.
@@ -280,10 +280,9 @@ fn plan<'a>(call: &ToolCall, offered: &'a Offered, permit: Permit, arguments: Va
 
 /// The item and capability of each call that needs no further decision in the thread.
 pub(super) fn approved_in_thread(
-    item_id: &str,
-    covers: &[String],
+    request: &ApprovalRequest,
 ) -> impl Iterator<Item = (String, String)> {
-    covers.iter().map(|capability| (item_id.to_owned(), capability.clone()))
+    request.covers.iter().map(|capability| (request.item_id.clone(), capability.clone()))
 }
 
 /// The capability of the tool that starts threads.

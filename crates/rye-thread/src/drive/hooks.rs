@@ -12,7 +12,7 @@ pub(super) use self::conclude::{Acted, Frame, apply};
 pub(super) use self::data::Occasion;
 use self::data::{event_data, may_be_told};
 pub(super) use self::due::Due;
-pub(super) use self::log::{Entry, IN_A_TURN, Log};
+pub(super) use self::log::{IN_A_TURN, Log};
 use super::call::{Plan, Prepared, failure_answer};
 use super::executor::CallExecutor;
 use super::recorder::Recorder;
@@ -21,7 +21,7 @@ use crate::transcript::{Event, Injected, Triggered};
 use crate::{
     ActionTarget, ApprovalReason, ApprovalRequest, Asking, Cancel, Decision, End, Failure,
     FailureKind, Hook, HookAction, HookEffect, HookLayer, Hooks, Message, Palette, ProviderInfo,
-    Returned, Run, ThreadState,
+    Returned, Run, ThreadState, ToolResult,
 };
 
 /// Has the hooks of a thread act at its events.
@@ -149,7 +149,7 @@ impl<'a> HookRunner<'a> {
                 continue;
             }
             let triggered = trigger(hook, occasion, self.evaluations, &data);
-            let mut frame = Frame::new(&triggered);
+            let mut frame = Frame::new(triggered.clone());
             self.record(&Event::HookTriggered(triggered), context.recorder)?;
             self.act_all(run, hook, &mut frame, frames.len(), context).await?;
             if !is_decided && frame.decides(run) {
@@ -171,18 +171,18 @@ impl<'a> HookRunner<'a> {
         frame: &mut Frame,
         context: &mut HookContext<'_, 'a>,
     ) -> Result<(), Stop> {
-        if frame.effect != Some(HookEffect::Escalate) {
+        if frame.triggered.effect != Some(HookEffect::Escalate) {
             return Ok(());
         }
         if let Some(said) = self.due.earlier_decision(frame).filter(|_| !self.log.is_asked()) {
             frame.decision = Some(said);
             return Ok(());
         }
-        let id = format!("hook-{}", frame.evaluation);
-        let item = format!("hook {} at {}", frame.hook, frame.event);
+        let id = format!("hook-{}", frame.triggered.evaluation);
+        let item = format!("hook {} at {}", frame.triggered.hook, frame.triggered.event);
         let reason = ApprovalReason::Escalated;
         let thread = context.recorder.journal.thread();
-        let request = ApprovalRequest::new(thread, &id, &item, &frame.data, reason);
+        let request = ApprovalRequest::new(thread, &id, &item, &frame.triggered.data, reason);
         frame.decision = Some(self.decide(request, context).await?);
         Ok(())
     }
@@ -197,17 +197,17 @@ impl<'a> HookRunner<'a> {
         context: &mut HookContext<'_, 'a>,
     ) -> Result<(), Stop> {
         for (index, action) in hook.actions.iter().enumerate() {
-            let id = format!("hook-{}-{}-{}", frame.evaluation, place + 1, index + 1);
+            let id = format!("hook-{}-{}-{}", frame.triggered.evaluation, place + 1, index + 1);
             let palette = self.palette_of(action, context);
-            let (call, missing) = action_call(&id, action, &frame.data, palette);
+            let (call, missing) = action_call(&id, action, &frame.triggered.data, palette);
             let mut prepared = context.executor.authoriser.authorise(palette, 0, &call);
             if let Some(missing) = missing {
                 let answer = failure_answer(&call, "the event has no such data", &missing);
                 prepared.plan = Plan::Answer(answer);
             }
-            let returned = self.act(run, hook, action, prepared, context).await?;
+            let result = self.act(run, hook, action, prepared, context).await?;
             let injects = injects(hook.event, action);
-            frame.acted.push(Acted::new(item(action), injects, returned));
+            frame.acted.push(Acted::new(item(action), injects, result));
             if frame.acted.last().is_some_and(|acted| acted.result.is_error) {
                 break;
             }
@@ -230,17 +230,17 @@ impl<'a> HookRunner<'a> {
         action: &HookAction,
         mut prepared: Prepared<'_>,
         context: &mut HookContext<'_, 'a>,
-    ) -> Result<Returned, Stop> {
+    ) -> Result<ToolResult, Stop> {
         self.approve(&mut prepared, Asking::Always, context).await?;
         let start = start(hook, action, &prepared);
         // What was begun before and has no receipt may have happened: each further run of it is decided on by itself.
-        while self.record(&start, context.recorder)?.is_some() {
-            if let Some(returned) = self.log.receipt() {
-                return Ok(returned);
+        while self.record(&start, context.recorder)? {
+            if let Some(result) = self.log.receipt() {
+                return Ok(result);
             }
             let asked = self.approve(&mut prepared, Asking::Never, context).await?;
-            if let Some(returned) = self.log.receipt() {
-                return Ok(returned);
+            if let Some(result) = self.log.receipt() {
+                return Ok(result);
             }
             if !asked.is_some_and(|decision| decision.is_approval()) {
                 break;
@@ -249,9 +249,10 @@ impl<'a> HookRunner<'a> {
         check_cancelled(self.cancel)?;
         let left = time_for(hook.event, context.recorder.time.left(run));
         let returned = context.executor.run_action(prepared, left, context.recorder).await?;
-        let Returned { result, refusal, .. } = returned.clone();
-        context.recorder.emit(&Event::HookCallResult { hook: hook.id.clone(), result, refusal });
-        Ok(returned)
+        let Returned { result, refusal, .. } = returned;
+        let hook = hook.id.clone();
+        context.recorder.emit(&Event::HookCallResult { hook, result: result.clone(), refusal });
+        Ok(result)
     }
 
     /// Has the operator decide on the call: `Always` asks as configured, `Never` because it began
@@ -299,20 +300,15 @@ impl<'a> HookRunner<'a> {
         context.executor.decide(request, context.recorder).await
     }
 
-    /// Records an event of a hook, unless an earlier process did. Then its record is returned.
-    fn record(
-        &mut self,
-        event: &Event,
-        recorder: &mut Recorder<'_>,
-    ) -> Result<Option<Entry>, Stop> {
-        match self.log.take(event) {
-            Ok(Some(entry)) => Ok(Some(entry)),
-            Ok(None) => {
-                recorder.emit(event);
-                Ok(None)
-            }
-            Err(problem) => Err(Stop::Failed(Failure::new(FailureKind::Storage, &problem))),
+    /// Records an event of a hook, unless an earlier process did. Then it returns `true`.
+    fn record(&mut self, event: &Event, recorder: &mut Recorder<'_>) -> Result<bool, Stop> {
+        let taken = self.log.take(event);
+        let is_recorded =
+            taken.map_err(|problem| Stop::Failed(Failure::new(FailureKind::Storage, &problem)))?;
+        if !is_recorded {
+            recorder.emit(event);
         }
+        Ok(is_recorded)
     }
 }
 
@@ -338,7 +334,7 @@ pub(super) fn record_texts(
         let Message::User { text } = message else { continue };
         let by = frames.iter().find_map(|frame| {
             let acted = frame.acted.iter().find(|acted| acted.text() == Some(text))?;
-            Some((&frame.hook, &acted.item))
+            Some((&frame.triggered.hook, &acted.item))
         });
         if let Some((hook, item)) = by {
             let digest = rye_sign::Digest::of(text.as_bytes()).to_string();

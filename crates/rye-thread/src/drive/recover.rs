@@ -3,34 +3,28 @@
 mod error;
 mod hooked;
 mod opening;
-mod wire;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use self::error::ResumeError;
-use rye_transcript::disk::{LimitHitDisk, RefusalDisk, ResultDisk};
+use rye_transcript::recorded_events;
 
-use self::wire::EndWire;
-pub(super) use self::wire::{FallbackWire, Recorded};
+pub use self::error::ResumeError;
 use super::authoriser::approved_in_thread;
-use super::hooks::{Due, Entry, Log};
+use super::hooks::{Due, IN_A_TURN, Log};
 use super::progress::{Progress, Proposal};
 use super::stop::overrun;
 use crate::transcript::{Event, Reading, Record};
 use crate::{
-    AddedItem, Decision, Limits, Message, Moment, Nanos, Returned, Run, Spawn, Step, ThreadId,
-    ThreadState, ToolCall, ToolResult,
+    AddedItem, ApprovalRequest, Decision, Failure, Limits, Message, Moment, Nanos, Reply, Returned,
+    Run, Spawn, Step, ThreadId, ThreadState, ToolCall, ToolResult,
 };
 
-/// The recovered state of a thread.
-#[derive(Debug)]
+/// The state of a thread, as far as its records were read.
 pub(super) struct Recovered {
     pub(super) run: Run,
     pub(super) progress: Progress,
-    /// The events of the run that the transcript does not hold yet.
-    pub(super) missing: Vec<Event>,
     /// Set when the transcript holds the end of the thread.
     pub(super) ended: Option<ThreadState>,
     /// `true` if the thread was handed to the provider's fallback.
@@ -53,6 +47,18 @@ pub(super) struct Recovered {
     pub(super) added: Vec<AddedItem>,
     /// The item and capability of each call that the operator approved for the rest of the thread.
     pub(super) approved: BTreeSet<(String, String)>,
+    opening: VecDeque<Event>,
+    changes: Vec<String>,
+    /// Texts that the run added to its history and that are not recorded yet.
+    texts_due: VecDeque<String>,
+    /// The run's own answers that are not recorded yet.
+    own_due: VecDeque<ToolResult>,
+    elapsed: Duration,
+    last: Option<Moment>,
+    /// The reason why hooks do not accept the outputs that are returned.
+    unwanted: Option<String>,
+    /// The calls of the turn that is under way, taken from the run once.
+    calls: Option<Arc<Calls>>,
 }
 
 /// Leads a run that has not begun through everything that was recorded; `opening` is what it would record first.
@@ -61,47 +67,19 @@ pub(super) fn recover(
     opening: Vec<Event>,
     reading: &Reading,
 ) -> Result<Recovered, ResumeError> {
-    let mut fold = Fold::new(run, opening);
-    for (record, is_sealed) in reading.records_with_seals() {
-        fold.clock(record);
-        fold.take(record, is_sealed)
+    let mut recovered = Recovered::new(run, opening);
+    let events = recorded_events(&reading.records);
+    for ((record, is_sealed), event) in reading.records_with_seals().zip(events) {
+        recovered.clock(record);
+        event
+            .and_then(|event| recovered.take(record, is_sealed, event))
             .map_err(|problem| ResumeError::Contradiction { record: record.seq, problem })?;
     }
-    if !fold.changes.is_empty() {
-        return Err(ResumeError::Changed { changes: fold.changes });
+    if !recovered.changes.is_empty() {
+        return Err(ResumeError::Changed { changes: recovered.changes });
     }
-    Ok(fold.into_recovered())
-}
-
-struct Fold {
-    run: Run,
-    opening: VecDeque<Event>,
-    changes: Vec<String>,
-    progress: Progress,
-    /// Texts that the run added to its history and that are not recorded yet.
-    texts_due: VecDeque<String>,
-    /// The run's own answers that are not recorded yet.
-    own_due: VecDeque<ToolResult>,
-    elapsed: Duration,
-    last: Option<Moment>,
-    ended: Option<ThreadState>,
-    has_fallen_back: bool,
-    due: Due,
-    log: Log,
-    evaluations: u64,
-    /// The reason why hooks do not accept the outputs that are returned.
-    unwanted: Option<String>,
-    successor: Option<ThreadId>,
-    spawns: Vec<Spawn>,
-    ended_children: BTreeSet<ThreadId>,
-    added: Vec<AddedItem>,
-    /// The calls of the turn that is under way, taken from the run once.
-    calls: Option<Arc<Calls>>,
-    /// The reservation of the request that has no answer yet.
-    reserved: Option<Nanos>,
-    /// The item and the capabilities that the operator was asked about last.
-    asked_about: (String, Vec<String>),
-    approved: BTreeSet<(String, String)>,
+    recovered.run.restore_elapsed(recovered.elapsed);
+    Ok(recovered)
 }
 
 /// The calls of one turn.
@@ -112,31 +90,30 @@ struct Calls {
     returns: Vec<ToolCall>,
 }
 
-impl Fold {
+impl Recovered {
     fn new(run: Run, opening: Vec<Event>) -> Self {
         Self {
             run,
-            opening: opening.into(),
-            changes: Vec::new(),
             progress: Progress::default(),
-            texts_due: VecDeque::new(),
-            own_due: VecDeque::new(),
-            elapsed: Duration::ZERO,
-            last: None,
             ended: None,
             has_fallen_back: false,
             due: Due::default(),
             log: Log::default(),
             evaluations: 0,
-            unwanted: None,
             successor: None,
             spawns: Vec::new(),
             ended_children: BTreeSet::new(),
+            unanswered: None,
             added: Vec::new(),
-            calls: None,
-            reserved: None,
-            asked_about: (String::new(), Vec::new()),
             approved: BTreeSet::new(),
+            opening: opening.into(),
+            changes: Vec::new(),
+            texts_due: VecDeque::new(),
+            own_due: VecDeque::new(),
+            elapsed: Duration::ZERO,
+            last: None,
+            unwanted: None,
+            calls: None,
         }
     }
 
@@ -152,63 +129,70 @@ impl Fold {
         self.last = Some(record.at);
     }
 
-    fn take(&mut self, record: &Record, is_sealed: bool) -> Result<(), String> {
+    fn take(&mut self, record: &Record, is_sealed: bool, event: Event) -> Result<(), String> {
         let may_follow = ["checkpoint", "thread_resumed"].contains(&record.event.as_str());
         if self.ended.is_some() && !may_follow {
             return Err("it comes after the end of the thread".to_owned());
         }
-        let recorded = Recorded::read(record)?;
-        if recorded.is_after_hooks() {
+        if is_after_hooks(&event) {
             self.hooks_over()?;
         }
-        match recorded {
-            Recorded::Nothing | Recorded::ContextInTurn => Ok(()),
-            Recorded::Hook(entry) => self.of_hook(entry),
-            Recorded::Asked { .. } if !self.log.is_empty() => self.of_hook(Entry::Asked),
-            Recorded::Decided { decision } if !self.log.is_empty() => {
-                self.of_hook(Entry::Decided(decision))
+        if self.is_of_hook(&event) {
+            return self.of_hook(event);
+        }
+        match event {
+            Event::AssistantReasoning { .. }
+            | Event::AssistantText { .. }
+            | Event::Checkpoint { .. } => Ok(()),
+            Event::ApprovalDecided { request, decision, .. } => {
+                self.apply_decision(&request, decision, is_sealed)
             }
-            Recorded::Continued { next } => self.apply_continuation(next),
-            Recorded::Fallback(_) => {
+            Event::ApprovalRequested(request) => self.apply_question(&request),
+            Event::ChildEnded(end) => {
+                self.ended_children.insert(end.child);
+                Ok(())
+            }
+            Event::ContextInjected(injected) if injected.position == IN_A_TURN => Ok(()),
+            Event::ContextInjected(_) | Event::SystemPrompt { .. } | Event::ThreadStart { .. } => {
+                self.begin(record)
+            }
+            Event::ModelFallback { .. } => {
                 self.has_fallen_back = true;
                 Ok(())
             }
-            Recorded::Opening(payload) => self.begin(&record.event, &payload),
-            Recorded::UserMessage { text } => self.user_message(&record.event, &text),
-            Recorded::StepFailed => {
-                self.reserved = None;
+            Event::RequestFailed { .. } => {
+                self.unanswered = None;
                 Ok(())
             }
-            Recorded::StepStart { reserved } => self.step_start(reserved),
-            Recorded::StepFinish { reply, cost } => self.step_finish(reply.into_reply(), cost),
-            Recorded::CallStart { call_id, name } => self.call_start(&call_id, &name),
-            Recorded::CallResult { result, refusal, limit, added } => {
-                self.call_result(result, refusal, limit, added)
+            Event::RequestRetried { reserved, .. } | Event::StepStart { reserved, .. } => {
+                self.step_start(reserved)
             }
-            Recorded::Asked { call_id, item_id, proposal, covers } => {
-                self.asked_about = (item_id, covers);
-                self.apply_question(&call_id, proposal)
+            Event::SpawnChild(spawn) => self.apply_spawn(spawn),
+            Event::StepFinish { reply, cost, .. } => self.step_finish(reply, cost),
+            Event::ThreadComplete { .. } => self.end(ThreadState::Completed, None),
+            Event::ThreadContinued { next, .. } => self.apply_continuation(next),
+            Event::ThreadError { state, failure, .. } => self.end(state, failure),
+            Event::ThreadResumed { limits, .. } => {
+                self.apply_resumption(limits.filter(|_| is_sealed))
             }
-            Recorded::Decided { decision } => self.apply_decision(decision, is_sealed),
-            Recorded::Resumed { limits } => self.apply_resumption(limits.filter(|_| is_sealed)),
-            Recorded::ChildEnded { child } => {
-                self.ended_children.insert(child);
-                Ok(())
+            Event::ToolCallResult { result, refusal, limit, added } => {
+                self.call_result(Returned { result, refusal, limit, added })
             }
-            Recorded::Spawned(spawn) => self.apply_spawn(spawn),
-            Recorded::End(end) => self.end(end),
+            Event::ToolCallStart { call_id, name, .. } => self.call_start(&call_id, &name),
+            Event::UserMessage { text } => self.user_message(record, &text),
+            other => Err(format!("this version does not resume from `{}`", other.name())),
         }
     }
 
     fn step_start(&mut self, reserved: Nanos) -> Result<(), String> {
-        self.reserved = Some(reserved);
+        self.unanswered = Some(reserved);
         self.due.note_request(self.run.turns());
         self.run.asked_before(self.elapsed).map_err(text)
     }
 
-    fn step_finish(&mut self, reply: crate::Reply, cost: Nanos) -> Result<(), String> {
+    fn step_finish(&mut self, reply: Arc<Reply>, cost: Nanos) -> Result<(), String> {
         self.calls = None;
-        match self.reserved.take().and_then(|reserved| overrun(reserved, cost)) {
+        match self.unanswered.take().and_then(|reserved| overrun(reserved, cost)) {
             Some(failure) => self.run.model_overran(reply, cost, failure).map_err(text)?,
             None => self.run.model_replied(reply, cost).map_err(text)?,
         }
@@ -255,36 +239,20 @@ impl Fold {
         }
     }
 
-    fn call_result(
-        &mut self,
-        result: ResultDisk,
-        refusal: Option<RefusalDisk>,
-        limit: Option<LimitHitDisk>,
-        added: Vec<AddedItem>,
-    ) -> Result<(), String> {
-        let result = result.into_result();
+    fn call_result(&mut self, returned: Returned) -> Result<(), String> {
         if let Some(own) = self.own_due.pop_front() {
-            return if own == result {
-                Ok(())
-            } else {
-                Err("the run answered otherwise".to_owned())
-            };
+            return check_answer(Some(&own), &returned.result);
         }
         let Calls { run: calls, returns } = &*self.calls()?;
         if self.progress.answers.len() == calls.len() {
             self.finish_batch()?;
-            return match self.own_due.pop_front() {
-                Some(own) if own == result => Ok(()),
-                _ => Err("the run answered otherwise".to_owned()),
-            };
+            return check_answer(self.own_due.pop_front().as_ref(), &returned.result);
         }
         if self.progress.intents <= self.progress.answers.len() {
             return Err("no call has begun".to_owned());
         }
-        let refusal = refusal.map(RefusalDisk::into_refusal);
-        let limit = limit.map(LimitHitDisk::into_hit).transpose()?;
-        self.added.extend(added.iter().cloned());
-        self.progress.answers.push(Returned { result, refusal, limit, added });
+        self.added.extend(returned.added.iter().cloned());
+        self.progress.answers.push(returned);
         self.progress.spawned = None;
         self.progress.proposal = None;
         let is_last = self.progress.answers.len() == calls.len() && returns.is_empty();
@@ -318,29 +286,32 @@ impl Fold {
         Ok(())
     }
 
-    fn apply_question(&mut self, call_id: &str, proposal: Proposal) -> Result<(), String> {
+    fn apply_question(&mut self, request: &ApprovalRequest) -> Result<(), String> {
         let calls = self.calls()?;
         let index = self.progress.answers.len();
-        if calls.run.get(index).is_none_or(|call| call.id != call_id) {
-            return Err(format!("call `{call_id}` was not next"));
+        if calls.run.get(index).is_none_or(|call| call.id != request.call_id) {
+            return Err(format!("call `{}` was not next", request.call_id));
         }
         self.progress.is_asked = true;
-        self.progress.proposal = Some(proposal);
+        self.progress.proposal = Some(Proposal::of(request));
         self.run.ask_approval(index).map_err(text)
     }
 
-    fn apply_decision(&mut self, decision: Decision, is_sealed: bool) -> Result<(), String> {
+    fn apply_decision(
+        &mut self,
+        request: &ApprovalRequest,
+        decision: Decision,
+        is_sealed: bool,
+    ) -> Result<(), String> {
         self.progress.is_asked = false;
         if decision == Decision::ApprovedInThread && is_sealed {
-            let (item_id, covers) = &self.asked_about;
-            self.approved.extend(approved_in_thread(item_id, covers));
+            self.approved.extend(approved_in_thread(request));
         }
         self.run.approval_decided(decision).map_err(text)
     }
 
-    fn end(&mut self, end: EndWire) -> Result<(), String> {
-        let state = end.state()?;
-        let ended = match (state, end.failure()?) {
+    fn end(&mut self, state: ThreadState, failure: Option<Failure>) -> Result<(), String> {
+        let ended = match (state, failure) {
             (ThreadState::Completed, _) if self.run.has_ended() => Ok(()),
             (ThreadState::Completed, _) => return Err("the run had more to do".to_owned()),
             (ThreadState::Cancelled, _) if self.run.has_ended() => Ok(()),
@@ -376,56 +347,65 @@ impl Fold {
         Ok(())
     }
 
-    fn into_recovered(self) -> Recovered {
-        let Self {
-            run,
-            opening,
-            progress,
-            texts_due,
-            own_due,
-            ended,
-            has_fallen_back,
-            due,
-            log,
-            evaluations,
-            successor,
-            spawns,
-            ended_children,
-            reserved: unanswered,
-            added,
-            approved,
-            ..
-        } = self;
-        let mut missing: Vec<Event> = opening.into();
-        missing.extend(texts_due.into_iter().map(|text| Event::UserMessage { text }));
-        missing.extend(own_due.into_iter().map(|result| Event::ToolCallResult {
+    /// Takes the events of the run that the transcript does not hold yet.
+    pub(super) fn take_missing(&mut self) -> Vec<Event> {
+        let texts = self.texts_due.drain(..).map(|text| Event::UserMessage { text });
+        let own = self.own_due.drain(..).map(|result| Event::ToolCallResult {
             result,
             refusal: None,
             limit: None,
             added: Vec::new(),
-        }));
-        let mut run = run;
-        run.restore_elapsed(self.elapsed);
-        Recovered {
-            run,
-            progress,
-            missing,
-            ended,
-            has_fallen_back,
-            due,
-            log,
-            evaluations,
-            successor,
-            spawns,
-            ended_children,
-            unanswered,
-            added,
-            approved,
-        }
+        });
+        self.opening.drain(..).chain(texts).chain(own).collect()
     }
+}
+
+/// Returns `true` if the event shows that the hooks of earlier events have finished.
+const fn is_after_hooks(event: &Event) -> bool {
+    !matches!(
+        event,
+        Event::ApprovalDecided { .. }
+            | Event::ApprovalRequested(_)
+            | Event::AssistantReasoning { .. }
+            | Event::AssistantText { .. }
+            | Event::Checkpoint { .. }
+            | Event::ChildEnded(_)
+            | Event::HookCallResult { .. }
+            | Event::HookCallStart { .. }
+            | Event::HookTriggered(_)
+            | Event::ThreadResumed { .. }
+    )
+}
+
+/// Checks a recorded answer of the run itself.
+fn check_answer(own: Option<&ToolResult>, recorded: &ToolResult) -> Result<(), String> {
+    if own == Some(recorded) { Ok(()) } else { Err("the run answered otherwise".to_owned()) }
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it stands where `map_err` wants a function")]
 fn text(error: crate::OutOfTurn) -> String {
     error.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transcript::tests::recorded;
+    use crate::{Opening, OutputContract};
+
+    /// Every event that a program records can be resumed from.
+    #[test]
+    fn every_event_is_understood() {
+        let mut records = recorded();
+        // A request for approval precedes its decision.
+        records.sort_by_key(|record| record.event == "approval_decided");
+        for (record, event) in records.iter().zip(recorded_events(&records)) {
+            let opening = Opening { system: None, first_user_message: String::new() };
+            let contract = OutputContract::default();
+            let run = Run::new(opening, Vec::new(), contract, Limits::default(), 100);
+            let taken = Recovered::new(run, Vec::new()).take(record, true, event.unwrap());
+            let unknown = format!("this version does not resume from `{}`", record.event);
+            assert_ne!(taken, Err(unknown));
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! The resumption of a thread whose process was stopped or killed, or that waited for an approval.
 
-use serde::Deserialize;
+use rye_transcript::recorded_event;
 use serde_json::{Map, Value};
 
 use super::executor::CallExecutor;
@@ -107,7 +107,8 @@ pub async fn resume(
     }
     driver.recorder.journal.limit(&next.limits);
     driver.take_over(&mut recovered, resumed.reading);
-    let Recovered { mut run, missing, ended, spawns, unanswered, .. } = recovered;
+    let missing = recovered.take_missing();
+    let Recovered { mut run, ended, spawns, unanswered, .. } = recovered;
     if let Some(state) = ended.filter(|_| !next.has_ended) {
         return Ok(driver.close(&run, state).await);
     }
@@ -213,36 +214,20 @@ fn openings(reading: &Reading) -> u64 {
 /// Finds the call that wants a child in the transcript of its parent.
 fn recorded_spawn(spawn: Spawn, parent: &Reading) -> RecordedSpawn {
     let mut arguments = None;
-    for record in &parent.records {
-        match record.event.as_str() {
-            "tool_call_start" => arguments = intent(record, &spawn.call_id).or(arguments),
-            "tool_call_result" if has_failed(record, &spawn.call_id) => arguments = None,
+    for record in parent.records.iter().filter(|record| record.event.starts_with("tool_call_")) {
+        match recorded_event(record) {
+            Ok(Event::ToolCallStart { call_id, arguments: given, .. })
+                if call_id == spawn.call_id =>
+            {
+                arguments = Some(given);
+            }
+            Ok(Event::ToolCallResult { result, .. })
+                if result.call_id == spawn.call_id && result.is_error =>
+            {
+                arguments = None;
+            }
             _ => {}
         }
     }
     RecordedSpawn { spawn, arguments }
-}
-
-/// The arguments of a call, if the record is its intent.
-fn intent(record: &Record, call_id: &str) -> Option<Value> {
-    let wire: IntentWire = serde_json::from_str(record.payload.get()).ok()?;
-    (wire.call_id == call_id).then_some(wire.arguments)
-}
-
-/// Returns `true` if the record is a receipt of the call that tells of an error.
-fn has_failed(record: &Record, call_id: &str) -> bool {
-    let wire = serde_json::from_str::<ReceiptWire>(record.payload.get());
-    wire.is_ok_and(|wire| wire.call_id == call_id && wire.is_error)
-}
-
-#[derive(Deserialize)]
-struct IntentWire {
-    call_id: String,
-    arguments: Value,
-}
-
-#[derive(Deserialize)]
-struct ReceiptWire {
-    call_id: String,
-    is_error: bool,
 }

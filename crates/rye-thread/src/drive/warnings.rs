@@ -1,7 +1,7 @@
 //! Warnings for the operator about a resumed thread, by its records alone.
 
-use super::hooks::Entry;
-use super::recover::Recorded;
+use rye_transcript::recorded_event;
+
 use crate::transcript::{Event, Reading, Record};
 use crate::{Counted, Nanos, Refusal, ToolResult};
 
@@ -9,7 +9,8 @@ use crate::{Counted, Nanos, Refusal, ToolResult};
 /// and requests whose cost is not known.
 #[must_use]
 pub fn thread_warnings(reading: &Reading) -> Vec<String> {
-    reading.records.iter().filter_map(of_record).collect()
+    let warning = |record: &Record| of_event(&recorded_event(record).ok()?);
+    reading.records.iter().filter_map(warning).collect()
 }
 
 /// The warning of an event as it happens.
@@ -24,32 +25,6 @@ pub(super) fn of_event(event: &Event) -> Option<String> {
         Event::RequestRetried { turn, retry, cost, .. } => of_attempt(*turn, &retry.message, *cost),
         Event::StepFinish { turn, reply, cost } if reply.counted == Counted::Unreported => {
             Some(of_uncounted(*turn, *cost))
-        }
-        _ => None,
-    }
-}
-
-fn of_record(record: &Record) -> Option<String> {
-    let payload: serde_json::Value = match record.event.as_str() {
-        "request_failed" | "request_retried" | "step_finish" => {
-            serde_json::from_str(record.payload.get()).ok()?
-        }
-        "tool_call_result" => serde_json::Value::Null,
-        _ => return None,
-    };
-    let turn = payload["turn"].as_u64().unwrap_or_default();
-    let cost = Nanos::new(payload["cost_nanos"].as_u64().unwrap_or_default());
-    match (record.event.as_str(), Recorded::read(record).ok()?) {
-        (_, Recorded::Hook(Entry::Result { hook, returned })) => {
-            of_action(&hook, &returned.result, returned.refusal.as_ref())
-        }
-        ("request_failed", _) if payload["class"] == KILLED => of_killed(turn, cost),
-        ("request_retried", _) => {
-            of_attempt(turn, payload["message"].as_str().unwrap_or_default(), cost)
-        }
-        (_, Recorded::StepFinish { reply, cost }) => {
-            let is_uncounted = reply.into_reply().counted == Counted::Unreported;
-            is_uncounted.then(|| of_uncounted(turn, cost))
         }
         _ => None,
     }

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::disk::{
-    ContinuedDisk, CostDisk, LimitedDisk, RaisedDisk, ReservedDisk, RetriedDisk, payload,
-};
+use super::disk::{ContinuedDisk, CostDisk, LimitedDisk, RaisedDisk, ReservedDisk, RetriedDisk};
 use crate::child_end::ChildEndDisk;
+use crate::json::Shown;
 use crate::spawn::disk::SpawnDisk;
 use crate::{ChildEnd, Event, Nanos, Reading, Record, SpendLimit, ThreadId};
 
@@ -58,29 +57,33 @@ impl Change {
     pub(super) fn of_record(record: &Record, is_sealed: bool) -> Option<Self> {
         Some(match record.event.as_str() {
             "thread_start" => {
-                Self::Begin { cap: payload::<LimitedDisk>(record)?.limits.into_limits().spend }
+                let LimitedDisk { limits } = record.payload_as().ok()?;
+                Self::Begin { cap: limits.into_limits().spend }
             }
-            "step_start" => Self::Reserve {
-                amount: Nanos::new(payload::<ReservedDisk>(record)?.reserved_nanos),
-            },
+            "step_start" => {
+                let ReservedDisk { reserved_nanos } = record.payload_as().ok()?;
+                Self::Reserve { amount: Nanos::new(reserved_nanos) }
+            }
             "step_finish" | "request_failed" => {
-                Self::Settle { cost: Nanos::new(payload::<CostDisk>(record)?.cost_nanos) }
+                let CostDisk { cost_nanos } = record.payload_as().ok()?;
+                Self::Settle { cost: Nanos::new(cost_nanos) }
             }
             "request_retried" => {
-                let RetriedDisk { cost_nanos, reserved_nanos } = payload(record)?;
+                let RetriedDisk { cost_nanos, reserved_nanos } = record.payload_as().ok()?;
                 Self::Retry { cost: Nanos::new(cost_nanos), amount: Nanos::new(reserved_nanos) }
             }
             "spawn_child" => {
-                let spawn = payload::<SpawnDisk>(record)?.into_spawn().ok()?;
+                let spawn = record.payload_as::<SpawnDisk>().ok()?.into_spawn();
                 Self::Spawn { child: spawn.child, share: spawn.limits.spend }
             }
             "child_ended" => Self::of_end(child_end(record)?),
             "thread_continued" => {
-                let ContinuedDisk { next, limits } = payload(record)?;
-                Self::Continue { next: next.parse().ok()?, share: limits.into_limits().spend }
+                let ContinuedDisk { next: Shown(next), limits } = record.payload_as().ok()?;
+                Self::Continue { next, share: limits.into_limits().spend }
             }
             "thread_resumed" if is_sealed => {
-                Self::Raise { cap: payload::<RaisedDisk>(record)?.limits?.into_limits().spend }
+                let RaisedDisk { limits } = record.payload_as().ok()?;
+                Self::Raise { cap: limits?.into_limits().spend }
             }
             _ => return None,
         })
@@ -99,5 +102,5 @@ pub fn ended_children(thread: &Reading) -> BTreeMap<ThreadId, ChildEnd> {
 }
 
 fn child_end(record: &Record) -> Option<ChildEnd> {
-    payload::<ChildEndDisk>(record)?.into_end().ok()
+    record.payload_as().ok().map(ChildEndDisk::into_end)
 }

@@ -1,18 +1,14 @@
 //! The members of records from which an account is computed.
 
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 
-use crate::Record;
+use crate::ThreadId;
 use crate::failure::disk::LimitsDisk;
-
-pub(super) fn payload<T: DeserializeOwned>(record: &Record) -> Option<T> {
-    serde_json::from_str(record.payload.get()).ok()
-}
+use crate::json::Shown;
 
 #[derive(Deserialize)]
 pub(super) struct ContinuedDisk {
-    pub(super) next: String,
+    pub(super) next: Shown<ThreadId>,
     pub(super) limits: LimitsDisk,
 }
 

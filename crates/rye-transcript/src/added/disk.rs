@@ -5,12 +5,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::AddedItem;
-use crate::Record;
 
 /// The saved form of an [`AddedItem`].
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct AddedDisk {
+pub(crate) struct AddedDisk {
     item: Map<String, Value>,
     key_id: Option<String>,
     grants: Vec<Vec<String>>,
@@ -32,7 +31,7 @@ impl AddedDisk {
     /// # Errors
     ///
     /// The reason in words, if a pattern of a grant is none.
-    pub fn into_added(self) -> Result<AddedItem, String> {
+    pub(crate) fn into_added(self) -> Result<AddedItem, String> {
         let grant = |patterns: &Vec<String>| {
             let patterns = patterns.iter().map(|text| text.parse::<Pattern>());
             patterns.collect::<Result<Grant, _>>().map_err(|error| error.to_string())
@@ -40,11 +39,6 @@ impl AddedDisk {
         let grants = self.grants.iter().map(grant).collect::<Result<_, _>>()?;
         Ok(AddedItem { facts: self.item, key_id: self.key_id, grants })
     }
-}
-
-/// Reads a list of added items.
-fn read(disks: Vec<AddedDisk>) -> Result<Vec<AddedItem>, String> {
-    disks.into_iter().map(AddedDisk::into_added).collect()
 }
 
 impl AddedItem {
@@ -62,17 +56,4 @@ impl AddedItem {
     pub fn from_json(value: &Value) -> Result<Self, String> {
         AddedDisk::deserialize(value).map_err(|error| error.to_string())?.into_added()
     }
-}
-
-/// Returns the items that a receipt added.
-pub(super) fn receipt_items(record: &Record) -> Result<Vec<AddedItem>, String> {
-    let wire: Wire =
-        serde_json::from_str(record.payload.get()).map_err(|error| error.to_string())?;
-    read(wire.added)
-}
-
-#[derive(Deserialize)]
-struct Wire {
-    #[serde(default)]
-    added: Vec<AddedDisk>,
 }

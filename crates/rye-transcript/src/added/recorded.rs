@@ -1,8 +1,7 @@
 //! The items that the transcript of a thread says were added.
 
 use super::AddedItem;
-use super::disk::receipt_items;
-use crate::Reading;
+use crate::{Event, Reading, Record, recorded_event};
 
 /// Returns the items that calls added to a conversation, in order, from the transcript of its thread.
 ///
@@ -10,6 +9,10 @@ use crate::Reading;
 #[must_use]
 pub fn added_items(reading: &Reading) -> Option<Vec<AddedItem>> {
     let receipts = reading.records.iter().filter(|record| record.event == "tool_call_result");
-    let each: Option<Vec<_>> = receipts.map(|record| receipt_items(record).ok()).collect();
+    let added = |record: &Record| match recorded_event(record).ok()? {
+        Event::ToolCallResult { added, .. } => Some(added),
+        _ => Some(Vec::new()),
+    };
+    let each: Option<Vec<_>> = receipts.map(added).collect();
     Some(each?.concat())
 }

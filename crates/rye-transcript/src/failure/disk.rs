@@ -3,12 +3,13 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Failure, FailureKind, Refusal};
-use crate::{Limit, LimitHit, Limits, Nanos, ProviderErrorClass, SpendLimit};
+use crate::json::value_named;
+use crate::{LimitHit, Limits, Nanos, SpendLimit};
 
 /// The saved form of [`Limits`].
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct LimitsDisk {
+pub(crate) struct LimitsDisk {
     turns: u64,
     tokens: u64,
     spend_nanos: SpendDisk,
@@ -41,7 +42,7 @@ impl LimitsDisk {
 
     /// Returns the limits.
     #[must_use]
-    pub fn into_limits(self) -> Limits {
+    pub(crate) fn into_limits(self) -> Limits {
         Limits {
             turns: self.turns,
             tokens: self.tokens,
@@ -59,7 +60,7 @@ impl LimitsDisk {
 /// The saved form of a [`Refusal`].
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct RefusalDisk {
+pub(crate) struct RefusalDisk {
     capability: String,
     layer: String,
     pattern: Option<String>,
@@ -74,7 +75,7 @@ impl RefusalDisk {
 
     /// Returns the refusal.
     #[must_use]
-    pub fn into_refusal(self) -> Refusal {
+    pub(crate) fn into_refusal(self) -> Refusal {
         let Self { capability, layer, pattern, message } = self;
         Refusal { capability, layer, pattern, message }
     }
@@ -83,7 +84,7 @@ impl RefusalDisk {
 /// The saved form of a [`Failure`].
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct FailureDisk {
+pub(crate) struct FailureDisk {
     kind: String,
     message: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -95,7 +96,7 @@ pub struct FailureDisk {
 /// The saved form of a [`LimitHit`].
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct LimitHitDisk {
+pub(crate) struct LimitHitDisk {
     name: String,
     value: u64,
     maximum: u64,
@@ -124,10 +125,12 @@ impl FailureDisk {
     /// # Errors
     ///
     /// The reason in words, if its kind is unknown or has facts of another kind.
-    pub fn into_failure(self) -> Result<Failure, String> {
+    pub(crate) fn into_failure(self) -> Result<Failure, String> {
         let kind = match (self.kind.as_str(), self.limit, self.class) {
             ("limit", Some(hit), None) => FailureKind::Limit(hit.into_hit()?),
-            ("provider", None, Some(class)) => FailureKind::Provider(class_of(&class)?),
+            ("provider", None, Some(class)) => {
+                FailureKind::Provider(value_named(&class, "a class of provider error")?)
+            }
             (kind, None, None) => FailureKind::PLAIN
                 .into_iter()
                 .find(|plain| plain.as_str() == kind)
@@ -150,27 +153,16 @@ impl LimitHitDisk {
     /// # Errors
     ///
     /// The reason in words, if its name is no limit.
-    pub fn into_hit(self) -> Result<LimitHit, String> {
-        let limit = Limit::ALL
-            .iter()
-            .copied()
-            .find(|limit| limit.as_str() == self.name)
-            .ok_or_else(|| format!("`{}` is not a limit", self.name))?;
+    pub(crate) fn into_hit(self) -> Result<LimitHit, String> {
+        let limit = value_named(&self.name, "a limit")?;
         Ok(LimitHit { limit, value: self.value, maximum: self.maximum })
     }
-}
-
-fn class_of(name: &str) -> Result<ProviderErrorClass, String> {
-    ProviderErrorClass::ALL
-        .iter()
-        .copied()
-        .find(|class| class.as_str() == name)
-        .ok_or_else(|| format!("`{name}` is not a class of provider error"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Limit, ProviderErrorClass};
 
     #[test]
     fn every_kind_of_failure_is_read_as_it_was_written() {

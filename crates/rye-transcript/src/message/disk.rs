@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::{Counted, Reply, StopReason, ToolCall, ToolResult};
+use super::{Counted, Reply, StopReason, ToolCall};
 use crate::Usage;
 
 /// The saved form of a [`Usage`].
@@ -70,7 +70,7 @@ impl<'a> CallDisk<'a> {
 /// The saved form of a [`Reply`].
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ReplyDisk<'a> {
+pub(crate) struct ReplyDisk<'a> {
     raw: Cow<'a, RawValue>,
     text: Cow<'a, str>,
     reasoning: Cow<'a, str>,
@@ -103,7 +103,7 @@ impl<'a> ReplyDisk<'a> {
 
     /// Returns the reply.
     #[must_use]
-    pub fn into_reply(self) -> Reply {
+    pub(crate) fn into_reply(self) -> Reply {
         let stop: Result<StopReason, Infallible> = self.stop.parse();
         let Ok(stop) = stop;
         let mut reply = Reply::new(self.raw.into_owned(), stop);
@@ -115,30 +115,5 @@ impl<'a> ReplyDisk<'a> {
             reply.counted = Counted::Unreported;
         }
         reply
-    }
-}
-
-/// The saved form of a [`ToolResult`].
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ResultDisk {
-    call_id: String,
-    name: String,
-    content: Value,
-    is_error: bool,
-}
-
-impl ResultDisk {
-    /// Creates the saved form of a result.
-    #[must_use]
-    pub const fn new(call_id: String, name: String, content: Value, is_error: bool) -> Self {
-        Self { call_id, name, content, is_error }
-    }
-
-    /// Returns the result.
-    #[must_use]
-    pub fn into_result(self) -> ToolResult {
-        let Self { call_id, name, content, is_error } = self;
-        ToolResult { call_id, name, content, is_error }
     }
 }

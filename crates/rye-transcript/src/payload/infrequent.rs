@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
+use rye_sign::Digest;
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
-use super::{IntentWire, ReceiptWire};
 use crate::child_end::ChildEndDisk;
 use crate::failure::disk::{FailureDisk, LimitsDisk};
 use crate::message::disk::UsageDisk;
@@ -13,8 +12,8 @@ use crate::spawn::disk::SpawnDisk;
 use crate::tool_spec::disk::ToolDisk;
 use crate::wire::{FORMAT, VERSION};
 use crate::{
-    ApprovalRequest, Decision, Event, HookEffect, Injected, Nanos, Prices, ProviderInfo, Triggered,
-    Usage,
+    ApprovalRequest, Decision, Event, HookEffect, Injected, Nanos, Prices, ProviderInfo, Retry,
+    Triggered, Usage,
 };
 
 /// Returns the payload of an infrequent event.
@@ -31,29 +30,44 @@ pub(super) fn value(event: &Event) -> Value {
             value["reason"] = json!(reason);
             value
         }
-        Event::RequestFailed { .. } => request_failure(event),
-        Event::RequestRetried { .. } => request_retry(event),
+        Event::RequestFailed { turn, class, message, cost } => {
+            json!({ "turn": turn, "class": class, "message": message, "cost_nanos": cost.get() })
+        }
+        Event::RequestRetried { turn, retry, cost, reserved } => {
+            request_retry(*turn, retry, *cost, *reserved)
+        }
         Event::ChildEnded(end) => json!(ChildEndDisk::of(end)),
         Event::SpawnChild(spawn) => json!(SpawnDisk::of(spawn)),
-        Event::SystemPrompt { text } => json!({ "text": text, "sha256": sha256(text) }),
+        Event::SystemPrompt { text } => {
+            json!({ "text": text, "sha256": Digest::of(text.as_bytes()).to_string() })
+        }
         Event::ThreadResumed { .. } => resumption(event),
         Event::ThreadStart { .. } => start(event),
-        Event::ThreadComplete { .. }
-        | Event::ThreadContinued { .. }
-        | Event::ThreadError { .. } => end(event),
-        Event::HookCallResult { hook, result, refusal } => {
-            of_hook(hook, json!(ReceiptWire::of(result, refusal)))
+        Event::ThreadComplete { outputs, text, turns, usage, cost } => {
+            let mut value = totals(*turns, usage, *cost);
+            value["outputs"] = json!(outputs);
+            value["text"] = json!(text);
+            value
         }
-        Event::HookCallStart { hook, call_id, injects, name, arguments, target } => {
-            let intent = IntentWire::of(call_id, name, arguments, target.as_ref());
-            let mut value = of_hook(hook, json!(intent));
-            value["injects"] = json!(injects);
+        Event::ThreadContinued { next, limits, text, turns, usage, cost } => {
+            let mut value = totals(*turns, usage, *cost);
+            value["next"] = json!(next.as_str());
+            value["limits"] = json!(LimitsDisk::of(limits));
+            value["text"] = json!(text);
+            value
+        }
+        Event::ThreadError { state, failure, turns, usage, cost } => {
+            let mut value = totals(*turns, usage, *cost);
+            value["state"] = json!(state.as_str());
+            value["failure"] = json!(failure.as_ref().map(FailureDisk::of));
             value
         }
         // Serialized directly.
         Event::AssistantReasoning { .. }
         | Event::AssistantText { .. }
         | Event::Checkpoint { .. }
+        | Event::HookCallResult { .. }
+        | Event::HookCallStart { .. }
         | Event::StepFinish { .. }
         | Event::StepStart { .. }
         | Event::ToolCallResult { .. }
@@ -109,15 +123,7 @@ fn resumption(event: &Event) -> Value {
     value
 }
 
-fn request_failure(event: &Event) -> Value {
-    let Event::RequestFailed { turn, class, message, cost } = event else { return Value::Null };
-    json!({ "turn": turn, "class": class, "message": message, "cost_nanos": cost.get() })
-}
-
-fn request_retry(event: &Event) -> Value {
-    let Event::RequestRetried { turn, retry, cost, reserved } = event else {
-        return Value::Null;
-    };
+fn request_retry(turn: u64, retry: &Retry, cost: Nanos, reserved: Nanos) -> Value {
     json!({
         "turn": turn,
         "attempt": retry.attempt,
@@ -207,40 +213,6 @@ fn prices(prices: &Prices) -> Value {
     })
 }
 
-fn end(event: &Event) -> Value {
-    match event {
-        Event::ThreadComplete { outputs, text, turns, usage, cost } => {
-            let mut value = totals(*turns, usage, *cost);
-            value["outputs"] = json!(outputs);
-            value["text"] = json!(text);
-            value
-        }
-        Event::ThreadContinued { next, limits, text, turns, usage, cost } => {
-            let mut value = totals(*turns, usage, *cost);
-            value["next"] = json!(next.as_str());
-            value["limits"] = json!(LimitsDisk::of(limits));
-            value["text"] = json!(text);
-            value
-        }
-        Event::ThreadError { state, failure, turns, usage, cost } => {
-            let mut value = totals(*turns, usage, *cost);
-            value["state"] = json!(state.as_str());
-            value["failure"] = json!(failure.as_ref().map(FailureDisk::of));
-            value
-        }
-        _ => Value::Null,
-    }
-}
-
 fn totals(turns: u64, usage: &Usage, cost: Nanos) -> Value {
     json!({ "turns": turns, "usage": UsageDisk::of(usage), "cost_nanos": cost.get() })
-}
-
-fn of_hook(hook: &str, mut value: Value) -> Value {
-    value["hook"] = json!(hook);
-    value
-}
-
-fn sha256(text: &str) -> String {
-    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }

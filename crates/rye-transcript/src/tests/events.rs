@@ -149,6 +149,28 @@ fn each_is_recorded_and_read_back() {
 }
 
 #[test]
+fn each_record_is_read_back_as_its_event() {
+    let mut records = recorded();
+    // A request for approval precedes its decision.
+    records.sort_by_key(|record| record.event == "approval_decided");
+    for (event, record) in recorded_events(&records).zip(&records) {
+        let event = event.unwrap();
+        assert_eq!(event.name(), record.event);
+        assert_eq!(recorded_payload(&event).get(), record.payload.get(), "{}", record.event);
+    }
+    let decided = records.last().unwrap();
+    assert_eq!(recorded_event(decided).err().as_deref(), Some("call `1` did not wait"));
+}
+
+#[test]
+fn what_a_newer_version_records_is_refused() {
+    let mut record = recorded().remove(0);
+    record.event = "dream".to_owned();
+    let refused = recorded_event(&record).err();
+    assert_eq!(refused.as_deref(), Some("this version knows no event `dream`"));
+}
+
+#[test]
 fn each_is_shown_to_a_person() {
     for row in rows() {
         assert_eq!(markdown(&row.event, AT), row.markdown, "{}", row.variant);

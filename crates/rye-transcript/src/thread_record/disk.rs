@@ -5,8 +5,9 @@ use serde_json::{Map, Value};
 
 use super::ThreadRecord;
 use crate::failure::disk::{FailureDisk, LimitsDisk};
+use crate::json::Shown;
 use crate::message::disk::UsageDisk;
-use crate::{Moment, Nanos, ThreadId, TranscriptClaim};
+use crate::{Moment, Nanos, ThreadId, ThreadState, TranscriptClaim};
 
 pub(super) fn value(record: &ThreadRecord) -> Value {
     let own = serde_json::to_value(RecordDisk::of(record))
@@ -63,17 +64,17 @@ const MEMBERS: [&str; 21] = [
 struct RecordDisk {
     format: String,
     version: u64,
-    thread_id: String,
-    root: String,
-    parent: Option<String>,
+    thread_id: Shown<ThreadId>,
+    root: Shown<ThreadId>,
+    parent: Option<Shown<ThreadId>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    continues: Option<String>,
+    continues: Option<Shown<ThreadId>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    continued_by: Option<String>,
+    continued_by: Option<Shown<ThreadId>>,
     directive: String,
-    state: String,
-    created: String,
-    updated: String,
+    state: Shown<ThreadState>,
+    created: Shown<Moment>,
+    updated: Shown<Moment>,
     provider: Option<String>,
     model: Option<String>,
     limits: LimitsDisk,
@@ -91,13 +92,8 @@ struct RecordDisk {
 struct ClaimDisk {
     records: u64,
     head: String,
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     open: bool,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
-const fn is_false(flag: &bool) -> bool {
-    !*flag
 }
 
 impl ClaimDisk {
@@ -116,15 +112,15 @@ impl RecordDisk {
         Self {
             format: FORMAT.to_owned(),
             version: VERSION,
-            thread_id: record.thread.to_string(),
-            root: record.root.to_string(),
-            parent: record.parent.as_ref().map(ThreadId::to_string),
-            continues: record.continues.as_ref().map(ThreadId::to_string),
-            continued_by: record.continued_by.as_ref().map(ThreadId::to_string),
+            thread_id: Shown(record.thread.clone()),
+            root: Shown(record.root.clone()),
+            parent: record.parent.clone().map(Shown),
+            continues: record.continues.clone().map(Shown),
+            continued_by: record.continued_by.clone().map(Shown),
             directive: record.directive.clone(),
-            state: record.state.to_string(),
-            created: record.created.to_string(),
-            updated: record.updated.to_string(),
+            state: Shown(record.state),
+            created: Shown(record.created),
+            updated: Shown(record.updated),
             provider: record.provider.clone(),
             model: record.model.clone(),
             limits: LimitsDisk::of(&record.limits),
@@ -143,15 +139,15 @@ impl RecordDisk {
             return Err(format!("it is `{}` of version {}", self.format, self.version));
         }
         Ok(ThreadRecord {
-            thread: thread(&self.thread_id)?,
-            root: thread(&self.root)?,
-            parent: self.parent.as_deref().map(thread).transpose()?,
-            continues: self.continues.as_deref().map(thread).transpose()?,
-            continued_by: self.continued_by.as_deref().map(thread).transpose()?,
+            thread: self.thread_id.0,
+            root: self.root.0,
+            parent: self.parent.map(|Shown(parent)| parent),
+            continues: self.continues.map(|Shown(continues)| continues),
+            continued_by: self.continued_by.map(|Shown(continued_by)| continued_by),
             directive: self.directive,
-            state: self.state.parse().map_err(|error| format!("{error}"))?,
-            created: moment(&self.created)?,
-            updated: moment(&self.updated)?,
+            state: self.state.0,
+            created: self.created.0,
+            updated: self.updated.0,
             provider: self.provider,
             model: self.model,
             limits: self.limits.into_limits(),
@@ -165,12 +161,4 @@ impl RecordDisk {
             rest,
         })
     }
-}
-
-fn thread(text: &str) -> Result<ThreadId, String> {
-    text.parse().map_err(|error| format!("{error}"))
-}
-
-fn moment(text: &str) -> Result<Moment, String> {
-    text.parse().map_err(|error| format!("{error}"))
 }

@@ -23,4 +23,9 @@ impl ToolDisk {
             output_schema: tool.output_schema.clone(),
         }
     }
+
+    pub(crate) fn into_tool(self) -> ToolSpec {
+        let Self { name, description, input_schema, output_schema } = self;
+        ToolSpec { name, description, input_schema, output_schema }
+    }
 }

@@ -6,20 +6,13 @@ use serde_json::Value;
 use crate::transcript::Triggered;
 use crate::{
     Decision, Failure, FailureKind, HookEffect, HookEvent, Limit, OutOfTurn, ProviderErrorClass,
-    Returned, Run, ToolResult,
+    Run, ToolResult,
 };
 
 /// One hook that matched, and what it did.
 #[derive(Debug)]
 pub(in crate::drive) struct Frame {
-    pub(in crate::drive) evaluation: u64,
-    pub(in crate::drive) event: HookEvent,
-    pub(in crate::drive) hook: String,
-    pub(in crate::drive) declared_by: String,
-    pub(in crate::drive) effect: Option<HookEffect>,
-    pub(in crate::drive) failure: Option<Failure>,
-    pub(in crate::drive) is_final: bool,
-    pub(in crate::drive) data: Value,
+    pub(in crate::drive) triggered: Triggered,
     pub(in crate::drive) acted: Vec<Acted>,
     /// The decision that the hook asked for.
     pub(in crate::drive) decision: Option<Decision>,
@@ -36,8 +29,7 @@ pub(in crate::drive) struct Acted {
 
 impl Acted {
     /// Creates the action from its result, which is text where a model is to read it.
-    pub(in crate::drive) fn new(item: &str, injects: bool, returned: Returned) -> Self {
-        let mut result = returned.result;
+    pub(in crate::drive) fn new(item: &str, injects: bool, mut result: ToolResult) -> Self {
         if injects && !result.is_error && !result.content.is_string() {
             result.content = Value::String(result.content.to_string());
         }
@@ -54,24 +46,8 @@ impl Acted {
 }
 
 impl Frame {
-    pub(in crate::drive) fn new(triggered: &Triggered) -> Self {
-        let Triggered {
-            evaluation, event, hook, declared_by, effect, failure, is_final, data, ..
-        } = triggered.clone();
-        let acted = Vec::new();
-        let decision = None;
-        Self {
-            evaluation,
-            event,
-            hook,
-            declared_by,
-            effect,
-            failure,
-            is_final,
-            data,
-            acted,
-            decision,
-        }
+    pub(in crate::drive) const fn new(triggered: Triggered) -> Self {
+        Self { triggered, acted: Vec::new(), decision: None }
     }
 
     /// Drops the decision when an action follows, because the decision was about the action.
@@ -89,14 +65,15 @@ impl Frame {
     /// One whose action failed decides nothing that lets the thread do more than it would without.
     pub(in crate::drive) fn decides(&self, run: &Run) -> bool {
         let worked = self.acted.iter().all(|acted| !acted.result.is_error);
-        self.effect
+        self.triggered
+            .effect
             .is_some_and(|effect| (worked || !effect.is_permissive()) && self.can(effect, run))
     }
 
     /// Returns the limit that the question is about, with its value.
     pub(in crate::drive) fn asks_about(&self) -> Option<(Limit, u64)> {
-        match &self.failure.as_ref()?.kind {
-            FailureKind::Limit(hit) if self.effect == Some(HookEffect::Escalate) => {
+        match &self.triggered.failure.as_ref()?.kind {
+            FailureKind::Limit(hit) if self.triggered.effect == Some(HookEffect::Escalate) => {
                 Some((hit.limit, hit.maximum))
             }
             _ => None,
@@ -105,26 +82,28 @@ impl Frame {
 
     fn can(&self, effect: HookEffect, run: &Run) -> bool {
         use HookEffect::{Abort, Continue, Escalate, Fail, Retry};
-        match (self.event, effect) {
+        let Triggered { event, failure, is_final, .. } = &self.triggered;
+        match (event, effect) {
             (HookEvent::AfterStep, Abort | Continue | Escalate | Fail)
             | (HookEvent::ContextLimitReached, Abort | Continue | Fail)
             | (HookEvent::DirectiveReturn, _)
             | (HookEvent::Limit, Abort | Fail)
             | (HookEvent::Error, Abort | Fail) => true,
-            (HookEvent::Limit, Escalate) => self.failure.as_ref().is_some_and(
+            (HookEvent::Limit, Escalate) => failure.as_ref().is_some_and(
                 |failure| matches!(&failure.kind, FailureKind::Limit(hit) if hit.limit != Limit::Spend),
             ),
-            (HookEvent::Error, Continue) => !self.is_final,
-            (HookEvent::Error, Escalate) if !self.is_final => true,
+            (HookEvent::Error, Continue) => !is_final,
+            (HookEvent::Error, Escalate) if !is_final => true,
             (HookEvent::Error, Escalate | Retry) => {
-                self.is_final && run.failure().is_some_and(|failure| failure.kind.may_be_retried())
+                *is_final && run.failure().is_some_and(|failure| failure.kind.may_be_retried())
             }
             _ => false,
         }
     }
 
     pub(super) fn failure(&self, what: &str) -> Failure {
-        let message = format!("hook `{}` of {} {what}", self.hook, self.declared_by);
+        let message =
+            format!("hook `{}` of {} {what}", self.triggered.hook, self.triggered.declared_by);
         Failure::new(FailureKind::Hook, &message)
     }
 }
@@ -140,7 +119,7 @@ pub(in crate::drive) fn apply(
         Some(frame) => decide(run, frame)?,
         None => None,
     };
-    if run.is_ready() && first.event != HookEvent::DirectiveReturn {
+    if run.is_ready() && first.triggered.event != HookEvent::DirectiveReturn {
         for text in frames.iter().flat_map(|frame| &frame.acted).filter_map(Acted::text) {
             run.inject(text)?;
         }
@@ -150,8 +129,9 @@ pub(in crate::drive) fn apply(
 
 fn decide(run: &mut Run, frame: &Frame) -> Result<Option<String>, OutOfTurn> {
     let is_denied = frame.is_denied();
-    let Some(effect) = frame.effect else { return Ok(None) };
-    match (frame.event, effect) {
+    let triggered = &frame.triggered;
+    let Some(effect) = triggered.effect else { return Ok(None) };
+    match (triggered.event, effect) {
         (HookEvent::AfterStep | HookEvent::DirectiveReturn, HookEffect::Fail) => {
             run.fail(frame.failure("ended the thread"))?;
         }
@@ -164,7 +144,7 @@ fn decide(run: &mut Run, frame: &Frame) -> Result<Option<String>, OutOfTurn> {
         (HookEvent::DirectiveReturn, HookEffect::Escalate) if is_denied => {
             return Ok(Some(format!(
                 "hook `{}` had somebody look at the outputs, who does not accept them",
-                frame.hook
+                triggered.hook
             )));
         }
         (HookEvent::ContextLimitReached, HookEffect::Continue) => run.hand_over()?,
@@ -172,21 +152,22 @@ fn decide(run: &mut Run, frame: &Frame) -> Result<Option<String>, OutOfTurn> {
             let kind = FailureKind::Provider(ProviderErrorClass::ContextTooLong);
             run.fail(Failure::new(kind, &frame.failure("ended the thread").message))?;
         }
-        (HookEvent::Error, HookEffect::Fail | HookEffect::Escalate) if !frame.is_final => {
-            if let (Some(failure), true) = (&frame.failure, effect == HookEffect::Fail || is_denied)
+        (HookEvent::Error, HookEffect::Fail | HookEffect::Escalate) if !triggered.is_final => {
+            if let (Some(failure), true) =
+                (&triggered.failure, effect == HookEffect::Fail || is_denied)
             {
                 run.fail(failure.clone())?;
             }
         }
         (HookEvent::Error, HookEffect::Retry) => run.retry()?,
         (HookEvent::Error, HookEffect::Escalate) if !is_denied => run.retry()?,
-        (HookEvent::Limit, HookEffect::Fail) if !frame.is_final => {
-            if let Some(failure) = &frame.failure {
+        (HookEvent::Limit, HookEffect::Fail) if !triggered.is_final => {
+            if let Some(failure) = &triggered.failure {
                 run.fail(failure.clone())?;
             }
         }
-        (HookEvent::Limit, HookEffect::Escalate) if !is_denied => match &frame.failure {
-            Some(Failure { kind: FailureKind::Limit(hit), .. }) if !frame.is_final => {
+        (HookEvent::Limit, HookEffect::Escalate) if !is_denied => match &triggered.failure {
+            Some(Failure { kind: FailureKind::Limit(hit), .. }) if !triggered.is_final => {
                 run.allow_more(hit.limit)?;
             }
             _ => run.extend()?,
@@ -202,7 +183,7 @@ fn decide(run: &mut Run, frame: &Frame) -> Result<Option<String>, OutOfTurn> {
 /// it has any.
 fn rejection_message(frame: &Frame) -> String {
     let texts: Vec<&str> = frame.acted.iter().filter_map(Acted::text).map(String::as_str).collect();
-    let reason = format!("hook `{}` does not accept these outputs", frame.hook);
+    let reason = format!("hook `{}` does not accept these outputs", frame.triggered.hook);
     if texts.is_empty() { reason } else { format!("{reason}: {}", texts.join("\n")) }
 }
 

@@ -88,7 +88,8 @@ impl Due {
     pub(in crate::drive) fn note_actions(&mut self, run: &Run, frames: &[Frame]) {
         self.limited.retain(|hit| run.stands_at(hit));
         // Hooks cancel a run by this effect alone, and the first one wins.
-        let aborting = frames.iter().find(|frame| frame.effect == Some(HookEffect::Abort));
+        let aborting =
+            frames.iter().find(|frame| frame.triggered.effect == Some(HookEffect::Abort));
         if let Some(frame) = aborting.filter(|_| run.is_cancelled()) {
             self.aborted = Some(frame.failure("aborted the thread"));
         }
@@ -97,8 +98,11 @@ impl Due {
             self.refused_more.extend(frame.asks_about().filter(|_| is_new));
         }
         let Some(failure) = run.failure() else { return self.heard.clear() };
-        let told = |frame: &&Frame| !frame.is_final && frame.failure.as_ref() == Some(failure);
-        let names = |frame: &Frame| (frame.hook.clone(), frame.declared_by.clone());
+        let told = |frame: &&Frame| {
+            !frame.triggered.is_final && frame.triggered.failure.as_ref() == Some(failure)
+        };
+        let names =
+            |frame: &Frame| (frame.triggered.hook.clone(), frame.triggered.declared_by.clone());
         self.heard.extend(frames.iter().filter(told).map(names));
     }
 

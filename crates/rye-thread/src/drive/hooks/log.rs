@@ -4,50 +4,25 @@ use std::collections::VecDeque;
 
 use super::{Acted, Frame};
 use crate::transcript::Event;
-use crate::{Decision, Returned};
+use crate::{Decision, ToolResult};
 
 /// The slot of a text that did not go into the opening.
 pub(in crate::drive) const IN_A_TURN: &str = "turn";
 
-/// One record of a hook.
-#[derive(Debug)]
-pub(in crate::drive) enum Entry {
-    Asked,
-    Decided(Decision),
-    Result { hook: String, returned: Returned },
-    Start { hook: String, item: String, injects: bool },
-    Triggered(Frame),
-}
-
-impl Entry {
-    fn fits(&self, event: &Event) -> bool {
-        match (self, event) {
-            (Self::Asked, Event::ApprovalRequested(_))
-            | (Self::Decided(_), Event::ApprovalDecided { .. }) => true,
-            (Self::Result { hook: own, .. }, Event::HookCallResult { hook, .. })
-            | (Self::Start { hook: own, .. }, Event::HookCallStart { hook, .. }) => own == hook,
-            (Self::Triggered(frame), Event::HookTriggered(triggered)) => {
-                frame.hook == triggered.hook && frame.event == triggered.event
-            }
-            _ => false,
-        }
-    }
-}
-
-/// The records, oldest first.
+/// The recorded events of hooks, oldest first.
 #[derive(Debug, Default)]
-pub(in crate::drive) struct Log(pub(in crate::drive) VecDeque<Entry>);
+pub(in crate::drive) struct Log(pub(in crate::drive) VecDeque<Event>);
 
 impl Log {
     pub(in crate::drive) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The next record, which must be of this event; `None` when all are used up.
-    pub(super) fn take(&mut self, event: &Event) -> Result<Option<Entry>, String> {
+    /// Takes the next event, which must be this one. Returns `false` when all are used up.
+    pub(super) fn take(&mut self, event: &Event) -> Result<bool, String> {
         match self.0.pop_front() {
-            None => Ok(None),
-            Some(entry) if entry.fits(event) => Ok(Some(entry)),
+            None => Ok(false),
+            Some(recorded) if is_same_act(&recorded, event) => Ok(true),
             Some(_) => Err(format!(
                 "the transcript holds another act of a hook where `{}` is due; start the directive again",
                 event.name()
@@ -55,24 +30,20 @@ impl Log {
         }
     }
 
-    /// The receipt that is next.
-    pub(super) fn receipt(&mut self) -> Option<Returned> {
-        match self.0.pop_front() {
-            Some(Entry::Result { returned, .. }) => Some(returned),
-            Some(other) => {
-                self.0.push_front(other);
-                None
-            }
-            None => None,
-        }
+    /// Takes the next event if it is a receipt.
+    pub(super) fn receipt(&mut self) -> Option<ToolResult> {
+        self.take_part(|event| match event {
+            Event::HookCallResult { result, .. } => Some(result.clone()),
+            _ => None,
+        })
     }
 
-    /// Returns `true` if the next entry is a question to the operator.
+    /// Returns `true` if the next event is a question to the operator.
     pub(super) fn is_asked(&self) -> bool {
-        matches!(self.0.front(), Some(Entry::Asked))
+        matches!(self.0.front(), Some(Event::ApprovalRequested(_)))
     }
 
-    /// Takes the next entry if it is a question to the operator, and returns `true` then.
+    /// Takes the next event if it is a question to the operator, and returns `true` then.
     pub(super) fn take_question(&mut self) -> bool {
         let is_next = self.is_asked();
         if is_next {
@@ -81,45 +52,55 @@ impl Log {
         is_next
     }
 
-    /// The decision that is next.
+    /// Takes the next event if it is a decision.
     pub(super) fn decision(&mut self) -> Option<Decision> {
-        match self.0.pop_front()? {
-            Entry::Decided(decision) => Some(decision),
-            other => {
-                self.0.push_front(other);
-                None
-            }
-        }
+        self.take_part(|event| match event {
+            Event::ApprovalDecided { decision, .. } => Some(decision.clone()),
+            _ => None,
+        })
     }
 
-    /// All records as hooks that acted, by event: for a turn of hooks that is known to be over.
-    pub(in crate::drive) fn over(&mut self) -> Vec<Vec<Frame>> {
-        let (mut events, mut open): (Vec<Vec<Frame>>, Option<(String, bool)>) = (Vec::new(), None);
-        for entry in self.0.drain(..) {
-            let last = events.last_mut().and_then(|frames| frames.last_mut());
-            match (entry, last) {
-                (Entry::Triggered(frame), _) => match events.last_mut() {
-                    Some(frames)
-                        if frames.last().is_some_and(|it| it.evaluation == frame.evaluation) =>
-                    {
-                        frames.push(frame);
-                    }
-                    _ => events.push(vec![frame]),
-                },
-                (Entry::Start { item, injects, .. }, last) => {
-                    open = Some((item, injects));
+    /// Takes the next event if it has the wanted part, and returns the part.
+    fn take_part<T>(&mut self, part: impl FnOnce(&Event) -> Option<T>) -> Option<T> {
+        let part = part(self.0.front()?)?;
+        drop(self.0.pop_front());
+        Some(part)
+    }
+
+    /// Takes all events as hooks that acted: for a turn of hooks that is known to be over.
+    pub(in crate::drive) fn over(&mut self) -> Vec<Frame> {
+        let mut frames: Vec<Frame> = Vec::new();
+        let mut open: Option<(String, bool)> = None;
+        for event in self.0.drain(..) {
+            match (event, frames.last_mut()) {
+                (Event::HookTriggered(triggered), _) => frames.push(Frame::new(triggered)),
+                (Event::HookCallStart { target, injects, .. }, last) => {
+                    open = Some((target.map(|target| target.item_id).unwrap_or_default(), injects));
                     last.into_iter().for_each(Frame::acts_on);
                 }
-                (Entry::Result { returned, .. }, Some(frame)) => {
+                (Event::HookCallResult { result, .. }, Some(frame)) => {
                     let (item, injects) = open.take().unwrap_or_default();
                     frame.acts_on();
-                    frame.acted.push(Acted::new(&item, injects, returned));
+                    frame.acted.push(Acted::new(&item, injects, result));
                 }
                 // The decision on an action is followed by its start or its receipt, that on the thread by nothing of the hook.
-                (Entry::Decided(decision), Some(frame)) => frame.decision = Some(decision),
+                (Event::ApprovalDecided { decision, .. }, Some(frame)) => {
+                    frame.decision = Some(decision);
+                }
                 _ => {}
             }
         }
-        events
+        frames
+    }
+}
+
+/// Returns `true` if the recorded event is the start or the match of the same hook.
+fn is_same_act(recorded: &Event, event: &Event) -> bool {
+    match (recorded, event) {
+        (Event::HookCallStart { hook: own, .. }, Event::HookCallStart { hook, .. }) => own == hook,
+        (Event::HookTriggered(own), Event::HookTriggered(triggered)) => {
+            own.hook == triggered.hook && own.event == triggered.event
+        }
+        _ => false,
     }
 }

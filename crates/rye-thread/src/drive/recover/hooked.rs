@@ -1,29 +1,40 @@
 //! The acts of hooks from a transcript: applied to the run if they have finished, and kept if not.
 
-use super::{Fold, text};
-use crate::drive::hooks::{Entry, Frame, apply};
+use super::{Recovered, text};
+use crate::drive::hooks::{Frame, apply};
+use crate::transcript::{Event, Triggered};
 use crate::{HookEvent, Message};
 
-impl Fold {
+impl Recovered {
+    /// Returns `true` for an act of a hook, and for what operators say about hooks that have not finished.
+    pub(super) fn is_of_hook(&self, event: &Event) -> bool {
+        match event {
+            Event::HookCallResult { .. }
+            | Event::HookCallStart { .. }
+            | Event::HookTriggered(_) => true,
+            Event::ApprovalDecided { .. } | Event::ApprovalRequested(_) => !self.log.is_empty(),
+            _ => false,
+        }
+    }
+
     /// Keeps a record of a hook until something shows that its turn is over.
-    pub(super) fn of_hook(&mut self, entry: Entry) -> Result<(), String> {
-        if let Entry::Triggered(frame) = &entry
-            && self.log.is_empty()
-        {
-            self.fail_first(frame)?;
+    pub(super) fn of_hook(&mut self, event: Event) -> Result<(), String> {
+        match &event {
+            _ if !self.log.is_empty() => {}
+            Event::HookTriggered(triggered) => self.fail_first(triggered)?,
+            _ => return Err("no hook was triggered".to_owned()),
         }
-        if self.log.is_empty() && !matches!(entry, Entry::Triggered(_)) {
-            return Err("no hook was triggered".to_owned());
-        }
-        self.log.0.push_back(entry);
+        self.log.0.push_back(event);
         Ok(())
     }
 
     /// Does to the run what hooks decided whose turn is over.
     pub(super) fn hooks_over(&mut self) -> Result<(), String> {
-        for mut frames in self.log.over() {
-            self.due.answer(&mut frames);
-            let Some(first) = frames.first() else { continue };
+        let is_same =
+            |one: &Frame, next: &Frame| one.triggered.evaluation == next.triggered.evaluation;
+        for frames in self.log.over().chunk_by_mut(is_same) {
+            self.due.answer(frames);
+            let Some(Frame { triggered: first, .. }) = frames.first() else { continue };
             self.evaluations = first.evaluation;
             self.fail_first(first)?;
             self.due.note_event(first.event, self.run.turns(), first.is_final);
@@ -32,10 +43,10 @@ impl Fold {
                 self.due.failure.clone_from(&first.failure);
             }
             let before = self.run.messages().len();
-            if let Some(reason) = apply(&mut self.run, &frames).map_err(text)? {
+            if let Some(reason) = apply(&mut self.run, frames).map_err(text)? {
                 self.unwanted = Some(reason);
             }
-            self.due.note_actions(&self.run, &frames);
+            self.due.note_actions(&self.run, frames);
             self.texts_since(before);
             if !self.run.has_ended() {
                 self.due.failure = None;
@@ -54,9 +65,9 @@ impl Fold {
     }
 
     /// The record of the first hook that acts on a failure names the failure.
-    fn fail_first(&mut self, frame: &Frame) -> Result<(), String> {
-        match &frame.failure {
-            Some(failure) if frame.is_final && !self.run.has_ended() => {
+    fn fail_first(&mut self, triggered: &Triggered) -> Result<(), String> {
+        match &triggered.failure {
+            Some(failure) if triggered.is_final && !self.run.has_ended() => {
                 self.run.fail(failure.clone()).map_err(text)
             }
             _ => Ok(()),

@@ -2,21 +2,25 @@
 
 use rye_transcript::recorded_payload;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
-use super::Fold;
+use super::Recovered;
 
-use crate::transcript::Event;
+use crate::transcript::{Event, Record};
 
-impl Fold {
+impl Recovered {
     /// Holds a record of the opening against what would be recorded now.
-    pub(super) fn begin(&mut self, event: &str, payload: &Value) -> Result<(), String> {
+    pub(super) fn begin(&mut self, record: &Record) -> Result<(), String> {
         let Some(expected) = self.opening.pop_front() else {
-            return Err(format!("`{event}` is no part of the opening"));
+            return Err(format!("`{}` is no part of the opening", record.event));
         };
-        let now: Value = serde_json::from_str(recorded_payload(&expected).get())
-            .map_err(|error| error.to_string())?;
-        if expected.name() == event {
-            self.changes.extend(differences(&expected, payload, &now));
+        let value = |payload: &RawValue| {
+            serde_json::from_str::<Value>(payload.get()).map_err(|error| error.to_string())
+        };
+        let then = value(&record.payload)?;
+        let now = value(&recorded_payload(&expected))?;
+        if expected.name() == record.event {
+            self.changes.extend(differences(&expected, &then, &now));
         } else {
             self.opening.clear();
             self.changes.push("its context".to_owned());
@@ -24,9 +28,9 @@ impl Fold {
         Ok(())
     }
 
-    pub(super) fn user_message(&mut self, event: &str, text: &str) -> Result<(), String> {
+    pub(super) fn user_message(&mut self, record: &Record, text: &str) -> Result<(), String> {
         if !self.opening.is_empty() {
-            return self.begin(event, &serde_json::json!({ "text": text }));
+            return self.begin(record);
         }
         match self.texts_due.pop_front() {
             Some(own) if own == text => Ok(()),

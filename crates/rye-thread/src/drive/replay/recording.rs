@@ -2,36 +2,38 @@
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use rye_transcript::recorded_events;
 
 use super::visible::{is_seen, visible};
-use crate::drive::hooks::Entry;
-use crate::drive::recover::{FallbackWire, Recorded};
-use crate::transcript::{Event, Reading};
+use crate::transcript::{Event, Reading, Triggered};
 use crate::{
-    ApprovalRequest, Approver, Clock, Decider, Decision, Failure, FailureKind, Limit, LimitHit,
-    Limits, Moment, Observer, ProviderError, ProviderErrorClass, ProviderInfo, Reply, Returned,
-    ToolCall, ToolResult, Usage,
+    ApprovalReason, ApprovalRequest, Approver, Clock, Decider, Decision, Failure, FailureKind,
+    Limit, LimitHit, Limits, Moment, Observer, ProviderError, ProviderErrorClass, ProviderInfo,
+    Reply, Returned, ToolCall, ToolResult, Usage,
 };
 
 /// The recorded answers, results and decisions from outside the run.
 #[derive(Debug)]
 pub(in crate::drive) struct Recording {
+    facts: Facts,
     left: Mutex<Left>,
-    stopped: Vec<Stopped>,
-    fallbacks: Vec<FallbackWire>,
-    /// The calls that the operator was asked about.
-    asked: BTreeSet<String>,
-    /// The points at which the thread was reopened after an end: the number of visible
-    /// events before, and the limits from then on.
-    reopened: Mutex<VecDeque<(usize, Option<Limits>)>>,
     /// The places of limits that no longer end the replay, because the thread was resumed after them.
     passed: AtomicUsize,
     /// The number of visible events that the replay has passed.
     seen: AtomicUsize,
+}
+
+/// The part of a recording that a replay does not use up.
+#[derive(Debug, Default)]
+struct Facts {
+    stopped: Vec<Stopped>,
+    fallbacks: Vec<ProviderInfo>,
+    /// The calls that the operator was asked about.
+    asked: BTreeSet<String>,
     turns: u64,
     is_complete: bool,
 }
@@ -41,6 +43,9 @@ struct Left {
     replies: VecDeque<Result<Reply, ProviderError>>,
     receipts: VecDeque<Returned>,
     decisions: VecDeque<Decision>,
+    /// The points at which the thread was reopened after an end: the number of visible
+    /// events before, and the limits from then on.
+    reopened: VecDeque<(usize, Option<Limits>)>,
 }
 
 /// A limit that ended the thread, or would have but for a hook.
@@ -55,78 +60,82 @@ struct Stopped {
 impl Recording {
     pub(super) fn of(reading: &Reading) -> Self {
         let mut reader = RecordingReader::default();
-        for (place, record) in reading.records.iter().enumerate() {
-            match Recorded::read(record) {
-                Ok(Recorded::StepStart { .. }) => reader.is_asked = true,
-                Ok(Recorded::StepFinish { reply, .. }) => reader.add_reply(reply.into_reply()),
-                Ok(Recorded::Hook(Entry::Triggered(frame))) => {
-                    if let (Some(failure), true) = (&frame.failure, frame.is_final) {
-                        reader.add_failure(failure, || visible(&reading.records[..place]).len());
-                    }
+        for (place, event) in recorded_events(&reading.records).enumerate() {
+            let seen = || visible(&reading.records[..place]).len();
+            match event {
+                Ok(Event::StepStart { .. } | Event::RequestRetried { .. }) => {
+                    reader.is_asked = true
                 }
-                Ok(Recorded::Hook(Entry::Result { returned, .. })) => {
-                    reader.left.receipts.push_back(returned);
+                Ok(Event::StepFinish { reply, .. }) => {
+                    reader.add_reply(Arc::unwrap_or_clone(reply))
                 }
-                Ok(Recorded::CallResult { result, refusal, limit, added }) => {
-                    let refusal = refusal.map(rye_transcript::disk::RefusalDisk::into_refusal);
+                Ok(Event::HookTriggered(Triggered {
+                    failure: Some(failure),
+                    is_final: true,
+                    ..
+                })) => {
+                    reader.add_failure(failure, seen);
+                }
+                Ok(Event::HookCallResult { result, refusal, .. }) => {
+                    reader.left.receipts.push_back(Returned { refusal, ..Returned::ran(result) });
+                }
+                Ok(Event::ToolCallResult { result, refusal, limit, added }) => {
                     reader.refused =
                         refusal.as_ref().map(|it| it.message.clone()).or(reader.refused);
-                    let result = result.into_result();
-                    let limit = limit.and_then(|limit| limit.into_hit().ok());
                     reader.left.receipts.push_back(Returned { result, refusal, limit, added });
                 }
                 // A replay is not killed, so that it needs no decision about a call that was cut off.
-                Ok(Recorded::Asked { call_id, .. }) => {
-                    reader.asked.insert(call_id);
-                    reader.is_again = record.payload.get().contains(INTERRUPTED);
+                Ok(Event::ApprovalRequested(request)) => {
+                    reader.is_again = request.reason == ApprovalReason::Interrupted;
+                    reader.facts.asked.insert(request.call_id);
                 }
-                Ok(Recorded::Decided { decision }) if !reader.is_again => {
-                    reader.left.decisions.push_back(decision)
+                Ok(Event::ApprovalDecided { decision, .. }) if !reader.is_again => {
+                    reader.left.decisions.push_back(decision);
                 }
-                Ok(Recorded::End(end)) => {
-                    reader.is_complete |= record.event == "thread_complete";
+                Ok(Event::ThreadComplete { .. }) => {
+                    (reader.facts.is_complete, reader.has_ended) = (true, true);
+                }
+                Ok(Event::ThreadError { failure, .. }) => {
                     reader.has_ended = true;
-                    if let Ok(Some(failure)) = end.failure() {
-                        reader.add_failure(&failure, || visible(&reading.records[..place]).len());
-                    }
+                    failure.into_iter().for_each(|failure| reader.add_failure(failure, seen));
                 }
-                Ok(Recorded::Fallback(next)) => {
+                Ok(Event::ModelFallback { provider, .. }) => {
                     reader.is_asked = false;
                     reader.refuses(ProviderErrorClass::Overloaded, "as recorded");
-                    reader.fallbacks.push(next);
+                    reader.facts.fallbacks.push(provider);
                 }
-                Ok(Recorded::Continued { .. }) => reader.is_complete = true,
-                Ok(Recorded::Resumed { limits }) if reader.has_ended => {
+                Ok(Event::ThreadContinued { .. }) => reader.facts.is_complete = true,
+                Ok(Event::ThreadResumed { limits, .. }) if reader.has_ended => {
                     (reader.has_ended, reader.is_asked) = (false, false);
-                    reader.reopened.push_back((visible(&reading.records[..place]).len(), limits));
+                    reader.left.reopened.push_back((seen(), limits));
                 }
                 _ => {}
             }
         }
-        let RecordingReader {
-            left, stopped, fallbacks, turns, is_complete, asked, reopened, ..
-        } = reader;
+        let RecordingReader { facts, left, .. } = reader;
         let left = Mutex::new(left);
-        let reopened = Mutex::new(reopened);
-        let seen = AtomicUsize::new(0);
-        let passed = AtomicUsize::new(0);
-        Self { left, stopped, fallbacks, asked, reopened, passed, seen, turns, is_complete }
+        Self { facts, left, passed: AtomicUsize::new(0), seen: AtomicUsize::new(0) }
     }
 
     /// Returns the providers that answered, beginning with `first`.
     pub(super) fn answerers(&self, first: &ProviderInfo) -> Vec<ProviderInfo> {
-        let fallbacks = self.fallbacks.iter().map(|fallback| fallback.info(first));
-        std::iter::once(first.clone()).chain(fallbacks).collect()
+        let mut answerers = vec![first.clone()];
+        answerers.extend(self.facts.fallbacks.iter().cloned());
+        for answerer in &mut answerers {
+            answerer.context_window = first.context_window;
+            answerer.max_output = first.max_output;
+        }
+        answerers
     }
 
     pub(super) const fn turns(&self) -> u64 {
-        self.turns
+        self.facts.turns
     }
 
     /// Returns `true` if the thread completed its task, so that nothing of a replay may come after
     /// it.
     pub(super) const fn is_complete(&self) -> bool {
-        self.is_complete
+        self.facts.is_complete
     }
 
     pub(super) fn reply(&self) -> Result<Reply, ProviderError> {
@@ -151,7 +160,7 @@ impl Recording {
 
     /// Returns `true` if the operator was asked about the call.
     pub(in crate::drive) fn was_asked(&self, call: &ToolCall) -> bool {
-        self.asked.contains(&call.id)
+        self.facts.asked.contains(&call.id)
     }
 
     /// The run answers calls that return outputs by itself.
@@ -169,13 +178,8 @@ impl Recording {
 /// A transcript while it is read.
 #[derive(Default)]
 struct RecordingReader {
+    facts: Facts,
     left: Left,
-    stopped: Vec<Stopped>,
-    fallbacks: Vec<FallbackWire>,
-    asked: BTreeSet<String>,
-    turns: u64,
-    is_complete: bool,
-    reopened: VecDeque<(usize, Option<Limits>)>,
     /// `true` if the record holds an end here.
     has_ended: bool,
     /// `true` if a request waits for its answer.
@@ -188,7 +192,8 @@ struct RecordingReader {
 
 impl RecordingReader {
     fn add_reply(&mut self, reply: Reply) {
-        (self.is_asked, self.turns) = (false, self.turns + 1);
+        self.is_asked = false;
+        self.facts.turns += 1;
         self.left.replies.push_back(Ok(reply));
     }
 
@@ -202,25 +207,22 @@ impl RecordingReader {
     /// The thread failed, which every hook that was told of it has on record.
     ///
     /// Where no request waited, an answer led there, or what was decided about one.
-    fn add_failure(&mut self, failure: &Failure, after: impl FnOnce() -> usize) {
-        let Failure { kind, message, .. } = failure.clone();
-        let class = match kind {
+    fn add_failure(&mut self, failure: Failure, after: impl FnOnce() -> usize) {
+        let class = match &failure.kind {
             FailureKind::Limit(hit) => {
                 self.is_asked = false;
-                return self.stopped.push(Stopped {
-                    after: after(),
-                    failure: failure.clone(),
-                    hit,
-                });
+                let hit = hit.clone();
+                return self.facts.stopped.push(Stopped { after: after(), failure, hit });
             }
-            FailureKind::Provider(class) => class,
+            FailureKind::Provider(class) => *class,
             FailureKind::Refused => ProviderErrorClass::StepFailed,
             _ => return,
         };
         if std::mem::take(&mut self.is_asked) {
             // The run blames the refusal once more.
             let blamed = self.refused.as_ref().map(|refused| format!("{refused}; then: "));
-            let own = blamed.and_then(|blamed| message.strip_prefix(&blamed)).unwrap_or(&message);
+            let message = failure.message.as_str();
+            let own = blamed.and_then(|blamed| message.strip_prefix(&blamed)).unwrap_or(message);
             self.refuses(class, own);
         }
     }
@@ -230,7 +232,7 @@ impl Recording {
     /// The limit that the thread met when it had come as far as the replay has.
     pub(in crate::drive) fn limit_here(&self, limit: Limit) -> Option<&Failure> {
         let seen = self.seen.load(Ordering::Relaxed);
-        let ahead = self.stopped.iter().skip(self.passed.load(Ordering::Relaxed));
+        let ahead = self.facts.stopped.iter().skip(self.passed.load(Ordering::Relaxed));
         let here = ahead.clone().find(|it| it.after == seen && it.hit.limit == limit);
         here.map(|stopped| &stopped.failure)
     }
@@ -238,10 +240,10 @@ impl Recording {
     /// The limits of the resume after an end at this place, if there was one. `Some(None)` means that the limits stayed.
     pub(in crate::drive) fn take_reopening(&self) -> Option<Option<Limits>> {
         let seen = self.seen.load(Ordering::Relaxed);
-        let mut reopened = self.reopened.lock().unwrap_or_else(PoisonError::into_inner);
-        reopened.front().filter(|(after, _)| *after == seen)?;
-        let (_, limits) = reopened.pop_front()?;
-        let behind = self.stopped.iter().filter(|stopped| stopped.after <= seen).count();
+        let mut left = self.left();
+        left.reopened.front().filter(|(after, _)| *after == seen)?;
+        let (_, limits) = left.reopened.pop_front()?;
+        let behind = self.facts.stopped.iter().filter(|stopped| stopped.after <= seen).count();
         self.passed.store(behind, Ordering::Relaxed);
         Some(limits)
     }
@@ -255,7 +257,7 @@ impl Clock for Recording {
 
     fn elapsed(&self) -> Duration {
         let seen = self.seen.load(Ordering::Relaxed);
-        let behind = self.stopped.iter().filter(|stopped| stopped.after <= seen);
+        let behind = self.facts.stopped.iter().filter(|stopped| stopped.after <= seen);
         let times = behind.filter(|it| it.hit.limit == Limit::Duration).map(|it| it.hit.value);
         Duration::from_secs(times.max().unwrap_or_default())
     }
@@ -277,5 +279,4 @@ impl Approver for Recording {
     }
 }
 
-const INTERRUPTED: &str = r#""reason":"interrupted""#;
 const NO_RECEIPT: &str = "the record holds no receipt of this call";

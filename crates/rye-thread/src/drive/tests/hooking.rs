@@ -6,11 +6,11 @@ use serde_json::{Map, Value, json};
 
 use super::doubles::{Notes, Shop, entry};
 use super::*;
-use crate::drive::hooks::{Due, Entry, Frame, Log};
-use crate::transcript::Triggered;
+use crate::drive::hooks::{Due, Log};
+use crate::transcript::{Target, Triggered};
 use crate::{
     ActionTarget, Asking, Effect, Hook, HookAction, HookEffect, HookEvent, HookLayer, Hooks,
-    Returned, ToolCall, ToolResult,
+    ToolCall, ToolResult,
 };
 
 fn hook(id: &str, event: HookEvent) -> Hook {
@@ -68,7 +68,7 @@ async fn a_question_and_its_decision_are_on_record_before_an_action() {
 /// The log of a process that was stopped after it had begun the action.
 fn log(with_receipt: bool) -> Log {
     let hook = noting();
-    let frame = Frame::new(&Triggered {
+    let triggered = Event::HookTriggered(Triggered {
         evaluation: 1,
         event: hook.event,
         hook: hook.id.clone(),
@@ -80,12 +80,18 @@ fn log(with_receipt: bool) -> Log {
         data: Value::Null,
     });
     let hook = hook.id;
-    let item = "a/note".to_owned();
-    let start = Entry::Start { hook: hook.clone(), item, injects: true };
     let call = ToolCall::new("hook-1-1-1", "rye_execute", json!({}));
-    let returned = Returned::ran(ToolResult::ok(&call, json!("recorded")));
-    let receipt = with_receipt.then_some(Entry::Result { hook, returned });
-    Log([Entry::Triggered(frame), start].into_iter().chain(receipt).collect::<VecDeque<_>>())
+    let start = Event::HookCallStart {
+        hook: hook.clone(),
+        call_id: call.id.clone(),
+        injects: true,
+        name: call.name.clone(),
+        arguments: json!({}),
+        target: Some(Target::new("a/note", "rye.execute.tool.a.note", Effect::Once)),
+    };
+    let result = ToolResult::ok(&call, json!("recorded"));
+    let receipt = with_receipt.then_some(Event::HookCallResult { hook, result, refusal: None });
+    Log([triggered, start].into_iter().chain(receipt).collect::<VecDeque<_>>())
 }
 
 #[tokio::test]

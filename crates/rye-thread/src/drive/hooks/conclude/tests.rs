@@ -48,19 +48,18 @@ fn run() -> Run {
 
 fn had(event: HookEvent, failure: &Failure, is_final: bool, run: &Run) -> String {
     let can = |effect: &HookEffect| {
-        let frame = Frame {
+        let triggered = Triggered {
             evaluation: 1,
             event,
             hook: "h".to_owned(),
             declared_by: "a test".to_owned(),
+            layer: 1,
             effect: Some(*effect),
             failure: Some(failure.clone()),
             is_final,
             data: Value::Null,
-            acted: Vec::new(),
-            decision: None,
         };
-        frame.decides(run)
+        Frame::new(triggered).decides(run)
     };
     let had: Vec<&str> =
         HookEffect::ALL.iter().copied().filter(can).map(HookEffect::as_str).collect();
