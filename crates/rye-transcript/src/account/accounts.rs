@@ -41,8 +41,7 @@ impl Accounts {
     pub fn account(&self, thread: &ThreadId) -> Option<Account> {
         let Self(threads) = self;
         let cap = threads.get(thread)?.cap;
-        let Sum { cost, reserved, held, is_overrun } = Sum::of(thread, threads);
-        Some(Account { cap, cost, reserved, held, is_overrun: is_overrun || is_over(cap, cost) })
+        Some(add_up(thread, cap, threads, &mut BTreeSet::new()))
     }
 
     /// Applies the change of a record that is appended to the transcript of the thread.
@@ -150,67 +149,46 @@ impl Fold<'_, '_> {
     }
 }
 
-/// The sum over a conversation and all its descendants.
-#[derive(Default)]
-struct Sum {
-    cost: Nanos,
-    reserved: Nanos,
-    held: Nanos,
-    is_overrun: bool,
+/// Adds up a conversation and all its descendants under the cap of its first thread.
+fn add_up<'t>(
+    first: &'t ThreadId,
+    cap: SpendLimit,
+    threads: &'t Threads,
+    seen: &mut BTreeSet<&'t ThreadId>,
+) -> Account {
+    let mut sum = Account::new(cap);
+    let mut next = Some(first);
+    while let Some(thread) = next.filter(|thread| seen.insert(thread))
+        && let Some(account) = threads.get(thread)
+    {
+        sum.spend(account.settled);
+        sum.spend(account.reserved);
+        sum.reserved = sum.reserved.saturating_add(account.reserved);
+        sum.is_overrun |= account.is_overrun;
+        for (child, share) in &account.children {
+            match share {
+                Share::Ended { cost, is_overrun } => {
+                    sum.spend(*cost);
+                    sum.is_overrun |= is_overrun;
+                }
+                Share::Held(share) => sum.add_child(&add_up(child, *share, threads, seen)),
+            }
+        }
+        next = account.successor.as_ref().map(|next| &next.thread);
+    }
+    sum.is_overrun |= is_over(cap, sum.cost);
+    sum
 }
 
-impl Sum {
-    fn of(first: &ThreadId, threads: &Threads) -> Self {
-        let mut sum = Self::default();
-        let mut seen = BTreeSet::new();
-        sum.add_conversation(first, threads, &mut seen);
-        sum
-    }
-
-    fn add_conversation<'t>(
-        &mut self,
-        first: &'t ThreadId,
-        threads: &'t Threads,
-        seen: &mut BTreeSet<&'t ThreadId>,
-    ) {
-        let mut next = Some(first);
-        while let Some(thread) = next.filter(|thread| seen.insert(thread))
-            && let Some(account) = threads.get(thread)
-        {
-            self.spend(account.settled);
-            self.spend(account.reserved);
-            self.reserved = self.reserved.saturating_add(account.reserved);
-            self.is_overrun |= account.is_overrun;
-            for (child, share) in &account.children {
-                self.add_child(child, share, threads, seen);
-            }
-            next = account.successor.as_ref().map(|next| &next.thread);
-        }
-    }
-
-    fn add_child<'t>(
-        &mut self,
-        child: &'t ThreadId,
-        share: &Share,
-        threads: &'t Threads,
-        seen: &mut BTreeSet<&'t ThreadId>,
-    ) {
-        let share = match share {
-            Share::Ended { cost, is_overrun } => {
-                self.spend(*cost);
-                self.is_overrun |= is_overrun;
-                return;
-            }
-            Share::Held(share) => *share,
-        };
-        let mut of_child = Self::default();
-        of_child.add_conversation(child, threads, seen);
-        self.spend(of_child.cost);
-        self.reserved = self.reserved.saturating_add(of_child.reserved);
-        self.is_overrun |= of_child.is_overrun || is_over(share, of_child.cost);
-        let held = match share {
-            SpendLimit::AtMost(share) => share.saturating_sub(of_child.cost),
-            SpendLimit::Unlimited => of_child.held,
+impl Account {
+    /// Adds the account of a child that has not ended, whose cap is its share.
+    fn add_child(&mut self, child: &Self) {
+        self.spend(child.cost);
+        self.reserved = self.reserved.saturating_add(child.reserved);
+        self.is_overrun |= child.is_overrun;
+        let held = match child.cap {
+            SpendLimit::AtMost(share) => share.saturating_sub(child.cost),
+            SpendLimit::Unlimited => child.held,
         };
         self.held = self.held.saturating_add(held);
     }

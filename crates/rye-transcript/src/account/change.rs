@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::disk::{ContinuedDisk, CostDisk, LimitedDisk, RaisedDisk, ReservedDisk, RetriedDisk};
+use super::disk::{ContinuedDisk, CostDisk, LimitedDisk, ReservedDisk, RetriedDisk};
 use crate::child_end::ChildEndDisk;
 use crate::json::Shown;
 use crate::spawn::disk::SpawnDisk;
@@ -58,7 +58,7 @@ impl Change {
         Some(match record.event.as_str() {
             "thread_start" => {
                 let LimitedDisk { limits } = record.payload_as().ok()?;
-                Self::Begin { cap: limits.into_limits().spend }
+                Self::Begin { cap: limits?.into_limits().spend }
             }
             "step_start" => {
                 let ReservedDisk { reserved_nanos } = record.payload_as().ok()?;
@@ -82,7 +82,7 @@ impl Change {
                 Self::Continue { next, share: limits.into_limits().spend }
             }
             "thread_resumed" if is_sealed => {
-                let RaisedDisk { limits } = record.payload_as().ok()?;
+                let LimitedDisk { limits } = record.payload_as().ok()?;
                 Self::Raise { cap: limits?.into_limits().spend }
             }
             _ => return None,

@@ -19,11 +19,6 @@ pub(super) struct CostDisk {
 
 #[derive(Deserialize)]
 pub(super) struct LimitedDisk {
-    pub(super) limits: LimitsDisk,
-}
-
-#[derive(Deserialize)]
-pub(super) struct RaisedDisk {
     pub(super) limits: Option<LimitsDisk>,
 }
 

@@ -104,13 +104,10 @@ pub(crate) struct LimitHitDisk {
 
 impl FailureDisk {
     pub(crate) fn of(failure: &Failure) -> Self {
-        let limit = match &failure.kind {
-            FailureKind::Limit(hit) => Some(LimitHitDisk::of(hit)),
-            _ => None,
-        };
-        let class = match &failure.kind {
-            FailureKind::Provider(class) => Some(class.to_string()),
-            _ => None,
+        let (limit, class) = match &failure.kind {
+            FailureKind::Limit(hit) => (Some(LimitHitDisk::of(hit)), None),
+            FailureKind::Provider(class) => (None, Some(class.to_string())),
+            _ => (None, None),
         };
         Self {
             kind: failure.kind.as_str().to_owned(),
