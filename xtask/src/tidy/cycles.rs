@@ -4,7 +4,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use crate::tidy::{modules::Modules, sources::is_test, tree::File};
+use crate::tidy::{
+    modules::Modules,
+    sources::{is_test, source_path},
+    tree::File,
+};
 
 type Imports = BTreeMap<String, BTreeSet<String>>;
 
@@ -33,12 +37,6 @@ fn between_separate(imports: Imports) -> Imports {
         (module, others)
     });
     kept.collect()
-}
-
-/// Splits `crates/NAME/src/PATH.rs` into `NAME` and `PATH.rs`.
-fn source_path(path: &str) -> Option<(&str, &str)> {
-    let (name, path) = path.strip_prefix("crates/")?.split_once("/src/")?;
-    (!name.contains('/') && path.ends_with(".rs")).then_some((name, path))
 }
 
 fn verdict(name: &str, imports: &Imports) -> Option<String> {

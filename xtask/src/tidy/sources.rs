@@ -50,6 +50,12 @@ pub(crate) fn is_test(path: &str) -> bool {
     path.split('/').any(|part| matches!(part, "tests" | "benches" | "tests.rs"))
 }
 
+/// Splits `crates/NAME/src/PATH.rs` into `NAME` and `PATH.rs`.
+pub(crate) fn source_path(path: &str) -> Option<(&str, &str)> {
+    let (name, path) = path.strip_prefix("crates/")?.split_once("/src/")?;
+    (!name.contains('/') && path.ends_with(".rs")).then_some((name, path))
+}
+
 fn opening(file: &File) -> Option<String> {
     let first = file.text.lines().next().unwrap_or_default();
     let explained = ["//!", "#![", "#["].iter().any(|start| first.starts_with(start));

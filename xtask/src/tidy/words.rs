@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::tidy::{sources::is_test, tree::File};
+use crate::tidy::{
+    sources::{is_test, source_path},
+    tree::File,
+};
 
 /// Words that open a clause and so keep a doc comment from naming its thing first.
 const OPENERS: &[&str] =
@@ -67,7 +70,7 @@ pub(crate) fn check(tree: &[File], caps: &[(&str, usize)]) -> Vec<String> {
     let mut findings = Vec::new();
     let mut named: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for file in tree.iter().filter(|file| !is_test(&file.path)) {
-        let Some(package) = package(&file.path) else { continue };
+        let Some((package, _)) = source_path(&file.path) else { continue };
         findings.extend(docs(file));
         named.entry(package).or_default().extend(participles(file));
     }
@@ -89,12 +92,6 @@ pub(crate) fn check(tree: &[File], caps: &[(&str, usize)]) -> Vec<String> {
     });
     findings.extend(spare);
     findings
-}
-
-/// Returns the crate of a path such as `crates/NAME/src/PATH.rs`.
-fn package(path: &str) -> Option<&str> {
-    let (name, path) = path.strip_prefix("crates/")?.split_once("/src/")?;
-    (!name.contains('/') && path.ends_with(".rs")).then_some(name)
 }
 
 /// Returns the lines before the tests of a file, each with its number.
