@@ -7,18 +7,15 @@ pub(crate) mod view;
 mod whole;
 
 use std::{
-    fs, io,
     path::{Path, PathBuf},
     process::Stdio,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
-use crate::process;
-use anyhow::{Context as _, anyhow};
+use crate::{files, packages, process};
+use anyhow::Context as _;
 
 const ROUNDS: usize = 41;
-
-const VENV: &str = "target/xtask/bench-venv";
 
 const QUICKSTART: &str = "examples/quickstart";
 
@@ -36,11 +33,11 @@ struct Row<'a> {
 
 /// Builds the program in the profile `dist`, runs all rows in turns, and prints their times.
 pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
-    process::run(root, &[], "cargo build --quiet --profile dist --package rye-cli --bin rye")?;
-    let metadata = crate::tidy::metadata(root)?;
-    let rye: PathBuf = metadata.target_directory.join("dist/rye").into();
-    let python = python(root)?;
-    fresh_copy(root).with_context(|| format!("`{QUICKSTART}` cannot be copied"))?;
+    let rye = build(root, "--package rye-cli --bin rye")?.join("rye");
+    let python = packages::python(root, "bench-venv", "pyyaml")?;
+    files::remove_folder(&root.join(COPY))?;
+    files::copy_folder(&root.join(QUICKSTART), &root.join(COPY))
+        .with_context(|| format!("`{QUICKSTART}` cannot be copied"))?;
     let rows = rows(&rye, &python);
     let mut times = vec![Vec::new(); rows.len()];
     for _ in 0..ROUNDS {
@@ -52,6 +49,12 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     let measured: Vec<(&str, Spread)> = names.zip(times.into_iter().map(spread)).collect();
     print!("{}", table(&measured));
     Ok(())
+}
+
+/// Builds packages in the profile `dist`, and returns the folder of their programs.
+fn build(root: &Path, packages: &str) -> anyhow::Result<PathBuf> {
+    process::run(root, &[], &format!("cargo build --quiet --profile dist {packages}"))?;
+    Ok(process::target_folder(root)?.join("dist"))
 }
 
 /// Returns the measured programs. The yardstick is the Python interpreter with one import, which a front end
@@ -76,57 +79,10 @@ fn rows<'a>(rye: &'a Path, python: &'a Path) -> Vec<Row<'a>> {
 
 const YARDSTICK: &str = "python, importing yaml";
 
-/// Copies the quick start without its threads.
-fn fresh_copy(root: &Path) -> io::Result<()> {
-    let copy = root.join(COPY);
-    if copy.exists() {
-        fs::remove_dir_all(&copy)?;
-    }
-    copy_folder(&root.join(QUICKSTART), &copy)
-}
-
-fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let path = entry.path();
-        let target = to.join(entry.file_name());
-        match entry.file_type()?.is_dir() {
-            true if entry.file_name() == "threads" => {}
-            true => copy_folder(&path, &target)?,
-            false => drop(fs::copy(&path, &target)?),
-        }
-    }
-    Ok(())
-}
-
-/// Returns the interpreter of an environment with PyYAML. The first use makes the environment, which needs
-/// the network.
-fn python(root: &Path) -> anyhow::Result<PathBuf> {
-    let program = root.join(VENV).join("bin/python");
-    if !program.exists() {
-        process::run(root, &[], &format!("python3 -m venv {VENV}"))?;
-    }
-    process::run(root, &[], &format!("{VENV}/bin/python -m pip install --quiet pyyaml"))?;
-    Ok(program)
-}
-
 /// Measures one run, from its start to its end.
 fn time(root: &Path, row: &Row<'_>) -> anyhow::Result<Duration> {
     let mut command = process::start(root, row.program, row.arguments.iter().copied());
-    command.env_clear().stdout(Stdio::null()).stderr(Stdio::null());
-    let start = Instant::now();
-    let status = command.status();
-    let took = start.elapsed();
-    match status {
-        Ok(status) if status.success() => Ok(took),
-        Ok(status) => {
-            let program = row.program.display();
-            let arguments = row.arguments.join(" ");
-            Err(anyhow!("`{program} {arguments}` failed with {status}"))
-        }
-        Err(error) => Err(anyhow!("`{}` cannot be started: {error}", row.program.display())),
-    }
+    process::time(command.env_clear().stdout(Stdio::null()).stderr(Stdio::null()))
 }
 
 /// Writes the times of each row and their ratio to the yardstick.

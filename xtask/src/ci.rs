@@ -11,20 +11,22 @@ use crate::{
     codegen, e2e, fixtures,
     fuzz::{self, Request},
     generated::Mode,
-    mcp, process, sdk, tidy, transcript,
+    mcp, packages, process, sdk, tidy, transcript,
 };
 use anyhow::anyhow;
 
-/// The programs that the steps need besides cargo: the name in `cargo NAME`, and the package to install if it
-/// is missing.
-const TOOLS: &[(&str, &str)] = &[("deny", "cargo-deny@0.20.2")];
+/// The package of `cargo deny`, which the steps need besides cargo.
+const CARGO_DENY: &str = "cargo-deny@0.20.2";
 
 const STEPS: &[Step] = &[
     Step { name: "fmt", action: Action::Command(&[], "cargo fmt --all --check") },
     Step { name: "tidy", action: Action::Own(tidy::run) },
     Step { name: "codegen", action: Action::Own(|root| codegen::run(root, Mode::Check)) },
     Step { name: "fixtures", action: Action::Own(|root| fixtures::run(root, Mode::Check)) },
-    Step { name: "tools", action: Action::Own(install_tools) },
+    Step {
+        name: "tools",
+        action: Action::Own(|root| packages::cargo(root, "cargo deny", CARGO_DENY)),
+    },
     Step {
         name: "clippy",
         action: Action::Command(&[], "cargo clippy --workspace --all-targets -- -D warnings"),
@@ -103,18 +105,6 @@ fn perform(root: &Path, action: &Action) -> anyhow::Result<()> {
         Action::Command(environment, line) => process::run(root, environment, line),
         Action::Own(task) => task(root).map_err(|error| anyhow!("failed:\n{error:#}")),
     }
-}
-
-fn install_tools(root: &Path) -> anyhow::Result<()> {
-    for (name, package) in TOOLS {
-        if !process::succeeds(root, &format!("cargo {name} --version")) {
-            // The debug profile builds in a fraction of the time, and the tools do little work.
-            let line = format!("cargo install --locked --debug {package}");
-            println!("`cargo {name}` is missing: {line}");
-            process::run(root, &[], &line)?;
-        }
-    }
-    Ok(())
 }
 
 fn table(times: &[(&str, Duration)]) -> String {

@@ -2,12 +2,10 @@
 //!
 //! Ed25519 is deterministic and the time is fixed, so signing what is already signed changes nothing.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{fs, path::Path};
 
 use crate::{
+    files::{self, text},
     generated::{Mode, all, ensure_file_contents},
     process::Rye,
     tidy::tree,
@@ -23,6 +21,7 @@ pub(crate) fn run(root: &Path, mode: Mode) -> anyhow::Result<()> {
     // A copy is signed, so that a check changes nothing and a failure leaves no partial result.
     let copy = root.join("target/xtask/fixtures");
     let files = tree::read(&root.join("examples"));
+    files::remove_folder(&copy)?;
     copy_files(root, &copy, &files).context("the examples cannot be copied")?;
     let projects = projects(&files);
     if projects.is_empty() {
@@ -42,11 +41,10 @@ pub(crate) fn run(root: &Path, mode: Mode) -> anyhow::Result<()> {
 
 /// Returns the arguments of `rye sign` for a project. The program finds the items of the folder itself.
 fn sign_arguments(root: &Path, copy: &Path, project: &str) -> Vec<String> {
-    let path = |path: PathBuf| path.display().to_string();
-    let key = path(root.join(KEY));
+    let key = text(root.join(KEY));
     let project = copy.join(project);
-    let items = path(project.join(".ai"));
-    ["sign", "--project", &path(project), "--key", &key, "--at", AT, &items]
+    let items = text(project.join(".ai"));
+    ["sign", "--project", &text(project), "--key", &key, "--at", AT, &items]
         .map(str::to_owned)
         .to_vec()
 }
@@ -63,9 +61,6 @@ fn projects(files: &[tree::File]) -> Vec<&str> {
 }
 
 fn copy_files(root: &Path, copy: &Path, files: &[tree::File]) -> std::io::Result<()> {
-    if copy.exists() {
-        fs::remove_dir_all(copy)?;
-    }
     for file in files {
         let target = copy.join(&file.path);
         fs::create_dir_all(target.parent().expect("because a file has a folder"))?;

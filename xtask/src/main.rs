@@ -25,9 +25,10 @@ mod soak;
 mod tidy;
 mod transcript;
 
+mod files;
 mod generated;
+mod packages;
 mod process;
-mod venv;
 
 use std::{path::Path, process::ExitCode};
 

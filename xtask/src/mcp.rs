@@ -13,17 +13,19 @@ mod tools;
 
 use std::{
     fs,
-    io::{BufRead as _, BufReader},
     net::TcpListener,
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::Stdio,
 };
 
-use self::tools::Tools;
-use crate::process::{self, Rye};
-use anyhow::{Context as _, anyhow};
+use self::tools::{CLIENT, FIXTURE, SERVER, Tools};
+use crate::{
+    files::{self, text},
+    process::{self, Rye, Served},
+};
+use anyhow::Context as _;
 
-const FIXTURE: &str = "xtask/src/mcp/fixture";
+const DIRECTIVES: &str = "xtask/src/mcp/fixture/directives";
 const FOLDER: &str = "target/xtask/mcp";
 const KEYS: &str = "examples/keys";
 
@@ -37,17 +39,20 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     // The fixture needs a provider that listens but never answers.
     let silent = TcpListener::bind("127.0.0.1:0").context("no port")?;
     let place = Place::make(root, &rye, &silent)?;
-    let served = Served::begin(&place.project, &place.line(&rye, " --http 127.0.0.1:0"))?;
-    let variables = [("RYE_MCP", place.line(&rye, CLIENTS)), ("RYE_MCP_URL", served.url.clone())];
+    let (_served, url) = serve(&place.project, &place.line(&rye, " --http 127.0.0.1:0"))?;
+    let line = place.line(&rye, CLIENTS);
+    let variables = [("RYE_MCP", line.as_str()), ("RYE_MCP_URL", url.as_str())];
     let said = [tools.python(root, &variables)?, tools.node(root, &variables)?].concat();
     print!("{}", cells::table(&said, &REVISIONS)?);
     servers::run(root, &rye, &place, &tools.servers(root)?)?;
-    tools.inspect(root, &place.line(&rye, ""), &served.url)?;
-    let fixture = Served::begin(root, &tools::example(root, "rye-mcp", "mcp_conformance")?)?;
+    tools.inspect(root, &place.line(&rye, ""), &url)?;
+    let fixture = tools::example(root, "rye-mcp", "mcp_conformance")?;
+    let (_fixture, fixture_url) = serve(root, &fixture)?;
+    let client = tools::example(root, "rye-tools", "mcp_client")?;
     REVISIONS.iter().try_for_each(|revision| {
-        tools.conform(root, &served.url, revision)?;
-        tools.conform_fixture(root, &fixture.url, revision)?;
-        tools.conform_client(root, revision)
+        tools.conform(root, revision, &SERVER, &format!("--url {url}"))?;
+        tools.conform(root, revision, &FIXTURE, &format!("--url {fixture_url}"))?;
+        tools.conform(root, revision, &CLIENT, &format!("--command {client}"))
     })
 }
 
@@ -75,8 +80,8 @@ impl Place {
             drop(fs::remove_dir_all(folder));
         }
         let made = || {
-            copy(&root.join("examples/quickstart"), &project)?;
-            copy(&root.join(FIXTURE).join("directives"), &project.join(".ai/directives"))?;
+            files::copy_folder(&root.join("examples/quickstart"), &project)?;
+            files::copy_folder(&root.join(DIRECTIVES), &project.join(".ai/directives"))?;
             let providers = project.join(".ai/tools/rye/agent/providers");
             fs::create_dir_all(&providers)?;
             fs::create_dir_all(&home)?;
@@ -97,9 +102,9 @@ impl Place {
         let ai = self.project.join(".ai");
         rye.output(&["keys", "generate", "--owner", "xtask", "--user-space", &home])?;
         let files = ["tools", APPROVAL, "directives/notes/waits.md", "directives/notes/asks.md"]
-            .map(|path| text(&ai.join(path)));
+            .map(|path| text(ai.join(path)));
         let prompts = ["simple_prompt", "prompt_with_arguments"];
-        let prompts = prompts.map(|name| text(&ai.join(format!("directives/test_{name}.md"))));
+        let prompts = prompts.map(|name| text(ai.join(format!("directives/test_{name}.md"))));
         let mut words = vec!["sign".to_owned(), "--user-space".to_owned(), home];
         words.extend(files.into_iter().chain(prompts));
         rye.output(&words).map(drop)
@@ -115,32 +120,14 @@ impl Place {
     }
 }
 
-/// A server over HTTP. Dropping this value ends it.
-struct Served {
-    child: Child,
-    url: String,
-}
-
-impl Served {
-    fn begin(folder: &Path, line: &str) -> anyhow::Result<Self> {
-        let mut command: Command = process::command(folder, line);
-        let begun = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
-        let mut child = begun.with_context(|| format!("`{line}` cannot be started"))?;
-        let mut first = String::new();
-        if let Some(stderr) = child.stderr.take() {
-            drop(BufReader::new(stderr).read_line(&mut first));
-        }
-        let url = first.trim().strip_prefix("listening at ").map(str::to_owned);
-        let served = Self { child, url: url.unwrap_or_default() };
-        if served.url.is_empty() { Err(anyhow!("`{line}` says {first:?}")) } else { Ok(served) }
-    }
-}
-
-impl Drop for Served {
-    fn drop(&mut self) {
-        drop(self.child.kill());
-        drop(self.child.wait());
-    }
+/// Starts a server over HTTP, and returns it with its URL.
+fn serve(folder: &Path, line: &str) -> anyhow::Result<(Served, String)> {
+    let mut command = process::command(folder, line);
+    command.stdout(Stdio::null()).stderr(Stdio::piped());
+    let served = Served::start(command)?;
+    let url = served.first.strip_prefix("listening at ").map(str::to_owned);
+    let url = url.with_context(|| format!("`{line}` says {:?}", served.first))?;
+    Ok((served, url))
 }
 
 fn provider(port: u16) -> String {
@@ -148,22 +135,4 @@ fn provider(port: u16) -> String {
         "protocol: openai_chat\nbase_url: http://127.0.0.1:{port}\ntiers: {{ general: m }}\nmodels:\n  m: {{ context_window: \
          100000, max_output: 1000, prices: {{ input: 0, output: 0 }} }}\n"
     )
-}
-
-fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let path = entry.path();
-        let target = to.join(entry.file_name());
-        if path.ends_with(".ai/threads") {
-            continue;
-        }
-        if path.is_dir() { copy(&path, &target)? } else { _ = fs::copy(&path, &target)? }
-    }
-    Ok(())
-}
-
-fn text(path: &Path) -> String {
-    path.to_string_lossy().into_owned()
 }

@@ -2,8 +2,10 @@
 
 use std::{
     ffi::OsStr,
-    path::Path,
-    process::{Command, Stdio},
+    io::{BufRead as _, BufReader, Read},
+    path::{Path, PathBuf},
+    process::{Child, Command, ExitStatus, Output, Stdio},
+    time::{Duration, Instant},
 };
 
 use anyhow::{Context as _, anyhow, bail};
@@ -16,14 +18,10 @@ pub(crate) fn command(root: &Path, line: &str) -> Command {
 
 /// Runs `line` with its output on the terminal. The error of a failure names the line.
 pub(crate) fn run(root: &Path, environment: &[(&str, &str)], line: &str) -> anyhow::Result<()> {
-    let shown: String =
-        environment.iter().map(|(name, value)| format!("{name}='{value}' ")).collect();
     let status = command(root, line).envs(environment.iter().copied()).status();
     match status {
         Ok(status) if status.success() => Ok(()),
-        Ok(status) => {
-            Err(anyhow!("failed with {status}; to see it alone, run\n\n    {shown}{line}\n"))
-        }
+        Ok(status) => Err(anyhow!("{}", failure(status, environment, line))),
         Err(error) => Err(anyhow!("`{line}` cannot be started: {error}")),
     }
 }
@@ -58,33 +56,94 @@ pub(crate) fn output_with(
     if output.status.success() {
         return Ok(printed);
     }
+    Err(anyhow!("{printed}{}", failure(output.status, environment, line)))
+}
+
+fn failure(status: ExitStatus, environment: &[(&str, &str)], line: &str) -> String {
     let shown: String =
         environment.iter().map(|(name, value)| format!("{name}='{value}' ")).collect();
-    let status = output.status;
-    Err(anyhow!("{printed}failed with {status}; to see it alone, run\n\n    {shown}{line}\n"))
+    format!("failed with {status}; to see it alone, run\n\n    {shown}{line}\n")
+}
+
+/// Measures a command from its start to its end. It has to succeed.
+pub(crate) fn time(command: &mut Command) -> anyhow::Result<Duration> {
+    let start = Instant::now();
+    let output = command.output();
+    let took = start.elapsed();
+    let output = output.with_context(|| format!("{command:?} cannot be started"))?;
+    if output.status.success() {
+        return Ok(took);
+    }
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    Err(anyhow!("{command:?} failed with {}: {stderr}", output.status))
+}
+
+/// Returns the folder of what cargo builds.
+pub(crate) fn target_folder(root: &Path) -> anyhow::Result<PathBuf> {
+    Ok(crate::tidy::metadata(root)?.target_directory.into())
+}
+
+/// A program that runs beside the task. Dropping this value ends it.
+pub(crate) struct Served {
+    child: Child,
+    /// The first line that it printed to a pipe.
+    pub(crate) first: String,
+}
+
+impl Served {
+    /// Starts a program. If its command has a pipe for the output, waits for the first line there.
+    pub(crate) fn start(mut command: Command) -> anyhow::Result<Self> {
+        let begun = command.spawn();
+        let mut child = begun.with_context(|| format!("{command:?} cannot be started"))?;
+        let stdout = child.stdout.take().map(|pipe| Box::new(pipe) as Box<dyn Read>);
+        let stderr = child.stderr.take().map(|pipe| Box::new(pipe) as Box<dyn Read>);
+        let mut served = Self { child, first: String::new() };
+        if let Some(pipe) = stdout.or(stderr) {
+            let mut line = String::new();
+            drop(BufReader::new(pipe).read_line(&mut line));
+            line.trim().clone_into(&mut served.first);
+            if served.first.is_empty() {
+                bail!("{command:?} prints nothing");
+            }
+        }
+        Ok(served)
+    }
+
+    /// The id of its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// The status with which it ended, if it has ended.
+    pub(crate) fn status(&mut self) -> Option<ExitStatus> {
+        self.child.try_wait().ok().flatten()
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        // It may already have ended.
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
 }
 
 /// The built `rye` program.
 pub(crate) struct Rye<'a> {
     root: &'a Path,
-    program: std::path::PathBuf,
+    program: PathBuf,
 }
 
 impl<'a> Rye<'a> {
     /// Builds the program in the debug profile.
     pub(crate) fn build(root: &'a Path) -> anyhow::Result<Self> {
         run(root, &[], "cargo build --quiet --package rye-cli --bin rye")?;
-        let metadata = crate::tidy::metadata(root)?;
         let name = format!("rye{}", std::env::consts::EXE_SUFFIX);
-        Ok(Self { root, program: metadata.target_directory.join("debug").join(name).into() })
+        Ok(Self { root, program: target_folder(root)?.join("debug").join(name) })
     }
 
     /// Runs `rye ARGUMENTS` in `folder` with an empty environment, and returns its output even if it fails.
-    pub(crate) fn call(
-        &self,
-        folder: &Path,
-        arguments: &[&str],
-    ) -> anyhow::Result<std::process::Output> {
+    pub(crate) fn call(&self, folder: &Path, arguments: &[&str]) -> anyhow::Result<Output> {
         start(folder, &self.program, arguments.iter().copied())
             .env_clear()
             .envs([("COLUMNS", "100"), ("NO_COLOR", "1")])
@@ -100,11 +159,12 @@ impl<'a> Rye<'a> {
     /// Runs `rye ARGUMENTS` with an empty environment, and returns what it prints or an error if it fails.
     pub(crate) fn output(&self, arguments: &[impl AsRef<str>]) -> anyhow::Result<String> {
         let arguments: Vec<&str> = arguments.iter().map(AsRef::as_ref).collect();
-        let output = start(self.root, &self.program, arguments.iter().copied())
-            .env_clear()
-            .envs([("COLUMNS", "100"), ("NO_COLOR", "1")])
-            .output()
-            .with_context(|| format!("`{}` cannot be started", self.program.display()))?;
+        self.output_in(self.root, &arguments)
+    }
+
+    /// Does the same in `folder`.
+    pub(crate) fn output_in(&self, folder: &Path, arguments: &[&str]) -> anyhow::Result<String> {
+        let output = self.call(folder, arguments)?;
         if !output.status.success() {
             let stderr = String::from_utf8_lossy(&output.stderr);
             bail!("`rye {}` failed with {}:\n{stderr}", arguments.join(" "), output.status);

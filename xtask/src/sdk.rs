@@ -3,13 +3,9 @@
 //! `sdk/judge.py` does the check. The versions of the SDKs are pinned here, so that results are reproducible;
 //! an update is reviewed like any other change.
 
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-};
+use std::path::Path;
 
-use crate::{process, venv};
-use anyhow::anyhow;
+use crate::{files, packages, process};
 
 /// The newest versions when the protocols were written.
 const SDKS: &str = "anthropic==2.11.0 openai==3.52.0 google-genai==3.4.0";
@@ -18,22 +14,12 @@ const JUDGE: &str = "xtask/src/sdk/judge.py";
 
 /// Makes the bodies anew and checks them, after a self-test of the checker.
 pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
-    let python = venv::python(root, "venv", SDKS)?;
-    let bodies = bodies(root)?;
+    let python = packages::python(root, "venv", SDKS)?;
+    // The folder that the tests write to.
+    let bodies = process::target_folder(root)?.join("tmp/bodies");
+    files::remove_folder(&bodies)?;
     // With `--workspace`, so that the features are those of the other test runs and nothing is built twice.
     process::run(root, &[], "cargo test --quiet --workspace --test rye_providers")?;
     process::run(root, &[], &format!("{} {JUDGE} --self-test", python.display()))?;
     process::run(root, &[], &format!("{} {JUDGE} {}", python.display(), bodies.display()))
-}
-
-/// Empties the folder that the tests write to, and returns its path.
-fn bodies(root: &Path) -> anyhow::Result<PathBuf> {
-    let target: PathBuf = crate::tidy::metadata(root)?.target_directory.into();
-    let folder = target.join("tmp/bodies");
-    match fs::remove_dir_all(&folder) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(anyhow!("`{}` cannot be emptied: {error}", folder.display()))
-        }
-        _ => Ok(folder),
-    }
 }

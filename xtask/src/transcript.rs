@@ -3,10 +3,9 @@
 //!
 //! Its verdicts and costs must equal those of `rye`.
 
-use std::{fs, io, path::Path};
+use std::path::Path;
 
-use crate::{process, tidy, venv};
-use anyhow::bail;
+use crate::{files, packages, process};
 
 const PACKAGES: &str = "cryptography==48.0.0";
 
@@ -20,14 +19,9 @@ const TESTS: &str = "cargo test --quiet --workspace --test cli -- --exact childr
     hooking::rule_09_a_conversation_goes_on_in_a_new_thread_of_its_tree";
 
 pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
-    let python = venv::python(root, "transcript", PACKAGES)?;
-    let target = tidy::metadata(root)?.target_directory;
-    let folder = target.join("tmp/threads");
-    match fs::remove_dir_all(&folder) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            bail!("`{folder}` cannot be emptied: {error}");
-        }
-        _ => process::run(root, &[], TESTS)?,
-    }
-    process::run(root, &[], &format!("{} {CHECK} {folder}", python.display()))
+    let python = packages::python(root, "transcript", PACKAGES)?;
+    let folder = process::target_folder(root)?.join("tmp/threads");
+    files::remove_folder(&folder)?;
+    process::run(root, &[], TESTS)?;
+    process::run(root, &[], &format!("{} {CHECK} {}", python.display(), folder.display()))
 }

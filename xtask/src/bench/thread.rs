@@ -1,12 +1,10 @@
 //! `cargo xtask bench thread`: measures the overhead of a thread with a server that answers at once.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::path::Path;
 
 use super::whole::{self, Project};
-use crate::process;
+use crate::process::{self, Served};
 use anyhow::{Context as _, anyhow};
 
 const APIS: [&str; 3] = ["openai", "anthropic", "responses"];
@@ -18,15 +16,17 @@ const MEMORY: &str = "/dev/shm";
 
 /// Builds the harness and its server in the profile `dist`, runs every combination, and prints a line for each.
 pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
-    process::run(root, &[], "cargo build --quiet --profile dist --package rye-bench-harness")?;
-    let metadata = crate::tidy::metadata(root)?;
-    let programs: PathBuf = metadata.target_directory.join("dist").into();
+    let programs = super::build(root, "--package rye-bench-harness")?;
     fs::create_dir_all(root.join(DISK)).with_context(|| format!("`{DISK}`"))?;
     let mut folders = vec![("disk", root.join(DISK))];
     folders.extend(Path::new(MEMORY).is_dir().then(|| ("memory", MEMORY.into())));
     println!("{HEAD}");
     for turns in [10, 50] {
-        let server = Server::start(root, &programs, turns)?;
+        let server = Server {
+            root,
+            programs: &programs,
+            served: whole::serve(root, &programs, turns, &[])?,
+        };
         for (place, folder) in &folders {
             for api in APIS {
                 for stream in [false, true] {
@@ -36,7 +36,8 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
             }
         }
     }
-    let server = Server::start(root, &programs, 10)?;
+    let server =
+        Server { root, programs: &programs, served: whole::serve(root, &programs, 10, &[])? };
     for (place, folder) in &folders {
         let asked = Asked { api: "openai", turns: 10, threads: 1_000, reps: 1, stream: true };
         println!("{}", asked.row(place, &server.measure(&asked, folder)?));
@@ -46,14 +47,13 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
 
 /// Measures runs of the program, from its start to its end.
 fn whole_processes(root: &Path, programs: &Path) -> anyhow::Result<()> {
-    process::run(root, &[], "cargo build --quiet --profile dist --package rye-cli --bin rye")?;
+    super::build(root, "--package rye-cli --bin rye")?;
     const TURNS: [u64; 3] = [1, 10, 50];
-    let start =
-        |turns: &u64| Server::calling(root, programs, *turns, &[whole::TOOL.0, whole::TOOL.1]);
+    let start = |turns: &u64| whole::serve(root, programs, *turns, &whole::TOOL);
     let servers = TURNS.iter().map(start).collect::<Result<Vec<_>, _>>()?;
     let names = TURNS.map(|turns| format!("turns-{turns}"));
     let addresses: Vec<(String, &str)> =
-        names.iter().cloned().zip(servers.iter().map(|server| server.url.as_str())).collect();
+        names.iter().cloned().zip(servers.iter().map(|server| server.first.as_str())).collect();
     let spreads = Project::create(root, programs, whole::PROJECT, &addresses)?.measure(&names)?;
     print!("\n{}", whole::table(&TURNS, &spreads));
     Ok(())
@@ -94,39 +94,14 @@ fn member(line: &str, name: &str) -> Option<f64> {
 struct Server<'a> {
     root: &'a Path,
     programs: &'a Path,
-    child: Child,
-    url: String,
+    served: Served,
 }
 
-impl<'a> Server<'a> {
-    fn start(root: &'a Path, programs: &'a Path, turns: u64) -> anyhow::Result<Self> {
-        Self::calling(root, programs, turns, &[])
-    }
-
-    /// Starts a server whose model calls `tool` instead of `add`.
-    fn calling(
-        root: &'a Path,
-        programs: &'a Path,
-        turns: u64,
-        tool: &[&str],
-    ) -> anyhow::Result<Self> {
-        let program = programs.join("rye-bench-server");
-        let turns = turns.to_string();
-        let words = std::iter::once(turns.as_str()).chain(tool.iter().copied());
-        let mut command = process::start(root, &program, words);
-        let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
-        let mut child = child.context("the server cannot be started")?;
-        let mut url = String::new();
-        if let Some(output) = child.stdout.take() {
-            BufReader::new(output).read_line(&mut url).context("the server cannot be started")?;
-        }
-        Ok(Self { root, programs, child, url: url.trim().to_owned() })
-    }
-
+impl Server<'_> {
     /// Runs the harness and returns the line that it prints, or an error if a conversation failed.
     fn measure(&self, asked: &Asked, folder: &Path) -> anyhow::Result<String> {
         let Asked { api, turns, threads, reps, stream } = asked;
-        let url = &self.url;
+        let url = &self.served.first;
         let folder = folder.display();
         let program = self.programs.join("rye-bench-harness");
         let stream = u8::from(*stream);
@@ -140,14 +115,6 @@ impl<'a> Server<'a> {
             true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
             false => Err(anyhow!("{words}: {}", String::from_utf8_lossy(&output.stderr))),
         }
-    }
-}
-
-impl Drop for Server<'_> {
-    fn drop(&mut self) {
-        // The server ends at the end of its input.
-        drop(self.child.stdin.take());
-        drop(self.child.wait());
     }
 }
 

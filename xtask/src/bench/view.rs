@@ -3,14 +3,13 @@
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use super::whole::{Project, TOOL};
+use super::whole::{self, Project, TOOL};
 use super::{Spread, spread};
-use crate::e2e::view::Served;
-use crate::process;
+use crate::process::Served;
 use anyhow::{Context as _, anyhow};
 
 const PROJECT: &str = "target/xtask/bench-view";
@@ -27,19 +26,9 @@ const ROUNDS: usize = 9;
 /// Builds the program in the profile `dist`, runs the threads, and prints the times.
 pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     let packages = "--package rye-cli --bin rye --package rye-bench-harness --bin rye-bench-server";
-    process::run(root, &[], &format!("cargo build --quiet --profile dist {packages}"))?;
-    let metadata = crate::tidy::metadata(root)?;
-    let programs: PathBuf = metadata.target_directory.join("dist").into();
-    let server = programs.join("rye-bench-server");
-    let model = |turns: u64| {
-        let words = [&*turns.to_string(), TOOL.0, TOOL.1];
-        let mut command = process::start(root, &server, words.into_iter());
-        // The server ends at the end of its input.
-        command.stdin(Stdio::piped());
-        Served::start(command)
-    };
-    let long = model(TURNS)?;
-    let short = model(1)?;
+    let programs = super::build(root, packages)?;
+    let long = whole::serve(root, &programs, TURNS, &TOOL)?;
+    let short = whole::serve(root, &programs, 1, &TOOL)?;
     let servers = [("long".to_owned(), &*long.first), ("short".to_owned(), &*short.first)];
     let project = Project::create(root, &programs, PROJECT, &servers)?;
     project.took(&["run", "bench/read", "--quiet", "--provider", "long"])?;
@@ -76,7 +65,7 @@ fn pages(project: &Project<'_>, page: &str, name: &str) -> anyhow::Result<Vec<Ro
     let mut memory = None;
     for _ in 0..ROUNDS {
         let mut command = project.command(&["view"]);
-        command.stderr(Stdio::null());
+        command.stdout(Stdio::piped()).stderr(Stdio::null());
         let server = Served::start(command)?;
         let address = server.first.replace("threads/", page);
         let got = get(&address)?;

@@ -4,20 +4,36 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::{Spread, spread};
-use crate::process;
-use anyhow::{Context as _, anyhow};
+use crate::files;
+use crate::process::{self, Served};
+use anyhow::Context as _;
 
 /// The folder of the project whose runs are measured.
 pub(super) const PROJECT: &str = "target/xtask/bench-run";
 
 /// The name and the arguments of the tool that the model calls, which reads a short file.
-pub(super) const TOOL: (&str, &str) = ("rye_file_system_read", r#"{"path":"notes/one.md"}"#);
+pub(super) const TOOL: [&str; 2] = ["rye_file_system_read", r#"{"path":"notes/one.md"}"#];
 
 /// The number of runs for each server, in turns.
 const ROUNDS: usize = 21;
+
+/// Starts a server whose model calls a tool for `turns` turns: the tool `add`, unless another one is given.
+pub(super) fn serve(
+    root: &Path,
+    programs: &Path,
+    turns: u64,
+    tool: &[&str],
+) -> anyhow::Result<Served> {
+    let turns = turns.to_string();
+    let words = std::iter::once(turns.as_str()).chain(tool.iter().copied());
+    let mut command = process::start(root, &programs.join("rye-bench-server"), words);
+    // The server ends at the end of its input.
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    Served::start(command)
+}
 
 /// A project with its own operator, whose providers are local servers.
 pub(super) struct Project<'a> {
@@ -35,6 +51,7 @@ impl<'a> Project<'a> {
         servers: &[(String, &str)],
     ) -> anyhow::Result<Self> {
         let folder = root.join(folder);
+        files::remove_folder(&folder)?;
         write(&folder, servers)
             .with_context(|| format!("`{}` cannot be written", folder.display()))?;
         let rye = programs.join(format!("rye{}", std::env::consts::EXE_SUFFIX));
@@ -69,19 +86,7 @@ impl<'a> Project<'a> {
 
     /// Measures one call of the program, which has to succeed.
     pub(super) fn took(&self, arguments: &[&str]) -> anyhow::Result<Duration> {
-        let mut command = self.command(arguments);
-        command.stdout(Stdio::null()).stderr(Stdio::piped());
-        let start = Instant::now();
-        let output = command.output();
-        let took = start.elapsed();
-        let line = arguments.join(" ");
-        match output {
-            Ok(output) if output.status.success() => Ok(took),
-            Ok(output) => {
-                Err(anyhow!("`rye {line}` failed: {}", String::from_utf8_lossy(&output.stderr)))
-            }
-            Err(error) => Err(anyhow!("`{}` cannot be started: {error}", self.rye.display())),
-        }
+        process::time(self.command(arguments).stdout(Stdio::null()))
     }
 }
 
@@ -109,9 +114,6 @@ pub(super) fn table(turns: &[u64], spreads: &[Spread]) -> String {
 }
 
 fn write(folder: &Path, servers: &[(String, &str)]) -> io::Result<()> {
-    if folder.exists() {
-        fs::remove_dir_all(folder)?;
-    }
     for name in ["operator", "notes", ".ai/directives/bench", PROVIDERS] {
         fs::create_dir_all(folder.join(name))?;
     }

@@ -6,10 +6,11 @@
 
 use std::{fs, path::Path};
 
-use super::view::{Project, Served, text};
+use super::view::{Project, serve_model};
 use crate::{
+    files::text,
+    packages,
     process::{self, Rye},
-    venv,
 };
 use anyhow::Context as _;
 
@@ -23,7 +24,7 @@ const PROTOCOLS: [&str; 4] = ["anthropic_messages", "gemini", "openai_chat", "op
 
 /// Runs the threads, exports them, and reads the exports.
 pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
-    let python = venv::python(root, "exports-python", PACKAGES)?;
+    let python = packages::python(root, "exports-python", PACKAGES)?;
     let rye = Rye::build(root)?;
     let folder = root.join(FOLDER);
     let project = Project::new(&folder, &rye);
@@ -53,7 +54,7 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
 
 /// Runs a thread over each protocol, one that reaches a limit, and one that its provider refuses.
 fn run_protocols(root: &Path, project: &Project<'_>) -> anyhow::Result<()> {
-    let model = Served::start(process::command(root, &format!("node {SOURCES}/model.mjs")))?;
+    let model = serve_model(root, &format!("node {SOURCES}/model.mjs"))?;
     let base = format!("http://127.0.0.1:{}", model.first);
     for protocol in PROTOCOLS {
         project.put_provider(protocol, &provider(protocol, &base))?;

@@ -3,10 +3,13 @@
 //! The server comes from npm and is never part of Rye, because its licence is BSL 1.1. It listens on this machine alone, in a
 //! folder of each test's own, and sends no telemetry. It needs `npm` on the path.
 
-use std::{env, fs, path::Path};
+use std::{env, path::Path};
 
-use super::view::text;
-use crate::process::{self, Rye};
+use crate::{
+    files::text,
+    packages,
+    process::{self, Rye},
+};
 use anyhow::bail;
 
 const FOLDER: &str = "target/xtask/restate";
@@ -29,7 +32,7 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     let Some(program) = program() else {
         bail!("Restate's server is not made for this machine");
     };
-    install(root)?;
+    packages::node(root, "npm", FOLDER, SERVER)?;
     let server = root.join(FOLDER).join("node_modules/@restatedev").join(program);
     let rye = Rye::build(root)?;
     let folder = root.join(WORKSPACE);
@@ -62,19 +65,4 @@ fn program() -> Option<&'static str> {
         ("macos", "aarch64") => Some("restate-server-darwin-arm64/bin/restate-server"),
         _ => None,
     }
-}
-
-/// Installs the server, unless this version is there.
-fn install(root: &Path) -> anyhow::Result<()> {
-    let folder = root.join(FOLDER);
-    let stamp = folder.join("installed");
-    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == SERVER) {
-        return Ok(());
-    }
-    super::view::write(&folder.join("package.json"), "{\"private\": true}\n")?;
-    let line =
-        format!("npm install --prefix {FOLDER} --no-audit --no-fund --loglevel=error {SERVER}");
-    // The package would report its installation otherwise.
-    process::run(root, &[("SCARF_ANALYTICS", "false"), ("DO_NOT_TRACK", "1")], &line)?;
-    super::view::write(&stamp, SERVER)
 }

@@ -5,12 +5,15 @@
 
 use std::{
     fs,
-    io::{BufRead as _, BufReader},
     path::{Path, PathBuf},
-    process::{Child, Command, Output, Stdio},
+    process::{Output, Stdio},
 };
 
-use crate::process::{self, Rye};
+use crate::{
+    files::{self, text},
+    packages,
+    process::{self, Rye, Served},
+};
 use anyhow::{Context as _, anyhow};
 
 const FOLDER: &str = "target/xtask/view";
@@ -29,7 +32,8 @@ pub(crate) fn run_if_possible(root: &Path) -> anyhow::Result<()> {
 
 /// Runs the threads, exports them, and checks their pages.
 pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
-    let node = install(root)?;
+    let node = format!("{FOLDER}/node");
+    packages::node(root, "npm", &node, PACKAGES)?;
     let chromium = process::output(root, "which chromium")
         .context("`chromium` is missing; install Debian's package `chromium`")?;
     let rye = Rye::build(root)?;
@@ -38,7 +42,7 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     let pages = project.pages(root)?;
     let server = project.serve()?;
     let screenshots = root.join(FOLDER).join("screenshots");
-    let script = node.join("browser.mjs");
+    let script = root.join(node).join("browser.mjs");
     fs::copy(root.join(SOURCES).join("browser.mjs"), &script)
         .with_context(|| format!("`{}` cannot be written", script.display()))?;
     let words = [&script, Path::new(chromium.trim()), &pages, &screenshots].map(text);
@@ -47,22 +51,6 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     process::run(root, &[], &line)?;
     println!("screenshots are in `{FOLDER}/screenshots`");
     Ok(())
-}
-
-/// Installs the packages, unless these versions are there.
-fn install(root: &Path) -> anyhow::Result<PathBuf> {
-    let folder = root.join(FOLDER).join("node");
-    let stamp = folder.join("installed");
-    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == PACKAGES) {
-        return Ok(folder);
-    }
-    write(&folder.join("package.json"), "{\"private\": true}\n")?;
-    let line = format!(
-        "npm install --prefix {FOLDER}/node --no-audit --no-fund --loglevel=error {PACKAGES}"
-    );
-    process::run(root, &[], &line)?;
-    write(&stamp, PACKAGES)?;
-    Ok(folder)
 }
 
 /// The options of each run.
@@ -108,7 +96,7 @@ impl<'a> Project<'a> {
         let hold = self.folder.with_file_name("hold");
         drop(fs::remove_file(&hold));
         let line = format!("node {SOURCES}/model.mjs {}", text(&hold));
-        let model = Served::start(process::command(root, &line))?;
+        let model = serve_model(root, &line)?;
         self.write(root, &model.first)?;
         self.rye(&["keys", "generate", "--owner", "release key"], 0)?;
         self.rye(&["sign", ".ai"], 0)?;
@@ -151,7 +139,7 @@ impl<'a> Project<'a> {
 
     /// Writes a provider of the project.
     pub(super) fn put_provider(&self, name: &str, text: &str) -> anyhow::Result<()> {
-        write(&self.folder.join(format!(".ai/tools/rye/agent/providers/{name}.yaml")), text)
+        files::write(&self.folder.join(format!(".ai/tools/rye/agent/providers/{name}.yaml")), text)
     }
 
     /// The path of the operator's public key.
@@ -173,16 +161,19 @@ impl<'a> Project<'a> {
         let folder = text(&self.folder);
         let home = text(&self.home);
         let words = ["view", "--approve", "--project", &folder, "--user-space", &home];
-        Served::start(process::start(&self.folder, self.rye.program(), words.into_iter()))
+        let mut command = process::start(&self.folder, self.rye.program(), words.into_iter());
+        command.stdout(Stdio::piped());
+        Served::start(command)
     }
 
     fn write(&self, root: &Path, port: &str) -> anyhow::Result<()> {
         let failed = || format!("`{}` cannot be written", self.folder.display());
-        super::copy(&root.join(SOURCES).join("project"), &self.folder).with_context(failed)?;
+        files::copy_folder(&root.join(SOURCES).join("project"), &self.folder)
+            .with_context(failed)?;
         fs::create_dir_all(&self.home).with_context(failed)?;
         self.put_provider("scripted", &provider(port))?;
         for (place, attack) in attacks().iter().enumerate() {
-            write(&self.folder.join(format!("hostile/{place}.txt")), attack)?;
+            files::write(&self.folder.join(format!("hostile/{place}.txt")), attack)?;
         }
         Ok(())
     }
@@ -210,6 +201,13 @@ impl<'a> Project<'a> {
     }
 }
 
+/// Starts a scripted model, which prints its port.
+pub(super) fn serve_model(root: &Path, line: &str) -> anyhow::Result<Served> {
+    let mut command = process::command(root, line);
+    command.stdout(Stdio::piped());
+    Served::start(command)
+}
+
 /// Texts that would run, hide or slow something if a page took them for more than texts.
 fn attacks() -> [String; 5] {
     let scripts =
@@ -225,52 +223,4 @@ fn provider(port: &str) -> String {
         "protocol: openai_chat\nbase_url: http://127.0.0.1:{port}\ntiers: {{ general: scripted-1, fast: scripted-1 }}\nstream: \
          false\nmodels:\n  scripted-1: {{ context_window: 1000000, max_output: 4000, prices: {{ input: \"3\", output: \"15\" }} }}\n"
     )
-}
-
-/// A program that serves, with the first line that it prints. Dropping this value ends it.
-pub(crate) struct Served {
-    child: Child,
-    pub(crate) first: String,
-}
-
-impl Served {
-    pub(crate) fn start(mut command: Command) -> anyhow::Result<Self> {
-        let begun = command.stdout(Stdio::piped()).spawn();
-        let mut child = begun.with_context(|| format!("{command:?} cannot be started"))?;
-        let mut first = String::new();
-        if let Some(stdout) = child.stdout.take() {
-            drop(BufReader::new(stdout).read_line(&mut first));
-        }
-        let served = Self { child, first: first.trim().to_owned() };
-        if served.first.is_empty() {
-            Err(anyhow!("{command:?} prints nothing"))
-        } else {
-            Ok(served)
-        }
-    }
-}
-
-impl Served {
-    /// The id of its process.
-    pub(crate) fn id(&self) -> u32 {
-        self.child.id()
-    }
-}
-
-impl Drop for Served {
-    fn drop(&mut self) {
-        drop(self.child.kill());
-        drop(self.child.wait());
-    }
-}
-
-pub(super) fn write(path: &Path, contents: &str) -> anyhow::Result<()> {
-    let folder = path.parent().unwrap_or(path);
-    fs::create_dir_all(folder)
-        .and_then(|()| fs::write(path, contents))
-        .with_context(|| format!("`{}` cannot be written", path.display()))
-}
-
-pub(super) fn text(path: impl AsRef<Path>) -> String {
-    path.as_ref().to_string_lossy().into_owned()
 }

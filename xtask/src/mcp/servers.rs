@@ -1,16 +1,18 @@
 //! Servers made with the official SDKs, whose tools Rye discovers, locks, calls, and refuses after a change.
 
 use std::{
-    fs,
     net::{TcpListener, TcpStream},
     path::Path,
-    process::{Child, Stdio},
+    process::Stdio,
     time::{Duration, Instant},
 };
 
-use super::{Place, text};
-use crate::process::{self, Rye};
-use anyhow::{Context as _, anyhow, bail};
+use super::Place;
+use crate::{
+    files::{text, write},
+    process::{self, Rye, Served},
+};
+use anyhow::{Context as _, bail};
 
 /// A server: its name in the configuration and the words that start it.
 #[derive(Clone)]
@@ -32,7 +34,7 @@ pub(super) fn run(
     // visible in it.
     if root.starts_with(std::env::temp_dir()) {
         let file = place.home.join(".ai/config/agent/processes.yaml");
-        put(&file, "sandbox: off\n")?;
+        write(&file, "sandbox: off\n")?;
         rye.output(&["sign", &text(&file), "--user-space", &text(&place.home)])?;
     }
     for server in servers {
@@ -57,16 +59,6 @@ pub(super) fn run(
     Ok(())
 }
 
-/// A server over HTTP. Dropping this value ends it.
-struct Far(Child);
-
-impl Drop for Far {
-    fn drop(&mut self) {
-        drop(self.0.kill());
-        drop(self.0.wait());
-    }
-}
-
 struct Wrapped<'a> {
     rye: &'a Rye<'a>,
     place: &'a Place,
@@ -75,25 +67,25 @@ struct Wrapped<'a> {
 
 impl Wrapped<'_> {
     /// Configures the server. If it is used over HTTP, starts it on a local port.
-    fn configure(&self, root: &Path, offers_more: bool) -> anyhow::Result<Option<Far>> {
+    fn configure(&self, root: &Path, offers_more: bool) -> anyhow::Result<Option<Served>> {
         let [program, script] = &self.server.words;
         let name = self.server.name;
         if self.server.is_far {
             let (served, url) = self.serve(root, offers_more)?;
             let file = self.place.home.join(".ai/config/mcp/servers.yaml");
-            put(&file, &format!("servers:\n  {name}:\n    url: {url}\n    private: true\n"))?;
+            write(&file, &format!("servers:\n  {name}:\n    url: {url}\n    private: true\n"))?;
             self.rye(&["sign", &text(&file)])?;
             return Ok(Some(served));
         }
         let more = if offers_more { "    env: { MORE: \"1\" }\n" } else { "" };
         let text =
             format!("servers:\n  {name}:\n    command: {program}\n    args: [{script}]\n{more}");
-        put(&self.place.project.join(".ai/config/mcp/servers.yaml"), &text)?;
+        write(&self.place.project.join(".ai/config/mcp/servers.yaml"), &text)?;
         self.sign("config/mcp/servers.yaml")?;
         Ok(None)
     }
 
-    fn serve(&self, root: &Path, offers_more: bool) -> anyhow::Result<(Far, String)> {
+    fn serve(&self, root: &Path, offers_more: bool) -> anyhow::Result<(Served, String)> {
         let free = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr());
         let address = free.context("no port")?;
         let line = self.server.words.join(" ");
@@ -102,8 +94,8 @@ impl Wrapped<'_> {
         if offers_more {
             command.env("MORE", "1");
         }
-        let begun = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
-        let served = Far(begun.with_context(|| format!("`{line}` cannot be started"))?);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        let served = Served::start(command)?;
         let begun = Instant::now();
         while TcpStream::connect(address).is_err() {
             if begun.elapsed() > Duration::from_secs(30) {
@@ -126,12 +118,12 @@ impl Wrapped<'_> {
              </step>\n</process>\n"
         );
         let path = format!("directives/adds_{name}.md");
-        put(&self.place.project.join(".ai").join(&path), &text)?;
+        write(&self.place.project.join(".ai").join(&path), &text)?;
         self.sign(&path)
     }
 
     fn sign(&self, path: &str) -> anyhow::Result<()> {
-        self.rye(&["sign", &text(&self.place.project.join(".ai").join(path))])
+        self.rye(&["sign", &text(self.place.project.join(".ai").join(path))])
     }
 
     /// Runs the directive and returns its output, even if it fails.
@@ -148,17 +140,6 @@ impl Wrapped<'_> {
     fn rye(&self, words: &[&str]) -> anyhow::Result<()> {
         let home = text(&self.place.home);
         let words = [words, &["--user-space", &home]].concat();
-        let ended = self.rye.call(&self.place.project, &words)?;
-        if ended.status.success() {
-            return Ok(());
-        }
-        let told = String::from_utf8_lossy(&ended.stderr);
-        Err(anyhow!("`rye {}` failed with {}:\n{told}", words.join(" "), ended.status))
+        self.rye.output_in(&self.place.project, &words).map(drop)
     }
-}
-
-fn put(path: &Path, text: &str) -> anyhow::Result<()> {
-    let folder = path.parent().unwrap_or(path);
-    let written = fs::create_dir_all(folder).and_then(|()| fs::write(path, text));
-    written.with_context(|| format!("`{}` cannot be written", path.display()))
 }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{servers::Reference, suite};
-use crate::process;
+use crate::{files::text, packages, process};
 use anyhow::{Context as _, anyhow, bail};
 
 const VENV: &str = "target/xtask/mcp/venv";
@@ -20,20 +20,23 @@ const NODE_PACKAGES: &str = "@modelcontextprotocol/sdk@1.32.2 @modelcontextproto
                              @modelcontextprotocol/inspector@2.12.0 @modelcontextprotocol/conformance@0.2.0-alpha.12";
 
 /// A subject of the suite, with its list of expected failures.
-struct Subject {
+pub(super) struct Subject {
     name: &'static str,
     role: &'static str,
     list: &'static str,
 }
 
-const SERVER: Subject =
+/// The server `rye mcp`.
+pub(super) const SERVER: Subject =
     Subject { name: "server", role: "server", list: "xtask/src/mcp/expected-failures.yml" };
-const FIXTURE: Subject = Subject {
+/// The fixture that serves the suite's own tools.
+pub(super) const FIXTURE: Subject = Subject {
     name: "fixture",
     role: "server",
     list: "xtask/src/mcp/expected-failures-fixture.yml",
 };
-const CLIENT: Subject = Subject { name: "client", role: "client", list: SERVER.list };
+/// The client that calls tools of MCP servers.
+pub(super) const CLIENT: Subject = Subject { name: "client", role: "client", list: SERVER.list };
 
 /// The installed clients.
 pub(super) struct Tools {
@@ -44,46 +47,27 @@ pub(super) struct Tools {
 impl Tools {
     /// Installs the clients, if they are missing or the pinned versions have changed.
     pub(super) fn install(root: &Path) -> anyhow::Result<Self> {
-        let stamp = root.join(NODE).join("installed");
-        let wanted = format!("{PYTHON_PACKAGES}\n{NODE_PACKAGES}\n");
-        if fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
-            return Ok(Self { node: node(root)? });
-        }
-        process::run(root, &[], &format!("python3 -m venv {VENV}"))?;
-        process::run(
-            root,
-            &[],
-            &format!("{VENV}/bin/python -m pip install --quiet {PYTHON_PACKAGES}"),
-        )?;
+        packages::python(root, "mcp/venv", PYTHON_PACKAGES)?;
         let node = node(root)?;
-        write(&root.join(NODE).join("package.json"), "{\"private\": true}\n")?;
         let npm = node.replace("/bin/node", "/lib/node_modules/npm/bin/npm-cli.js");
-        let line = format!(
-            "{node} {npm} install --prefix {NODE} --no-audit --no-fund --loglevel=error {NODE_PACKAGES}"
-        );
-        process::run(root, &[], &line)?;
-        write(&stamp, &wanted)?;
+        packages::node(root, &format!("{node} {npm}"), NODE, NODE_PACKAGES)?;
         Ok(Self { node })
     }
 
     /// Runs the Python client and returns the checks that it reports.
-    pub(super) fn python(
-        &self,
-        root: &Path,
-        variables: &[(&str, String)],
-    ) -> anyhow::Result<String> {
+    pub(super) fn python(&self, root: &Path, variables: &[(&str, &str)]) -> anyhow::Result<String> {
         let line = format!("{VENV}/bin/python xtask/src/mcp/client.py");
-        process::output_with(root, &borrow_values(variables), &line)
+        process::output_with(root, variables, &line)
     }
 
     /// Runs the TypeScript clients and returns the checks that they report.
-    pub(super) fn node(&self, root: &Path, variables: &[(&str, String)]) -> anyhow::Result<String> {
+    pub(super) fn node(&self, root: &Path, variables: &[(&str, &str)]) -> anyhow::Result<String> {
         // Node looks for imports next to the importing file.
         let from = "xtask/src/mcp/client.mjs";
         let to = format!("{NODE}/client.mjs");
         fs::copy(root.join(from), root.join(&to))
             .with_context(|| format!("`{to}` cannot be written"))?;
-        process::output_with(root, &borrow_values(variables), &format!("{} {to}", self.node))
+        process::output_with(root, variables, &format!("{} {to}", self.node))
     }
 
     /// Returns the servers made with both SDKs.
@@ -93,7 +77,6 @@ impl Tools {
         let to = root.join(NODE).join("server.mjs");
         fs::copy(root.join(from), &to)
             .with_context(|| format!("`{}` cannot be written", to.display()))?;
-        let text = |path: PathBuf| path.to_string_lossy().into_owned();
         let python = [root.join(VENV).join("bin/python"), root.join("xtask/src/mcp/server.py")];
         let python = python.map(text);
         let node = [self.node.clone(), text(to)];
@@ -125,28 +108,8 @@ impl Tools {
         Ok(())
     }
 
-    /// Runs the suite against the server.
-    pub(super) fn conform(&self, root: &Path, url: &str, revision: &str) -> anyhow::Result<()> {
-        self.suite(root, revision, &SERVER, &format!("--url {url}"))
-    }
-
-    /// Runs the suite against the fixture that serves the suite's own tools.
-    pub(super) fn conform_fixture(
-        &self,
-        root: &Path,
-        url: &str,
-        revision: &str,
-    ) -> anyhow::Result<()> {
-        self.suite(root, revision, &FIXTURE, &format!("--url {url}"))
-    }
-
-    /// Runs the suite against the client that calls tools of MCP servers.
-    pub(super) fn conform_client(&self, root: &Path, revision: &str) -> anyhow::Result<()> {
-        let program = example(root, "rye-tools", "mcp_client")?;
-        self.suite(root, revision, &CLIENT, &format!("--command {program}"))
-    }
-
-    fn suite(
+    /// Runs the suite against a subject, which `place` names.
+    pub(super) fn conform(
         &self,
         root: &Path,
         revision: &str,
@@ -182,8 +145,8 @@ impl Tools {
 pub(super) fn example(root: &Path, package: &str, name: &str) -> anyhow::Result<String> {
     let line = format!("cargo build --quiet --package {package} --all-features --example {name}");
     process::run(root, &[], &line)?;
-    let folder = crate::tidy::metadata(root)?.target_directory.join("debug/examples");
-    Ok(folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX)).into_string())
+    let folder = process::target_folder(root)?.join("debug/examples");
+    Ok(text(folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX))))
 }
 
 /// Returns the path of the Node interpreter in the Python package.
@@ -195,17 +158,7 @@ fn node(root: &Path) -> anyhow::Result<String> {
     let folder = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
     let program = folder.join("bin/node");
     if program.is_file() {
-        return Ok(program.to_string_lossy().into_owned());
+        return Ok(text(program));
     }
     Err(anyhow!("there is no `node` in `{VENV}`; delete `target/xtask/mcp` and try again"))
-}
-
-fn borrow_values<'a>(variables: &'a [(&'a str, String)]) -> Vec<(&'a str, &'a str)> {
-    variables.iter().map(|(name, value)| (*name, value.as_str())).collect()
-}
-
-fn write(path: &Path, text: &str) -> anyhow::Result<()> {
-    let written =
-        fs::create_dir_all(path.parent().unwrap_or(path)).and_then(|()| fs::write(path, text));
-    written.with_context(|| format!("`{}` cannot be written", path.display()))
 }

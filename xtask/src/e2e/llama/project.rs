@@ -10,7 +10,10 @@ use anyhow::{Context as _, anyhow};
 use serde_json::Value;
 
 use super::row::{Protocol, Task};
-use crate::process::Rye;
+use crate::{
+    files::{self, text},
+    process::Rye,
+};
 
 /// The largest number of tokens in an answer, which the random model always reaches.
 pub(super) const MAX_OUTPUT: u64 = 64;
@@ -32,21 +35,29 @@ impl<'a> Project<'a> {
         folder: &Path,
         servers: &[(&str, String)],
     ) -> anyhow::Result<Self> {
+        files::remove_folder(folder)?;
         write(folder, servers)
             .with_context(|| format!("`{}` cannot be written", folder.display()))?;
-        let operator = folder.join("operator").display().to_string();
+        let operator = text(folder.join("operator"));
         let project = Self { rye, folder: folder.to_owned(), operator };
-        project.succeed(&["keys", "generate"])?;
-        project.succeed(&["sign", ".ai"])?;
+        project.output(&["keys", "generate"])?;
+        project.output(&["sign", ".ai"])?;
         Ok(project)
     }
 
     /// Runs the program in the project, with an empty environment.
     pub(super) fn call(&self, arguments: &[&str]) -> anyhow::Result<Output> {
-        let place = self.folder.display().to_string();
-        let rest = ["--project", &place, "--user-space", &self.operator];
-        let arguments: Vec<&str> = arguments.iter().chain(&rest).copied().collect();
-        self.rye.call(&self.folder, &arguments)
+        let place = text(&self.folder);
+        self.rye.call(&self.folder, &[arguments, &self.spaces(&place)].concat())
+    }
+
+    fn output(&self, arguments: &[&str]) -> anyhow::Result<String> {
+        let place = text(&self.folder);
+        self.rye.output_in(&self.folder, &[arguments, &self.spaces(&place)].concat())
+    }
+
+    fn spaces<'p>(&'p self, place: &'p str) -> [&'p str; 4] {
+        ["--project", place, "--user-space", &self.operator]
     }
 
     /// Runs the program with `--json` and returns its exit code and the first thread of its output.
@@ -72,19 +83,9 @@ impl<'a> Project<'a> {
     pub(super) fn remove(&self, name: &str) {
         let _there_was_none = fs::remove_file(self.folder.join(name));
     }
-
-    fn succeed(&self, arguments: &[&str]) -> anyhow::Result<()> {
-        let output = self.call(arguments)?;
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        let failed = || anyhow!("`rye {}` failed: {stderr}", arguments.join(" "));
-        output.status.success().then_some(()).ok_or_else(failed)
-    }
 }
 
 fn write(folder: &Path, servers: &[(&str, String)]) -> io::Result<()> {
-    if folder.exists() {
-        fs::remove_dir_all(folder)?;
-    }
     for name in ["operator", "notes", ".ai/directives/llama", ".ai/config/agent", PROVIDERS] {
         fs::create_dir_all(folder.join(name))?;
     }

@@ -5,11 +5,15 @@ use std::{
     io::{Read as _, Write as _},
     net::{SocketAddr, TcpListener, TcpStream},
     path::{Path, PathBuf},
-    process::{Child, Stdio},
+    process::Stdio,
     time::{Duration, Instant},
 };
 
-use crate::process;
+use crate::{
+    files::text,
+    packages,
+    process::{self, Served},
+};
 use anyhow::{Context as _, anyhow, bail};
 
 /// A source package that contains all of llama.cpp, pinned like every tool of a check.
@@ -30,23 +34,22 @@ pub(super) fn build(root: &Path, folder: &Path) -> anyhow::Result<PathBuf> {
     }
     println!("llama.cpp's server is built once, which takes ten minutes or more");
     let run = |line: &str| process::run(root, &[], line);
-    let path = |path: &Path| path.display().to_string();
-    let venv = path(&folder.join("venv"));
-    let sources = path(&folder.join("source"));
-    run(&format!("python3 -m venv {venv}"))?;
-    run(&format!("{venv}/bin/python -m pip install --quiet cmake ninja"))?;
+    let python = packages::python(root, "llama/venv", "cmake ninja")?;
+    let [python, cmake, ninja] =
+        ["python", "cmake", "ninja"].map(|name| text(python.with_file_name(name)));
+    let sources = text(folder.join("source"));
     let package = format!("{PACKAGE}=={VERSION}");
     run(&format!(
-        "{venv}/bin/python -m pip download --quiet --no-deps --no-binary {PACKAGE} --dest {sources} {package}"
+        "{python} -m pip download --quiet --no-deps --no-binary {PACKAGE} --dest {sources} {package}"
     ))?;
     run(&format!("tar -xzf {sources}/{PACKAGE}-{VERSION}.tar.gz -C {sources}"))?;
     let source = format!("{sources}/{PACKAGE}-{VERSION}/vendor/llama.cpp");
     // Built elsewhere and then copied, so that an incomplete build is not used.
-    let built = path(&folder.join("build"));
+    let built = text(folder.join("build"));
     run(&format!(
-        "{venv}/bin/cmake -S {source} -B {built} -G Ninja -DCMAKE_MAKE_PROGRAM={venv}/bin/ninja {OPTIONS}"
+        "{cmake} -S {source} -B {built} -G Ninja -DCMAKE_MAKE_PROGRAM={ninja} {OPTIONS}"
     ))?;
-    run(&format!("{venv}/bin/cmake --build {built} --target llama-server -j 2"))?;
+    run(&format!("{cmake} --build {built} --target llama-server -j 2"))?;
     let place = program.parent().expect("because it was made of a folder");
     fs::create_dir_all(place)
         .and_then(|()| fs::copy(format!("{built}/bin/llama-server"), &program))
@@ -56,7 +59,7 @@ pub(super) fn build(root: &Path, folder: &Path) -> anyhow::Result<PathBuf> {
 
 /// A running server. Dropping this value ends it.
 pub(super) struct Server {
-    child: Child,
+    served: Served,
     address: SocketAddr,
 }
 
@@ -68,17 +71,13 @@ impl Server {
         let log = fs::File::create(model.with_extension("log"))
             .context("the server's log cannot be written")?;
         let port = address.port().to_string();
-        let path = model.display().to_string();
+        let path = text(model);
         let context = super::model::CONTEXT.to_string();
         let words = ["--host", "127.0.0.1", "--port", &port, "-m", &path, "-c", &context];
         let more = ["-np", "1", "-t", "2", "--jinja", "--metrics", "--no-webui"];
-        let child = process::start(folder, program, words.into_iter().chain(more))
-            .env_clear()
-            .stdout(Stdio::null())
-            .stderr(log)
-            .spawn()
-            .with_context(|| format!("`{}` cannot be started", program.display()))?;
-        let mut server = Self { child, address };
+        let mut command = process::start(folder, program, words.into_iter().chain(more));
+        command.env_clear().stdout(Stdio::null()).stderr(log);
+        let mut server = Self { served: Served::start(command)?, address };
         let log = model.with_extension("log");
         server.wait().map_err(|error| anyhow!("{error:#}; see `{}`", log.display()))?;
         Ok(server)
@@ -105,7 +104,7 @@ impl Server {
     fn wait(&mut self) -> anyhow::Result<()> {
         let began = Instant::now();
         while !self.get("/health").is_ok_and(|answer| answer.starts_with("HTTP/1.1 200")) {
-            if let Ok(Some(status)) = self.child.try_wait() {
+            if let Some(status) = self.served.status() {
                 bail!("the server ended with {status}");
             }
             if began.elapsed() > PATIENCE {
@@ -119,14 +118,6 @@ impl Server {
 }
 
 const PATIENCE: Duration = Duration::from_secs(60);
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // The server may already have ended.
-        let _ended = self.child.kill();
-        let _reaped = self.child.wait();
-    }
-}
 
 fn free_address() -> std::io::Result<SocketAddr> {
     TcpListener::bind("127.0.0.1:0")?.local_addr()
