@@ -11,7 +11,7 @@ use crate::{
     problem::Report,
     strict::{Collector, Document},
     suggest::suggestion,
-    yaml::{self, LONGEST_FILE, check_size, without_place},
+    yaml::{self, LONGEST_FILE, without_place},
 };
 
 /// The extensions of config files.
@@ -81,9 +81,7 @@ pub(crate) fn unknown_extension(extension: &str, known: &[&str]) -> Problem {
 
 fn toml(report: &mut Report<'_>) -> Option<Document> {
     let text = report.source;
-    if !check_size(report, text, 0, "file", LONGEST_FILE) {
-        return None;
-    }
+    report.check_size("file", text.len(), LONGEST_FILE, 0..0, "starts here")?;
     let collector = Collector::new(text, 0, "TOML");
     let result = DeTable::parse(text)
         .and_then(|table| {
@@ -120,9 +118,7 @@ fn place_values(collector: &Collector<'_>, value: &DeValue<'_>, path: &mut Vec<S
 
 fn json(report: &mut Report<'_>) -> Option<Document> {
     let text = report.source;
-    if !check_size(report, text, 0, "file", LONGEST_FILE) {
-        return None;
-    }
+    report.check_size("file", text.len(), LONGEST_FILE, 0..0, "starts here")?;
     let collector = Collector::new(text, 0, "JSON");
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let result = collector.seed().deserialize(&mut deserializer).and_then(|value| {

@@ -6,10 +6,10 @@ use serde_json::Value;
 use strum::{EnumString, IntoStaticStr, VariantArray, VariantNames};
 
 use crate::{
-    Hook, ParseError, ParseNameError, Problem, ProblemKind, Spanned,
+    Hook, ParseError, ParseNameError, Spanned,
     config::document,
     problem::Report,
-    strict::{Document, type_name},
+    strict::{Document, wrong_type},
 };
 
 mod action;
@@ -134,12 +134,8 @@ fn read(report: &mut Report<'_>, document: &Document) -> Vec<Spanned<ConfigHook>
         }
         Some(Value::Array(values)) => entry::all(report, document, values),
         Some(other) => {
-            let kind = ProblemKind::WrongType {
-                what: "`hooks`".to_owned(),
-                found: type_name(other).to_owned(),
-                expected: "a list".to_owned(),
-            };
-            let problem = Problem::new(kind, document.place(&["hooks"]), "not a list");
+            let place = document.place(&["hooks"]);
+            let problem = wrong_type("`hooks`".to_owned(), other, "a list", place);
             report.error(problem.help("begin each hook with `- id: …`"));
             Vec::new()
         }

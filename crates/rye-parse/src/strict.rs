@@ -11,7 +11,7 @@ use std::{
 
 use serde_json::{Map, Value};
 
-use crate::{Problem, ProblemKind, problem::Report, span::place_in};
+use crate::{Problem, ProblemKind, problem::Report, span::place_in, suggest::suggestion};
 
 mod field;
 mod visit;
@@ -129,14 +129,9 @@ impl<'t> Collector<'t> {
         match result {
             Ok(Value::Object(value)) => Some(Document { value, places: self.places.take(), start }),
             Ok(value) => {
-                let kind = ProblemKind::WrongType {
-                    what: format!("the {} document", self.format),
-                    found: type_name(&value).to_owned(),
-                    expected: "a mapping".to_owned(),
-                };
-                report.error(
-                    Problem::new(kind, start, "not a mapping").help("write `key: value` pairs"),
-                );
+                let what = format!("the {} document", self.format);
+                let problem = wrong_type(what, &value, "a mapping", start);
+                report.error(problem.help("write `key: value` pairs"));
                 None
             }
             Err((message, place)) => {
@@ -213,8 +208,32 @@ fn first_line(source: &str, range: Range<usize>) -> Range<usize> {
     text.start..text.start + line.trim_end().len()
 }
 
+/// A problem with a value of another type than is expected.
+pub(crate) fn wrong_type(
+    what: String,
+    value: &Value,
+    expected: &str,
+    place: Range<usize>,
+) -> Problem {
+    let found = type_name(value).to_owned();
+    let kind = ProblemKind::WrongType { what, found, expected: expected.to_owned() };
+    let problem = Problem::new(kind, place, format!("not {expected}"));
+    match (expected, value) {
+        ("text", Value::Number(_) | Value::Bool(_)) => {
+            problem.help(format!("quote it: `\"{value}\"`"))
+        }
+        _ => problem,
+    }
+}
+
+/// A problem with a key that nothing reads.
+pub(crate) fn unknown_key(key: &str, known: &[&str], place: Range<usize>) -> Problem {
+    let kind = ProblemKind::UnknownKey { key: key.to_owned() };
+    Problem::new(kind, place, "nothing reads this").help(suggestion(key, known))
+}
+
 /// Returns the type of a value, with its article.
-pub(crate) fn type_name(value: &Value) -> &'static str {
+fn type_name(value: &Value) -> &'static str {
     match value {
         Value::Null => "empty",
         Value::Bool(_) => "a boolean",

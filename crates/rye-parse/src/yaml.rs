@@ -39,9 +39,8 @@ pub(crate) fn read_text(
     what: &str,
     longest: usize,
 ) -> Option<Document> {
-    if !check_size(report, text, base, what, longest) || !check_depth(report, text, base) {
-        return None;
-    }
+    report.check_size(what, text.len(), longest, base..base, "starts here")?;
+    check_depth(report, text, base)?;
     if let Some(shown) = tags::reveal_tags(text) {
         let collector = Collector::new(&shown, base, "YAML");
         let result = parse_value(&collector, &shown);
@@ -75,29 +74,13 @@ pub(crate) fn without_place(message: &str) -> String {
     message.split_once(" at line ").map_or(message, |(before, _)| before).to_owned()
 }
 
-/// Reports a text that is too long. Returns `true` if it is not.
-pub(crate) fn check_size(
-    report: &mut Report<'_>,
-    text: &str,
-    base: usize,
-    what: &str,
-    limit: usize,
-) -> bool {
-    let bytes = text.len();
-    if limit < bytes {
-        let kind = ProblemKind::TooLarge { what: what.to_owned(), bytes, limit };
-        report.error(Problem::new(kind, base..base, "starts here"));
-    }
-    bytes <= limit
-}
-
-/// Reports nesting that is too deep to be parsed in a short time. Returns `true` if there is none.
-fn check_depth(report: &mut Report<'_>, text: &str, base: usize) -> bool {
+/// Reports nesting that is too deep to be parsed in a short time, and returns `None` for it.
+fn check_depth(report: &mut Report<'_>, text: &str, base: usize) -> Option<()> {
     let Some((at, kind)) = flow::too_deep(text).or_else(|| too_many_entries(text)) else {
-        return true;
+        return Some(());
     };
     report.error(Problem::new(kind, base + at..base + at + 1, "one too many"));
-    false
+    None
 }
 
 /// Returns the place of the first entry that is nested too deeply in its line.

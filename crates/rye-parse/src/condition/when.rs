@@ -25,15 +25,8 @@ pub(crate) fn read(
     text: &str,
     place: &dyn Fn(Range<usize>) -> Range<usize>,
 ) -> Option<Spanned<Condition>> {
-    if LONGEST < text.len() {
-        let kind = ProblemKind::TooLarge {
-            what: "condition".to_owned(),
-            bytes: text.len(),
-            limit: LONGEST,
-        };
-        report.error(Problem::new(kind, place(0..text.len()), "this condition"));
-        return None;
-    }
+    let whole = place(0..text.len());
+    report.check_size("condition", text.len(), LONGEST, whole.clone(), "this condition")?;
     let mut reader = Reader { report, text, place, sound: true };
     let tokens = tokens(text);
     let mut alternatives = Vec::new();
@@ -49,7 +42,7 @@ pub(crate) fn read(
     }
     match <[_; 1]>::try_from(alternatives) {
         Ok([only]) => Some(only),
-        Err(alternatives) => Some(Spanned::new(Condition::Any(alternatives), place(0..text.len()))),
+        Err(alternatives) => Some(Spanned::new(Condition::Any(alternatives), whole)),
     }
 }
 

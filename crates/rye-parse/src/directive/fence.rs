@@ -37,7 +37,9 @@ pub(super) fn find(report: &mut Report<'_>) -> Option<Fence> {
                 if opening.directive {
                     let content = opening.content..start;
                     let body = trim_range(source, next..source.len());
-                    return check_size(report, &content).then_some(Fence { content, body, title });
+                    let place = content.start..content.start;
+                    report.check_size("fence", content.len(), LONGEST, place, "this fence")?;
+                    return Some(Fence { content, body, title });
                 }
                 open = None;
             }
@@ -120,20 +122,6 @@ fn heading(line: &str, start: usize) -> Option<Spanned<String>> {
     let title = text.trim();
     let at = start + line.len() - text.trim_start().len();
     (!title.is_empty()).then(|| Spanned::new(title.to_owned(), at..at + title.len()))
-}
-
-/// Reports a fence that is too long. Returns `true` if it is not.
-fn check_size(report: &mut Report<'_>, content: &Range<usize>) -> bool {
-    let fits = content.len() <= LONGEST;
-    if !fits {
-        let kind = ProblemKind::TooLarge {
-            what: "fence".to_owned(),
-            bytes: content.len(),
-            limit: LONGEST,
-        };
-        report.error(Problem::new(kind, content.start..content.start, "this fence"));
-    }
-    fits
 }
 
 fn report_unclosed(report: &mut Report<'_>, opening: &Opening<'_>) {

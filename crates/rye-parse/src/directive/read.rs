@@ -36,12 +36,7 @@ const METADATA: [&str; 10] = [
 
 /// Parses the file. If the result is `None`, the report contains the reason.
 pub(super) fn read(report: &mut Report<'_>) -> Option<Directive> {
-    let bytes = report.source.len();
-    if LONGEST < bytes {
-        let kind = ProblemKind::TooLarge { what: "file".to_owned(), bytes, limit: LONGEST };
-        report.error(Problem::new(kind, 0..0, "this file"));
-        return None;
-    }
+    report.check_size("file", report.source.len(), LONGEST, 0..0, "this file")?;
     let fence = fence::find(report)?;
     let root = xml::read(report, fence.content.clone())?;
     root_element(report, &root, fence)

@@ -3,7 +3,10 @@
 use serde_json::{Map, Value};
 
 use super::node::Node;
-use crate::{Action, Problem, ProblemKind, Spanned, problem::Report, xml::expect};
+use crate::{
+    Action, Problem, ProblemKind, Spanned, problem::Report, steps::action::check_item_type,
+    xml::expect,
+};
 
 /// The keys of an action that have their own field.
 const FIELDS: [&str; 7] =
@@ -11,9 +14,6 @@ const FIELDS: [&str; 7] =
 
 /// The other arguments of operations.
 const OPTIONS: [&str; 3] = ["destination", "thread", "async"];
-
-/// The kinds of items that an action may name.
-const ITEM_TYPES: [&str; 3] = ["tool", "directive", "knowledge"];
 
 /// Parses the actions of a hook: `action`, or the list `actions`.
 pub(super) fn all(report: &mut Report<'_>, node: &Node<'_>) -> Vec<Spanned<Action>> {
@@ -73,9 +73,7 @@ fn one(report: &mut Report<'_>, node: &Node<'_>) -> Option<Spanned<Action>> {
 
 fn item_type(report: &mut Report<'_>, node: &Node<'_>) -> Option<String> {
     let text = node.text(report, "item_type")?;
-    if !text.value.contains('{') && !ITEM_TYPES.contains(&text.value.as_str()) {
-        expect::unknown_word(report, "item type", &text, &ITEM_TYPES);
-    }
+    check_item_type(report, &text);
     Some(text.value)
 }
 

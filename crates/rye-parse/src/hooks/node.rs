@@ -7,8 +7,7 @@ use serde_json::{Map, Value};
 use crate::{
     Problem, ProblemKind, Spanned,
     problem::Report,
-    strict::{Document, type_name},
-    suggest::suggestion,
+    strict::{Document, unknown_key, wrong_type},
     xml::expect::{self, shorten},
 };
 
@@ -31,13 +30,8 @@ impl<'d> Node<'d> {
         if let Value::Object(value) = value {
             return Some(Self { document, path, value });
         }
-        let kind = ProblemKind::WrongType {
-            what: what.to_owned(),
-            found: type_name(value).to_owned(),
-            expected: "a mapping".to_owned(),
-        };
         let keys: Vec<&str> = path.iter().map(String::as_str).collect();
-        report.error(Problem::new(kind, document.place(&keys), "not a mapping"));
+        report.error(wrong_type(what.to_owned(), value, "a mapping", document.place(&keys)));
         None
     }
 
@@ -63,9 +57,7 @@ impl<'d> Node<'d> {
     /// Reports every key that is not in `known`.
     pub(super) fn only(&self, report: &mut Report<'_>, known: &[&str]) {
         for key in self.value.keys().filter(|key| !known.contains(&key.as_str())) {
-            let kind = ProblemKind::UnknownKey { key: key.clone() };
-            let problem = Problem::new(kind, self.place(key), "nothing reads this");
-            report.error(problem.help(suggestion(key, known)));
+            report.error(unknown_key(key, known, self.place(key)));
         }
     }
 
@@ -107,18 +99,7 @@ impl<'d> Node<'d> {
 
     /// Reports a value of the wrong type.
     pub(super) fn wrong(&self, report: &mut Report<'_>, key: &str, value: &Value, expected: &str) {
-        let kind = ProblemKind::WrongType {
-            what: format!("`{key}`"),
-            found: type_name(value).to_owned(),
-            expected: expected.to_owned(),
-        };
-        let problem = Problem::new(kind, self.place(key), format!("not {expected}"));
-        report.error(match (expected, value) {
-            ("text", Value::Number(_) | Value::Bool(_)) => {
-                problem.help(format!("quote it: `\"{value}\"`"))
-            }
-            _ => problem,
-        });
+        report.error(wrong_type(format!("`{key}`"), value, expected, self.place(key)));
     }
 
     /// Reports a value of the wrong form.

@@ -24,12 +24,7 @@ pub(super) struct Block {
 /// Finds the metadata. If the result is `None`, the report contains the reason.
 pub(super) fn find(report: &mut Report<'_>) -> Option<Block> {
     let source = report.source;
-    let bytes = source.len();
-    if LONGEST < bytes {
-        let kind = ProblemKind::TooLarge { what: "file".to_owned(), bytes, limit: LONGEST };
-        report.error(Problem::new(kind, 0..0, "this file"));
-        return None;
-    }
+    report.check_size("file", source.len(), LONGEST, 0..0, "this file")?;
     let content = content_start(source);
     let start = metadata_start(source, content);
     let first = source.get(start..).and_then(|rest| rest.lines().next()).unwrap_or("").trim_end();
@@ -40,7 +35,8 @@ pub(super) fn find(report: &mut Report<'_>) -> Option<Block> {
             find_fenced(report, start, &["---", "..."], "---")
         }
         _ => Some(
-            find_unfenced(report, start).unwrap_or(Block { metadata: None, body: content..bytes }),
+            find_unfenced(report, start)
+                .unwrap_or(Block { metadata: None, body: content..source.len() }),
         ),
     }
 }

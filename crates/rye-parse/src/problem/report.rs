@@ -49,6 +49,23 @@ impl<'s> Report<'s> {
         }
     }
 
+    /// Reports a part of the file that has more bytes than the limit, and returns `None` for it.
+    pub(crate) fn check_size(
+        &mut self,
+        what: &str,
+        bytes: usize,
+        limit: usize,
+        place: Range<usize>,
+        label: &str,
+    ) -> Option<()> {
+        if bytes <= limit {
+            return Some(());
+        }
+        let kind = ProblemKind::TooLarge { what: what.to_owned(), bytes, limit };
+        self.error(Problem::new(kind, place, label));
+        None
+    }
+
     /// Returns `true` if the file is valid so far.
     pub(crate) fn is_clean(&self) -> bool {
         self.problems.is_empty()

@@ -44,7 +44,9 @@ pub(crate) fn read(
             }
         }
     }
-    check_item_type(report, element, &action);
+    if let Some(text) = element.attribute("item_type") {
+        check_item_type(report, text);
+    }
     Spanned::new(action, element.span.clone())
 }
 
@@ -146,12 +148,9 @@ fn insert(
 }
 
 /// Reports a kind that does not exist. A kind with a placeholder is not checked.
-fn check_item_type(report: &mut Report<'_>, element: &Element<'_>, action: &Action) {
-    let Some(item_type) = action.item_type.as_deref() else { return };
-    if item_type.contains('{') || ITEM_TYPES.contains(&item_type) {
-        return;
-    }
-    if let Some(text) = element.attribute("item_type") {
+pub(crate) fn check_item_type(report: &mut Report<'_>, text: &Spanned<impl AsRef<str>>) {
+    let item_type = text.value.as_ref();
+    if !item_type.contains('{') && !ITEM_TYPES.contains(&item_type) {
         expect::unknown_word(report, "item type", text, &ITEM_TYPES);
     }
 }

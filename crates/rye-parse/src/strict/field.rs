@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::{Document, type_name};
-use crate::{Problem, ProblemKind, problem::Report, suggest::suggestion};
+use super::{Document, unknown_key, wrong_type};
+use crate::{Problem, ProblemKind, problem::Report};
 
 impl Document {
     /// Returns a text. An empty text counts as absent.
@@ -103,9 +103,7 @@ impl Document {
 
     /// Reports an unknown key.
     pub(crate) fn unknown(&self, report: &mut Report<'_>, key: &str, known: &[&str]) {
-        let kind = ProblemKind::UnknownKey { key: key.to_owned() };
-        let problem = Problem::new(kind, self.place(&[key]), "nothing reads this");
-        report.error(problem.help(suggestion(key, known)));
+        report.error(unknown_key(key, known, self.place(&[key])));
     }
 
     /// Reports a value of the wrong type.
@@ -116,17 +114,8 @@ impl Document {
         value: &Value,
         expected: &str,
     ) {
-        let kind = ProblemKind::WrongType {
-            what: format!("`{}`", path.join(".")),
-            found: type_name(value).to_owned(),
-            expected: expected.to_owned(),
-        };
-        let problem = Problem::new(kind, self.place(path), format!("not {expected}"));
-        let scalar = matches!(value, Value::Number(_) | Value::Bool(_));
-        report.error(match expected {
-            "text" if scalar => problem.help(format!("quote it: `\"{value}\"`")),
-            _ => problem,
-        });
+        let what = format!("`{}`", path.join("."));
+        report.error(wrong_type(what, value, expected, self.place(path)));
     }
 
     fn one_text(&self, report: &mut Report<'_>, path: &[&str], value: &Value) -> Option<String> {

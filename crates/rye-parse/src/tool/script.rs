@@ -88,9 +88,7 @@ const LANGUAGES: [(&[&str], &[&str]); 4] = [
 
 /// Parses the block `# /// rye` … `# ///`, or the same with `//`.
 pub(super) fn read(report: &mut Report<'_>, comment: &str, extension: &str) -> Option<Document> {
-    if !yaml::check_size(report, report.source, 0, "file", LONGEST) {
-        return None;
-    }
+    report.check_size("file", report.source.len(), LONGEST, 0..0, "starts here")?;
     refuse_other_interpreter(report, extension);
     let mut header: Option<Header> = None;
     let mut next = 0;
