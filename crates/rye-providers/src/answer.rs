@@ -6,7 +6,7 @@ use rye_thread::{Message, Reply, Request, ToolCall};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::raw::small;
+use crate::raw::{RawObject, small};
 
 /// The prefix of ids that this crate makes for calls that came without one.
 const MADE: &str = "rye_call_";
@@ -58,7 +58,12 @@ pub(crate) enum Arguments<'a> {
     Value(Option<&'a RawValue>),
 }
 
-impl Arguments<'_> {
+impl<'a> Arguments<'a> {
+    /// Returns the member `arguments` of a call, which is text in most answers.
+    pub(crate) fn of(call: &'a RawObject, text: Option<&'a str>) -> Self {
+        text.map_or_else(|| Self::Value(call.get("arguments")), Self::Text)
+    }
+
     fn read(self) -> Result<Value, String> {
         let text = match self {
             Self::Value(value) => value.map(RawValue::get).filter(|value| *value != "null"),

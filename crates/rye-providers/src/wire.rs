@@ -100,6 +100,11 @@ pub enum StreamError {
     Refused(Refusal),
 }
 
+/// The error of an event that does not belong at its place in the stream.
+pub(crate) fn order(reason: &'static str) -> StreamError {
+    StreamError::Decode(DecodeError::Order { reason })
+}
+
 /// The assembler of a protocol's events.
 pub(crate) trait Assemble: Send {
     /// Reads the data of an event. Returns the progress, and the largest number of its bytes that are kept.

@@ -8,8 +8,7 @@ use super::content::{reply, shape};
 use super::error::{bare_error, read_error};
 use crate::raw::{MOST_ENTRIES, RawObject, raw, too_many_entries};
 use crate::usage::AnthropicCount;
-use crate::wire::{Assemble, Progress, StreamError};
-use crate::wire::{DecodeError, text};
+use crate::wire::{Assemble, DecodeError, Progress, StreamError, order, text};
 
 mod block;
 
@@ -133,10 +132,6 @@ impl Message {
             self.count = std::mem::take(&mut self.count).replaced_by(count);
         }
     }
-}
-
-fn order(reason: &'static str) -> StreamError {
-    StreamError::Decode(DecodeError::Order { reason })
 }
 
 /// Returns the error of an event that cannot be read. A compatible server may send its errors in another

@@ -28,8 +28,12 @@ impl Failure {
 
     /// A failure after the request was sent and before the whole response was received.
     pub(super) fn without_answer(class: ProviderErrorClass, message: String) -> Self {
-        let failed = Failed { class, reached: Reached::Unanswered, hints: Hints::default() };
-        Self::new(failed, message)
+        Self::at(Reached::Unanswered, class, message)
+    }
+
+    /// A failure without hints of the provider, at this point of the exchange.
+    pub(super) fn at(reached: Reached, class: ProviderErrorClass, message: String) -> Self {
+        Self::new(Failed { class, reached, hints: Hints::default() }, message)
     }
 
     /// A response that refuses the request.

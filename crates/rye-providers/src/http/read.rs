@@ -12,7 +12,7 @@ use super::guard::{self, Guard};
 use super::hints::Hints;
 use super::memory::{AnswerMemory, Room, TooLong};
 use super::report::Reporter;
-use super::retry::{Failed, Reached};
+use super::retry::Reached;
 use crate::Protocol;
 use crate::stream::StreamDecoder;
 
@@ -72,10 +72,8 @@ impl Patience {
     ) -> Result<Room<'m>, Failure> {
         let admitted = timeout_at(self.deadline, memory.admit(maximum)).await;
         admitted.map_err(|_| {
-            let class = ProviderErrorClass::Timeout;
-            let hints = Hints::default();
-            let failed = Failed { class, reached: Reached::NotConnected, hints };
-            Failure::new(failed, reporter.memory_full(self.limit.value, self.limit.setting))
+            let message = reporter.memory_full(self.limit.value, self.limit.setting);
+            Failure::at(Reached::NotConnected, ProviderErrorClass::Timeout, message)
         })
     }
 
@@ -209,17 +207,14 @@ pub(super) fn refuse_page(
     if body.trim_ascii_start().starts_with(b"{") {
         return Ok(());
     }
-    let reached = Reached::Status(status);
-    let hints = Hints::default();
-    let failed = Failed { class: ProviderErrorClass::Server, reached, hints };
-    Err(Failure::new(failed, reporter.not_json(content_type)))
+    let message = reporter.not_json(content_type);
+    Err(Failure::at(Reached::Status(status), ProviderErrorClass::Server, message))
 }
 
 fn transport_failure(error: reqwest::Error, reporter: &Reporter) -> Failure {
     let failure = if error.is_connect() {
-        let class = ProviderErrorClass::Network;
-        let reached = Reached::NotConnected;
-        Failure::new(Failed { class, reached, hints: Hints::default() }, reporter.unreachable())
+        let message = reporter.unreachable();
+        Failure::at(Reached::NotConnected, ProviderErrorClass::Network, message)
     } else {
         Failure::without_answer(ProviderErrorClass::Network, reporter.broken_connection())
     };

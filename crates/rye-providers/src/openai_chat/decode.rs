@@ -99,10 +99,7 @@ fn add(reply: &mut Reply, call: &RawObject) -> Result<(), &'static str> {
     let name = function.text("name");
     let text = function.text("arguments");
     // Some compatible servers send the object itself.
-    let arguments = match &text {
-        Some(text) => Arguments::Text(text),
-        None => Arguments::Value(function.get("arguments")),
-    };
+    let arguments = Arguments::of(&function, text.as_deref());
     add_call(reply, id.as_deref(), name.as_deref(), arguments)
 }
 

@@ -10,8 +10,7 @@ use super::decode::{self, reply, shape};
 use super::error::of_response;
 use crate::openai_error::{self, refusal};
 use crate::raw::{MOST_ENTRIES, RawObject, Small, raw, small, too_many_entries};
-use crate::wire::{Assemble, Progress, StreamError};
-use crate::wire::{DecodeError, text};
+use crate::wire::{Assemble, DecodeError, Progress, StreamError, order, text};
 
 /// A response that is being assembled: first its items, then its end.
 #[derive(Default)]
@@ -143,8 +142,4 @@ fn event_error(data: &[u8]) -> StreamError {
         Some(refusal) => StreamError::Refused(refusal),
         None => order("an error says nothing"),
     }
-}
-
-fn order(reason: &'static str) -> StreamError {
-    StreamError::Decode(DecodeError::Order { reason })
 }

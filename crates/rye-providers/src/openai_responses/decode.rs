@@ -89,10 +89,7 @@ fn view(item: &RawObject, reply: &mut Reply) -> Result<(), &'static str> {
             let name = item.text("name");
             let text = item.text("arguments");
             // Some compatible servers send the object itself.
-            let arguments = match &text {
-                Some(text) => Arguments::Text(text),
-                None => Arguments::Value(item.get("arguments")),
-            };
+            let arguments = Arguments::of(item, text.as_deref());
             add_call(reply, id.as_deref(), name.as_deref(), arguments)?;
         }
         _ => {}

@@ -5,8 +5,7 @@ use serde_json::value::RawValue;
 
 use crate::answer::unreadable;
 use crate::raw::{RawObject, raw};
-use crate::wire::DecodeError;
-use crate::wire::StreamError;
+use crate::wire::{StreamError, order};
 
 /// A block: its first object and the pieces that were added.
 pub(super) struct Block {
@@ -101,8 +100,4 @@ impl Block {
         }
         (object.into_raw(), fault)
     }
-}
-
-fn order(reason: &'static str) -> StreamError {
-    StreamError::Decode(DecodeError::Order { reason })
 }
