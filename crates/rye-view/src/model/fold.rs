@@ -116,17 +116,11 @@ impl<'a> Fold<'a> {
         }
         let turns = self.thread.sections.iter().filter_map(|section| {
             let turn = section.turn?;
-            Some(Span {
-                kind: SpanKind::Turn,
-                start: section.start,
-                end: section.end,
-                label: turn.to_string(),
-                seq: self.thread.record(section.entries.first()?.index)?.seq,
-                turn,
-                cost: section.cost,
-                tokens: section.usage.total(),
-                is_bad: false,
-            })
+            let seq = self.thread.record(section.entries.first()?.index)?.seq;
+            let time = (section.start, section.end);
+            let span = Span::new(SpanKind::Turn, time, turn.to_string(), seq, turn);
+            let (cost, tokens) = (section.cost, section.usage.total());
+            Some(Span { end: section.end, cost, tokens, ..span })
         });
         let turns: Vec<Span> = turns.collect();
         self.thread.spans.extend(turns);
@@ -213,20 +207,7 @@ impl<'a> Fold<'a> {
 
     fn span(&mut self, kind: SpanKind, attempt: &Attempt, end: i64, label: String) {
         let Attempt { start, seq, turn } = *attempt;
-        let cost = Nanos::ZERO;
-        let tokens = 0;
-        let end = end.max(start);
-        self.thread.spans.push(Span {
-            kind,
-            start,
-            end,
-            label,
-            seq,
-            turn,
-            cost,
-            tokens,
-            is_bad: false,
-        });
+        self.thread.spans.push(Span::new(kind, (start, end), label, seq, turn));
     }
 
     fn call(&mut self, index: usize, record: &Record, wall: i64) {
@@ -272,17 +253,8 @@ impl<'a> Fold<'a> {
 
     fn tool_span(&self, call: &OpenCall, end: i64) -> Span {
         let turn = self.thread.sections.get(call.section).and_then(|section| section.turn);
-        Span {
-            kind: SpanKind::Tool,
-            start: call.start,
-            end: end.max(call.start),
-            label: call.label.clone(),
-            seq: call.seq,
-            turn: turn.unwrap_or(0),
-            cost: Nanos::ZERO,
-            tokens: 0,
-            is_bad: false,
-        }
+        let time = (call.start, end);
+        Span::new(SpanKind::Tool, time, call.label.clone(), call.seq, turn.unwrap_or(0))
     }
 
     fn spawn(&mut self, index: usize, record: &Record, wall: i64) {
@@ -302,17 +274,10 @@ impl<'a> Fold<'a> {
         let thread = payload["thread"].as_str().unwrap_or_default();
         let child = OpenChild { span: self.thread.spans.len(), section, entry };
         self.children.insert(thread.to_owned(), child);
-        self.thread.spans.push(Span {
-            kind: SpanKind::Child,
-            start: wall,
-            end: wall,
-            label: directive.to_owned(),
-            seq: record.seq,
-            turn: self.thread.sections.last().and_then(|section| section.turn).unwrap_or(0),
-            cost: Nanos::ZERO,
-            tokens: 0,
-            is_bad: false,
-        });
+        let turn = self.thread.sections.last().and_then(|section| section.turn).unwrap_or(0);
+        let time = (wall, wall);
+        let span = Span::new(SpanKind::Child, time, directive.to_owned(), record.seq, turn);
+        self.thread.spans.push(span);
     }
 
     fn end_child(&mut self, index: usize, record: &Record, wall: i64) {
