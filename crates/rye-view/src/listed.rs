@@ -4,6 +4,7 @@ mod sort;
 
 use std::time::Duration;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use rye_transcript::{Moment, Nanos, ThreadId, Usage};
 
 pub(crate) use self::sort::{Column, Sort};
@@ -119,9 +120,9 @@ impl Filter {
 
     /// The query of the same filters, from the first row.
     pub(crate) fn query(&self) -> String {
-        let mut pairs: Vec<(&str, &str)> =
-            self.states.iter().map(|state| ("state", state.as_str())).collect();
-        pairs.extend([("q", self.text.as_str()), ("model", &self.model)]);
+        let mut pairs: Vec<(&str, String)> =
+            self.states.iter().map(|state| ("state", state.clone())).collect();
+        pairs.extend([("q", self.text.clone()), ("model", self.model.clone())]);
         pairs.retain(|(_, value)| !value.is_empty());
         pairs.extend(self.view());
         let pairs: Vec<String> =
@@ -130,13 +131,13 @@ impl Filter {
     }
 
     /// The order and the plot, which a form with other filters keeps.
-    pub(crate) fn view(&self) -> Vec<(&str, &str)> {
+    pub(crate) fn view(&self) -> Vec<(&'static str, String)> {
         let mut view = Vec::new();
         if self.sort != Sort::default() {
-            view.push(("sort", self.sort.as_str()));
+            view.push(("sort", self.sort.to_string()));
         }
         if self.plot == Plot::Tokens {
-            view.push(("plot", "tokens"));
+            view.push(("plot", "tokens".to_owned()));
         }
         view
     }
@@ -161,44 +162,14 @@ impl Filter {
 
 /// A value of a query as text; bytes that are no text become replacement characters.
 pub(crate) fn decode(value: &str) -> String {
-    let mut bytes = Vec::new();
-    let mut rest = value.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let code = match (first, after) {
-            (b'%', [high, low, ..]) => {
-                digit(*high).zip(digit(*low)).map(|(high, low)| high << 4 | low)
-            }
-            _ => None,
-        };
-        match code {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = after.get(2..).unwrap_or_default();
-            }
-            None => {
-                bytes.push(if *first == b'+' { b' ' } else { *first });
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
-fn digit(byte: u8) -> Option<u8> {
-    char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
+    percent_decode_str(&value.replace('+', " ")).decode_utf8_lossy().into_owned()
 }
 
 /// A text as a value of a query.
 pub(crate) fn encode(text: &str) -> String {
-    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.~/".contains(byte);
-    let bytes = text.bytes();
-    bytes
-        .map(
-            |byte| {
-                if is_plain(&byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }
-            },
-        )
-        .collect()
+    const SPECIAL: &AsciiSet =
+        &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b'/');
+    utf8_percent_encode(text, SPECIAL).to_string()
 }
 
 #[cfg(test)]
@@ -214,7 +185,7 @@ mod tests {
         assert_eq!(filter.states, ["error", "running"]);
         assert_eq!((filter.text.as_str(), filter.before.clone()), ("a/b cé", None));
         assert_eq!((filter.model.as_str(), filter.plot), ("m", Plot::Tokens));
-        assert_eq!(filter.sort.as_str(), "-tokens-in");
+        assert_eq!(filter.sort.to_string(), "-tokens-in");
         let again = Filter::read(filter.older_than(&thread).trim_start_matches('?'));
         assert_eq!(again, Filter { before: Some(thread), ..filter });
     }

@@ -1,51 +1,32 @@
 //! The order of the rows.
 
 use std::cmp::{Ordering, Reverse};
+use std::fmt;
+
+use strum::{Display, EnumString, VariantArray};
 
 use super::Listed;
 
 /// A column by which the list can be sorted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Display, EnumString, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub(crate) enum Column {
     State,
     Directive,
     Model,
     Turns,
+    #[strum(to_string = "tokens-in")]
     Input,
+    #[strum(to_string = "tokens-out")]
     Output,
+    #[strum(to_string = "usd")]
     Cost,
+    #[strum(to_string = "time")]
     Duration,
     Started,
 }
 
 impl Column {
-    const ALL: [Self; 9] = [
-        Self::State,
-        Self::Directive,
-        Self::Model,
-        Self::Turns,
-        Self::Input,
-        Self::Output,
-        Self::Cost,
-        Self::Duration,
-        Self::Started,
-    ];
-
-    /// The names of both directions in an address.
-    const fn names(self) -> [&'static str; 2] {
-        match self {
-            Self::State => ["state", "-state"],
-            Self::Directive => ["directive", "-directive"],
-            Self::Model => ["model", "-model"],
-            Self::Turns => ["turns", "-turns"],
-            Self::Input => ["tokens-in", "-tokens-in"],
-            Self::Output => ["tokens-out", "-tokens-out"],
-            Self::Cost => ["usd", "-usd"],
-            Self::Duration => ["time", "-time"],
-            Self::Started => ["started", "-started"],
-        }
-    }
-
     /// Returns `true` if the column holds texts, which are sorted from A to Z. Figures are sorted with the largest first.
     pub(crate) const fn is_text(self) -> bool {
         matches!(self, Self::State | Self::Directive | Self::Model)
@@ -82,19 +63,20 @@ impl Default for Sort {
     }
 }
 
+impl fmt::Display for Sort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", if self.is_reversed { "-" } else { "" }, self.column)
+    }
+}
+
 impl Sort {
     /// Reads the name of an order.
     pub(super) fn read(name: &str) -> Option<Self> {
-        let is_reversed = name.starts_with('-');
-        let column = Column::ALL
-            .into_iter()
-            .find(|column| column.names()[usize::from(is_reversed)] == name)?;
-        Some(Self { column, is_reversed })
-    }
-
-    pub(crate) const fn as_str(self) -> &'static str {
-        let [plain, reversed] = self.column.names();
-        if self.is_reversed { reversed } else { plain }
+        let (column, is_reversed) = match name.strip_prefix('-') {
+            Some(column) => (column, true),
+            None => (name, false),
+        };
+        Some(Self { column: column.parse().ok()?, is_reversed })
     }
 
     /// The order that the head of a column leads to.
@@ -123,10 +105,10 @@ mod tests {
 
     #[test]
     fn each_order_is_read_as_it_is_named() {
-        for column in Column::ALL {
+        for column in Column::VARIANTS.iter().copied() {
             for is_reversed in [false, true] {
                 let sort = Sort { column, is_reversed };
-                assert_eq!(Sort::read(sort.as_str()), Some(sort));
+                assert_eq!(Sort::read(&sort.to_string()), Some(sort));
             }
         }
         assert_eq!(Sort::read("tokens"), None);
