@@ -22,6 +22,7 @@ pub(super) fn value(record: &ThreadRecord) -> Value {
 /// Reads a verified value. Members with unknown names are kept.
 pub(super) fn parse(value: Value) -> Result<ThreadRecord, String> {
     let Value::Object(members) = value else { return Err("it is not an object".to_owned()) };
+    refuse_other_format(&members)?;
     let is_own = |name: &str| MEMBERS.contains(&name);
     let rest = members.iter().filter(|(name, _)| !is_own(name) && *name != "_signature");
     let rest: Map<String, Value> =
@@ -30,6 +31,18 @@ pub(super) fn parse(value: Value) -> Result<ThreadRecord, String> {
     let disk: RecordDisk =
         serde_json::from_value(Value::Object(own)).map_err(|error| error.to_string())?;
     disk.into_record(rest)
+}
+
+/// Comes before the other members, because those of another version may have other values.
+fn refuse_other_format(members: &Map<String, Value>) -> Result<(), String> {
+    let format = members.get("format").and_then(Value::as_str);
+    let version = members.get("version").and_then(Value::as_u64);
+    match (format, version) {
+        (Some(format), Some(version)) if (format, version) != (FORMAT, VERSION) => {
+            Err(format!("it is `{format}` of version {version}"))
+        }
+        _ => Ok(()),
+    }
 }
 
 const FORMAT: &str = "rye-thread";
@@ -135,9 +148,6 @@ impl RecordDisk {
     }
 
     fn into_record(self, rest: Map<String, Value>) -> Result<ThreadRecord, String> {
-        if self.format != FORMAT || self.version != VERSION {
-            return Err(format!("it is `{}` of version {}", self.format, self.version));
-        }
         Ok(ThreadRecord {
             thread: self.thread_id.0,
             root: self.root.0,

@@ -120,6 +120,13 @@ fn what_this_version_does_not_read_is_refused() {
         |members| drop(members.insert("version".to_owned(), json!(2))),
         "it is `rye-thread` of version 2",
     );
+    check_malformed(
+        |members| {
+            members.insert("version".to_owned(), json!(2));
+            members.insert("state".to_owned(), json!("paused"));
+        },
+        "it is `rye-thread` of version 2",
+    );
     check_malformed(|members| drop(members.shift_remove("turns")), "missing field `turns`");
     check_malformed(
         |members| drop(members.insert("state".to_owned(), json!("paused"))),
