@@ -32,7 +32,7 @@ mod widening;
 use std::sync::Arc;
 
 use rye_caps::risk::{Acknowledgement, Finding, Verdict};
-use rye_caps::{Authority, Grant, Invocation};
+use rye_caps::{Authority, Grant, Invocation, Layer};
 use rye_parse::Directive;
 use rye_prompt::{SystemFacts, system};
 use rye_resolve::{
@@ -139,28 +139,12 @@ impl Project {
         let root = project_root(library)?;
         let approval = library.config(APPROVAL_FILE)?;
         let asked = approval_patterns(approval.as_ref())?;
-        let programs = programs(self)?;
-        let reach = reach(self)?;
-        let mut offer = offer(&Offering {
-            library,
-            policy: &policy,
-            authority: &authority,
-            root: &root,
-            programs: &programs,
-            reach: &reach,
-            asked: &asked,
-            only: request.tool.as_ref(),
-            tree: &request.tree,
-        })?;
+        let offered = self.offer(request, &root, &policy, (&authority, &asked))?;
+        let Offered { mut offer, processes, configs: [config, servers, web] } = offered;
         let findings = assess(risk.as_ref(), &composed.chain, &declared, &offer.invocations)?;
         let directions = directions(&contract, &composed, request);
         offer.palette =
             with_operations(offer.palette, self, &authority, &asked, &request.tree, directions)?;
-        let web = reach.config.filter(|_| offer.reaches_web);
-        let servers = programs.servers_config().filter(|_| offer.uses_servers).cloned();
-        let Programs { processes, config, .. } = programs;
-        let (processes, config) =
-            if offer.starts_programs { (processes, config) } else { (None, None) };
         let resilience = library.config("agent/resilience")?;
         let limits = limits(resilience.as_ref(), &composed.chain, &request.limits, child_bounds)?;
         let requests = requests_at_once(resilience.as_ref())?;
@@ -194,6 +178,35 @@ impl Project {
         })
     }
 
+    /// Offers the tools that the authority covers, with what they need.
+    fn offer(
+        &self,
+        request: &PlanRequest,
+        root: &Root,
+        policy: &[Layer],
+        (authority, asked): (&Authority, &Grant),
+    ) -> Result<Offered, PrepareError> {
+        let programs = programs(self)?;
+        let reach = reach(self)?;
+        let offer = offer(&Offering {
+            library: &self.library,
+            policy,
+            authority,
+            root,
+            programs: &programs,
+            reach: &reach,
+            asked,
+            only: request.tool.as_ref(),
+            tree: &request.tree,
+        })?;
+        let web = reach.config.filter(|_| offer.reaches_web);
+        let servers = programs.servers_config().filter(|_| offer.uses_servers).cloned();
+        let Programs { processes, config, .. } = programs;
+        let (processes, config) =
+            if offer.starts_programs { (processes, config) } else { (None, None) };
+        Ok(Offered { offer, processes, configs: [config, servers, web] })
+    }
+
     /// Refuses a chain that grants more toward its leaf, where the operator asked for that.
     pub(crate) fn refuse_widening(&self, chain: &ExtendsChain) -> Result<(), PrepareError> {
         if !self.strict_extends {
@@ -204,6 +217,15 @@ impl Project {
             widenings => Err(PrepareError::Widening { id: chain.leaf().id.clone(), widenings }),
         }
     }
+}
+
+/// The tools of a plan, with what an offered tool needs.
+struct Offered {
+    offer: Offer,
+    /// The launcher of programs.
+    processes: Option<Arc<Processes>>,
+    /// The configuration of programs, of MCP servers, and of requests.
+    configs: [Option<Config>; 3],
 }
 
 /// The project's folder, below which file tools work.

@@ -96,9 +96,7 @@ pub(crate) fn prepare(
     key: &Arc<SigningKey>,
 ) -> Result<Prepared, PrepareError> {
     let threads = rye.threads().ok_or(PrepareError::NoProject)?;
-    let children = Arc::new(Handle::default());
-    let mut wish = PlanRequest::from(request);
-    wish.tree = Arc::clone(&children) as _;
+    let (wish, children) = plan_request(request);
     let mut plan = rye.plan(&wish)?;
     plan.refusal()?;
     rye.hold_policy(plan.processes.as_deref())?;
@@ -108,8 +106,7 @@ pub(crate) fn prepare(
     let Begins { opening, text, directive, injected } = begins;
     let mut vouched = plan.provenances(Some(&answerer));
     vouched.extend(directive.as_ref().map(ItemProvenance::of));
-    let key_of = |name: &str| host.secrets.api_key(name);
-    let provider = answerer.connect(key_of, host.random.clone())?;
+    let provider = answerer.connect(|name| host.secrets.api_key(name), host.random.clone())?;
     let bounds = request.child_bounds.as_deref();
     let mut record = new_record(request, &plan, &threads, host.clock.now());
     let (token, token_by_now) = tokens_of(request, &plan, &record, key)?;
@@ -151,6 +148,14 @@ pub(crate) fn prepare(
         token_by_now,
         limits: plan.limits,
     })
+}
+
+/// The request for the plan, with the handle by which its tools reach the tree.
+fn plan_request(request: &RunRequest) -> (PlanRequest, Arc<Handle>) {
+    let handle = Arc::new(Handle::default());
+    let mut wish = PlanRequest::from(request);
+    wish.tree = Arc::clone(&handle) as _;
+    (wish, handle)
 }
 
 /// The record of a thread that begins. Programs that its tools start hold the lock of its tree's tools.
