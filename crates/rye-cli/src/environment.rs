@@ -159,55 +159,47 @@ impl Environment {
 
     /// Opens the library over the spaces, with the operator's options.
     pub(crate) fn rye(&self) -> Result<Rye, Failure> {
-        self.open(self.spaces(), self.policy())
+        Ok(Rye::open(&self.setup()?)?)
     }
 
     /// Opens the library like [`rye`](Self::rye). It is strict if the configuration or `is_strict` says so.
     pub(crate) fn rye_as(&self, is_strict: bool) -> Result<Rye, Failure> {
-        let mut setup = self.set_up(self.spaces(), self.policy())?;
+        let mut setup = self.setup()?;
         setup.strict = is_strict;
         Ok(Rye::open(&setup)?)
     }
 
     /// Opens the spaces only for checks and signatures. An invalid trust policy does not prevent that.
     pub(crate) fn to_check(&self, is_strict: bool) -> Result<SpacesToCheck, Failure> {
-        let mut setup = self.set_up(self.spaces(), self.policy())?;
+        let mut setup = self.setup()?;
         setup.strict = is_strict;
         Ok(SpacesToCheck::open(&setup)?)
     }
 
     /// Opens the library over the spaces, with this policy.
     pub(crate) fn rye_by(&self, policy: Policy) -> Result<Rye, Failure> {
-        self.open(self.spaces(), policy)
+        let mut setup = self.setup()?;
+        setup.policy = policy;
+        Ok(Rye::open(&setup)?)
     }
 
     /// Opens the library like [`rye`](Self::rye), over another project.
     pub(crate) fn rye_in(&self, project: &Path) -> Result<Rye, Failure> {
-        self.open(self.spaces_with(Some(project)), self.policy())
+        let mut setup = self.setup()?;
+        setup.spaces = self.spaces_with(Some(project));
+        Ok(Rye::open(&setup)?)
     }
 
-    fn policy(&self) -> Policy {
-        let policy = Policy::default();
-        if self.global.allow_unsigned { policy.dangerous_allow_unsigned() } else { policy }
-    }
-
-    fn open(&self, spaces: Spaces, policy: Policy) -> Result<Rye, Failure> {
-        Ok(Rye::open(&self.set_up(spaces, policy)?)?)
-    }
-
-    /// Returns the setup of the library, for callers that open it again later.
-    #[cfg(feature = "mcp")]
+    /// Returns the setup of the library, with the operator's options.
     pub(crate) fn setup(&self) -> Result<Setup, Failure> {
-        self.set_up(self.spaces(), self.policy())
-    }
-
-    fn set_up(&self, spaces: Spaces, policy: Policy) -> Result<Setup, Failure> {
         if self.global.project.is_some() {
             // Otherwise, a misspelled path would be an empty project.
             self.project()?;
         }
-        let mut setup = Setup::new(spaces, Self::now());
-        setup.policy = policy;
+        let mut setup = Setup::new(self.spaces(), Self::now());
+        if self.global.allow_unsigned {
+            setup.policy = setup.policy.dangerous_allow_unsigned();
+        }
         setup.trust_documents = self.trust_documents()?;
         setup.search_cache = self.search_cache();
         setup.policy_pins = self.policy_pins();

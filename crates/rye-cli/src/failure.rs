@@ -10,7 +10,7 @@ use rye::primary::{PrimaryError, causes};
 use rye::prompt::{BindError, BindProblem};
 use rye::resolve::{ItemId, ResolveError};
 use rye::thread::ThreadId;
-use rye::{Class, OpenError, PrepareError, RunError, SignFileError};
+use rye::{Class, OpenError, PrepareError, RunError, SignFileError, ThreadReadError};
 
 pub(crate) use self::report::report_command_line;
 use crate::excerpt::{self, Excerpt};
@@ -208,6 +208,12 @@ impl From<RunError> for Failure {
         failure.epilogue =
             thread.as_ref().map(|thread| format!("thread {thread} error")).or(unrecorded);
         failure
+    }
+}
+
+impl From<ThreadReadError> for Failure {
+    fn from(error: ThreadReadError) -> Self {
+        Self::of(&error, if error.is_tampering() { Exit::Refused } else { Exit::Failed })
     }
 }
 

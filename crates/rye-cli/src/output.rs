@@ -220,6 +220,11 @@ pub(crate) fn counted(count: usize, noun: &str) -> String {
     format!("{count} {noun}{plural}")
 }
 
+/// Returns a number of turns in words.
+pub(crate) fn turns(count: u64) -> String {
+    counted(usize::try_from(count).unwrap_or(usize::MAX), "turn")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,7 +4,7 @@ mod below;
 mod spinner;
 
 use std::io::{self, IsTerminal as _};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rye::thread::transcript::{Event, Target};
@@ -23,16 +23,22 @@ pub(crate) struct Progress {
     is_shown: bool,
     colors: bool,
     clock: SystemClock,
+    state: Mutex<State>,
+}
+
+/// The part of a report that changes while the run does.
+#[derive(Debug, Default)]
+struct State {
     /// The cost of all answers so far.
-    spent: Mutex<Nanos>,
+    spent: Nanos,
     /// The time that the thread had taken before it was resumed.
-    before: Mutex<Duration>,
+    before: Duration,
     /// The animated line while there is no answer.
-    spinner: Mutex<Option<Spinner>>,
+    spinner: Option<Spinner>,
     /// The last text of the model that was shown.
-    last: Mutex<String>,
+    last: String,
     /// The part of the current answer on the terminal.
-    told: Mutex<StreamedText>,
+    told: StreamedText,
 }
 
 /// The part of a streamed answer that was shown.
@@ -47,45 +53,28 @@ impl Progress {
     /// Creates a report that is shown on a terminal if `is_wanted`.
     pub(crate) fn new(is_wanted: bool, colors: bool) -> Self {
         let is_shown = is_wanted && io::stderr().is_terminal();
-        Self {
-            is_wanted,
-            is_shown,
-            colors,
-            clock: SystemClock::new(),
-            spent: Mutex::new(Nanos::ZERO),
-            before: Mutex::default(),
-            spinner: Mutex::default(),
-            last: Mutex::default(),
-            told: Mutex::default(),
-        }
+        Self { is_wanted, is_shown, colors, clock: SystemClock::new(), state: Mutex::default() }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns `true` if this is the last text of the model on the terminal.
     pub(crate) fn shows(&self, text: &str) -> bool {
-        self.is_shown && *self.last.lock().unwrap_or_else(PoisonError::into_inner) == text
+        self.is_shown && self.state().last == text
     }
 
     /// Removes the animated line.
     fn stop_spinner(&self) {
-        drop(self.spinner.lock().unwrap_or_else(PoisonError::into_inner).take());
-    }
-
-    fn start_spinner(&self) {
-        *self.spinner.lock().unwrap_or_else(PoisonError::into_inner) = Some(Spinner::start());
-    }
-
-    /// Sets the counters to the values from before the thread was resumed.
-    fn count_from(&self, cost: Nanos, elapsed: Duration) {
-        *self.spent.lock().unwrap_or_else(PoisonError::into_inner) = cost;
-        *self.before.lock().unwrap_or_else(PoisonError::into_inner) = elapsed;
+        drop(self.state().spinner.take());
     }
 
     /// Shows more of the answer.
     fn show_more(&self, piece: &str) {
         self.stop_spinner();
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         // Foreign text is escaped by now, so that the colors can be written as they are.
-        let piece = continue_text(&mut told, piece);
+        let piece = continue_text(&mut self.state().told, piece);
         match self.colors {
             true => painted_error(&format!("\x1b[2m{piece}\x1b[0m")),
             false => painted_error(&piece),
@@ -94,15 +83,12 @@ impl Progress {
 
     /// Ends the open line. Returns `true` if all of this text was shown.
     fn has_shown(&self, event: &Event) -> bool {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        if std::mem::take(&mut told.is_open) {
-            eprint!("\n");
-        }
+        self.end_line();
         match event {
-            Event::AssistantText { text } => std::mem::take(&mut told.text) == *text,
+            Event::AssistantText { text } => std::mem::take(&mut self.state().told.text) == *text,
             // The earlier text belongs to an answer that failed.
             Event::StepStart { .. } => {
-                told.text.clear();
+                self.state().told.text.clear();
                 false
             }
             _ => false,
@@ -116,25 +102,23 @@ impl Progress {
 
     /// Returns the cost and the time of the run so far, including child threads.
     fn so_far(&self, cost: Nanos) -> String {
-        let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
-        *spent = spent.saturating_add(cost);
-        let before = *self.before.lock().unwrap_or_else(PoisonError::into_inner);
-        let elapsed = before.saturating_add(self.clock.elapsed());
-        format!("{spent}, {:.1} s so far", elapsed.as_secs_f64())
+        let mut state = self.state();
+        state.spent = state.spent.saturating_add(cost);
+        let elapsed = state.before.saturating_add(self.clock.elapsed());
+        format!("{}, {:.1} s so far", state.spent, elapsed.as_secs_f64())
     }
 
     /// Adds the cost of a failed request, of this thread or a descendant.
     fn count(&self, event: &Event) {
         if let Event::RequestFailed { cost, .. } | Event::RequestRetried { cost, .. } = event {
-            let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
-            *spent = spent.saturating_add(*cost);
+            let mut state = self.state();
+            state.spent = state.spent.saturating_add(*cost);
         }
     }
 
     /// Ends the line of the current answer, so that the line of another thread stands alone.
     fn end_line(&self) {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        if std::mem::take(&mut told.is_open) {
+        if std::mem::take(&mut self.state().told.is_open) {
             eprint!("\n");
         }
     }
@@ -160,15 +144,16 @@ impl Observer for Progress {
         }
         self.count(event);
         match event {
-            Event::AssistantText { text } => {
-                self.last.lock().unwrap_or_else(PoisonError::into_inner).clone_from(text);
+            Event::AssistantText { text } => self.state().last.clone_from(text),
+            Event::ThreadResumed { cost, elapsed, .. } => {
+                let mut state = self.state();
+                (state.spent, state.before) = (*cost, *elapsed);
             }
-            Event::ThreadResumed { cost, elapsed, .. } => self.count_from(*cost, *elapsed),
             _ => {}
         }
         self.show(event);
         if matches!(event, Event::RequestRetried { .. } | Event::StepStart { .. }) {
-            self.start_spinner();
+            self.state().spinner = Some(Spinner::start());
         }
     }
 

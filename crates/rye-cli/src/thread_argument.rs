@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use rye::refuse_linked_threads;
 use rye::thread::{ThreadId, ThreadReference, ThreadReferenceError};
 
 use crate::environment::Environment;
@@ -62,6 +63,13 @@ pub(crate) fn resolve(
 /// Returns the folder of the project's threads, which may not exist.
 pub(crate) fn threads_folder(environment: &Environment) -> Result<PathBuf, Failure> {
     Ok(environment.project()?.join(".ai").join("threads"))
+}
+
+/// Returns the folder of the project's threads like [`threads_folder`]. Fails if it is a link.
+pub(crate) fn unlinked_threads_folder(environment: &Environment) -> Result<PathBuf, Failure> {
+    let threads = threads_folder(environment)?;
+    refuse_linked_threads(&threads).map_err(|error| Failure::of(&error, Exit::Refused))?;
+    Ok(threads)
 }
 
 /// Returns the threads that have a folder, unsorted.

@@ -2,8 +2,8 @@
 
 use clap::{Args, Subcommand};
 use rye::caps::{Authority, Capability, Denied, LayerName};
-use rye::thread::{ThreadId, ThreadReference};
-use rye::{Privileges, PrivilegesError, Rye, ThreadReading, Tightened, Use, refuse_linked_threads};
+use rye::thread::ThreadReference;
+use rye::{Privileges, PrivilegesError, Rye, ThreadReading, Tightened, Use};
 use serde_json::{Value, json};
 
 use crate::directive::resolve_directive;
@@ -11,7 +11,7 @@ use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{self, Answer};
-use crate::thread_argument::{resolve, threads_folder};
+use crate::thread_argument::{resolve, unlinked_threads_folder};
 
 /// Look at what directives may do, what of it they use, and how little would do
 #[derive(Debug, Subcommand)]
@@ -207,15 +207,9 @@ fn threads(
     if references.is_empty() {
         return Ok(Vec::new());
     }
-    let folder = threads_folder(environment)?;
-    refuse_linked_threads(&folder).map_err(|error| Failure::of(&error, Exit::Refused))?;
-    let read = |thread: &ThreadId| {
-        rye.thread(&folder, thread).map_err(|error| {
-            Failure::of(&error, if error.is_tampering() { Exit::Refused } else { Exit::Failed })
-        })
-    };
-    let find = |reference| resolve(reference, environment);
-    references.iter().map(|reference| read(&find(reference)?)).collect()
+    let folder = unlinked_threads_folder(environment)?;
+    let read = |reference| Ok(rye.thread(&folder, &resolve(reference, environment)?)?);
+    references.iter().map(read).collect()
 }
 
 impl From<PrivilegesError> for Failure {

@@ -198,17 +198,14 @@ fn mending(damaged: &[LockError]) -> String {
     }
 }
 
-/// Returns the locked servers, for reading.
-#[cfg(feature = "mcp")]
-pub(crate) fn of_servers(environment: &Environment) -> Result<Lock, Failure> {
-    salvage(&path(environment)?)
-}
-
 /// Returns the lock, or an empty one if there is none.
 #[cfg(feature = "mcp")]
 fn read_if_any(environment: &Environment) -> Result<Lock, Failure> {
     let path = path(environment)?;
-    if path.exists() { read(&path) } else { Ok(Lock::default()) }
+    if !path.exists() {
+        return Ok(Lock::default());
+    }
+    read_text(&path)?.parse().map_err(|error| Failure::of(&error, Exit::Failed))
 }
 
 /// Accepts the tools of servers, one server after the other. If a later server fails, the earlier ones stay
@@ -429,13 +426,8 @@ fn with_causes(error: &PrepareError) -> String {
     Failure::of(error, Exit::Failed).to_string()
 }
 
-fn path(environment: &Environment) -> Result<PathBuf, Failure> {
+pub(crate) fn path(environment: &Environment) -> Result<PathBuf, Failure> {
     Ok(environment.project()?.join(".ai").join("rye.lock"))
-}
-
-#[cfg(feature = "mcp")]
-fn read(path: &Path) -> Result<Lock, Failure> {
-    read_text(path)?.parse().map_err(|error| Failure::of(&error, Exit::Failed))
 }
 
 /// Returns the directives of the project itself, and those that are refused. Directives of other spaces are

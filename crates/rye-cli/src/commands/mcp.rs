@@ -18,7 +18,7 @@ use rye::{
     reading,
 };
 
-use super::run::{Variables, random, stop_signal};
+use super::run::{Variables, multi_thread_runtime, random, stop_signal};
 use crate::clock::SystemClock;
 use crate::environment::Environment;
 use crate::exit::Exit;
@@ -112,8 +112,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
 
 /// Starts a server of the configuration and returns the tools that it offers.
 pub(super) fn server_tools(rye: &Rye, server: &str) -> Result<ServerTools, Failure> {
-    let runtime = tokio::runtime::Runtime::new()
-        .map_err(|error| Failure::failed(format!("cannot start: {error}")))?;
+    let runtime = multi_thread_runtime()?;
     let offered = runtime.block_on(rye.server_tools(server));
     offered.map_err(|error| Failure::of(&error, error.class().into()))
 }
@@ -136,8 +135,7 @@ fn serve(arguments: &Arguments, environment: &Environment) -> Result<Exit, Failu
     }
     let server = McpServer::new(host);
     let origins = arguments.allow_origin.iter().map(|origin| origin.0.clone()).collect();
-    let runtime = tokio::runtime::Runtime::new()
-        .map_err(|error| Failure::failed(format!("cannot start: {error}")))?;
+    let runtime = multi_thread_runtime()?;
     let served = runtime.block_on(async {
         match arguments.http {
             None => over_pipes(server).await,

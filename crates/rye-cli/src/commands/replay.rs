@@ -5,6 +5,7 @@ use rye::thread::{Divergence, Replayed, ThreadId, spawned_children};
 use rye::{Rye, divergence_diff};
 use serde_json::json;
 
+use super::run::runtime;
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -27,11 +28,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Exit, Failure> {
     let thread = arguments.thread.resolve(environment)?;
     let rye = environment.rye()?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_time()
-        .build()
-        .map_err(|error| Failure::failed(format!("cannot start: {error}")))?;
-    let replayed = runtime.block_on(rye.replay(&thread))?;
+    let replayed = runtime()?.block_on(rye.replay(&thread))?;
     if environment.json() {
         tell_programs(&thread, &replayed);
     } else {
@@ -75,7 +72,7 @@ fn tell_of_family(thread: &ThreadId, rye: &Rye) -> Result<(), Failure> {
 fn tell_people(thread: &ThreadId, replayed: &Replayed) {
     match &replayed.divergence {
         None => {
-            let turns = output::counted(usize::try_from(replayed.turns).unwrap_or(0), "turn");
+            let turns = output::turns(replayed.turns);
             println!("thread {thread} replayed: {turns}, no difference");
             println!("digest {}", replayed.replayed);
         }

@@ -191,8 +191,14 @@ pub(super) fn with_signals<T>(cancel: &Cancel, run: impl Future<Output = T>) -> 
     output::interrupting(cancel, || with_export(run))
 }
 
-fn runtime() -> Result<Runtime, Failure> {
+/// Returns a runtime that runs everything on the calling thread.
+pub(super) fn runtime() -> Result<Runtime, Failure> {
     Builder::new_current_thread().enable_all().build().map_err(|error| cannot_start(&error))
+}
+
+/// Returns a runtime with a thread for each core.
+pub(crate) fn multi_thread_runtime() -> Result<Runtime, Failure> {
+    Runtime::new().map_err(|error| cannot_start(&error))
 }
 
 fn cannot_start(error: &std::io::Error) -> Failure {
@@ -404,7 +410,7 @@ fn tell_end(report: &RunReport) {
         "thread {} {} ({}, {})",
         report.thread,
         outcome.state,
-        output::counted(usize::try_from(outcome.turns).unwrap_or(usize::MAX), "turn"),
+        output::turns(outcome.turns),
         outcome.cost
     );
     [next(report), above(report)].iter().flatten().for_each(|line| eprintln!("{line}"));

@@ -159,11 +159,10 @@ fn added_lines(added: &Value) -> String {
 
 /// Returns the rows as JSON.
 fn answer(rows: &[Row], is_dry: bool) -> Answer {
-    let unchanged = rows.iter().filter(|row| row.is_unchanged()).count();
-    let refused = rows.iter().filter(|row| row.outcome.is_err()).count();
+    let [signed, unchanged, refused] = counts(rows);
     let answer = Answer::of("files", rows.iter().map(|row| row.to_json(is_dry)));
-    let answer = answer.with("signed", rows.len() - unchanged - refused);
-    let answer = answer.with("unchanged", unchanged).with("refused", refused);
+    let answer = answer.with("signed", signed).with("unchanged", unchanged);
+    let answer = answer.with("refused", refused);
     answer.with("dry_run", is_dry).fine_if(refused == 0)
 }
 
@@ -183,13 +182,18 @@ fn refusal(path: &Path, named: &[PathBuf]) -> Option<String> {
 
 /// Returns the totals. Unchanged files are counted if there are any.
 fn totals(rows: &[Row]) -> String {
-    let left_alone = rows.iter().filter(|row| row.is_unchanged()).count();
-    let failed = rows.iter().filter(|row| row.outcome.is_err()).count();
-    let signed = rows.len() - left_alone - failed;
+    let [signed, left_alone, failed] = counts(rows);
     match left_alone {
         0 => format!("{signed} signed, {failed} not signed"),
         _ => format!("{signed} signed, {left_alone} unchanged, {failed} not signed"),
     }
+}
+
+/// Counts the files that are signed, unchanged and refused.
+fn counts(rows: &[Row]) -> [usize; 3] {
+    let unchanged = rows.iter().filter(|row| row.is_unchanged()).count();
+    let refused = rows.iter().filter(|row| row.outcome.is_err()).count();
+    [rows.len() - unchanged - refused, unchanged, refused]
 }
 
 struct Row {

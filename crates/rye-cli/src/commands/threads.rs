@@ -19,9 +19,9 @@ pub(crate) mod view;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
+use rye::ThreadReading;
 use rye::resolve::ItemId;
 use rye::thread::{ThreadId, ThreadState};
-use rye::{ThreadReading, refuse_linked_threads};
 
 use self::export::Export;
 use self::known::Known;
@@ -31,7 +31,7 @@ use crate::engine::{Engine, EngineOption};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::thread_argument::{OptionalThread, ThreadArgument, resolve, threads_folder};
+use crate::thread_argument::{OptionalThread, ThreadArgument, resolve, unlinked_threads_folder};
 
 /// Look at the threads of the project
 #[derive(Debug, Subcommand)]
@@ -65,7 +65,7 @@ pub(crate) enum Command {
                       thread, all trees are shown.\n\n\
                       Examples:\n  rye threads tree\n  rye threads tree index-019a0000-0000-7000-8000-000000000000 --json"
     )]
-    Tree(Tree),
+    Tree(OptionalThread),
     /// Write one thread as a page, a trajectory, a signed receipt, or its verified records
     #[command(
         after_help = "The record and the transcript are verified first; a thread that was changed is refused. Without a thread, the newest \
@@ -106,7 +106,7 @@ pub(crate) enum Command {
     /// Verify the records and transcripts of all threads, or of one
     #[command(after_help = "Exits with 3 when one was changed, and says where.\n\n\
                             Examples:\n  rye threads verify\n  rye threads verify index-019a0000-0000-7000-8000-000000000000 --json")]
-    Verify(Verify),
+    Verify(OptionalThread),
 }
 
 /// The thread to copy, and the engine that keeps it.
@@ -146,19 +146,6 @@ fn standing(text: &str) -> Result<String, String> {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Tree {
-    /// The thread at its top; default: every thread that no other thread started
-    #[command(flatten)]
-    thread: OptionalThread,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Verify {
-    #[command(flatten)]
-    thread: OptionalThread,
-}
-
-#[derive(Debug, Args)]
 pub(crate) struct Show {
     #[command(flatten)]
     thread: OptionalThread,
@@ -193,7 +180,7 @@ pub(crate) fn run(command: &Command, environment: &Environment) -> Result<Exit, 
     let Some(known) = open_known(environment)? else {
         return match command {
             Command::List(_) | Command::Prune(_) => Ok(list::nothing(environment)),
-            Command::Tree(tree) if !tree.thread.is_given() => Ok(list::nothing(environment)),
+            Command::Tree(top) if !top.is_given() => Ok(list::nothing(environment)),
             _ => Err(nothing()),
         };
     };
@@ -218,9 +205,7 @@ pub(crate) fn run(command: &Command, environment: &Environment) -> Result<Exit, 
 fn pull(arguments: &Pull, environment: &Environment) -> Result<Exit, Failure> {
     let engine = Engine::open(&arguments.engine, arguments.label.clone(), environment)?;
     let thread = engine.resolve(arguments.thread.reference(), environment)?.thread;
-    let threads = threads_folder(environment)?;
-    refuse_linked_threads(&threads).map_err(|error| Failure::of(&error, Exit::Refused))?;
-    engine.pull(&thread, &threads, environment)
+    engine.pull(&thread, &unlinked_threads_folder(environment)?, environment)
 }
 
 #[cfg(feature = "engine")]
@@ -238,9 +223,7 @@ impl Command {
 
 /// Returns the threads of the project, or `None` if there are none.
 fn open_known(environment: &Environment) -> Result<Option<Known>, Failure> {
-    let threads = threads_folder(environment)?;
-    refuse_linked_threads(&threads).map_err(|error| Failure::of(&error, Exit::Refused))?;
-    Known::open(threads, environment)
+    Known::open(unlinked_threads_folder(environment)?, environment)
 }
 
 impl ThreadArgument {
@@ -313,7 +296,5 @@ fn read(
     threads: &Path,
     environment: &Environment,
 ) -> Result<ThreadReading, Failure> {
-    environment.rye()?.thread(threads, thread).map_err(|error| {
-        Failure::of(&error, if error.is_tampering() { Exit::Refused } else { Exit::Failed })
-    })
+    Ok(environment.rye()?.thread(threads, thread)?)
 }

@@ -108,14 +108,12 @@ fn confirm_decision(
     let thread = &asked.request.thread;
     let directive = mirror.reading(thread)?.record.directive;
     let verb = if decision.is_approval() { "Approve" } else { "Deny" };
-    match confirm::ask(&format!("{verb} this call of `{directive}`, thread {thread}?"))? {
-        Some(true) => Ok(()),
-        Some(false) => Err(Failure::refused("nothing is decided")),
-        None => Err(Failure::usage(format!(
-            "there is no terminal to ask whether this call is meant; name it with `--call {}`",
-            CallName::of(asked)
-        ))),
-    }
+    let question = format!("{verb} this call of `{directive}`, thread {thread}?");
+    let call = CallName::of(asked);
+    let advice = format!(
+        "there is no terminal to ask whether this call is meant; name it with `--call {call}`"
+    );
+    confirm::require(&question, "nothing is decided", &advice)
 }
 
 /// Returns the order about a call, as a worker reads it.

@@ -94,8 +94,7 @@ impl Outcome {
             eprintln!("error: {}", output::line(&failure.to_string()));
         }
         self.waiting.iter().for_each(|asked| tell_waiting(asked, mirror));
-        let turns = usize::try_from(self.last.turns).unwrap_or(usize::MAX);
-        let turns = output::counted(turns, "turn");
+        let turns = output::turns(self.last.turns);
         eprintln!("thread {} {state} ({turns}, {})", mirror.thread, self.cost);
         if let Some(command) = resume_command(&self.last) {
             let pull = format!("rye threads pull {}", mirror.arguments());

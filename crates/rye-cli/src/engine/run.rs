@@ -140,13 +140,11 @@ impl Engine {
 }
 
 fn confirm_cancel(thread: &ThreadId) -> Result<(), Failure> {
-    match confirm::ask(&format!("Cancel thread {thread}?"))? {
-        Some(true) => Ok(()),
-        Some(false) => Err(Failure::refused("nothing is cancelled")),
-        None => Err(Failure::usage(format!(
-            "there is no terminal to ask whether this thread is meant; name it by its whole id, `{thread}`"
-        ))),
-    }
+    let question = format!("Cancel thread {thread}?");
+    let advice = format!(
+        "there is no terminal to ask whether this thread is meant; name it by its whole id, `{thread}`"
+    );
+    confirm::require(&question, "nothing is cancelled", &advice)
 }
 
 /// Messages while a command waits. None comes twice in a row.

@@ -11,13 +11,13 @@ use crate::output;
 pub(super) fn line(thread: &ThreadId, depth: usize, event: &Event) -> Option<String> {
     let text = match event {
         Event::ThreadComplete { turns, cost, .. } => {
-            format!("completed ({}, {cost})", turns_text(*turns))
+            format!("completed ({}, {cost})", output::turns(*turns))
         }
         Event::ThreadError { state, failure: Some(failure), turns, cost, .. } => {
-            format!("{state}: {failure} ({}, {cost})", turns_text(*turns))
+            format!("{state}: {failure} ({}, {cost})", output::turns(*turns))
         }
         Event::ThreadError { state, turns, cost, .. } => {
-            format!("{state} ({}, {cost})", turns_text(*turns))
+            format!("{state} ({}, {cost})", output::turns(*turns))
         }
         Event::ApprovalRequested(request) => {
             format!("waits for approval: `{}`", request.item_id)
@@ -31,10 +31,6 @@ pub(super) fn line(thread: &ThreadId, depth: usize, event: &Event) -> Option<Str
 pub(super) fn with_name(thread: &ThreadId, depth: usize, text: &str) -> String {
     let lead = format!("{}{}: ", "    ".repeat(depth), name(thread));
     text.lines().map(|line| format!("{lead}{line}")).collect::<Vec<_>>().join("\n")
-}
-
-fn turns_text(turns: u64) -> String {
-    output::counted(usize::try_from(turns).unwrap_or(usize::MAX), "turn")
 }
 
 /// Returns a name that is long enough to distinguish the threads of a tree, and short enough for each line.

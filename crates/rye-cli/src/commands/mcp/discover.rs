@@ -38,7 +38,7 @@ pub(super) struct Arguments {
 pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<Exit, Failure> {
     let rye = environment.rye()?;
     let server = &arguments.server;
-    let locked = lock::of_servers(environment)?;
+    let locked = lock::salvage(&lock::path(environment)?)?;
     let offered = super::server_tools(&rye, server)?;
     let changes = offered.changes(locked.server(server));
     let written = match arguments.write {

@@ -15,9 +15,10 @@ use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
-use crate::thread_argument::OptionalThread;
+use crate::thread_argument::{OptionalThread, folders};
 
 /// All threads of a project with their owners.
+#[derive(Default)]
 pub(super) struct Known {
     pub(super) threads: PathBuf,
     /// The newest first.
@@ -88,21 +89,7 @@ impl Known {
         };
         let is_listed = listed.is_some();
         let summaries = listed.unwrap_or_default();
-        let unreadable = Vec::new();
-        let stopped = BTreeSet::new();
-        let places = BTreeMap::new();
-        let (rye, tree_of_engine) = (None, None);
-        Self {
-            threads,
-            summaries,
-            places,
-            unreadable,
-            stopped,
-            is_listed,
-            damage,
-            rye,
-            tree_of_engine,
-        }
+        Self { threads, summaries, is_listed, damage, ..Self::default() }
     }
 
     /// Updates unfinished threads without an owner from their records, and leaves out those that were changed. A row is written without `fsync`, so that a power loss may
@@ -140,9 +127,8 @@ impl Known {
     /// Adds threads without an entry in the registry, such as those of a copied folder.
     fn add_unlisted(&mut self, environment: &Environment) -> Result<(), Failure> {
         let listed: BTreeSet<&ThreadId> = self.summaries.iter().map(|it| &it.thread).collect();
-        let entries = std::fs::read_dir(&self.threads).into_iter().flatten().flatten();
-        let named = entries.filter_map(|it| it.file_name().to_str()?.parse::<ThreadId>().ok());
-        let mut unlisted: Vec<ThreadId> = named.filter(|it| !listed.contains(it)).collect();
+        let mut unlisted = folders(&self.threads);
+        unlisted.retain(|it| !listed.contains(it));
         unlisted.sort();
         for thread in unlisted {
             match environment.rye()?.thread(&self.threads, &thread) {

@@ -27,13 +27,12 @@ pub(super) fn list(
     let mut listed = Vec::new();
     for thread in &known.summaries {
         let standing = known.standing(&thread.thread, thread.state);
-        if arguments.includes(thread, standing) {
+        if arguments.selects(&thread.directive, standing) {
             listed.push((thread, standing));
         }
     }
     if environment.json() {
-        let rows = listed.into_iter().map(|(thread, _)| row(known, thread));
-        Answer::of("threads", rows.collect::<Result<Vec<_>, _>>()?).print();
+        Answer::of("threads", listed.into_iter().map(|(thread, _)| row(known, thread))).print();
         return Ok(Exit::Fine);
     }
     for (thread, state) in listed {
@@ -49,11 +48,6 @@ pub(super) fn list(
 }
 
 impl List {
-    /// Returns `true` if the filters select a thread with this state.
-    fn includes(&self, thread: &ThreadSummary, standing: &str) -> bool {
-        self.selects(&thread.directive, standing)
-    }
-
     /// Returns `true` if the filters select a thread of this directive in this state.
     pub(super) fn selects(&self, directive: &str, standing: &str) -> bool {
         let is_state = self.state.is_empty() || self.state.iter().any(|state| state == standing);
@@ -64,13 +58,13 @@ impl List {
 }
 
 /// Returns the JSON row of a thread, with the owner of its tree.
-pub(super) fn row(known: &Known, thread: &ThreadSummary) -> Result<Value, Failure> {
+pub(super) fn row(known: &Known, thread: &ThreadSummary) -> Value {
     let driver = match thread.state.is_final() {
         true => None,
         false => known.driver(&thread.thread),
     };
     let figures = known.figures_of(thread);
-    Ok(json!({
+    json!({
         "thread": thread.thread.as_str(),
         "parent": thread.parent.as_ref().map(ThreadId::as_str),
         "directive": thread.directive,
@@ -89,5 +83,5 @@ pub(super) fn row(known: &Known, thread: &ThreadSummary) -> Result<Value, Failur
         },
         "cost_nanos": figures.cost.get(),
         "used_unsigned": known.is_unverified(&thread.thread),
-    }))
+    })
 }

@@ -1,6 +1,5 @@
 //! `rye threads reindex`.
 
-use rye::refuse_linked_threads;
 use rye::thread::ThreadId;
 use rye::thread::store::{LocalStore, StoreOptions};
 use serde_json::Value;
@@ -10,11 +9,10 @@ use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{self, Answer};
-use crate::thread_argument::threads_folder;
+use crate::thread_argument::unlinked_threads_folder;
 
 pub(super) fn reindex(environment: &Environment) -> Result<Exit, Failure> {
-    let threads = threads_folder(environment)?;
-    refuse_linked_threads(&threads).map_err(|error| Failure::of(&error, Exit::Refused))?;
+    let threads = unlinked_threads_folder(environment)?;
     if !threads.is_dir() {
         return Ok(nothing(environment));
     }

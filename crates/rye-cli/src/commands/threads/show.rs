@@ -38,7 +38,7 @@ pub(super) fn tell(
     environment: &Environment,
 ) -> Result<Exit, Failure> {
     let reading = read(thread, &known.threads, environment)?;
-    let children = children(known, &reading)?;
+    let children = children(known, &reading);
     // Of a thread that was not left as it should be, the record tells less than the transcript.
     let cost = match known.find(thread) {
         Some(summary) => known.cost_of(summary),
@@ -80,7 +80,7 @@ type Child<'a> = (Spawn, Option<&'a ThreadSummary>, &'static str);
 
 /// Returns the children in the verified transcript. A child that was killed before it had a record has no
 /// row.
-fn children<'a>(known: &'a Known, reading: &ThreadReading) -> Result<Vec<Child<'a>>, Failure> {
+fn children<'a>(known: &'a Known, reading: &ThreadReading) -> Vec<Child<'a>> {
     let spawned = spawned_children(&reading.transcript).unwrap_or_default();
     let children = spawned.into_iter().map(|spawn| {
         let summary = known.find(&spawn.child);
@@ -88,7 +88,7 @@ fn children<'a>(known: &'a Known, reading: &ThreadReading) -> Result<Vec<Child<'
             Some(summary) => known.standing(&spawn.child, summary.state),
             None => "never began",
         };
-        Ok((spawn, summary, state))
+        (spawn, summary, state)
     });
     children.collect()
 }

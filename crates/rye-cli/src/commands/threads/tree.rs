@@ -6,25 +6,24 @@ use rye::thread::{ThreadId, ThreadState, ThreadSummary};
 use serde_json::Value;
 
 use super::list::row;
-use super::{Known, Tree, no_thread, read};
+use super::{Known, no_thread, read};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Answer;
+use crate::thread_argument::OptionalThread;
 
 pub(super) fn tree(
-    arguments: &Tree,
+    top: &OptionalThread,
     known: &Known,
     environment: &Environment,
 ) -> Result<Exit, Failure> {
-    let top = arguments.thread.resolve(environment)?;
-    let tops = tops(top.as_ref(), known)?;
+    let tops = tops(top.resolve(environment)?.as_ref(), known)?;
     let below = Below { known, children: children(known), goes_on: goes_on(known, environment)? };
     if environment.json() {
-        let branches = tops.into_iter().map(|top| below.json(top, 0));
-        Answer::of("threads", branches.collect::<Result<Vec<_>, _>>()?).print();
+        Answer::of("threads", tops.into_iter().map(|top| below.json(top, 0))).print();
     } else {
-        tops.into_iter().try_for_each(|top| below.print(top, 0))?;
+        tops.into_iter().for_each(|top| below.print(top, 0));
     }
     Ok(Exit::Fine)
 }
@@ -78,24 +77,24 @@ impl<'a> Below<'a> {
         children.into_iter().flatten().copied()
     }
 
-    fn print(&self, thread: &'a ThreadSummary, depth: usize) -> Result<(), Failure> {
+    fn print(&self, thread: &'a ThreadSummary, depth: usize) {
         let lead = "  ".repeat(depth);
         let state = self.known.standing(&thread.thread, thread.state);
         let next = self.goes_on.get(&thread.thread);
         let next = next.map_or(String::new(), |next| format!("  as {next}"));
         println!("{lead}{}  {state}  {}{next}", thread.thread, self.known.cost_of(thread));
-        self.children(thread, depth).try_for_each(|child| self.print(child, depth + 1))
+        self.children(thread, depth).for_each(|child| self.print(child, depth + 1));
     }
 
-    fn json(&self, thread: &'a ThreadSummary, depth: usize) -> Result<Value, Failure> {
-        let mut branch = row(self.known, thread)?;
+    fn json(&self, thread: &'a ThreadSummary, depth: usize) -> Value {
+        let mut branch = row(self.known, thread);
         if let Some(next) = self.goes_on.get(&thread.thread) {
             branch["continued_by"] = next.as_str().into();
         }
         branch["total_nanos"] = self.known.cost_of(thread).get().into();
         let children = self.children(thread, depth).map(|child| self.json(child, depth + 1));
-        branch["children"] = children.collect::<Result<Vec<_>, _>>()?.into();
-        Ok(branch)
+        branch["children"] = children.collect();
+        branch
     }
 }
 

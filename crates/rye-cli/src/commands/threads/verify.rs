@@ -4,21 +4,22 @@ use rye::thread::ThreadId;
 use rye::{ThreadReadError, ThreadReading};
 use serde_json::{Value, json};
 
-use super::{Known, Verify, no_thread};
+use super::{Known, no_thread};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Answer;
+use crate::thread_argument::OptionalThread;
 
 pub(super) fn verify(
-    arguments: &Verify,
+    thread: &OptionalThread,
     known: &Known,
     environment: &Environment,
 ) -> Result<Exit, Failure> {
     let rye = environment.rye()?;
     let readable = known.summaries.iter().map(|summary| &summary.thread);
     let all = readable.chain(&known.unreadable);
-    let asked = arguments.thread.resolve(environment)?;
+    let asked = thread.resolve(environment)?;
     let asked = asked.as_ref();
     if let Some(thread) = asked.filter(|thread| known.lacks(thread)) {
         return Err(no_thread(thread));

@@ -17,7 +17,7 @@ use super::source::{Reach, project, with_source};
 use super::{Known, open_known, read};
 use crate::clock::SystemClock;
 use crate::commands::reopen::host;
-use crate::commands::run::stop_signal;
+use crate::commands::run::{multi_thread_runtime, stop_signal};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -61,8 +61,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
     let threads = Arc::new(ProjectThreads { environment: environment.clone(), project });
     let decisions = ProjectDecisions { environment: environment.clone() };
     let decisions = arguments.approve.then(|| Arc::new(decisions) as Arc<dyn Decisions>);
-    let runtime = tokio::runtime::Runtime::new()
-        .map_err(|error| Failure::failed(format!("cannot start: {error}")))?;
+    let runtime = multi_thread_runtime()?;
     let served = runtime.block_on(async {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, arguments.port));
         let listener = tokio::net::TcpListener::bind(address).await?;

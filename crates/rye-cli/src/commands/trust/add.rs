@@ -206,11 +206,8 @@ fn ask(offer: &Offer) -> Result<(), Failure> {
     let notes: String =
         offer.notes.iter().map(|note| format!("\nnote         {}", output::line(note))).collect();
     let question = format!("{shown}{notes}\nDid its owner tell you this fingerprint?");
-    match confirm::ask(&question)? {
-        Some(true) => Ok(()),
-        Some(false) => Err(Failure::refused("nothing is trusted")),
-        None => Err(Failure::usage(format!(
-            "there is no terminal to ask whether the key of `{owner}` with the fingerprint `{fingerprint}` is to be trusted; give `--fingerprint HEX` with the digits that its owner told you, or `--yes`"
-        ))),
-    }
+    let advice = format!(
+        "there is no terminal to ask whether the key of `{owner}` with the fingerprint `{fingerprint}` is to be trusted; give `--fingerprint HEX` with the digits that its owner told you, or `--yes`"
+    );
+    confirm::require(&question, "nothing is trusted", &advice)
 }

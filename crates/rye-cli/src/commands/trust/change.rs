@@ -121,13 +121,10 @@ pub(super) fn remove(
 
 fn ask(key_id: &KeyId) -> Result<(), Failure> {
     let question = format!("The key `{key_id}` is revoked. Forget that it is?");
-    match confirm::ask(&question)? {
-        Some(true) => Ok(()),
-        Some(false) => Err(Failure::refused("nothing is removed")),
-        None => Err(Failure::usage(format!(
-            "the key `{key_id}` is revoked, and there is no terminal to ask whether to forget that; give `--yes`"
-        ))),
-    }
+    let advice = format!(
+        "the key `{key_id}` is revoked, and there is no terminal to ask whether to forget that; give `--yes`"
+    );
+    confirm::require(&question, "nothing is removed", &advice)
 }
 
 fn tell(document: &TrustDocument, path: &Path, environment: &Environment) -> Result<(), Failure> {

@@ -115,8 +115,7 @@ fn print(receipt: &Receipt, path: &Path, checked: &[String]) {
 
 fn outcome(predicate: &Value) -> String {
     let state = predicate["outcome"]["state"].as_str().unwrap_or_default();
-    let turns = predicate["turns"].as_u64().unwrap_or(0);
-    let turns = output::counted(usize::try_from(turns).unwrap_or(usize::MAX), "turn");
+    let turns = output::turns(predicate["turns"].as_u64().unwrap_or(0));
     let cost = Nanos::new(predicate["cost"]["nanos"].as_u64().unwrap_or(0));
     format!("{state} after {turns}, cost {cost}")
 }
