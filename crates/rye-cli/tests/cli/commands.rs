@@ -13,6 +13,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use self::table::{Row, TABLE};
+use self::world::Worlds;
 use crate::session::Session;
 
 /// The fewest failures that each command shows.
@@ -102,19 +103,23 @@ type Shown = Vec<(String, &'static Row)>;
 
 /// What `of_row` makes of each row; several at a time, because each is a program or more.
 fn of_all(
-    of_row: impl Fn(&Row) -> String + Copy + Send,
+    of_row: impl Fn(&Session, &Row) -> String + Copy + Send,
     is_meant: impl Fn(&[Row], &Row) -> bool + Copy + Send,
 ) -> Vec<(&'static str, Shown)> {
-    let of_rows = move |rows: &'static [Row]| {
+    let of_rows = move |worlds: &mut Worlds, rows: &'static [Row]| {
         let meant = rows.iter().filter(|row| is_meant(rows, row));
-        meant.map(|row| (of_row(row), row)).collect()
+        meant.map(|row| (of_row(worlds.session(row.0), row), row)).collect()
     };
     std::thread::scope(|scope| {
         let parts: Vec<_> = TABLE
-            .chunks(12)
+            .chunks(24)
             .map(|part| {
                 scope.spawn(move || -> Vec<(&'static str, Shown)> {
-                    part.iter().map(|(command, rows)| (*command, of_rows(rows))).collect()
+                    let mut worlds = Worlds::default();
+                    let shown = |(command, rows): &(&'static str, &'static [Row])| {
+                        (*command, of_rows(&mut worlds, rows))
+                    };
+                    part.iter().map(shown).collect()
                 })
             })
             .collect();
@@ -155,10 +160,10 @@ fn is_told_as_answer(line: &str) -> bool {
 }
 
 /// What a row prints as data; of a run, the result alone.
-fn as_data((world, line, _): &Row) -> String {
+fn as_data(session: &Session, (_, line, _): &Row) -> String {
     let is_run = line.starts_with("run ") || line.starts_with("resume ");
     let quiet = if is_run { " --quiet" } else { "" };
-    let output = world.session().raw(&format!("{}{quiet} --json", line.replace(" --json", "")));
+    let output = session.raw(&format!("{}{quiet} --json", line.replace(" --json", "")));
     String::from_utf8(output.stdout).unwrap()
 }
 
@@ -185,6 +190,6 @@ fn answer(data: &str, exit: u8) -> Result<(), String> {
         .ok_or("the exit code is another".to_owned())
 }
 
-fn transcript((world, line, _): &Row) -> String {
-    world::steady(&world.session().rye(line))
+fn transcript(session: &Session, (_, line, _): &Row) -> String {
+    world::steady(&session.rye(line))
 }

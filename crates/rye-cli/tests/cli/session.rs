@@ -20,6 +20,21 @@ impl Session {
         Self { folder }
     }
 
+    /// Copies all files as they are.
+    pub(crate) fn save(&self) -> tempfile::TempDir {
+        let saved = tempfile::tempdir().unwrap();
+        copy_all(self.folder.path(), saved.path());
+        saved
+    }
+
+    /// Puts all files back as they were saved.
+    pub(crate) fn restore(&self, saved: &tempfile::TempDir) {
+        for folder in ["home", "project"] {
+            fs::remove_dir_all(self.folder.path().join(folder)).unwrap();
+        }
+        copy_all(saved.path(), self.folder.path());
+    }
+
     pub(crate) fn project(&self) -> PathBuf {
         self.folder.path().join("project")
     }
@@ -181,6 +196,14 @@ fn copy(from: &Path, to: &Path) {
             continue;
         }
         if path.is_dir() { copy(&path, &target) } else { _ = fs::copy(&path, &target).unwrap() }
+    }
+}
+
+fn copy_all(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let (path, target) = (entry.path(), to.join(entry.file_name()));
+        if path.is_dir() { copy_all(&path, &target) } else { _ = fs::copy(&path, &target).unwrap() }
     }
 }
 

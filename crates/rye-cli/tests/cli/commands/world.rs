@@ -1,9 +1,11 @@
 //! The situations in which commands are tried.
 
+use std::collections::BTreeMap;
+
 use crate::session::Session;
 
 /// Where a command is called.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum World {
     /// A project that somebody else signed, and nothing else.
     New,
@@ -38,8 +40,26 @@ pub(super) enum World {
 const DIRECTIVE: &str = ".ai/directives/notes/index.md";
 const RUN: &str = "run notes/index --provider steps";
 
+/// The situations that were made so far, each with its files as they were at first.
+#[derive(Default)]
+pub(super) struct Worlds(BTreeMap<World, (Session, tempfile::TempDir)>);
+
+impl Worlds {
+    /// Returns a session in a situation in which no command has been tried.
+    pub(super) fn session(&mut self, world: World) -> &Session {
+        let make = || {
+            let session = world.session();
+            let saved = session.save();
+            (session, saved)
+        };
+        let (session, saved) = self.0.entry(world).or_insert_with(make);
+        session.restore(saved);
+        session
+    }
+}
+
 impl World {
-    pub(super) fn session(self) -> Session {
+    fn session(self) -> Session {
         let session = Session::new();
         if self != Self::New && self != Self::Nowhere {
             session.rye("trust add TRUST --yes");
