@@ -43,7 +43,7 @@ pub(crate) fn run(root: &Path, request: Request) -> anyhow::Result<()> {
     for (told, variable, line) in steps {
         println!("== {told}");
         let began = Instant::now();
-        process::run(root, &[variable], line)?;
+        process::run(root, &[variable, ("RYE_SWEEP", "all")], line)?;
         println!("== {told}: all held, {:.0} s", began.elapsed().as_secs_f64());
     }
     Ok(())

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{self, IsTerminal, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use rye::resolve::{Spaces, project_root};
 use rye::sandbox::{ENVIRONMENT, ProcessHost, Variables};
@@ -261,12 +261,13 @@ pub(crate) fn read_text(path: &Path) -> Result<String, Failure> {
 
 /// Reads a file or pipe that the operator named.
 pub(crate) fn read_named(path: &Path) -> Result<String, Failure> {
-    text(named_file(path).and_then(read_to_end), path)
+    text(named_file(path, WRITER_WITHIN).and_then(read_to_end), path)
 }
 
-/// Opens a file or a pipe. If no program opens a pipe for writing, opening it would block for ever.
+/// Opens a file or a pipe. If no program opens a pipe for writing within the time limit, this is an error, because opening it would
+/// block for ever.
 #[cfg(unix)]
-fn named_file(path: &Path) -> io::Result<fs::File> {
+fn named_file(path: &Path, limit: Duration) -> io::Result<fs::File> {
     use std::os::unix::fs::FileTypeExt as _;
     use std::sync::mpsc;
 
@@ -277,21 +278,20 @@ fn named_file(path: &Path) -> io::Result<fs::File> {
     let pipe = path.to_owned();
     // Without a writer, this thread ends with the program.
     std::thread::spawn(move || opened.send(fs::File::open(pipe)));
-    wait.recv_timeout(WRITER_WITHIN).unwrap_or_else(|_| {
-        let seconds = WRITER_WITHIN.as_secs();
+    wait.recv_timeout(limit).unwrap_or_else(|_| {
+        let seconds = limit.as_secs();
         let message = format!("it is a pipe that no program opened for writing within {seconds} s");
         Err(io::Error::other(message))
     })
 }
 
 #[cfg(not(unix))]
-fn named_file(path: &Path) -> io::Result<fs::File> {
+fn named_file(path: &Path, _: Duration) -> io::Result<fs::File> {
     fs::File::open(path)
 }
 
 /// The time limit for a program to open a pipe for writing.
-#[cfg(unix)]
-const WRITER_WITHIN: std::time::Duration = std::time::Duration::from_secs(10);
+const WRITER_WITHIN: Duration = Duration::from_secs(10);
 
 /// Reads a whole file, or fails if it is over the limit.
 fn read_to_end(file: impl io::Read) -> io::Result<Vec<u8>> {
@@ -319,3 +319,20 @@ fn text(read: io::Result<Vec<u8>>, path: &Path) -> Result<String, Failure> {
 /// The largest number of bytes that are read of a file: four times the longest item, so that the parser
 /// reports an item that is too long.
 pub(crate) const MOST: u64 = 16 * 1024 * 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_without_a_writer_is_an_error_after_the_time_limit() {
+        use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        mknodat(CWD, &pipe, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
+        let error = named_file(&pipe, Duration::from_secs(1)).unwrap_err().to_string();
+        assert_eq!(error, "it is a pipe that no program opened for writing within 1 s");
+    }
+}

@@ -16,8 +16,8 @@ const MORE: &str = "cargo test --workspace --features rye-cli/git,rye-cli/otel -
 /// The cases of each property, which are all; `.cargo/config.toml` has fewer.
 const ALL_CASES: &str = "256";
 
-/// Runs the test command of the README and the tests of more features, without updating snapshots. Fails if a test fails or if no
-/// test uses a snapshot.
+/// Runs the test command of the README and the tests of more features, with whole sweeps and without updating snapshots. Fails if a
+/// test fails or if no test uses a snapshot.
 pub(super) fn run(root: &Path) -> anyhow::Result<()> {
     let readme = fs::read_to_string(root.join("README.md"));
     let readme = readme.context("`README.md` cannot be read")?;
@@ -33,6 +33,7 @@ pub(super) fn run(root: &Path) -> anyhow::Result<()> {
         ("INSTA_UPDATE", "no"),
         ("INSTA_SNAPSHOT_REFERENCES_FILE", asked.as_str()),
         ("PROPTEST_CASES", ALL_CASES),
+        ("RYE_SWEEP", "all"),
     ];
     process::run(root, &environment, line)?;
     process::run(root, &environment, MORE)?;

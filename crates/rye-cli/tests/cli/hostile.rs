@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use crate::session::Session;
+use crate::sweep::is_whole;
 
 #[expect(clippy::disallowed_methods, reason = "a test starts the program that it looks at")]
 fn rye(session: &Session, arguments: &[&str], variables: &[(&str, &str)]) -> Output {
@@ -247,7 +248,7 @@ fn a_name_that_makes_no_id() {
     }
 }
 
-/// Only whoever writes into a pipe ends the wait for it.
+/// Only a program that writes into a pipe ends the wait for it. A whole sweep waits for none that never comes.
 #[cfg(unix)]
 #[test]
 fn a_pipe_without_a_writer() {
@@ -261,8 +262,11 @@ fn a_pipe_without_a_writer() {
         0,
     )
     .unwrap();
-    let told = session.rye("list --trust trust.toml");
-    assert!(told.contains("it is a pipe that no program opened for writing within 10 s"), "{told}");
+    if is_whole() {
+        let told = session.rye("list --trust trust.toml");
+        let expected = "it is a pipe that no program opened for writing within 10 s";
+        assert!(told.contains(expected), "{told}");
+    }
     let writer = {
         let (pipe, text) = (pipe, fs::read(session.trust()).unwrap());
         std::thread::spawn(move || fs::write(pipe, text))

@@ -54,6 +54,9 @@ mod session;
 mod stopped;
 mod streaming;
 mod surroundings;
+#[path = "../../../../tests/sweep.rs"]
+#[expect(dead_code, reason = "what is tried here is chosen by its kind")]
+mod sweep;
 mod tampering;
 #[cfg(feature = "otel")]
 mod telemetry;

@@ -15,6 +15,7 @@ use self::camera::{Left, Shot};
 use self::scenes::Scene;
 use crate::killing::KILLS;
 use crate::money::Money;
+use crate::sweep::is_whole;
 
 /// What `rye resume` does with what was left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -196,11 +197,12 @@ fn a_thread_that_cannot_begin() {
     check(&scenes::cannot_begin());
 }
 
-/// Looks at every shot of a scene where many programs are killed, and else at one of those with the same threads in the same
-/// states, left in the same way at the same place.
+/// Looks at every shot of a scene where many programs are killed. In a whole sweep it looks at one of those with the same threads in
+/// the same states, left in the same way at the same place, and else at one of each place and one of each way.
 #[track_caller]
 fn check(scene: &Scene) {
     let (thread, mut known) = (scene.thread.as_str(), BTreeSet::new());
+    let (mut places, mut ways) = (BTreeSet::new(), BTreeSet::new());
     for (number, shot) in scene.shots.iter().enumerate() {
         let Some(state) = shot.state(thread) else {
             check_unrecorded(scene, shot);
@@ -210,7 +212,9 @@ fn check(scene: &Scene) {
         let name = format!("`{state}` after `{after}`, {number}");
         // A record that was written by half is cut off, whatever else there is.
         let states = if shot.left == Left::Torn { Vec::new() } else { shot.states() };
-        if known.insert((after.clone(), shot.left, states)) || KILLS.is_some() {
+        let is_new = known.insert((after.clone(), shot.left, states));
+        let is_first = places.insert((state.as_str(), after.clone())) | ways.insert(shot.left);
+        if is_first || (is_new && is_whole()) || KILLS.is_some() {
             check_row(scene, shot, row(state, &after), &name);
         }
     }

@@ -9,6 +9,8 @@ mod scripted;
 mod small_parts;
 #[path = "../../../rye-thread/tests/rye_thread/spans.rs"]
 mod spans;
+#[path = "../../../../tests/sweep.rs"]
+mod sweep;
 mod telemetry;
 mod vendor;
 

@@ -5,6 +5,8 @@
 mod doubles;
 mod family;
 mod spans;
+#[path = "../../../../tests/sweep.rs"]
+mod sweep;
 mod world;
 
 mod answering;

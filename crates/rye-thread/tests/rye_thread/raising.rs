@@ -9,6 +9,7 @@ use rye_thread::{
 };
 
 use crate::doubles::FakeClock;
+use crate::sweep::sweep;
 use crate::world::{EVERY, World, count, line_ends, outcome, visible};
 
 /// One way for a thread of twenty turns to end early.
@@ -150,11 +151,12 @@ async fn killed_after_it_was_reopened_it_ends_the_same() {
         world.reopen((row.raises)()).await.unwrap();
         let (bytes, reading) = (world.bytes(), world.reading());
         let reopened = reading.records.iter().position(|it| it.event == "thread_resumed").unwrap();
-        for (index, end) in line_ends(&bytes).enumerate() {
-            // Around the end each record, and of the rest some.
-            if !EVERY && 10 < index.abs_diff(reopened) && !index.is_multiple_of(11) {
-                continue;
-            }
+        // Around the end each record, and of the rest some.
+        let is_tried = |(index, _): &(usize, usize)| {
+            EVERY || index.abs_diff(reopened) <= 10 || index.is_multiple_of(11)
+        };
+        let ends = line_ends(&bytes).enumerate().filter(is_tried);
+        for (index, end) in sweep(ends, 0, 3) {
             let cut = row.cut(&world, &bytes[..end]);
             let before = cut.reading();
             let found = cut.resume("Begin.").await.unwrap_or_else(|error| {

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use rye_thread::{Asking, Cancel};
 
-use crate::world::{World, line_ends};
+use crate::world::{World, cuts};
 
 /// Nothing is asked and nothing happens, and what the model saw is the same.
 #[tokio::test]
@@ -66,7 +66,7 @@ async fn half_a_thread_is_replayed_as_far_as_it_came() {
     let whole = World::new();
     whole.begin(Arc::clone(&whole.store) as _, &Cancel::new()).await.unwrap();
     let bytes = whole.bytes();
-    for end in line_ends(&bytes) {
+    for end in cuts(&bytes) {
         let replayed = whole.cut(&bytes[..end]).replay("", "").await;
         assert_eq!(replayed.divergence, None, "cut at {end}");
     }

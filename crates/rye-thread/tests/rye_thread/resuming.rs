@@ -16,7 +16,9 @@ use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 
 use crate::doubles::{call, returns, thread_id};
-use crate::world::{EVERY, World, count, counted, line_ends, outcome, progress, visible};
+use crate::world::{
+    EVERY, World, count, counted, cuts, line_ends, outcome, progress, stride, visible,
+};
 
 /// Cut after every record, and resumed: the same end, the same history, and no effect twice that had a receipt.
 #[tokio::test]
@@ -71,7 +73,7 @@ async fn check_every_cut(whole: &World, turns: u64) {
     assert_eq!(expected.state, ThreadState::Completed, "{:?}", expected.failure);
     assert_eq!(expected.turns, turns);
     let (bytes, reading) = (whole.bytes(), whole.reading());
-    for end in std::iter::once(0).chain(line_ends(&bytes)) {
+    for end in std::iter::once(0).chain(cuts(&bytes)) {
         let cut = whole.cut(&bytes[..end]);
         let before = cut.reading();
         let found =
@@ -103,7 +105,7 @@ async fn rule_07_a_thread_goes_on_with_the_account_of_its_transcript() {
     let whole = World::new();
     let expected = whole.begin(Arc::clone(&whole.store) as _, &Cancel::new()).await.unwrap();
     let bytes = whole.bytes();
-    for end in line_ends(&bytes) {
+    for end in cuts(&bytes) {
         let cut = whole.cut(&bytes[..end]);
         let before = cut.account();
         let found = cut.resume("Begin.").await.unwrap();
@@ -119,8 +121,7 @@ async fn cut_inside_a_record_it_is_cut_before_it() {
     let whole = World::new();
     whole.begin(Arc::clone(&whole.store) as _, &Cancel::new()).await.unwrap();
     let bytes = whole.bytes();
-    let step = if EVERY { 1 } else { 97 };
-    for cut in (0..=bytes.len()).step_by(step) {
+    for cut in (0..=bytes.len()).step_by(stride(97)) {
         let world = whole.cut(&bytes[..cut]);
         let store: Arc<dyn Store> = Arc::clone(&world.store) as _;
         let (journal, reading) = world.open(&store).unwrap();
@@ -140,7 +141,7 @@ async fn the_pause_before_what_was_left_out_is_nobodys() {
     let whole = World::new();
     whole.begin(Arc::clone(&whole.store) as _, &Cancel::new()).await.unwrap();
     let bytes = whole.bytes();
-    for end in line_ends(&bytes) {
+    for end in cuts(&bytes) {
         let cut = whole.cut(&bytes[..end]);
         // Far longer than the thread may last.
         cut.clock.advance(1_000_000);
@@ -197,7 +198,7 @@ async fn a_decision_outlives_its_program() {
     let expected = whole.begin(Arc::clone(&whole.store) as _, &Cancel::new()).await.unwrap();
     let (bytes, reading) = (whole.bytes(), whole.reading());
     assert_eq!(count(&reading, "approval_decided"), 9);
-    for end in line_ends(&bytes) {
+    for end in cuts(&bytes) {
         let cut = whole.cut(&bytes[..end]);
         let found = cut.resume("Begin.").await.unwrap();
         assert_eq!(outcome(&found), outcome(&expected), "cut at {end}");

@@ -22,7 +22,8 @@ use serde_json::{Value, json};
 use crate::doubles::{FakeClock, Thread, account, call, calls, returns, says, thread_id};
 use crate::family::{Home, child, few_turns, many_turns};
 use crate::hooking::{deciding, hooks};
-use crate::world::{EVERY, World, count, counted, outcome, progress, visible};
+use crate::sweep::{is_whole, sweep};
+use crate::world::{World, count, counted, outcome, progress, stride, visible};
 
 /// How often an effect has a receipt, in whichever of these threads.
 fn receipts(home: &Home, threads: &[ThreadId]) -> Vec<String> {
@@ -81,9 +82,9 @@ impl Whole {
         assert_eq!(left, (Nanos::ZERO, Nanos::ZERO, false), "cut at {bytes}");
     }
 
-    /// The same after every record of whichever thread, on all processors.
-    fn check_all(&self) {
-        let (places, next) = (self.home.ends(), AtomicUsize::new(0));
+    /// The same at these ends of records of whichever thread, on all processors.
+    fn check_at(&self, places: &[usize]) {
+        let next = AtomicUsize::new(0);
         let work = || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             let (runtime, folders) = (runtime.unwrap(), self.home.elsewhere());
@@ -99,13 +100,13 @@ impl Whole {
         on_all_processors(&work);
         assert!(places.len() <= next.load(Ordering::Relaxed));
         progress(&format!(
-            "resumed after each of {} records: the same end, no effect twice, settled + reserved within the cap",
+            "resumed after {} records: the same end, no effect twice, settled + reserved within the cap",
             places.len()
         ));
     }
 
     /// Cut inside of a record, wherever that is, a journal is opened as the one that ends before it, byte for byte: what goes
-    /// on from there is what goes on from the end of a record, which is looked at by [`Whole::check_all`]. Looked at are every
+    /// on from there is what goes on from the end of a record, which is looked at by [`Whole::check_at`]. Looked at are every
     /// `step` bytes.
     fn check_openings(&self, step: usize) {
         let cuts = AtomicUsize::new(0);
@@ -157,17 +158,16 @@ fn whole(turns: Vec<Vec<ToolCall>>, children: u64) -> Whole {
 fn cut_anywhere_a_tree_ends_the_same() {
     let whole = whole(many_turns(), 6);
     assert!(whole.outcome.contains(" 20 "), "{}", whole.outcome);
-    whole.check_openings(if EVERY { 1 } else { 97 });
-    whole.check_all();
+    whole.check_openings(stride(97));
+    whole.check_at(&sweep(whole.home.ends(), 0, 8));
 }
 
-/// Few turns and two children, opened at every byte, or at every eighth one where properties have fewer cases than usual.
+/// Few turns and two children, opened at every byte in a whole sweep, and else at every eighth one.
 #[test]
 fn cut_anywhere_a_small_tree_ends_the_same() {
     let whole = whole(few_turns(), 2);
-    let is_short = proptest::test_runner::Config::default().cases < 256;
-    whole.check_openings(if is_short { 8 } else { 1 });
-    whole.check_all();
+    whole.check_openings(if is_whole() { 1 } else { 8 });
+    whole.check_at(&whole.home.ends());
 }
 
 /// Children that are done as soon as they are started, and cost nothing.

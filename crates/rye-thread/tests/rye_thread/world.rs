@@ -1,5 +1,6 @@
 //! A thread of twenty turns, and the world around it, which outlives the programs that drive it.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex};
 
@@ -22,6 +23,7 @@ use crate::doubles::{
     thread_id, tool,
 };
 use crate::family::in_memory;
+use crate::sweep::{is_whole, sweep};
 
 /// Answers from the history alone, as a model would, so that it does not matter who asks.
 pub(crate) struct Model {
@@ -124,6 +126,29 @@ pub(crate) fn turns() -> Vec<Vec<ToolCall>> {
 pub(crate) fn line_ends(bytes: &[u8]) -> impl Iterator<Item = usize> {
     let ends = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
     ends.map(|(place, _)| place + 1)
+}
+
+/// The ends of records at which a test cuts a transcript: a part that is evenly spread, and the first end of each kind of record.
+pub(crate) fn cuts(bytes: &[u8]) -> Vec<usize> {
+    let mut kinds = BTreeSet::new();
+    let mut is_new = |line: &[u8]| {
+        let record: Value = serde_json::from_slice(line).unwrap();
+        kinds.insert(record["event"].as_str().unwrap().to_owned())
+    };
+    let lines = bytes.split_inclusive(|byte| *byte == b'\n');
+    let firsts = line_ends(bytes).zip(lines).filter(|(_, line)| is_new(line));
+    let mut cuts: BTreeSet<usize> = firsts.map(|(end, _)| end).collect();
+    cuts.extend(sweep(line_ends(bytes), 0, 5));
+    cuts.into_iter().collect()
+}
+
+/// The distance between the places of a sweep: 1 if everything is tried, `usual` in a whole sweep, and four times as much in a part.
+pub(crate) fn stride(usual: usize) -> usize {
+    match (EVERY, is_whole()) {
+        (true, _) => 1,
+        (false, true) => usual,
+        (false, false) => 4 * usual,
+    }
 }
 
 /// The events that count only under a checkpoint.

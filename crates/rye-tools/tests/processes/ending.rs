@@ -11,6 +11,7 @@ use rye_tools::{CommandTool, bash};
 use serde_json::json;
 
 use crate::arena::{Arena, CANARY, authorised, call, launcher, living, shell};
+use crate::sweep::sweep;
 
 /// A length of sleep by which the processes of one test are known.
 fn mark(test: u32) -> String {
@@ -126,17 +127,25 @@ fn what_is_left_in_the_background_ends_with_the_call() {
     });
 }
 
+/// In all sandboxes at once, because each takes more than a second.
 #[test]
 fn time_is_up_for_all_of_it() {
-    in_each(|_, processes, mode| {
-        let mark = mark(2);
+    let check = |number: u32, mode: Mode| {
+        let arena = Arena::new();
+        let Some(processes) = arena.in_mode(mode) else { return };
+        let mark = mark(20 + number);
         let command = format!("trap '' TERM; echo begun; setsid sleep {mark} & sleep {mark}");
         let arguments = json!({ "command": command, "timeout_seconds": 1 });
-        let result = call(&bash(processes), arguments);
+        let result = call(&bash(&processes), arguments);
         assert_eq!(result.status, ToolStatus::Error, "{mode}");
         assert_eq!(result.content["error"], "it was stopped after 1 s", "{mode}");
         assert_eq!(result.content["stdout"], "begun", "{mode}");
         soon("it goes on", || living(&mark).is_empty());
+    };
+    std::thread::scope(|scope| {
+        for (number, mode) in (0..).zip(Mode::ALL) {
+            scope.spawn(move || check(number, *mode));
+        }
     });
 }
 
@@ -290,7 +299,8 @@ fn bounded(check: impl Fn(Mode, &dyn Fn(&str) -> rye_thread::ToolOutput)) {
 fn memory_without_end_is_an_error_that_names_the_bound() {
     let told = "a call gets at most 200 MiB of memory; `memory_mib` in `config/agent/processes.yaml` of the user space raises that";
     bounded(|mode, run| {
-        for (name, command) in [
+        let first = Mode::ALL.iter().position(|other| *other == mode).unwrap() % 2;
+        let endless = [
             ("one process", "perl -e 'my @a; push @a, \"x\" x (1 << 20) while 1'"),
             ("at once", "perl -e 'my $a = \"x\" x (1 << 33)'"),
             (
@@ -318,7 +328,9 @@ fn memory_without_end_is_an_error_that_names_the_bound() {
                 "some that are left in the background",
                 "for i in $(seq 8); do setsid perl -e 'my $a = \"x\" x (60 << 20); sleep 30' >/dev/null 2>&1 & done; sleep 30",
             ),
-        ] {
+        ];
+        // Each sandbox begins with another one.
+        for (name, command) in sweep(endless, first, 2) {
             let result = run(command);
             assert_eq!(result.status, ToolStatus::Error, "{mode} {name}: {}", result.content);
             assert!(result.content.to_string().contains(told), "{mode} {name}: {}", result.content);

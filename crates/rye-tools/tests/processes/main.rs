@@ -12,4 +12,6 @@ mod results;
 #[cfg(feature = "mcp")]
 mod servers;
 mod starts;
+#[path = "../../../../tests/sweep.rs"]
+mod sweep;
 mod users;

@@ -11,6 +11,7 @@ use rye_sandbox::Mode;
 
 use crate::arena::{Arena, CANARY, launcher};
 use crate::starts::Mounted;
+use crate::sweep::is_whole;
 use crate::{escapes, repositories};
 
 /// The user that owns nothing.
@@ -223,7 +224,8 @@ fn start(test: &str, mode: Mode, user: Option<u32>) {
         .env(MODE, mode.as_str())
         .env("TMPDIR", &temporary)
         .env("PATH", "/usr/bin:/bin")
-        .envs(mounted.as_ref().map(|_| (MEMORY, memory.path())));
+        .envs(mounted.as_ref().map(|_| (MEMORY, memory.path())))
+        .envs(is_whole().then_some(("RYE_SWEEP", "all")));
     if let Some(user) = user {
         command.uid(user).gid(user);
     }

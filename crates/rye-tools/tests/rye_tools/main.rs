@@ -9,4 +9,6 @@ mod project;
 mod races;
 mod schemas;
 mod searches;
+#[path = "../../../../tests/sweep.rs"]
+mod sweep;
 mod tools;

@@ -9,5 +9,7 @@ mod parts;
 mod receipts;
 #[expect(clippy::needless_pass_by_value, reason = "a call reads better with a literal")]
 mod recording;
+#[path = "../../../../tests/sweep.rs"]
+mod sweep;
 mod terminal;
 mod trajectories;

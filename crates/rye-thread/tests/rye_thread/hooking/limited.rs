@@ -14,7 +14,7 @@ use super::{deciding, drive_with, hook, hooks, note, running, telling, when};
 use crate::doubles::{Judge, Thread, Turn, call, calls, echo, returns, score};
 use crate::resuming::assert_effects;
 use crate::spawning::spawning;
-use crate::world::{World, count, line_ends, outcome, visible};
+use crate::world::{World, count, cuts, outcome, visible};
 
 fn start(id: &str) -> Turn {
     calls(vec![call(id, "a_spawn", json!({}))])
@@ -344,7 +344,7 @@ async fn check_cut(row: Cut) {
     let (bytes, reading) = (whole.bytes(), whole.reading());
     assert_eq!(count(&reading, "spawn_child"), row.spawns);
     assert_eq!((hooks_of(&reading), asked(&reading)), (names(row.acted), row.asked));
-    for end in line_ends(&bytes) {
+    for end in cuts(&bytes) {
         let name = format!("{} {}: cut at {end}", row.effect, row.says);
         let mut cut = whole.cut(&bytes[..end]);
         row.prepare(&mut cut);

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{deciding, hook, hooks, running, telling, when};
 use crate::doubles::returns;
 use crate::resuming::assert_effects;
-use crate::world::{World, count, line_ends, outcome, visible};
+use crate::world::{World, count, cuts, outcome, visible};
 
 /// Hooks at every event that a thread without failures has.
 fn busy() -> Hooks {
@@ -58,7 +58,7 @@ async fn cut_after_any_record_it_ends_the_same() {
     assert_eq!(expected.turns, 21);
     let (bytes, reading) = (whole.bytes(), whole.reading());
     assert_eq!(count(&reading, "hook_triggered"), 9);
-    for end in std::iter::once(0).chain(line_ends(&bytes)) {
+    for end in std::iter::once(0).chain(cuts(&bytes)) {
         let mut cut = whole.cut(&bytes[..end]);
         with_hooks(&mut cut);
         let before = cut.reading();
