@@ -248,7 +248,7 @@ fn a_name_that_makes_no_id() {
     }
 }
 
-/// Only a program that writes into a pipe ends the wait for it. A whole sweep waits for none that never comes.
+/// Only a program that writes into a pipe ends the wait for it. The time limit of a pipe without a writer is tried in whole sweeps alone.
 #[cfg(unix)]
 #[test]
 fn a_pipe_without_a_writer() {
