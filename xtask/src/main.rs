@@ -29,6 +29,7 @@ mod files;
 mod generated;
 mod packages;
 mod process;
+mod workspace;
 
 use std::{path::Path, process::ExitCode};
 

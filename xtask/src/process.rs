@@ -80,7 +80,7 @@ pub(crate) fn time(command: &mut Command) -> anyhow::Result<Duration> {
 
 /// Returns the folder of what cargo builds.
 pub(crate) fn target_folder(root: &Path) -> anyhow::Result<PathBuf> {
-    Ok(crate::tidy::metadata(root)?.target_directory.into())
+    Ok(crate::workspace::metadata(root)?.target_directory)
 }
 
 /// A program that runs beside the task. Dropping this value ends it.

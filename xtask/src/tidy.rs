@@ -15,8 +15,9 @@ mod words;
 
 use std::path::Path;
 
-use anyhow::{Context as _, anyhow};
-use cargo_metadata::{Metadata, MetadataCommand};
+use anyhow::anyhow;
+
+use crate::workspace::metadata;
 
 use exceptions::{EXCEPTIONS, Exception};
 
@@ -38,9 +39,8 @@ fn check(
     exceptions: &[Exception],
     participles: &[(&str, usize)],
 ) -> anyhow::Result<Vec<String>> {
-    let metadata = metadata(root)?;
-    let mut packages = metadata.workspace_packages();
-    packages.sort_by_key(|package| &package.name);
+    let mut packages = metadata(root)?.packages;
+    packages.sort_by(|a, b| a.name.cmp(&b.name));
     let tree = tree::read(root);
     let mut findings = layers::check(&packages);
     findings.extend(packages::check(&packages));
@@ -49,16 +49,6 @@ fn check(
     findings.extend(cycles::check(&tree));
     findings.extend(words::check(&tree, participles));
     Ok(findings)
-}
-
-/// Returns the metadata of the workspace, without those of dependencies.
-pub(crate) fn metadata(root: &Path) -> anyhow::Result<Metadata> {
-    MetadataCommand::new()
-        .manifest_path(root.join("Cargo.toml"))
-        .no_deps()
-        .other_options(vec!["--offline".to_owned()])
-        .exec()
-        .context("`cargo metadata` fails")
 }
 
 #[cfg(test)]

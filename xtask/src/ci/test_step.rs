@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{process, tidy};
+use crate::{process, tidy, workspace};
 use anyhow::{Context as _, anyhow};
 
 /// The tests of the features that are off by default. The whole workspace is named, so that what the first command built is used.
@@ -22,8 +22,9 @@ pub(super) fn run(root: &Path) -> anyhow::Result<()> {
     let readme = fs::read_to_string(root.join("README.md"));
     let readme = readme.context("`README.md` cannot be read")?;
     let line = command(&readme, "test")?;
-    let folder = tidy::metadata(root)?.target_directory.join("xtask");
-    fs::create_dir_all(&folder).with_context(|| format!("`{folder}` cannot be made"))?;
+    let folder = workspace::metadata(root)?.target_directory.join("xtask");
+    fs::create_dir_all(&folder)
+        .with_context(|| format!("`{}` cannot be made", folder.display()))?;
     let asked = folder.join("snapshots-asked-for");
     // The list of an earlier run must not count for this one.
     drop(fs::remove_file(&asked));
@@ -31,7 +32,7 @@ pub(super) fn run(root: &Path) -> anyhow::Result<()> {
     let environment = [
         ("CI", "1"),
         ("INSTA_UPDATE", "no"),
-        ("INSTA_SNAPSHOT_REFERENCES_FILE", asked.as_str()),
+        ("INSTA_SNAPSHOT_REFERENCES_FILE", &asked.to_string_lossy()),
         ("PROPTEST_CASES", ALL_CASES),
         ("RYE_SWEEP", "all"),
     ];

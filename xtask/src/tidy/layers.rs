@@ -1,8 +1,6 @@
 //! The layer table, which lists all allowed dependencies between packages.
 
-use cargo_metadata::{DependencyKind, Package};
-
-use crate::tidy::packages::is_published;
+use crate::workspace::Package;
 
 /// Each package with the packages of this workspace that it may depend on, leaf first: a row names only
 /// earlier rows. A new edge is a design change.
@@ -102,11 +100,11 @@ const LAYERS: &[(&str, &[&str])] = &[
 ];
 
 /// Finds dependencies that the table does not allow, including development and build dependencies.
-pub(crate) fn check(packages: &[&Package]) -> Vec<String> {
+pub(crate) fn check(packages: &[Package]) -> Vec<String> {
     packages.iter().flat_map(|package| edges(package, packages)).collect()
 }
 
-fn edges(package: &Package, packages: &[&Package]) -> Vec<String> {
+fn edges(package: &Package, packages: &[Package]) -> Vec<String> {
     let name = package.name.as_str();
     let Some((_, allowed)) = LAYERS.iter().find(|(row, _)| *row == name) else {
         return vec![format!(
@@ -120,15 +118,15 @@ fn edges(package: &Package, packages: &[&Package]) -> Vec<String> {
         if !allowed.contains(&target.as_str()) {
             findings.push(format!("`{name}` may not depend on `{target}`"));
         }
-        let versioned = !dependency.req.comparators.is_empty();
+        let (is_for_tests, has_version) = (dependency.is_for_tests(), dependency.has_version());
         // A package cannot be published before a development dependency with a version, which may in turn
         // depend on it.
-        if dependency.kind == DependencyKind::Development && versioned {
+        if is_for_tests && has_version {
             findings.push(format!(
                 "`{name}` gives the dev-dependency `{target}` a version; give it a path alone"
             ));
         }
-        if dependency.kind != DependencyKind::Development && !versioned && is_published(package) {
+        if !is_for_tests && !has_version && package.is_published() {
             findings.push(format!(
                 "`{name}` gives `{target}` no version; add one, or it cannot be published"
             ));

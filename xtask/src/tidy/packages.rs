@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use cargo_metadata::{DependencyKind, Package};
+use crate::workspace::Package;
 
 /// Libraries for tests, which must not be ordinary dependencies, because these reach every user.
 const TEST_ONLY: &[&str] = &["assert_cmd", "insta", "proptest", "trybuild", "wiremock"];
@@ -10,13 +10,8 @@ const TEST_ONLY: &[&str] = &["assert_cmd", "insta", "proptest", "trybuild", "wir
 const PAPERS: &[&str] = &["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"];
 
 /// Finds missing files, stale change logs and faulty manifests.
-pub(crate) fn check(packages: &[&Package]) -> Vec<String> {
+pub(crate) fn check(packages: &[Package]) -> Vec<String> {
     packages.iter().flat_map(|package| [manifest(package), papers(package)].concat()).collect()
-}
-
-/// Returns `true` if cargo can publish the package.
-pub(crate) fn is_published(package: &Package) -> bool {
-    package.publish.as_ref().is_none_or(|registries| !registries.is_empty())
 }
 
 fn manifest(package: &Package) -> Vec<String> {
@@ -28,12 +23,11 @@ fn manifest(package: &Package) -> Vec<String> {
             "`{name}` does not inherit the workspace's lints; add `[lints] workspace = true`"
         ));
     }
-    if is_published(package) && !text.lines().any(|line| line.starts_with("include = [")) {
+    if package.is_published() && !text.lines().any(|line| line.starts_with("include = [")) {
         findings.push(format!("`{name}` has no `include`; list what the published package holds"));
     }
-    let normal =
-        package.dependencies.iter().filter(|dependency| dependency.kind == DependencyKind::Normal);
-    for dependency in normal.filter(|dependency| TEST_ONLY.contains(&dependency.name.as_str())) {
+    let ordinary = package.dependencies.iter().filter(|dependency| dependency.is_ordinary());
+    for dependency in ordinary.filter(|dependency| TEST_ONLY.contains(&dependency.name.as_str())) {
         findings
             .push(format!("`{name}` depends on `{}`; make it a dev-dependency", dependency.name));
     }
@@ -50,7 +44,7 @@ fn inherits_lints(manifest: &str) -> bool {
 }
 
 fn papers(package: &Package) -> Vec<String> {
-    if !is_published(package) {
+    if !package.is_published() {
         return Vec::new();
     }
     let name = &package.name;
@@ -59,7 +53,7 @@ fn papers(package: &Package) -> Vec<String> {
     let mut findings: Vec<String> =
         missing.map(|paper| format!("`{name}` has no `{paper}`")).collect();
     if let Ok(log) = fs::read_to_string(folder.join("CHANGELOG.md")) {
-        for heading in ["Unreleased".to_owned(), package.version.to_string()] {
+        for heading in ["Unreleased".to_owned(), package.version.clone()] {
             let start = format!("## [{heading}]");
             if !log.lines().any(|line| line.starts_with(&start)) {
                 findings.push(format!("the CHANGELOG.md of `{name}` has no section `{start}`"));
