@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::money::{Money, records};
 use crate::session::{Session, has_record};
+use crate::sweep::is_whole;
 
 /// How many programs are killed in each test; `RYE_KILLS` in the environment of the build says another number.
 pub(crate) const KILLS: Option<&str> = option_env!("RYE_KILLS");
@@ -81,7 +82,7 @@ fn a_killed_thread_is_resumed() {
     let signed = session.rye("sign .ai/directives/notes/many.md --key KEY");
     assert!(signed.ends_with("exit 0\n"), "{signed}");
     let threads = session.project().join(".ai/threads");
-    let kills: u64 = KILLS.map_or(6, |kills| kills.parse().unwrap());
+    let kills: u64 = KILLS.map_or(if is_whole() { 6 } else { 2 }, |kills| kills.parse().unwrap());
     let mut numbers = Numbers(0x9E37_79B9_7F4A_7C15);
     let (mut interrupted, mut done) = (0, 0);
     while interrupted < kills {
@@ -229,7 +230,7 @@ fn a_killed_tree_is_resumed() {
     let generated = session.rye("keys generate");
     assert!(generated.ends_with("exit 0\n"), "{generated}");
     put_tree(&session);
-    let kills: u64 = KILLS.map_or(3, |kills| kills.parse().unwrap());
+    let kills: u64 = KILLS.map_or(if is_whole() { 3 } else { 1 }, |kills| kills.parse().unwrap());
     let mut numbers = Numbers(0x2545_F491_4F6C_DD1D);
     let (mut interrupted, mut done) = (0, 0);
     while interrupted < kills {
