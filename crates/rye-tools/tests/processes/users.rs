@@ -207,8 +207,13 @@ fn start(test: &str, mode: Mode, user: Option<u32>) {
     let open = |path: &Path| fs::set_permissions(path, fs::Permissions::from_mode(0o777)).unwrap();
     open(folder.path());
     let own = folder.path().join("tests");
-    fs::copy(std::env::current_exe().unwrap(), &own).unwrap();
-    fs::copy(launcher(), folder.path().join("launcher")).unwrap();
+    // By another program: a file that this process has open for writing is open in what other tests start at that moment, too, and such
+    // a file cannot be started.
+    for (from, to) in
+        [(std::env::current_exe().unwrap(), &own), (launcher(), &folder.path().join("launcher"))]
+    {
+        assert!(Command::new("cp").arg(from).arg(to).status().unwrap().success());
+    }
     let temporary = folder.path().join("tmp");
     fs::create_dir(&temporary).unwrap();
     open(&temporary);
