@@ -9,6 +9,7 @@ use rye_resolve::{ExtendsChain, ItemId, ItemKind, Location, ResolveError, Space}
 use rye_thread::{ArgumentSchema, SchemaProblem};
 use serde_json::{Map, Value};
 
+use super::error::PrepareError;
 use super::prompting::Composed;
 use super::typing::typed_by;
 use crate::aliases::{chain_grant, tool_id};
@@ -68,13 +69,13 @@ impl CallError {
 }
 
 impl Project {
-    /// Returns the plan of a thread that calls this tool once. The authority of the thread is the operator's
-    /// policy and the tool itself. Texts among the arguments become what the tool's schema declares.
+    /// Returns the request for a thread that calls this tool once, whose steps need no model. The authority of the thread is the
+    /// operator's policy and the tool itself. Texts among the arguments become what the tool's schema declares.
     ///
     /// # Errors
     ///
     /// When the tool cannot be had, or the arguments do not fit its schema, with every problem.
-    pub fn plan_call(
+    pub fn tool_call(
         &self,
         tool: &ItemId,
         arguments: Map<String, Value>,
@@ -121,15 +122,17 @@ fn suggestions(schema: &Value, arguments: &Value) -> Vec<String> {
 }
 
 /// Returns the grant that a thread declares: that of its chain, or of the one tool that the
-/// operator calls.
+/// operator calls. Only the shipped directive for that declares a tool beside its text.
 pub(super) fn declared_grant(
     chain: &ExtendsChain,
     tool: Option<&ItemId>,
-) -> Result<Grant, ResolveError> {
-    match tool {
-        None => chain_grant(chain),
-        Some(tool) => Ok(std::iter::once(Pattern::exactly(&capability(tool))).collect()),
+) -> Result<Grant, PrepareError> {
+    let Some(tool) = tool else { return Ok(chain_grant(chain)?) };
+    let leaf = chain.leaf();
+    if leaf.id.as_str() != CALLING_DIRECTIVE || leaf.location.space != Space::Builtin {
+        return Err(PrepareError::Tool { id: leaf.id.clone() });
     }
+    Ok(std::iter::once(Pattern::exactly(&capability(tool))).collect())
 }
 
 fn capability(tool: &ItemId) -> Capability {

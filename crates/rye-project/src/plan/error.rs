@@ -254,6 +254,14 @@ pub enum PrepareError {
         /// The error in the template.
         source: Box<TemplateError>,
     },
+    /// A request declares a tool for a directive that is not the shipped one, which calls tools for the operator.
+    #[error(
+        "directive `{id}` declares its tools itself; only the shipped directive for the operator's calls takes another one"
+    )]
+    Tool {
+        /// The directive.
+        id: ItemId,
+    },
 }
 
 impl PrepareError {
@@ -268,6 +276,7 @@ impl PrepareError {
             | Self::ProviderVariable { .. }
             | Self::Risk { .. }
             | Self::Token(_)
+            | Self::Tool { .. }
             | Self::Widening { .. } => Class::Refused,
             Self::Ended { failure, .. }
                 if matches!(failure.kind, rye_thread::FailureKind::Limit(_)) =>

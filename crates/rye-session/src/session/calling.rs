@@ -23,7 +23,7 @@ impl Rye {
         arguments: Map<String, Value>,
         thread: ThreadId,
     ) -> Result<RunRequest, CallError> {
-        let call = self.plan_call(tool, arguments)?;
+        let call = self.tool_call(tool, arguments)?;
         let mut request = RunRequest::new(call.directive, thread);
         (request.inputs, request.provider) = (call.inputs, ProviderChoice::Steps);
         request.tool = Some(call.tool);
