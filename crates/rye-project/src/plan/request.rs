@@ -32,7 +32,10 @@ pub struct ChildBounds {
 
 /// A directive to prepare, and what the operator chooses instead of what it asks for: a run without its thread.
 #[derive(Debug, Clone)]
-#[non_exhaustive]
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "a run that leaves out the bounds of a child must not compile"
+)]
 pub struct PlanRequest {
     /// The directive.
     pub directive: ItemId,
@@ -116,7 +119,7 @@ pub(crate) const STEPS: &str = "steps";
 
 /// Limits that the operator sets for one run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
+#[expect(clippy::exhaustive_structs, reason = "a record that leaves out a limit must not compile")]
 pub struct LimitOptions {
     /// Requests to the model.
     pub turns: Option<u64>,

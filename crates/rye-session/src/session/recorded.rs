@@ -17,7 +17,7 @@ pub(super) const CONTINUATION: &str = "continuation";
 
 /// The choices of a request, apart from the directive and the inputs, which have facts of their own.
 pub(super) fn choices(request: &RunRequest) -> Value {
-    let LimitOptions { turns, tokens, spend, duration_seconds, spawns, depth, .. } = request.limits;
+    let LimitOptions { turns, tokens, spend, duration_seconds, spawns, depth } = request.limits;
     let disk = RequestDisk {
         provider: request.provider.name().map(str::to_owned),
         model: request.model.clone(),

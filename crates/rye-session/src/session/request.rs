@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use rye_project::{ChildBounds, LimitOptions, Placing, PlanRequest, ProviderChoice};
+use rye_project::{ChildBounds, LimitOptions, NotDriven, Placing, PlanRequest, ProviderChoice};
 use rye_prompt::ReturnStyle;
 use rye_providers::{ApiKey, RandomBits};
 use rye_resolve::ItemId;
@@ -95,15 +95,17 @@ pub struct Continuation {
 
 impl From<&RunRequest> for PlanRequest {
     fn from(request: &RunRequest) -> Self {
-        let mut plan = Self::new(request.directive.clone());
-        plan.inputs = Placing::Values(request.inputs.clone());
-        plan.provider = request.provider.clone();
-        plan.model = request.model.clone();
-        plan.returns = request.returns;
-        plan.limits = request.limits;
-        plan.child_bounds = request.child_bounds.clone();
-        plan.tool = request.tool.clone();
-        plan
+        Self {
+            directive: request.directive.clone(),
+            inputs: Placing::Values(request.inputs.clone()),
+            provider: request.provider.clone(),
+            model: request.model.clone(),
+            returns: request.returns,
+            limits: request.limits,
+            child_bounds: request.child_bounds.clone(),
+            tool: request.tool.clone(),
+            tree: Arc::new(NotDriven::default()),
+        }
     }
 }
 
