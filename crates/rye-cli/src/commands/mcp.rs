@@ -334,6 +334,8 @@ fn host(grant: Grant, environment: &Environment) -> Result<ServerHost, Failure> 
     let around = environment.clone();
     Ok(ServerHost {
         setup,
+        threads: None,
+        replica: None,
         grant,
         provider: ProviderChoice::Directive,
         clock: Arc::new(SystemClock::new()),

@@ -1,6 +1,7 @@
 //! The surroundings that the server borrows from its program.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,6 +11,7 @@ use rye_project::{ProviderChoice, Setup};
 use rye_providers::RandomBits;
 use rye_resolve::ItemId;
 use rye_sign::SigningKey;
+use rye_thread::store::Replica;
 use rye_thread::{Clock, ThreadId};
 
 use super::error::RequestError;
@@ -22,6 +24,10 @@ use crate::session::Secrets;
 pub struct ServerHost {
     /// The spaces and the trusted keys. Each request has a time of its own.
     pub setup: Setup,
+    /// The folder with the records of threads, instead of `.ai/threads` of the project.
+    pub threads: Option<PathBuf>,
+    /// A place beyond this machine that keeps the transcripts of all threads which clients start.
+    pub replica: Option<Arc<dyn Replica>>,
     /// The rights of clients.
     pub grant: Grant,
     /// The provider for the threads that clients start. A client cannot choose it.
@@ -68,7 +74,10 @@ impl ServerHost {
     pub(super) fn rye(&self) -> Result<Rye, RequestError> {
         let mut setup = self.setup.clone();
         setup.now = self.clock.now().timestamp();
-        Ok(Rye::open(&setup)?)
+        let mut rye = Rye::open(&setup)?;
+        rye.threads.clone_from(&self.threads);
+        rye.replica.clone_from(&self.replica);
+        Ok(rye)
     }
 
     pub(super) fn caller(&self) -> Caller {

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use rye::ProviderChoice;
+use rye::{McpServer, ProviderChoice, ServerHost};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -43,6 +43,18 @@ async fn a_thread_is_waited_for_and_told_of() {
             .iter()
             .any(|it| it["params"]["message"] == "calls rye/file-system/write")
     );
+}
+
+#[tokio::test]
+async fn a_host_chooses_the_folder_of_the_records() {
+    let session = Session::new();
+    let folder = session.home().join("records");
+    let host = ServerHost { threads: Some(folder.clone()), ..host(&session, granted(RUNS)) };
+    let mut wire = Wire::begin(McpServer::new(host), Era::Inline).await;
+    let answer = wire.call("rye_execute", fork("notes/index")).await;
+    let thread = answer["structuredContent"]["thread"].as_str().expect("the id of the thread");
+    assert!(folder.join(thread).join("transcript.jsonl").is_file(), "{answer}");
+    assert!(!session.project().join(".ai/threads").exists());
 }
 
 #[tokio::test]

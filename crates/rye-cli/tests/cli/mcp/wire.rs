@@ -166,6 +166,8 @@ pub(super) fn host(session: &Session, grant: Grant) -> ServerHost {
     let numbers = std::sync::atomic::AtomicU64::new(0);
     ServerHost {
         setup,
+        threads: None,
+        replica: None,
         grant,
         provider: ProviderChoice::Steps,
         clock: Arc::new(Still),
