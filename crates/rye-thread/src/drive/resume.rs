@@ -1,5 +1,7 @@
 //! The resumption of a thread whose process was stopped or killed, or that waited for an approval.
 
+use std::collections::BTreeMap;
+
 use rye_transcript::recorded_event;
 use serde_json::{Map, Value};
 
@@ -112,8 +114,7 @@ pub async fn resume(
     if let Some(state) = ended.filter(|_| !next.has_ended) {
         return Ok(driver.close(&run, state).await);
     }
-    let spawns = spawns.into_iter();
-    let spawns = spawns.map(|spawn| recorded_spawn(spawn, resumed.reading)).collect();
+    let spawns = recorded_spawns(spawns, resumed.reading);
     let span = telemetry::agent(&driver);
     let before = *run.usage();
     let driven = async {
@@ -211,23 +212,26 @@ fn openings(reading: &Reading) -> u64 {
     u64::try_from(resumed).unwrap_or(u64::MAX).saturating_add(1)
 }
 
-/// Finds the call that wants a child in the transcript of its parent.
-fn recorded_spawn(spawn: Spawn, parent: &Reading) -> RecordedSpawn {
-    let mut arguments = None;
+/// Finds the calls that want children in the transcript of their parent.
+fn recorded_spawns(spawns: Vec<Spawn>, parent: &Reading) -> Vec<RecordedSpawn> {
+    if spawns.is_empty() {
+        return Vec::new();
+    }
+    let mut calls = BTreeMap::new();
     for record in parent.records.iter().filter(|record| record.event.starts_with("tool_call_")) {
         match recorded_event(record) {
-            Ok(Event::ToolCallStart { call_id, arguments: given, .. })
-                if call_id == spawn.call_id =>
-            {
-                arguments = Some(given);
+            Ok(Event::ToolCallStart { call_id, arguments, .. }) => {
+                calls.insert(call_id, arguments);
             }
-            Ok(Event::ToolCallResult { result, .. })
-                if result.call_id == spawn.call_id && result.is_error =>
-            {
-                arguments = None;
+            Ok(Event::ToolCallResult { result, .. }) if result.is_error => {
+                calls.remove(&result.call_id);
             }
             _ => {}
         }
     }
-    RecordedSpawn { spawn, arguments }
+    let recorded = |spawn: Spawn| {
+        let arguments = calls.get(&spawn.call_id).cloned();
+        RecordedSpawn { spawn, arguments }
+    };
+    spawns.into_iter().map(recorded).collect()
 }
