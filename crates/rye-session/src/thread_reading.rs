@@ -138,6 +138,12 @@ pub enum ThreadReadError {
         /// The folder.
         folder: PathBuf,
     },
+    /// The first record has a form that this version does not know.
+    #[error("the first record in `{}` has a form that this version cannot read; use a newer one", .folder.display())]
+    Unreadable {
+        /// The folder.
+        folder: PathBuf,
+    },
     /// The transcript names another root than the record.
     #[error("`{}` belongs to another thread tree than `{root}`, which `thread.json` names", .path.display())]
     OtherRoot {
@@ -254,9 +260,8 @@ impl Rye {
         };
         let signer = transcript.signers.first().cloned();
         let record = ThreadRecord::from_transcript(&transcript);
-        let (Some(record), Some(signer)) = (record, signer) else {
-            return Err(ThreadReadError::Unbegun { folder });
-        };
+        let Some(signer) = signer else { return Err(ThreadReadError::Unbegun { folder }) };
+        let Some(record) = record else { return Err(ThreadReadError::Unreadable { folder }) };
         if record.directive.parse::<ItemId>().is_err() {
             return Err(ThreadReadError::NoDirective { folder });
         }

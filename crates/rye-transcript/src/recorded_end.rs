@@ -1,7 +1,9 @@
 //! The end that a transcript holds, for closing a thread without driving it.
 
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::json::Shown;
 use crate::{
     Event, Failure, Limits, Moment, Nanos, Reading, Record, ThreadId, ThreadState, Usage,
     recorded_event,
@@ -79,10 +81,14 @@ pub fn recorded_limits(reading: &Reading) -> Option<RecordedLimits> {
 #[must_use]
 pub fn recorded_root(reading: &Reading) -> Option<ThreadId> {
     let first = reading.records.first().filter(|record| record.event == "thread_start")?;
-    match recorded_event(first) {
-        Ok(Event::ThreadStart { root, .. }) => Some(root),
-        _ => None,
-    }
+    let RootDisk { root: Shown(root) } = first.payload_as().ok()?;
+    Some(root)
+}
+
+/// The member of a first record that says which lock is taken. The others may be of a newer version.
+#[derive(Deserialize)]
+struct RootDisk {
+    root: Shown<ThreadId>,
 }
 
 fn end(record: &Record) -> Option<RecordedEnd> {

@@ -170,6 +170,30 @@ fn what_a_newer_version_records_is_refused() {
     assert_eq!(refused.as_deref(), Some("this version knows no event `dream`"));
 }
 
+/// Makes the event of a record unreadable, as if a newer version had written it.
+fn make_newer(record: &mut Record, member: &str) {
+    let mut members: serde_json::Map<String, serde_json::Value> = record.payload_as().unwrap();
+    members.insert(member.to_owned(), 7.into());
+    record.payload = serde_json::value::to_raw_value(&members).unwrap();
+    assert!(recorded_event(record).is_err(), "{}", record.event);
+}
+
+#[test]
+fn other_members_of_a_newer_version_hide_neither_root_nor_added_items() {
+    let written = Written::new();
+    let mut reading = written.read(&written.text()).unwrap();
+    let receipts = recorded().into_iter().filter(|record| record.event == "tool_call_result");
+    reading.records.extend(receipts);
+    let (root, added) = (recorded_root(&reading), added_items(&reading));
+    assert!(root.is_some() && added.as_ref().is_some_and(|added| !added.is_empty()), "{added:?}");
+    make_newer(&mut reading.records[0], "signed_by");
+    make_newer(reading.records.last_mut().unwrap(), "is_error");
+    assert_eq!((recorded_root(&reading), added_items(&reading)), (root, added));
+    assert_eq!(ThreadRecord::from_transcript(&reading), None);
+    make_newer(reading.records.last_mut().unwrap(), "added");
+    assert_eq!(added_items(&reading), None);
+}
+
 #[test]
 fn each_is_shown_to_a_person() {
     for row in rows() {

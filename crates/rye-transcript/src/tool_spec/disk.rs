@@ -6,7 +6,6 @@ use serde_json::Value;
 use super::ToolSpec;
 
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct ToolDisk {
     name: String,
     description: String,
