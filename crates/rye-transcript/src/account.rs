@@ -23,6 +23,7 @@ use std::borrow::Cow;
 
 pub use self::accounts::Accounts;
 pub use self::change::ended_children;
+pub(crate) use self::disk::LimitedDisk;
 use self::thread::ThreadAccount;
 use crate::{Nanos, Reading, SpendLimit, ThreadId};
 

@@ -69,7 +69,7 @@ pub fn markdown(event: &Event, at: Moment) -> String {
 
 /// Returns the same text as [`markdown`] for the recorded events.
 ///
-/// Returns `None` if a newer version recorded an event that this one cannot render.
+/// Returns `None` if a newer version recorded an event in a form that this one cannot read.
 #[must_use]
 pub fn markdown_of(records: &[Record]) -> Option<String> {
     let events = recorded_events(records).zip(records);

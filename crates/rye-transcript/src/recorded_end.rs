@@ -3,6 +3,8 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::account::LimitedDisk;
+use crate::failure::disk::LimitsDisk;
 use crate::json::Shown;
 use crate::{
     Event, Failure, Limits, Moment, Nanos, Reading, Record, ThreadId, ThreadState, Usage,
@@ -63,10 +65,9 @@ pub struct RecordedLimits {
 /// their own.
 #[must_use]
 pub fn recorded_limits(reading: &Reading) -> Option<RecordedLimits> {
-    let limits = |record: &Record| match recorded_event(record) {
-        Ok(Event::ThreadStart { limits, .. }) => Some(limits),
-        Ok(Event::ThreadResumed { limits, .. }) => limits,
-        _ => None,
+    let limits = |record: &Record| {
+        let LimitedDisk { limits } = record.payload_as().ok()?;
+        limits.map(LimitsDisk::into_limits)
     };
     let first = reading.records.iter().find(|record| record.event == "thread_start");
     let first = limits(first?)?;

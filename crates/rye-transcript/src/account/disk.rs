@@ -18,8 +18,8 @@ pub(super) struct CostDisk {
 }
 
 #[derive(Deserialize)]
-pub(super) struct LimitedDisk {
-    pub(super) limits: Option<LimitsDisk>,
+pub(crate) struct LimitedDisk {
+    pub(crate) limits: Option<LimitsDisk>,
 }
 
 #[derive(Deserialize)]
