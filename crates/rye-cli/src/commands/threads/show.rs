@@ -170,6 +170,10 @@ fn print_question(reading: &ThreadReading, known: &Known) {
 }
 
 /// Returns the text that the call wants signed, as a whole if no other command shows it.
+#[cfg_attr(
+    not(feature = "engine"),
+    expect(unused_variables, reason = "only threads of an engine differ")
+)]
 fn text_of(pending: &PendingApproval, known: &Known) -> Option<String> {
     #[cfg(feature = "engine")]
     if known.tree_of_engine.is_some() {
@@ -179,6 +183,10 @@ fn text_of(pending: &PendingApproval, known: &Known) -> Option<String> {
 }
 
 /// Returns the commands that decide about the call that waits.
+#[cfg_attr(
+    not(feature = "engine"),
+    expect(unused_variables, reason = "only threads of an engine differ")
+)]
 fn commands(pending: &PendingApproval, known: &Known) -> String {
     #[cfg(feature = "engine")]
     if let Some(tree) = &known.tree_of_engine {
