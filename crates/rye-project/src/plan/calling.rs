@@ -147,3 +147,33 @@ pub(super) fn one_call(tool: &ItemId, composed: &Composed) -> StepsProvider {
     let call = PlannedCall::new("execute", Some("tool"), Some(tool.as_str()), arguments);
     StepsProvider::new(vec![PlannedStep::new("call", "", vec![call])], Vec::new())
 }
+
+#[cfg(test)]
+mod tests {
+    use rye_resolve::Spaces;
+
+    use super::super::request::PlanRequest;
+    use super::*;
+    use crate::project::Setup;
+    use crate::shipped::shipped_files;
+
+    #[test]
+    fn only_the_shipped_directive_takes_a_tool_of_the_request() {
+        let folder = tempfile::tempdir().unwrap();
+        let spaces = Spaces::new().with_project(folder.path()).with_shipped(shipped_files());
+        let now = "2026-11-20T18:00:00Z".parse().unwrap();
+        let project = Project::open(&Setup::new(spaces, now)).unwrap();
+        let refusal = |directive: &str| {
+            let mut request = PlanRequest::new(directive.parse().unwrap());
+            request.tool = Some("rye/file-system/read".parse().unwrap());
+            project.plan(&request).err().map(|error| error.to_string())
+        };
+        assert_eq!(refusal(CALLING_DIRECTIVE), None);
+        assert_eq!(
+            refusal("rye/core/list_folder").as_deref(),
+            Some(
+                "directive `rye/core/list_folder` declares its tools itself; only the shipped directive for the operator's calls takes another one"
+            )
+        );
+    }
+}
