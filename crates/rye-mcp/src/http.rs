@@ -146,7 +146,7 @@ where
     let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
     while let Ok(place) = Arc::clone(&places).acquire_owned().await {
         let Ok(stream) = accept().await else {
-            // // The used-up resource comes back when a client goes. A loop without a pause would keep a
+            // The used-up resource comes back when a client goes. A loop without a pause would keep a
             // processor busy.
             tokio::time::sleep(AFTER_FAILURE).await;
             continue;

@@ -30,7 +30,7 @@ pub(crate) fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R 
 fn on_threads<R: Send>(most: usize, work: &(impl Fn() -> Vec<R> + Sync)) -> Vec<R> {
     let processors = thread::available_parallelism().map_or(1, usize::from);
     thread::scope(|scope| {
-        // // Where the system gives no more threads, the existing ones do the work.
+        // Where the system gives no more threads, the existing ones do the work.
         let others: Vec<_> = (1..processors.min(MOST_THREADS).min(most))
             .map_while(|_| thread::Builder::new().spawn_scoped(scope, work).ok())
             .collect();

@@ -134,7 +134,7 @@ impl Project {
         let documents: Vec<&str> = setup.trust_documents.iter().map(String::as_str).collect();
         let (trust, notes) = trust_store(&setup.spaces, &documents, setup.now)?;
         let library = |policy| Library::new(setup.spaces.clone(), trust.clone(), policy, setup.now);
-        // // The caller's policy, which is stricter, judges the signature of the policy file itself.
+        // The caller's policy, which is stricter, judges the signature of the policy file itself.
         let trust_config = trust_config(library(setup.policy.clone()))?;
         let policy = trust_policy(&setup.policy, trust_config.as_ref())?;
         let policy = if setup.strict { policy.strict() } else { policy };

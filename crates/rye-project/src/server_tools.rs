@@ -226,7 +226,7 @@ const TO_A_MODEL: [&str; 12] = [
 fn suspicions(tool: &Value) -> Vec<String> {
     let text = tool.to_string();
     let lower = text.to_lowercase();
-    // // Hidden characters in JSON are hidden in the value. JSON itself escapes control characters alone.
+    // Hidden characters in JSON are hidden in the value. JSON itself escapes control characters alone.
     let hidden = hidden_characters(&text).count();
     let controls = lower.matches("\\u00").count();
     let mut found = Vec::new();

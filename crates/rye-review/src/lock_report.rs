@@ -216,7 +216,7 @@ impl<'a> Causes<'a> {
         let mut tools = self.items.iter().filter(is_tool);
         match &tool.id {
             Some(id) => tools.any(|item| item.id == *id),
-            // // The tools that every thread has describe the outputs and the other tools.
+            // The tools that every thread has describe the outputs and the other tools.
             None => self.leaf_changed || tools.next().is_some(),
         }
     }

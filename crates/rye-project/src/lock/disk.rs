@@ -202,7 +202,7 @@ fn table(id: &ItemId, locked: &LockedDirective) -> DirectiveTable {
 fn parse_directive(table: DirectiveTable) -> Result<(ItemId, LockedDirective), LockError> {
     let id: ItemId = table.id.parse().map_err(|error| unreadable(&error))?;
     let stated = sha256(&table.sha256)?;
-    // // The texts are exact. A file with other line ends than it was written with is another lock.
+    // The texts are exact. A file with other line ends than it was written with is another lock.
     if opening_digest(table.system.as_deref(), &table.first_user_message) != stated {
         return Err(LockError::Edited { id });
     }

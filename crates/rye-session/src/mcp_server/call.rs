@@ -68,7 +68,7 @@ impl Call<'_> {
             runtime.block_on(async {
                 tokio::select! {
                     result = primary(&host, request) => or_failed(result),
-                    // // No client reads the answer to a call that was cancelled.
+                    // No client reads the answer to a call that was cancelled.
                     () = stopped.cancelled() => broken_result(),
                 }
             })

@@ -85,7 +85,7 @@ impl Call<'_> {
     /// Waits for the end of the thread, over every call that the client decides on.
     async fn attend(self, mut started: Started) -> CallToolResponse {
         let mut told = 1;
-        // // A client that stops waiting can ask about the thread later.
+        // A client that stops waiting can ask about the thread later.
         self.tell(told, format!("thread {}", started.0.thread)).await;
         loop {
             let ended = self.wait_for_end(&mut started, &mut told).await;

@@ -11,7 +11,7 @@ pub(super) struct Lines(pub(super) Sender<String>);
 impl Observer for Lines {
     fn event(&self, event: &Event) {
         if let Some(line) = line(event) {
-            // // The client may have stopped waiting, or may read so slowly that this line is left out.
+            // The client may have stopped waiting, or may read so slowly that this line is left out.
             drop(self.0.try_send(line));
         }
     }

@@ -46,7 +46,7 @@ pub(super) fn question(root: &ThreadId, waiting: &Waiting) -> Result<ElicitReque
     };
     let why = match reason {
         ApprovalReason::Interrupted => " It began before and may have happened.",
-        // // The effect of an approval depends on the hook's event: it may raise a limit.
+        // The effect of an approval depends on the hook's event: it may raise a limit.
         ApprovalReason::Escalated => {
             return Err("what a hook asks is for the operator to look at");
         }

@@ -103,7 +103,7 @@ impl Runs {
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         let known = threads.get(thread).cloned();
         let waits = known.filter(|it| it.asks().as_ref() == Some(&settled.waiting));
-        // // A cancelled thread and a server that stops have the last word.
+        // A cancelled thread and a server that stops have the last word.
         let Some(running) = waits.filter(|it| !it.cancel.is_cancelled()) else {
             return Err(RequestError::usage(format!(
                 "thread `{thread}` no longer waits with that call"
@@ -119,7 +119,7 @@ impl Runs {
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         let waits = threads.get(thread).filter(|it| it.waits()).cloned();
         if let Some(running) = waits {
-            // // No client hears of the result, because the thread is over at once.
+            // No client hears of the result, because the thread is over at once.
             let (_running, _lines) =
                 launch(&mut threads, host, running.thread, running.directive, Work::End);
         }
@@ -279,7 +279,7 @@ async fn drive(
                 value["decided"] =
                     format!("{recorded}; `rye resume {thread}` goes on with it").into();
             }
-            // // The client is not asked again, but it may end the thread.
+            // The client is not asked again, but it may end the thread.
             let waits = is_decision && state == Some(ThreadState::Suspended);
             Ended::new(CallToolResult::structured_error(value), waits, None)
         }

@@ -69,7 +69,7 @@ fn a_wildcard_becomes_what_is_needed_below_it() {
     );
     check(&["rye.fetch.tool.*"], &["rye.load.tool.a"], &[("rye.fetch.tool.*", "rye.load.tool.a")]);
     check(&["rye.*"], &["rye.execute.tool.x.*"], &[("rye.*", "rye.execute.tool.x.*")]);
-    // // The part of a need that another need covers is listed once.
+    // The part of a need that another need covers is listed once.
     check(
         &["rye.load.*"],
         &["rye.load.tool.a.b", "rye.load.tool.a.*"],

@@ -26,7 +26,7 @@ fn arguments_are_shown_with_nothing_hidden() {
         ("é ß 中 ❤\u{fe0f}", "\"é ß 中 ❤\u{fe0f}\""),
     ] {
         check(&json!(given), Ok(expected));
-        // // It is JSON of the same value, so that the client approves of no other one.
+        // It is JSON of the same value, so that the client approves of no other one.
         let read: String = serde_json::from_str(&show_arguments(&json!(given)).unwrap()).unwrap();
         assert_eq!(read, given);
         check(&json!({ given: 1 }), Ok(&format!("{{\n  {expected}: 1\n}}")));
@@ -46,7 +46,7 @@ fn arguments_are_shown_whole_or_not_at_all() {
     let nested = |depth| (0..depth).fold(json!(1), |inner, _| json!([inner]));
     assert!(show_arguments(&nested(20)).is_ok());
     check(&nested(21), long);
-    // // The length of the escaped text counts.
+    // The length of the escaped text counts.
     check(&json!("\u{202e}".repeat(LONGEST_ARGUMENTS / 6 + 1)), long);
 }
 
