@@ -13,7 +13,7 @@ const PACKAGES: &str = "cryptography==48.0.0";
 /// threads.
 const CHECK: &str = "xtask/src/transcript/check.py";
 
-/// The tests that export their threads.
+/// The tests that export their threads; a whole sweep exports all of them.
 const TESTS: &str = "cargo test --quiet --workspace --test cli -- --exact children::a_tree_as_data \
     resuming::an_approved_call_runs killing::a_killed_tree_is_resumed \
     hooking::rule_09_a_conversation_goes_on_in_a_new_thread_of_its_tree";
@@ -22,6 +22,6 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     let python = packages::python(root, "transcript", PACKAGES)?;
     let folder = process::target_folder(root)?.join("tmp/threads");
     files::remove_folder(&folder)?;
-    process::run(root, &[], TESTS)?;
+    process::run(root, &[("RYE_SWEEP", "all")], TESTS)?;
     process::run(root, &[], &format!("{} {CHECK} {}", python.display(), folder.display()))
 }
