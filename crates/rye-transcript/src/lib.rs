@@ -146,8 +146,8 @@ pub use self::tool_spec::{Effect, ToolSpec};
 pub use self::transcript_claim::TranscriptClaim;
 pub use self::usage::Usage;
 
-#[cfg(any(test, feature = "samples"))]
-pub mod samples;
+#[cfg(test)]
+extern crate self as rye_transcript;
 #[cfg(test)]
 mod tests;
 

@@ -15,6 +15,7 @@ use crate::{Limits, ProviderInfo, ToolResult};
 mod damage;
 pub(crate) mod events;
 mod readable;
+mod samples;
 mod signing;
 
 const AT: Moment = Moment::from_unix_millis(1_795_197_600_250);

@@ -1,11 +1,13 @@
 //! Transcripts that are opened to append to them.
 
 use rye_sign::SigningKey;
-use rye_transcript::samples::events;
 
 use super::*;
 use crate::store::MemoryStore;
 use crate::{Limits, ProviderInfo};
+
+#[path = "../../../rye-transcript/src/tests/samples.rs"]
+mod samples;
 
 const AT: Moment = Moment::from_unix_millis(1_795_197_600_250);
 
@@ -40,7 +42,7 @@ pub(crate) fn recorded() -> Vec<Record> {
     let mut transcript = create(&store, &thread());
     transcript.append(&start(&key), AT).unwrap();
     transcript.checkpoint(&key, AT).unwrap();
-    for event in events().iter().filter(|event| event.name() != "checkpoint") {
+    for event in samples::events().iter().filter(|event| samples::variant(event) != "Checkpoint") {
         transcript.append(event, AT).unwrap();
     }
     // The events name another key, and a checkpoint must have the key that was named last.

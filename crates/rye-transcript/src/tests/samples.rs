@@ -1,4 +1,4 @@
-//! One event of each kind, for the tests of this crate and of readers.
+//! One event of each kind, for the tests of this crate and of the crate of threads.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use crate::{
+use rye_transcript::{
     AddedItem, ApprovalReason, ApprovalRequest, ChildEnd, Decision, Effect, Event, Failure,
     FailureKind, HookEffect, HookEvent, Injected, Limit, LimitHit, Limits, Moment, Nanos,
     ProviderErrorClass, ProviderInfo, Refusal, Reply, Retry, Spawn, StopReason, Target, ThreadId,
@@ -17,14 +17,12 @@ use crate::{
 macro_rules! events {
     ($($variant:ident: $event:expr;)*) => {
         /// Returns one event of each kind, sorted by variant.
-        #[must_use]
-        pub fn events() -> Vec<Event> {
+        pub(crate) fn events() -> Vec<Event> {
             vec![$($event),*]
         }
 
         /// Returns the name of the variant of an event.
-        #[must_use]
-        pub const fn variant(event: &Event) -> &'static str {
+        pub(crate) const fn variant(event: &Event) -> &'static str {
             match event {
                 $(Event::$variant { .. } => stringify!($variant),)*
             }
