@@ -3,34 +3,29 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rye::ProviderChoice;
 use rye::thread::ThreadState;
 use rye_tests::Scratch;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use wiremock::matchers::method;
-use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
+
+use super::server::{Answer, Server};
 
 const DIRECTIVE: &str = "# Read\n\n```xml\n<directive name=\"read\" version=\"1.0.0\">\n  <metadata>\n    \
     <description>Reads.</description>\n    \
     <permissions><execute><tool>rye.file-system.read</tool></execute></permissions>\n  </metadata>\n</directive>\n```\n\n\
     Read a.md, b.md and gone.md.\n";
 
-/// The answers in turn, each as the data of its events.
-struct Cassette {
-    answers: Vec<Vec<String>>,
-    next: AtomicUsize,
-}
-
-impl Respond for Cassette {
-    fn respond(&self, _: &Request) -> ResponseTemplate {
-        let turn = self.next.fetch_add(1, Ordering::SeqCst);
-        let events = self.answers[turn].iter().map(|data| format!("data: {data}\n\n"));
-        ResponseTemplate::new(200)
-            .set_body_raw(events.collect::<String>().into_bytes(), "text/event-stream")
-    }
+/// Plays the answers in turn, each recorded as the data of its events.
+fn server(cassette: &str) -> Server {
+    let answers: Vec<Vec<String>> = serde_json::from_str(cassette).unwrap();
+    let answer = |answer: Vec<String>| {
+        let events = answer.iter().map(|data| format!("data: {data}\n\n"));
+        Answer::new(200, "text/event-stream", events.collect::<String>())
+    };
+    let answers = answers.into_iter().map(answer).collect();
+    Server::once(answers, |request| request.line.starts_with("POST "))
 }
 
 struct Played {
@@ -41,10 +36,7 @@ struct Played {
 }
 
 async fn play(protocol: &str, cassette: &str) -> Played {
-    let answers = serde_json::from_str(cassette).unwrap();
-    let next = AtomicUsize::new(0);
-    let server = MockServer::start().await;
-    Mock::given(method("POST")).respond_with(Cassette { answers, next }).mount(&server).await;
+    let server = server(cassette);
     let scratch = Scratch::new();
     scratch.put("a.md", "Bread");
     scratch.put("b.md", "Lisbon");
@@ -52,7 +44,7 @@ async fn play(protocol: &str, cassette: &str) -> Played {
     let provider = format!(
         "protocol: {protocol}\nbase_url: {}\nmodels:\n  m:\n    context_window: 100000\n    max_output: 1000\n    \
          prices: {{ input: \"1\", output: \"5\", cache_read: \"0.5\", cache_write: \"2\" }}\n",
-        server.uri()
+        server.url()
     );
     scratch.sign(".ai/tools/rye/agent/providers/played.yaml", &provider);
     let report = scratch
@@ -69,8 +61,7 @@ async fn play(protocol: &str, cassette: &str) -> Played {
     // tokens.
     let written = if protocol == "anthropic_messages" { 3 * 10 * 2_000 } else { 0 };
     assert_eq!(report.outcome.cost.get(), 600 * 1_000 + 60 * 500 + 60 * 5_000 + written);
-    let requests = server.received_requests().await.unwrap();
-    let bodies = requests.into_iter().map(|it| String::from_utf8(it.body).unwrap()).collect();
+    let bodies = server.received().iter().map(|request| request.text().to_owned()).collect();
     Played { bodies, parts: parts(&report.folder) }
 }
 

@@ -4,9 +4,9 @@ use rye::thread::{Decision, SpendLimit, ThreadId, ThreadState};
 use rye::{ProviderChoice, ReopenError, RunReport};
 use rye_tests::{Scratch, StoppedClock};
 use serde_json::{Value, json};
-use wiremock::{MockServer, ResponseTemplate};
 
 use super::model::{answer, provider, server, tool_use};
+use super::server::{Answer, Received, Server};
 
 fn directive(metadata: &str) -> String {
     format!(
@@ -29,7 +29,7 @@ Write a greeting to a file of your choice.
 }
 
 /// Answers of a model that reasons and writes a file, and in the next thread returns outputs.
-fn answers() -> Vec<ResponseTemplate> {
+fn answers() -> Vec<Answer> {
     let thinking =
         json!({ "type": "thinking", "thinking": "A secret thought.", "signature": "c2ln" });
     let text = json!({ "type": "text", "text": "I write </last_text> it." });
@@ -41,22 +41,22 @@ fn answers() -> Vec<ResponseTemplate> {
     vec![answer(&json!([thinking, text, write]), "tool_use"), returning()]
 }
 
-fn returning() -> ResponseTemplate {
+fn returning() -> Answer {
     let returns = json!({
         "item_type": "tool", "item_id": "rye/agent/threads/directive_return", "parameters": { "path": "ada.txt" },
     });
     answer(&json!([tool_use("call_2", "rye_execute", &returns)]), "tool_use")
 }
 
-fn scratch(server: &MockServer, metadata: &str) -> Scratch {
+fn scratch(server: &Server, metadata: &str) -> Scratch {
     prepare(Scratch::new(), server, metadata)
 }
 
-fn with_operator(server: &MockServer) -> Scratch {
+fn with_operator(server: &Server) -> Scratch {
     prepare(Scratch::new().with_operator(), server, "")
 }
 
-fn prepare(scratch: Scratch, server: &MockServer, metadata: &str) -> Scratch {
+fn prepare(scratch: Scratch, server: &Server, metadata: &str) -> Scratch {
     scratch.sign(".ai/directives/test/greet.md", &directive(metadata));
     let narrow = provider(server).replace("context_window: 100000", "context_window: 1200");
     scratch.sign(".ai/tools/rye/agent/providers/local.yaml", &narrow);
@@ -70,20 +70,19 @@ async fn run(scratch: &Scratch) -> RunReport {
     scratch.run_with("test/greet", &[], local).await.unwrap()
 }
 
-async fn bodies(server: &MockServer) -> Vec<Value> {
-    let requests = server.received_requests().await.unwrap();
-    requests.iter().map(|request| serde_json::from_slice(&request.body).unwrap()).collect()
+fn bodies(server: &Server) -> Vec<Value> {
+    server.received().iter().map(Received::json).collect()
 }
 
 /// The successor gets the same first message and a summary of the work, but no reasoning and no new budget.
 #[tokio::test]
 async fn a_full_conversation_goes_on_in_a_new_thread() {
-    let server = server(answers()).await;
+    let server = server(answers());
     let scratch = scratch(&server, "");
     let report = run(&scratch).await;
     assert_eq!(report.outcome.state, ThreadState::Completed, "{:?}", report.outcome.failure);
     assert_eq!(report.continues.len(), 1);
-    let bodies = bodies(&server).await;
+    let bodies = bodies(&server);
     let first = bodies[0]["messages"][0]["content"].as_str().map(Value::from);
     let first = first.unwrap_or_else(|| bodies[0]["messages"][0]["content"][0]["text"].clone());
     let second = &bodies[1]["messages"][0]["content"];
@@ -121,7 +120,7 @@ async fn a_full_conversation_goes_on_in_a_new_thread() {
         assert_eq!(replayed.divergence, None, "{thread}");
         assert_eq!(replayed.turns, 1);
     }
-    assert_eq!(server.received_requests().await.unwrap().len(), 2, "a replay requests nothing");
+    assert_eq!(server.received().len(), 2, "a replay requests nothing");
 }
 
 /// If a program was killed before it started the successor, resuming the first thread starts it.
@@ -129,7 +128,7 @@ async fn a_full_conversation_goes_on_in_a_new_thread() {
 async fn a_thread_that_was_not_begun_is_begun_when_the_first_is_resumed() {
     let mut script = answers();
     script.push(returning());
-    let server = server(script).await;
+    let server = server(script);
     let scratch = scratch(&server, "");
     let report = run(&scratch).await;
     let first = report.continues[0].clone();
@@ -145,7 +144,7 @@ async fn a_thread_that_was_not_begun_is_begun_when_the_first_is_resumed() {
 /// A continuation directive replaces the default instructions, and hooks add to it.
 #[tokio::test]
 async fn a_directive_of_ones_own_says_how_to_go_on() {
-    let server = server(answers()).await;
+    let server = server(answers());
     let scratch = scratch(&server, "<continuation_directive>test/on</continuation_directive>");
     scratch.sign(
         ".ai/directives/test/on.md",
@@ -161,7 +160,7 @@ async fn a_directive_of_ones_own_says_how_to_go_on() {
     );
     let report = run(&scratch).await;
     assert_eq!(report.outcome.state, ThreadState::Completed, "{:?}", report.outcome.failure);
-    let bodies = bodies(&server).await;
+    let bodies = bodies(&server);
     let told = bodies[1]["messages"][0]["content"][1]["text"].as_str().unwrap();
     assert_eq!(
         told,
@@ -174,7 +173,7 @@ async fn a_directive_of_ones_own_says_how_to_go_on() {
 /// A missing continuation directive is an error before any request is sent.
 #[tokio::test]
 async fn a_continuation_directive_must_be_there() {
-    let server = server(answers()).await;
+    let server = server(answers());
     let scratch = scratch(&server, "<continuation_directive>test/on</continuation_directive>");
     let local = |request: &mut rye::RunRequest| {
         request.provider = ProviderChoice::Named("local".to_owned());
@@ -182,7 +181,7 @@ async fn a_continuation_directive_must_be_there() {
     let error = scratch.run_with("test/greet", &[], local).await.unwrap_err();
     let source = std::error::Error::source(&error).unwrap().to_string();
     assert!(source.starts_with("directive `test/on` not found"), "{source}");
-    assert!(server.received_requests().await.unwrap().is_empty());
+    assert!(server.received().is_empty());
 }
 
 /// Runs a conversation whose first thread was continued, and whose second thread could not be prepared.
@@ -197,7 +196,7 @@ async fn cut_before_the_second(scratch: &Scratch) -> (ThreadId, ThreadId) {
 #[tokio::test]
 async fn a_thread_that_was_not_begun_can_be_ended() {
     for is_there in [true, false] {
-        let server = server(answers()).await;
+        let server = server(answers());
         let scratch = with_operator(&server);
         let (first, second) = cut_before_the_second(&scratch).await;
         let threads = scratch.project().join(".ai/threads");
@@ -228,13 +227,13 @@ async fn a_thread_that_was_not_begun_can_be_ended() {
                 "{resumed}"
             );
         }
-        assert_eq!(server.received_requests().await.unwrap().len(), 2);
+        assert_eq!(server.received().len(), 2);
     }
 }
 
 #[tokio::test]
 async fn rule_09_a_successor_belongs_to_the_tree_of_its_predecessor() {
-    let server = server(answers()).await;
+    let server = server(answers());
     let scratch = with_operator(&server);
     let report = run(&scratch).await;
     let [first] = &report.continues[..] else { panic!("{:?}", report.continues) };

@@ -120,7 +120,7 @@ async fn an_unsigned_hook() {
 
 #[tokio::test]
 async fn an_unsigned_provider() {
-    let server = server(Vec::new()).await;
+    let server = server(Vec::new());
     let scratch = sound();
     scratch.put(".ai/tools/rye/agent/providers/local.yaml", &provider(&server));
     let run = scratch.run_with("test/write", &[], |request| {
@@ -128,7 +128,7 @@ async fn an_unsigned_provider() {
         request.model = Some("test-model".to_owned());
     });
     check_refused(&scratch, run.await, "Unsigned");
-    assert!(server.received_requests().await.unwrap().is_empty());
+    assert!(server.received().is_empty());
 }
 
 #[tokio::test]
@@ -201,7 +201,7 @@ async fn a_tool_call_whose_arguments_name_another_tool() {
     ] {
         let calls = answer(&json!([tool_use("call_1", tool, &arguments)]), "tool_use");
         let ends = answer(&json!([{ "type": "text", "text": "Done." }]), "end_turn");
-        let server = server(vec![calls, ends]).await;
+        let server = server(vec![calls, ends]);
         let scratch = Scratch::new();
         let text = writing("", "").replace("rye.file-system.write", grant);
         scratch.sign(".ai/directives/test/write.md", &text);
@@ -323,7 +323,7 @@ async fn a_finished_thread_without_its_required_outputs() {
         vec![returns(json!({ "path": 7 })), text.clone(), text.clone()],
         vec![returns(json!({ "pfad": "out.txt" })), text.clone(), text.clone()],
     ] {
-        let server = server(answers).await;
+        let server = server(answers);
         let scratch = Scratch::new();
         scratch.sign(".ai/directives/test/write.md", &writing("", OUTPUT));
         scratch.sign(".ai/tools/rye/agent/providers/local.yaml", &provider(&server));

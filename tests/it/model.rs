@@ -6,8 +6,8 @@ use rye::thread::ThreadState;
 use rye::{Placing, PlanRequest, ProviderChoice};
 use rye_tests::Scratch;
 use serde_json::{Value, json};
-use wiremock::matchers::{header, method, path};
-use wiremock::{Mock, MockServer, ResponseTemplate};
+
+use super::server::{Answer, Received, Server};
 
 const DIRECTIVE: &str = r#"# Greet
 
@@ -26,36 +26,29 @@ const DIRECTIVE: &str = r#"# Greet
 Write a greeting for {input:who} to a file of your choice.
 "#;
 
-pub(super) fn provider(server: &MockServer) -> String {
+pub(super) fn provider(server: &Server) -> String {
     format!(
         "protocol: anthropic_messages\nbase_url: {}\nauth: {{ env: ANTHROPIC_API_KEY, header: x-api-key }}\n\
          tiers: {{ fast: test-model }}\nmodels:\n  test-model:\n    context_window: 100000\n    max_output: 1000\n    \
          prices: {{ input: \"1\", output: \"5\" }}\n",
-        server.uri()
+        server.url()
     )
 }
 
-pub(super) fn answer(content: &Value, stop: &str) -> ResponseTemplate {
-    ResponseTemplate::new(200).set_body_json(json!({
+pub(super) fn answer(content: &Value, stop: &str) -> Answer {
+    let message = json!({
         "id": "msg_1", "type": "message", "role": "assistant", "model": "test-model",
         "content": content, "stop_reason": stop, "stop_sequence": null,
         "usage": { "input_tokens": 1000, "output_tokens": 100 },
-    }))
+    });
+    Answer::json(200, message)
 }
 
 /// A server that sends each of these answers once, in turn.
-pub(super) async fn server(answers: Vec<ResponseTemplate>) -> MockServer {
-    let server = MockServer::start().await;
-    for answer in answers {
-        Mock::given(method("POST"))
-            .and(path("/v1/messages"))
-            .and(header("x-api-key", "sk-test-secret"))
-            .respond_with(answer)
-            .up_to_n_times(1)
-            .mount(&server)
-            .await;
-    }
-    server
+pub(super) fn server(answers: Vec<Answer>) -> Server {
+    Server::once(answers, |request| {
+        request.line == "POST /v1/messages" && request.header("x-api-key") == Some("sk-test-secret")
+    })
 }
 
 pub(super) fn tool_use(id: &str, name: &str, input: &Value) -> Value {
@@ -76,8 +69,7 @@ async fn a_model_calls_a_tool_and_returns_outputs() {
     let server = server(vec![
         answer(&json!([thinking, write]), "tool_use"),
         answer(&json!([tool_use("call_2", "rye_execute", &returns)]), "tool_use"),
-    ])
-    .await;
+    ]);
     let scratch = Scratch::new();
     scratch.sign(".ai/directives/test/greet.md", DIRECTIVE);
     scratch.sign(".ai/tools/rye/agent/providers/local.yaml", &provider(&server));
@@ -95,14 +87,14 @@ async fn a_model_calls_a_tool_and_returns_outputs() {
     assert_eq!(std::fs::read_to_string(scratch.project().join("ada.txt")).unwrap(), "Hello Ada");
     // Twice 1,000 input tokens at 1 USD and 100 output tokens at 5 USD per million.
     assert_eq!(report.outcome.cost.get(), 3_000_000);
-    check_second_request(&server, &thinking).await;
+    check_second_request(&server, &thinking);
     check_no_key(&report);
 }
 
 #[tokio::test]
 async fn the_first_request_can_be_seen_before_it_is_sent() {
     let text = json!([{ "type": "text", "text": "Done." }]);
-    let server = server(vec![answer(&text, "end_turn"), answer(&text, "end_turn")]).await;
+    let server = server(vec![answer(&text, "end_turn"), answer(&text, "end_turn")]);
     let scratch = Scratch::new();
     scratch.sign(".ai/directives/test/greet.md", DIRECTIVE);
     let templated = format!(
@@ -116,7 +108,7 @@ async fn the_first_request_can_be_seen_before_it_is_sent() {
     // A spend limit that shortens the answer, as the budget does before each request.
     request.limits.spend = Some("0.02".parse().unwrap());
     let first = scratch.rye().first_request(&request).unwrap();
-    assert!(server.received_requests().await.unwrap().is_empty());
+    assert!(server.received().is_empty());
     let limits = request.limits;
     scratch
         .run_with("test/greet", &[("who", "Ada")], |request| {
@@ -125,8 +117,8 @@ async fn the_first_request_can_be_seen_before_it_is_sent() {
         })
         .await
         .unwrap();
-    let sent = server.received_requests().await.unwrap();
-    assert_eq!(std::str::from_utf8(&sent[0].body).unwrap(), first.body);
+    let sent = server.received();
+    assert_eq!(sent[0].text(), first.body);
     let body: Value = serde_json::from_str(&first.body).unwrap();
     assert!(body["max_tokens"].as_u64().unwrap() < 8000, "{body}");
     let system = "Do greet with rye_agent_threads_directive_return, rye_execute, rye_file_system_write, {\"who\":\"Ada\"}.";
@@ -134,13 +126,9 @@ async fn the_first_request_can_be_seen_before_it_is_sent() {
 }
 
 /// Checks that the history is resent as received, including reasoning, and that the result follows its call.
-async fn check_second_request(server: &MockServer, thinking: &Value) {
-    let requests = server.received_requests().await.unwrap();
-    assert_eq!(requests.len(), 2);
-    let bodies: Vec<Value> =
-        requests.iter().map(|request| serde_json::from_slice(&request.body).unwrap()).collect();
-    let first = &bodies[0];
-    let second = &bodies[1];
+fn check_second_request(server: &Server, thinking: &Value) {
+    let bodies: Vec<Value> = server.received().iter().map(Received::json).collect();
+    let [first, second] = &bodies[..] else { panic!("two requests: {bodies:?}") };
     assert_eq!(first["messages"][0], second["messages"][0]);
     assert_eq!((&first["system"], &first["tools"]), (&second["system"], &second["tools"]));
     assert_eq!(second["messages"][1]["content"][0], *thinking);
@@ -157,7 +145,7 @@ fn check_no_key(report: &rye::RunReport) {
 #[tokio::test]
 async fn a_model_that_will_not_return_outputs_is_asked_once_and_then_fails() {
     let text = json!([{ "type": "text", "text": "Done." }]);
-    let server = server(vec![answer(&text, "end_turn"), answer(&text, "end_turn")]).await;
+    let server = server(vec![answer(&text, "end_turn"), answer(&text, "end_turn")]);
     let scratch = Scratch::new();
     scratch.sign(".ai/directives/test/greet.md", DIRECTIVE);
     scratch.sign(".ai/tools/rye/agent/providers/local.yaml", &provider(&server));
@@ -169,12 +157,12 @@ async fn a_model_that_will_not_return_outputs_is_asked_once_and_then_fails() {
         .unwrap();
     let failure = report.outcome.failure.unwrap();
     assert_eq!(failure.kind, rye::thread::FailureKind::MissingOutputs);
-    assert_eq!(server.received_requests().await.unwrap().len(), 2);
+    assert_eq!(server.received().len(), 2);
 }
 
 #[tokio::test]
 async fn an_unsigned_provider_configuration_is_refused() {
-    let server = server(Vec::new()).await;
+    let server = server(Vec::new());
     let scratch = Scratch::new();
     scratch.sign(".ai/directives/test/greet.md", DIRECTIVE);
     scratch.put(".ai/tools/rye/agent/providers/local.yaml", &provider(&server));
@@ -185,5 +173,5 @@ async fn an_unsigned_provider_configuration_is_refused() {
         .await
         .unwrap_err();
     assert_eq!(error.class(), rye::Class::Refused);
-    assert!(server.received_requests().await.unwrap().is_empty());
+    assert!(server.received().is_empty());
 }

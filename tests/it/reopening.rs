@@ -5,9 +5,9 @@ use rye::thread::{Decision, FailureKind, Nanos, Registry, ThreadId, ThreadRecord
 use rye::{ProviderChoice, ReopenError, RunError, RunReport, with_signature};
 use rye_tests::{Scratch, StoppedClock};
 use serde_json::json;
-use wiremock::MockServer;
 
 use super::model::{answer, provider, server, tool_use};
+use super::server::{Answer, Server};
 
 const GREET: &str = r#"# Greet
 
@@ -45,17 +45,17 @@ fn on(input: &str) -> String {
     )
 }
 
-fn write() -> wiremock::ResponseTemplate {
+fn write() -> Answer {
     let input = json!({"path": "ada.txt", "content": "Hello Ada"});
     answer(&json!([tool_use("call_1", "rye_file_system_write", &input)]), "tool_use")
 }
 
-fn says(text: &str) -> wiremock::ResponseTemplate {
+fn says(text: &str) -> Answer {
     answer(&json!([{"type": "text", "text": text}]), "end_turn")
 }
 
 /// A project whose model has a context window that one turn fills.
-fn narrow(scratch: Scratch, server: &MockServer) -> Scratch {
+fn narrow(scratch: Scratch, server: &Server) -> Scratch {
     scratch.sign(".ai/directives/test/greet.md", GREET);
     scratch.sign(".ai/directives/test/child.md", CHILD);
     let narrow = provider(server).replace("context_window: 100000", "context_window: 1200");
@@ -80,7 +80,7 @@ fn first() -> ThreadId {
 #[tokio::test]
 async fn a_continuation_that_failed_to_begin_is_begun_again() {
     for is_operators in [false, true] {
-        let server = server(vec![write(), says("Done.")]).await;
+        let server = server(vec![write(), says("Done.")]);
         let scratch = if is_operators { Scratch::new().with_operator() } else { Scratch::new() };
         let scratch = narrow(scratch, &server);
         scratch.sign(".ai/directives/test/on.md", &on("nothing_of_the_sort"));
@@ -110,7 +110,7 @@ async fn a_continuation_that_failed_to_begin_is_begun_again() {
 /// still start.
 #[tokio::test]
 async fn a_folder_without_a_record_is_not_in_the_way() {
-    let server = server(vec![write(), says("Done.")]).await;
+    let server = server(vec![write(), says("Done.")]);
     let scratch = narrow(Scratch::new(), &server);
     scratch.sign(".ai/directives/test/on.md", &on("nothing_of_the_sort"));
     let RunError::Prepare { thread: Some(next), .. } = run(&scratch).await.unwrap_err() else {
@@ -133,7 +133,7 @@ async fn a_child_of_a_continuation_goes_on_alone() {
         &json!({"directive": "test/child"}),
     );
     let script = vec![write(), answer(&json!([spawn]), "tool_use"), write(), says("Written.")];
-    let server = server(script).await;
+    let server = server(script);
     let scratch = narrow(Scratch::new().with_operator(), &server);
     let guest = SigningKey::generate().unwrap();
     let granted = [
@@ -177,7 +177,7 @@ async fn waiting() -> (Scratch, ThreadId, ThreadId) {
         "rye_agent_threads_thread_directive",
         &json!({"directive": "test/child"}),
     );
-    let server = server(vec![answer(&json!([spawn]), "tool_use"), write()]).await;
+    let server = server(vec![answer(&json!([spawn]), "tool_use"), write()]);
     let scratch = narrow(Scratch::new().with_operator(), &server);
     scratch.sign(".ai/directives/test/on.md", &on("thread"));
     let ask = "ask:\n  - rye.execute.tool.rye.file-system.write\n";

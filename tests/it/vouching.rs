@@ -82,7 +82,7 @@ async fn the_continuation_directive_is_counted_where_it_is_followed() {
         let write = json!({"path": "ada.txt", "content": "x"});
         let write = answer(&json!([tool_use("a", "rye_file_system_write", &write)]), "tool_use");
         let done = answer(&json!([{"type": "text", "text": "Done."}]), "end_turn");
-        let server = server(vec![write, done]).await;
+        let server = server(vec![write, done]);
         let scratch = allowing_unsigned();
         let head = format!(
             "<model tier=\"fast\"/><continuation_directive>test/warn</continuation_directive>{GRANT}"

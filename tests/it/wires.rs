@@ -1,8 +1,8 @@
 //! Scripted models, one for each wire protocol.
 
 use serde_json::{Value, json};
-use wiremock::matchers::method;
-use wiremock::{Mock, MockServer, ResponseTemplate};
+
+use super::server::{Answer, Server};
 
 pub(super) const PROTOCOLS: [&str; 4] =
     ["anthropic_messages", "gemini", "openai_chat", "openai_responses"];
@@ -61,26 +61,18 @@ fn answer(protocol: &str, call: Option<(&str, &Call)>) -> Value {
 }
 
 /// A server in the protocol that answers with these calls in turn, and then with a text.
-pub(super) async fn server(protocol: &str, calls: &[Call]) -> MockServer {
-    let server = MockServer::start().await;
+pub(super) fn server(protocol: &str, calls: &[Call]) -> Server {
     let ids: Vec<String> = (1..=calls.len()).map(|place| format!("call_{place}")).collect();
     let calls = ids.iter().map(String::as_str).zip(calls).map(Some).chain([None]);
-    for call in calls {
-        let body = answer(protocol, call);
-        Mock::given(method("POST"))
-            .respond_with(ResponseTemplate::new(200).set_body_json(body))
-            .up_to_n_times(1)
-            .mount(&server)
-            .await;
-    }
-    server
+    let answers = calls.map(|call| Answer::json(200, answer(protocol, call)));
+    Server::once(answers.collect(), |request| request.line.starts_with("POST "))
 }
 
 /// The configuration of a provider with the model `m` for all tiers of the tests.
-pub(super) fn provider(protocol: &str, server: &MockServer) -> String {
+pub(super) fn provider(protocol: &str, server: &Server) -> String {
     format!(
         "protocol: {protocol}\nbase_url: {}\nauth: {{ env: ANTHROPIC_API_KEY, header: x-api-key }}\ntiers: {{ fast: m, general: m, haiku: m, sonnet: m }}\n\
          models: {{ m: {{ context_window: 100000, max_output: 1000, prices: {{ input: 0, output: 0 }} }} }}\n",
-        server.uri()
+        server.url()
     )
 }

@@ -4,11 +4,11 @@ use rye::thread::{Decision, ThreadId, ThreadRecord, ThreadState};
 use rye::{ProviderChoice, ReopenError, RunReport};
 use rye_tests::{Scratch, StoppedClock};
 use serde_json::{Value, json};
-use wiremock::{MockServer, ResponseTemplate};
 
 use super::cancelling::account;
 use super::{check_waits, put};
 use crate::model::{answer, provider, server, tool_use};
+use crate::server::{Answer, Server};
 
 fn directive(name: &str, provider: &str, permissions: &str) -> String {
     format!(
@@ -18,29 +18,29 @@ fn directive(name: &str, provider: &str, permissions: &str) -> String {
     )
 }
 
-fn calls(name: &str, input: &Value) -> ResponseTemplate {
+fn calls(name: &str, input: &Value) -> Answer {
     answer(&json!([tool_use("call_1", name, input)]), "tool_use")
 }
 
-fn starts() -> ResponseTemplate {
+fn starts() -> Answer {
     calls("rye_agent_threads_thread_directive", &json!({"directive": "test/child"}))
 }
 
-fn writes(path: &str) -> ResponseTemplate {
+fn writes(path: &str) -> Answer {
     calls("rye_file_system_write", &json!({"path": path, "content": "x"}))
 }
 
-fn says(text: &str) -> ResponseTemplate {
+fn says(text: &str) -> Answer {
     answer(&json!([{"type": "text", "text": text}]), "end_turn")
 }
 
 /// A parent with a large context window, and a child whose window is full after one turn.
-fn tree(script: Scratch, server: &MockServer) -> Scratch {
+fn tree(script: Scratch, server: &Server) -> Scratch {
     tree_with_two_servers(script, server, server)
 }
 
 /// The same, with a model for each.
-fn tree_with_two_servers(script: Scratch, server: &MockServer, childs: &MockServer) -> Scratch {
+fn tree_with_two_servers(script: Scratch, server: &Server, childs: &Server) -> Scratch {
     let parent = "<execute><tool>rye.agent.threads.*</tool><tool>rye.file-system.write</tool><directive>test.*</directive></execute>";
     let child = "<execute><tool>rye.file-system.write</tool></execute>";
     put(&script, "test/parent", &directive("parent", "wide", parent));
@@ -98,11 +98,11 @@ fn check_money(scratch: &Scratch, parent: &RunReport, answers: u64) {
 
 #[tokio::test]
 async fn a_parent_is_told_what_the_last_thread_came_to() {
-    let server = server(vec![starts(), writes("a.txt"), says("Written."), says("Done.")]).await;
+    let server = server(vec![starts(), writes("a.txt"), says("Written."), says("Done.")]);
     let scratch = tree(Scratch::new(), &server);
     let report = run(&scratch).await;
     assert_eq!(report.outcome.state, ThreadState::Completed, "{:?}", report.outcome.failure);
-    assert_eq!(server.received_requests().await.unwrap().len(), 4);
+    assert_eq!(server.received().len(), 4);
     let (first, last) = conversation(&scratch, &report);
     assert_eq!(last.state, ThreadState::Completed);
     let told = child_result(&scratch, &report);
@@ -117,10 +117,10 @@ async fn a_parent_is_told_what_the_last_thread_came_to() {
 }
 
 /// Runs a tree whose child was continued in another thread, which waits for approval before it writes.
-async fn waiting(more: Vec<ResponseTemplate>) -> (MockServer, Scratch, RunReport, ThreadId) {
+async fn waiting(more: Vec<Answer>) -> (Server, Scratch, RunReport, ThreadId) {
     let read = calls("rye_file_system_write", &json!({"path": "a.txt", "content": 7}));
     let script = [vec![starts(), read, writes("b.txt")], more].concat();
-    let server = server(script).await;
+    let server = server(script);
     let scratch = tree(Scratch::new(), &server);
     let ask = "ask:\n  - rye.execute.tool.rye.file-system.write\n";
     scratch.sign(".ai/config/agent/approval.yaml", ask);
@@ -224,12 +224,12 @@ async fn it_is_cancelled_by_the_name_that_its_parent_knows() {
 }
 
 /// A parent that waits for somebody, after its child took what its own child came to, which went on in another thread.
-async fn three(scratch: Scratch) -> (MockServer, Scratch, RunReport) {
+async fn three(scratch: Scratch) -> (Server, Scratch, RunReport) {
     let start =
         |name: &str| calls("rye_agent_threads_thread_directive", &json!({"directive": name}));
     let fails = calls("rye_file_system_write", &json!({"path": "a.txt", "content": 7}));
     let script = [start("test/middle"), start("test/child"), fails, says("Read."), says("Told.")];
-    let server = server([&script[..], &[writes("p.txt"), says("Done.")]].concat()).await;
+    let server = server([&script[..], &[writes("p.txt"), says("Done.")]].concat());
     let scratch = tree(scratch, &server);
     let middle = "<execute><tool>rye.agent.threads.*</tool><tool>rye.file-system.write</tool><directive>test.*</directive></execute>";
     put(&scratch, "test/middle", &directive("middle", "wide", middle));
@@ -266,10 +266,10 @@ async fn an_operator_believes_no_end_that_only_its_own_key_vouches_for() {
 }
 
 /// Runs a child whose successor could not be prepared.
-async fn waiting_for_a_thread(more: Vec<ResponseTemplate>) -> (MockServer, Scratch, RunReport) {
+async fn waiting_for_a_thread(more: Vec<Answer>) -> (Server, Scratch, RunReport) {
     let write = calls("rye_file_system_write", &json!({"path": "a.txt", "content": 7}));
     let script = [vec![starts(), write, writes("b.txt")], more].concat();
-    let server = server(script).await;
+    let server = server(script);
     let scratch = tree(Scratch::new().with_operator(), &server);
     let ask = "ask:\n  - rye.execute.tool.rye.file-system.write\n";
     scratch.sign(".ai/config/agent/approval.yaml", ask);
@@ -298,7 +298,7 @@ async fn a_thread_that_was_not_begun_is_ended_with_those_before_it() {
             let resumed = scratch.resume(thread).await.unwrap_err();
             assert!(matches!(resumed, ReopenError::Ended { .. }), "{resumed}");
         }
-        assert_eq!(server.received_requests().await.unwrap().len(), 3);
+        assert_eq!(server.received().len(), 3);
         if !names_parent {
             let resumed = scratch.resume(&report.thread).await.unwrap();
             assert_eq!(
@@ -333,13 +333,13 @@ async fn a_child_that_turns_out_to_be_continued_is_ended_with_the_next_one() {
 
 /// Runs a tree in which the successor of a grandchild starts another thread, while the root waits for
 /// approval. Also returns the id of that last thread.
-async fn four(more: Vec<ResponseTemplate>) -> (MockServer, Scratch, RunReport, ThreadId) {
+async fn four(more: Vec<Answer>) -> (Server, Scratch, RunReport, ThreadId) {
     let start =
         |name: &str| calls("rye_agent_threads_thread_directive", &json!({"directive": name}));
     let fails = calls("rye_file_system_write", &json!({"path": "a.txt", "content": 7}));
     let down = vec![start("test/middle"), start("test/child"), fails, start("test/leaf")];
     let up = vec![says("Leaf."), says("Read."), says("Told."), writes("p.txt")];
-    let server = server([down, up, more].concat()).await;
+    let server = server([down, up, more].concat());
     let scratch = tree(Scratch::new(), &server);
     let starts = "<execute><tool>rye.agent.threads.*</tool><tool>rye.file-system.write</tool><directive>test.*</directive></execute>";
     put(&scratch, "test/middle", &directive("middle", "wide", starts));

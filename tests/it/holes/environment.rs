@@ -10,6 +10,7 @@ use serde_json::json;
 
 use super::{innermost, writing};
 use crate::model::{answer, provider, server, tool_use};
+use crate::server::Answer;
 
 const NAME: &str = "RYE_TEST_CANARY";
 const CANARY: &str = "canary-9f31c0de-secret";
@@ -69,9 +70,8 @@ async fn with_the_canary() {
     let server = server(vec![
         answer(&json!([tool_use("a", "rye_file_system_write", &written)]), "tool_use"),
         answer(&json!([tool_use("b", "rye_file_system_write", &unread)]), "tool_use"),
-        wiremock::ResponseTemplate::new(400).set_body_raw(failing, "application/json"),
-    ])
-    .await;
+        Answer::json(400, failing),
+    ]);
     let templated =
         format!("{}prompts: {{ system_template: 'System {places}' }}\n", provider(&server));
     scratch.sign(
@@ -96,11 +96,11 @@ async fn with_the_canary() {
         request.model = Some("test-model".to_owned());
     });
     let report = report.await.unwrap();
-    for request in server.received_requests().await.unwrap() {
-        clean("a request", &String::from_utf8_lossy(&request.body));
+    for request in server.received() {
+        clean("a request", request.text());
         clean("its headers", &format!("{:?}", request.headers));
     }
-    assert_eq!(server.received_requests().await.unwrap().len(), 3);
+    assert_eq!(server.received().len(), 3);
     assert_eq!(fs::read_to_string(scratch.project().join("out.txt")).unwrap(), places);
     clean("the outcome", &format!("{:?}", report.outcome));
     assert!(!format!("{:?}", report.outcome).contains("sk-test-secret"));

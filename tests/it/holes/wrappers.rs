@@ -228,8 +228,7 @@ fn configuration_that_a_client_has_signed() {
 /// A project's prices do not lift the spend limit on the operator's key.
 #[tokio::test]
 async fn a_provider_configuration_with_prices_of_zero() {
-    let server =
-        server(vec![answer(&json!([{ "type": "text", "text": "Hi." }]), "end_turn")]).await;
+    let server = server(vec![answer(&json!([{ "type": "text", "text": "Hi." }]), "end_turn")]);
     let free = provider(&server).replace("\"1\"", "0").replace("\"5\"", "0");
     let project = |scratch: Scratch| {
         scratch.sign(".ai/directives/test/write.md", &writing("", ""));
@@ -249,7 +248,7 @@ async fn a_provider_configuration_with_prices_of_zero() {
     assert!(failure.message.contains("provider configuration of your user space"), "{failure}");
     let told = "to accept them, copy the file with `rye load rye/agent/providers/local --to user`";
     assert!(unpriced.warnings.iter().any(|warning| warning.contains(told)), "{unpriced:?}");
-    assert!(server.received_requests().await.unwrap().is_empty());
+    assert!(server.received().is_empty());
     // 1,000 input tokens at 1 USD and 100 output tokens at 5 USD per million.
     let priced = run(&project(Scratch::new())).await;
     assert_eq!(priced.outcome.cost.get(), 1_500_000, "{priced:?}");
@@ -258,7 +257,7 @@ async fn a_provider_configuration_with_prices_of_zero() {
 /// A project may choose the server, but not which of the operator's secrets it gets.
 #[tokio::test]
 async fn a_provider_configuration_that_names_another_variable() {
-    let server = server(Vec::new()).await;
+    let server = server(Vec::new());
     let scratch = sound();
     let theirs = provider(&server).replace("ANTHROPIC_API_KEY", "AWS_SECRET_ACCESS_KEY");
     scratch.sign(".ai/tools/rye/agent/providers/local.yaml", &theirs);
@@ -278,5 +277,5 @@ async fn a_provider_configuration_that_names_another_variable() {
     scratch.sign(".ai/config/providers.yaml", "variables: [AWS_SECRET_ACCESS_KEY]\n");
     let error = run().await.unwrap_err();
     assert!(innermost(&error).contains("a project may not say"), "{error:?}");
-    assert!(server.received_requests().await.unwrap().is_empty());
+    assert!(server.received().is_empty());
 }

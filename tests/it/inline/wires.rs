@@ -6,6 +6,7 @@ use rye_tests::Scratch;
 use serde_json::json;
 
 use super::{DIRECTIVES, directive, knowledge, put, results};
+use crate::server::Received;
 use crate::wires::{PROTOCOLS, provider, server};
 
 #[tokio::test]
@@ -16,7 +17,7 @@ async fn a_model_follows_a_directive_and_reads_knowledge_in_its_own_thread() {
             json!({"item_type": "directive", "item_id": "test/inner", "inputs": {"who": "Ada"}});
         let advice = json!({"item_type": "knowledge", "item_id": "test/advice"});
         let calls = [("rye_execute", inner), ("rye_execute", advice)];
-        let server = server(protocol, &calls).await;
+        let server = server(protocol, &calls);
         let scratch = Scratch::new();
         let inner = directive("inner", "*", &[], inputs).replace("Do it", "Greet {input:who}");
         put(&scratch, "inner", &inner);
@@ -53,15 +54,14 @@ async fn a_model_follows_a_directive_and_reads_knowledge_in_its_own_thread() {
         let start = events.iter().find(|(name, _)| name == "tool_call_start").unwrap();
         assert_eq!(start.1["target"]["capability"], capability);
 
-        let sent = server.received_requests().await.unwrap();
-        let bodies: Vec<&str> =
-            sent.iter().map(|request| std::str::from_utf8(&request.body).unwrap()).collect();
+        let sent = server.received();
+        let bodies: Vec<&str> = sent.iter().map(Received::text).collect();
         assert!(bodies[0].contains("returns the directions of a directive"), "{protocol}");
         assert!(!bodies[0].contains("Greet Ada"), "{protocol}");
         assert!(bodies[1].contains("Greet Ada") && bodies[2].contains("Be brief."), "{protocol}");
         let replayed = scratch.rye().replay(&report.thread).await.unwrap();
         assert_eq!(replayed.divergence, None, "{protocol}");
-        assert_eq!(server.received_requests().await.unwrap().len(), 3);
+        assert_eq!(server.received().len(), 3);
     }
 }
 
@@ -71,7 +71,7 @@ async fn wrong_arguments_are_a_result_that_tells_all_problems() {
     let both = json!({
         "item_type": "directive", "item_id": "test/inner", "inputs": {}, "parameters": {}, "async": true, "why": 1,
     });
-    let server = server("openai_chat", &[("rye_execute", both)]).await;
+    let server = server("openai_chat", &[("rye_execute", both)]);
     let scratch = Scratch::new();
     put(&scratch, "outer", &directive("outer", DIRECTIVES, &[], ""));
     scratch.sign(".ai/tools/rye/agent/providers/local.yaml", &provider("openai_chat", &server));

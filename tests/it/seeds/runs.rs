@@ -174,7 +174,7 @@ async fn a_model_follows_them_in_its_own_thread_on_every_wire() {
             scratch.sign(".ai/directives/test/outer.md", OUTER);
             let text = read(&scratch, &format!(".ai/directives/{id}.md"));
             let calls = calls(id, &text, inputs);
-            let server = server(protocol, &calls).await;
+            let server = server(protocol, &calls);
             scratch.sign(".ai/tools/rye/agent/providers/local.yaml", &provider(protocol, &server));
             let model = |request: &mut rye::RunRequest| {
                 request.provider = ProviderChoice::from_name("local")
@@ -184,7 +184,7 @@ async fn a_model_follows_them_in_its_own_thread_on_every_wire() {
             let (directions, results) = results.split_first().unwrap();
             check_directions(directions, &text, inputs);
             check(&scratch, results);
-            assert_eq!(server.received_requests().await.unwrap().len(), calls.len() + 1);
+            assert_eq!(server.received().len(), calls.len() + 1);
             let replayed = scratch.rye().replay(&report.thread).await.unwrap();
             assert_eq!(replayed.divergence, None, "{protocol} {id}");
         }

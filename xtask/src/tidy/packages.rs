@@ -5,7 +5,7 @@ use std::fs;
 use crate::workspace::Package;
 
 /// Libraries for tests, which must not be ordinary dependencies, because these reach every user.
-const TEST_ONLY: &[&str] = &["assert_cmd", "insta", "proptest", "trybuild", "wiremock"];
+const TEST_ONLY: &[&str] = &["assert_cmd", "insta", "proptest", "trybuild"];
 
 const PAPERS: &[&str] = &["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"];
 

@@ -49,7 +49,7 @@ async fn each_attempt_may_have_cost() {
         (&[529, 500], &[free, paid], true),
     ] {
         let answers = statuses.iter().map(|status| error(*status, kind(*status), "no")).collect();
-        let vendor = Vendor::answering(answers).await;
+        let vendor = Vendor::answering(answers);
         let told = Told::default();
         let error = vendor.provider(&vendor.config()).stream(&request(), &told).await.unwrap_err();
         let retries = told.retries.into_inner().unwrap();
@@ -63,8 +63,8 @@ async fn each_attempt_may_have_cost() {
 #[tokio::test]
 async fn what_stopping_costs_is_told() {
     let [limited, failed] = [(429, "rate_limit_error"), (500, "api_error")]
-        .map(|(status, kind)| error(status, kind, "no").insert_header("retry-after-ms", "1"));
-    let vendor = Vendor::answering(vec![limited, failed, hello()]).await;
+        .map(|(status, kind)| error(status, kind, "no").with("retry-after-ms", "1"));
+    let vendor = Vendor::answering(vec![limited, failed, hello()]);
     let told = Told::default();
     vendor.provider(&vendor.config()).stream(&request(), &told).await.unwrap();
     let free = Charge::Nothing;

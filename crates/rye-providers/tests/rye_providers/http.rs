@@ -7,31 +7,30 @@ use std::time::Duration;
 use rye_providers::{ConnectError, ModelPreference, ProviderConfig, connect};
 use rye_thread::{Delta, DeltaSink, ProviderError, ProviderErrorClass, Usage};
 use serde_json::json;
-use wiremock::ResponseTemplate;
 
+use crate::server::Answer;
 use crate::vendor::{KEY, Vendor, error, hello, no_randomness, request};
 
 #[tokio::test]
 async fn a_request_carries_what_the_config_says() {
-    let vendor = Vendor::answering(vec![hello()]).await;
+    let vendor = Vendor::answering(vec![hello()]);
     let mut config = vendor.config();
     config["headers"] = json!({ "anthropic-version": "2026-10-21", "anthropic-beta": "x" });
     let provider = vendor.provider(&config);
     let reply = provider.complete(&request()).await.unwrap();
     assert_eq!((reply.text.as_str(), reply.usage.output), ("Hello.", 2));
-    let received = vendor.received().await.remove(0);
-    let header = |name: &str| received.headers.get(name).unwrap().to_str().unwrap().to_owned();
-    assert_eq!((received.method.as_str(), received.url.path()), ("POST", "/v1/messages"));
-    assert_eq!(
-        (header("x-api-key"), header("content-type")),
-        (KEY.to_owned(), "application/json".to_owned())
-    );
-    assert_eq!(
-        (header("anthropic-version"), header("anthropic-beta")),
-        ("2026-10-21".to_owned(), "x".to_owned())
-    );
+    let received = vendor.received().remove(0);
+    assert_eq!(received.line, "POST /v1/messages");
+    for (name, value) in [
+        ("x-api-key", KEY),
+        ("content-type", "application/json"),
+        ("anthropic-version", "2026-10-21"),
+        ("anthropic-beta", "x"),
+    ] {
+        assert_eq!(received.header(name), Some(value), "{name}");
+    }
     let body = r#"{"model":"m","max_tokens":100,"stream":true,"messages":[{"role":"user","content":"Say hello."}]}"#;
-    assert_eq!(String::from_utf8(received.body).unwrap(), body);
+    assert_eq!(received.text(), body);
     let info = provider.describe();
     assert_eq!(
         (info.provider.as_str(), info.model.as_str(), info.max_output),
@@ -41,43 +40,38 @@ async fn a_request_carries_what_the_config_says() {
 
 #[tokio::test]
 async fn the_authorization_header_carries_a_bearer_and_the_version_has_a_default() {
-    let vendor = Vendor::answering(vec![hello()]).await;
+    let vendor = Vendor::answering(vec![hello()]);
     let mut config = vendor.config();
     config["auth"]["header"] = json!("Authorization");
     vendor.provider(&config).complete(&request()).await.unwrap();
-    let received = vendor.received().await.remove(0);
-    assert_eq!(received.headers.get("authorization").unwrap(), &format!("Bearer {KEY}"));
-    assert_eq!(received.headers.get("anthropic-version").unwrap(), "2023-06-01");
-    assert_eq!(received.headers.get("x-api-key"), None);
+    let received = vendor.received().remove(0);
+    assert_eq!(received.header("authorization"), Some(&*format!("Bearer {KEY}")));
+    assert_eq!(received.header("anthropic-version"), Some("2023-06-01"));
+    assert_eq!(received.header("x-api-key"), None);
 }
 
 #[tokio::test]
 async fn a_server_without_auth_gets_no_key() {
-    let vendor = Vendor::answering(vec![hello()]).await;
+    let vendor = Vendor::answering(vec![hello()]);
     let mut config = vendor.config();
     config.as_object_mut().unwrap().remove("auth");
     vendor.provider(&config).complete(&request()).await.unwrap();
-    assert_eq!(vendor.received().await.remove(0).headers.get("x-api-key"), None);
+    assert_eq!(vendor.received().remove(0).header("x-api-key"), None);
 }
 
 /// Returns the error of a provider whose server sends these answers, and the number of requests.
 #[track_caller]
-fn fails(answers: Vec<ResponseTemplate>) -> (ProviderError, usize) {
+fn fails(answers: Vec<Answer>) -> (ProviderError, usize) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let vendor = Vendor::answering(answers).await;
+        let vendor = Vendor::answering(answers);
         let error = vendor.complete().await.unwrap_err();
-        (error, vendor.received().await.len())
+        (error, vendor.received().len())
     })
 }
 
 #[track_caller]
-fn check(
-    answers: Vec<ResponseTemplate>,
-    class: ProviderErrorClass,
-    n_requests: usize,
-    message: &str,
-) {
+fn check(answers: Vec<Answer>, class: ProviderErrorClass, n_requests: usize, message: &str) {
     let (error, n_received) = fails(answers);
     assert_eq!((error.class, error.to_string().as_str(), n_received), (class, message, n_requests));
     assert!(!format!("{error:?}").contains(KEY));
@@ -85,11 +79,10 @@ fn check(
 
 #[tokio::test]
 async fn passing_trouble_is_waited_out() {
-    let limited = error(429, "rate_limit_error", "slow down").insert_header("retry-after-ms", "1");
-    let vendor =
-        Vendor::answering(vec![limited, error(529, "overloaded_error", "busy"), hello()]).await;
+    let limited = error(429, "rate_limit_error", "slow down").with("retry-after-ms", "1");
+    let vendor = Vendor::answering(vec![limited, error(529, "overloaded_error", "busy"), hello()]);
     assert_eq!(vendor.complete().await.unwrap().text, "Hello.");
-    let received = vendor.received().await;
+    let received = vendor.received();
     assert_eq!(received.len(), 3);
     assert!(received.iter().all(|request| request.body == received[0].body));
 }
@@ -104,7 +97,7 @@ fn attempts_end() {
 
 #[test]
 fn a_wait_that_does_not_fit_is_not_begun() {
-    let answer = error(429, "rate_limit_error", "slow down").insert_header("retry-after", "3600");
+    let answer = error(429, "rate_limit_error", "slow down").with("retry-after", "3600");
     let message = "`vendor` answered 429 (`rate_limit_error`): slow down; gave up after 1 attempt";
     check(vec![answer], ProviderErrorClass::RateLimited, 1, message);
 }
@@ -113,8 +106,8 @@ fn a_wait_that_does_not_fit_is_not_begun() {
 /// fallback.
 #[tokio::test]
 async fn no_wait_is_longer_than_the_patience_of_the_caller() {
-    let limited = error(429, "rate_limit_error", "slow down").insert_header("retry-after", "9");
-    let vendor = Vendor::answering(vec![limited]).await;
+    let limited = error(429, "rate_limit_error", "slow down").with("retry-after", "9");
+    let vendor = Vendor::answering(vec![limited]);
     let provider = vendor.provider(&vendor.config());
     for seconds in [0, 1, 9] {
         let mut request = request();
@@ -129,7 +122,7 @@ async fn no_wait_is_longer_than_the_patience_of_the_caller() {
 
 #[test]
 fn the_server_may_forbid_another_attempt() {
-    let answer = error(503, "api_error", "down").insert_header("x-should-retry", "false");
+    let answer = error(503, "api_error", "down").with("x-should-retry", "false");
     check(vec![answer], ProviderErrorClass::Server, 1, "`vendor` answered 503 (`api_error`): down");
 }
 
@@ -138,8 +131,7 @@ fn an_enforced_spend_limit_is_final() {
     let details = json!({ "error_code": "enforced_spend_limit_reached" });
     let body = json!({ "type": "error", "error": { "type": "rate_limit_error", "message": "used up", "details": details } });
     let message = "`vendor` answered 429 (`enforced_spend_limit_reached`): used up; raise the limit or add credit at the provider";
-    let answer =
-        ResponseTemplate::new(429).set_body_json(body).insert_header("x-should-retry", "true");
+    let answer = Answer::json(429, body).with("x-should-retry", "true");
     check(vec![answer], ProviderErrorClass::SpendLimit, 1, message);
 }
 
@@ -173,12 +165,11 @@ fn a_key_that_comes_back_is_taken_out() {
 
 #[test]
 fn a_page_is_told_from_an_answer() {
-    let page = ResponseTemplate::new(200).set_body_raw("<html>Welcome</html>", "text/html");
+    let page = |status, html| Answer::new(status, "text/html", html);
     let message = "`vendor` answered with `text/html` and not with JSON; check `base_url`";
-    check(vec![page], ProviderErrorClass::Server, 1, message);
-    let page = ResponseTemplate::new(502).set_body_raw("<html>Bad gateway</html>", "text/html");
+    check(vec![page(200, "<html>Welcome</html>")], ProviderErrorClass::Server, 1, message);
     check(
-        vec![page],
+        vec![page(502, "<html>Bad gateway</html>")],
         ProviderErrorClass::Server,
         3,
         "`vendor` answered 502; gave up after 3 attempts",
@@ -188,8 +179,8 @@ fn a_page_is_told_from_an_answer() {
 /// A wrong address and a wrong model are the most common mistakes.
 #[tokio::test]
 async fn what_is_not_there_is_told_with_where_it_was_looked_for() {
-    let page = || ResponseTemplate::new(404).set_body_raw("<html>Not found</html>", "text/html");
-    let vendor = Vendor::answering(vec![page()]).await;
+    let page = Answer::new(404, "text/html", "<html>Not found</html>");
+    let vendor = Vendor::answering(vec![page]);
     let config = vendor.config();
     let error = vendor.provider(&config).complete(&request()).await.unwrap_err();
     let address = config["base_url"].as_str().unwrap();
@@ -199,7 +190,7 @@ async fn what_is_not_there_is_told_with_where_it_was_looked_for() {
 
 #[tokio::test]
 async fn a_server_that_wants_a_key_where_none_is_configured() {
-    let vendor = Vendor::answering(vec![error(401, "authentication_error", "no key.")]).await;
+    let vendor = Vendor::answering(vec![error(401, "authentication_error", "no key.")]);
     let mut config = vendor.config();
     config.as_object_mut().unwrap().remove("auth");
     let error = vendor.provider(&config).complete(&request()).await.unwrap_err();
@@ -231,26 +222,25 @@ async fn a_key_that_comes_back_is_not_told() {
     .iter()
     .map(|event| format!("data: {event}\n\n"))
     .collect();
-    let whole = bodies.map(|body| ResponseTemplate::new(200).set_body_json(body));
-    let streamed = ResponseTemplate::new(200).set_body_raw(pieces, "text/event-stream");
+    let whole = bodies.map(|body| Answer::json(200, body));
+    let streamed = Answer::new(200, "text/event-stream", pieces);
     // The key in an ignored member, escaped, as a reader of the record would see it.
     let escaped = answer(json!([{ "type": "new", "of": SECRET }])).to_string();
-    let escaped = escaped.replace("sk-T", r"\u0073k\u002dT");
-    let escaped = ResponseTemplate::new(200).set_body_raw(escaped, "application/json");
+    let escaped = Answer::json(200, escaped.replace("sk-T", r"\u0073k\u002dT"));
     let message = "the answer of `vendor` repeats the key that it was sent and is not used; check `base_url`, and replace the key";
     for answer in whole.into_iter().chain([streamed, escaped]) {
         let (error, told) = told_by(answer, SECRET).await;
         assert_eq!((error.to_string().as_str(), error.may_have_cost()), (message, true));
         assert!(matches!(told.as_str(), "" | "You sent "), "{told}");
     }
-    let page = ResponseTemplate::new(200).set_body_raw("x", &format!("text/{SECRET}"));
+    let page = Answer::new(200, &format!("text/{SECRET}"), "x");
     let (error, _) = told_by(page, SECRET).await;
     let message = "`vendor` answered with `text/[key]` and not with JSON; check `base_url`";
     assert_eq!(error.to_string(), message);
 }
 
 /// Returns the error of a provider with this key, and the pieces that it forwarded before.
-async fn told_by(answer: ResponseTemplate, key: &str) -> (ProviderError, String) {
+async fn told_by(answer: Answer, key: &str) -> (ProviderError, String) {
     #[derive(Default)]
     struct Heard(Mutex<String>);
     impl DeltaSink for Heard {
@@ -260,10 +250,8 @@ async fn told_by(answer: ResponseTemplate, key: &str) -> (ProviderError, String)
             }
         }
     }
-    let vendor = Vendor::answering(vec![answer]).await;
-    let config = ProviderConfig::from_value(&vendor.config()).unwrap();
-    let choice = config.choose(&ModelPreference::default()).unwrap();
-    let provider = connect(&config, &choice, Some(key.parse().unwrap()), no_randomness()).unwrap();
+    let vendor = Vendor::answering(vec![answer]);
+    let provider = vendor.provider_with(&vendor.config(), key);
     let heard = Heard::default();
     let error = provider.stream(&request(), &heard).await.unwrap_err();
     assert!(!format!("{error:?}").contains(key));
@@ -273,7 +261,7 @@ async fn told_by(answer: ResponseTemplate, key: &str) -> (ProviderError, String)
 /// The message names the setting that was the limit.
 #[tokio::test]
 async fn the_time_of_all_attempts_is_told_by_its_name() {
-    let vendor = Vendor::answering(vec![hello().set_delay(Duration::from_secs(60))]).await;
+    let vendor = Vendor::answering(vec![Answer::never()]);
     let mut config = vendor.config();
     config["retry"]["total_seconds"] = json!(0.05);
     let error = vendor.provider(&config).complete(&request()).await.unwrap_err();
@@ -284,21 +272,21 @@ async fn the_time_of_all_attempts_is_told_by_its_name() {
 
 #[test]
 fn a_redirect_is_not_followed() {
-    let answer = ResponseTemplate::new(307).insert_header("location", "https://example.com/");
+    let answer = Answer::untyped(307, "").with("location", "https://example.com/");
     let message = "`vendor` answered 307, a redirect, which is not followed; set `base_url` to where it leads";
     check(vec![answer], ProviderErrorClass::InvalidRequest, 1, message);
 }
 
 #[test]
 fn a_huge_body_is_not_read() {
-    let answer = ResponseTemplate::new(200).set_body_bytes(vec![b' '; 32 * 1024 * 1024 + 1]);
+    let answer = Answer::untyped(200, vec![b' '; 32 * 1024 * 1024 + 1]);
     let message = "`vendor` answered with more than 33554432 bytes, which is not read; raise `max_answer_bytes` if it may";
     check(vec![answer], ProviderErrorClass::Server, 1, message);
 }
 
 #[test]
 fn an_answer_of_another_shape_cannot_be_read() {
-    let answer = ResponseTemplate::new(200).set_body_json(json!({ "choices": [] }));
+    let answer = Answer::json(200, json!({ "choices": [] }));
     let (error, _) = fails(vec![answer]);
     assert_eq!(
         (error.class, error.to_string().as_str()),
@@ -312,19 +300,19 @@ fn an_answer_of_another_shape_cannot_be_read() {
 
 #[tokio::test]
 async fn an_answer_that_is_late_is_not_asked_for_twice() {
-    let vendor = Vendor::answering(vec![hello().set_delay(Duration::from_secs(60))]).await;
+    let vendor = Vendor::answering(vec![Answer::never()]);
     let mut config = vendor.config();
     config["timeout_seconds"] = json!(0.05);
     let error = vendor.provider(&config).complete(&request()).await.unwrap_err();
     let message =
         "`vendor` gave no whole answer within 50ms; raise `timeout_seconds` if it may take longer";
     assert_eq!((error.class, error.to_string().as_str()), (ProviderErrorClass::Timeout, message));
-    assert_eq!(vendor.received().await.len(), 1);
+    assert_eq!(vendor.received().len(), 1);
 }
 
 #[tokio::test]
 async fn an_address_without_a_server_is_tried_again_and_reported() {
-    let vendor = Vendor::answering(vec![]).await;
+    let vendor = Vendor::answering(vec![]);
     let mut config = vendor.config();
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
@@ -348,7 +336,7 @@ async fn an_address_without_a_server_is_tried_again_and_reported() {
 fn an_answer_that_quotes_the_key_is_refused_without_it() {
     let usage = json!({ "input_tokens": KEY, "output_tokens": 1 });
     let answer = json!({ "content": [], "stop_reason": "end_turn", "usage": usage });
-    let (error, _) = fails(vec![ResponseTemplate::new(200).set_body_json(answer)]);
+    let (error, _) = fails(vec![Answer::json(200, answer)]);
     assert_eq!(error.to_string(), "the answer of `vendor` cannot be read");
     let cause = error.source().unwrap().to_string();
     assert!(cause.contains("[key]") && !cause.contains(KEY), "{cause}");

@@ -5,7 +5,9 @@
 mod attempts;
 mod bodies;
 mod fixtures;
-mod scripted;
+#[path = "../../../../tests/server.rs"]
+#[expect(dead_code, reason = "each vendor here repeats its last answer")]
+mod server;
 mod small_parts;
 #[path = "../../../rye-thread/tests/rye_thread/spans.rs"]
 mod spans;

@@ -12,7 +12,8 @@ use serde_json::json;
 
 use crate::bodies::keep;
 use crate::fixtures::fixture;
-use crate::scripted::{Answer, Scripted, streamed, whole};
+use crate::server::Answer;
+use crate::vendor::Vendor;
 
 const ANSWERS: &[&str] =
     &["reasoning_and_call", "two_calls", "made_ids", "unknown_parts", "unreadable", "text"];
@@ -22,8 +23,8 @@ fn answers(protocol: Protocol, is_streamed: bool) -> Vec<Answer> {
     let answer = |name: &&str| {
         let fixture = fixture(protocol, name)?;
         // A call with unreadable arguments may exist only as a stream.
-        let body = fixture.whole().filter(|_| !is_streamed).map(|body| whole(&body));
-        body.or_else(|| fixture.events().map(|events| streamed(&events)))
+        let body = fixture.whole().filter(|_| !is_streamed).map(|body| Answer::json(200, body));
+        body.or_else(|| fixture.events().map(|events| Answer::events(&events)))
     };
     ANSWERS.iter().filter_map(answer).collect()
 }
@@ -45,8 +46,10 @@ fn result(call: &ToolCall) -> Returned {
 
 /// Runs the conversation to its end and returns the sent bodies.
 async fn run(protocol: Protocol, is_streamed: bool) -> Vec<String> {
-    let server = Scripted::answering(answers(protocol, is_streamed)).await;
-    let provider = server.provider(protocol, |config| config["stream"] = json!(is_streamed));
+    let vendor = Vendor::answering(answers(protocol, is_streamed));
+    let mut config = vendor.config_in(protocol);
+    config["stream"] = json!(is_streamed);
+    let provider = vendor.provider(&config);
     let opening =
         Opening { system: Some("Be brief.".to_owned()), first_user_message: "Go.".to_owned() };
     let mut run = Run::new(opening, tools(), OutputContract::default(), Limits::default(), 100);
@@ -79,7 +82,7 @@ async fn run(protocol: Protocol, is_streamed: bool) -> Vec<String> {
         _ => &["rye_call_3_0", "rye_call_3_1"],
     };
     assert_eq!(ids, expected, "an id that we made is like no other of the conversation");
-    server.received().into_iter().map(|request| request.body).collect()
+    vendor.received().iter().map(|request| request.text().to_owned()).collect()
 }
 
 async fn check(protocol: Protocol) -> String {

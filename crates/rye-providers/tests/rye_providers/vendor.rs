@@ -1,46 +1,55 @@
 //! A local server in the role of the vendor.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-use rye_providers::{ApiKey, ModelPreference, ProviderConfig, RandomBits, connect};
+use rye_providers::{ApiKey, ModelPreference, Protocol, ProviderConfig, RandomBits, connect};
 use rye_thread::{Opening, Provider, ProviderError, Reply, Request};
 use serde_json::{Value, json};
-use wiremock::matchers::any;
-use wiremock::{Mock, MockServer, Request as Received, Respond, ResponseTemplate};
+
+use crate::server::{Answer, Received, Server};
 
 pub(crate) const KEY: &str = "sk-ant-very-secret";
 
 /// A server that sends a list of answers in turn and then repeats the last one.
 pub(crate) struct Vendor {
-    pub(crate) server: MockServer,
+    pub(crate) server: Server,
 }
 
 impl Vendor {
-    pub(crate) async fn answering(answers: Vec<ResponseTemplate>) -> Self {
-        let server = MockServer::start().await;
-        Mock::given(any())
-            .respond_with(InTurn { answers, next: AtomicUsize::new(0) })
-            .mount(&server)
-            .await;
-        Self { server }
+    pub(crate) fn answering(answers: Vec<Answer>) -> Self {
+        Self { server: Server::answering(answers) }
     }
 
     pub(crate) fn config(&self) -> Value {
+        self.config_in(Protocol::AnthropicMessages)
+    }
+
+    pub(crate) fn config_in(&self, protocol: Protocol) -> Value {
+        let prices = json!({ "input": "1", "output": "2" });
+        let model = json!({ "context_window": 1000, "max_output": 100, "prices": prices });
         json!({
             "name": "vendor",
-            "protocol": "anthropic_messages",
-            "base_url": self.server.uri(),
+            "protocol": protocol.as_str(),
+            "base_url": self.server.url(),
             "auth": { "env": "VENDOR_KEY" },
-            "models": { "m": { "context_window": 1000, "max_output": 100, "prices": { "input": "1", "output": "2" } } },
+            "models": { "m": model, "n": model },
+            "tiers": { "standard": "m" },
             "retry": { "attempts": 3, "first_delay_ms": 1, "max_delay_ms": 1, "total_seconds": 30 },
         })
     }
 
+    /// The model `m`, with the fallback `n`.
     pub(crate) fn provider(&self, config: &Value) -> Box<dyn Provider> {
+        self.provider_with(config, KEY)
+    }
+
+    /// The same with this key, if the configuration says that it is sent.
+    pub(crate) fn provider_with(&self, config: &Value, key: &str) -> Box<dyn Provider> {
         let config = ProviderConfig::from_value(config).unwrap();
-        let choice = config.choose(&ModelPreference::default()).unwrap();
-        let key: Option<ApiKey> = config.auth().map(|_| KEY.parse().unwrap());
+        let wish =
+            ModelPreference { id: Some("m"), fallback: Some("n"), ..ModelPreference::default() };
+        let choice = config.choose(&wish).unwrap();
+        let key: Option<ApiKey> = config.auth().map(|_| key.parse().unwrap());
         connect(&config, &choice, key, no_randomness()).unwrap()
     }
 
@@ -48,8 +57,8 @@ impl Vendor {
         self.provider(&self.config()).complete(&request()).await
     }
 
-    pub(crate) async fn received(&self) -> Vec<Received> {
-        self.server.received_requests().await.unwrap()
+    pub(crate) fn received(&self) -> Vec<Received> {
+        self.server.received()
     }
 }
 
@@ -62,29 +71,17 @@ pub(crate) fn request() -> Request {
     Request::new(&opening, Vec::new(), 100)
 }
 
-pub(crate) fn hello() -> ResponseTemplate {
-    ResponseTemplate::new(200).set_body_json(json!({
+pub(crate) fn hello() -> Answer {
+    let message = json!({
         "type": "message",
         "content": [{ "type": "text", "text": "Hello." }],
         "stop_reason": "end_turn",
         "usage": { "input_tokens": 5, "output_tokens": 2 },
-    }))
+    });
+    Answer::json(200, message)
 }
 
-pub(crate) fn error(status: u16, kind: &str, message: &str) -> ResponseTemplate {
+pub(crate) fn error(status: u16, kind: &str, message: &str) -> Answer {
     let error = json!({ "type": kind, "message": message });
-    ResponseTemplate::new(status)
-        .set_body_json(json!({ "type": "error", "error": error, "request_id": "req_1" }))
-}
-
-struct InTurn {
-    answers: Vec<ResponseTemplate>,
-    next: AtomicUsize,
-}
-
-impl Respond for InTurn {
-    fn respond(&self, _: &Received) -> ResponseTemplate {
-        let next = self.next.fetch_add(1, Ordering::SeqCst);
-        self.answers.get(next).or(self.answers.last()).cloned().unwrap()
-    }
+    Answer::json(status, json!({ "type": "error", "error": error, "request_id": "req_1" }))
 }
