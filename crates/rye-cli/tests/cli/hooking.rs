@@ -1,13 +1,14 @@
 //! Runs with hooks, and conversations that go on in a new thread.
 
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::io::{BufRead, BufReader, Read};
+use std::net::TcpStream;
 
 use serde_json::{Value, json};
 
 use crate::killing::folders;
 use crate::money::records;
+use crate::server::{Answer, Received, Server};
 use crate::session::{Session, example_key};
 use crate::streaming::all_fit;
 
@@ -88,25 +89,25 @@ fn what_a_hook_cannot_do_is_told_before_anything_happens() {
 #[test]
 fn rule_09_a_conversation_goes_on_in_a_new_thread_of_its_tree() {
     let session = Session::new();
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    session.put(
-        ".ai/tools/rye/agent/providers/small.yaml",
-        &format!(
-            "protocol: anthropic_messages\nbase_url: http://{address}\ntiers: {{fast: m}}\nstream: false\nmodels:\n  m:\n    context_window: 9000\n    \
-             max_output: 1000\n    prices: {{input: \"1\", output: \"1\"}}\n"
-        ),
-    );
     let list = json!({"type": "tool_use", "id": "a", "name": "rye_file_system_ls", "input": {"path": "notes"}});
     let returns = json!({
         "type": "tool_use", "id": "b", "name": "rye_agent_threads_directive_return",
         "input": {"path": "INDEX.md", "count": 3},
     });
-    let server = std::thread::spawn(move || [list, returns].map(|call| answer(&listener, &call)));
+    let model = Server::once(vec![answer(&list), answer(&returns)], |_| true);
+    let url = model.url();
+    session.put(
+        ".ai/tools/rye/agent/providers/small.yaml",
+        &format!(
+            "protocol: anthropic_messages\nbase_url: {url}\ntiers: {{fast: m}}\nstream: false\nmodels:\n  m:\n    context_window: 9000\n    \
+             max_output: 1000\n    prices: {{input: \"1\", output: \"1\"}}\n"
+        ),
+    );
     insta::assert_snapshot!(
         session.rye("run notes/index --trust TRUST --provider small --allow-unsigned")
     );
-    let [first, second] = server.join().unwrap();
+    let bodies: Vec<Value> = model.received().iter().map(Received::json).collect();
+    let [first, second] = &bodies[..] else { panic!("two requests: {bodies:?}") };
     assert_eq!(first["system"], second["system"]);
     insta::assert_snapshot!(session.rye("threads list"));
     insta::assert_snapshot!(session.rye("threads tree"));
@@ -128,23 +129,13 @@ fn rule_09_a_conversation_goes_on_in_a_new_thread_of_its_tree() {
     session.export_threads("continued");
 }
 
-/// Answers one request with one call, and gives its body.
-fn answer(listener: &TcpListener, call: &Value) -> Value {
-    let (mut connection, _) = listener.accept().unwrap();
-    let body = request(&mut connection).unwrap();
-    let answer = json!({
+fn answer(call: &Value) -> Answer {
+    let message = json!({
         "id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [call],
         "stop_reason": "tool_use", "stop_sequence": null,
         "usage": {"input_tokens": 8200, "output_tokens": 10},
-    })
-    .to_string();
-    let head = format!(
-        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
-        answer.len()
-    );
-    connection.write_all(head.as_bytes()).unwrap();
-    connection.write_all(answer.as_bytes()).unwrap();
-    body
+    });
+    Answer::json(200, message)
 }
 
 /// The body of the request that comes next. The program that sends it may be killed meanwhile.

@@ -1,11 +1,12 @@
 //! A repository that its author means ill by, and what the program does when it is pointed at it.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use serde_json::json;
+
+use crate::server::{Answer, Server};
 use crate::session::Session;
 use crate::sweep::is_whole;
 
@@ -142,13 +143,18 @@ fn a_name_that_commands_a_terminal() {
 #[test]
 fn a_variable_of_the_environment_is_told_to_nobody() {
     let session = Session::new();
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    // An error that repeats all headers of the request.
+    let server = Server::new(|request| {
+        let told =
+            json!({ "type": "invalid_request_error", "message": format!("{:?}", request.headers) });
+        Answer::json(400, json!({ "error": told }))
+    });
     session.provider(
         "echo",
         &format!(
-            "protocol: anthropic_messages\nbase_url: http://{}\nauth: {{env: ANTHROPIC_API_KEY, header: x-api-key}}\ntiers: {{fast: m}}\n\
+            "protocol: anthropic_messages\nbase_url: {}\nauth: {{env: ANTHROPIC_API_KEY, header: x-api-key}}\ntiers: {{fast: m}}\n\
              models:\n  m:\n    context_window: 100000\n    max_output: 100\n    prices: {{input: \"1\", output: \"1\"}}\n",
-            listener.local_addr().unwrap()
+            server.url()
         ),
     );
     session.change(
@@ -160,16 +166,15 @@ fn a_variable_of_the_environment_is_told_to_nobody() {
         fs::read_to_string(session.project().join(".ai/knowledge/notes/index-style.md")).unwrap();
     let (_, unsigned) = line.split_once('\n').unwrap();
     session.put(".ai/knowledge/notes/index-style.md", unsigned);
-    let server = std::thread::spawn(move || echo(&listener));
     let variables = [("CANARY", "canary-9f31c0de"), ("ANTHROPIC_API_KEY", "sk-echo-7d41")];
     let arguments = ["run", "notes/index", "--provider", "echo", "--allow-unsigned", "--json"];
     let output = rye(&session, &arguments, &variables);
-    let request = server.join().unwrap();
-    assert!(request.contains("x-api-key: sk-echo-7d41"), "{request}");
-    assert!(request.contains("${CANARY} $CANARY"), "{request}");
+    let request = server.received().remove(0);
+    assert_eq!(request.header("x-api-key"), Some("sk-echo-7d41"));
+    assert!(request.text().contains("${CANARY} $CANARY"), "{}", request.text());
     let shown = told(&output) + &String::from_utf8_lossy(&output.stdout);
     assert!(shown.contains("answered 400"), "{shown}");
-    for text in [&request, &shown] {
+    for text in [&format!("{:?}", request.headers), request.text(), &shown] {
         assert!(!text.contains("canary-9f31c0de"), "{text}");
     }
     let threads = session.project().join(".ai/threads");
@@ -179,33 +184,6 @@ fn a_variable_of_the_environment_is_told_to_nobody() {
     for text in records.chain([shown]) {
         assert!(!text.contains("canary-9f31c0de") && !text.contains("sk-echo-7d41"), "{text}");
     }
-}
-
-/// Answers one request with an error that repeats all of its head, and gives the request.
-fn echo(listener: &TcpListener) -> String {
-    let (stream, _) = listener.accept().unwrap();
-    let mut reader = BufReader::new(stream);
-    let mut head = String::new();
-    while !head.ends_with("\r\n\r\n") {
-        assert!(reader.read_line(&mut head).unwrap() > 0);
-    }
-    let length = head.lines().find_map(|line| {
-        let (name, value) = line.split_once(": ")?;
-        name.eq_ignore_ascii_case("content-length").then(|| value.parse::<usize>().unwrap())
-    });
-    let mut body = vec![0; length.unwrap()];
-    reader.read_exact(&mut body).unwrap();
-    let message =
-        serde_json::json!({ "error": { "type": "invalid_request_error", "message": head } });
-    let answer = message.to_string();
-    let stream = reader.get_mut();
-    write!(
-        stream,
-        "HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{answer}",
-        answer.len()
-    )
-    .unwrap();
-    head + &String::from_utf8(body).unwrap()
 }
 
 /// Whatever takes an id takes none that climbs.

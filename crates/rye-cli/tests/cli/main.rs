@@ -49,6 +49,9 @@ mod resuming;
 mod reviewing;
 mod running;
 mod searching;
+#[path = "../../../../tests/server.rs"]
+#[expect(dead_code, reason = "each answer here is sent whole")]
+mod server;
 mod servers;
 mod session;
 mod stopped;

@@ -1,15 +1,13 @@
 //! The commands of `README.md`, as they are written there: on a folder of one's own, on the example, and with a model.
 
 use std::fs;
-use std::io::Write as _;
-use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 
 use assert_cmd::Command;
 use serde_json::{Value, json};
 
 use crate::guide::{Reader, blocks};
-use crate::hooking::request;
+use crate::server::{Answer, Received, Server};
 use crate::session::Session;
 
 fn page() -> String {
@@ -62,16 +60,13 @@ fn with_a_real_model() {
     let blocks = blocks(section(&page, "With a real model"), "sh");
     let [commands] = blocks.as_slice() else { panic!("{blocks:?}") };
     let session = Session::new();
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let server = Server::once(vec![answer(&writes()), answer(&returns())], |_| true);
     let vendor = shipped(&session)
-        .replace("https://api.anthropic.com", &format!("http://{}", listener.local_addr().unwrap()))
+        .replace("https://api.anthropic.com", &server.url())
         .replace("protocol:", "stream: false\nprotocol:");
     session.put(".ai/tools/rye/agent/providers/anthropic_messages.yaml", &vendor);
     session.rye("keys generate");
     session.rye("sign .ai/tools");
-    let server = std::thread::spawn(move || {
-        [writes(), returns()].map(|call| serve(&listener.accept().unwrap().0, &call))
-    });
     let program = Path::new(env!("CARGO_BIN_EXE_rye")).parent().unwrap();
     let output = Command::new("sh")
         .args(["-euc", &commands.replace(TRUST, &session.trust()).replace('…', "sk-test")])
@@ -84,7 +79,8 @@ fn with_a_real_model() {
     let told = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{told}");
     assert_eq!(String::from_utf8_lossy(&output.stdout), "path: INDEX.md\ncount: 4\n");
-    let bodies = server.join().unwrap();
+    let bodies: Vec<Value> = server.received().iter().map(Received::json).collect();
+    assert_eq!(bodies.len(), 2);
     // The model of the tier that the directive asks for.
     assert!(bodies.iter().all(|body| body["model"] == "claude-haiku-4-5"), "{bodies:?}");
     assert_eq!(fs::read_to_string(session.project().join("INDEX.md")).unwrap(), "# Notes\n");
@@ -107,16 +103,11 @@ fn returns() -> Value {
     json!({ "type": "tool_use", "id": "b", "name": name, "input": input })
 }
 
-/// Answers one request with one call, and gives its body.
-fn serve(mut connection: &TcpStream, call: &Value) -> Value {
-    let body = request(&mut connection.try_clone().unwrap()).unwrap();
-    let answer = json!({
+fn answer(call: &Value) -> Answer {
+    let message = json!({
         "id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [call],
         "stop_reason": "tool_use", "stop_sequence": null,
         "usage": { "input_tokens": 900, "output_tokens": 10 },
-    })
-    .to_string();
-    let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close";
-    write!(connection, "{head}\r\ncontent-length: {}\r\n\r\n{answer}", answer.len()).unwrap();
-    body
+    });
+    Answer::json(200, message)
 }

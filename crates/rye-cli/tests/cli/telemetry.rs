@@ -1,15 +1,17 @@
 //! What a collector on this machine is sent of a run, by the program built with the feature `otel`.
 
-mod loopback;
 mod wire;
 
-use self::loopback::Loopback;
 use self::wire::{Span, read};
+use crate::server::{Answer, Server};
 use crate::session::Session;
 
 const STEPS: &str = "run notes/index --trust TRUST --provider steps";
-const OK: (&str, &str) = ("200 OK", "");
 const SECRET: &str = "sk-very-secret";
+
+fn ok() -> Answer {
+    Answer::json(200, "")
+}
 
 /// The spans as a tree, children below their parents in the order in which they began, with the thread's id left out.
 fn tree(spans: &[Span], thread: &str) -> String {
@@ -32,7 +34,7 @@ fn write(spans: &[Span], parent: &[u8], depth: usize, tree: &mut String) {
 
 /// Runs once with a collector in the environment; what it was sent, and what a person saw.
 fn collected(session: &Session, arguments: &str) -> (Vec<String>, Vec<Span>, String) {
-    let collector = Loopback::answering(&[OK]);
+    let collector = Server::answering(vec![ok()]);
     let url = collector.url();
     let variables = [
         ("OTEL_EXPORTER_OTLP_ENDPOINT", url.as_str()),
@@ -44,9 +46,9 @@ fn collected(session: &Session, arguments: &str) -> (Vec<String>, Vec<Span>, Str
     let mut received = collector.received();
     assert_eq!(received.len(), 1, "all is sent at once when the run has ended: {shown}");
     let request = received.remove(0);
-    assert_eq!(request.line, "POST /v1/traces HTTP/1.1");
-    assert_eq!(request.headers["content-type"], "application/x-protobuf");
-    assert_eq!(request.headers["x-tenant"], "me");
+    assert_eq!(request.line, "POST /v1/traces");
+    assert_eq!(request.header("content-type"), Some("application/x-protobuf"));
+    assert_eq!(request.header("x-tenant"), Some("me"));
     let body = String::from_utf8_lossy(&request.body);
     for content in [SECRET, "Bread", "bread.md", "INDEX.md", "one Markdown file", "SECRET"] {
         assert!(!body.contains(content), "names and numbers alone are told, and no `{content}`");
@@ -129,7 +131,7 @@ fn a_run_of_steps() {
 }
 
 /// A directive whose model is on this machine, behind a key.
-fn asking(vendor: &Loopback) -> Session {
+fn asking(vendor: &Server) -> Session {
     let session = Session::new();
     let url = vendor.url();
     session.provider(
@@ -151,8 +153,8 @@ fn asking(vendor: &Loopback) -> Session {
 const ASK: &str = "run ask --provider vendor --allow-unsigned";
 
 /// One attempt at asking the vendor, as OpenTelemetry's HTTP conventions have it.
-fn post(vendor: &Loopback, attempt: u64, status: &str) -> String {
-    let (address, url) = (vendor.address, vendor.url());
+fn post(vendor: &Server, attempt: u64, status: &str) -> String {
+    let (port, url) = (vendor.port, vendor.url());
     let failed = status != "200";
     let error = if failed { format!("        error.type=\"{status}\"\n") } else { String::new() };
     let resent = match attempt {
@@ -161,27 +163,25 @@ fn post(vendor: &Loopback, attempt: u64, status: &str) -> String {
     };
     format!(
         "    POST (client{})\n{error}        http.request.method=\"POST\"\n{resent}        \
-         http.response.status_code={status}\n        server.address=\"{}\"\n        server.port={}\n        \
+         http.response.status_code={status}\n        server.address=\"127.0.0.1\"\n        server.port={port}\n        \
          url.full=\"{url}/v1/chat/completions\"\n",
         if failed { " failed" } else { "" },
-        address.ip(),
-        address.port()
     )
 }
 
-const LIMITED: (&str, &str) =
-    ("429 Too Many Requests", r#"{"error": {"type": "rate_limit", "message": "SECRET"}}"#);
+fn limited() -> Answer {
+    let body = r#"{"error": {"type": "rate_limit", "message": "SECRET"}}"#;
+    Answer::json(429, body).with("retry-after-ms", "1")
+}
 
-fn chat(vendor: &Loopback, ended: &str, status: &str) -> String {
-    let address = vendor.address;
+fn chat(vendor: &Server, ended: &str, status: &str) -> String {
+    let port = vendor.port;
     format!(
         "  chat m (client{status})\n{}      {CONVERSATION}\n      gen_ai.operation.name=\"chat\"\n      \
          gen_ai.provider.name=\"vendor\"\n      gen_ai.request.max_tokens=100\n      gen_ai.request.model=\"m\"\n      \
-         gen_ai.request.stream=true\n{}      server.address=\"{}\"\n      server.port={}\n",
+         gen_ai.request.stream=true\n{}      server.address=\"127.0.0.1\"\n      server.port={port}\n",
         if status.is_empty() { "" } else { ended },
         if status.is_empty() { ended } else { "" },
-        address.ip(),
-        address.port()
     )
 }
 
@@ -194,7 +194,7 @@ fn a_run_of_a_model_that_is_busy_at_first() {
         "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "SECRET"}}],
         "usage": {"prompt_tokens": 12, "completion_tokens": 3, "total_tokens": 15,
                   "prompt_tokens_details": {"cached_tokens": 4}}}"#;
-    let vendor = Loopback::answering(&[LIMITED, ("200 OK", answer)]);
+    let vendor = Server::answering(vec![limited(), Answer::json(200, answer)]);
     let session = asking(&vendor);
     let (_, spans, shown) = collected(&session, ASK);
     assert!(shown.ends_with("--- exit 0\n"), "{shown}");
@@ -209,13 +209,13 @@ fn a_run_of_a_model_that_is_busy_at_first() {
     ];
     assert_eq!(tree(&spans, &session.thread()), expected.concat());
     // The key went to the vendor, and to nobody else.
-    let sent = vendor.received();
-    assert!(sent.iter().all(|it| it.headers["authorization"] == format!("Bearer {SECRET}")));
+    let (sent, bearer) = (vendor.received(), format!("Bearer {SECRET}"));
+    assert!(sent.iter().all(|it| it.header("authorization") == Some(&bearer)));
 }
 
 #[test]
 fn a_run_that_fails() {
-    let vendor = Loopback::answering(&[LIMITED]);
+    let vendor = Server::answering(vec![limited()]);
     let session = asking(&vendor);
     let (_, spans, shown) = collected(&session, ASK);
     assert!(shown.ends_with("--- exit 1\n"), "{shown}");
@@ -241,11 +241,8 @@ fn warned(variables: &[(&str, &str)]) -> String {
 
 /// What a collector is sent under these variables beside its address, and what is said.
 #[track_caller]
-fn answered(
-    answers: &[(&'static str, &'static str)],
-    variables: &[(&str, &str)],
-) -> (usize, String) {
-    let collector = Loopback::answering(answers);
+fn answered(answer: Answer, variables: &[(&str, &str)]) -> (usize, String) {
+    let collector = Server::answering(vec![answer]);
     let url = collector.url();
     let all: Vec<(&str, &str)> =
         [("OTEL_EXPORTER_OTLP_ENDPOINT", url.as_str())].iter().chain(variables).copied().collect();
@@ -256,8 +253,8 @@ fn answered(
 #[test]
 fn nothing_is_sent_unasked() {
     assert_eq!(warned(&[]), "");
-    assert_eq!(answered(&[OK], &[("OTEL_SDK_DISABLED", "true")]), (0, String::new()));
-    assert_eq!(answered(&[OK], &[("OTEL_TRACES_EXPORTER", "none")]), (0, String::new()));
+    assert_eq!(answered(ok(), &[("OTEL_SDK_DISABLED", "true")]), (0, String::new()));
+    assert_eq!(answered(ok(), &[("OTEL_TRACES_EXPORTER", "none")]), (0, String::new()));
 }
 
 /// No run fails for want of a collector, and what went wrong is said once and without what an address may hold.
@@ -265,10 +262,11 @@ fn nothing_is_sent_unasked() {
 fn what_cannot_be_sent_is_said() {
     let said = |why: &str| format!("warning: telemetry was not sent: {why}");
     let grpc = "`OTEL_EXPORTER_OTLP_PROTOCOL` is `grpc`; only `http/protobuf` is spoken";
-    assert_eq!(answered(&[OK], &[("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")]), (0, said(grpc)));
-    let refused = answered(&[("401 Unauthorized", "")], &[]);
+    assert_eq!(answered(ok(), &[("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")]), (0, said(grpc)));
+    let refused = answered(Answer::json(401, ""), &[]);
     assert_eq!(refused, (1, said("the collector answered 401 Unauthorized")));
-    let moved = answered(&[("307 Temporary Redirect\r\nlocation: http://127.0.0.1:1/", "")], &[]);
+    let moved = Answer::json(307, "").with("location", "http://127.0.0.1:1/");
+    let moved = answered(moved, &[]);
     assert_eq!(moved, (1, said("the collector answered 307 Temporary Redirect")));
 
     // A port that was free a moment ago and that nobody listens on.

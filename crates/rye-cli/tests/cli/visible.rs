@@ -1,11 +1,9 @@
 //! What happened in a thread and was not asked for is said: on standard error, as data, and in what stays.
 
-use std::io::Write as _;
-use std::net::TcpListener;
-
 use serde_json::{Value, json};
 
-use crate::hooking::{request, with_hooks};
+use crate::hooking::with_hooks;
+use crate::server::{Answer, Server};
 use crate::session::Session;
 use crate::streaming::all_fit;
 use crate::watching::DIRECTIVE;
@@ -90,36 +88,23 @@ fn a_thread_that_ran_unsigned_says_so() {
 }
 
 /// A model's server that gives these statuses in turn, and then an answer of so many tokens.
-fn provider(session: &Session, statuses: &'static [u16], tokens: u64) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
+fn provider(session: &Session, statuses: &[u16], tokens: u64) {
+    let answer = json!({
+        "choices": [{ "message": { "role": "assistant", "content": "Hello." }, "finish_reason": "stop" }],
+        "usage": { "prompt_tokens": 5, "completion_tokens": tokens },
+    });
+    let refusal = |status: &u16| Answer::json(*status, "{}").with("retry-after-ms", "2");
+    let answers = statuses.iter().map(refusal).chain([Answer::json(200, answer)]);
+    let url = Server::answering(answers.collect()).url();
     session.put(".ai/directives/notes/talk.md", DIRECTIVE);
     session.put(
         ".ai/tools/rye/agent/providers/own.yaml",
         &format!(
-            "name: own\nprotocol: openai_chat\nbase_url: http://{address}\ntiers: {{fast: m}}\nstream: false\nmodels:\n  \
+            "name: own\nprotocol: openai_chat\nbase_url: {url}\ntiers: {{fast: m}}\nstream: false\nmodels:\n  \
              m: {{context_window: 100000, max_output: 1000, prices: {{input: \"1\", output: \"1\"}}}}\n\
              retry: {{attempts: 4, first_delay_ms: 1, max_delay_ms: 1, total_seconds: 30}}\n"
         ),
     );
-    std::thread::spawn(move || {
-        let answer = json!({
-            "choices": [{ "message": { "role": "assistant", "content": "Hello." }, "finish_reason": "stop" }],
-            "usage": { "prompt_tokens": 5, "completion_tokens": tokens },
-        });
-        let statuses = statuses.iter().copied().chain(std::iter::repeat(200));
-        for (status, connection) in statuses.zip(listener.incoming()) {
-            let mut connection = connection.unwrap();
-            request(&mut connection).unwrap();
-            let body = if status == 200 { answer.to_string() } else { "{}".to_owned() };
-            let head = format!(
-                "HTTP/1.1 {status} x\r\ncontent-type: application/json\r\nretry-after-ms: 2\r\ncontent-length: {}\r\nconnection: \
-                 close\r\n\r\n{body}",
-                body.len()
-            );
-            connection.write_all(head.as_bytes()).unwrap();
-        }
-    });
 }
 
 const TALK: &str = "run notes/talk --provider own --allow-unsigned";

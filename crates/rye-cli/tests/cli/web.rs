@@ -1,53 +1,21 @@
 //! Tools that reach other machines, from their files to the record of what they did.
 
 use std::fs;
-use std::io::{Read as _, Write as _};
-use std::net::TcpListener;
-use std::sync::{Arc, Mutex};
-use std::thread;
 
 use serde_json::{Value, json};
 
+use crate::server::{Answer, Server};
 use crate::session::Session;
 
-/// A server of this machine, the first lines of what it was sent, and all that it was told in `authorization`.
-struct Server {
-    port: u16,
-    lines: Arc<Mutex<Vec<String>>>,
-    told: Arc<Mutex<Vec<String>>>,
+fn server() -> Server {
+    let page = "<title>Bread</title><h1>Rye</h1>";
+    Server::answering(vec![Answer::new(200, "text/html", page)])
 }
 
-impl Server {
-    fn new() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
-        let lines = Arc::new(Mutex::new(Vec::new()));
-        let told = Arc::new(Mutex::new(Vec::new()));
-        let (seen, heard) = (Arc::clone(&lines), Arc::clone(&told));
-        thread::spawn(move || {
-            for mut stream in listener.incoming().map_while(Result::ok) {
-                let (mut text, mut byte) = (Vec::new(), [0]);
-                while !text.ends_with(b"\r\n\r\n") && matches!(stream.read(&mut byte), Ok(1)) {
-                    text.push(byte[0]);
-                }
-                let text = String::from_utf8_lossy(&text).into_owned();
-                seen.lock().unwrap().push(text.lines().next().unwrap_or_default().to_owned());
-                let told = text.lines().filter_map(|line| line.strip_prefix("authorization: "));
-                heard.lock().unwrap().extend(told.map(str::to_owned));
-                let page = "<title>Bread</title><h1>Rye</h1>";
-                let length = page.len();
-                let _told = write!(
-                    stream,
-                    "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {length}\r\n\r\n{page}"
-                );
-            }
-        });
-        Self { port, lines, told }
-    }
-
-    fn lines(&self) -> Vec<String> {
-        self.lines.lock().unwrap().clone()
-    }
+/// All that it was told in `authorization`.
+fn told(server: &Server) -> Vec<String> {
+    let received = server.received().into_iter();
+    received.filter_map(|request| request.header("authorization").map(str::to_owned)).collect()
 }
 
 const LOOK: &str = "\
@@ -111,11 +79,11 @@ fn receipts(session: &Session) -> Vec<Value> {
 
 #[test]
 fn what_the_operator_allows_is_asked_and_recorded() {
-    let server = Server::new();
+    let server = server();
     let session = session(&server, "private: ['127.0.0.1:PORT']\n", "");
     let shown = session.rye(RUN);
     assert!(shown.ends_with("--- exit 0\n"), "{shown}");
-    assert_eq!(server.lines(), ["GET /page HTTP/1.1", "GET /items/a%2Fb%3Fc%3Dd?lang=de HTTP/1.1"]);
+    assert_eq!(server.lines(), ["GET /page", "GET /items/a%2Fb%3Fc%3Dd?lang=de"]);
     let at = |path: &str| format!("http://127.0.0.1:{}{path}", server.port);
     let page = json!({ "url": at("/page"), "status": 200, "content_type": "text/html", "title": "Bread", "content": "# Rye" });
     let item = json!({ "url": at("/items/a%2Fb%3Fc%3Dd?lang=de"), "status": 200, "content_type": "text/html",
@@ -125,7 +93,7 @@ fn what_the_operator_allows_is_asked_and_recorded() {
 
 #[test]
 fn nothing_of_this_machine_is_asked_otherwise() {
-    let server = Server::new();
+    let server = server();
     let session = session(&server, "", "");
     let shown = session.rye(RUN);
     let refused = format!("`127.0.0.1:{}` is refused: it is a loopback address", server.port);
@@ -136,7 +104,7 @@ fn nothing_of_this_machine_is_asked_otherwise() {
 /// What the operator's file says and what a project's does, and what comes of it.
 #[track_caller]
 fn check(user: &str, project: &str, expected: &str) {
-    let server = Server::new();
+    let server = server();
     let session = session(&server, user, project);
     let shown = session.rye(RUN);
     assert!(shown.contains(expected), "{shown}");
@@ -166,7 +134,7 @@ fn a_project_can_only_leave_out_more() {
 
 #[test]
 fn a_manifest_that_lets_an_argument_choose_the_host_is_not_offered() {
-    let server = Server::new();
+    let server = server();
     let session = session(&server, "private: ['127.0.0.1:PORT']\n", "");
     let tool = LOOK.replace("http://127.0.0.1:PORT/items/{input:id}", "http://{input:id}/items");
     session.put(".ai/tools/team/look.yaml", &tool);
@@ -201,12 +169,12 @@ fn kept(folder: &std::path::Path) -> Vec<u8> {
 fn a_secret_reaches_its_server_and_nothing_else() {
     let variables = [("TEAM_TOKEN", SECRET), ("RUST_LOG", "trace")];
     for options in ["", " --json"] {
-        let server = Server::new();
+        let server = server();
         let session = session(&server, TEAM, "");
         with_credential(&session, &server, "team");
         let shown = session.rye_with(&format!("{RUN}{options}"), &variables);
         assert!(shown.ends_with("--- exit 0\n"), "{shown}");
-        assert_eq!(*server.told.lock().unwrap(), [format!("Bearer {SECRET}")]);
+        assert_eq!(told(&server), [format!("Bearer {SECRET}")]);
         assert!(!shown.contains(SECRET), "{shown}");
         let shown = session.rye_with("threads show THREAD --json", &variables);
         assert!(shown.contains("team/look") && !shown.contains(SECRET), "{shown}");
@@ -224,13 +192,13 @@ fn a_secret_reaches_its_server_and_nothing_else() {
 
 #[test]
 fn a_secret_that_is_not_set_is_told() {
-    let server = Server::new();
+    let server = server();
     let session = session(&server, TEAM, "");
     with_credential(&session, &server, "team");
     let shown = session.rye(RUN);
     assert!(shown.contains("the credential `team` is not set; the operator sets"), "{shown}");
     assert!(!shown.contains("TEAM_TOKEN"), "{shown}");
-    assert_eq!(server.lines(), ["GET /page HTTP/1.1"]);
+    assert_eq!(server.lines(), ["GET /page"]);
     let words = |shown: String| shown.split_whitespace().collect::<Vec<_>>().join(" ");
     let found = words(session.rye_with("doctor", &[("RYE_DEV_MODE", "1")]));
     let told = "note web credential team: `TEAM_TOKEN` is not set to do: set `TEAM_TOKEN` for the tools that name it";
@@ -243,7 +211,7 @@ fn a_secret_that_is_not_set_is_told() {
 
 #[test]
 fn who_may_grant_less_sends_no_secret() {
-    let server = Server::new();
+    let server = server();
     let session = session(&server, TEAM, "");
     with_credential(&session, &server, "other");
     let variables = [("TEAM_TOKEN", SECRET)];
@@ -258,17 +226,17 @@ fn who_may_grant_less_sends_no_secret() {
     let shown = session.rye_with(RUN, &variables);
     let refused = "`rye.execute.tool.rye.web.credentials.team`";
     assert!(shown.contains(refused), "{shown}");
-    assert_eq!(*server.told.lock().unwrap(), [""; 0]);
+    assert_eq!(told(&server), [""; 0]);
     fs::write(&policy, format!("grants: [{grants}, rye.execute.tool.rye.web.credentials.team]\n"))
         .unwrap();
     let shown = session.rye_with(RUN, &variables);
-    assert_eq!(*server.told.lock().unwrap(), [format!("Bearer {SECRET}")], "{shown}");
+    assert_eq!(told(&server), [format!("Bearer {SECRET}")], "{shown}");
 }
 
 #[test]
 fn a_file_that_has_the_secret_in_it_is_refused_without_it() {
     let check = |credential: &str, expected: &str| {
-        let server = Server::new();
+        let server = server();
         let session = session(&server, &format!("credentials: {{team: {credential}}}\n"), "");
         let shown = session.rye(RUN);
         assert!(shown.contains(expected), "{shown}");

@@ -36,15 +36,15 @@ fn tool(url: Template) -> HttpTool {
 }
 
 fn credentials(server: &Server) -> Vec<String> {
-    let requests = server.requests().into_iter();
-    let of = |name: &str| name == "authorization" || name == "x-api-key";
+    let requests = server.received().into_iter();
     let headers = requests.flat_map(|request| request.headers);
-    headers.filter(|header| header.split(':').next().is_some_and(of)).collect()
+    let credentials = headers.filter(|(name, _)| name == "authorization" || name == "x-api-key");
+    credentials.map(|(name, value)| format!("{name}: {value}")).collect()
 }
 
 #[test]
 fn it_is_sent_in_its_header() {
-    let server = Server::new(|_| server::ok("text/plain", "fine"));
+    let server = Server::new(|_| Answer::new(200, "text/plain", "fine"));
     let origin = format!("localhost:{}", server.port);
     let url = format!("http://{origin}");
     let check = |header: &str, scheme: Option<&str>, expected: &str| {
@@ -59,20 +59,20 @@ fn it_is_sent_in_its_header() {
     // A tool that names none sends none.
     let web = lending(&[&origin], bearer(&[&url]), secret());
     call(HttpTool::new("GET", text(&url)).tool(&web).unwrap().as_ref(), json!({}));
-    assert_eq!((server.seen().len(), credentials(&server).len()), (3, 2));
+    assert_eq!((server.lines().len(), credentials(&server).len()), (3, 2));
     assert!(!format!("{web:?}").contains("CANARY"));
 }
 
 #[test]
 fn it_is_sent_to_nobody_else() {
-    let other = Server::new(|_| server::ok("text/plain", "got it"));
+    let other = Server::new(|_| Answer::new(200, "text/plain", "got it"));
     let port = other.port;
-    let server = Server::new(move |path| match path {
-        "/same" => server::redirect("302 Found", "/end"),
-        "/port" => server::redirect("302 Found", &format!("http://localhost:{port}/")),
-        "/name" => server::redirect("307 Temporary Redirect", &format!("http://away.test:{port}/")),
-        "/up" => server::redirect("302 Found", "https://localhost/"),
-        _ => server::ok("text/plain", "end"),
+    let server = Server::new(move |request| match request.path() {
+        "/same" => redirect(302, "/end"),
+        "/port" => redirect(302, format!("http://localhost:{port}/")),
+        "/name" => redirect(307, format!("http://away.test:{port}/")),
+        "/up" => redirect(302, "https://localhost/"),
+        _ => Answer::new(200, "text/plain", "end"),
     });
     let (origin, elsewhere) = (format!("localhost:{}", server.port), format!("localhost:{port}"));
     let (url, named) = (format!("http://{origin}"), format!("away.test:{port}"));
@@ -98,12 +98,12 @@ fn it_is_sent_to_nobody_else() {
     assert_eq!(output.content["body"], "end");
     let sent = format!("authorization: Bearer {SECRET}");
     assert_eq!(credentials(&server), vec![sent; 8]);
-    assert_eq!(other.seen(), [""; 0]);
+    assert_eq!(other.lines(), [""; 0]);
 }
 
 #[test]
 fn an_argument_does_not_choose_who_gets_it() {
-    let server = Server::new(|_| server::ok("text/plain", "end"));
+    let server = Server::new(|_| Answer::new(200, "text/plain", "end"));
     let origin = format!("localhost:{}", server.port);
     let mut whole = tool(Template::new(vec![Placing::Needed("url".to_owned())]));
     whole.parameters = vec!["url".to_owned()];
@@ -120,7 +120,7 @@ fn an_argument_does_not_choose_who_gets_it() {
         let output = call(whole.as_ref(), json!({ "url": url }));
         refused(&output, "the credential `team` is not sent to `", &url);
     }
-    assert_eq!(server.seen(), [""; 0]);
+    assert_eq!(server.lines(), [""; 0]);
     // The name of this machine is a name: what it leads to is looked at.
     let credential = bearer(&["http://localhost"]);
     let mut rules = WebRules::default();
@@ -134,7 +134,7 @@ fn an_argument_does_not_choose_who_gets_it() {
 
 #[test]
 fn without_it_nothing_is_sent() {
-    let server = Server::new(|_| server::ok("text/plain", "end"));
+    let server = Server::new(|_| Answer::new(200, "text/plain", "end"));
     let origin = format!("localhost:{}", server.port);
     let url = format!("http://{origin}");
     let unset = "the credential `team` is not set; the operator sets the variable that `config/agent/web.yaml` names for it";
@@ -153,28 +153,23 @@ fn without_it_nothing_is_sent() {
         assert_eq!(output.status, ToolStatus::Error);
         assert_eq!(output.content, json!({ "error": expected }));
     }
-    assert_eq!(server.seen(), [""; 0]);
+    assert_eq!(server.lines(), [""; 0]);
 }
 
 #[test]
 fn what_comes_back_is_without_it() {
     let cut = |at: usize| format!("{}{SECRET}{}", "x".repeat(at), "y".repeat(64));
     let near = 256 * 1024 - 5;
-    let server = Server::new(move |path| match path {
-        "/text" => server::ok("text/plain", &format!("<{SECRET}>")),
-        "/json" => server::ok(
-            "application/json",
-            &json!({ "a": [SECRET], SECRET: { "b": SECRET } }).to_string(),
-        ),
-        "/escaped" => server::ok("application/json", "[\"s3cret/\\\"\\u0043ANARY\\\"\"]"),
-        "/broken" => server::ok("application/json", &json!([SECRET]).to_string().replace(']', "")),
-        "/cut" => server::ok("text/plain", &cut(near)),
-        "/failed" => {
-            server::answer("401 Unauthorized", &[("Content-Type", SECRET)], SECRET.as_bytes())
-        }
-        "/moved" => server::redirect("302 Found", "/s3cret%2F%22CANARY%22"),
-        "/away" => server::redirect("302 Found", "http://s3cret.CANARY.test/s3cret%2F%22CANARY%22"),
-        _ => server::ok("application/pdf", SECRET),
+    let server = Server::new(move |request| match request.path() {
+        "/text" => Answer::new(200, "text/plain", format!("<{SECRET}>")),
+        "/json" => Answer::json(200, json!({ "a": [SECRET], SECRET: { "b": SECRET } })),
+        "/escaped" => Answer::json(200, "[\"s3cret/\\\"\\u0043ANARY\\\"\"]"),
+        "/broken" => Answer::json(200, json!([SECRET]).to_string().replace(']', "")),
+        "/cut" => Answer::new(200, "text/plain", cut(near)),
+        "/failed" => Answer::new(401, SECRET, SECRET),
+        "/moved" => redirect(302, "/s3cret%2F%22CANARY%22"),
+        "/away" => redirect(302, "http://s3cret.CANARY.test/s3cret%2F%22CANARY%22"),
+        _ => Answer::new(200, "application/pdf", SECRET),
     });
     let origin = format!("localhost:{}", server.port);
     let url = format!("http://{origin}");
@@ -184,7 +179,7 @@ fn what_comes_back_is_without_it() {
         let output = call(tool(text(&at)).tool(&web).unwrap().as_ref(), json!({}));
         let told = output.content.to_string();
         assert!(!told.contains("CANARY") && !told.contains("s3cr"), "{path}: {told}");
-        assert_eq!(credentials(&server).len(), server.seen().len(), "{path}");
+        assert_eq!(credentials(&server).len(), server.lines().len(), "{path}");
     }
     let told = |path: &str| {
         call(tool(text(&format!("{url}{path}"))).tool(&web).unwrap().as_ref(), json!({})).content
@@ -213,9 +208,9 @@ fn no_usual_format_keeps_it() {
         ("text/plain", "Basic YTpzM2NyZXQvIkNBTkFSWSI6 czNjcmV0LyJDQU5BUlki"),
         ("text/plain", "7333637265742f2243414e41525922"),
     ];
-    let server = Server::new(move |path| {
-        let row = path.trim_start_matches('/').parse::<usize>().unwrap();
-        server::ok(rows[row].0, rows[row].1)
+    let server = Server::new(move |request| {
+        let row = request.path().trim_start_matches('/').parse::<usize>().unwrap();
+        Answer::new(200, rows[row].0, rows[row].1)
     });
     let origin = format!("localhost:{}", server.port);
     let url = format!("http://{origin}");
@@ -233,7 +228,7 @@ fn no_usual_format_keeps_it() {
 
 #[test]
 fn a_number_is_no_disguise() {
-    let server = Server::new(|_| server::ok("application/json", r#"{"a": 1234567890, "b": 1}"#));
+    let server = Server::new(|_| Answer::json(200, r#"{"a": 1234567890, "b": 1}"#));
     let origin = format!("localhost:{}", server.port);
     let url = format!("http://{origin}");
     let variables = Variables::by(|_| Some("1234567890".to_owned()));

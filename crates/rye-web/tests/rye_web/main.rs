@@ -5,6 +5,8 @@
 mod credentials;
 mod requests;
 mod results;
+#[path = "../../../../tests/server.rs"]
+#[expect(dead_code, reason = "a server here answers by the path")]
 mod server;
 mod table;
 
@@ -21,7 +23,7 @@ use rye_thread::{
 use rye_web::{Names, Web, WebRules, fetch};
 use serde_json::{Value, json};
 
-use self::server::Server;
+use self::server::{Answer, Server};
 use self::table::{ADDRESSES, NAMES, REDIRECTS};
 
 /// Names as a test has them; what was asked is kept.
@@ -83,6 +85,10 @@ fn allowing(origins: &[&str], port: u16) -> WebRules {
     rules
 }
 
+fn redirect(status: u16, to: impl AsRef<[u8]>) -> Answer {
+    Answer::new(status, "text/plain", "elsewhere").with("location", to)
+}
+
 #[track_caller]
 fn refused(output: &ToolOutput, because: &str, row: &str) {
     let error = output.content["error"].as_str().unwrap_or_default();
@@ -98,66 +104,60 @@ fn no_address_leads_into_this_machine_or_its_network() {
         ADDRESSES.iter().map(|(address, _)| address).collect::<BTreeSet<_>>().len(),
         ADDRESSES.len()
     );
-    let server = Server::new(|_| server::ok("text/plain", "CANARY"));
+    let server = Server::new(|_| Answer::new(200, "text/plain", "CANARY"));
     let names = Written::new(NAMES);
     let tool = fetch(&web(strict(server.port), &names));
     for (address, because) in ADDRESSES {
         let url = address.replace("{P}", &server.port.to_string());
         refused(&call(tool.as_ref(), json!({ "url": url })), because, &url);
     }
-    assert_eq!(server.seen(), [""; 0]);
+    assert_eq!(server.lines(), [""; 0]);
 }
 
 #[test]
 fn no_redirect_leads_there_either() {
-    let inner = Server::new(|_| server::ok("text/plain", "CANARY"));
+    let inner = Server::new(|_| Answer::new(200, "text/plain", "CANARY"));
     let port = inner.port;
     let names = Written::new(NAMES);
     for (target, because) in REDIRECTS {
         let target = target.replace("{P}", &port.to_string());
         let to = target.clone();
-        let outer = Server::new(move |_| server::redirect("302 Found", &to));
+        let outer = Server::new(move |_| redirect(302, &to));
         let origin = format!("open.test:{}", outer.port);
         let tool = fetch(&web(allowing(&[&origin], port), &names));
         let output = call(tool.as_ref(), json!({ "url": format!("http://{origin}/start") }));
         let error = output.content["error"].as_str().unwrap_or_default();
         assert_ne!(output.status, ToolStatus::Ok, "{target}: {}", output.content);
         assert!(error.contains(because), "{target}: {error}");
-        assert_eq!(outer.seen(), ["GET /start"], "{target}");
+        assert_eq!(outer.lines(), ["GET /start"], "{target}");
     }
-    assert_eq!(inner.seen(), [""; 0]);
+    assert_eq!(inner.lines(), [""; 0]);
 }
 
 #[test]
 fn a_redirect_in_no_characters_leads_nowhere() {
-    let server = Server::new(|_| {
-        let answer = server::redirect("302 Found", "http://127.0.0.1/@@");
-        let at = answer.windows(2).position(|pair| pair == b"@@").unwrap();
-        let mut answer = answer;
-        answer[at..at + 2].copy_from_slice(b"\xe9\xff");
-        answer
-    });
+    let server = Server::new(|_| redirect(302, b"http://127.0.0.1/\xe9\xff"));
     let origin = format!("open.test:{}", server.port);
     let tool = fetch(&web(allowing(&[&origin], server.port), &Written::new(NAMES)));
     let output = call(tool.as_ref(), json!({ "url": format!("http://{origin}/a") }));
     let error = output.content["error"].as_str().unwrap_or_default();
     assert!(error.contains("redirects to what is no address"), "{}", output.content);
-    assert_eq!(server.seen(), ["GET /a"]);
+    assert_eq!(server.lines(), ["GET /a"]);
     // Text of another alphabet is an address, as it is for browsers.
-    let server = Server::new(|path| match path {
-        "/a" => server::redirect("302 Found", "/é"),
-        _ => server::ok("text/plain", "there"),
+    let server = Server::new(|request| match request.path() {
+        "/a" => redirect(302, "/é"),
+        _ => Answer::new(200, "text/plain", "there"),
     });
     let origin = format!("open.test:{}", server.port);
     let tool = fetch(&web(allowing(&[&origin], server.port), &Written::new(NAMES)));
     let output = call(tool.as_ref(), json!({ "url": format!("http://{origin}/a") }));
     assert_eq!(output.content["content"], "there", "{}", output.content);
-    assert_eq!(server.seen(), ["GET /a", "GET /%C3%A9"]);
+    assert_eq!(server.lines(), ["GET /a", "GET /%C3%A9"]);
 }
 
 #[test]
 fn what_was_looked_at_is_what_is_asked() {
-    let server = Server::new(|_| server::ok("text/plain", "here"));
+    let server = Server::new(|_| Answer::new(200, "text/plain", "here"));
     let origin = format!("open.test:{}", server.port);
     let names = Written::new(NAMES);
     let tool = fetch(&web(allowing(&[&origin], server.port), &names));
@@ -166,7 +166,7 @@ fn what_was_looked_at_is_what_is_asked() {
     // A second look-up could say something else.
     assert_eq!(*names.asked.lock().unwrap(), ["open.test"]);
     // What is allowed is this port of this name.
-    let other = Server::new(|_| server::ok("text/plain", "CANARY"));
+    let other = Server::new(|_| Answer::new(200, "text/plain", "CANARY"));
     let ways = [
         format!("http://open.test:{}/", other.port),
         format!("http://127.0.0.1:{}/", server.port),
@@ -178,7 +178,7 @@ fn what_was_looked_at_is_what_is_asked() {
     for url in ways {
         refused(&call(tool.as_ref(), json!({ "url": url })), "is refused: it", &url);
     }
-    assert_eq!((server.seen().len(), other.seen().len()), (1, 0));
+    assert_eq!((server.lines().len(), other.lines().len()), (1, 0));
 }
 
 #[test]

@@ -44,18 +44,14 @@ fn change(origin: &str) -> HttpTool {
 }
 
 fn served() -> (Server, Arc<Web>, String) {
-    let server = Server::new(|path| match path {
-        "/away" => server::redirect("302 Found", "http://here.test/"),
-        "/moved" => server::redirect("307 Temporary Redirect", "/json"),
-        "/none" => server::answer("204 No Content", &[], b""),
-        "/text" => server::ok("text/plain", "plain"),
-        "/made" => server::answer("201 Created", &[("Content-Type", "application/pdf")], b"pdf"),
-        "/failed" => server::answer(
-            "422 Unprocessable Entity",
-            &[("Content-Type", "application/json")],
-            b"{\"why\":\"x\"}",
-        ),
-        _ => server::ok("application/json", "{\"ok\": [true]}"),
+    let server = Server::new(|request| match request.path() {
+        "/away" => redirect(302, "http://here.test/"),
+        "/moved" => redirect(307, "/json"),
+        "/none" => Answer::untyped(204, ""),
+        "/text" => Answer::new(200, "text/plain", "plain"),
+        "/made" => Answer::new(201, "application/pdf", "pdf"),
+        "/failed" => Answer::json(422, "{\"why\":\"x\"}"),
+        _ => Answer::json(200, "{\"ok\": [true]}"),
     });
     let origin = format!("open.test:{}", server.port);
     let web = web(allowing(&[&origin], server.port), &Written::new(NAMES));
@@ -133,14 +129,13 @@ fn an_argument_stays_in_its_place() {
         let output = call(tool.as_ref(), arguments);
         let Some(expected) = expected else {
             assert_eq!(output.status, ToolStatus::Refused, "{name} {value:?} {}", output.content);
-            assert_eq!(server.seen(), [""; 0], "{name} {value:?}");
+            assert_eq!(server.lines(), [""; 0], "{name} {value:?}");
             continue;
         };
         assert_eq!(output.status, ToolStatus::Ok, "{name} {value:?} {}", output.content);
-        assert_eq!(server.seen(), [format!("PUT {expected}")], "{value:?}");
-        let request = server.requests().pop().unwrap();
-        let names: Vec<&str> =
-            request.headers.iter().filter_map(|header| header.split(':').next()).collect();
+        assert_eq!(server.lines(), [format!("PUT {expected}")], "{value:?}");
+        let request = server.received().pop().unwrap();
+        let names: Vec<&str> = request.headers.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(
             names,
             [
@@ -153,7 +148,7 @@ fn an_argument_stays_in_its_place() {
                 "content-length"
             ]
         );
-        let body: Value = serde_json::from_str(&request.body).unwrap();
+        let body = request.json();
         let given = if *name == "body" { *value } else { "" };
         let mut sent = json!({ "text": format!("<{given}>"), "list": [1] });
         if *name == "body" {
@@ -230,10 +225,10 @@ fn arguments_and_the_text_between_them_make_no_dots() {
             }
         };
         match expected {
-            Some(expected) => assert_eq!(server.seen(), [format!("GET {expected}")], "{path} {a}"),
+            Some(expected) => assert_eq!(server.lines(), [format!("GET {expected}")], "{path} {a}"),
             None => {
                 assert_eq!(output.status, ToolStatus::Refused, "{path} {a} {}", output.content);
-                assert_eq!(server.seen(), [""; 0], "{path} {a}");
+                assert_eq!(server.lines(), [""; 0], "{path} {a}");
             }
         }
     }
@@ -247,9 +242,9 @@ fn what_has_no_place_is_the_body() {
     tool.parameters = vec!["name".to_owned(), "tags".to_owned()];
     let tool = tool.tool(&web).unwrap();
     call(tool.as_ref(), json!({ "name": "x", "tags": ["a", { "b": 1 }] }));
-    let request = server.requests().pop().unwrap();
-    assert_eq!(request.body, r#"{"name":"x","tags":["a",{"b":1}]}"#);
-    assert!(request.headers.contains(&"content-type: application/json".to_owned()));
+    let request = server.received().pop().unwrap();
+    assert_eq!(request.text(), r#"{"name":"x","tags":["a",{"b":1}]}"#);
+    assert_eq!(request.header("content-type"), Some("application/json"));
 }
 
 #[test]
@@ -300,7 +295,7 @@ fn an_address_that_is_an_argument_is_held_against_the_rules() {
         // Here one port of one name may be reached.
         refused(&call(tool.as_ref(), json!({ "url": url })), because, &url);
     }
-    assert_eq!(server.seen(), [""; 0]);
+    assert_eq!(server.lines(), [""; 0]);
     let output = call(tool.as_ref(), json!({ "url": format!("http://{origin}/text") }));
     assert_eq!(output.content["body"], "plain");
 }

@@ -8,22 +8,23 @@ use super::*;
 
 /// A server with a page of each sort, and the tool that may ask it.
 fn served() -> (Server, Arc<dyn Tool>, String) {
-    let server = Server::new(|path| match path {
-        "/page" => server::ok(
+    let server = Server::new(|request| match request.path() {
+        "/page" => Answer::new(
+            200,
             "text/html; charset=iso-8859-1",
             "<title>A page</title><h1>Hi</h1><p>See <a href='/next'>this</a>.<script>x</script>",
         ),
-        "/plain" => server::ok("text/plain", "häh"),
-        "/json" => server::ok("application/json", "{\"a\": 1}"),
-        "/long" => server::ok("text/plain", &"0123456789".repeat(900 * 1024)),
-        "/image" => server::ok("image/png", "png"),
-        "/binary" => server::ok("text/plain", "a\0b"),
-        "/packed" => server::answer("200 OK", &[("Content-Encoding", "gzip")], b"bomb"),
-        "/missing" => server::answer("404 Not Found", &[("Content-Type", "text/plain")], b"no"),
-        "/hop" => server::redirect("301 Moved Permanently", "/plain"),
-        "/loop" => server::redirect("302 Found", "/loop"),
-        "/broken" => b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc".to_vec(),
-        "/nonsense" => b"SSH-2.0-OpenSSH\r\n".to_vec(),
+        "/plain" => Answer::new(200, "text/plain", "häh"),
+        "/json" => Answer::json(200, "{\"a\": 1}"),
+        "/long" => Answer::new(200, "text/plain", "0123456789".repeat(900 * 1024)),
+        "/image" => Answer::new(200, "image/png", "png"),
+        "/binary" => Answer::new(200, "text/plain", "a\0b"),
+        "/packed" => Answer::untyped(200, "bomb").with("content-encoding", "gzip"),
+        "/missing" => Answer::new(404, "text/plain", "no"),
+        "/hop" => redirect(301, "/plain"),
+        "/loop" => redirect(302, "/loop"),
+        "/broken" => Answer::untyped(200, "abcdefghij").cut(),
+        "/nonsense" => Answer::raw("SSH-2.0-OpenSSH\r\n"),
         other => panic!("{other}"),
     });
     let origin = format!("open.test:{}", server.port);
@@ -107,9 +108,8 @@ fn what_cannot_be_told_is_said() {
 fn a_request_tells_nothing_of_this_machine() {
     let (server, tool, base) = served();
     call(tool.as_ref(), json!({ "url": format!("{base}/hop") }));
-    for request in server.requests() {
-        let names: Vec<&str> =
-            request.headers.iter().filter_map(|header| header.split(':').next()).collect();
+    for request in server.received() {
+        let names: Vec<&str> = request.headers.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["accept", "accept-encoding", "user-agent", "host"]);
     }
 }
