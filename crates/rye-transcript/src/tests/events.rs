@@ -1,7 +1,7 @@
 //! Every event, one row each: its record, the record as read, and its Markdown.
 
-use super::*;
 use super::samples::{events, variant};
+use super::*;
 
 struct Row {
     variant: &'static str,
