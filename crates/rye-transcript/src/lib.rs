@@ -147,8 +147,6 @@ pub use self::transcript_claim::TranscriptClaim;
 pub use self::usage::Usage;
 
 #[cfg(test)]
-extern crate self as rye_transcript;
-#[cfg(test)]
 mod tests;
 
 #[cfg(doctest)]

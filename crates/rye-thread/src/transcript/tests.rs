@@ -6,9 +6,6 @@ use super::*;
 use crate::store::MemoryStore;
 use crate::{Limits, ProviderInfo};
 
-#[path = "../../../rye-transcript/src/tests/samples.rs"]
-mod samples;
-
 const AT: Moment = Moment::from_unix_millis(1_795_197_600_250);
 
 fn thread() -> ThreadId {
@@ -35,21 +32,14 @@ fn create(store: &Arc<MemoryStore>, thread: &ThreadId) -> Transcript {
     Transcript::create(Arc::clone(store) as _, ownership, "greet/hello").unwrap()
 }
 
-/// Returns a record of each kind of event, as a transcript holds them.
+/// Returns a record of each kind of event, from the transcript that the tests of `rye-transcript` write.
 pub(crate) fn recorded() -> Vec<Record> {
-    let store = Arc::new(MemoryStore::new());
-    let key = SigningKey::generate().unwrap();
-    let mut transcript = create(&store, &thread());
-    transcript.append(&start(&key), AT).unwrap();
-    transcript.checkpoint(&key, AT).unwrap();
-    for event in samples::events().iter().filter(|event| samples::variant(event) != "Checkpoint") {
-        transcript.append(event, AT).unwrap();
-    }
-    // The events name another key, and a checkpoint must have the key that was named last.
-    transcript.append(&start(&key), AT).unwrap();
-    transcript.checkpoint(&key, AT).unwrap();
-    let bytes = store.journal(&thread()).unwrap();
-    let records = read(&bytes, &thread(), &[key.public()]).unwrap().records;
+    let lines = include_bytes!(
+        "../../../rye-transcript/src/tests/snapshots/rye_transcript__tests__events__every_event.snap.jsonl"
+    );
+    let key = include_str!("../../../../examples/keys/example-signing-key.pem");
+    let key = SigningKey::from_pkcs8_pem(key).unwrap().public();
+    let records = read(lines, &thread(), &[key]).unwrap().records;
     for name in Event::NAMES {
         assert!(records.iter().any(|record| record.event == name), "{name}");
     }

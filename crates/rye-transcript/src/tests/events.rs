@@ -110,20 +110,31 @@ pub(crate) fn every_event() -> Vec<Event> {
 }
 
 /// Returns one record of each kind, as a transcript holds them.
-pub(crate) fn recorded() -> Vec<Record> {
+/// A transcript with every event, signed with the example key. `rye-thread` reads it, too.
+fn transcript_of_every_event() -> (Vec<u8>, SigningKey) {
+    let key = include_str!("../../../../examples/keys/example-signing-key.pem");
+    let key = SigningKey::from_pkcs8_pem(key).unwrap();
     let mut transcript = Transcript::new(&thread());
-    let key = SigningKey::generate().unwrap();
-    let rows = rows();
     transcript.append(&start(&key));
     transcript.checkpoint(&key);
-    for row in rows.iter().filter(|row| row.event.name() != "checkpoint") {
+    for row in rows().iter().filter(|row| row.event.name() != "checkpoint") {
         transcript.append(&row.event);
     }
     // The rows name another key, and a checkpoint must have the key that was named last.
     transcript.append(&start(&key));
     transcript.checkpoint(&key);
-    let mut records =
-        read(&transcript.lines, &thread(), &[key.public()]).unwrap().records.split_off(2);
+    (transcript.lines, key)
+}
+
+#[test]
+fn a_transcript_has_the_same_bytes_in_every_version() {
+    let (lines, _) = transcript_of_every_event();
+    insta::assert_binary_snapshot!("every_event.jsonl", lines);
+}
+
+pub(crate) fn recorded() -> Vec<Record> {
+    let (lines, key) = transcript_of_every_event();
+    let mut records = read(&lines, &thread(), &[key.public()]).unwrap().records.split_off(2);
     records.remove(records.len() - 2);
     records
 }

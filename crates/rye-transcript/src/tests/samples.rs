@@ -1,4 +1,4 @@
-//! One event of each kind, for the tests of this crate and of the crate of threads.
+//! One event of each kind.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use rye_transcript::{
+use crate::{
     AddedItem, ApprovalReason, ApprovalRequest, ChildEnd, Decision, Effect, Event, Failure,
     FailureKind, HookEffect, HookEvent, Injected, Limit, LimitHit, Limits, Moment, Nanos,
     ProviderErrorClass, ProviderInfo, Refusal, Reply, Retry, Spawn, StopReason, Target, ThreadId,
