@@ -67,12 +67,7 @@ fn unknown(catalog: &Catalog<'_>, granted: &[(Pattern, Range<usize>)]) -> Vec<Fi
 fn item_of(pattern: &Pattern) -> Option<(ItemKind, &str)> {
     let (primary, rest) = pattern.as_str().strip_prefix("rye.")?.split_once('.')?;
     let (kind, id) = rest.split_once('.')?;
-    let kind = match kind {
-        "directive" => ItemKind::Directive,
-        "knowledge" => ItemKind::Knowledge,
-        "tool" => ItemKind::Tool,
-        _ => return None,
-    };
+    let kind = kind.parse().ok().filter(|kind| *kind != ItemKind::Config)?;
     (primary != "sign" && !id.contains(['*', '?', '['])).then_some((kind, id))
 }
 

@@ -206,12 +206,7 @@ pub(super) fn action(catalog: &Catalog<'_>, action: &Spanned<Action>, by: &str) 
     if action.value.primary == Primary::Sign {
         return None;
     }
-    let kind = match action.value.item_type.as_deref()? {
-        "tool" => ItemKind::Tool,
-        "directive" => ItemKind::Directive,
-        "knowledge" => ItemKind::Knowledge,
-        _ => return None,
-    };
+    let kind: ItemKind = action.value.item_type.as_deref()?.parse().ok()?;
     reference(catalog, kind, action.value.item_id.as_deref()?, by, &action.span)
 }
 

@@ -130,11 +130,6 @@ fn of_action(action: &Spanned<Action>, by: &str) -> Option<Named> {
     if action.value.primary != Primary::Execute {
         return None;
     }
-    let kind = match action.value.item_type.as_deref()? {
-        "tool" => ItemKind::Tool,
-        "directive" => ItemKind::Directive,
-        "knowledge" => ItemKind::Knowledge,
-        _ => return None,
-    };
+    let kind: ItemKind = action.value.item_type.as_deref()?.parse().ok()?;
     Named::new(kind, action.value.item_id.as_deref()?, by, &action.span)
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
-use rye_resolve::{Config, Item, Space};
+use rye_resolve::{Config, Space};
 use rye_sandbox::Policy;
 use rye_sandbox::Rules;
 use schemars::JsonSchema;
@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use strum::IntoStaticStr;
 
-use super::read::{ConfigError, ConfigFile, ConfigProblem, forbidden, read};
+use super::read::{ConfigError, ConfigFile, ConfigProblem, forbidden, read, refuse};
 
 /// The configuration that says it.
 pub(crate) const FILE: &str = "agent/processes";
@@ -125,11 +125,11 @@ pub(crate) fn process_rules(
     let mut rules = Rules::default();
     for layer in config.map_or(&[][..], Config::layers).iter().rev() {
         let file: ProcessesFile = read(layer)?;
-        if layer.location.space == Space::Project {
-            refuse_milder(layer, &file, &rules)?;
-        }
-        refuse_wide(layer, &file, &needs_in)?;
-        refuse_shown(layer, &file, &secret_in)?;
+        let is_projects = layer.location.space == Space::Project;
+        let mut problems = if is_projects { milder(&file, &rules) } else { Vec::new() };
+        problems.extend(too_wide(&file, &needs_in));
+        problems.extend(wrongly_shown(&file, &secret_in));
+        refuse::<ProcessesFile>(layer, problems)?;
         rules.sandbox = file.sandbox.map_or(rules.sandbox, Policy::from);
         rules.hidden.extend(file.hidden);
         rules.home_visible.extend(file.home_visible);
@@ -142,12 +142,11 @@ pub(crate) fn process_rules(
     Ok(rules)
 }
 
-/// Refuses to show all of the home folder, something outside of it, or keys and passwords.
-fn refuse_shown(
-    layer: &Item<Value>,
+/// The places that are shown and are all of the home folder, outside of it, or keys and passwords.
+fn wrongly_shown(
     file: &ProcessesFile,
     secret_in: impl Fn(&Path) -> Option<&'static str>,
-) -> Result<(), ConfigError> {
+) -> Vec<String> {
     let is_plain = |place: &Path| {
         let mut parts = place.components();
         parts.clone().next().is_some() && parts.all(|part| matches!(part, Component::Normal(_)))
@@ -164,23 +163,11 @@ fn refuse_shown(
             "`home_visible` has `{shown}`, which programs never see: `~/{secret}` holds keys or passwords"
         ))
     };
-    let problems: Vec<String> = file.home_visible.iter().filter_map(problem).collect();
-    if problems.is_empty() {
-        return Ok(());
-    }
-    Err(ConfigError {
-        location: layer.location.to_string(),
-        schema: ProcessesFile::SCHEMA,
-        problems,
-    })
+    file.home_visible.iter().filter_map(problem).collect()
 }
 
-/// Refuses to hide so much that nothing would start any more.
-fn refuse_wide(
-    layer: &Item<Value>,
-    file: &ProcessesFile,
-    needs_in: impl Fn(&Path) -> Option<PathBuf>,
-) -> Result<(), ConfigError> {
+/// The places that are hidden and without which nothing would start any more.
+fn too_wide(file: &ProcessesFile, needs_in: impl Fn(&Path) -> Option<PathBuf>) -> Vec<String> {
     let wide = file.hidden.iter().filter_map(|place| Some((place, needs_in(place)?)));
     let problem = |(place, needed): (&PathBuf, PathBuf)| {
         let place = place.display();
@@ -189,22 +176,11 @@ fn refuse_wide(
             "`hidden` has `{place}`, which would hide `{needed}` from every program; name what in it holds secrets"
         )
     };
-    let problems: Vec<String> = wide.map(problem).collect();
-    if problems.is_empty() {
-        return Ok(());
-    }
-    Err(ConfigError {
-        location: layer.location.to_string(),
-        schema: ProcessesFile::SCHEMA,
-        problems,
-    })
+    wide.map(problem).collect()
 }
 
-fn refuse_milder(
-    layer: &Item<Value>,
-    file: &ProcessesFile,
-    rules: &Rules,
-) -> Result<(), ConfigError> {
+/// The settings of a project's layer that are milder than the operator's.
+fn milder(file: &ProcessesFile, rules: &Rules) -> Vec<String> {
     let mut problems = Vec::new();
     if let Some(wish) = file.sandbox.map(Policy::from).filter(|wish| *wish < rules.sandbox) {
         problems.push(format!(
@@ -220,12 +196,5 @@ fn refuse_milder(
             problems.push(format!("a project may not raise `{key}` from {most} to {asked}"));
         }
     }
-    if problems.is_empty() {
-        return Ok(());
-    }
-    Err(ConfigError {
-        location: layer.location.to_string(),
-        schema: ProcessesFile::SCHEMA,
-        problems,
-    })
+    problems
 }

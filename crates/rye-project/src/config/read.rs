@@ -67,6 +67,17 @@ pub(super) fn read<T: ConfigFile>(item: &Item<Value>) -> Result<T, ConfigError> 
     serde_json::from_value(value.clone()).map_err(|error| failed(vec![error.to_string()]))
 }
 
+/// Refuses a layer that has problems.
+pub(super) fn refuse<T: ConfigFile>(
+    layer: &Item<Value>,
+    problems: Vec<String>,
+) -> Result<(), ConfigError> {
+    if problems.is_empty() {
+        return Ok(());
+    }
+    Err(ConfigError { location: layer.location.to_string(), schema: T::SCHEMA, problems })
+}
+
 /// One thing that a configuration file may not say.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ConfigProblem {

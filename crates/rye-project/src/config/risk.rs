@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::read::{ConfigError, ConfigFile, ConfigProblem, read};
+use super::read::{ConfigError, ConfigFile, ConfigProblem, read, refuse};
 use crate::aliases::canonical;
 
 /// The file of the risks below `config`, without its extension.
@@ -165,15 +165,7 @@ fn refuse_milder(
     let patterns = file.classifications.iter().flat_map(|row| {
         row.patterns.iter().flat_map(|pattern| milder_patterns(row.risk, pattern, table))
     });
-    let problems: Vec<String> = policies.chain(patterns).collect();
-    if problems.is_empty() {
-        return Ok(());
-    }
-    Err(ConfigError {
-        location: layer.location.to_string(),
-        schema: CapabilityRisk::SCHEMA,
-        problems,
-    })
+    refuse::<CapabilityRisk>(layer, policies.chain(patterns).collect())
 }
 
 fn milder_policy(risk: RiskName, policy: PolicyName, table: &RiskTable) -> Option<String> {

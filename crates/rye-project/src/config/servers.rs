@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::read::{ConfigError, ConfigFile, ConfigProblem, read};
+use super::read::{ConfigError, ConfigFile, ConfigProblem, read, refuse};
 
 /// The configuration that says it.
 pub(crate) const FILE: &str = "mcp/servers";
@@ -149,16 +149,9 @@ pub(crate) fn servers(
                     .extend(found.into_iter().map(|it| format!("at `/servers/{name}`: {it}"))),
             }
         }
-        refuse(layer, problems)?;
+        refuse::<ServersFile>(layer, problems)?;
     }
     Ok(servers)
-}
-
-fn refuse(layer: &Item<Value>, problems: Vec<String>) -> Result<(), ConfigError> {
-    if problems.is_empty() {
-        return Ok(());
-    }
-    Err(ConfigError { location: layer.location.to_string(), schema: ServersFile::SCHEMA, problems })
 }
 
 /// Refuses a project's layer that redefines a server of the operator or asks for variables. A wrapper for the
@@ -177,7 +170,7 @@ fn refuse_more(
             ));
         }
     }
-    refuse(layer, problems)
+    refuse::<ServersFile>(layer, problems)
 }
 
 fn of_each(value: &Value, problems: impl Fn(ServerFile) -> Vec<String>) -> Vec<ConfigProblem> {

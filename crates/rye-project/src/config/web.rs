@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::read::{ConfigError, ConfigFile, ConfigProblem, forbidden, read};
+use super::read::{ConfigError, ConfigFile, ConfigProblem, forbidden, read, refuse};
 
 /// The configuration that says it.
 pub(crate) const FILE: &str = "agent/web";
@@ -165,7 +165,7 @@ fn credentials(
             Err(problem) => problems.push(problem),
         }
     }
-    if problems.is_empty() { Ok(all) } else { Err(error(layer, problems)) }
+    refuse::<WebFile>(layer, problems).map(|()| all)
 }
 
 fn parse_all<T: FromStr<Err = RuleError>>(
@@ -181,9 +181,5 @@ fn parse_all<T: FromStr<Err = RuleError>>(
             Err(error) => problems.push(error.to_string()),
         }
     }
-    if problems.is_empty() { Ok(Some(all)) } else { Err(error(layer, problems)) }
-}
-
-fn error(layer: &Item<Value>, problems: Vec<String>) -> ConfigError {
-    ConfigError { location: layer.location.to_string(), schema: WebFile::SCHEMA, problems }
+    refuse::<WebFile>(layer, problems).map(|()| Some(all))
 }
