@@ -221,7 +221,20 @@ pub(crate) fn may_meet(glob: &Glob, pattern: &Pattern) -> bool {
     {
         return is_capability(text) && glob.matches(text);
     }
+    if others.iter().any(|other| other.covers_head_of(glob)) {
+        return may_cover(glob);
+    }
+    if let [other] = others.as_slice()
+        && glob.covers_head_of(other)
+    {
+        return may_cover(other);
+    }
     !others.is_empty() && Walk::new(glob, &others, Goal::Inside).find() != Ok(None)
+}
+
+/// Returns `true` if `glob` may cover a capability.
+fn may_cover(glob: &Glob) -> bool {
+    plain_example(glob).is_some() || Walk::new(glob, &[], Goal::Outside).find() != Ok(None)
 }
 
 /// Returns `true` if the text is a capability, so that what is spelled without wildcards covers something.
@@ -238,7 +251,17 @@ pub(crate) fn meeting(glob: &Glob, sides: &[&[Pattern]]) -> Option<Capability> {
 /// Returns a capability that one of `globs` covers.
 pub(crate) fn example(globs: &[Glob]) -> Option<Capability> {
     // An empty outer side excludes nothing, so such a walk visits few states and stays within its budget.
-    globs.iter().find_map(|glob| Walk::new(glob, &[], Goal::Outside).find().ok().flatten())
+    let found = |glob| Walk::new(glob, &[], Goal::Outside).find().ok().flatten();
+    globs.iter().find_map(|glob| plain_example(glob).or_else(|| found(glob)))
+}
+
+/// The capability that a walk would find, where the text of `glob` shows it: most patterns are a name, or a name and a final `*`.
+fn plain_example(glob: &Glob) -> Option<Capability> {
+    match glob.shape() {
+        Shape::Exact(text) => text.parse().ok(),
+        Shape::Prefix(prefix) => glob.head().parse().or_else(|_| format!("{prefix}x").parse()).ok(),
+        Shape::Other => None,
+    }
 }
 
 #[cfg(test)]

@@ -160,3 +160,53 @@ fn meeting_is_decided_both_ways() {
     check("rye.load.tool.*a*", "rye.load.tool.[!a][!a]", false);
     check("rye.run.*", "rye.run.*", false);
 }
+
+/// Cases: a pattern, and whether its text shows an example, which must be the one of a walk.
+#[test]
+fn the_text_of_a_pattern_shows_what_a_walk_finds() {
+    let cases = [
+        ("rye.execute.tool.rye.bash", true),
+        ("rye.execute.tool.rye.bash.*", true),
+        ("rye.execute.tool.rye.bash*", true),
+        ("rye.execute.tool.rye-*", true),
+        ("rye.execute.tool.rye..*", true),
+        ("rye.execute.tool.*", true),
+        ("rye.execute.tool*", false),
+        ("rye.sign.directive.a/b", true),
+        ("rye.execute.*", false),
+        ("rye.*", false),
+        ("*", false),
+        ("tool.x", false),
+        ("tool.*", false),
+        ("rye.run.*", false),
+        ("rye.execute.tool.?*", false),
+    ];
+    for (text, is_shown) in cases {
+        let pattern: Pattern = text.parse().unwrap();
+        for glob in pattern.globs() {
+            let walked = Walk::new(glob, &[], Goal::Outside).find().unwrap();
+            let shown = plain_example(glob);
+            assert_eq!(shown.is_some(), is_shown, "{text}");
+            assert!(shown.is_none() || shown == walked, "{text}: {shown:?}, {walked:?}");
+            assert_eq!(may_cover(glob), walked.is_some(), "{text}");
+        }
+    }
+}
+
+/// Of a name and of names below it, one covers the other, so that they meet where the inner one covers something.
+#[test]
+fn what_lies_below_meets_what_lies_above() {
+    let names = ["rye.execute.tool.a", "rye.execute.tool.a.b", "rye.execute.tool", "tool.x", "rye"];
+    let patterns =
+        names.iter().flat_map(|name| [format!("{name}.*"), format!("{name}*"), (*name).to_owned()]);
+    let patterns: Vec<Pattern> = patterns.map(|text| text.parse().unwrap()).collect();
+    for (one, other) in
+        patterns.iter().flat_map(|one| patterns.iter().map(move |other| (one, other)))
+    {
+        for glob in one.globs() {
+            let others: Vec<&Glob> = other.globs().iter().collect();
+            let walked = Walk::new(glob, &others, Goal::Inside).find().unwrap();
+            assert_eq!(may_meet(glob, other), walked.is_some(), "{one} {other}");
+        }
+    }
+}
