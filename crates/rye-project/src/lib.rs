@@ -54,8 +54,8 @@ pub use self::place::{kind_of, place};
 pub use self::plan::{
     Answerer, CALLING_DIRECTIVE, CallError, Chained, ChildBounds, Composed, Hooking,
     ItemProvenance, LimitOptions, LimitSource, Model, NotDriven, Offer, Placing, Plan, PlanRequest,
-    PrepareError, ProviderChoice, SetLimits, ToolCall, TreeAccess, TreeFunction, Widening,
-    accepted_digests, added_item, directive_additions, resolve_chain, return_capability,
+    PlannedRun, PrepareError, ProviderChoice, SetLimits, ToolCall, TreeAccess, TreeFunction,
+    Widening, accepted_digests, added_item, directive_additions, resolve_chain, return_capability,
     sandbox_warning,
 };
 pub use self::project::{OpenError, Project, Setup};

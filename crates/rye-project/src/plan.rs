@@ -118,7 +118,32 @@ pub struct Plan {
     pub configs: Vec<Config>,
 }
 
+/// A plan that may run, with the provider that answers it and the texts that its thread begins with.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct PlannedRun {
+    /// The plan.
+    pub plan: Plan,
+    /// The provider of the thread.
+    pub answerer: Answerer,
+    /// The texts that begin the thread, in the form for that provider.
+    pub opening: Opening,
+}
+
 impl Project {
+    /// Plans a thread that is to run.
+    ///
+    /// # Errors
+    ///
+    /// The method fails as [`plan`](Self::plan), [`Plan::refusal`], [`Plan::answerer`] and [`Plan::opening`] do.
+    pub fn plan_run(&self, request: &PlanRequest) -> Result<PlannedRun, PrepareError> {
+        let plan = self.plan(request)?;
+        plan.refusal()?;
+        let answerer = plan.answerer(self, request)?;
+        let opening = plan.opening(Some(&answerer), request)?;
+        Ok(PlannedRun { plan, answerer, opening })
+    }
+
     /// Plans a thread: resolves, verifies and composes everything that the directive refers to.
     ///
     /// # Errors

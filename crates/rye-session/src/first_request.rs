@@ -1,6 +1,6 @@
 //! The exact body that a thread would send first, without sending it (SPEC 8.7).
 
-use rye_project::{Answerer, PlanRequest, PrepareError};
+use rye_project::{Answerer, PlanRequest, PlannedRun, PrepareError};
 use rye_sign::Digest;
 use rye_thread::first_request;
 
@@ -33,10 +33,7 @@ impl Rye {
     /// too if the thread would end before its first request, and for a directive with steps, which sends
     /// nothing.
     pub fn first_request(&self, request: &PlanRequest) -> Result<FirstRequest, PrepareError> {
-        let plan = self.plan(request)?;
-        plan.refusal()?;
-        let answerer = plan.answerer(self, request)?;
-        let opening = plan.opening(Some(&answerer), request)?;
+        let PlannedRun { plan, answerer, opening, .. } = self.plan_run(request)?;
         let vouched = plan.provenances(Some(&answerer));
         let mut notices = plan.warnings();
         notices.extend(plan.composed.item_warnings(&vouched, self));

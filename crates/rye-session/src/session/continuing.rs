@@ -5,7 +5,7 @@ mod progress;
 use std::collections::BTreeMap;
 
 use rye_parse::{Directive, Outputs};
-use rye_project::{Answerer, Plan, PlanRequest, PrepareError};
+use rye_project::{Plan, PrepareError};
 use rye_prompt::{HookEntry, Inputs, Link, ReturnStyle, Slot, render};
 use rye_resolve::{Item, ItemId};
 use rye_thread::transcript::Injected;
@@ -32,11 +32,9 @@ pub(crate) struct Begins {
 pub(crate) fn begins(
     rye: &Rye,
     plan: &mut Plan,
-    answerer: &Answerer,
-    wish: &PlanRequest,
+    mut opening: Opening,
     continuation: Option<&Continuation>,
 ) -> Result<Begins, PrepareError> {
-    let mut opening = plan.opening(Some(answerer), wish)?;
     let mut injected = injected_items(&plan.composed);
     let Some(continuation) = continuation else {
         // One that is named must be there before anything is sent.

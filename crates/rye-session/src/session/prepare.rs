@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use rye_caps::{Authority, Layer};
 use rye_project::{
-    ChildBounds, ItemProvenance, Plan, PlanRequest, PrepareError, SetLimits, sandbox_warning,
+    ChildBounds, ItemProvenance, Plan, PlanRequest, PlannedRun, PrepareError, SetLimits,
+    sandbox_warning,
 };
 use rye_providers::StepsProvider;
 use rye_resolve::{ExtendsChain, Item};
@@ -97,12 +98,10 @@ pub(crate) fn prepare(
 ) -> Result<Prepared, PrepareError> {
     let threads = rye.threads().ok_or(PrepareError::NoProject)?;
     let (wish, children) = plan_request(request);
-    let mut plan = rye.plan(&wish)?;
-    plan.refusal()?;
+    let PlannedRun { mut plan, answerer, opening, .. } = rye.plan_run(&wish)?;
     rye.hold_policy(plan.processes.as_deref())?;
-    let answerer = plan.answerer(rye, &wish)?;
     let destination = answerer.destination();
-    let begins = begins(rye, &mut plan, &answerer, &wish, request.continues.as_ref())?;
+    let begins = begins(rye, &mut plan, opening, request.continues.as_ref())?;
     let Begins { opening, text, directive, injected } = begins;
     let mut vouched = plan.provenances(Some(&answerer));
     vouched.extend(directive.as_ref().map(ItemProvenance::of));

@@ -1,6 +1,6 @@
 //! A thread's record held against what a run would do with it now (SPEC 10.12).
 
-use rye_project::PlanRequest;
+use rye_project::{PlanRequest, PlannedRun};
 use rye_thread::{Divergence, ReplayContext, Replayed, ThreadId, replay};
 use similar::TextDiff;
 
@@ -32,10 +32,9 @@ impl Rye {
         let request = PlanRequest::from(&request);
         let prepare =
             |source| ReopenError::Prepare { thread: thread.clone(), source: Box::new(source) };
-        let mut plan = self.plan(&request).map_err(prepare)?;
-        plan.refusal().map_err(prepare)?;
-        let answerer = plan.answerer(self, &request).map_err(prepare)?;
-        let begins = begins(self, &mut plan, &answerer, &request, continues.as_ref());
+        let planned = self.plan_run(&request).map_err(prepare)?;
+        let PlannedRun { mut plan, answerer, opening, .. } = planned;
+        let begins = begins(self, &mut plan, opening, continues.as_ref());
         let Begins { opening, text, injected, .. } = begins.map_err(prepare)?;
         let info = answerer.describe();
         let palette = &plan.offer.palette;
