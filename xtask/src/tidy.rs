@@ -14,6 +14,7 @@ pub(crate) mod tree;
 mod words;
 
 use std::path::Path;
+use std::thread;
 
 use anyhow::anyhow;
 
@@ -41,13 +42,20 @@ fn check(
 ) -> anyhow::Result<Vec<String>> {
     let mut packages = metadata(root)?.packages;
     packages.sort_by(|a, b| a.name.cmp(&b.name));
-    let tree = tree::read(root);
+    let tree = &tree::read(root);
     let mut findings = layers::check(&packages);
     findings.extend(packages::check(&packages));
-    findings.extend(sources::check(&tree, exceptions));
-    findings.extend(files::check(&tree));
-    findings.extend(cycles::check(&tree));
-    findings.extend(words::check(&tree, participles));
+    // Each of these parses every file, so that they run at once.
+    let found = thread::scope(|scope| {
+        let checks = [
+            scope.spawn(move || sources::check(tree, exceptions)),
+            scope.spawn(move || files::check(tree)),
+            scope.spawn(move || cycles::check(tree)),
+            scope.spawn(move || words::check(tree, participles)),
+        ];
+        checks.map(|check| check.join().expect("because no check panics"))
+    });
+    findings.extend(found.into_iter().flatten());
     Ok(findings)
 }
 
