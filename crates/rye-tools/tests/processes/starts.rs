@@ -14,7 +14,7 @@ use rye_tools::CommandTool;
 use serde_json::json;
 
 use crate::arena::{Arena, call, launcher, shell};
-use crate::sweep::sweep;
+use crate::sweep::{is_whole, sweep};
 
 /// A program that is there, and that the sandbox covers or that is none, is no riddle: the sandbox is named, and what it covers.
 #[test]
@@ -295,12 +295,16 @@ fn a_project_on_a_mount_of_its_own_keeps_its_sandbox() {
     }
 }
 
-/// A repository is found among 20,000 files; with `RYE_STARTS`, among 200,000.
+/// A repository is found among 4,000 files; in a whole sweep among 20,000, and with `RYE_STARTS` among 200,000.
 #[test]
 fn a_large_project_is_looked_at_as_a_whole() {
     let arena = Arena::bare();
     let Some(processes) = arena.in_mode(Mode::Namespaces) else { return };
-    let count = if STARTS.is_some() { 1_000 } else { 100 };
+    let count = match (STARTS.is_some(), is_whole()) {
+        (true, _) => 1_000,
+        (false, true) => 100,
+        (false, false) => 20,
+    };
     for folder in 0..count {
         let place = arena.root.join(format!("project/src/{folder}"));
         fs::create_dir(&place).unwrap();
