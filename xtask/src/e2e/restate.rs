@@ -36,7 +36,7 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     let server = root.join(FOLDER).join("node_modules/@restatedev").join(program);
     let rye = Rye::build(root)?;
     let folder = root.join(WORKSPACE);
-    // Most of the dependencies are those of the whole, and need no second build.
+    // Many dependencies have the version and the features that they have in the whole, and need no second build.
     let target = text(root.join("target"));
     let variables = [
         ("CARGO_TARGET_DIR", target.as_str()),
