@@ -1,6 +1,7 @@
 //! Transcripts that are opened to append to them.
 
-use rye_sign::SigningKey;
+use rye_sign::{PublicKey, SigningKey};
+use serde_json::Value;
 
 use super::*;
 use crate::store::MemoryStore;
@@ -34,11 +35,10 @@ fn create(store: &Arc<MemoryStore>, thread: &ThreadId) -> Transcript {
 
 /// Returns a record of each kind of event, from the transcript that the tests of `rye-transcript` write.
 pub(crate) fn recorded() -> Vec<Record> {
-    let lines = include_bytes!(
-        "../../../rye-transcript/src/tests/snapshots/rye_transcript__tests__events__every_event.snap.jsonl"
-    );
-    let key = include_str!("../../../../examples/keys/example-signing-key.pem");
-    let key = SigningKey::from_pkcs8_pem(key).unwrap().public();
+    let lines = include_bytes!("every_event.jsonl");
+    let first: Value =
+        serde_json::from_slice(lines.split(|it| *it == b'\n').next().unwrap()).unwrap();
+    let key = PublicKey::from_pem(first["payload"]["signed_by"].as_str().unwrap()).unwrap();
     let records = read(lines, &thread(), &[key]).unwrap().records;
     for name in Event::NAMES {
         assert!(records.iter().any(|record| record.event == name), "{name}");

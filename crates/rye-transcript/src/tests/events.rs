@@ -109,10 +109,9 @@ pub(crate) fn every_event() -> Vec<Event> {
     events.into_iter().chain(last).map(|row| row.event).collect()
 }
 
-/// Returns one record of each kind, as a transcript holds them.
 /// A transcript with every event, signed with the example key. `rye-thread` reads it, too.
 fn transcript_of_every_event() -> (Vec<u8>, SigningKey) {
-    let key = include_str!("../../../../examples/keys/example-signing-key.pem");
+    let key = include_str!("key.pem");
     let key = SigningKey::from_pkcs8_pem(key).unwrap();
     let mut transcript = Transcript::new(&thread());
     transcript.append(&start(&key));
@@ -132,6 +131,7 @@ fn a_transcript_has_the_same_bytes_in_every_version() {
     insta::assert_binary_snapshot!("every_event.jsonl", lines);
 }
 
+/// Returns one record of each kind, as a transcript holds them.
 pub(crate) fn recorded() -> Vec<Record> {
     let (lines, key) = transcript_of_every_event();
     let mut records = read(&lines, &thread(), &[key.public()]).unwrap().records.split_off(2);
