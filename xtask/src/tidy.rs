@@ -13,6 +13,7 @@ mod sources;
 pub(crate) mod tree;
 mod words;
 
+use std::panic::resume_unwind;
 use std::path::Path;
 use std::thread;
 
@@ -45,7 +46,7 @@ fn check(
     let tree = &tree::read(root);
     let mut findings = layers::check(&packages);
     findings.extend(packages::check(&packages));
-    // Each of these parses every file, so that they run at once.
+    // Each of these reads every file, so that they run at once.
     let found = thread::scope(|scope| {
         let checks = [
             scope.spawn(move || sources::check(tree, exceptions)),
@@ -53,7 +54,7 @@ fn check(
             scope.spawn(move || cycles::check(tree)),
             scope.spawn(move || words::check(tree, participles)),
         ];
-        checks.map(|check| check.join().expect("because no check panics"))
+        checks.map(|check| check.join().unwrap_or_else(|panic| resume_unwind(panic)))
     });
     findings.extend(found.into_iter().flatten());
     Ok(findings)

@@ -255,7 +255,8 @@ pub(crate) fn example(globs: &[Glob]) -> Option<Capability> {
     globs.iter().find_map(|glob| plain_example(glob).or_else(|| found(glob)))
 }
 
-/// The capability that a walk would find, where the text of `glob` shows it: most patterns are a name, or a name and a final `*`.
+/// The capability that a walk would find, where the text of `glob` shows it. Most patterns are a name, or a name and a
+/// final `*`.
 fn plain_example(glob: &Glob) -> Option<Capability> {
     match glob.shape() {
         Shape::Exact(text) => text.parse().ok(),

@@ -195,7 +195,7 @@ fn the_text_of_a_pattern_shows_what_a_walk_finds() {
 
 /// Of a name and of names below it, one covers the other, so that they meet where the inner one covers something.
 #[test]
-fn what_lies_below_meets_what_lies_above() {
+fn a_name_meets_the_names_below_it() {
     let names = ["rye.execute.tool.a", "rye.execute.tool.a.b", "rye.execute.tool", "tool.x", "rye"];
     let patterns =
         names.iter().flat_map(|name| [format!("{name}.*"), format!("{name}*"), (*name).to_owned()]);

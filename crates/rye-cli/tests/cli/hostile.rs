@@ -174,7 +174,7 @@ fn a_variable_of_the_environment_is_told_to_nobody() {
     assert!(request.text().contains("${CANARY} $CANARY"), "{}", request.text());
     let shown = told(&output) + &String::from_utf8_lossy(&output.stdout);
     assert!(shown.contains("answered 400"), "{shown}");
-    for text in [&format!("{:?}", request.headers), request.text(), &shown] {
+    for text in [&request.line, &format!("{:?}", request.headers), request.text(), &shown] {
         assert!(!text.contains("canary-9f31c0de"), "{text}");
     }
     let threads = session.project().join(".ai/threads");

@@ -178,6 +178,15 @@ fn so_much_is_not_hidden_that_nothing_would_start() {
 }
 
 #[test]
+fn all_problems_of_a_file_are_told_at_once() {
+    check_rules(
+        "memory_mib: 100\n",
+        "memory_mib: 101\nhidden: [/usr]\n",
+        "a project may not raise `memory_mib` from 100 to 101; `hidden` has `/usr`, which would hide",
+    );
+}
+
+#[test]
 fn a_project_asks_for_more_and_never_for_less() {
     check_rules("sandbox: off\n", "hidden: [/etc/hosts]\n", "--- exit 0\n");
     check_rules("sandbox: off\n", "sandbox: preferred\n", "--- exit 0\n");

@@ -99,6 +99,7 @@ pub(crate) fn prepare(
     let threads = rye.threads().ok_or(PrepareError::NoProject)?;
     let (wish, children) = plan_request(request);
     let PlannedRun { mut plan, answerer, opening, .. } = rye.plan_run(&wish)?;
+    // Planning only reads, so that the policy is held, and pinned, for a run that could begin.
     rye.hold_policy(plan.processes.as_deref())?;
     let destination = answerer.destination();
     let begins = begins(rye, &mut plan, opening, request.continues.as_ref())?;
