@@ -142,7 +142,7 @@ pub(crate) fn process_rules(
     Ok(rules)
 }
 
-/// The places that are shown and are all of the home folder, outside of it, or keys and passwords.
+/// Returns the problems of `home_visible`: all of the home folder, a place outside of it, or keys and passwords.
 fn wrongly_shown(
     file: &ProcessesFile,
     secret_in: impl Fn(&Path) -> Option<&'static str>,
@@ -166,7 +166,7 @@ fn wrongly_shown(
     file.home_visible.iter().filter_map(problem).collect()
 }
 
-/// The places that are hidden and without which nothing would start any more.
+/// Returns the problems of `hidden`: places that every program needs.
 fn too_wide(file: &ProcessesFile, needs_in: impl Fn(&Path) -> Option<PathBuf>) -> Vec<String> {
     let wide = file.hidden.iter().filter_map(|place| Some((place, needs_in(place)?)));
     let problem = |(place, needed): (&PathBuf, PathBuf)| {
@@ -179,7 +179,7 @@ fn too_wide(file: &ProcessesFile, needs_in: impl Fn(&Path) -> Option<PathBuf>) -
     wide.map(problem).collect()
 }
 
-/// The settings of a project's layer that are milder than the operator's.
+/// Returns the problems of a project's layer that is milder than the operator's.
 fn milder(file: &ProcessesFile, rules: &Rules) -> Vec<String> {
     let mut problems = Vec::new();
     if let Some(wish) = file.sandbox.map(Policy::from).filter(|wish| *wish < rules.sandbox) {
