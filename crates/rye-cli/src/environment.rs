@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use rye::resolve::{Spaces, project_root};
-use rye::sandbox::{ENVIRONMENT, ProcessHost, Variables};
+use rye::sandbox::{ENVIRONMENT, Launcher, ProcessHost, Variables};
 use rye::sign::{Policy, Timestamp};
 use rye::thread::{Moment, read_plain};
 use rye::web::SystemNames;
@@ -221,7 +221,7 @@ impl Environment {
     )]
     fn processes(&self) -> ProcessHost {
         let mut host = ProcessHost::new(&Self::temporary_folder());
-        host.launcher = env::current_exe().ok();
+        host.launcher = Launcher::of_this_program().ok();
         let set = |name: &&str| Some(((*name).to_owned(), env::var(name).ok()?));
         host.environment = ENVIRONMENT.iter().filter_map(set).collect();
         host.variables = Variables::by(Self::variable);

@@ -42,7 +42,7 @@ pub struct Setup {
     /// ```no_run
     /// use std::process::ExitCode;
     ///
-    /// use rye_sandbox::{ProcessHost, launch};
+    /// use rye_sandbox::{Launcher, ProcessHost, launch};
     ///
     /// fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
     ///     let words: Vec<std::ffi::OsString> = std::env::args_os().collect();
@@ -50,7 +50,7 @@ pub struct Setup {
     ///         return Ok(code);
     ///     }
     ///     let mut programs = ProcessHost::new(&std::env::temp_dir());
-    ///     programs.launcher = Some(std::env::current_exe()?);
+    ///     programs.launcher = Some(Launcher::of_this_program()?);
     ///     let setup = |mut setup: rye_project::Setup| {
     ///         setup.processes = Some(programs);
     ///         setup

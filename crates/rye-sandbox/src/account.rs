@@ -1,17 +1,14 @@
 //! The account of a program that has ended. The supervisor writes it for the caller.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::call_folder::Notes;
 use super::path_encoding;
 
 /// The name of the account in the folder of the call. In a sandbox, programs cannot change this folder.
 const NAME: &str = "account.json";
-
-/// The size of the largest account that is read, in bytes.
-const LONGEST: u64 = 64 * 1024 * 1024;
 
 /// The largest length of lists whose length a program decides.
 const MOST: usize = 100;
@@ -112,6 +109,8 @@ pub struct Account {
     /// `true` if the sandbox failed because the project changed during the start. Another attempt may
     /// succeed.
     pub(crate) is_raced: bool,
+    /// The version of Landlock whose rights the process gave up, once the sandbox was complete.
+    pub(crate) landlock: u8,
     /// The renamed entries.
     pub moved: Excerpt<Moved>,
     /// The self-starting files that changed.
@@ -122,23 +121,12 @@ pub struct Account {
 
 impl Account {
     /// Reads the account in the folder of a call. Returns `None` if there is none.
-    pub(crate) fn read(scratch: &Path) -> Option<Self> {
-        let path = scratch.join(NAME);
-        let is_plain = fs::symlink_metadata(&path)
-            .is_ok_and(|metadata| metadata.is_file() && metadata.len() <= LONGEST);
-        serde_json::from_slice(&fs::read(path).ok().filter(|_| is_plain)?).ok()
+    pub(crate) fn read(notes: &Notes) -> Option<Self> {
+        serde_json::from_slice(&notes.read(NAME).ok()?).ok()
     }
 
     #[cfg(target_os = "linux")]
-    pub(super) fn write(&self, scratch: &Path) -> std::io::Result<()> {
-        use std::io::Write;
-        use std::os::unix::fs::OpenOptionsExt;
-
-        let path = scratch.join(NAME);
-        // Without a sandbox, the program may have made a file with this name.
-        let _absent = fs::remove_file(&path);
-        let mut options = fs::OpenOptions::new();
-        let mut file = options.write(true).create_new(true).mode(0o600).open(path)?;
-        file.write_all(&serde_json::to_vec(self)?)
+    pub(super) fn write(&self, notes: &Notes) -> std::io::Result<()> {
+        notes.write(NAME, &serde_json::to_vec(self)?, 0o600)
     }
 }

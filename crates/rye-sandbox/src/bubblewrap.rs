@@ -5,6 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use super::Plan;
+use super::call_folder::SHARED;
 use super::fault::Fault;
 use super::plan::TEMPORARY;
 
@@ -12,7 +13,7 @@ use super::plan::TEMPORARY;
 ///
 /// bubblewrap reads the options from a descriptor, because a command line has a length limit and is visible
 /// to every user of the machine.
-pub(super) fn words(plan: &Plan, launcher: &Path) -> Result<(OsString, Vec<u8>), Fault> {
+pub(super) fn words(plan: &Plan) -> Result<(OsString, Vec<u8>), Fault> {
     let Some(program) = &plan.bubblewrap else {
         return Err(Fault::new("find bubblewrap", "its path is not configured"));
     };
@@ -25,19 +26,16 @@ pub(super) fn words(plan: &Plan, launcher: &Path) -> Result<(OsString, Vec<u8>),
     words.bind("--ro-bind", Path::new("/"), Path::new("/"));
     words.flags(&["--dev", "/dev", "--proc", "/proc"]);
     // An own folder, because the size of files in shared memory would be unlimited.
-    words.bind("--bind", &plan.scratch.join("shm"), Path::new("/dev/shm"));
-    words.bind("--bind", &plan.temporary, Path::new(TEMPORARY));
+    words.bind("--bind", &plan.scratch.path().join(SHARED), Path::new("/dev/shm"));
+    words.bind("--bind", &plan.temporary(), Path::new(TEMPORARY));
     for home in plan.homes_to_cover() {
         words.one("--tmpfs", &home.folder);
         home.shown.iter().for_each(|path| words.same("--ro-bind-try", path));
         home.links.iter().for_each(|link| words.bind("--symlink", &link.place, &link.path));
     }
-    if launcher.starts_with(TEMPORARY) || plan.homes_to_cover().any(|home| home.covers(launcher)) {
-        words.same("--ro-bind", launcher);
-    }
-    words.same("--bind", &plan.project);
-    words.same("--ro-bind", &plan.scratch);
-    words.same("--bind", &plan.temporary);
+    words.same("--bind", plan.project());
+    words.same("--ro-bind", plan.scratch.path());
+    words.same("--bind", &plan.temporary());
     let layout = &plan.layout;
     layout.pinned.iter().for_each(|folder| words.same("--ro-bind", folder));
     layout.open.iter().for_each(|folder| words.same("--bind", folder));

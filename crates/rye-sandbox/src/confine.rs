@@ -20,22 +20,29 @@ use super::fault::Fault;
 use super::handover::{SandboxProcess, SetupReport};
 use super::mounts::DEVICES;
 use super::plan::TEMPORARY;
-use super::{Mode, Plan, guards, hierarchy, system_calls};
-
-/// The newest version of Landlock whose rights are given up. An older kernel uses the rights that it knows.
-const NEWEST: ABI = ABI::V6;
+use super::{Mode, NEWEST_LANDLOCK, Plan, guards, hierarchy, probe, system_calls};
 
 /// Confines this process and replaces it by the program.
 pub(super) fn become_program(below: SandboxProcess, program: &[OsString]) -> Result<u8, Fault> {
     prctl::set_pdeathsig(Signal::SIGKILL).map_err(Fault::at("be bound to the launcher"))?;
-    confine(&below.plan)?;
+    if below.plan.mode == Mode::Bubblewrap {
+        // bubblewrap mounts by path.
+        for folder in [&below.plan.project, &below.plan.scratch] {
+            folder.open().map_err(Fault::at("find a folder of the caller"))?;
+        }
+    }
+    let landlock = confine(&below.plan)?;
+    if let Some(attempts) = below.plan.attempts.clone() {
+        let plan = below.tell(SetupReport::Complete(landlock))?;
+        return probe::probe(&plan, &attempts, landlock);
+    }
     let mut command = command(&below.plan, program)?;
     if below.plan.mode.is_whole() {
         // A program that signals or slows down its own group must not reach the launcher.
         let own = Pid::from_raw(0);
         setpgid(own, own).map_err(Fault::at("make a group of processes"))?;
     }
-    let plan = below.tell(SetupReport::Complete)?;
+    let plan = below.tell(SetupReport::Complete(landlock))?;
     let error = command.exec();
     Err(Fault::new(&start_of(&plan, command.get_program()), error))
 }
@@ -50,7 +57,10 @@ pub(super) fn start_of(plan: &Plan, program: &OsStr) -> String {
     let path = Path::new(program);
     let home = plan.homes.iter().find(|home| path.starts_with(&home.folder));
     let covered = match home {
-        _ if !plan.mode.is_whole() || path.starts_with(&plan.project) => String::new(),
+        _ if plan.mode == Mode::Landlock && is_foreign(plan) => {
+            ", in which root has no power over the files of another user".to_owned()
+        }
+        _ if !plan.mode.is_whole() || path.starts_with(plan.project()) => String::new(),
         Some(home) => format!(", which covers the home folder `{}`", home.folder.display()),
         None if path.starts_with(TEMPORARY) => format!(", which has a `{TEMPORARY}` of its own"),
         None => String::new(),
@@ -68,21 +78,23 @@ pub(super) fn command(plan: &Plan, program: &[OsString]) -> Result<Command, Faul
     Ok(command)
 }
 
-/// Gives up the privileges that the mode removes. This is irreversible for the process and its children.
-pub(super) fn confine(plan: &Plan) -> Result<(), Fault> {
+/// Gives up the privileges that the mode removes. This is irreversible for the process and its children. Returns the
+/// version of Landlock whose rights were given up, and 0 if there is none.
+pub(super) fn confine(plan: &Plan) -> Result<u8, Fault> {
     // The launcher blocks signals, and its children would inherit that.
     SigSet::all().thread_unblock().map_err(Fault::at("take signals"))?;
     limit(plan)?;
     if plan.mode == Mode::None {
-        return Ok(());
+        return Ok(0);
     }
     if plan.mode == Mode::Bubblewrap {
         guards::check(&plan.layout)?;
     }
     prctl::set_no_new_privs().map_err(Fault::at("give up gaining privileges"))?;
     drop_capabilities(plan)?;
-    restrict_files(plan)?;
-    system_calls::refuse(plan)
+    let landlock = restrict_files(plan)?;
+    system_calls::refuse(plan, plan.enforcement(landlock))?;
+    Ok(landlock)
 }
 
 /// Sets the resource limits of the program.
@@ -103,12 +115,11 @@ fn limit(plan: &Plan) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Drops capabilities. In a project of another user, root keeps those that access to its files needs.
+/// Drops capabilities. In a project of another user, root keeps those that access to its files needs, if mounts keep it from
+/// the files of others.
 fn drop_capabilities(plan: &Plan) -> Result<(), Fault> {
-    let owner = std::fs::metadata(&plan.project).map(|project| project.uid());
-    let is_foreign = owner.is_ok_and(|owner| owner != geteuid().as_raw());
     let had = rustix::thread::capabilities(None).map_err(Fault::at("read capabilities"))?;
-    let wanted = match is_foreign {
+    let wanted = match plan.mode.is_whole() && is_foreign(plan) {
         true => CapabilitySet::DAC_OVERRIDE | CapabilitySet::FOWNER | CapabilitySet::CHOWN,
         false => CapabilitySet::empty(),
     };
@@ -125,58 +136,92 @@ fn drop_capabilities(plan: &Plan) -> Result<(), Fault> {
         .map_err(Fault::at("give up capabilities"))
 }
 
-fn restrict_files(plan: &Plan) -> Result<(), Fault> {
-    let is_alone = plan.mode == Mode::Landlock;
-    let no = |action| move |error: landlock::RulesetError| Fault::new(action, error);
-    let made = Ruleset::default()
-        .set_compatibility(CompatLevel::BestEffort)
-        .handle_access(AccessFs::from_all(NEWEST))
-        .and_then(|set| set.scope(Scope::from_all(NEWEST)))
-        .and_then(Ruleset::create)
-        .map_err(no("make a Landlock ruleset"))?;
-    let status = rules(plan, made)?.restrict_self().map_err(no("enforce a Landlock ruleset"))?;
-    match status.ruleset {
+/// Returns `true` if the project belongs to another user.
+fn is_foreign(plan: &Plan) -> bool {
+    let owner = std::fs::metadata(plan.project()).map(|project| project.uid());
+    owner.is_ok_and(|owner| owner != geteuid().as_raw())
+}
+
+/// Gives up access to files, and in newer versions of Landlock signals, and returns the version.
+fn restrict_files(plan: &Plan) -> Result<u8, Fault> {
+    let version = plan.landlock.unwrap_or_else(|| newest(plan.newest_landlock));
+    let abi = ABI::from(i32::from(version));
+    if abi == ABI::Unsupported {
         // In namespaces, which confine too, Landlock is not required.
-        RulesetStatus::NotEnforced if is_alone => {
-            Err(Fault::lasting("enforce a Landlock ruleset", "this kernel has no Landlock"))
-        }
-        _ => Ok(()),
+        return match plan.mode.is_whole() {
+            true => Ok(version),
+            false => {
+                Err(Fault::lasting("enforce a Landlock ruleset", "this kernel has no Landlock"))
+            }
+        };
+    }
+    let no = |action| move |error: landlock::RulesetError| Fault::new(action, error);
+    let made = ruleset_of(abi).and_then(Ruleset::create).map_err(no("make a Landlock ruleset"))?;
+    let done = rules(plan, abi, made)?.restrict_self();
+    match done.map_err(no("enforce a Landlock ruleset"))?.ruleset {
+        RulesetStatus::FullyEnforced => Ok(version),
+        _ => Err(Fault::new("enforce a Landlock ruleset", "the kernel enforces a part of it")),
     }
 }
 
-fn rules(plan: &Plan, set: RulesetCreated) -> Result<RulesetCreated, Fault> {
-    let read = AccessFs::from_read(NEWEST);
-    let all = AccessFs::from_all(NEWEST) & !(AccessFs::MakeChar | AccessFs::MakeBlock);
-    let device = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::IoctlDev;
+/// Returns a ruleset for all rights of a version. The kernel has to know them all.
+fn ruleset_of(abi: ABI) -> Result<Ruleset, landlock::RulesetError> {
+    let ruleset = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
+    let ruleset = ruleset.handle_access(AccessFs::from_all(abi))?;
+    match Scope::from_all(abi) {
+        scope if scope.is_empty() => Ok(ruleset),
+        scope => ruleset.scope(scope),
+    }
+}
+
+/// Returns the newest version that this kernel knows, up to `most`, and 0 if it knows none.
+fn newest(most: u8) -> u8 {
+    let is_known =
+        |version: &u8| ruleset_of(ABI::from(i32::from(*version))).and_then(Ruleset::create).is_ok();
+    (1..=most.min(NEWEST_LANDLOCK)).rev().find(is_known).unwrap_or(0)
+}
+
+fn rules(plan: &Plan, abi: ABI, set: RulesetCreated) -> Result<RulesetCreated, Fault> {
+    let read = AccessFs::from_read(abi);
+    let all = AccessFs::from_all(abi) & !(AccessFs::MakeChar | AccessFs::MakeBlock);
+    let device =
+        (AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::IoctlDev) & AccessFs::from_all(abi);
     let devices = DEVICES.iter().map(|name| PathBuf::from("/dev").join(name));
     let mut rows: Vec<(PathBuf, _)> = devices.map(|path| (path, device)).collect();
-    rows.push((plan.temporary.clone(), all));
+    rows.push((plan.temporary(), all));
     if plan.mode == Mode::Landlock {
         let mut hidden = plan.hidden.clone();
         let shown = plan.homes.iter().flat_map(|home| &home.shown);
         rows.extend(
             shown.flat_map(|path| hierarchy::without(path, &plan.hidden)).map(|path| (path, read)),
         );
-        let call = hierarchy::without(&plan.scratch, &plan.hidden);
+        let call = hierarchy::without(plan.scratch.path(), &plan.hidden);
         rows.extend(call.into_iter().map(|path| (path, read)));
         hidden.extend(plan.homes.iter().map(|home| home.folder.clone()));
         hidden.push(PathBuf::from("/dev"));
         let seen = hierarchy::without(&PathBuf::from("/"), &hidden);
         rows.push((PathBuf::from("/"), AccessFs::ReadDir.into()));
         rows.extend(seen.into_iter().map(|path| (path, read)));
-        let own = hierarchy::without(&plan.project, &plan.hidden);
+        let kept = plan.kept.iter().flat_map(|path| hierarchy::without(path, &plan.hidden));
+        rows.extend(kept.map(|path| (path, read)));
+        let closed = [&plan.hidden[..], &plan.kept].concat();
+        let own = hierarchy::without(plan.project(), &closed);
         rows.extend(own.into_iter().map(|path| (path, all)));
     } else {
         rows.push((PathBuf::from("/"), read));
-        rows.push((plan.project.clone(), all));
+        rows.push((plan.project().to_owned(), all));
         rows.push((PathBuf::from("/tmp"), all));
         rows.push((PathBuf::from("/dev/shm"), all));
     }
-    rows.into_iter().try_fold(set, |set, (path, access)| {
+    let project = || plan.project.open().map_err(Fault::at("find the project"));
+    project()?;
+    let set = rows.into_iter().try_fold(set, |set, (path, access)| {
         // A path that is gone needs no rule.
         let Ok(handle) = PathFd::new(&path) else { return Ok(set) };
-        let access = if path.is_dir() { access } else { access & AccessFs::from_file(NEWEST) };
+        let access = if path.is_dir() { access } else { access & AccessFs::from_file(abi) };
         set.add_rule(PathBeneath::new(handle, access))
             .map_err(|error| Fault::new(&format!("give `{}` by Landlock", path.display()), error))
-    })
+    })?;
+    project()?;
+    Ok(set)
 }

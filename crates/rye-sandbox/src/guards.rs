@@ -2,7 +2,6 @@
 //! twice, so that a folder which another program replaces meanwhile cannot redirect them.
 
 use std::fs::{self, File};
-use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
 use nix::mount::{MsFlags, mount};
@@ -11,6 +10,7 @@ use rustix::io::Errno;
 
 use super::fault::Fault;
 use super::identity::identity;
+use super::launcher::by_number;
 use super::layout::{Guarded, Layout};
 
 /// Mounts the layout. Returns the path of a guard whose target is gone or has been replaced, if there is one.
@@ -124,8 +124,4 @@ fn close(top: &File, path: &Path) -> Result<(), Fault> {
 fn is_read_only(file: &File) -> Result<bool, Fault> {
     let state = fstatvfs(file).map_err(Fault::at("see whether a mount is read-only"))?;
     Ok(state.f_flag.contains(StatVfsMountFlags::RDONLY))
-}
-
-fn by_number(file: &File) -> PathBuf {
-    PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }

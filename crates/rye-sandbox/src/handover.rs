@@ -12,8 +12,8 @@ use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::pipe::{PipeFlags, pipe_with};
 use serde::{Deserialize, Serialize};
 
-use super::Plan;
 use super::fault::Fault;
+use super::{Plan, launcher};
 
 /// Creates a file in memory that the next process inherits.
 pub(super) fn inheritable_file(content: &[u8]) -> io::Result<OwnedFd> {
@@ -56,6 +56,8 @@ pub(super) struct Inherited {
     /// The plan, as a file in memory.
     pub(super) plan: OwnedFd,
     pub(super) standing: OwnedFd,
+    /// The launcher, which is started by this number.
+    pub(super) launcher: OwnedFd,
 }
 
 impl Inherited {
@@ -63,15 +65,16 @@ impl Inherited {
         let text = serde_json::to_vec(plan).map_err(Fault::at("write the plan"))?;
         let plan = inheritable_file(&text).map_err(Fault::at("write the plan"))?;
         fcntl_setfd(&standing, FdFlags::empty()).map_err(Fault::at("make a pipe"))?;
-        Ok(Self { plan, standing })
+        let launcher = launcher::inheritable().map_err(Fault::at("open the launcher"))?.into();
+        Ok(Self { plan, standing, launcher })
     }
 }
 
 /// The report of the process that makes the sandbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum SetupReport {
-    /// The sandbox is complete, and the program starts.
-    Complete,
+    /// The sandbox is complete, with the rights of this version of Landlock given up. The program starts.
+    Complete(u8),
     /// A protected place was moved during the start, so that no program starts.
     Raced,
 }
@@ -102,18 +105,23 @@ impl SandboxProcess {
 
     /// Takes over the descriptors of the supervisor by the numbers on the command line. Other programs do not
     /// inherit them.
-    pub(super) fn take(plan: &OsString, standing: &OsString) -> Result<Self, Fault> {
+    pub(super) fn take(
+        plan: &OsString,
+        standing: &OsString,
+        launcher: &OsString,
+    ) -> Result<Self, Fault> {
         let number = |word: &OsString| {
             let number = word.to_str().and_then(|text| text.parse::<i32>().ok());
             number.filter(|number| *number > 2).ok_or_else(|| Fault::new("start", "it is misused"))
         };
         let plan = number(plan)?;
         let standing = number(standing)?;
+        let launcher = number(launcher)?;
         let path = |number: i32| format!("/proc/self/fd/{number}");
         let text = fs::read(path(plan)).map_err(Fault::at("read the plan"))?;
         let pipe = OpenOptions::new().write(true).open(path(standing));
         let pipe = pipe.map_err(Fault::at("answer the launcher"))?;
-        for number in [plan, standing] {
+        for number in [plan, standing, launcher] {
             close(number).map_err(Fault::at("close a descriptor"))?;
         }
         let plan = serde_json::from_slice(&text).map_err(Fault::at("read the plan"))?;

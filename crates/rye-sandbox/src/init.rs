@@ -13,7 +13,7 @@ use rustix::thread::{CapabilitySet, capabilities};
 
 use super::fault::Fault;
 use super::handover::{SandboxProcess, SetupReport};
-use super::{Plan, confine, guards, mounts};
+use super::{Plan, confine, guards, mounts, probe};
 
 /// Enters namespaces for the next process. This process keeps its own view of files and processes.
 pub(super) fn enter(plan: &Plan) -> Result<(), Fault> {
@@ -53,8 +53,11 @@ pub(super) fn init(below: SandboxProcess, program: &[OsString]) -> Result<u8, Fa
         below.tell(SetupReport::Raced)?;
         return Err(guards::moved_fault(&place));
     }
-    confine::confine(&below.plan)?;
-    let plan = below.tell(SetupReport::Complete)?;
+    let landlock = confine::confine(&below.plan)?;
+    let plan = below.tell(SetupReport::Complete(landlock))?;
+    if let Some(attempts) = &plan.attempts {
+        return probe::probe(&plan, attempts, landlock);
+    }
     // The program must not read the memory, the variables or the descriptors of this process below `/proc/1`.
     prctl::set_dumpable(false).map_err(Fault::at("hide the first process"))?;
     let mut command = confine::command(&plan, program)?;

@@ -16,6 +16,7 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use super::account::{Excerpt, Moved};
+use super::call_folder::KnownFolder;
 use super::fault::Fault;
 use super::layout::Identity;
 use super::path_encoding;
@@ -61,16 +62,17 @@ impl Journal {
     /// `moved`, even if there is an error. They stay in a note until a caller has been told of them.
     pub(super) fn begin(
         folder: &Path,
-        project: &Path,
+        known_project: &KnownFolder,
         moved: &mut Excerpt<Moved>,
     ) -> Result<Self, Fault> {
+        let project = known_project.path();
         let action = format!("keep notes in `{}`", folder.display());
         make_folder(folder).map_err(Fault::at(&action))?;
         let lock = lock_path(folder, project);
         let lock_file = options().create(true).open(&lock).map_err(Fault::at(&action))?;
         wait_for(&lock_file, &lock).map_err(Fault::at(&action))?;
         let mut journal = Self::create(folder, project).map_err(Fault::at(&action))?;
-        match journal.finish_others(moved) {
+        match journal.finish_others(known_project, moved) {
             Ok(()) => Ok(journal),
             Err(fault) => {
                 journal.end(moved).map_err(Fault::at(&action))?;
@@ -100,7 +102,11 @@ impl Journal {
     }
 
     /// Finishes the work of killed supervisors in the project. If one note fails, the others are still read.
-    fn finish_others(&mut self, moved: &mut Excerpt<Moved>) -> Result<(), Fault> {
+    fn finish_others(
+        &mut self,
+        project: &KnownFolder,
+        moved: &mut Excerpt<Moved>,
+    ) -> Result<(), Fault> {
         let mut problem = Ok(());
         for path in self.paths_of_others()? {
             let Ok(mut file) = options().open(&path) else { continue };
@@ -108,7 +114,9 @@ impl Journal {
                 continue;
             }
             let done = match Note::read(&mut file, &path) {
-                Ok(Some(note)) if note.project == self.project => self.finish(&path, note, moved),
+                Ok(Some(note)) if note.project == self.project => {
+                    self.finish(project, &path, note, moved)
+                }
                 Ok(Some(_)) => Ok(()),
                 Ok(None) => {
                     let _gone = fs::remove_file(&path);
@@ -123,9 +131,15 @@ impl Journal {
 
     /// Finishes the work of one note. The result is written to the own note first, so that a kill loses
     /// nothing.
-    fn finish(&mut self, path: &Path, note: Note, moved: &mut Excerpt<Moved>) -> Result<(), Fault> {
+    fn finish(
+        &mut self,
+        project: &KnownFolder,
+        path: &Path,
+        note: Note,
+        moved: &mut Excerpt<Moved>,
+    ) -> Result<(), Fault> {
         let action = "look at what an earlier program left";
-        let after = note.known.as_ref().map(|known| look_after(&self.project, known, path));
+        let after = note.known.as_ref().map(|known| look_after(project, known, path));
         let after = after.transpose()?;
         moved.append(note.moved);
         let problem = after.as_ref().and_then(Survey::problem);
@@ -319,7 +333,11 @@ fn number(project: &Path) -> String {
 }
 
 /// Renames the places that are new since the known places were found.
-fn look_after(project: &Path, known: &BTreeSet<Identity>, path: &Path) -> Result<Survey, Fault> {
+fn look_after(
+    project: &KnownFolder,
+    known: &BTreeSet<Identity>,
+    path: &Path,
+) -> Result<Survey, Fault> {
     let known = present(known, Survey::identities(project)?).ok_or_else(|| {
         let problem = "nothing in the project has the number that it had then";
         Fault::new("look at what an earlier program left", to_remove(problem, path))
@@ -354,14 +372,16 @@ mod tests {
 
     fn begin(notes: &Path, project: &Path) -> (Result<Journal, Fault>, Vec<String>) {
         let mut moved = Excerpt::default();
-        let journal = Journal::begin(notes, project, &mut moved);
+        let project = KnownFolder::of(project).unwrap();
+        let journal = Journal::begin(notes, &project, &mut moved);
         (journal, moved.first().iter().map(|one| one.from.display().to_string()).collect())
     }
 
     /// Leaves the note of a supervisor that was killed after its program had made a repository.
     fn kill(notes: &Path, project: &Path) -> PathBuf {
         let mut journal = begin(notes, project).0.unwrap();
-        journal.write(&Survey::identities(project).unwrap(), &Excerpt::default()).unwrap();
+        let known = Survey::identities(&KnownFolder::of(project).unwrap()).unwrap();
+        journal.write(&known, &Excerpt::default()).unwrap();
         fs::create_dir_all(project.join("new/.git")).unwrap();
         journal.path
     }

@@ -19,15 +19,14 @@ pub fn launch(words: &[OsString]) -> Option<ExitCode> {
 #[cfg(target_os = "linux")]
 fn run(words: &[OsString]) -> ExitCode {
     use super::handover::SandboxProcess;
-    use super::launch_protocol::{CONFINE, PROBE, SUPERVISE, code};
-    use super::{confine, probe, supervise};
+    use super::launch_protocol::{CONFINE, SUPERVISE, code};
+    use super::{confine, supervise};
 
     let Some((part, rest)) = words.split_first() else { return refuse_use() };
     let done = match (part.to_str(), rest) {
-        (Some(PROBE), _) => probe::probe(rest),
-        (Some(SUPERVISE), [_, ..]) => supervise::supervise(rest),
-        (Some(CONFINE), [plan, standing, program @ ..]) if !program.is_empty() => {
-            SandboxProcess::take(plan, standing)
+        (Some(SUPERVISE), program) => supervise::supervise(program),
+        (Some(CONFINE), [plan, standing, launcher, program @ ..]) => {
+            SandboxProcess::take(plan, standing, launcher)
                 .and_then(|below| confine::become_program(below, program))
         }
         _ => return refuse_use(),

@@ -11,12 +11,6 @@ pub(crate) const SUPERVISE: &str = "supervise";
 #[cfg(target_os = "linux")]
 pub(super) const CONFINE: &str = "confine";
 
-/// The role that attempts to escape, as a test of the sandbox.
-pub(crate) const PROBE: &str = "probe";
-
-/// The output of the test if the sandbox held.
-pub(crate) const HELD: &str = "held";
-
 /// The launcher's exit code if the program could not be confined or started this time.
 #[cfg(target_os = "linux")]
 pub(super) const FAILED: u8 = 125;

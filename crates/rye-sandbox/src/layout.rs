@@ -63,8 +63,9 @@ impl Layout {
 
 #[cfg(target_os = "linux")]
 impl Layout {
-    /// Returns the layout of a project. The guards of its repositories come first.
-    pub(super) fn new(project: &Path, repositories: Vec<Guarded>) -> Self {
+    /// Returns the layout of a project. The guards of its repositories come first. `kept` are the places in it that
+    /// belong to the operator.
+    pub(super) fn new(project: &Path, repositories: Vec<Guarded>, kept: &[PathBuf]) -> Self {
         let is_plain = |path: &PathBuf| {
             std::fs::symlink_metadata(path).is_ok_and(|metadata| !metadata.is_symlink())
         };
@@ -78,8 +79,12 @@ impl Layout {
             .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
             .map(|entry| entry.path());
         let held = HELD.iter().map(|path| project.join(path)).filter(is_plain);
-        let open = folders.filter(|path| !policy.contains(path)).chain(held).collect();
-        let fixed = policy.into_iter().map(|path| Guarded { path, identity: None });
+        let is_kept = |path: &PathBuf| kept.iter().any(|place| path.starts_with(place));
+        let open = folders.filter(|path| !policy.contains(path)).chain(held);
+        let open = open.filter(|path| !is_kept(path)).collect();
+        let there = kept.iter().filter(|path| is_plain(path)).cloned();
+        let fixed = policy.into_iter().chain(there);
+        let fixed = fixed.map(|path| Guarded { path, identity: None });
         Self { pinned, open, guarded: repositories.into_iter().chain(fixed).collect() }
     }
 }

@@ -28,12 +28,14 @@ mod account;
 mod bounds;
 #[cfg(target_os = "linux")]
 mod bubblewrap;
+mod call_folder;
 #[cfg(target_os = "linux")]
 mod confine;
 #[cfg(target_os = "linux")]
 mod control_group;
 #[cfg(target_os = "linux")]
 mod descendants;
+mod enforcement;
 #[cfg(target_os = "linux")]
 mod fault;
 #[cfg(target_os = "linux")]
@@ -50,12 +52,15 @@ mod init;
 mod journal;
 mod launch;
 mod launch_protocol;
+mod launcher;
 mod layout;
+mod mode;
 #[cfg(target_os = "linux")]
 mod mount_table;
 #[cfg(target_os = "linux")]
 mod mounts;
 pub mod names;
+mod other_names;
 mod path_encoding;
 mod plan;
 #[cfg(target_os = "linux")]
@@ -80,17 +85,20 @@ mod usage;
 
 pub use self::account::{Account, Changed, Excerpt, Moved};
 pub use self::bounds::Bounds;
+pub use self::enforcement::{Enforcement, NEWEST_LANDLOCK, Promise};
 pub use self::launch::launch;
-pub(crate) use self::launch_protocol::{HELD, LAUNCH, PROBE, SUPERVISE, UNSUPPORTED};
+pub(crate) use self::launch_protocol::{LAUNCH, SUPERVISE, UNSUPPORTED};
+pub use self::launcher::Launcher;
 pub(crate) use self::layout::{Layout, PINNED, POLICY};
-pub(crate) use self::plan::{GRACE, Home, Link, Plan};
+pub use self::mode::Mode;
+pub(crate) use self::plan::{Attempted, Attempts, GRACE, Home, Link, Plan};
 pub use self::process::{
     Capture, ENVIRONMENT, Exit, Input, Job, Pipes, Placing, ProcessHost, Processes, Rules, Script,
     ServerProcess, StandardStream, StartError, Template, TemplateError, Variables, command_line,
     limit_of,
 };
-pub(crate) use self::report::Finding;
-pub use self::report::{Mode, Policy, PolicyError, ProbeError, Report};
+pub(crate) use self::report::{Finding, Planted, Role};
+pub use self::report::{Policy, PolicyError, ProbeError, Report};
 pub use self::self_starting::is_self_starting;
 pub use self::temporary::{TemporaryFolder, lock_shared, sweep_once, temporary_file};
 

@@ -11,7 +11,11 @@ use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 /// A mount, with its place and the flags that it must keep, because another process may have made it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Mount {
-    number: u64,
+    pub(super) number: u64,
+    /// The numbers of the file system's device, which all its mounts have in common.
+    pub(super) device: String,
+    /// The folder of the file system that is mounted, as a path from the root of the file system.
+    pub(super) root: PathBuf,
     pub(super) place: PathBuf,
     pub(super) flags: MsFlags,
 }
@@ -43,10 +47,14 @@ pub(super) fn list_mounts() -> io::Result<Vec<Mount>> {
 fn row(line: &[u8]) -> Option<Mount> {
     let mut fields = line.split(|byte| *byte == b' ');
     let number = std::str::from_utf8(fields.next()?).ok()?.parse().ok()?;
-    let mut fields = fields.skip(3);
-    let place = PathBuf::from(OsString::from_vec(unescape(fields.next()?)));
+    let mut fields = fields.skip(1);
+    let device = std::str::from_utf8(fields.next()?).ok()?.to_owned();
+    let path = |field| PathBuf::from(OsString::from_vec(unescape(field)));
+    let root = path(fields.next()?);
+    let place = path(fields.next()?);
     let flags = std::str::from_utf8(fields.next()?).ok()?;
-    Some(Mount { number, place, flags: flags.split(',').filter_map(flag).collect() })
+    let flags = flags.split(',').filter_map(flag).collect();
+    Some(Mount { number, device, root, place, flags })
 }
 
 fn flag(name: &str) -> Option<MsFlags> {
@@ -94,7 +102,13 @@ mod tests {
             MsFlags::MS_RDONLY | MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_RELATIME;
         assert_eq!(
             row(line),
-            Some(Mount { number: 28, place: PathBuf::from("/mnt/a b\\c"), flags })
+            Some(Mount {
+                number: 28,
+                device: "0:25".to_owned(),
+                root: PathBuf::from("/"),
+                place: PathBuf::from("/mnt/a b\\c"),
+                flags
+            })
         );
         assert_eq!(row(b""), None);
         assert_eq!(row(b"28 27 0:25 /"), None);

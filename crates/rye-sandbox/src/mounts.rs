@@ -3,7 +3,6 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::{OpenOptionsExt, symlink};
 use std::path::{Path, PathBuf};
 
@@ -12,7 +11,9 @@ use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::statvfs::{FsFlags, statvfs};
 
+use super::call_folder::KnownFolder;
 use super::fault::Fault;
+use super::launcher::by_number;
 use super::mount_table::{Mount, list_mounts};
 use super::plan::TEMPORARY;
 use super::{Home, Plan, guards};
@@ -25,7 +26,7 @@ const RESERVED: u64 = 300;
 
 /// Makes the mounts. Returns the path of a guard whose target is gone, if there is one.
 pub(super) fn make(plan: &Plan) -> Result<Option<PathBuf>, Fault> {
-    if plan.project.parent().is_none() {
+    if plan.project().parent().is_none() {
         return Err(Fault::new("keep the rest read-only", "the project is the whole machine"));
     }
     unshare(CloneFlags::CLONE_NEWNS).map_err(Fault::at_call("make a namespace of mounts"))?;
@@ -39,12 +40,9 @@ pub(super) fn make(plan: &Plan) -> Result<Option<PathBuf>, Fault> {
     plan.homes_to_cover().try_for_each(cover_home)?;
     sources.shown.iter().try_for_each(|(path, source)| place(source, path))?;
     plan.homes_to_cover().try_for_each(link_in_home)?;
-    if let Some((path, source)) = &sources.launcher {
-        place(source, path)?;
-    }
-    place(&sources.project, &plan.project)?;
-    place(&sources.scratch, &plan.scratch)?;
-    place(&sources.temporary, &plan.temporary)?;
+    place(&sources.project, plan.project())?;
+    place(&sources.scratch, plan.scratch.path())?;
+    place(&sources.temporary, &plan.temporary())?;
     processes(plan)?;
     if let Some(place) = guards::make(&plan.layout)? {
         return Ok(Some(place));
@@ -56,8 +54,6 @@ pub(super) fn make(plan: &Plan) -> Result<Option<PathBuf>, Fault> {
 
 /// The files to mount elsewhere, opened while they can still be reached.
 struct Sources {
-    /// The launcher, if it is in the temporary folder.
-    launcher: Option<(PathBuf, File)>,
     /// The visible parts of home folders.
     shown: Vec<(PathBuf, File)>,
     project: File,
@@ -70,20 +66,22 @@ struct Sources {
 impl Sources {
     fn open(plan: &Plan) -> Result<Self, Fault> {
         let device = |name| Ok((name, device(name)?));
-        let launcher = std::env::current_exe().ok().filter(|path| path.starts_with(TEMPORARY));
-        let opened = |path: PathBuf| Ok((path.clone(), handle(&path)?));
         let shown = plan.homes_to_cover().flat_map(|home| home.shown.clone());
         Ok(Self {
             // A path that is gone is left out.
             shown: shown.filter_map(|path| Some((path.clone(), handle(&path).ok()?))).collect(),
-            launcher: launcher.map(opened).transpose()?,
-            project: handle(&plan.project)?,
-            scratch: handle(&plan.scratch)?,
-            temporary: handle(&plan.temporary)?,
+            project: open_known(&plan.project)?,
+            scratch: open_known(&plan.scratch)?,
+            temporary: handle(&plan.temporary())?,
             null: handle(Path::new("/dev/null"))?,
             devices: DEVICES.into_iter().map(device).collect::<Result<_, Fault>>()?,
         })
     }
+}
+
+/// Opens a folder of the caller, unless another one was put in its place.
+fn open_known(folder: &KnownFolder) -> Result<File, Fault> {
+    folder.open().map_err(Fault::at("find a folder of the caller"))
 }
 
 fn handle(path: &Path) -> Result<File, Fault> {
@@ -114,7 +112,7 @@ fn call(
 
 /// Mounts an open file. Its own path may be covered by now.
 fn place(source: &File, target: &Path) -> Result<(), Fault> {
-    let path = PathBuf::from(format!("/proc/self/fd/{}", source.as_raw_fd()));
+    let path = by_number(source);
     if !target.exists() {
         let is_folder = source.metadata().is_ok_and(|it| it.is_dir());
         stand_in(target, is_folder).map_err(Fault::at(&format!("make `{}`", target.display())))?;
@@ -186,7 +184,7 @@ fn processes(plan: &Plan) -> Result<(), Fault> {
     Ok(())
 }
 
-fn is_own_limit() -> bool {
+pub(crate) fn is_own_limit() -> bool {
     let release = nix::sys::utsname::uname();
     let Ok(release) = release.as_ref().map(|it| it.release().to_string_lossy().into_owned()) else {
         return false;
@@ -233,8 +231,8 @@ fn is_writable(one: &Mount) -> bool {
 }
 
 fn is_open(plan: &Plan, place: &Path) -> bool {
-    (place.starts_with(&plan.project) && !plan.layout.is_guarded(place))
-        || place == plan.temporary
+    (place.starts_with(plan.project()) && !plan.layout.is_guarded(place))
+        || place == plan.temporary()
         || place == Path::new(TEMPORARY)
         || place == Path::new("/dev/shm")
 }

@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Bounds, Layout, Mode, path_encoding};
+use super::call_folder::{KnownFolder, OWN};
+use super::{Bounds, Enforcement, Layout, Mode, Promise, path_encoding};
 
 /// The time between a request to end and the forced end.
 pub(crate) const GRACE: Duration = Duration::from_secs(2);
@@ -30,25 +31,27 @@ pub(crate) struct Plan {
     pub(crate) mode: Mode,
     /// `true` if the program may use the network.
     pub(crate) network: bool,
+    /// The version of Landlock whose rights are given up, all of them or the start fails. `None` for a test of the
+    /// sandbox, which takes the newest one up to `newest_landlock`.
+    pub(crate) landlock: Option<u8>,
+    pub(crate) newest_landlock: u8,
     /// The project, which the program may change.
-    #[serde(with = "path_encoding::one")]
-    pub(crate) project: PathBuf,
+    pub(crate) project: KnownFolder,
     /// The working directory, in the project.
     #[serde(with = "path_encoding::one")]
     pub(crate) cwd: PathBuf,
     /// Environment variables beside those of the launcher.
     pub(crate) environment: BTreeMap<String, String>,
-    /// The folder of the call, outside of the project. The program may read it.
-    #[serde(with = "path_encoding::one")]
-    pub(crate) scratch: PathBuf,
-    /// The folder for temporary files, in `scratch`. The program may change it.
-    #[serde(with = "path_encoding::one")]
-    pub(crate) temporary: PathBuf,
+    /// The folder of the call, outside of everything that programs may change. The program may read it.
+    pub(crate) scratch: KnownFolder,
     /// The home folders to cover, the operator's first.
     pub(crate) homes: Vec<Home>,
     /// Files and folders that the program may not read.
     #[serde(with = "path_encoding::many")]
     pub(crate) hidden: Vec<PathBuf>,
+    /// Files and folders of the project that belong to the operator. The program may read them.
+    #[serde(with = "path_encoding::many")]
+    pub(crate) kept: Vec<PathBuf>,
     /// The read-only parts of the project. The supervisor adds them right before a start.
     #[serde(default)]
     pub(crate) layout: Layout,
@@ -59,6 +62,8 @@ pub(crate) struct Plan {
     /// of a thread.
     #[serde(default, with = "path_encoding::optional")]
     pub(crate) tools_lock: Option<PathBuf>,
+    /// The attempts of a test of the sandbox. `None` for a program.
+    pub(crate) attempts: Option<Attempts>,
     /// `true` if the caller reads the supervisor's account after the end of the program.
     pub(crate) is_awaited: bool,
     /// `true` if the program reads the caller's input. Otherwise its standard input is empty.
@@ -77,15 +82,15 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// Returns the path of the file that exists while the caller waits for the result.
-    pub(crate) fn awaited_path(&self) -> PathBuf {
-        self.scratch.join("awaited")
+    /// Returns the path of the project.
+    #[cfg(target_os = "linux")]
+    pub(super) fn project(&self) -> &Path {
+        self.project.path()
     }
 
-    /// Returns the path of the file that exists once all processes of the program have ended, while the
-    /// launcher checks the project.
-    pub(crate) fn ended_path(&self) -> PathBuf {
-        self.scratch.join("ended")
+    /// Returns the folder for temporary files, in the folder of the call. The program may change it.
+    pub(crate) fn temporary(&self) -> PathBuf {
+        self.scratch.path().join(OWN)
     }
 
     /// Returns the frame that the launcher reads first: the length of the plan, a line end, and the plan.
@@ -118,6 +123,35 @@ impl Plan {
     }
 }
 
+/// The places that a test of the sandbox attempts to reach.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Attempts {
+    /// A file that cannot be read.
+    #[serde(with = "path_encoding::one")]
+    pub(crate) secret: PathBuf,
+    /// A file that cannot be shortened.
+    #[serde(with = "path_encoding::one")]
+    pub(crate) closed: PathBuf,
+    /// A named pipe that cannot be written.
+    #[serde(with = "path_encoding::one")]
+    pub(crate) pipe: PathBuf,
+    /// A repository that cannot be written in a sandbox with mounts.
+    #[serde(with = "path_encoding::one")]
+    pub(crate) repository: PathBuf,
+}
+
+/// The result of the attempts.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Attempted {
+    /// The facts of the enforcement, as far as this process knows them.
+    pub(crate) enforcement: Enforcement,
+    /// `true` if the folder for temporary files can be written, as it should.
+    pub(crate) can_work: bool,
+    /// The promises that an attempt broke.
+    pub(crate) broken: Vec<Promise>,
+}
+
 /// A covered home folder, in which a program sees only some paths, and the project if it is there.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -143,6 +177,11 @@ pub(crate) struct Link {
 
 #[cfg(target_os = "linux")]
 impl Plan {
+    /// Returns what is enforced with this version of Landlock.
+    pub(super) fn enforcement(&self, landlock: u8) -> Enforcement {
+        Enforcement::new(self.mode, landlock, false)
+    }
+
     /// Returns the home folders, except for those in the temporary folder, which is covered anyway.
     pub(super) fn homes_to_cover(&self) -> impl Iterator<Item = &Home> {
         self.homes.iter().filter(|home| !home.folder.starts_with(TEMPORARY))
@@ -151,7 +190,7 @@ impl Plan {
     /// Returns `true` for a path that is invisible because a home folder is covered.
     pub(super) fn is_covered(&self, place: &Path) -> bool {
         let is_covered = self.homes_to_cover().any(|home| home.covers(place));
-        is_covered && !place.starts_with(&self.project)
+        is_covered && !place.starts_with(self.project())
     }
 }
 

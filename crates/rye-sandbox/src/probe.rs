@@ -1,51 +1,56 @@
-//! A program that attempts to escape, as a test of the sandbox on this machine.
+//! Attempts to escape, as a test of the sandbox on this machine.
 
-use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, OpenOptions};
 use std::io;
 use std::net::UdpSocket;
+use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 
 use nix::libc::{
-    EAGAIN, EBUSY, EDQUOT, EINTR, EIO, EMFILE, ENFILE, ENOBUFS, ENOMEM, ENOSPC, ETIMEDOUT,
+    EAGAIN, EBUSY, EDQUOT, EINTR, EIO, EMFILE, ENFILE, ENOBUFS, ENOMEM, ENOSPC, ENXIO, ETIMEDOUT,
+    O_NONBLOCK, O_TRUNC,
 };
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::getppid;
 
 use super::fault::Fault;
-use super::launch_protocol::HELD;
+use super::plan::TEMPORARY;
+use super::{Attempted, Attempts, Plan, Promise};
 
-/// Attempts to escape. Reports on standard output that the sandbox held, or lists the actions that should
-/// have failed or succeeded.
+/// Attempts to escape from the sandbox of this process, and reports on standard output.
 ///
-/// `words` are a writable folder, a closed folder, a hidden file and, in a whole sandbox, a repository of the
-/// project. An attempt that fails because a resource is exhausted is a fault, because it proves nothing about
-/// the sandbox.
-pub(super) fn probe(words: &[OsString]) -> Result<u8, Fault> {
-    let [open, closed, secret, repositories @ ..] = words else { return Ok(2) };
-    let write = |folder: &OsString| fs::write(Path::new(folder).join("probe"), "");
-    let mut problems = Vec::new();
-    if !succeeds("write its own folder", write(open))? {
-        problems.push("its own folder cannot be written");
-    }
-    if succeeds("write a folder outside", write(closed))? {
-        problems.push("a folder outside can be written");
-    }
-    if succeeds("read a hidden file", fs::read(secret).and_then(|text| refuse_empty(&text)))? {
-        problems.push("a hidden file can be read");
-    }
-    for repository in repositories {
-        if succeeds("write a repository", write(repository))? {
-            problems.push("a repository of the project can be written");
+/// An attempt that fails because a resource is exhausted is a fault, because it proves nothing about the sandbox.
+pub(super) fn probe(plan: &Plan, attempts: &Attempts, landlock: u8) -> Result<u8, Fault> {
+    let write = |folder: &Path| fs::write(folder.join("probe"), "");
+    let can_work = succeeds("write its own folder", write(&plan.temporary()))?;
+    let mut broken = Vec::new();
+    for (promise, action, attempt) in [
+        (Promise::WriteElsewhere, "write a folder outside", write(plan.scratch.path())),
+        (Promise::WriteElsewhere, "shorten a file outside", shorten(&attempts.closed)),
+        (
+            Promise::ReadKeys,
+            "read a hidden file",
+            fs::read(&attempts.secret).and_then(|text| refuse_empty(&text)),
+        ),
+        (Promise::WritePipes, "open a pipe outside", open_pipe(plan, &attempts.pipe)),
+        (Promise::ChangeRepositories, "write a repository", write(&attempts.repository)),
+        (Promise::UseNetwork, "open a socket", UdpSocket::bind("127.0.0.1:0").map(drop)),
+        (
+            Promise::ReachServices,
+            "make a pair of sockets for datagrams",
+            UnixDatagram::pair().map(drop),
+        ),
+        (Promise::SignalProcesses, "signal the process above", signal(plan)),
+    ] {
+        if succeeds(action, attempt)? && !broken.contains(&promise) {
+            broken.push(promise);
         }
     }
-    if succeeds("open a socket", UdpSocket::bind("127.0.0.1:0").map(drop))? {
-        problems.push("the network can be used");
-    }
-    if problems.is_empty() {
-        tell(HELD);
-        return Ok(0);
-    }
-    tell(&problems.join(", "));
-    Ok(1)
+    let enforcement = plan.enforcement(landlock);
+    let found = serde_json::to_string(&Attempted { enforcement, can_work, broken });
+    tell(&found.map_err(Fault::at("tell the result"))?);
+    Ok(0)
 }
 
 /// Treats an empty file as missing, because an empty file covers a hidden one.
@@ -53,6 +58,35 @@ fn refuse_empty(text: &[u8]) -> io::Result<()> {
     if text.is_empty() { Err(io::ErrorKind::NotFound.into()) } else { Ok(()) }
 }
 
+/// Shortens a file by its path, and by opening it only for reading.
+fn shorten(path: &Path) -> io::Result<()> {
+    let by_path = nix::unistd::truncate(path, 0).map_err(io::Error::from);
+    by_path.or_else(|_| {
+        // This shortens the file before the answer says whether it may be read.
+        OpenOptions::new().read(true).custom_flags(O_TRUNC).open(path).map(drop)
+    })
+}
+
+/// Opens a pipe for writing. If no program reads it, the kernel says so only to a process that may write it.
+///
+/// With mounts, everything below the usual temporary folder is the program's own.
+fn open_pipe(plan: &Plan, path: &Path) -> io::Result<()> {
+    if plan.mode.is_whole() && path.starts_with(TEMPORARY) {
+        return Err(io::ErrorKind::NotFound.into());
+    }
+    match OpenOptions::new().write(true).custom_flags(O_NONBLOCK).open(path) {
+        Err(error) if error.raw_os_error() == Some(ENXIO) => Ok(()),
+        opened => opened.map(drop),
+    }
+}
+
+/// Sends the process above a signal that it ignores. In a namespace of processes, that one belongs to the sandbox.
+fn signal(plan: &Plan) -> io::Result<()> {
+    match plan.mode.is_whole() {
+        true => Err(io::ErrorKind::NotFound.into()),
+        false => kill(getppid(), Signal::SIGURG).map_err(io::Error::from),
+    }
+}
 /// Returns `true` if an attempt succeeded, and `false` if it was refused.
 fn succeeds(action: &str, attempt: io::Result<()>) -> Result<bool, Fault> {
     match attempt {
@@ -70,8 +104,8 @@ fn is_used_up(error: &io::Error) -> bool {
 }
 
 #[expect(clippy::print_stdout, reason = "what it found goes to who started it")]
-fn tell(problems: &str) {
-    print!("{problems}");
+fn tell(found: &str) {
+    println!("{found}");
 }
 
 #[cfg(test)]

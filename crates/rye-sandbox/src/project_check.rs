@@ -1,9 +1,8 @@
 //! Checks of a project before and after a program, and their consequences.
 
-use std::path::PathBuf;
-
 use super::Plan;
 use super::account::{Account, Changed, Excerpt};
+use super::call_folder::KnownFolder;
 use super::fault::Fault;
 use super::journal::Journal;
 use super::layout::Guarded;
@@ -12,7 +11,7 @@ use super::survey::Survey;
 /// The state of a project around one program.
 #[derive(Debug)]
 pub(super) struct ProjectCheck {
-    project: PathBuf,
+    project: KnownFolder,
     /// `true` if repositories that a program makes are renamed. A weaker sandbox does not protect existing
     /// repositories either.
     is_whole: bool,

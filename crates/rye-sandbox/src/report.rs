@@ -1,64 +1,13 @@
-//! The sandbox on this machine, and its gaps.
+//! The sandbox on this machine, with its gaps.
 
 use std::fmt;
+use std::io;
 
-use serde::{Deserialize, Serialize};
-use strum::{Display, EnumString, IntoStaticStr, VariantArray};
+use std::path::PathBuf;
 
-/// The modes of the sandbox, strongest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-#[derive(Display, IntoStaticStr, VariantArray)]
-#[strum(serialize_all = "snake_case")]
-pub enum Mode {
-    /// Namespaces made by bubblewrap, with Landlock and seccomp.
-    Bubblewrap,
-    /// The same namespaces made by Rye's own launcher, with Landlock and seccomp.
-    Namespaces,
-    /// Landlock and seccomp alone, for machines without namespaces.
-    Landlock,
-    /// Only a minimal environment, and limits of time and output.
-    None,
-}
+use strum::{Display, EnumString, IntoStaticStr};
 
-impl Mode {
-    /// All modes, strongest first.
-    pub const ALL: &'static [Self] = Self::VARIANTS;
-
-    /// Returns `bubblewrap`, `namespaces`, `landlock` or `none`.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
-
-    /// Returns `true` if the mode confines everything that SPEC 5.6 requires, and so satisfies `sandbox:
-    /// required`.
-    #[must_use]
-    pub const fn is_whole(self) -> bool {
-        matches!(self, Self::Bubblewrap | Self::Namespaces)
-    }
-
-    /// Returns the gaps of the mode, as sentences for the operator.
-    #[must_use]
-    pub const fn gaps(self) -> &'static [&'static str] {
-        match self {
-            Self::Bubblewrap | Self::Namespaces => &[],
-            Self::Landlock => &[
-                "the project's `.ai/config`, `.ai/threads`, `.ai/rye.lock`, its providers and every `.git` can be changed, and made where they are not there",
-                "modes, owners, times and attributes of the user's own files outside of the project can be changed",
-                "names of files can be listed, though not the files read, in the home folder and in folders that hold keys",
-                "other processes can be seen and moved between processors, though neither signalled nor read",
-            ],
-            Self::None => &[
-                "every file of the user can be read and written, keys included",
-                "the network can be used",
-                "other processes of the user can be seen and stopped, and their environment can be read",
-                "a process that leaves its group may go on after the call where no launcher watches it",
-            ],
-        }
-    }
-}
+use super::{Enforcement, Mode};
 
 /// The operator's policy for the sandbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -71,7 +20,7 @@ pub enum Policy {
     /// The strongest sandbox that the machine supports, or none.
     #[default]
     Preferred,
-    /// A [whole](Mode::is_whole) sandbox. Without one, no program is started.
+    /// A [whole](Enforcement::is_whole) sandbox. Without one, no program is started.
     Required,
 }
 
@@ -121,19 +70,68 @@ impl ProbeError {
             undecided.iter().map(|finding| format!("`{}`: {}", finding.mode, finding.reason));
         Self { reasons: reasons.collect::<Vec<_>>().join("; ") }
     }
+
+    /// Returns the error of a folder in which no folder of a call can be made.
+    pub(crate) fn of_calls(error: &io::Error) -> Self {
+        Self { reasons: format!("cannot make a folder for the call: {error}") }
+    }
 }
 
 /// The sandbox of programs on this machine, with the reasons against stronger ones, and advice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
     policy: Policy,
-    mode: Mode,
+    enforcement: Enforcement,
     passed_over: Vec<Finding>,
+    planted: Vec<Planted>,
+}
+
+/// A file or folder of the project that a later start uses, and that a program can replace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Planted {
+    pub(crate) path: PathBuf,
+    pub(crate) role: Role,
+}
+
+/// The purpose of a file or folder in a later start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// The next `rye`.
+    Launcher,
+    /// The programs without a path.
+    Search,
+    /// The scripts with this extension.
+    Interpreter(String),
+}
+
+impl fmt::Display for Planted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.path.display();
+        match &self.role {
+            Role::Launcher => write!(
+                f,
+                "`{path}` lies in the project, so that a program can put another file there, which the next `rye` would be; install it elsewhere"
+            ),
+            Role::Search => write!(
+                f,
+                "the folder `{path}` of `PATH` lies in the project, so that a program can put another file there, which a later tool would start; leave it out of `PATH`"
+            ),
+            Role::Interpreter(extension) => write!(
+                f,
+                "`{path}` lies in the project, so that a program can put another file there, which would run later scripts with `.{extension}`; name another in `runtimes`"
+            ),
+        }
+    }
 }
 
 impl Report {
-    pub(crate) fn new(policy: Policy, mode: Mode, passed_over: Vec<Finding>) -> Self {
-        Self { policy, mode, passed_over }
+    pub(crate) fn new(
+        policy: Policy,
+        enforcement: Enforcement,
+        passed_over: Vec<Finding>,
+        planted: Vec<Planted>,
+    ) -> Self {
+        Self { policy, enforcement, passed_over, planted }
     }
 
     /// Returns the operator's policy.
@@ -145,13 +143,28 @@ impl Report {
     /// Returns the mode of programs, if any may be started.
     #[must_use]
     pub fn mode(&self) -> Mode {
-        self.mode
+        self.enforcement.mode
+    }
+
+    /// Returns what is enforced for programs.
+    #[must_use]
+    pub fn enforcement(&self) -> Enforcement {
+        self.enforcement
     }
 
     /// Returns `true` if programs may be started. `sandbox: required` allows it only in a whole sandbox.
     #[must_use]
     pub fn may_start(&self) -> bool {
-        self.policy != Policy::Required || self.mode.is_whole()
+        self.policy != Policy::Required || self.enforcement.is_whole()
+    }
+
+    /// Returns the gaps, as sentences for the operator: the promises that are not kept here, and what later
+    /// starts use of the project.
+    #[must_use]
+    pub fn gaps(&self) -> Vec<String> {
+        let gaps = self.enforcement.gaps();
+        let planted = self.planted.iter().map(ToString::to_string);
+        gaps.into_iter().map(str::to_owned).chain(planted).collect()
     }
 
     /// Returns the stronger modes that are not used, strongest first, each with the reason.
@@ -162,26 +175,35 @@ impl Report {
     /// Returns advice for a stronger sandbox. Returns `None` if it is whole or switched off.
     #[must_use]
     pub fn advice(&self) -> Option<&'static str> {
-        if self.mode.is_whole() || self.policy == Policy::Off {
+        if self.enforcement.is_whole() || self.policy == Policy::Off {
             return None;
         }
-        Some(if cfg!(target_os = "linux") {
-            "install bubblewrap, or allow user namespaces (sysctl `user.max_user_namespaces`, and `kernel.apparmor_restrict_unprivileged_userns=0` where it is there; in a container, a seccomp profile that allows `unshare`)"
-        } else {
-            "run on Linux, where there is a sandbox, or set `sandbox: required` so that nothing is started without one"
+        Some(match (cfg!(target_os = "linux"), self.mode().is_whole()) {
+            (true, true) => {
+                "use a kernel with Landlock (5.13 or newer, with `landlock` among the security modules that it starts with)"
+            }
+            (true, false) => {
+                "install bubblewrap, or allow user namespaces (sysctl `user.max_user_namespaces`, and `kernel.apparmor_restrict_unprivileged_userns=0` where it is there; in a container, a seccomp profile that allows `unshare`)"
+            }
+            (false, _) => {
+                "run on Linux, where there is a sandbox, or set `sandbox: required` so that nothing is started without one"
+            }
         })
     }
 }
 
 impl fmt::Display for Report {
-    /// Writes several lines: the mode, its gaps, the reasons against stronger ones, and advice.
+    /// Writes several lines: the mode, its gaps and limits, the reasons against stronger ones, and advice.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "sandbox: {} (wanted: {})", self.mode, self.policy)?;
+        write!(f, "sandbox: {} (wanted: {})", self.mode(), self.policy)?;
         if !self.may_start() {
             f.write_str("\n  no program is started, because a whole sandbox is required")?;
         }
-        for gap in self.mode.gaps() {
+        for gap in self.gaps() {
             write!(f, "\n  not kept in: {gap}")?;
+        }
+        for limit in self.enforcement.limits() {
+            write!(f, "\n  refused: {limit}")?;
         }
         for finding in &self.passed_over {
             write!(f, "\n  no `{}`: {}", finding.mode, finding.reason)?;

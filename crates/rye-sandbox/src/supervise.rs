@@ -25,7 +25,8 @@ use super::handover::{self, Channel, Inherited, SandboxProcess, SetupReport};
 use super::launch_protocol::{self, CONFINE, LAUNCH};
 use super::project_check::ProjectCheck;
 use super::usage::UsageWatch;
-use super::{Layout, Mode, Plan, bubblewrap, confine, descendants, init};
+use super::{Layout, Mode, Plan, bubblewrap, confine, descendants, init, launcher};
+use crate::call_folder::Notes;
 use crate::temporary;
 
 /// The interval of the checks for the caller.
@@ -40,14 +41,15 @@ pub(super) fn supervise(program: &[OsString]) -> Result<u8, Fault> {
     let input = std::io::stdin().as_fd().try_clone_to_owned();
     let input = input.map_err(Fault::at("read the plan"))?;
     let mut plan = Plan::read(File::from(input)).map_err(Fault::at("read the plan"))?;
-    // The lock marks the folder of the call as used, even if the caller is gone.
-    let _held = temporary::hold(&plan.scratch).map_err(Fault::at("find the folder of the call"))?;
+    let notes = Notes::open(&plan.scratch).map_err(Fault::at("find the folder of the call"))?;
+    notes.hold();
+    plan.project.open().map_err(Fault::at("find the project"))?;
     let _tools = hold_tools_lock(&plan, caller)?;
     let mut account = Account::default();
-    let done = supervise_program(&mut plan, program, (caller, &signals), &mut account);
+    let done = supervise_program((&mut plan, &notes), program, (caller, &signals), &mut account);
     if plan.is_awaited {
         // A caller that has abandoned the call has removed the folder.
-        let _left = account.write(&plan.scratch);
+        let _left = account.write(&notes);
     }
     done
 }
@@ -65,7 +67,7 @@ fn hold_tools_lock(plan: &Plan, caller: Pid) -> Result<Option<File>, Fault> {
 }
 
 fn supervise_program(
-    plan: &mut Plan,
+    (plan, notes): (&mut Plan, &Notes),
     program: &[OsString],
     (caller, signals): (Pid, &SignalFd),
     account: &mut Account,
@@ -95,19 +97,21 @@ fn supervise_program(
     watch.kill_all();
     if plan.is_awaited {
         // A caller that has abandoned the call has removed the folder.
-        let _left = std::fs::write(plan.ended_path(), "");
+        let _left = notes.write(Notes::ENDED, b"", 0o600);
     }
     let is_ended = watch.asked.is_some() || watch.left.is_some() || watch.is_over();
     let is_ended = is_ended || usage.exceeded_bound().is_some();
     let standing = handover::read_report(heard);
-    account.is_started = standing == Some(SetupReport::Complete);
+    if let Some(SetupReport::Complete(landlock)) = standing {
+        (account.is_started, account.landlock) = (true, landlock);
+    }
     // bubblewrap mounts by path and cannot distinguish a race from another problem.
     account.is_raced = match standing {
-        Some(SetupReport::Complete) => false,
+        Some(SetupReport::Complete(_)) => false,
         Some(SetupReport::Raced) => true,
         None => plan.mode == Mode::Bubblewrap && !is_ended,
     };
-    let is_heard = plan.is_awaited && getppid() == caller && plan.awaited_path().is_file();
+    let is_heard = plan.is_awaited && getppid() == caller && notes.exists(Notes::AWAITED);
     aftermath.end(is_heard, account)?;
     match usage.exceeded_bound() {
         None => Ok(exit_code(status?)),
@@ -124,7 +128,7 @@ fn begin(
 ) -> Result<(Pid, OwnedFd), Fault> {
     let repositories = aftermath.survey(account)?;
     if plan.mode.is_whole() {
-        plan.layout = Layout::new(&plan.project, repositories);
+        plan.layout = Layout::new(plan.project(), repositories, &plan.kept);
     }
     // A program could lock the notes, and no other could start then.
     plan.hidden.extend(plan.journal.as_ref().and_then(|notes| notes.canonicalize().ok()));
@@ -163,14 +167,14 @@ fn block_signals() -> Result<SignalFd, Fault> {
 /// Starts bubblewrap, which makes the sandbox and starts this program again in it.
 #[expect(clippy::disallowed_methods, reason = "this crate is the one that starts processes")]
 fn start_bubblewrap(plan: &Plan, standing: OwnedFd, program: &[OsString]) -> Result<Pid, Fault> {
-    let launcher = std::env::current_exe().map_err(Fault::at("find the launcher"))?;
     let inherited = Inherited::new(plan, standing)?;
-    let (bubblewrap, words) = bubblewrap::words(plan, &launcher)?;
+    let (bubblewrap, words) = bubblewrap::words(plan)?;
     let words = handover::inheritable_file(&words).map_err(Fault::at("tell bubblewrap"))?;
     let mut command = Command::new(&bubblewrap);
     command.arg("--args").arg(handover::name(&words)).arg("--");
-    command.arg(launcher).args([LAUNCH, CONFINE]);
-    command.args([&inherited.plan, &inherited.standing].map(handover::name)).args(program);
+    command.arg(launcher::by_number(&inherited.launcher)).args([LAUNCH, CONFINE]);
+    let numbers = [&inherited.plan, &inherited.standing, &inherited.launcher].map(handover::name);
+    command.args(numbers).args(program);
     if !plan.reads_input {
         command.stdin(Stdio::null());
     }

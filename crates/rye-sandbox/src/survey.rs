@@ -19,6 +19,7 @@ use rustix::io::Errno;
 
 use self::stamps::Stamp;
 use super::account::{Excerpt, Moved};
+use super::call_folder::KnownFolder;
 use super::fault::Fault;
 use super::identity::{identity, if_there, state};
 use super::layout::{Guarded, Identity, PINNED, PROVIDERS};
@@ -56,7 +57,7 @@ pub(super) struct Survey {
 impl Survey {
     /// Surveys a project before a program. Only the policy folders are left out, because programs cannot
     /// change them.
-    pub(super) fn before(project: &Path) -> Result<Self, Fault> {
+    pub(super) fn before(project: &KnownFolder) -> Result<Self, Fault> {
         let found = Self::walk(project, None)?;
         match found.problem() {
             Some(problem) => Err(Fault::new("look at the project", problem)),
@@ -65,17 +66,18 @@ impl Survey {
     }
 
     /// Returns the identities of the current places, as far as they can be read.
-    pub(super) fn identities(project: &Path) -> Result<BTreeSet<Identity>, Fault> {
+    pub(super) fn identities(project: &KnownFolder) -> Result<BTreeSet<Identity>, Fault> {
         Ok(Self::walk(project, None)?.known)
     }
 
     /// Surveys the project after a program, and renames each place whose identity is not known. If a part
     /// cannot be checked, it becomes a [`Survey::problem`], and the walk continues.
-    pub(super) fn after(project: &Path, known: &BTreeSet<Identity>) -> Result<Self, Fault> {
+    pub(super) fn after(project: &KnownFolder, known: &BTreeSet<Identity>) -> Result<Self, Fault> {
         Self::walk(project, Some(known))
     }
 
-    fn walk(project: &Path, known: Option<&BTreeSet<Identity>>) -> Result<Self, Fault> {
+    fn walk(folder: &KnownFolder, known: Option<&BTreeSet<Identity>>) -> Result<Self, Fault> {
+        let project = folder.path();
         let mut walk = Walk { project, known, entries: 0, found: Self::default() };
         let opened = match open(CWD, project) {
             Err(Errno::ACCESS) if known.is_some() => {
@@ -86,7 +88,8 @@ impl Survey {
         };
         let root = opened.and_then(|root| root.ok_or(Errno::NOENT));
         let root = root.map_err(Fault::at(&format!("open `{}`", project.display())))?;
-        walk.folder(root, Path::new(""), 0);
+        let root = folder.check_identity(root.into()).map_err(Fault::at("look at the project"))?;
+        walk.folder(root.into(), Path::new(""), 0);
         walk.common_folders();
         Ok(walk.found)
     }

@@ -7,15 +7,17 @@ use seccompiler::{
     SeccompRule, TargetArch, apply_filter, sock_filter,
 };
 
-use super::Plan;
 use super::fault::Fault;
+use super::{Enforcement, Plan};
 
 /// Makes system calls fail by which a confined program could reach the network, other programs or the kernel.
 ///
 /// All other calls are allowed. The filter is a second barrier, behind the files and namespaces.
-pub(super) fn refuse(plan: &Plan) -> Result<(), Fault> {
+///
+/// Where Landlock is too old to confine signals and the shortening of files, the filter refuses them.
+pub(super) fn refuse(plan: &Plan, enforcement: Enforcement) -> Result<(), Fault> {
     // A single filter, because the kernel tests each filter on all calls when it is installed.
-    let program = [unknown_calls(), search_tree(rules(plan))?].concat();
+    let program = [unknown_calls(enforcement), search_tree(rules(plan, enforcement))?].concat();
     apply_filter(&program).map_err(of_filter)
 }
 
@@ -93,7 +95,7 @@ const X32: u32 = 0x4000_0000;
 
 /// Returns the start of the filter, for the calls that are reported as unknown. It allows nothing, so that it
 /// may come first.
-fn unknown_calls() -> BpfProgram {
+fn unknown_calls(enforcement: Enforcement) -> BpfProgram {
     use nix::libc::{BPF_JEQ, BPF_JMP, BPF_K, BPF_RET, SECCOMP_RET_ERRNO};
 
     let mut program = vec![step(LOAD_NUMBER, 0, 0)];
@@ -108,12 +110,16 @@ fn unknown_calls() -> BpfProgram {
     for call in UNKNOWN {
         refuse(BPF_JEQ, number(call));
     }
+    if enforcement.filters_truncation() {
+        // Its flags are in memory.
+        refuse(BPF_JEQ, number(nix::libc::SYS_openat2));
+    }
     #[cfg(target_arch = "x86_64")]
     refuse(nix::libc::BPF_JGE, X32);
     program
 }
 
-fn rules(plan: &Plan) -> Rules {
+fn rules(plan: &Plan, enforcement: Enforcement) -> Rules {
     let mut rules: Rules = ALWAYS.iter().map(|call| (*call, Vec::new())).collect();
     if !plan.mode.is_whole() {
         rules.extend(SHARED.iter().map(|call| (*call, Vec::new())));
@@ -123,11 +129,93 @@ fn rules(plan: &Plan) -> Rules {
         rules.entry(*call).or_default().push(is_not(*argument, *own));
     }
     rules.insert(nix::libc::SYS_socket, sockets(plan.network));
-    rules.insert(nix::libc::SYS_socketpair, families(&[nix::libc::AF_UNIX]));
+    rules.insert(nix::libc::SYS_socketpair, pairs());
     rules.insert(nix::libc::SYS_clone, new_namespaces());
     rules.insert(nix::libc::SYS_ioctl, terminal_input());
+    if enforcement.filters_truncation() {
+        truncation(&mut rules);
+    }
+    if enforcement.filters_signals() {
+        signals(&mut rules);
+    }
     rules
 }
+
+/// Adds rules against shortening files that are not open for writing. `truncate` takes a path, and opening a file for
+/// reading can shorten it, too.
+fn truncation(rules: &mut Rules) {
+    rules.insert(nix::libc::SYS_truncate, Vec::new());
+    let shorten = nix::libc::O_TRUNC;
+    // The last value asks for no access at all.
+    let ways = [nix::libc::O_RDONLY, nix::libc::O_ACCMODE];
+    let mask = u64::from((shorten | nix::libc::O_ACCMODE).unsigned_abs());
+    let opens = |argument| -> Vec<SeccompRule> {
+        let matching = ways.map(|way| {
+            let value = u64::from((shorten | way).unsigned_abs());
+            let operator = SeccompCmpOp::MaskedEq(mask);
+            rule(vec![condition(argument, SeccompCmpArgLen::Dword, operator, value)])
+        });
+        matching.into()
+    };
+    #[cfg(target_arch = "x86_64")]
+    rules.insert(nix::libc::SYS_open, opens(1));
+    rules.insert(nix::libc::SYS_openat, opens(2));
+}
+
+/// Adds rules against signals to all processes but this one, which becomes the program. The kernel tells no child of
+/// the program from the processes of others by a number.
+fn signals(rules: &mut Rules) {
+    let own = u64::from(std::process::id());
+    // The signal 0 only asks whether there is a process.
+    let other = |signal: u8| {
+        let differs =
+            |argument, value| condition(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, value);
+        rule(vec![differs(0, own), differs(signal, 0)])
+    };
+    for (call, signal) in [
+        (nix::libc::SYS_kill, 1),
+        (nix::libc::SYS_tkill, 1),
+        (nix::libc::SYS_tgkill, 2),
+        (nix::libc::SYS_rt_sigqueueinfo, 1),
+        (nix::libc::SYS_rt_tgsigqueueinfo, 2),
+    ] {
+        rules.insert(call, vec![other(signal)]);
+    }
+    rules.insert(nix::libc::SYS_pidfd_send_signal, Vec::new());
+    // A file that can be read sends a signal to its owner.
+    let owners = [nix::libc::F_SETOWN, SET_OWNER_TYPE, SET_SIGNAL];
+    rules.insert(nix::libc::SYS_fcntl, owners.map(|command| is(1, command)).into());
+    let requests = rules.entry(nix::libc::SYS_ioctl).or_default();
+    requests.extend([SOCKET_OWNER, FILE_OWNER].map(|request| is(1, request)));
+}
+
+/// Requests of `fcntl` and `ioctl` that name the process which gets a signal, or the signal (`F_SETOWN_EX`, `F_SETSIG`,
+/// `SIOCSPGRP`, `FIOSETOWN`), as in the headers of the kernel.
+const SET_OWNER_TYPE: i32 = 15;
+const SET_SIGNAL: i32 = 10;
+const SOCKET_OWNER: i32 = 0x8902;
+const FILE_OWNER: i32 = 0x8901;
+
+/// Returns a rule that matches this value.
+fn is(argument: u8, value: i32) -> SeccompRule {
+    let value = u64::from(value.unsigned_abs());
+    rule(vec![condition(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, value)])
+}
+
+/// Returns rules against all pairs of sockets but those of streams and of packets in order. A pair of datagrams can be
+/// disconnected and used to reach a service by its path.
+fn pairs() -> Vec<SeccompRule> {
+    let allowed = [nix::libc::SOCK_STREAM, nix::libc::SOCK_SEQPACKET];
+    let refused = (0..=KINDS).filter(|kind| !allowed.contains(kind)).map(|kind| {
+        let operator = SeccompCmpOp::MaskedEq(u64::from(KINDS.unsigned_abs()));
+        let value = u64::from(kind.unsigned_abs());
+        rule(vec![condition(1, SeccompCmpArgLen::Dword, operator, value)])
+    });
+    families(&[nix::libc::AF_UNIX]).into_iter().chain(refused).collect()
+}
+
+/// The bits of a socket's type that are its kind. The others are flags.
+const KINDS: i32 = 0xf;
 
 /// Returns rules against sockets: against all of them, or against families that reach services of the machine
 /// instead of the network.

@@ -165,13 +165,11 @@ fn attempt<T>(mut make: impl FnMut() -> io::Result<Option<T>>) -> io::Result<T> 
     Err(io::Error::other("another program removes temporary files as soon as they are made"))
 }
 
-/// Locks a folder of another process while the value lives, so that it is not taken for unused.
+/// Locks an open folder of another process until it is closed, so that it is not taken for unused.
 #[cfg(target_os = "linux")]
-pub(crate) fn hold(folder: &Path) -> io::Result<File> {
-    let lock = open_folder(folder)?;
+pub(crate) fn hold(folder: &impl AsFd) {
     // On a system without locks, it is never taken for unused.
-    let _locked = flock(&lock, FlockOperation::NonBlockingLockShared);
-    Ok(lock)
+    let _locked = flock(folder, FlockOperation::NonBlockingLockShared);
 }
 
 /// Opens a plain file, or makes it, and takes a shared lock. Links are not followed.
@@ -330,7 +328,8 @@ mod tests {
         let file = temporary_file(outer.path(), 0o600).unwrap();
         // A process that holds the folder of another one, which was killed.
         fs::create_dir(place(".rye-a1held.tmp")).unwrap();
-        let held = hold(&place(".rye-a1held.tmp")).unwrap();
+        let held = File::open(place(".rye-a1held.tmp")).unwrap();
+        hold(&held);
         fs::create_dir_all(place(".rye-a1left.tmp/tmp/deep")).unwrap();
         fs::write(place(".rye-a1left.tmp/tmp/deep/file"), "left").unwrap();
         fs::write(place(".rye-1-2.tmp"), "left").unwrap();

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use divan::Bencher;
 use rye_caps::{Authority, Capability, Grant, Layer, LayerName};
+use rye_sandbox::{Launcher, ProcessHost, Processes, Rules};
 use rye_sandbox::{Mode, launch};
-use rye_sandbox::{ProcessHost, Processes, Rules};
 use rye_thread::{Effect, Palette, PaletteEntry, Tool, ToolSpec, ToolStatus};
 use rye_tools::CommandTool;
 use serde_json::json;
@@ -47,7 +47,7 @@ fn processes(mode: Option<Mode>) -> (TempDir, Arc<Processes>) {
     let calls = folder.path().join("calls");
     std::fs::create_dir(&calls).expect("because the folder is new");
     let mut host = ProcessHost::new(&calls);
-    host.launcher = mode.and(std::env::current_exe().ok());
+    host.launcher = mode.and(Launcher::of_this_program().ok());
     host.modes = mode.into_iter().collect();
     let processes = Processes::new(host, Rules::default(), &project);
     (folder, Arc::new(processes.expect("because the project is there")))

@@ -4,7 +4,7 @@
 
 use std::{ffi::OsString, path::Path, process::ExitCode};
 
-use rye::sandbox::{ENVIRONMENT, ProcessHost, launch};
+use rye::sandbox::{ENVIRONMENT, Launcher, ProcessHost, launch};
 use rye::{Host, ProviderChoice, RunReport, RunRequest, Rye, Setup, SystemClock, shipped_files};
 use rye::{resolve::Spaces, thread::Cancel};
 
@@ -13,10 +13,10 @@ type Failure = Box<dyn std::error::Error>;
 /// Runs the directive. `launcher` is a program that begins as `main` does.
 pub(crate) async fn run(
     [project, user, id]: [&str; 3],
-    launcher: &Path,
+    launcher: Launcher,
 ) -> Result<RunReport, Failure> {
     let mut programs = ProcessHost::new(&std::env::temp_dir());
-    programs.launcher = Some(launcher.to_owned());
+    programs.launcher = Some(launcher);
     // Without `PATH`, no program is found by its name.
     let set = |name: &&str| Some(((*name).to_owned(), std::env::var(name).ok()?));
     programs.environment = ENVIRONMENT.iter().filter_map(set).collect();
@@ -43,7 +43,7 @@ fn main() -> Result<ExitCode, Failure> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let [project, user, id] = words.as_slice() else { return Err("three words, please".into()) };
     let runtime = tokio::runtime::Runtime::new()?;
-    let report = runtime.block_on(run([project, user, id], &std::env::current_exe()?))?;
+    let report = runtime.block_on(run([project, user, id], Launcher::of_this_program()?))?;
     let outputs = serde_json::json!(report.outcome.outputs);
     println!("{} {}: {outputs}", report.thread, report.outcome.state);
     Ok(ExitCode::SUCCESS)

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use rye::providers::ApiKey;
 use rye::resolve::Spaces;
-use rye::sandbox::{ENVIRONMENT, ProcessHost, Variables};
+use rye::sandbox::{ENVIRONMENT, Launcher, ProcessHost, Variables};
 use rye::sign::{Digest, PublicKey, SigningKey};
 use rye::thread::ThreadId;
 use rye::thread::store::Replica;
@@ -108,7 +108,7 @@ impl Project {
     /// Returns the host for programs of tools: this program as the launcher, and variables without keys.
     fn processes(&self) -> ProcessHost {
         let mut host = ProcessHost::new(&env::temp_dir());
-        host.launcher = env::current_exe().ok();
+        host.launcher = Launcher::of_this_program().ok();
         let set = |name: &&str| Some(((*name).to_owned(), env::var(name).ok()?));
         host.environment = ENVIRONMENT.iter().filter_map(set).collect();
         host.variables = Variables::by(variable);

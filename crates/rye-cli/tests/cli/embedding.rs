@@ -72,7 +72,8 @@ async fn a_directive_of_programs_runs_from_another_program() {
     assert!(signed.contains("2 signed, 0 not signed"), "{signed}");
     let (project, user) = (session.project(), session.home());
     let words = [project.to_str().unwrap(), user.to_str().unwrap(), "look"];
-    let report = run_programs::run(words, env!("CARGO_BIN_EXE_rye").as_ref()).await.unwrap();
+    let launcher = rye::sandbox::Launcher::open(env!("CARGO_BIN_EXE_rye").as_ref()).unwrap();
+    let report = run_programs::run(words, launcher).await.unwrap();
     assert_eq!(report.outcome.state, ThreadState::Completed, "{:?}", report.outcome.failure);
     let outputs = json!(report.outcome.outputs);
     assert_eq!((&outputs["path"], &outputs["cargo"]), (&json!("set"), &json!("unset")));

@@ -1,6 +1,6 @@
 //! Tools that start programs: what of a manifest becomes which program (SPEC 5.1, 5.2, 5.6).
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rye_caps::Layer;
@@ -49,8 +49,18 @@ fn processes(project: &Project) -> Result<(Option<Arc<Processes>>, Option<Config
     let needs_in = |place: &Path| project.processes.as_ref()?.needs_in(folder, place);
     let secret_in = |place: &Path| project.processes.as_ref()?.secret_in_home(place);
     let rules = process_rules(config.as_ref(), needs_in, secret_in)?;
-    let made = project.processes.clone().map(|host| Processes::new(host, rules, folder));
+    let made = project.processes.clone().map(|mut host| {
+        host.kept.extend(operators_places(project));
+        Processes::new(host, rules, folder)
+    });
     Ok((made.transpose().map_err(PrepareError::Folder)?.map(Arc::new), config))
+}
+
+/// Returns the places that a later command trusts, and that no program may change wherever they lie.
+fn operators_places(project: &Project) -> impl Iterator<Item = PathBuf> {
+    let spaces = project.library.spaces();
+    let roots = spaces.user().into_iter().chain(spaces.system().iter().map(PathBuf::as_path));
+    roots.map(|root| root.join(".ai")).chain(project.policy_pins.clone())
 }
 
 impl Programs {
@@ -181,13 +191,14 @@ impl Project {
 /// Returns the warning for the operator, if the sandbox is not complete.
 #[must_use]
 pub fn sandbox_warning(report: &Report) -> Option<String> {
-    if report.mode().is_whole() {
+    let gaps = report.gaps();
+    if gaps.is_empty() && report.may_start() {
         return None;
     }
     if !report.may_start() {
         return Some("no program is started, because `sandbox: required` is set and this machine has no whole sandbox".to_owned());
     }
     let mode = report.mode();
-    let gaps = report.mode().gaps().join("; ");
+    let gaps = gaps.join("; ");
     Some(format!("programs run in the sandbox `{mode}`, which does not keep everything in: {gaps}"))
 }

@@ -67,7 +67,7 @@ impl Processes {
         let is_foreign = self.is_foreign();
         let others = self.host.other_homes.iter().filter(|home| is_foreign || is_mine(home));
         let mut others: Vec<PathBuf> = others
-            .filter_map(|home| ProcessHost::home_to_cover(home, &self.project))
+            .filter_map(|home| ProcessHost::home_to_cover(home, self.project()))
             .filter(|folder| folder.is_dir() && !is_own(folder))
             .collect();
         others.sort();
@@ -87,14 +87,14 @@ impl Processes {
         use std::os::unix::fs::MetadataExt;
 
         let own = rustix::process::geteuid();
-        let owner = self.project.metadata().map(|project| project.uid());
+        let owner = self.project().metadata().map(|project| project.uid());
         own.is_root() && owner.is_ok_and(|owner| owner != own.as_raw())
     }
 
     /// Returns the operator's home folder with the paths that stay visible.
     fn home(&self) -> Option<Home> {
         let home = self.host.home.as_deref()?;
-        let folder = ProcessHost::home_to_cover(home, &self.project)?;
+        let folder = ProcessHost::home_to_cover(home, self.project())?;
         let named =
             RUNTIMES.iter().map(PathBuf::from).chain(self.rules.home_visible.iter().cloned());
         let named: Vec<PathBuf> = named.map(|part| folder.join(part)).collect();

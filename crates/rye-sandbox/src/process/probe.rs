@@ -1,7 +1,6 @@
 //! Detection of the sandbox that works on this machine, by a program that attempts to escape.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -13,8 +12,10 @@ use super::host::{Found, Processes};
 use super::job::io_error;
 use super::job::{Job, StartError};
 use super::run::last_line;
+use crate::call_folder::{CallFolder, KnownFolder};
 use crate::{
-    Bounds, Finding, HELD, LAUNCH, Mode, PROBE, Plan, Policy, ProbeError, Report, UNSUPPORTED,
+    Attempted, Attempts, Bounds, Enforcement, Finding, Mode, Plan, Policy, ProbeError, Report,
+    UNSUPPORTED,
 };
 
 /// The time limit for a test of a mode.
@@ -37,7 +38,8 @@ const UNSUPPORTED_WORDS: [&str; 8] = [
 
 /// The result of a mode's test.
 enum Trial {
-    Works,
+    /// The mode works, with this version of Landlock.
+    Works(u8),
     /// The machine does not support the mode, for this reason.
     Impossible(String),
     /// The test was not possible, for this reason, which may be temporary.
@@ -47,16 +49,26 @@ enum Trial {
 impl Processes {
     /// Returns the policy with the mode that works here. Only a successful search is kept for the next call.
     pub(super) fn find_out(&self) -> Result<Report, ProbeError> {
-        let policy = self.rules.sandbox;
-        if policy == Policy::Off {
-            return Ok(Report::new(policy, Mode::None, Vec::new()));
+        let (enforcement, passed_over) = self.found()?;
+        Ok(Report::new(self.rules.sandbox, enforcement, passed_over, self.find_planted()))
+    }
+
+    fn found(&self) -> Result<Found, ProbeError> {
+        if self.rules.sandbox == Policy::Off {
+            let none = Enforcement::new(Mode::None, 0, counts_processes(Mode::None));
+            return Ok((none, Vec::new()));
         }
+        self.calls().map_err(|error| ProbeError::of_calls(&error))?;
         let mut found = self.host.found.lock().unwrap_or_else(PoisonError::into_inner);
-        let (mode, passed_over) = match &*found {
+        Ok(match &*found {
             Some(found) => found.clone(),
             None => found.insert(self.try_all()?).clone(),
-        };
-        Ok(Report::new(policy, mode, passed_over))
+        })
+    }
+
+    /// Returns what is enforced for programs.
+    pub(super) fn enforcement(&self) -> Result<Enforcement, ProbeError> {
+        self.found().map(|(enforcement, _)| enforcement)
     }
 
     /// Tests the modes, strongest first. If a test was not possible, only a mode of the same strength may
@@ -73,10 +85,11 @@ impl Processes {
                 break;
             }
             match self.probe(mode) {
-                Trial::Works => {
+                Trial::Works(landlock) => {
                     passed_over.append(&mut undecided);
                     passed_over.sort_by_key(|finding: &Finding| finding.mode);
-                    return Ok((mode, passed_over));
+                    let enforcement = Enforcement::new(mode, landlock, counts_processes(mode));
+                    return Ok((enforcement, passed_over));
                 }
                 Trial::Impossible(reason) => passed_over.push(Finding { mode, reason }),
                 Trial::Undecided(reason) => undecided.push(Finding { mode, reason }),
@@ -87,7 +100,7 @@ impl Processes {
 
     fn probe(&self, mode: Mode) -> Trial {
         if mode == Mode::None {
-            return Trial::Works;
+            return Trial::Works(0);
         }
         if let Some(reason) = self.obstacle(mode) {
             return Trial::Impossible(reason.to_owned());
@@ -113,39 +126,27 @@ impl Processes {
         (mode == Mode::Bubblewrap && !has_bubblewrap()).then_some("it is not installed")
     }
 
-    /// Starts a program in the mode that attempts to escape.
+    /// Starts the launcher in the mode, where it attempts to escape.
     ///
     /// It runs in an empty project of its own, within limits of its own. Nothing in the operator's project or
     /// configuration can make a mode fail.
     fn start_probe(&self, mode: Mode) -> Result<Output, StartError> {
-        let launcher = self.launcher().unwrap_or(Path::new("")).as_os_str();
-        let scratch = self.scratch()?;
-        let outside =
-            scratch.path().canonicalize().map_err(io_error("find the folder of the call"))?;
-        let plan = self.probe_plan(mode, &outside).map_err(io_error("make a project to try in"))?;
-        let words = [
-            launcher,
-            LAUNCH.as_ref(),
-            PROBE.as_ref(),
-            plan.temporary.as_os_str(),
-            plan.scratch.as_os_str(),
-            plan.scratch.join("secret").as_os_str(),
-        ]
-        .map(OsString::from);
-        let words = match mode.is_whole() {
-            true => [&words[..], &[plan.project.join(".git").into()]].concat(),
-            false => words.into(),
-        };
-        self.output(&plan, &words)
+        let folder = self.call_folder()?;
+        let plan = self.probe_plan(mode, &folder);
+        self.output(&plan.map_err(io_error("make a project to try in"))?)
     }
 
     /// Returns a plan for a project in the folder of the call, with a repository to protect and a secret to
     /// hide.
-    fn probe_plan(&self, mode: Mode, scratch: &Path) -> io::Result<Plan> {
-        let project = scratch.join("project");
-        fs::create_dir_all(project.join(".git"))?;
-        let secret = scratch.join("secret");
-        fs::write(&secret, "secret")?;
+    fn probe_plan(&self, mode: Mode, folder: &CallFolder) -> io::Result<Plan> {
+        let place = |name: &str| folder.path().join(name);
+        let (project, secret, closed, pipe) =
+            (place("project"), place("secret"), place("closed"), place("pipe"));
+        let repository = project.join(".git");
+        fs::create_dir_all(&repository)?;
+        folder.notes().write("secret", b"secret", NOTE)?;
+        folder.notes().write("closed", b"closed", NOTE)?;
+        make_pipe(&pipe)?;
         let job = Job {
             words: Vec::new(),
             script: None,
@@ -156,16 +157,22 @@ impl Processes {
             limit: LIMIT,
             network: false,
         };
-        let plan = self.plan(mode, scratch, &job, project.clone());
-        let bounds = Bounds { processes: PROCESSES, ..Bounds::default() };
-        let homes = Vec::new();
-        let hidden = vec![secret];
-        let tools_lock = None;
-        Ok(Plan { project, homes, hidden, journal: None, tools_lock, bounds, ..plan })
+        let plan = self.plan(mode, folder, &job, project.clone())?;
+        Ok(Plan {
+            project: KnownFolder::of(&project)?,
+            homes: Vec::new(),
+            hidden: vec![secret.clone()],
+            kept: Vec::new(),
+            journal: None,
+            tools_lock: None,
+            attempts: Some(Attempts { secret, closed, pipe, repository }),
+            bounds: Bounds { processes: PROCESSES, ..Bounds::default() },
+            ..plan
+        })
     }
 
-    fn output(&self, plan: &Plan, words: &[OsString]) -> Result<Output, StartError> {
-        let command = self.command(plan, words)?.into_std().stdin(Stdio::piped()).spawn();
+    fn output(&self, plan: &Plan) -> Result<Output, StartError> {
+        let command = self.command(plan, &[])?.into_std().stdin(Stdio::piped()).spawn();
         let mut child = command.map_err(io_error("start the launcher"))?;
         let frame = plan.frame().map_err(io_error("describe the program"))?;
         let written = child.stdin.take().map_or(Ok(()), |mut stdin| stdin.write_all(&frame));
@@ -180,17 +187,39 @@ impl Processes {
     }
 }
 
+/// The mode of a file that only its user can read.
+const NOTE: u32 = 0o600;
+
+fn make_pipe(path: &Path) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+        mknodat(CWD, path, FileType::Fifo, Mode::from_raw_mode(NOTE), 0)?;
+    }
+    // Elsewhere there is no launcher that would try it.
+    let _unused = path;
+    Ok(())
+}
+
+/// Returns `true` if the kernel bounds the processes of a call in this mode: by a control group, by the limit of a user,
+/// which root does not have, or in a namespace of processes.
+fn counts_processes(mode: Mode) -> bool {
+    #[cfg(target_os = "linux")]
+    let is_own_limit = mode == Mode::Namespaces && crate::mounts::is_own_limit();
+    #[cfg(not(target_os = "linux"))]
+    let is_own_limit = mode == Mode::Namespaces;
+    is_own_limit || !rustix::process::geteuid().is_root() || crate::has_control_groups()
+}
+
 /// Distinguishes a mode that does not work here from one whose test was not possible.
 fn trial(mode: Mode, ended: &Output) -> Trial {
-    let output = String::from_utf8_lossy(&ended.stdout);
     let error = String::from_utf8_lossy(&ended.stderr);
     let said = last_line(&error);
     let code = ended.status.code();
-    if code == Some(0) && output == HELD {
-        return Trial::Works;
-    }
-    if code == Some(1) && !output.is_empty() {
-        return Trial::Impossible(output.into_owned());
+    let attempted = || serde_json::from_slice::<Attempted>(&ended.stdout).ok();
+    if let (Some(0), Some(attempted)) = (code, attempted()) {
+        return judge(&attempted);
     }
     let is_refused = UNSUPPORTED_WORDS.iter().any(|words| said.contains(words));
     if code == Some(i32::from(UNSUPPORTED)) || (mode == Mode::Bubblewrap && is_refused) {
@@ -200,6 +229,20 @@ fn trial(mode: Mode, ended: &Output) -> Trial {
         "" => format!("the launcher ended with {}", ended.status),
         said => said.to_owned(),
     })
+}
+
+/// Returns what a mode comes to by the attempts in it. A promise that the mode does not make can be broken.
+fn judge(attempted: &Attempted) -> Trial {
+    if !attempted.can_work {
+        return Trial::Impossible("its own folder cannot be written".to_owned());
+    }
+    let enforcement = attempted.enforcement;
+    let broken = attempted.broken.iter().filter(|promise| enforcement.keeps(**promise));
+    let broken: Vec<&str> = broken.map(|promise| promise.gap()).collect();
+    match broken.is_empty() {
+        true => Trial::Works(enforcement.landlock),
+        false => Trial::Impossible(format!("it does not hold: {}", broken.join("; "))),
+    }
 }
 
 #[cfg(test)]
@@ -213,13 +256,20 @@ mod tests {
     #[test]
     fn only_a_refusal_says_that_a_mode_does_not_work() {
         const EXIT: i32 = 256;
-        const ESCAPED: &str = "the network can be used";
+        const HELD: &str = r#"{"enforcement":{"mode":"namespaces","landlock":6,"counts_processes":false},"can_work":true,"broken":[]}"#;
+        const ESCAPED: &str = r#"{"enforcement":{"mode":"namespaces","landlock":6,"counts_processes":false},"can_work":true,"broken":["use_network"]}"#;
+        const IDLE: &str = r#"{"enforcement":{"mode":"namespaces","landlock":6,"counts_processes":false},"can_work":false,"broken":[]}"#;
+        // A promise that this Landlock cannot keep, and that the mode does not make.
+        const OLD: &str = r#"{"enforcement":{"mode":"namespaces","landlock":0,"counts_processes":false},"can_work":true,"broken":["write_pipes"]}"#;
         let none = "bwrap: Creating new namespace failed: nesting depth or /proc/sys/user/max_*_namespaces exceeded (ENOSPC)";
         let busy = "bwrap: Creating new namespace failed: Resource temporarily unavailable";
         for (mode, status, output, error, expected) in [
             (Mode::Namespaces, 0, HELD, "", 'w'),
             (Mode::Namespaces, 0, "", "", 'u'),
-            (Mode::Namespaces, EXIT, ESCAPED, "", 'i'),
+            (Mode::Namespaces, 0, OLD, "", 'w'),
+            (Mode::Namespaces, 0, ESCAPED, "", 'i'),
+            (Mode::Namespaces, 0, IDLE, "", 'i'),
+            (Mode::Namespaces, EXIT, HELD, "", 'u'),
             (Mode::Namespaces, 126 * EXIT, "", "rye: cannot make namespaces: EPERM", 'i'),
             (Mode::Namespaces, 125 * EXIT, "", "rye: cannot make a pipe: Too many open files", 'u'),
             (Mode::Namespaces, 2 * EXIT, "", "", 'u'),
@@ -235,7 +285,7 @@ mod tests {
             let stderr = error.into();
             let ended = Output { status: ExitStatus::from_raw(status), stdout, stderr };
             let found = match trial(mode, &ended) {
-                Trial::Works => 'w',
+                Trial::Works(_) => 'w',
                 Trial::Impossible(_) => 'i',
                 Trial::Undecided(_) => 'u',
             };

@@ -14,7 +14,7 @@ impl Processes {
         if !mode.is_whole() {
             return Ok(());
         }
-        match fs::create_dir(self.project.join(PINNED)) {
+        match fs::create_dir(self.project().join(PINNED)) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
             // If this user cannot make the folder, no program can.
             Err(error) if error.kind() == ErrorKind::ReadOnlyFilesystem => Ok(()),

@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 use std::fs;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
@@ -16,7 +15,9 @@ use super::host::{ENVIRONMENT, Processes};
 use super::job::{Exit, Job, Script, StartError, io_error};
 use super::pipes::{StandardStream, drain, feed};
 use super::termination::{Guard, wait_for_end};
-use crate::{Account, GRACE, LAUNCH, Layout, Mode, Plan, SUPERVISE, TemporaryFolder};
+use crate::call_folder::{CallFolder, Notes, START};
+use crate::other_names::MountTable;
+use crate::{Account, GRACE, LAUNCH, Launcher, Layout, Mode, Plan, SUPERVISE};
 
 /// The number of bytes that are kept of each end of standard output, and of standard error.
 const OUTPUT: usize = 64 * 1024;
@@ -31,15 +32,13 @@ const STARTS: usize = 10;
 /// The size of the largest file that a program may write, in bytes.
 const FILE_BYTES: u64 = 4 * 1024 * 1024 * 1024;
 
-/// A call that waits for its result. The supervisor knows it by a file.
-struct Awaited {
-    note: PathBuf,
-}
+/// A call that waits for its result. The supervisor knows it by a note.
+struct Awaited<'a>(&'a Notes);
 
-impl Drop for Awaited {
+impl Drop for Awaited<'_> {
     fn drop(&mut self) {
-        // If the file stays, the folder of the call is removed soon, which has the same meaning.
-        let _gone = std::fs::remove_file(&self.note);
+        // If the note stays, the folder of the call is removed soon, which has the same meaning.
+        let _gone = self.0.remove(Notes::AWAITED);
     }
 }
 
@@ -58,11 +57,11 @@ impl Processes {
     ) -> Result<Exit, StartError> {
         let mode = self.mode()?;
         self.prepare_project(mode)?;
-        let scratch = self.scratch()?;
-        let plan = self.plan_of(mode, &scratch, &job)?;
+        let folder = self.call_folder()?;
+        let plan = self.plan_of(mode, &folder, &job)?;
         let mut words = job.words;
         if let Some(script) = &job.script {
-            words.push(write_script(script, &plan.scratch)?.into());
+            words.push(write_script(script, &folder)?.into());
         }
         let input = self.input(&plan, job.input)?;
         let deadline = Instant::now() + job.limit;
@@ -70,7 +69,7 @@ impl Processes {
         loop {
             starts += 1;
             let left = deadline.saturating_duration_since(Instant::now());
-            match self.start(&plan, &words, input.clone(), left, observer).await {
+            match self.start((&plan, &folder), &words, input.clone(), left, observer).await {
                 Err(StartError::Sandbox { is_raced: true, .. }) if starts < STARTS => {}
                 done => return done,
             }
@@ -80,7 +79,7 @@ impl Processes {
     /// Starts the program once and waits for its end.
     async fn start(
         &self,
-        plan: &Plan,
+        (plan, folder): (&Plan, &CallFolder),
         words: &[OsString],
         input: Option<Vec<u8>>,
         limit: Duration,
@@ -88,15 +87,17 @@ impl Processes {
     ) -> Result<Exit, StartError> {
         let mut command = self.command(plan, words)?;
         command.stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() });
-        let note = plan.awaited_path();
-        std::fs::write(&note, "").map_err(io_error("note that the call is awaited"))?;
-        // The file may be left from an earlier start that failed.
-        let _absent = std::fs::remove_file(plan.ended_path());
+        let notes = folder.notes();
+        notes
+            .write(Notes::AWAITED, b"", NOTE)
+            .map_err(io_error("note that the call is awaited"))?;
+        // The note may be left from an earlier start that failed.
+        notes.remove(Notes::ENDED).map_err(io_error("remove a note of an earlier start"))?;
         let mut child = command.spawn().map_err(io_error("start the program"))?;
         let mut guard = Guard::over(&child, self.launcher().is_some());
         // Dropped before the guard, so that the supervisor sees that its account is not read when it is told
         // to end.
-        let _awaited = Awaited { note };
+        let _awaited = Awaited(notes);
         let mut output = Capture::new(OUTPUT);
         let mut error = Capture::new(ERROR);
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
@@ -108,10 +109,9 @@ impl Processes {
                 drain(stderr, &mut error, StandardStream::Error, observer),
             )
         };
-        let (is_late, status) =
-            wait_for_end(&mut child, &guard, talk, limit, &plan.ended_path()).await?;
+        let (is_late, status) = wait_for_end(&mut child, &guard, talk, limit, notes).await?;
         guard.is_done = true;
-        let account = self.account(plan, &error)?;
+        let account = self.account(plan, notes, &error)?;
         let bounds = self.rules.bounds;
         Ok(Exit { code: code(status), is_late, output, error, account, bounds })
     }
@@ -132,11 +132,11 @@ impl Processes {
 
     /// Reads the supervisor's account. An error means that the sandbox failed, so that the program was not
     /// started.
-    fn account(&self, plan: &Plan, error: &Capture) -> Result<Account, StartError> {
+    fn account(&self, plan: &Plan, notes: &Notes, error: &Capture) -> Result<Account, StartError> {
         if self.launcher().is_none() {
             return Ok(Account::default());
         }
-        match Account::read(&plan.scratch) {
+        match Account::read(notes) {
             Some(account) if account.is_started => Ok(account),
             Some(account) => {
                 let problem = last_line(&error.end(SAID)).to_owned();
@@ -162,65 +162,82 @@ impl Processes {
         Err(StartError::NoSandbox { reasons: reasons.join("; ") })
     }
 
-    pub(super) fn launcher(&self) -> Option<&Path> {
-        self.host.launcher.as_deref().filter(|_| cfg!(target_os = "linux"))
+    pub(super) fn launcher(&self) -> Option<&Launcher> {
+        self.host.launcher.as_ref().filter(|_| cfg!(target_os = "linux"))
     }
 
-    /// Makes a new folder that only this user can enter.
-    pub(super) fn scratch(&self) -> Result<TemporaryFolder, StartError> {
-        let failed = || io_error("make a folder for the call");
-        let made = TemporaryFolder::new_in(&self.host.temporary).map_err(failed())?;
-        for name in [OWN, "shm", START] {
-            let made = fs::DirBuilder::new().mode(0o700).create(made.path().join(name));
-            made.map_err(failed())?;
-        }
-        Ok(made)
+    /// Makes the folder of a call.
+    pub(super) fn call_folder(&self) -> Result<CallFolder, StartError> {
+        let made = self.calls().and_then(CallFolder::new_in);
+        made.map_err(io_error("make a folder for the call"))
     }
 
     pub(super) fn plan_of(
         &self,
         mode: Mode,
-        scratch: &TemporaryFolder,
+        folder: &CallFolder,
         job: &Job,
     ) -> Result<Plan, StartError> {
-        let scratch =
-            scratch.path().canonicalize().map_err(io_error("find the folder of the call"))?;
-        let cwd = if job.is_apart { scratch.join(START) } else { self.folder(&job.cwd)? };
-        Ok(self.plan(mode, &scratch, job, cwd))
+        let cwd = if job.is_apart { folder.path().join(START) } else { self.folder(&job.cwd)? };
+        let landlock = self.enforcement()?.landlock;
+        let plan = self.plan(mode, folder, job, cwd);
+        let plan = plan.map_err(io_error("read the list of mounts"))?;
+        let mut hidden = plan.hidden;
+        if mode.is_whole() && landlock == 0 {
+            hidden.extend(pipes_in(Path::new(RUNNING)));
+        }
+        Ok(Plan { landlock: Some(landlock), hidden, ..plan })
     }
 
-    pub(super) fn plan(&self, mode: Mode, scratch: &Path, job: &Job, cwd: PathBuf) -> Plan {
+    pub(super) fn plan(
+        &self,
+        mode: Mode,
+        folder: &CallFolder,
+        job: &Job,
+        cwd: PathBuf,
+    ) -> io::Result<Plan> {
+        let mounts = MountTable::read()?;
         let limit = job.limit.saturating_add(GRACE).saturating_add(GRACE);
         let milliseconds = |it: Duration| u64::try_from(it.as_millis()).unwrap_or(u64::MAX);
-        Plan {
+        let is_outside = |path: &&PathBuf| !path.starts_with(self.project());
+        Ok(Plan {
             mode,
             network: job.network,
+            landlock: None,
+            newest_landlock: self.host.landlock,
             project: self.project.clone(),
             environment: job.environment.clone(),
             cwd,
-            temporary: scratch.join(OWN),
-            scratch: scratch.to_owned(),
+            scratch: folder.identity().clone(),
             homes: self.homes(),
-            hidden: self.hidden_paths(mode),
+            hidden: self.hidden_paths(mode, &mounts),
+            kept: self.kept_paths(mode, &mounts),
             layout: Layout::default(),
             journal: Some(self.host.journal.clone()),
             tools_lock: self.tools_lock.get().cloned(),
+            attempts: None,
             is_awaited: true,
             reads_input: job.input.is_some(),
-            bubblewrap: self.host.bubblewrap.iter().find(|path| path.is_file()).cloned(),
+            bubblewrap: self
+                .host
+                .bubblewrap
+                .iter()
+                .filter(is_outside)
+                .find(|path| path.is_file())
+                .cloned(),
             deadline_ms: milliseconds(limit),
             grace_ms: milliseconds(GRACE),
             bounds: self.rules.bounds,
             file_bytes: FILE_BYTES,
-        }
+        })
     }
 
     /// Returns the working directory of a program. With all links followed, it must be in the project.
     fn folder(&self, cwd: &Path) -> Result<PathBuf, StartError> {
         let refused = |problem| StartError::Folder { path: cwd.display().to_string(), problem };
-        let path = self.project.join(cwd);
+        let path = self.project().join(cwd);
         let path = path.canonicalize().map_err(|_| refused("it does not exist"))?;
-        if !path.starts_with(&self.project) {
+        if !path.starts_with(self.project()) {
             return Err(refused("it is not in the project"));
         }
         if path.is_dir() { Ok(path) } else { Err(refused("it is a file")) }
@@ -232,7 +249,7 @@ impl Processes {
     pub(super) fn command(&self, plan: &Plan, words: &[OsString]) -> Result<Command, StartError> {
         let mut all = Vec::new();
         if let Some(launcher) = self.launcher() {
-            all = vec![launcher.into(), LAUNCH.into(), SUPERVISE.into()];
+            all = vec![launcher.program().into(), LAUNCH.into(), SUPERVISE.into()];
         }
         all.extend_from_slice(words);
         let (program, arguments) = all.split_first().ok_or_else(|| StartError::Io {
@@ -240,10 +257,14 @@ impl Processes {
             source: io::Error::other("it has no name"),
         })?;
         let mut command = Command::new(program);
+        if let Some(launcher) = self.launcher() {
+            // The name that lists of processes show.
+            command.arg0(launcher.path());
+        }
         command.args(arguments).env_clear().process_group(0).current_dir(&plan.cwd);
         let own = &self.host.environment;
         command.envs(ENVIRONMENT.iter().filter_map(|name| Some((*name, own.get(*name)?))));
-        command.envs(["TMPDIR", "TMP", "TEMP"].map(|name| (name, &plan.temporary)));
+        command.envs(["TMPDIR", "TMP", "TEMP"].map(|name| (name, plan.temporary())));
         // The launcher runs with the operator's variables alone, and passes the variables of the tool to the
         // program.
         if self.launcher().is_none() {
@@ -254,24 +275,47 @@ impl Processes {
     }
 }
 
-/// The part of a call's folder that is the program's own. It also stands in the place of `/tmp`, so that it holds the mount
-/// points of everything below that.
-const OWN: &str = "tmp";
-
-/// The part of a call's folder that stays empty.
-const START: &str = "start";
+/// The mode of a note.
+const NOTE: u32 = 0o600;
 
 /// Writes the script to a file that only this user can read, in a folder that only this user can enter. In a
 /// sandbox, the program cannot change it.
-fn write_script(script: &Script, scratch: &Path) -> Result<PathBuf, StartError> {
-    use std::io::Write;
-
-    let path = scratch.join("tool").with_extension(&script.extension);
-    let mut options = fs::OpenOptions::new();
-    let file = options.write(true).create_new(true).mode(0o400).open(&path);
-    let written = file.and_then(|mut file| file.write_all(script.text.as_bytes()));
+fn write_script(script: &Script, folder: &CallFolder) -> Result<PathBuf, StartError> {
+    let name = format!("tool.{}", script.extension);
+    let written = folder.notes().write(&name, script.text.as_bytes(), 0o400);
     written.map_err(io_error("write the script"))?;
-    Ok(path)
+    Ok(folder.path().join(name))
+}
+
+/// The folder of the machine in which services keep named pipes.
+const RUNNING: &str = "/run";
+
+/// The largest number of entries that are looked at for pipes, and the largest depth.
+const ENTRIES: usize = 4_096;
+const DEPTH: usize = 6;
+
+/// Returns the named pipes in a folder, as far as they can be seen. Without Landlock, programs could write into
+/// them, because a read-only mount does not prevent that.
+fn pipes_in(folder: &Path) -> Vec<PathBuf> {
+    use std::os::unix::fs::FileTypeExt;
+
+    let mut pipes = Vec::new();
+    let mut folders = vec![(folder.to_owned(), 0)];
+    let mut left = ENTRIES;
+    while let Some((folder, depth)) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            left = left.saturating_sub(1);
+            match entry.file_type() {
+                _ if left == 0 => return pipes,
+                Ok(kind) if kind.is_fifo() => pipes.push(entry.path()),
+                Ok(kind) if kind.is_dir() && depth < DEPTH => {
+                    folders.push((entry.path(), depth + 1));
+                }
+                _ => {}
+            }
+        }
+    }
+    pipes
 }
 
 /// Returns `true` if a change of the project during the start may explain the problem. bubblewrap mounts

@@ -13,7 +13,8 @@ use super::host::Processes;
 use super::job::{Job, StartError, io_error};
 use super::run::{SAID, last_line};
 use super::termination::Guard;
-use crate::{GRACE, Plan, TemporaryFolder};
+use crate::call_folder::CallFolder;
+use crate::{GRACE, Plan};
 
 /// A running server. Dropping it ends the server with everything that it started. First its input ends. If it
 /// continues, it is asked to end, and then it is killed, each after a while.
@@ -22,7 +23,7 @@ pub struct ServerProcess {
     // The fields are dropped in this order, so that the program ends before its folder is removed.
     guard: Guard,
     child: Option<Child>,
-    scratch: Option<TemporaryFolder>,
+    folder: Option<CallFolder>,
     input: Input,
 }
 
@@ -52,8 +53,8 @@ impl Processes {
     pub async fn start_server(&self, job: &Job) -> Result<(ServerProcess, Pipes), StartError> {
         let mode = self.mode()?;
         self.prepare_project(mode)?;
-        let scratch = self.scratch()?;
-        let plan = self.plan_of(mode, &scratch, job)?;
+        let folder = self.call_folder()?;
+        let plan = self.plan_of(mode, &folder, job)?;
         // A server may serve threads of several trees, and ends with the last one.
         let plan = Plan { is_awaited: false, reads_input: true, tools_lock: None, ..plan };
         let mut command = self.command(&plan, &job.words)?;
@@ -71,8 +72,8 @@ impl Processes {
         let input = Input(Arc::new(Mutex::new(Some(stdin))));
         let pipes = Pipes { stdin: input.clone(), stdout, stderr };
         let child = Some(child);
-        let scratch = Some(scratch);
-        Ok((ServerProcess { guard, child, scratch, input }, pipes))
+        let folder = Some(folder);
+        Ok((ServerProcess { guard, child, folder, input }, pipes))
     }
 }
 
@@ -104,12 +105,12 @@ impl Drop for ServerProcess {
         drop(self.input.0.lock().unwrap_or_else(PoisonError::into_inner).take());
         self.guard.part();
         let child = self.child.take();
-        let scratch = self.scratch.take();
+        let folder = self.folder.take();
         // Without a runtime that could wait, the folder is removed at once.
         if let (Some(mut child), Ok(runtime)) = (child, tokio::runtime::Handle::try_current()) {
             runtime.spawn(async move {
                 let _ended = tokio::time::timeout(3 * GRACE, child.wait()).await;
-                drop(scratch);
+                drop(folder);
             });
         }
     }

@@ -1,6 +1,5 @@
 //! Termination of a program with everything that it started.
 
-use std::path::Path;
 use std::process::ExitStatus;
 use std::time::Duration;
 
@@ -9,6 +8,7 @@ use tokio::process::Child;
 
 use super::job::{StartError, io_error};
 use crate::GRACE;
+use crate::call_folder::Notes;
 
 /// The longest time for the launcher's check of the project after a program.
 const LOOK: Duration = Duration::from_secs(300);
@@ -79,14 +79,14 @@ impl Drop for Guard {
 
 /// Waits for the end of the program and of its output. If the time limit is reached, it ends the program.
 ///
-/// If the file `ended` exists, the program has ended, and its launcher has a time limit of its own for the
+/// If the note of its end exists, the program has ended, and its launcher has a time limit of its own for the
 /// check of the project.
 pub(super) async fn wait_for_end<T>(
     child: &mut Child,
     guard: &Guard,
     talk: impl Future<Output = T>,
     limit: Duration,
-    ended: &Path,
+    notes: &Notes,
 ) -> Result<(bool, ExitStatus), StartError> {
     let next = tokio::time::sleep(limit);
     tokio::pin!(talk, next);
@@ -112,7 +112,7 @@ pub(super) async fn wait_for_end<T>(
                 if let Some(status) = status {
                     return Ok((late > 0, status));
                 }
-                if !is_looking && ended.exists() {
+                if !is_looking && notes.exists(Notes::ENDED) {
                     is_looking = true;
                     next.as_mut().reset(tokio::time::Instant::now() + LOOK);
                     continue;
@@ -141,22 +141,25 @@ impl Guard {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
     use std::process::Stdio;
 
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::process::Command;
 
     use super::*;
+    use crate::call_folder::{CallFolder, FolderOfCalls};
 
     /// A launcher that runs for longer than the limit. The program is late only if it had not ended by then.
     #[tokio::test]
     #[expect(clippy::disallowed_methods, reason = "a test of processes starts one")]
     async fn the_look_of_the_launcher_is_not_the_time_of_the_program() {
         for has_ended in [true, false] {
-            let folder = tempfile::tempdir().unwrap();
-            let ended = folder.path().join("ended");
+            let outer = tempfile::tempdir().unwrap();
+            let calls = FolderOfCalls::open(outer.path(), Path::new("/nowhere")).unwrap();
+            let folder = CallFolder::new_in(&calls).unwrap();
             if has_ended {
-                std::fs::write(&ended, "").unwrap();
+                folder.notes().write(Notes::ENDED, b"", 0o600).unwrap();
             }
             let mut child = Command::new("sh")
                 .args(["-c", "trap '' TERM; echo; read line; exit 7"])
@@ -174,7 +177,7 @@ mod tests {
                 tokio::time::sleep(Duration::from_millis(20)).await;
                 stdin.write_all(b"on\n").await.unwrap();
             };
-            let done = wait_for_end(&mut child, &guard, talk, Duration::ZERO, &ended).await;
+            let done = wait_for_end(&mut child, &guard, talk, Duration::ZERO, folder.notes()).await;
             let (is_late, status) = done.unwrap();
             assert_eq!(is_late, !has_ended);
             assert!(!has_ended || status.code() == Some(7), "{status}");

@@ -135,7 +135,8 @@ pub(crate) fn sandbox_fact(report: &Report) -> Value {
     json!({
         "mode": report.mode().as_str(),
         "policy": report.policy().as_str(),
-        "gaps": report.mode().gaps(),
+        "landlock": report.enforcement().landlock,
+        "gaps": report.gaps(),
         "passed_over": passed_over.collect::<Map<String, Value>>(),
     })
 }

@@ -11,7 +11,7 @@ use std::time::SystemTime;
 
 use rye_caps::{Authority, Capability, Grant, Layer, LayerName};
 use rye_sandbox::Mode;
-use rye_sandbox::{ProcessHost, Processes, Rules};
+use rye_sandbox::{Launcher, ProcessHost, Processes, Rules};
 use rye_thread::{AuthorisedCall, Effect, Palette, PaletteEntry, Tool, ToolOutput, ToolSpec};
 use rye_tools::bash;
 use serde_json::{Value, json};
@@ -142,7 +142,7 @@ impl Arena {
 
     pub(crate) fn host(&self) -> ProcessHost {
         let mut host = ProcessHost::new(&self.root.join("calls"));
-        host.launcher = Some(launcher());
+        host.launcher = Some(Launcher::open(&launcher()).unwrap());
         host.journal = self.root.join("notes");
         host.home = Some(self.root.join("home"));
         let path = "/usr/local/bin:/usr/bin:/bin".to_owned();
@@ -154,6 +154,17 @@ impl Arena {
             host.bubblewrap.push(PathBuf::from(path));
         }
         host
+    }
+
+    /// Returns a copy of the launcher under the name of a state that it enters then.
+    #[expect(clippy::disallowed_methods, reason = "a test of processes starts one")]
+    pub(crate) fn launcher_as(&self, state: &str) -> Launcher {
+        let place = self.root.join(format!("launcher-{state}"));
+        // By another program: a file that this process has open for writing is open in what other tests start at that moment, too, and
+        // such a file cannot be started.
+        let copied = std::process::Command::new("cp").arg(launcher()).arg(&place).status();
+        assert!(copied.unwrap().success());
+        Launcher::open(&place).unwrap()
     }
 
     pub(crate) fn processes(&self, mode: Mode, rules: Rules) -> Arc<Processes> {

@@ -1,5 +1,6 @@
 //! However a program ends, or does not, nothing of it goes on.
 
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -209,9 +210,13 @@ fn drop_call(processes: &Arc<Processes>, mark: &str, first: &str, mode: Mode) {
 fn write_frame(arena: &Arena, mode: &str, journal: Option<&Path>) {
     let (project, calls) = (arena.root.join("project"), arena.root.join("calls"));
     std::fs::create_dir_all(calls.join("tmp")).unwrap();
+    let known = |path: &Path| {
+        let found = path.metadata().unwrap();
+        json!({ "path": path, "device": found.dev(), "inode": found.ino() })
+    };
     let plan = json!({
-        "mode": mode, "network": false, "project": project, "cwd": project,
-        "scratch": calls, "temporary": calls.join("tmp"), "homes": [], "hidden": [], "environment": {},
+        "mode": mode, "network": false, "landlock": null, "newest_landlock": 6, "project": known(&project), "cwd": project,
+        "scratch": known(&calls), "homes": [], "hidden": [], "kept": [], "attempts": null, "environment": {},
         "journal": journal, "is_awaited": false, "reads_input": false, "bubblewrap": "/nowhere/bwrap",
         "deadline_ms": 60_000, "grace_ms": 100, "bounds": { "memory_mib": 4096, "processes": 1024 }, "file_bytes": 1_000_000,
     })

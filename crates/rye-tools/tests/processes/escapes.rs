@@ -507,7 +507,7 @@ fn check_making(mode: Mode, index: usize, rows: &[&Attempt]) -> Vec<String> {
 }
 
 /// What programs of the machine share by names, made outside of every sandbox and removed with this value.
-struct Shared {
+pub(crate) struct Shared {
     path: PathBuf,
     /// Shell variables with the ids.
     ids: String,
@@ -515,7 +515,7 @@ struct Shared {
 
 impl Shared {
     /// Shares them; `None` where this machine or this user cannot.
-    fn new(arena: &Arena) -> Option<Self> {
+    pub(crate) fn new(arena: &Arena) -> Option<Self> {
         let path = PathBuf::from(format!("/dev/shm/rye-{}", std::process::id()));
         let written = fs::write(&path, CANARY);
         let ids = Self::outside(arena, SHARE)?;
@@ -541,7 +541,7 @@ const SHARE: &str = "perl -e '$k = $ARGV[0]; $m = shmget($k, 4096, 01600); $q = 
 
 const UNSHARE: &str = "perl -e '$k = $ARGV[0]; shmctl(shmget($k, 0, 0), 0, 0); msgctl(msgget($k, 0), 0, 0); semctl(semget($k, 0, 0), 0, 0, 0); $n = \"rye-$k\\0\"; syscall(241, $n)' $IPC";
 
-fn with_names(arena: &Arena, mode: Mode, attempt: &str) -> String {
+pub(crate) fn with_names(arena: &Arena, mode: Mode, attempt: &str) -> String {
     let root = arena.root.display();
     let port = arena.tcp.local_addr().unwrap().port();
     let caller = std::process::id();

@@ -5,6 +5,7 @@
 mod arena;
 mod ending;
 mod escapes;
+mod matrix;
 #[cfg(feature = "mcp")]
 mod remote;
 mod repositories;
@@ -12,6 +13,7 @@ mod results;
 #[cfg(feature = "mcp")]
 mod servers;
 mod starts;
+mod swaps;
 #[path = "../../../../tests/sweep.rs"]
 mod sweep;
 mod users;

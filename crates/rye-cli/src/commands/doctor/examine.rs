@@ -223,7 +223,7 @@ fn sandbox(rye: &Rye) -> Option<Finding> {
         Ok(report) => report?,
         Err(PrepareError::NoProject) => return None,
         Err(PrepareError::Sandbox(error)) => {
-            let advice = "free what is used up: disk space, memory, open files or processes";
+            let advice = "mend what is named, or free what is used up: disk space, memory, open files or processes";
             return Some(Finding::wrong("sandbox", error.to_string(), advice));
         }
         Err(error) => {
@@ -233,8 +233,15 @@ fn sandbox(rye: &Rye) -> Option<Finding> {
     };
     let mode = report.mode();
     let wanted = report.policy();
-    let gaps = report.mode().gaps().join("; ");
-    let text = format!("{mode}, {wanted}");
+    let gaps = report.gaps().join("; ");
+    let landlock = match report.enforcement().landlock {
+        0 => "no Landlock".to_owned(),
+        version => format!("Landlock {version}"),
+    };
+    let text = match mode {
+        Mode::None => format!("{mode}, {wanted}"),
+        _ => format!("{mode} with {landlock}, {wanted}"),
+    };
     Some(match (report.may_start(), gaps.is_empty()) {
         (true, true) => Finding::fine("sandbox", format!("{text}: programs are kept in")),
         (true, false) => {
