@@ -1,5 +1,5 @@
-//! `cargo xtask codegen`: writes `docs/cli.md`, `docs/format.md` and `schemas/` from the output of the built
-//! program.
+//! `cargo xtask codegen`: writes `docs/cli.md`, `docs/format.md`, the table of `docs/programs.md` and `schemas/` from the
+//! output of the built program.
 
 mod help;
 
@@ -18,11 +18,33 @@ pub(crate) fn run(root: &Path, mode: Mode) -> anyhow::Result<()> {
     let superfluous = superfluous_schemas(root, &files);
     files.push(("docs/cli.md".to_owned(), help::document(&|arguments| rye.output(arguments))?));
     files.push(("docs/format.md".to_owned(), manual(&rye)?));
+    files.push((PROGRAMS.to_owned(), programs(root, &rye)?));
     let written = files.iter().map(|(path, contents)| {
         ensure_file_contents(root, path, contents.as_bytes(), mode, "codegen")
     });
     let removed = superfluous.iter().map(|path| remove(root, path, mode));
     all(written.chain(removed))
+}
+
+/// The page of the guide about programs, which holds a generated table.
+const PROGRAMS: &str = "docs/programs.md";
+
+/// The lines around the table.
+const TABLE: [&str; 2] =
+    ["<!-- promises:begin, written by `cargo xtask codegen` -->\n", "<!-- promises:end -->\n"];
+
+/// Returns the page about programs with the table that the program prints now.
+fn programs(root: &Path, rye: &Rye<'_>) -> anyhow::Result<String> {
+    let page = fs::read_to_string(root.join(PROGRAMS)).context("the page about programs")?;
+    let [begin, end] = TABLE;
+    let parts = page.split_once(begin).and_then(|(before, rest)| {
+        let (_, after) = rest.split_once(end)?;
+        Some((before, after))
+    });
+    let (before, after) =
+        parts.ok_or_else(|| anyhow!("`{PROGRAMS}` has no place for its table: {begin:?}"))?;
+    let table = rye.output(&["help", "sandbox"])?;
+    Ok(format!("{before}{begin}\n{table}\n{end}{after}"))
 }
 
 /// Returns the manual of the formats as a page of the guide.

@@ -54,6 +54,7 @@ mod launch;
 mod launch_protocol;
 mod launcher;
 mod layout;
+mod manual;
 mod mode;
 #[cfg(target_os = "linux")]
 mod mount_table;
@@ -90,6 +91,7 @@ pub use self::launch::launch;
 pub(crate) use self::launch_protocol::{LAUNCH, SUPERVISE, UNSUPPORTED};
 pub use self::launcher::Launcher;
 pub(crate) use self::layout::{Layout, PINNED, POLICY};
+pub use self::manual::promise_table;
 pub use self::mode::Mode;
 pub(crate) use self::plan::{Attempted, Attempts, GRACE, Home, Link, Plan};
 pub use self::process::{

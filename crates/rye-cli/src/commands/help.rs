@@ -2,6 +2,7 @@
 
 use clap::{Args, Command, builder::StyledStr};
 use rye::parse::FORMAT_REFERENCE;
+use rye::sandbox::promise_table;
 
 use crate::environment::Environment;
 use crate::exit::Exit;
@@ -9,12 +10,13 @@ use crate::failure::Failure;
 use crate::output;
 
 /// The topics of the manual that are not commands.
-const TOPICS: [(&str, &str); 1] = [("format", FORMAT_REFERENCE)];
+const TOPICS: [(&str, fn() -> String); 2] =
+    [("format", || FORMAT_REFERENCE.to_owned()), ("sandbox", promise_table)];
 
 /// Print the help of a command, or a page of the manual
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Topics:\n  format  The format of directives, knowledge, tools, hooks and configuration\n\n\
+    after_help = "Topics:\n  format   The format of directives, knowledge, tools, hooks and configuration\n  sandbox  What programs of tools do in which sandbox\n\n\
                         Examples:\n  rye help keys generate\n  rye help format | less"
 )]
 pub(crate) struct Arguments {
@@ -30,7 +32,7 @@ pub(crate) fn run(
     environment: &Environment,
 ) -> Result<Exit, Failure> {
     let page = match arguments.words.as_slice() {
-        [topic] => TOPICS.iter().find(|(name, _)| name == topic).map(|(_, page)| *page),
+        [topic] => TOPICS.iter().find(|(name, _)| name == topic).map(|(_, page)| page()),
         _ => None,
     };
     if let Some(page) = page {

@@ -40,7 +40,7 @@ fn help_of_what_is_not_there() {
         shown(&session, "help schema trust"),
         "--- standard error\nerror: there is no help on `schema trust`; leave `trust` out\n--- exit 2\n"
     );
-    assert!(shown(&session, "help formats").contains("`help`, `format`\n"));
+    assert!(shown(&session, "help formats").contains("`help`, `format`, `sandbox`\n"));
 }
 
 /// A page for each command, in the format that `man` reads, the same each time.
