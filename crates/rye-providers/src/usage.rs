@@ -5,19 +5,25 @@ use serde::Deserialize;
 
 /// A count as a provider writes it.
 pub(crate) trait Count {
-    /// Returns the count without overlap, or `None` if it is incomplete.
-    fn normalise(&self) -> Option<Usage>;
+    /// Returns the count without overlap. A part that the provider left out is zero, and the count is then unreported.
+    fn normalise(&self) -> (Usage, Counted);
 }
 
 /// More tokens of one kind than any request has. A larger count counts as this many, so that its cost is known
 /// and exceeds what was reserved.
 const MOST_TOKENS: u64 = 1 << 32;
 
-/// Sets the usage of a reply, or marks the reply as not counted.
+/// Sets the usage of a reply. Without a complete count, the reply keeps what was counted and is marked as not counted.
 pub(crate) fn put(reply: &mut Reply, count: Option<&impl Count>) {
-    match count.and_then(Count::normalise) {
-        Some(usage) => reply.usage = usage,
-        None => reply.counted = Counted::Unreported,
+    let unreported = (Usage::default(), Counted::Unreported);
+    (reply.usage, reply.counted) = count.map_or(unreported, Count::normalise);
+}
+
+/// Tells whether a provider counted both.
+fn counted(input: Option<u64>, output: Option<u64>) -> Counted {
+    match (input, output) {
+        (Some(_), Some(_)) => Counted::ByProvider,
+        _ => Counted::Unreported,
     }
 }
 
@@ -59,10 +65,12 @@ impl AnthropicCount {
 }
 
 impl Count for AnthropicCount {
-    fn normalise(&self) -> Option<Usage> {
+    fn normalise(&self) -> (Usage, Counted) {
         let read = self.cache_read_input_tokens.unwrap_or_default();
         let write = self.cache_creation_input_tokens.unwrap_or_default();
-        Some(usage(self.input_tokens?, self.output_tokens?, read, write))
+        let (input, output) = (self.input_tokens, self.output_tokens);
+        let usage = usage(input.unwrap_or_default(), output.unwrap_or_default(), read, write);
+        (usage, counted(input, output))
     }
 }
 
@@ -76,7 +84,7 @@ pub(crate) struct ChatCount {
 }
 
 impl Count for ChatCount {
-    fn normalise(&self) -> Option<Usage> {
+    fn normalise(&self) -> (Usage, Counted) {
         openai(self.prompt_tokens, self.completion_tokens, self.prompt_tokens_details.as_ref())
     }
 }
@@ -90,7 +98,7 @@ pub(crate) struct ResponsesCount {
 }
 
 impl Count for ResponsesCount {
-    fn normalise(&self) -> Option<Usage> {
+    fn normalise(&self) -> (Usage, Counted) {
         openai(self.input_tokens, self.output_tokens, self.input_tokens_details.as_ref())
     }
 }
@@ -105,11 +113,11 @@ fn openai(
     input: Option<u64>,
     output: Option<u64>,
     details: Option<&OpenAiDetails>,
-) -> Option<Usage> {
+) -> (Usage, Counted) {
     let read = details.and_then(|details| details.cached_tokens).unwrap_or_default();
     let write = details.and_then(|details| details.cache_write_tokens).unwrap_or_default();
-    let uncached = input?.saturating_sub(read.saturating_add(write));
-    Some(usage(uncached, output?, read, write))
+    let uncached = input.unwrap_or_default().saturating_sub(read.saturating_add(write));
+    (usage(uncached, output.unwrap_or_default(), read, write), counted(input, output))
 }
 
 /// The count of Gemini. `promptTokenCount` includes cache reads; thoughts and built-in tools are counted
@@ -126,15 +134,18 @@ pub(crate) struct GeminiCount {
 }
 
 impl Count for GeminiCount {
-    fn normalise(&self) -> Option<Usage> {
+    fn normalise(&self) -> (Usage, Counted) {
         let read = self.cached_content_token_count.unwrap_or_default();
         let tools = self.tool_use_prompt_token_count.unwrap_or_default();
-        let prompt = self.prompt_token_count?.saturating_add(tools);
+        let prompt = self.prompt_token_count.unwrap_or_default().saturating_add(tools);
         let thoughts = self.thoughts_token_count.unwrap_or_default();
         let output = self.candidates_token_count.unwrap_or_default().saturating_add(thoughts);
         // Tokens that are only in the total are output that the parts left out.
         let rest = self.total_token_count.unwrap_or_default().saturating_sub(prompt);
-        Some(usage(prompt.saturating_sub(read), output.max(rest), read, 0))
+        let output = output.max(rest);
+        let usage = usage(prompt.saturating_sub(read), output, read, 0);
+        // Output that is left out is none.
+        (usage, counted(self.prompt_token_count, Some(output)))
     }
 }
 
@@ -160,13 +171,17 @@ mod tests {
         }
     }
 
+    /// The expected counts are an error if a part is missing.
     #[track_caller]
-    fn check<C: Count + DeserializeOwned>(json: &str, expected: Option<[u64; 4]>) {
+    fn check<C: Count + DeserializeOwned>(json: &str, expected: Result<[u64; 4], [u64; 4]>) {
         let count: C = serde_json::from_str(json).unwrap();
-        let found = count.normalise();
-        let found =
-            found.map(|usage| [usage.input, usage.output, usage.cache_read, usage.cache_write]);
-        assert_eq!(found, expected, "{json}");
+        let (usage, counted) = count.normalise();
+        let found = [usage.input, usage.output, usage.cache_read, usage.cache_write];
+        let (wanted, by) = match expected {
+            Ok(wanted) => (wanted, Counted::ByProvider),
+            Err(wanted) => (wanted, Counted::Unreported),
+        };
+        assert_eq!((found, counted), (wanted, by), "{json}");
     }
 
     #[test]
@@ -174,12 +189,16 @@ mod tests {
         let whole = r#"{"input_tokens":10,"cache_creation_input_tokens":200,"cache_read_input_tokens":3000,
             "cache_creation":{"ephemeral_5m_input_tokens":200},"output_tokens":40000,
             "output_tokens_details":{"thinking_tokens":39000},"service_tier":"standard"}"#;
-        check::<AnthropicCount>(whole, Some([10, 40_000, 3_000, 200]));
+        check::<AnthropicCount>(whole, Ok([10, 40_000, 3_000, 200]));
         check::<AnthropicCount>(
             r#"{"input_tokens":1,"cache_read_input_tokens":null,"output_tokens":2}"#,
-            Some([1, 2, 0, 0]),
+            Ok([1, 2, 0, 0]),
         );
-        check::<AnthropicCount>(r#"{"output_tokens":2}"#, None);
+        check::<AnthropicCount>(r#"{"output_tokens":2}"#, Err([0, 2, 0, 0]));
+        check::<AnthropicCount>(
+            r#"{"input_tokens":7,"cache_creation_input_tokens":8}"#,
+            Err([7, 0, 0, 8]),
+        );
     }
 
     #[test]
@@ -187,24 +206,26 @@ mod tests {
         let chat = r#"{"prompt_tokens":100,"completion_tokens":50,"total_tokens":150,
             "prompt_tokens_details":{"cached_tokens":60,"cache_write_tokens":30,"audio_tokens":0},
             "completion_tokens_details":{"reasoning_tokens":40}}"#;
-        check::<ChatCount>(chat, Some([10, 50, 60, 30]));
+        check::<ChatCount>(chat, Ok([10, 50, 60, 30]));
         let responses = r#"{"input_tokens":100,"output_tokens":50,"total_tokens":150,
             "input_tokens_details":{"cached_tokens":60,"cache_write_tokens":0},"output_tokens_details":{"reasoning_tokens":40}}"#;
-        check::<ResponsesCount>(responses, Some([40, 50, 60, 0]));
+        check::<ResponsesCount>(responses, Ok([40, 50, 60, 0]));
         check::<ChatCount>(
             r#"{"prompt_tokens":1,"completion_tokens":2,"prompt_tokens_details":null}"#,
-            Some([1, 2, 0, 0]),
+            Ok([1, 2, 0, 0]),
         );
         check::<ChatCount>(
             r#"{"prompt_tokens":1,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":9}}"#,
-            Some([0, 2, 9, 0]),
+            Ok([0, 2, 9, 0]),
         );
-        check::<ChatCount>("{}", None);
-        check::<ResponsesCount>(r#"{"prompt_tokens":1,"completion_tokens":2}"#, None);
+        check::<ChatCount>("{}", Err([0; 4]));
+        check::<ChatCount>(r#"{"prompt_tokens":100000000}"#, Err([100_000_000, 0, 0, 0]));
+        check::<ChatCount>(r#"{"completion_tokens":3}"#, Err([0, 3, 0, 0]));
+        check::<ResponsesCount>(r#"{"prompt_tokens":1,"completion_tokens":2}"#, Err([0; 4]));
         // Some gateways count under both names.
         check::<ChatCount>(
             r#"{"prompt_tokens":1,"completion_tokens":2,"input_tokens":0,"output_tokens":0}"#,
-            Some([1, 2, 0, 0]),
+            Ok([1, 2, 0, 0]),
         );
     }
 
@@ -212,24 +233,24 @@ mod tests {
     fn gemini_counts_thoughts_and_tools_apart() {
         let whole = r#"{"promptTokenCount":100,"cachedContentTokenCount":60,"candidatesTokenCount":50,
             "thoughtsTokenCount":7,"toolUsePromptTokenCount":3,"totalTokenCount":160}"#;
-        check::<GeminiCount>(whole, Some([43, 57, 60, 0]));
-        check::<GeminiCount>(r#"{"promptTokenCount":5,"totalTokenCount":5}"#, Some([5, 0, 0, 0]));
-        check::<GeminiCount>(r#"{"totalTokenCount":5}"#, None);
+        check::<GeminiCount>(whole, Ok([43, 57, 60, 0]));
+        check::<GeminiCount>(r#"{"promptTokenCount":5,"totalTokenCount":5}"#, Ok([5, 0, 0, 0]));
+        check::<GeminiCount>(r#"{"totalTokenCount":5}"#, Err([0, 5, 0, 0]));
     }
 
     #[test]
     fn gemini_hides_no_output_in_its_total() {
         check::<GeminiCount>(
             r#"{"promptTokenCount":100,"candidatesTokenCount":1,"totalTokenCount":4000}"#,
-            Some([100, 3_900, 0, 0]),
+            Ok([100, 3_900, 0, 0]),
         );
         check::<GeminiCount>(
             r#"{"promptTokenCount":5,"toolUsePromptTokenCount":3,"totalTokenCount":10}"#,
-            Some([8, 2, 0, 0]),
+            Ok([8, 2, 0, 0]),
         );
         check::<GeminiCount>(
             r#"{"promptTokenCount":9,"candidatesTokenCount":4,"totalTokenCount":3}"#,
-            Some([9, 4, 0, 0]),
+            Ok([9, 4, 0, 0]),
         );
     }
 }

@@ -153,7 +153,7 @@ fn an_answer_that_claims_no_tokens_counts_as_its_reservation() {
     let session = Session::new();
     provider(&session, &[], 0);
     let told = session.rye(TALK);
-    let warning = "warning: the provider did not count the tokens of turn 1, so that all that was reserved for it, ";
+    let warning = "warning: the provider did not count all tokens of turn 1, so that the most that it may have cost, ";
     assert!(told.contains(warning) && told.ends_with("--- exit 0\n"), "{told}");
     let data: Value = serde_json::from_slice(&session.raw("threads show --json").stdout).unwrap();
     let data = &data["threads"][0];

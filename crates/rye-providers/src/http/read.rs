@@ -179,7 +179,7 @@ pub(super) async fn read_stream(
 ///
 /// A reply that contains the key is an error, because replies are recorded and passed to tools.
 ///
-/// A reply with content but a count of no output tokens is marked as not counted.
+/// A reply with content but a count of no output tokens is marked as not counted. It keeps its count of the input.
 pub(super) fn accept(mut reply: Reply, reporter: &Reporter) -> Result<Reply, Failure> {
     let is_empty = reply.text.is_empty() && reply.reasoning.is_empty() && reply.calls.is_empty();
     if !is_empty && reply.usage.output == 0 {

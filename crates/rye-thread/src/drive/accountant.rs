@@ -8,7 +8,7 @@ use super::first::affordable;
 use super::stop::out_of_money;
 use crate::{
     Account, Counted, Failure, Nanos, Prices, ProviderError, Reply, Request, SpendLimit, ThreadId,
-    TreeAccount,
+    TreeAccount, Usage,
 };
 
 /// Reserves money before a request and computes its cost after it.
@@ -61,12 +61,23 @@ impl Accountant {
         }
     }
 
-    /// Returns the cost of a reply. If the provider did not count, it may have cost the whole reservation.
+    /// Returns the cost of a reply. If the provider left out a part of the count, it may have cost the whole reservation, or
+    /// more if the other parts say so.
     pub(super) fn cost_of_reply(prices: Option<Prices>, reply: &Reply, reserved: Nanos) -> Nanos {
+        let counted = prices.map_or(Nanos::ZERO, |prices| prices.cost(&reply.usage));
         match reply.counted {
-            Counted::Unreported => reserved,
-            Counted::ByProvider => prices.map_or(Nanos::ZERO, |prices| prices.cost(&reply.usage)),
+            Counted::Unreported => reserved.max(counted),
+            Counted::ByProvider => counted,
         }
+    }
+
+    /// Returns the tokens of a reply whose count lacks a part: the most that there can be, or the counted ones if they are
+    /// more.
+    pub(super) fn usage_of_uncounted(counted: Usage, most: Usage) -> Usage {
+        let input = counted.total().saturating_sub(counted.output);
+        let mut usage = if most.input < input { counted } else { most };
+        usage.output = counted.output.max(most.output);
+        usage
     }
 
     /// Returns the cost of a request that failed.

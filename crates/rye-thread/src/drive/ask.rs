@@ -58,7 +58,8 @@ impl Driver<'_> {
             Answer::Replied(mut reply) => {
                 // In a replay it has what the thread took it for.
                 if reply.counted == Counted::Unreported && self.recording.is_none() {
-                    reply.usage = Usage::new(run.input_bound(), max_output_tokens);
+                    let most = Usage::new(run.input_bound(), max_output_tokens);
+                    reply.usage = Accountant::usage_of_uncounted(reply.usage, most);
                 }
                 self.take(run, reply, reserved)
             }

@@ -71,6 +71,6 @@ fn of_killed(turn: u64, cost: Nanos) -> Option<String> {
 
 fn of_uncounted(turn: u64, cost: Nanos) -> String {
     format!(
-        "the provider did not count the tokens of turn {turn}, so that all that was reserved for it, {cost}, counts as spent"
+        "the provider did not count all tokens of turn {turn}, so that the most that it may have cost, {cost}, counts as spent"
     )
 }

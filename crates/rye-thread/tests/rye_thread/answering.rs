@@ -28,6 +28,40 @@ async fn what_nobody_counted_costs_the_worst_case() {
     assert!(driven.outcome.usage.input > 2_000, "{:?}", driven.outcome.usage);
 }
 
+/// What is counted beside a missing part is paid where it is more than the worst case of the request.
+#[tokio::test]
+async fn a_count_that_lacks_a_part_costs_no_less_than_it_says() {
+    let nobody = Usage::default();
+    let few = Usage::new(100, 0);
+    let (mut cached, mut cached_many) = (few, nobody);
+    (cached.cache_read, cached_many.cache_write) = (50, 100_000_000);
+    let many = Usage::new(100_000_000, 0);
+    let output_alone = Usage::new(0, 100_000_000);
+    for (counted, is_more) in [
+        (nobody, false),
+        (few, false),
+        (cached, false),
+        (many, true),
+        (cached_many, true),
+        (output_alone, true),
+    ] {
+        let Turn::Reply(mut reply) = says("Hello.") else { panic!("a reply") };
+        (reply.usage, reply.counted) = (counted, Counted::Unreported);
+        let driven = Thread::new(vec![Turn::Reply(reply)]).drive().await;
+        driven.check_consistent();
+        let reserved = driven.payloads("step_start")[0]["reserved_nanos"].as_u64().unwrap();
+        let usage = driven.outcome.usage;
+        assert!(
+            2_000 <= usage.output && counted.total() <= usage.total(),
+            "{counted:?}: {usage:?}"
+        );
+        let expected = if is_more { PRICES.cost(&usage) } else { Nanos::new(reserved) };
+        assert_eq!(driven.outcome.cost, expected, "{counted:?}");
+        assert_eq!(Nanos::new(reserved) < driven.outcome.cost, is_more, "{counted:?}");
+        assert_eq!(driven.replayed.unwrap().divergence, None, "{counted:?}");
+    }
+}
+
 #[tokio::test]
 async fn an_answer_that_broke_may_have_cost_whatever_its_class() {
     let error = ProviderError::new(ProviderErrorClass::Overloaded, "busy").after_the_answer_began();

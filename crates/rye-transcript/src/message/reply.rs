@@ -22,7 +22,7 @@ pub struct Reply {
     pub calls: Vec<ToolCall>,
     /// The token usage of the request.
     pub usage: Usage,
-    /// The source of `usage`. Without a provider's count, the driver takes the worst case.
+    /// The source of `usage`. Without a provider's whole count, the driver takes the worst case, or what is counted if it is more.
     pub counted: Counted,
     /// The reason why the model stopped.
     pub stop: StopReason,
@@ -68,7 +68,7 @@ fn on_one_line(raw: Box<RawValue>) -> Box<RawValue> {
 pub enum Counted {
     /// The provider counted.
     ByProvider,
-    /// The provider replied without a count.
+    /// The provider replied without a count, or left out a part of it.
     Unreported,
 }
 
