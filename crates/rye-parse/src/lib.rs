@@ -68,6 +68,8 @@ mod suggest;
 
 mod hidden;
 
+mod line_difference;
+
 pub use condition::{Condition, Operator};
 pub use config::{PlacedConfig, config, placed_config};
 pub use directive::context::{ContextContent, ContextEntry, ContextPosition};
@@ -81,6 +83,7 @@ pub use directive::{Directive, directive};
 pub use hidden::hidden_characters;
 pub use hooks::{ConfigHook, HookLayer, HookPosition, hooks};
 pub use knowledge::{Knowledge, knowledge, knowledge_yaml};
+pub use line_difference::{LineComparer, unified_diff};
 pub use name::ParseNameError;
 pub use placeholder::{Fallback, Placeholder, placeholders};
 pub use problem::{ParseError, Problem, ProblemKind};

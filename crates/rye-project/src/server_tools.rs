@@ -2,7 +2,7 @@
 
 mod wrapper;
 
-use rye_parse::hidden_characters;
+use rye_parse::{LineComparer, hidden_characters};
 use rye_tools::mcp::{ConnectError, Connections, ToolChange, ToolSet};
 use serde_json::{Value, json};
 
@@ -120,7 +120,9 @@ impl ServerTools {
     pub fn changes(&self, locked: Option<&ToolSet>) -> Vec<ServerChange> {
         let before = locked.cloned().unwrap_or_default();
         let changes = before.changes(&self.set);
-        changes.iter().map(|change| ServerChange::of(change, &before, &self.set)).collect()
+        let mut comparer = LineComparer::default();
+        let changes = changes.iter();
+        changes.map(|it| ServerChange::of(&mut comparer, it, &before, &self.set)).collect()
     }
 
     /// All that a lock would hold of a tool, its schemas over several lines; empty for one that there is not. It is what the
@@ -160,15 +162,21 @@ pub struct ServerChange {
 }
 
 impl ServerChange {
-    fn of(change: &ToolChange, before: &ToolSet, now: &ToolSet) -> Self {
+    fn of(
+        comparer: &mut LineComparer,
+        change: &ToolChange,
+        before: &ToolSet,
+        now: &ToolSet,
+    ) -> Self {
         let text = match change {
             ToolChange::Added { tool } => {
-                TextChange::between(&display_name(tool), "", &whole(now, tool))
+                TextChange::between(comparer, &display_name(tool), "", &whole(now, tool))
             }
             ToolChange::Removed { tool } => {
-                TextChange::between(&display_name(tool), &whole(before, tool), "")
+                TextChange::between(comparer, &display_name(tool), &whole(before, tool), "")
             }
             ToolChange::Field { tool, field, before, after, .. } => TextChange::between(
+                comparer,
                 &format!("{field} of {}", display_name(tool)),
                 &lines(before.as_deref()),
                 &lines(after.as_deref()),

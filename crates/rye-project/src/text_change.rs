@@ -1,6 +1,6 @@
 //! The change of one text, for reviewers.
 
-use similar::TextDiff;
+use rye_parse::LineComparer;
 
 /// A text that changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -8,21 +8,24 @@ use similar::TextDiff;
 pub struct TextChange {
     /// The name of the message.
     pub name: String,
-    /// The change as a unified diff, three lines of context around each place.
+    /// The change as [`LineComparer::unified_diff`] writes it.
     pub diff: String,
 }
 
 impl TextChange {
     /// The change of a text; `None` when there is none.
     #[must_use]
-    pub fn between(name: &str, before: &str, after: &str) -> Option<Self> {
+    pub fn between(
+        comparer: &mut LineComparer,
+        name: &str,
+        before: &str,
+        after: &str,
+    ) -> Option<Self> {
         if before == after {
             return None;
         }
-        let diff = TextDiff::from_lines(before, after);
-        let from = format!("{name}, before");
-        let to = format!("{name}, after");
-        let diff = diff.unified_diff().context_radius(3).header(&from, &to).to_string();
+        let names = [format!("{name}, before"), format!("{name}, after")];
+        let diff = comparer.unified_diff(names.each_ref().map(String::as_str), before, after);
         Some(Self { name: name.to_owned(), diff })
     }
 }

@@ -8,6 +8,7 @@ mod widening;
 use std::collections::BTreeMap;
 
 use rye_caps::{Capability, Grant, LayerName, Pattern};
+use rye_parse::LineComparer;
 use rye_project::TextChange;
 
 use crate::explain::{Explained, LimitFacts};
@@ -148,13 +149,14 @@ fn is_lower(value: &str, than: &str) -> bool {
 }
 
 fn prompt(before: &Explained, after: &Explained) -> Vec<TextChange> {
+    let mut comparer = LineComparer::default();
     let system = |explained: &Explained| explained.system.clone().unwrap_or_default();
     [
         ("system message", system(before), system(after)),
         ("first user message", before.first_user_message.clone(), after.first_user_message.clone()),
     ]
     .into_iter()
-    .filter_map(|(name, before, after)| TextChange::between(name, &before, &after))
+    .filter_map(|(name, before, after)| TextChange::between(&mut comparer, name, &before, &after))
     .collect()
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
+use rye_parse::LineComparer;
 use rye_project::{
     HOOKS_FILE, Lock, LockError, LockedDirective, LockedItem, LockedTool, PROVIDERS, TextChange,
 };
@@ -282,13 +283,14 @@ fn tool(pair: &Pair<'_, LockedTool>, causes: &Causes<'_>) -> Option<LockFinding>
 }
 
 fn prompt(locked: &LockedDirective, now: &LockedDirective) -> Vec<TextChange> {
+    let mut comparer = LineComparer::default();
     let system = |side: &LockedDirective| side.system.clone().unwrap_or_default();
     [
         ("system message", system(locked), system(now)),
         ("first user message", locked.first_user_message.clone(), now.first_user_message.clone()),
     ]
     .into_iter()
-    .filter_map(|(name, before, after)| TextChange::between(name, &before, &after))
+    .filter_map(|(name, before, after)| TextChange::between(&mut comparer, name, &before, &after))
     .collect()
 }
 

@@ -136,3 +136,22 @@ fn a_change_shows_its_text() {
     assert_eq!(now.changes(None).len(), 2);
     assert!(now.changes(Some(&now.set)).is_empty());
 }
+
+/// A server may offer other text in every line, in one tool or in many.
+#[test]
+fn however_much_changed_it_is_told() {
+    let described = |name: &str, lines: usize| -> String {
+        (0..lines).map(|line| format!("{name}{line}\n")).collect()
+    };
+    for (tools, lines) in [(1, 500_000), (1_000, 500)] {
+        let listed = |name: &str| -> Value {
+            let tool = |number| json!({ "name": format!("t{number}"), "description": described(name, lines) });
+            (0..tools).map(tool).collect()
+        };
+        let changes = offered(listed("new")).changes(Some(&offered(listed("old")).set));
+        assert_eq!(changes.len(), tools);
+        let last = changes.last().and_then(|change| change.text.as_ref()).unwrap();
+        let sentence = format!("differs from line 1 on: {lines} lines are {lines} other lines now");
+        assert!(last.diff.contains(&sentence), "{}", last.diff);
+    }
+}

@@ -1,8 +1,8 @@
 //! A thread's record held against what a run would do with it now (SPEC 10.12).
 
+use rye_parse::unified_diff;
 use rye_project::{PlanRequest, PlannedRun};
 use rye_thread::{Divergence, ReplayContext, Replayed, ThreadId, replay};
-use similar::TextDiff;
 
 use super::continuing::{Begins, begins};
 use super::conversation::never_began;
@@ -56,8 +56,5 @@ pub fn divergence_diff(divergence: &Divergence) -> String {
     let Divergence { recorded, replayed, .. } = divergence;
     let ends =
         |text: &str| if text.is_empty() { String::new() } else { format!("{}\n", text.trim_end()) };
-    let recorded = ends(recorded);
-    let replayed = ends(replayed);
-    let diff = TextDiff::from_lines(&recorded, &replayed);
-    diff.unified_diff().context_radius(3).header("recorded", "replayed").to_string()
+    unified_diff(["recorded", "replayed"], &ends(recorded), &ends(replayed))
 }

@@ -1,18 +1,12 @@
 //! The calls of two threads, side by side.
 
-use std::time::Duration;
-
 use serde_json::Value;
 use similar::{DiffOp, TextDiff};
 
 use super::{Thread, item_name, main_argument, payload};
 
-/// The most calls of each thread that are aligned.
+/// The most calls of each thread that are aligned, because the time grows with the square of their number.
 pub(crate) const MOST_CALLS: usize = 2_000;
-
-/// The time after which two texts or lists are compared with less care, because it grows with the square of their
-/// length.
-pub(crate) const LONGEST: Duration = Duration::from_millis(300);
 
 /// A call of a tool with its result.
 #[derive(Debug)]
@@ -83,7 +77,7 @@ pub(crate) fn calls(thread: &Thread<'_>) -> Vec<Called> {
 pub(crate) fn align(first: &[Called], second: &[Called]) -> Vec<Pair> {
     let [old, new] = [first, second].map(|calls| calls.iter().map(|it| &*it.request).collect());
     let (old, new): (Vec<&str>, Vec<&str>) = (old, new);
-    let compared = TextDiff::configure().timeout(LONGEST).diff_slices(&old, &new);
+    let compared = TextDiff::configure().diff_slices(&old, &new);
     let mut pairs = Vec::new();
     for step in compared.ops() {
         let old = step.old_range();

@@ -6,8 +6,8 @@ mod pictures;
 use std::collections::BTreeSet;
 
 use maud::{Markup, html};
+use rye_parse::unified_diff;
 use rye_transcript::ThreadId;
-use similar::TextDiff;
 
 use self::figures_table::figures_table;
 use self::pictures::timelines;
@@ -16,7 +16,7 @@ use super::document::document;
 use super::figures::{count_noun, duration, short_id, short_time};
 use super::links::Links;
 use super::text::{Shown, line};
-use crate::model::alignment::{Called, LONGEST, MOST_CALLS, Pair, align, calls};
+use crate::model::alignment::{Called, MOST_CALLS, Pair, align, calls};
 use crate::model::{Thread, payload};
 use crate::{Listed, Source};
 
@@ -182,7 +182,7 @@ fn prompts(compared: &Compared<'_>) -> Markup {
         section aria-labelledby="prompt" {
             h2.sec #prompt { "Prompt" }
             @if first == second { p.t2 { "Both models read the same prompt." } }
-            @else { (diff::table(&TextDiff::configure().timeout(LONGEST).diff_lines(&**first, &**second).unified_diff().to_string())) }
+            @else { (diff::table(&unified_diff(["A", "B"], first, second))) }
         }
     }
 }
