@@ -9,13 +9,16 @@ use std::time::Duration;
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{AUTHORIZATION, HeaderValue, RETRY_AFTER as RETRY, WWW_AUTHENTICATE};
+use hyper::header::{
+    AUTHORIZATION, CONTENT_TYPE, HeaderValue, RETRY_AFTER as RETRY, WWW_AUTHENTICATE,
+};
 use hyper::http::request::Parts;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rmcp::ServerHandler;
+use rmcp::model::ServerJsonRpcMessage;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use rye_sign::Digest;
@@ -23,6 +26,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Mutex, Semaphore};
 
 use crate::error::ServeError;
+use crate::message::{Head, MOST_BYTES, too_many_values};
 use crate::patience::Patience;
 
 /// The clients that may speak to the server over HTTP.
@@ -59,9 +63,6 @@ impl std::fmt::Debug for HttpOptions {
         f.debug_struct("HttpOptions").field("origins", &self.origins).finish_non_exhaustive()
     }
 }
-
-/// The longest body of a request.
-const MOST_BYTES: usize = 4 * 1024 * 1024;
 
 /// As many connections at a time; further ones wait.
 const MOST_CONNECTIONS: usize = 128;
@@ -213,6 +214,9 @@ impl<H: ServerHandler> RequestGuard<H> {
         match tokio::time::timeout(self.options.body_within, whole).await {
             Ok(Ok(body)) => {
                 let body = body.to_bytes();
+                if let Some(error) = too_many_values(&body) {
+                    return refused(&error);
+                }
                 let begins = begins_session(&head, &body);
                 let request = Request::from_parts(head, Full::new(body));
                 if !begins {
@@ -247,13 +251,7 @@ impl<H: ServerHandler> RequestGuard<H> {
 /// Returns `true` if the request may be the first of a conversation, for which the server keeps something.
 /// The revision that it names does not matter. A request that cannot be read may be one.
 fn begins_session(head: &Parts, body: &[u8]) -> bool {
-    #[derive(serde::Deserialize)]
-    struct Named {
-        #[serde(default)]
-        method: Option<String>,
-    }
-    let opens = serde_json::from_slice::<Named>(body)
-        .map_or(true, |named| named.method.as_deref() == Some("initialize"));
+    let opens = Head::of(body).is_none_or(|head| head.method.as_deref() == Some("initialize"));
     head.method == Method::POST && !head.headers.contains_key("mcp-session-id") && opens
 }
 
@@ -261,6 +259,15 @@ fn full() -> Response<Body> {
     let text = "as many clients are served as may be; try again later\n";
     let mut response = plain(StatusCode::SERVICE_UNAVAILABLE, text);
     response.headers_mut().insert(RETRY, HeaderValue::from_static(RETRY_AFTER));
+    response
+}
+
+/// The answer to a message that is not read.
+fn refused(error: &ServerJsonRpcMessage) -> Response<Body> {
+    let text = serde_json::to_vec(error).unwrap_or_default();
+    let mut response = Response::new(Full::new(Bytes::from(text)).boxed());
+    *response.status_mut() = StatusCode::PAYLOAD_TOO_LARGE;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }
 

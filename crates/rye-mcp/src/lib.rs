@@ -3,6 +3,8 @@
 
 mod error;
 mod http;
+mod lines;
+mod message;
 mod patience;
 mod streams;
 

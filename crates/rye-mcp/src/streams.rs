@@ -6,17 +6,14 @@ use std::time::Duration;
 use rmcp::service::RunningService;
 use rmcp::service::{RxJsonRpcMessage, ServerInitializeError, TxJsonRpcMessage};
 use rmcp::transport::Transport;
-use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::{RoleServer, ServerHandler};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use crate::error::ServeError;
+use crate::lines::LineTransport;
 use crate::patience::Patience;
-
-/// The longest message of a client; a longer one is passed over, because its id is not known before it is read.
-const MOST_BYTES: usize = 4 * 1024 * 1024;
 
 /// The most messages that a client may leave unread before no more of its own are read.
 const MOST_UNREAD: usize = 64;
@@ -72,9 +69,7 @@ where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    let write = Patience::new(write);
-    let transport = AsyncRwTransport::<RoleServer, R, Patience<W>>::new_server(read, write)
-        .with_max_line_length(MOST_BYTES);
+    let transport = LineTransport::new(read, Patience::new(write));
     let transport = Paced { transport, unread: Arc::new(Semaphore::new(MOST_UNREAD)) };
     let mut stop = std::pin::pin!(stop);
     let begun = tokio::select! {
