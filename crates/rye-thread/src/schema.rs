@@ -4,13 +4,19 @@ mod bound;
 
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{FancyRegex, PatternOptions, ValidationError, Validator};
-use rye_transcript::nests_deeper;
+use rye_transcript::{count_values, nests_deeper};
 use serde_json::Value;
 
 use self::bound::Bound;
 
 /// The most problems that are reported of one value.
 const MAX_PROBLEMS: usize = 20;
+
+/// The most checks of a value, each of one value in it against one part of the schema.
+const MAX_CHECKS: u64 = 100_000_000;
+
+/// The most checks of a value whose problems are told apart. The library keeps all problems before it returns the first one.
+const MAX_TOLD_CHECKS: u64 = 100_000;
 
 /// The most memory that a compiled pattern may take, in bytes.
 const MAX_PATTERN_MEMORY: usize = 256 * 1024;
@@ -31,6 +37,8 @@ pub struct ArgumentSchema {
     validator: Validator,
     /// The deepest nesting of a value that is checked; `None` where the schema bounds the work by itself.
     depth: Option<usize>,
+    /// The number of its parts with all references written out.
+    parts: u64,
     /// The names of the arguments.
     names: Vec<String>,
 }
@@ -89,14 +97,31 @@ impl ArgumentSchema {
         })?;
         let properties = schema.get("properties").and_then(Value::as_object);
         let names = properties.into_iter().flat_map(|it| it.keys().cloned()).collect();
-        Ok(Self { validator, depth: bound.depth, names })
+        Ok(Self { validator, depth: bound.depth, parts: bound.parts, names })
     }
 
-    /// Returns at most 20 reasons why `value` does not fit the schema; none when it fits.
+    /// Returns at most 20 reasons why `value` does not fit the schema; none when it fits. For a large value, it is one reason
+    /// without a place.
     #[must_use]
     pub fn problems(&self, value: &Value) -> Vec<SchemaProblem> {
         if let Some(limit) = self.depth.filter(|limit| nests_deeper(value, *limit)) {
             return vec![SchemaProblem::too_deep(limit)];
+        }
+        let values = count_values(value);
+        let checks = u64::try_from(values).unwrap_or(u64::MAX).saturating_mul(self.parts);
+        if MAX_CHECKS < checks {
+            return vec![SchemaProblem::whole(format!(
+                "has {values} values, which are too many to check by a schema of {} parts",
+                self.parts
+            ))];
+        }
+        if MAX_TOLD_CHECKS < checks {
+            let unfit = (!self.validator.is_valid(value)).then(|| {
+                SchemaProblem::whole(format!(
+                    "does not fit the schema, and has too many values ({values}) to tell where"
+                ))
+            });
+            return unfit.into_iter().collect();
         }
         let errors = self.validator.iter_errors(value).take(MAX_PROBLEMS);
         errors.map(|error| self.problem(&error)).collect()
@@ -152,9 +177,12 @@ fn as_json(error: &ValidationError<'_>) -> &'static str {
 
 impl SchemaProblem {
     fn too_deep(limit: usize) -> Self {
-        let message = format!(
+        Self::whole(format!(
             "is nested deeper than {limit} levels, which its recursive schema does not allow"
-        );
+        ))
+    }
+
+    fn whole(message: String) -> Self {
         Self { path: String::new(), kind: SchemaProblemKind::Unfit, message }
     }
 

@@ -119,7 +119,7 @@ pub use self::internal_tools::{DIRECTIVE_RETURN, THREAD_DIRECTIVE};
 pub use self::limits::{Limit, LimitHit, Limits, NotRaised, RaisedLimits, SpendLimit};
 pub use self::markdown::{markdown, markdown_of};
 pub use self::message::{
-    Counted, Message, Opening, Reply, StopReason, ToolCall, ToolResult, nests_deeper,
+    Counted, Message, Opening, Reply, StopReason, ToolCall, ToolResult, count_values, nests_deeper,
 };
 pub use self::moment::{ClockError, Moment, MomentError};
 pub use self::new_record::NewRecord;

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-pub use self::depth::nests_deeper;
 use self::depth::{MAX_DEPTH, nests_too_deep};
+pub use self::depth::{count_values, nests_deeper};
 pub use self::reply::{Counted, Reply, StopReason, ToolCall};
 
 /// The two texts at the start of a thread.

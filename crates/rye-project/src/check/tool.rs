@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use rye_parse::{Executor, PlacedTool, ToolManifest, did_you_mean, nearest_name, quoted};
 use rye_resolve::{ItemId, ItemKind};
-use rye_thread::ArgumentSchema;
+use rye_thread::{ArgumentSchema, count_values};
 use rye_web::HttpToolError;
 use serde_json::Value;
 
@@ -92,14 +92,21 @@ fn lock_finding(_: &Catalog<'_>, _: &str, _: &str, _: &PlacedTool) -> Option<Fin
     None
 }
 
+/// The most values of a schema whose errors are told apart, and the most of these errors.
+const MOST_VALUES: usize = 10_000;
+const MOST_PROBLEMS: usize = 100;
+
 /// Finds the errors of a schema, each at its place.
 fn schema_findings(tool: &PlacedTool, key: &str, schema: Option<&Value>) -> Vec<Finding> {
     let Some(schema) = schema else { return Vec::new() };
     let Err(unusable) = ArgumentSchema::new(schema) else { return Vec::new() };
-    let meta = jsonschema::meta::validator_for(schema);
+    // The library keeps all problems before it returns the first one.
+    let meta =
+        (count_values(schema) <= MOST_VALUES).then(|| jsonschema::meta::validator_for(schema));
     let errors: Vec<_> = meta
         .iter()
-        .flat_map(|meta| meta.as_ref().iter_errors(schema))
+        .flatten()
+        .flat_map(|meta| meta.as_ref().iter_errors(schema).take(MOST_PROBLEMS))
         .map(|error| error.to_owned())
         .collect();
     if errors.is_empty() {

@@ -5,6 +5,7 @@ use std::fmt;
 use jsonschema::{ValidationError, error::ValidationErrorKind};
 use rye_parse::{did_you_mean, nearest_name};
 use rye_resolve::{Item, Space};
+use rye_thread::count_values;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -145,9 +146,23 @@ pub(super) fn problems_of_schema(
     #[expect(clippy::disallowed_methods, reason = "the schema is this crate's own")]
     let validator = jsonschema::options().offline().build(schema);
     let validator = validator.expect("because a test builds every schema of the table");
+    let values = count_values(value);
+    if MOST_VALUES < values {
+        let message = format!(
+            "it does not have the form of such a file, and has too many values ({values}) to tell where"
+        );
+        let unfit = (!validator.is_valid(value)).then(|| ConfigProblem::new("", message));
+        return unfit.into_iter().collect();
+    }
     let errors = validator.iter_errors(value);
-    errors.flat_map(|error| of_error(&error, schema, quoting)).collect()
+    errors.flat_map(|error| of_error(&error, schema, quoting)).take(MOST_PROBLEMS).collect()
 }
+
+/// The most values of a file whose problems are told apart. The library keeps all problems before it returns the first one.
+const MOST_VALUES: usize = 10_000;
+
+/// The most problems of a file that are told.
+const MOST_PROBLEMS: usize = 100;
 
 /// The choice to quote a wrong value or not.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -27,6 +27,8 @@ const MAX_PATTERN_BYTES: usize = 64 * 1024;
 pub(super) struct Bound {
     /// The deepest nesting of a value that takes at most [`MAX_CHECKS`]; `None` for any.
     pub(super) depth: Option<usize>,
+    /// The number of parts with all references written out.
+    pub(super) parts: u64,
 }
 
 /// One step from a value to the values in it.
@@ -81,7 +83,7 @@ impl Bound {
         patterns_are_few(schema)?;
         counter.gather(schema)?;
         counter.enter(schema, Place { weight: 1, depth: 0 })?;
-        Ok(Self { depth: counter.depth })
+        Ok(Self { depth: counter.depth, parts: MAX_PARTS - counter.left })
     }
 }
 

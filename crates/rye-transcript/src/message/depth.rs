@@ -25,6 +25,16 @@ pub fn nests_deeper(value: &Value, levels: usize) -> bool {
     }
 }
 
+/// Returns the number of values in a value, which counts, too.
+#[must_use]
+pub fn count_values(value: &Value) -> usize {
+    1 + match value {
+        Value::Array(items) => items.iter().map(count_values).sum(),
+        Value::Object(members) => members.values().map(count_values).sum::<usize>(),
+        _ => 0,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::Bound;
-use crate::ArgumentSchema;
+use crate::{ArgumentSchema, SchemaProblem};
 
 /// Definitions of which each refers to the next one in these ways.
 fn tower(levels: usize, part: impl Fn(String) -> Value) -> Value {
@@ -87,6 +87,25 @@ fn a_value_beyond_the_bound_is_a_problem() {
     let problems = schema.problems(&nested(60));
     assert_eq!(problems.len(), 1);
     assert!(problems[0].text().contains("deeper than 19 levels"), "{problems:?}");
+}
+
+/// The library keeps every problem of each alternative, so that they are not asked for where there may be many.
+#[test]
+fn a_large_value_has_one_problem() {
+    let texts = vec![json!({ "type": "string" }); 1_000];
+    let schema = json!({ "properties": { "list": { "items": { "anyOf": texts } } } });
+    let schema = ArgumentSchema::new(&schema).unwrap();
+    let told = |item: Value, count: usize| -> Vec<String> {
+        let problems = schema.problems(&json!({ "list": vec![item; count] }));
+        problems.iter().map(SchemaProblem::text).collect()
+    };
+    assert_eq!(told(json!("a"), 50_000), [""; 0]);
+    assert_eq!(told(json!(1), 10).len(), 10);
+    assert_eq!(told(json!(1), 50).len(), 20);
+    let part = "does not fit the schema, and has too many values (50002) to tell where";
+    assert_eq!(told(json!(1), 50_000), [part]);
+    let part = "has 100002 values, which are too many to check by a schema of 1003 parts";
+    assert_eq!(told(json!("a"), 100_000), [part]);
 }
 
 #[test]
