@@ -31,7 +31,7 @@ enum Line {
     Message(Box<RxJsonRpcMessage<RoleServer>>),
     /// An empty line, text that is no JSON, or a notification that cannot be read. None of them has an answer.
     Nothing,
-    Refused(TxJsonRpcMessage<RoleServer>),
+    Refused(Box<TxJsonRpcMessage<RoleServer>>),
 }
 
 impl<R, W> LineTransport<R, W>
@@ -68,13 +68,13 @@ impl Line {
     fn read(line: &[u8]) -> Self {
         let line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line).trim_ascii();
         if let Some(refusal) = too_many_values(line) {
-            return Self::Refused(refusal);
+            return Self::Refused(Box::new(refusal));
         }
         match serde_json::from_slice(line) {
             Ok(message) => Self::Message(Box::new(message)),
             Err(error) if !error.is_data() => Self::Nothing,
             Err(_) if Head::of(line).is_some_and(|head| head.is_notification()) => Self::Nothing,
-            Err(_) => Self::Refused(invalid(line, "Invalid request")),
+            Err(_) => Self::Refused(Box::new(invalid(line, "Invalid request"))),
         }
     }
 }
@@ -103,7 +103,7 @@ where
             match Line::read(&self.next_line().await?) {
                 Line::Message(message) => return Some(*message),
                 Line::Nothing => {}
-                Line::Refused(error) => self.refusal = Some(Box::pin(self.write.send(error))),
+                Line::Refused(error) => self.refusal = Some(Box::pin(self.write.send(*error))),
             }
         }
     }

@@ -112,6 +112,21 @@ async fn what_is_asked_for() {
     }
 }
 
+/// The values are counted before they are kept, and the error has the id of the request.
+#[tokio::test]
+async fn a_request_has_a_bound_on_its_values() {
+    let (_session, address) = listening(HttpOptions::default()).await;
+    let headers = format!("Host: 127.0.0.1:{}\r\n{ACCEPT}{PROTOCOL}", address.port());
+    for (values, status) in [(5_000, "200"), (1_000_000, "413")] {
+        let list = "{},".repeat(values);
+        let body = call().replace("\"index\"", &format!("\"index\",\"more\":[{list}0]"));
+        let answer = said(address, "POST", "/mcp", &headers, &body).await;
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{answer}");
+        let error = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"the message has more than 20000 values; send fewer at a time"}}"#;
+        assert_eq!(answer.ends_with(error), status == "413", "{answer}");
+    }
+}
+
 #[tokio::test]
 async fn a_token_is_asked_of_everybody() {
     let mut options = HttpOptions::default();
