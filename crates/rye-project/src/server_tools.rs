@@ -177,7 +177,7 @@ impl ServerChange {
             }
             ToolChange::Field { tool, field, before, after, .. } => TextChange::between(
                 comparer,
-                &format!("{field} of {}", display_name(tool)),
+                &format!("{} of {}", display_name(field), display_name(tool)),
                 &lines(before.as_deref()),
                 &lines(after.as_deref()),
             ),
@@ -194,14 +194,15 @@ impl ServerChange {
 }
 
 /// A name of the server's choosing, on one line.
-fn display_name(tool: &str) -> String {
-    tool.escape_debug().to_string()
+fn display_name(name: &str) -> String {
+    name.escape_debug().to_string()
 }
 
 /// Everything that is pinned of a tool, field by field.
 fn whole(set: &ToolSet, tool: &str) -> String {
     let fields = set.tools().find(|(name, _)| *name == tool).map(|(_, fields)| fields);
-    let field = |(name, json): (&String, &String)| format!("{name}: {}", lines(Some(json)));
+    let field =
+        |(name, json): (&String, &String)| format!("{}: {}", display_name(name), lines(Some(json)));
     fields.into_iter().flatten().map(field).collect()
 }
 

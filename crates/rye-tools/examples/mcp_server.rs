@@ -24,8 +24,9 @@ struct Server {
     has_more: AtomicBool,
 }
 
-const TOOLS: [&str; 10] =
-    ["asks", "change", "dies", "echo", "env", "fails", "long", "monster", "refuses", "slow"];
+const TOOLS: [&str; 11] = [
+    "asks", "change", "dies", "echo", "env", "fails", "long", "many", "monster", "refuses", "slow",
+];
 
 fn tool(name: &'static str) -> Tool {
     let schema: Map<String, Value> = Map::from_iter([("type".to_owned(), json!("object"))]);
@@ -86,6 +87,7 @@ impl ServerHandler for Server {
             "refuses" => return Err(ErrorData::invalid_params("not like this", None)),
             "long" => text("x".repeat(300 * 1024)),
             "monster" => text("x".repeat(5 * 1024 * 1024)),
+            "many" => CallToolResult::structured(json!({ "zeros": vec![0; 200_000] })),
             "asks" => CallToolResult::structured(json!({ "answered": asked(&context).await })),
             "change" => {
                 self.has_more.store(true, Ordering::Relaxed);

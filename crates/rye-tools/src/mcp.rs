@@ -17,6 +17,8 @@ mod connection;
 #[cfg(feature = "mcp")]
 mod connections;
 #[cfg(feature = "mcp")]
+mod http_client;
+#[cfg(feature = "mcp")]
 mod result;
 #[cfg(feature = "mcp")]
 mod secrets;
@@ -32,4 +34,4 @@ pub use self::connections::Connections;
 pub use self::server::{Reached, Server, ServerAddress, ServerHeader, ServerProgram};
 #[cfg(feature = "mcp")]
 pub use self::tool::{Wrapper, WrapperError};
-pub use self::tool_set::{FIELDS, ToolChange, ToolSet, ToolSetError};
+pub use self::tool_set::{ToolChange, ToolSet, ToolSetError};

@@ -3,33 +3,24 @@
 use std::collections::{BTreeMap, HashMap};
 use std::error::Error;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use reqwest::header::{HeaderName, HeaderValue};
-use rmcp::model::ClientJsonRpcMessage;
 use rmcp::service::ClientInitializeError;
 use rmcp::transport::StreamableHttpClientTransport;
-use rmcp::transport::common::client_side_sse::BoxedSseResponse;
 use rmcp::transport::streamable_http_client::{
-    StreamableHttpClient, StreamableHttpClientTransportConfig, StreamableHttpError,
-    StreamableHttpPostResponse,
+    StreamableHttpClientTransportConfig, StreamableHttpError,
 };
 use rye_web::Web;
 use zeroize::Zeroizing;
 
 use super::bounded::MESSAGE;
 use super::connection::ConnectError;
+use super::http_client::{HttpError, LimitedClient};
 use super::secrets::Secrets;
 use super::server::{ServerAddress, ServerHeader};
 
 /// The HTTP transport.
 pub(super) type Http = StreamableHttpClientTransport<LimitedClient>;
-
-type HttpError = StreamableHttpError<reqwest::Error>;
-
-/// The largest number of streams for server messages in a connection. A server that ends each of them at once
-/// gets no more.
-const STREAMS: usize = 100;
 
 /// Resolves the address once and returns the transport for it.
 pub(super) async fn transport(
@@ -55,8 +46,7 @@ pub(super) async fn transport(
         .max_sse_event_size(MESSAGE)
         // A new session may offer other tools, so that it needs a new connection.
         .reinit_on_expired_session(false);
-    let asking = LimitedClient { client, streams: Arc::default() };
-    Ok(Http::with_client(asking, config))
+    Ok(Http::with_client(LimitedClient::new(client), config))
 }
 
 /// Returns the headers with the operator's values. No message contains the values.
@@ -79,82 +69,6 @@ fn values(
         values.insert(name.map_err(|error| ConnectError::Refused(error.to_string()))?, value);
     }
     Ok(values)
-}
-
-/// The client of the library, with a limit on the number of streams.
-#[derive(Debug, Clone)]
-pub(super) struct LimitedClient {
-    client: reqwest::Client,
-    streams: Arc<AtomicUsize>,
-}
-
-impl StreamableHttpClient for LimitedClient {
-    type Error = reqwest::Error;
-
-    fn post_message(
-        &self,
-        uri: Arc<str>,
-        message: ClientJsonRpcMessage,
-        session: Option<Arc<str>>,
-        auth: Option<String>,
-        headers: HashMap<HeaderName, HeaderValue>,
-    ) -> impl Future<Output = Result<StreamableHttpPostResponse, HttpError>> + Send + '_ {
-        self.post_message_with_max_sse_event_size(uri, message, session, auth, headers, MESSAGE)
-    }
-
-    fn post_message_with_max_sse_event_size(
-        &self,
-        uri: Arc<str>,
-        message: ClientJsonRpcMessage,
-        session: Option<Arc<str>>,
-        auth: Option<String>,
-        headers: HashMap<HeaderName, HeaderValue>,
-        most: usize,
-    ) -> impl Future<Output = Result<StreamableHttpPostResponse, HttpError>> + Send + '_ {
-        let client = &self.client;
-        client.post_message_with_max_sse_event_size(uri, message, session, auth, headers, most)
-    }
-
-    async fn delete_session(
-        &self,
-        uri: Arc<str>,
-        session: Arc<str>,
-        auth: Option<String>,
-        headers: HashMap<HeaderName, HeaderValue>,
-    ) -> Result<(), HttpError> {
-        self.client.delete_session(uri, session, auth, headers).await
-    }
-
-    async fn get_stream(
-        &self,
-        uri: Arc<str>,
-        session: Option<Arc<str>>,
-        last_event: Option<String>,
-        auth: Option<String>,
-        headers: HashMap<HeaderName, HeaderValue>,
-    ) -> Result<BoxedSseResponse, HttpError> {
-        self.get_stream_with_max_sse_event_size(uri, session, last_event, auth, headers, MESSAGE)
-            .await
-    }
-
-    async fn get_stream_with_max_sse_event_size(
-        &self,
-        uri: Arc<str>,
-        session: Option<Arc<str>>,
-        last_event: Option<String>,
-        auth: Option<String>,
-        headers: HashMap<HeaderName, HeaderValue>,
-        most: usize,
-    ) -> Result<BoxedSseResponse, HttpError> {
-        if self.streams.fetch_add(1, Ordering::Relaxed) >= STREAMS {
-            // After this answer, the library opens no further stream.
-            return Err(StreamableHttpError::ServerDoesNotSupportSse);
-        }
-        let client = &self.client;
-        client
-            .get_stream_with_max_sse_event_size(uri, session, last_event, auth, headers, most)
-            .await
-    }
 }
 
 /// Returns the HTTP problem of a connection that could not be opened, if there is one.

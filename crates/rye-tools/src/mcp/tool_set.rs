@@ -5,11 +5,10 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
-/// The pinned members of a tool, with their names in the protocol.
-pub const FIELDS: [&str; 5] =
-    ["annotations", "description", "inputSchema", "outputSchema", "title"];
-
-/// All tools of a server by name, each with its [`FIELDS`] as canonical JSON.
+/// All tools of a server by name, each with all its other members as canonical JSON.
+///
+/// The order of the tools and of the members of an object makes no difference. A member of a tool that is `null` counts as
+/// missing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ToolSet {
     tools: BTreeMap<String, BTreeMap<String, String>>,
@@ -31,8 +30,7 @@ pub enum ToolSetError {
 }
 
 impl ToolSet {
-    /// Makes a set from the tools that a server lists, which are JSON objects with a `name`. Members outside
-    /// of [`FIELDS`] are left out.
+    /// Makes a set from the tools that a server lists, which are JSON objects with a `name`.
     ///
     /// # Errors
     ///
@@ -40,12 +38,10 @@ impl ToolSet {
     pub fn of(listed: &[Value]) -> Result<Self, ToolSetError> {
         let mut set = Self::default();
         for tool in listed {
-            let name = tool.get("name").and_then(Value::as_str).ok_or(ToolSetError::NoTool)?;
-            let field = |field: &&str| {
-                let value = tool.get(*field).filter(|value| !value.is_null())?;
-                Some(((*field).to_owned(), canonical(value)))
-            };
-            let fields = FIELDS.iter().filter_map(field).collect();
+            let members = tool.as_object().ok_or(ToolSetError::NoTool)?;
+            let name = members.get("name").and_then(Value::as_str).ok_or(ToolSetError::NoTool)?;
+            let others = members.iter().filter(|(key, value)| *key != "name" && !value.is_null());
+            let fields = others.map(|(key, value)| (key.clone(), canonical(value))).collect();
             if set.tools.insert(name.to_owned(), fields).is_some() {
                 return Err(ToolSetError::Twice { name: name.to_owned() });
             }
@@ -156,7 +152,7 @@ pub enum ToolChange {
     Field {
         /// The name of the tool.
         tool: String,
-        /// The field, one of [`FIELDS`].
+        /// The field, a member of the tool.
         field: String,
         /// The pinned value as canonical JSON.
         before: Option<String>,
@@ -192,7 +188,7 @@ impl fmt::Display for ToolChange {
                     (_, None) => "is gone",
                     _ => "changed",
                 };
-                write!(f, "`{field}` of tool {tool} {how}")
+                write!(f, "{} of tool {tool} {how}", quote(field))
             }
         }
     }

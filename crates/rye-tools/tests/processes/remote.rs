@@ -270,11 +270,54 @@ async fn an_answer_is_no_longer_than_it_may_be() {
     let remote = on_call(move |_, stream| stream_of(stream, &event));
     let gone = place(&remote.url(), |_| {}).call(json!({})).await;
     assert_eq!(error(&gone), "server `far`: the server is gone: the connection ended");
-    let longer = json!("x".repeat(17 * 1024 * 1024)).to_string();
+    let longer = json!("x".repeat(5 * 1024 * 1024)).to_string();
     let remote = on_call(move |_, stream| status(stream, "200 OK", "application/json", &longer));
     let refused = place(&remote.url(), |_| {}).call(json!({})).await;
-    let part = "HTTP response body exceeded the maximum size of 16777216 bytes";
+    let part = "HTTP response body exceeded the maximum size of 4194304 bytes";
     assert!(error(&refused).ends_with(part), "{refused:?}");
+}
+
+/// Whether it comes whole or as an event.
+#[tokio::test]
+async fn an_answer_has_a_bound_on_its_values() {
+    let many = |seen: &Seen| {
+        let zeros = vec![0; 200_000];
+        let result = json!({ "content": [], "structuredContent": { "zeros": zeros } });
+        json!({ "jsonrpc": "2.0", "id": seen.body["id"], "result": result }).to_string()
+    };
+    let whole =
+        on_call(move |seen, stream| status(stream, "200 OK", "application/json", &many(seen)));
+    let event =
+        on_call(move |seen, stream| stream_of(stream, &format!("data: {}\n\n", many(seen))));
+    for remote in [whole, event] {
+        let refused = place(&remote.url(), |_| {}).call(json!({})).await;
+        let part = "the server answered with an error: its answer has more than 100000 values";
+        assert!(error(&refused).ends_with(part), "{refused:?}");
+    }
+}
+
+/// Members that the library of the protocol does not know are members, too.
+#[tokio::test]
+async fn a_server_whose_tools_differ_in_any_member_is_not_called() {
+    for (member, value) in [
+        ("_meta", json!({ "vendor/x": 1 })),
+        ("icons", json!([{ "src": "https://example.org/a.png" }])),
+        ("execution", json!({ "taskSupport": "optional" })),
+        ("annotations", json!({ "vendorHint": true })),
+        ("vendor", json!([null])),
+    ] {
+        let remote = Remote::new(move |seen, stream| match seen.method() {
+            "tools/list" => {
+                let mut tools = answers::tools("Echoes.");
+                tools[0][member] = value.clone();
+                json_of(stream, &seen.body["id"], &json!({ "tools": tools }), &[]);
+            }
+            _ => polite(seen, stream),
+        });
+        let refused = place(&remote.url(), |_| {}).call(json!({})).await;
+        let changes = json!([format!("`{member}` of tool `echo` is new")]);
+        assert_eq!(refused.content["changes"], changes, "{refused:?}");
+    }
 }
 
 #[tokio::test]

@@ -298,6 +298,15 @@ async fn a_message_without_end_ends_the_connection() {
 }
 
 #[tokio::test]
+async fn a_message_of_too_many_values_is_an_error() {
+    let place = Place::new("").await;
+    let refused = place.call("many", json!({})).await;
+    let message = "server `faults`: the server answered with an error: its answer has more than 100000 values";
+    assert_eq!(refused.content["error"], message);
+    assert_eq!(place.call("echo", json!({ "a": 1 })).await, ok(json!({ "a": 1 })));
+}
+
+#[tokio::test]
 async fn what_is_no_protocol_is_passed_over_or_refused() {
     let place = Place::new("garbage").await;
     assert_eq!(place.call("echo", json!({ "a": 1 })).await, ok(json!({ "a": 1 })));

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::diagnosis::Failed;
 use super::error::{ConnectError, PAGES, TOOLS};
+use crate::mcp::bounded::WRITTEN;
 use crate::mcp::tool_set::ToolSet;
 
 /// The largest total size, in bytes of JSON. The tools stay in memory, and a person has to read them.
@@ -35,9 +36,10 @@ pub(super) async fn list(peer: &Peer<RoleClient>) -> Result<ToolListing, Failed>
         let ServerResult::ListToolsResult(page) = peer.send_request(request).await? else {
             return Err(unexpected_answer().into());
         };
-        let tools = page.tools.iter().map(serde_json::to_value).collect::<Result<Vec<_>, _>>();
-        let tools = tools.map_err(|_| unexpected_answer())?;
-        bytes += tools.iter().map(|tool| tool.to_string().len()).sum::<usize>();
+        let written = page.meta.as_ref().and_then(|meta| meta.0.get(WRITTEN)?.as_str());
+        let written = written.ok_or_else(unexpected_answer)?;
+        let tools: Vec<Value> = serde_json::from_str(written).map_err(|_| unexpected_answer())?;
+        bytes += written.len();
         listed.extend(tools);
         cursor = page.next_cursor;
         if listed.len() > TOOLS || bytes > LISTED {

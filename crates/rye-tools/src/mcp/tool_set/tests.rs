@@ -21,7 +21,7 @@ fn every_change_is_named_by_tool_and_field() {
         json!({ "name": "read", "description": "Reads.", "inputSchema": { "type": "object" } });
     let write =
         json!({ "name": "write", "description": "Writes.", "inputSchema": { "type": "object" } });
-    let same = json!({ "inputSchema": { "type": "object" }, "description": "Reads.", "name": "read", "_meta": { "x": 1 } });
+    let same = json!({ "inputSchema": { "type": "object" }, "description": "Reads.", "name": "read", "title": null });
     check(json!([read]), json!([same]), &[]);
     check(json!([read, write]), json!([write, read]), &[]);
     check(json!([read]), json!([read, write]), &["tool `write` is new"]);
@@ -44,6 +44,55 @@ fn every_change_is_named_by_tool_and_field() {
     );
     changed["name"] = "other".into();
     check(json!([read]), json!([changed]), &["tool `other` is new", "tool `read` is gone"]);
+}
+
+/// No member of a tool is left out, known or unknown, at any depth.
+#[test]
+fn every_member_of_a_tool_counts() {
+    let tool = json!({
+        "name": "read",
+        "title": "Read",
+        "description": "Reads.",
+        "inputSchema": { "type": "object", "x-mcp-header": "A" },
+        "outputSchema": { "type": "object" },
+        "annotations": { "readOnlyHint": true, "vendorHint": [1, 2] },
+        "icons": [{ "src": "https://example.org/a.png" }],
+        "execution": { "taskSupport": "optional" },
+        "_meta": { "vendor/tags": ["a"] },
+        "vendor": { "deep": [{ "x": null }] },
+    });
+    for member in tool.as_object().unwrap().keys().filter(|key| *key != "name") {
+        let named = |how: &str| vec![format!("`{member}` of tool `read` {how}")];
+        let mut without = tool.clone();
+        without.as_object_mut().unwrap().remove(member);
+        let mut other = tool.clone();
+        other[member] = json!({ "was": tool[member] });
+        for (now, how) in [(without, "is gone"), (other, "changed")] {
+            let (before, now) = (set(json!([tool])), set(json!([now])));
+            let changes = before.changes(&now).iter().map(ToString::to_string).collect::<Vec<_>>();
+            assert_eq!(changes, named(how));
+            assert_ne!(before.canonical(), now.canonical(), "{member}");
+        }
+    }
+    for inner in [
+        "/annotations/vendorHint",
+        "/icons/0/src",
+        "/execution/taskSupport",
+        "/_meta/vendor~1tags/0",
+        "/vendor/deep/0/x",
+    ] {
+        let mut changed = tool.clone();
+        *changed.pointer_mut(inner).unwrap() = json!("other");
+        assert_eq!(set(json!([tool])).changes(&set(json!([changed]))).len(), 1, "{inner}");
+    }
+}
+
+/// The names of members are the server's words, too.
+#[test]
+fn the_name_of_a_member_is_shown_as_it_is() {
+    let member = "a\n`b";
+    let expected = "`a\\u{a}\\u{60}b` of tool `read` is new";
+    check(json!([{ "name": "read" }]), json!([{ "name": "read", member: 1 }]), &[expected]);
 }
 
 #[test]
