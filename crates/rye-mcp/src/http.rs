@@ -215,7 +215,7 @@ impl<H: ServerHandler> RequestGuard<H> {
             Ok(Ok(body)) => {
                 let body = body.to_bytes();
                 if let Some(error) = too_many_values(&body) {
-                    return refused(&error);
+                    return refusal_response(&error);
                 }
                 let begins = begins_session(&head, &body);
                 let request = Request::from_parts(head, Full::new(body));
@@ -263,7 +263,7 @@ fn full() -> Response<Body> {
 }
 
 /// The answer to a message that is not read.
-fn refused(error: &ServerJsonRpcMessage) -> Response<Body> {
+fn refusal_response(error: &ServerJsonRpcMessage) -> Response<Body> {
     let text = serde_json::to_vec(error).unwrap_or_default();
     let mut response = Response::new(Full::new(Bytes::from(text)).boxed());
     *response.status_mut() = StatusCode::PAYLOAD_TOO_LARGE;

@@ -20,7 +20,7 @@ pub(crate) fn put(reply: &mut Reply, count: Option<&impl Count>) {
 }
 
 /// Tells whether a provider counted both.
-fn counted(input: Option<u64>, output: Option<u64>) -> Counted {
+fn count_source(input: Option<u64>, output: Option<u64>) -> Counted {
     match (input, output) {
         (Some(_), Some(_)) => Counted::ByProvider,
         _ => Counted::Unreported,
@@ -70,7 +70,7 @@ impl Count for AnthropicCount {
         let write = self.cache_creation_input_tokens.unwrap_or_default();
         let (input, output) = (self.input_tokens, self.output_tokens);
         let usage = usage(input.unwrap_or_default(), output.unwrap_or_default(), read, write);
-        (usage, counted(input, output))
+        (usage, count_source(input, output))
     }
 }
 
@@ -117,7 +117,7 @@ fn openai(
     let read = details.and_then(|details| details.cached_tokens).unwrap_or_default();
     let write = details.and_then(|details| details.cache_write_tokens).unwrap_or_default();
     let uncached = input.unwrap_or_default().saturating_sub(read.saturating_add(write));
-    (usage(uncached, output.unwrap_or_default(), read, write), counted(input, output))
+    (usage(uncached, output.unwrap_or_default(), read, write), count_source(input, output))
 }
 
 /// The count of Gemini. `promptTokenCount` includes cache reads; thoughts and built-in tools are counted
@@ -145,7 +145,7 @@ impl Count for GeminiCount {
         let output = output.max(rest);
         let usage = usage(prompt.saturating_sub(read), output, read, 0);
         // Output that is left out is none.
-        (usage, counted(self.prompt_token_count, Some(output)))
+        (usage, count_source(self.prompt_token_count, Some(output)))
     }
 }
 

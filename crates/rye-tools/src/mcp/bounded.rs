@@ -30,7 +30,7 @@ const ID: usize = 64;
 
 /// Returns the message that is read in place of what a server sent. That is mostly the same. A listing of tools also holds the
 /// tools as they were written. A message of too many values becomes an error.
-pub(super) fn received(json: &[u8]) -> Cow<'_, [u8]> {
+pub(super) fn bound_message(json: &[u8]) -> Cow<'_, [u8]> {
     if VALUES < count_json_values(json) {
         return Cow::Owned(too_many_values(json));
     }
@@ -89,7 +89,7 @@ fn listing(json: &[u8]) -> Option<Vec<u8>> {
     Some(format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}\n").into_bytes())
 }
 
-/// A reader of whole lines, each as [`received`] gives it. It fails at a line over the limit. The connection then ends. To skip
+/// A reader of whole lines, each as [`bound_message`] gives it. It fails at a line over the limit. The connection then ends. To skip
 /// the line would leave a call waiting for its answer.
 #[derive(Debug)]
 pub(super) struct BoundedLines<R> {
@@ -140,7 +140,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for BoundedLines<R> {
             }
             if is_end || end.is_some() {
                 let line = mem::take(&mut this.line);
-                this.whole = io::Cursor::new(received(&line).into_owned());
+                this.whole = io::Cursor::new(bound_message(&line).into_owned());
             }
         }
     }
@@ -178,7 +178,7 @@ mod tests {
 
     /// The value of a message that is read in another form.
     fn read(text: &str) -> Value {
-        let read = received(text.as_bytes());
+        let read = bound_message(text.as_bytes());
         assert!(matches!(read, Cow::Owned(_)), "{text}");
         serde_json::from_slice(&read).unwrap()
     }
@@ -216,7 +216,7 @@ mod tests {
             r#"{"id":1,"method":"x"}"#,
             "no JSON",
         ] {
-            assert!(matches!(received(other.as_bytes()), Cow::Borrowed(_)), "{other}");
+            assert!(matches!(bound_message(other.as_bytes()), Cow::Borrowed(_)), "{other}");
         }
     }
 }

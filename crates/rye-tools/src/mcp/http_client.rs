@@ -23,7 +23,7 @@ use rmcp::transport::streamable_http_client::{
 };
 use sse_stream::SseStream;
 
-use super::bounded::{MESSAGE, received};
+use super::bounded::{MESSAGE, bound_message};
 
 pub(super) type HttpError = StreamableHttpError<reqwest::Error>;
 type Headers = HashMap<HeaderName, HeaderValue>;
@@ -103,7 +103,7 @@ async fn answer(
         return Err(StreamableHttpError::UnexpectedContentType(kind));
     }
     let body = body(response, MESSAGE).await?;
-    match serde_json::from_slice(&received(&body)) {
+    match serde_json::from_slice(&bound_message(&body)) {
         Ok(message) => Ok(StreamableHttpPostResponse::Json(message, session)),
         Err(_) if !is_answered => Ok(StreamableHttpPostResponse::Accepted),
         Err(error) => {
@@ -136,7 +136,7 @@ async fn refusal(
     }
     let body = body(response, ERROR).await?;
     let text = String::from_utf8_lossy(&body);
-    let error = match serde_json::from_slice(&received(&body)) {
+    let error = match serde_json::from_slice(&bound_message(&body)) {
         Ok(error @ JsonRpcMessage::Error(_)) => Some(error),
         _ => None,
     };
@@ -198,14 +198,14 @@ fn events(response: Response) -> BoxedSseResponse {
         }
         std::future::ready(Ok(piece))
     });
-    bounded(SseStream::from_bytes_stream(pieces).boxed())
+    bound_events(SseStream::from_bytes_stream(pieces).boxed())
 }
 
-/// Returns the events with each message as [`received`] gives it.
-fn bounded(events: BoxedSseResponse) -> BoxedSseResponse {
+/// Returns the events with each message as [`bound_message`] gives it.
+fn bound_events(events: BoxedSseResponse) -> BoxedSseResponse {
     let bounded = events.map(|event: Result<_, SseError>| {
         event.map(|mut event| {
-            let data = event.data.as_ref().map(|data| received(data.as_bytes()));
+            let data = event.data.as_ref().map(|data| bound_message(data.as_bytes()));
             event.data = data.map(|data| String::from_utf8_lossy(&data).into_owned());
             event
         })
@@ -278,6 +278,6 @@ impl StreamableHttpClient for LimitedClient {
         let events = client
             .get_stream_with_max_sse_event_size(uri, session, last_event, auth, headers, most)
             .await?;
-        Ok(bounded(events))
+        Ok(bound_events(events))
     }
 }
