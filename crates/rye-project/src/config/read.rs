@@ -228,3 +228,26 @@ fn unknown(key: &str, error: &ValidationError<'_>, schema: &Value, quoting: Quot
     let key = if is_told { format!("unknown key `{key}`") } else { "a key that is none".into() };
     format!("{key}{meant}; valid: `{}`", valid.join("`, `"))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn so_many_problems_are_told_apart() {
+        let schema = json!({ "additionalProperties": { "type": "string" } });
+        let told = |count: usize, value: Value| -> Vec<String> {
+            let value = (0..count).map(|number| (number.to_string(), value.clone()));
+            let problems =
+                problems_of_schema(&schema, &Value::Object(value.collect()), Quoting::Values);
+            problems.into_iter().map(|problem| problem.message).collect()
+        };
+        assert_eq!(told(MOST_PROBLEMS, json!(1)).len(), MOST_PROBLEMS);
+        assert_eq!(told(MOST_VALUES - 1, json!(1)).len(), MOST_PROBLEMS);
+        let message = "it does not have the form of such a file, and has too many values (10001) to tell where";
+        assert_eq!(told(MOST_VALUES, json!(1)), [message]);
+        assert_eq!(told(MOST_VALUES, json!("a")), [""; 0]);
+    }
+}
