@@ -1,16 +1,16 @@
 //! The inputs of the program from its environment, read once.
 
 use std::env;
-use std::fs;
 use std::io::{self, IsTerminal, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use rye::files::{Refusal, read_plain, read_plain_or_pipe};
 use rye::resolve::{Spaces, project_root};
 use rye::sandbox::{ENVIRONMENT, Launcher, ProcessHost, Variables};
 use rye::sign::{Policy, Timestamp};
-use rye::thread::{Moment, read_plain};
+use rye::thread::Moment;
 use rye::web::SystemNames;
 use rye::{Rye, Setup, SpacesToCheck, shipped_files};
 
@@ -226,7 +226,7 @@ impl Environment {
         host.environment = ENVIRONMENT.iter().filter_map(set).collect();
         host.variables = Variables::by(Self::variable);
         host.home = env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
-        let users = std::fs::read("/etc/passwd").unwrap_or_default();
+        let users = read_plain(Path::new("/etc/passwd"), MOST).unwrap_or_default();
         host.other_homes = ProcessHost::homes_in(&String::from_utf8_lossy(&users));
         let keys = self.user.iter().chain(&self.global.system);
         host.hidden = keys.map(|space| space.join(".ai/config/keys/signing")).collect();
@@ -261,52 +261,21 @@ pub(crate) fn read_text(path: &Path) -> Result<String, Failure> {
 
 /// Reads a file or pipe that the operator named.
 pub(crate) fn read_named(path: &Path) -> Result<String, Failure> {
-    text(named_file(path, WRITER_WITHIN).and_then(read_to_end), path)
-}
-
-/// Opens a file or a pipe. If no program opens a pipe for writing within the time limit, this is an error, because opening it would
-/// block for ever.
-#[cfg(unix)]
-fn named_file(path: &Path, limit: Duration) -> io::Result<fs::File> {
-    use std::os::unix::fs::FileTypeExt as _;
-    use std::sync::mpsc;
-
-    if !fs::metadata(path)?.file_type().is_fifo() {
-        return fs::File::open(path);
-    }
-    let (opened, wait) = mpsc::channel();
-    let pipe = path.to_owned();
-    // Without a writer, this thread ends with the program.
-    std::thread::spawn(move || opened.send(fs::File::open(pipe)));
-    wait.recv_timeout(limit).unwrap_or_else(|_| {
-        let seconds = limit.as_secs();
-        let message = format!("it is a pipe that no program opened for writing within {seconds} s");
-        Err(io::Error::other(message))
-    })
-}
-
-#[cfg(not(unix))]
-fn named_file(path: &Path, _: Duration) -> io::Result<fs::File> {
-    fs::File::open(path)
+    text(read_plain_or_pipe(path, MOST, WRITER_WITHIN), path)
 }
 
 /// The time limit for a program to open a pipe for writing.
-const WRITER_WITHIN: Duration = Duration::from_secs(10);
-
-/// Reads a whole file, or fails if it is over the limit.
-fn read_to_end(file: impl io::Read) -> io::Result<Vec<u8>> {
-    // The buffer is large enough for any key, so that no copy of a secret stays in memory when it grows.
-    let mut bytes = Vec::with_capacity(1 << 16);
-    file.take(MOST + 1).read_to_end(&mut bytes)?;
-    match u64::try_from(bytes.len()) {
-        Ok(length) if length <= MOST => Ok(bytes),
-        _ => Err(io::Error::other(format!("it is longer than {MOST} bytes"))),
-    }
-}
+const WRITER_WITHIN: Duration = Duration::from_secs(1);
 
 /// Reads standard input to its end.
 pub(crate) fn read_standard_input() -> Result<String, Failure> {
-    text(read_to_end(io::stdin().lock()), Path::new("standard input"))
+    let mut bytes = Vec::new();
+    let read = io::stdin().lock().take(MOST + 1).read_to_end(&mut bytes);
+    let read = read.and_then(|length| match u64::try_from(length) {
+        Ok(length) if length <= MOST => Ok(bytes),
+        _ => Err(Refusal::TooLong { most: MOST }.into()),
+    });
+    text(read, Path::new("standard input"))
 }
 
 fn text(read: io::Result<Vec<u8>>, path: &Path) -> Result<String, Failure> {
@@ -319,20 +288,3 @@ fn text(read: io::Result<Vec<u8>>, path: &Path) -> Result<String, Failure> {
 /// The largest number of bytes that are read of a file: four times the longest item, so that the parser
 /// reports an item that is too long.
 pub(crate) const MOST: u64 = 16 * 1024 * 1024;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[cfg(unix)]
-    #[test]
-    fn a_pipe_without_a_writer_is_an_error_after_the_time_limit() {
-        use rustix::fs::{CWD, FileType, Mode, mknodat};
-
-        let folder = tempfile::tempdir().unwrap();
-        let pipe = folder.path().join("pipe");
-        mknodat(CWD, &pipe, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
-        let error = named_file(&pipe, Duration::from_secs(1)).unwrap_err().to_string();
-        assert_eq!(error, "it is a pipe that no program opened for writing within 1 s");
-    }
-}

@@ -7,8 +7,8 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use rye_files::{Refusal, read_plain};
 use rye_sign::Digest;
-use rye_thread::read_plain;
 
 use crate::place::LONGEST_FILE;
 
@@ -125,15 +125,19 @@ impl Walk<'_> {
         if found.is_dir() {
             return self.add_folder(path, &name, depth);
         }
-        let digest = if found.is_file() {
-            self.bytes = self.bytes.saturating_add(found.len());
-            if MOST_BYTES < self.bytes {
-                let limit = format!("the files have more than {MOST_BYTES} bytes together");
-                return Err(failed(io::Error::other(limit)));
+        let digest = match read_plain(path, LONGEST_FILE) {
+            Err(error) if Refusal::of(&error) == Some(Refusal::NotPlain) => {
+                "neither a file nor a folder".to_owned()
             }
-            Digest::of(&read_plain(path, LONGEST_FILE).map_err(failed)?).to_string()
-        } else {
-            "neither a file nor a folder".to_owned()
+            read => {
+                let bytes = read.map_err(failed)?;
+                self.bytes = self.bytes.saturating_add(bytes.len() as u64);
+                if MOST_BYTES < self.bytes {
+                    let limit = format!("the files have more than {MOST_BYTES} bytes together");
+                    return Err(failed(io::Error::other(limit)));
+                }
+                Digest::of(&bytes).to_string()
+            }
         };
         drop(self.files.insert(name, digest));
         Ok(())

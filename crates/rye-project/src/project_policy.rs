@@ -5,10 +5,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use rye_files::read_plain;
 use rye_sandbox::{Mode, Policy, ProbeError};
 use rye_sandbox::{Processes, temporary_file};
 use rye_sign::Digest;
-use rye_thread::read_plain;
 use serde::{Deserialize, Serialize};
 
 use crate::file_digests::{FileChanges, UnreadableFile, file_digests};

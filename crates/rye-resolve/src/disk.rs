@@ -1,10 +1,12 @@
 //! Bounded reads that stay inside their space.
 
 use std::{
-    fs::{self, File, Metadata},
-    io::{self, Read},
+    fs::{self, Metadata},
+    io,
     path::{Component, Path, PathBuf},
 };
+
+use rye_files::{Refusal, read_unlinked};
 
 use crate::ResolveError;
 
@@ -32,28 +34,19 @@ pub(crate) fn is_missing(path: &Path) -> bool {
 
 /// Reads the plain file at `path`, which must lie in the `.ai` folder `ai` once all links are followed.
 pub(crate) fn read(ai: &Path, path: &Path) -> Result<String, ResolveError> {
-    let (real, metadata) = reach(ai, path)?;
-    let failed = |source| ResolveError::Io { path: path.to_owned(), source };
-    // One byte more than the file has, so that reading to its end needs no second allocation.
-    let room = metadata.len().min(MAX_FILE_BYTES) + 1;
-    let mut bytes = Vec::with_capacity(usize::try_from(room).unwrap_or_default());
-    // The length is counted while reading, because a file can grow after it was measured.
-    let mut file = File::open(&real).map_err(failed)?.take(MAX_FILE_BYTES + 1);
-    file.read_to_end(&mut bytes).map_err(failed)?;
-    if bytes.len() as u64 > MAX_FILE_BYTES {
-        return Err(ResolveError::TooLarge { path: path.to_owned(), limit: MAX_FILE_BYTES });
-    }
+    let (real, _) = inside(ai, path)?;
+    // The real path has no link, so one that is there now was put there meanwhile and may lead out.
+    let bytes = read_unlinked(&real, MAX_FILE_BYTES).map_err(|error| refusal(path, error))?;
     String::from_utf8(bytes).map_err(|_| ResolveError::NotText { path: path.to_owned() })
 }
 
-/// Returns the real path and the metadata of the plain file at `path`.
-fn reach(ai: &Path, path: &Path) -> Result<(PathBuf, Metadata), ResolveError> {
-    let (real, metadata) = inside(ai, path)?;
-    // Checked before opening: opening a pipe would wait for a writer.
-    if metadata.is_file() {
-        Ok((real, metadata))
-    } else {
-        Err(ResolveError::NotAFile { path: path.to_owned() })
+/// Returns the reason why a file was not read.
+fn refusal(path: &Path, source: io::Error) -> ResolveError {
+    let path = path.to_owned();
+    match Refusal::of(&source) {
+        Some(Refusal::NotPlain) => ResolveError::NotAFile { path },
+        Some(Refusal::TooLong { most }) => ResolveError::TooLarge { path, limit: most },
+        _ => ResolveError::Io { path, source },
     }
 }
 

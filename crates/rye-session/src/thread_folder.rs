@@ -3,6 +3,8 @@
 use std::io::{self, BufRead as _};
 use std::path::Path;
 
+use rye_files::open_plain;
+
 /// The signed summary of a thread.
 pub(crate) const RECORD: &str = "thread.json";
 /// The records of a thread.
@@ -15,10 +17,7 @@ pub(crate) fn has_record(folder: &Path) -> bool {
 
 /// Returns `true` if a plain file holds a line end. It is read in pieces, and a file of more bytes than a transcript has counts as one.
 pub(crate) fn has_whole_line(path: &Path) -> bool {
-    if !std::fs::metadata(path).is_ok_and(|found| found.is_file()) {
-        return false;
-    }
-    let Ok(file) = std::fs::File::open(path) else { return false };
+    let Ok(file) = open_plain(path) else { return false };
     let mut pieces = io::BufReader::new(file);
     let mut read = 0;
     loop {

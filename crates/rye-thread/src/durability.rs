@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use rye_files::{open_folder, open_unlinked};
 use tokio::runtime::Handle;
 use tokio::task::{JoinError, spawn_blocking, try_id};
 
@@ -27,13 +28,13 @@ pub(crate) fn sync_file(file: &File, path: &Path) -> io::Result<()> {
 pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
     #[cfg(test)]
     counted::add(folder);
-    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+    if cfg!(unix) { open_folder(folder)?.sync_all() } else { Ok(()) }
 }
 
 /// Waits until the `thread.json` of a folder survives a power loss.
 pub(crate) fn sync_record(folder: &Path) -> Result<(), RecordError> {
     let path = folder.join("thread.json");
-    let synced = File::open(&path).and_then(|file| sync_file(&file, &path));
+    let synced = open_unlinked(&path).and_then(|file| sync_file(&file, &path));
     synced.and_then(|()| sync_folder(folder)).map_err(|source| RecordError::Write { path, source })
 }
 

@@ -42,7 +42,6 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 pub use self::local::{LocalStore, StoreOptions};
-pub(crate) use self::lock::open as open_plain;
 pub use self::memory::MemoryStore;
 pub use self::owner::Owner;
 pub(crate) use self::owner::has_other_names;

@@ -9,8 +9,8 @@ use rye_sign::{PublicKey, SigningKey};
 use rye_transcript::NewRecord;
 
 pub use rye_transcript::{
-    Damage, DamageKind, Event, FileError, Injected, Reading, Record, Target, Triggered, markdown,
-    named_keys, read, read_file,
+    Damage, DamageKind, Event, FileError, Injected, MAX_BYTES, Reading, Record, Target, Triggered,
+    markdown, named_keys, read, read_file,
 };
 
 use crate::durability::run_unblocked;

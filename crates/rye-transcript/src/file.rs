@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use rye_files::read_plain;
 use rye_sign::PublicKey;
 
 use crate::read::named_key;
-use crate::{Damage, Reading, ThreadId, read, read_plain};
+use crate::{Damage, Reading, ThreadId, read};
 
 /// The maximum length of a transcript in bytes. It is read into memory, and no run writes as much.
 pub const MAX_BYTES: u64 = 1 << 30;

@@ -77,6 +77,7 @@ mod hook_paths;
 mod id;
 mod internal_tools;
 mod json;
+mod json_values;
 mod limits;
 mod markdown;
 mod message;
@@ -84,7 +85,6 @@ mod moment;
 mod new_record;
 mod payload;
 mod pending_approval;
-mod plain;
 mod provider_error_class;
 mod provider_info;
 mod read;
@@ -116,6 +116,7 @@ pub use self::handover::{Handover, handed_over};
 pub use self::hook_names::{HookEffect, HookEvent, HookLayer, HookWordError};
 pub use self::id::{ThreadId, ThreadIdError};
 pub use self::internal_tools::{DIRECTIVE_RETURN, THREAD_DIRECTIVE};
+pub use self::json_values::count_json_values;
 pub use self::limits::{Limit, LimitHit, Limits, NotRaised, RaisedLimits, SpendLimit};
 pub use self::markdown::{markdown, markdown_of};
 pub use self::message::{
@@ -128,7 +129,6 @@ pub use self::pending_approval::{
     DecidedApproval, PendingApproval, decided_approval, decision_on, pending_approval,
     spawned_children,
 };
-pub use self::plain::{count_json_values, read_plain, read_plain_line};
 pub use self::provider_error_class::{Charge, ProviderErrorClass};
 pub use self::provider_info::ProviderInfo;
 pub use self::read::{Damage, DamageKind, Reading, read};
@@ -138,7 +138,7 @@ pub use self::recorded_end::{
 };
 pub use self::reference::{ThreadReference, ThreadReferenceError};
 pub use self::retry::Retry;
-pub use self::root::{first_line, thread_root};
+pub use self::root::{MAX_LINE_BYTES, first_line, thread_root};
 pub use self::spawn::{Spawn, Waiting};
 pub use self::thread_record::{RecordError, ThreadRecord};
 pub use self::thread_state::{ThreadState, ThreadStateError};

@@ -6,12 +6,13 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use rye_files::read_plain;
 use rye_sign::{JsonError, KeyId, PublicKey, SigningKey, sign_json, verify_json};
 use serde_json::{Map, Value};
 
 use crate::{
     Failure, Limits, Moment, Nanos, ThreadId, ThreadState, TranscriptClaim, Usage,
-    count_json_values, read_plain,
+    count_json_values,
 };
 
 /// The content of `thread.json`.

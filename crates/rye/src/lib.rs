@@ -4,6 +4,8 @@
 #[doc(inline)]
 pub use rye_caps as caps;
 #[doc(inline)]
+pub use rye_files as files;
+#[doc(inline)]
 pub use rye_parse as parse;
 #[doc(inline)]
 pub use rye_prompt as prompt;

@@ -4,6 +4,7 @@ use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use rye::files::open_with;
 
 /// A folder that one worker has until this value is dropped.
 ///
@@ -48,7 +49,7 @@ impl Cache {
         fs::create_dir_all(folder).with_context(failed)?;
         let folder = folder.canonicalize().with_context(failed)?;
         let path = folder.join("lock");
-        let lock = File::options().create(true).append(true).open(path).with_context(failed)?;
+        let lock = open_with(&path, File::options().create(true).append(true)).with_context(failed)?;
         match lock.try_lock() {
             Ok(()) => Ok(Some(Self { folder, _lock: lock })),
             Err(TryLockError::WouldBlock) => Ok(None),

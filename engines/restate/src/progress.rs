@@ -6,6 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::Context as _;
+use rye::files::read_plain;
 use serde::{Deserialize, Serialize};
 
 use crate::drivers::Place;
@@ -16,6 +17,9 @@ struct Progress {
     steps: u64,
     last: Option<String>,
 }
+
+/// The most bytes of the file that are read.
+const MOST: u64 = 1024 * 1024;
 
 /// Writes down the steps before `place`, which the engine keeps.
 ///
@@ -38,7 +42,7 @@ pub fn note(path: &Path, place: &Place) -> anyhow::Result<()> {
 ///
 /// When they are fewer or others, so that what came after them would be done again.
 pub fn check(path: &Path, root: &str, digests: &[String]) -> anyhow::Result<()> {
-    let text = match fs::read(path) {
+    let text = match read_plain(path, MOST) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
         text => text?,
     };

@@ -1,10 +1,13 @@
 //! The worker's project, keys and environment: what a run of `rye` on this machine would use.
 
 use std::env;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context as _;
+use rye::files::{read_plain, read_plain_or_pipe};
 use rye::providers::ApiKey;
 use rye::resolve::Spaces;
 use rye::sandbox::{ENVIRONMENT, Launcher, ProcessHost, Variables};
@@ -44,13 +47,11 @@ impl Project {
             anyhow::bail!("`{}` is no project: it has no `.ai` folder", folder.display());
         }
         let path = user.join(".ai/config/keys/signing/private_key.pem");
-        let pem = std::fs::read_to_string(&path).map(Zeroizing::new).with_context(|| {
+        let pem = read_text(&path).map(Zeroizing::new).with_context(|| {
             format!("no signing key at `{}`; make one with `rye keys generate`", path.display())
         })?;
         let key = SigningKey::from_pkcs8_pem(&pem).context("the signing key cannot be used")?;
-        let read = |path: &PathBuf| {
-            std::fs::read_to_string(path).with_context(|| format!("`{}`", path.display()))
-        };
+        let read = |path: &PathBuf| read_text(path).with_context(|| format!("`{}`", path.display()));
         let trust = trust.iter().map(read).collect::<anyhow::Result<_>>()?;
         let folder = folder.canonicalize()?;
         let user = user.canonicalize()?;
@@ -113,13 +114,25 @@ impl Project {
         host.environment = ENVIRONMENT.iter().filter_map(set).collect();
         host.variables = Variables::by(variable);
         host.home = env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
-        let users = std::fs::read("/etc/passwd").unwrap_or_default();
+        let users = read_plain(Path::new("/etc/passwd"), MOST).unwrap_or_default();
         host.other_homes = ProcessHost::homes_in(&String::from_utf8_lossy(&users));
         host.hidden = vec![self.user.join(".ai/config/keys/signing")];
         host.journal = self.user.join(".ai/cache/programs");
         host
     }
 }
+
+/// Reads a key or a trust document.
+fn read_text(path: &Path) -> io::Result<String> {
+    let bytes = read_plain_or_pipe(path, MOST, WRITER_WITHIN)?;
+    String::from_utf8(bytes).map_err(|_| io::Error::other("it is not text in UTF-8"))
+}
+
+/// The most bytes of a file that are read.
+const MOST: u64 = 16 * 1024 * 1024;
+
+/// The time limit for a program to open a pipe for writing.
+const WRITER_WITHIN: Duration = Duration::from_secs(1);
 
 fn variable(name: &str) -> Option<String> {
     env::var(name).ok().filter(|value| !value.is_empty())

@@ -5,15 +5,16 @@ use crate::workspace::Package;
 /// Each package with the packages of this workspace that it may depend on, leaf first: a row names only
 /// earlier rows. A new edge is a design change.
 const LAYERS: &[(&str, &[&str])] = &[
+    ("rye-files", &[]),
     ("rye-parse", &[]),
     ("rye-caps", &[]),
     ("rye-sign", &[]),
     ("rye-sandbox", &[]),
-    ("rye-resolve", &["rye-parse", "rye-caps", "rye-sign"]),
+    ("rye-resolve", &["rye-files", "rye-parse", "rye-caps", "rye-sign"]),
     ("rye-prompt", &["rye-parse"]),
-    ("rye-transcript", &["rye-caps", "rye-sign"]),
+    ("rye-transcript", &["rye-files", "rye-caps", "rye-sign"]),
     ("rye-mcp", &["rye-sign", "rye-transcript"]),
-    ("rye-thread", &["rye-caps", "rye-sign", "rye-transcript"]),
+    ("rye-thread", &["rye-files", "rye-caps", "rye-sign", "rye-transcript"]),
     ("rye-web", &["rye-caps", "rye-sandbox", "rye-thread"]),
     ("rye-tools", &["rye-caps", "rye-sandbox", "rye-thread", "rye-web"]),
     ("rye-providers", &["rye-parse", "rye-thread"]),
@@ -21,6 +22,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "rye-project",
         &[
+            "rye-files",
             "rye-parse",
             "rye-caps",
             "rye-sign",
@@ -36,6 +38,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "rye-session",
         &[
+            "rye-files",
             "rye-parse",
             "rye-caps",
             "rye-sign",
@@ -64,6 +67,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "rye-os",
         &[
+            "rye-files",
             "rye-parse",
             "rye-caps",
             "rye-sign",

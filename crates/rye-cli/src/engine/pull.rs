@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::{fs, io};
 
+use rye::files::read_plain;
 use rye::thread::ThreadId;
 use serde_json::json;
 
@@ -32,7 +33,8 @@ impl Engine {
         let mut missing = Vec::new();
         for (id, text) in mirror.transcripts() {
             let folder = threads.join(id.as_str());
-            let is_copied = fs::read(folder.join(TRANSCRIPT)).is_ok_and(|it| it == text.as_bytes());
+            let copied = read_plain(&folder.join(TRANSCRIPT), text.len() as u64);
+            let is_copied = copied.is_ok_and(|it| it == text.as_bytes());
             // Also a link to nothing is in the way.
             match folder.symlink_metadata().is_ok() {
                 false => missing.push((id, text)),

@@ -6,7 +6,7 @@
 use std::fs::{self, FileType};
 use std::path::{Path, PathBuf};
 
-use rye::thread::read_plain;
+use rye::files::read_plain;
 
 use crate::failure::Failure;
 

@@ -8,7 +8,6 @@ use serde_json::json;
 
 use crate::server::{Answer, Server};
 use crate::session::Session;
-use crate::sweep::is_whole;
 
 #[expect(clippy::disallowed_methods, reason = "a test starts the program that it looks at")]
 fn rye(session: &Session, arguments: &[&str], variables: &[(&str, &str)]) -> Output {
@@ -226,7 +225,7 @@ fn a_name_that_makes_no_id() {
     }
 }
 
-/// Only a program that writes into a pipe ends the wait for it. The time limit of a pipe without a writer is tried in whole sweeps alone.
+/// Only a program that writes into a pipe ends the wait for it.
 #[cfg(unix)]
 #[test]
 fn a_pipe_without_a_writer() {
@@ -240,11 +239,10 @@ fn a_pipe_without_a_writer() {
         0,
     )
     .unwrap();
-    if is_whole() {
-        let told = session.rye("list --trust trust.toml");
-        let expected = "it is a pipe that no program opened for writing within 10 s";
-        assert!(told.contains(expected), "{told}");
-    }
+    let told = session.rye("list --trust trust.toml");
+    let expected =
+        "it is a pipe that no program opened for writing within 1 s; start that program first";
+    assert!(told.contains(expected), "{told}");
     let writer = {
         let (pipe, text) = (pipe, fs::read(session.trust()).unwrap());
         std::thread::spawn(move || fs::write(pipe, text))

@@ -54,11 +54,12 @@ mod searching;
 mod server;
 mod servers;
 mod session;
+#[cfg(target_os = "linux")]
+mod special_files;
 mod stopped;
 mod streaming;
 mod surroundings;
 #[path = "../../../../tests/sweep.rs"]
-#[expect(dead_code, reason = "what is tried here is chosen by its kind")]
 mod sweep;
 mod tampering;
 #[cfg(feature = "otel")]

@@ -6,9 +6,10 @@ use std::sync::OnceLock;
 
 use rye_caps::risk::RiskTable;
 use rye_caps::{Capability, Invocation};
+use rye_files::read_plain;
 use rye_parse::{Directive, HookEvent, Knowledge, ParseError, PlacedTool, ToolManifest};
 use rye_resolve::{ExtendsChain, ItemId, ItemKind, Location, PlacedHook, ResolveError, Space};
-use rye_thread::{ArgumentSchema, DIRECTIVE_RETURN, read_plain};
+use rye_thread::{ArgumentSchema, DIRECTIVE_RETURN};
 use serde_json::Value;
 
 use super::Finding;

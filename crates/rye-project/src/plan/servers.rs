@@ -6,11 +6,12 @@ use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
 
 use rye_caps::{Capability, Kind, Layer, Primary};
+use rye_files::read_plain;
 use rye_parse::{Executor, ToolManifest, nearest_name};
 use rye_resolve::{Config, Item};
 use rye_sandbox::Processes;
 use rye_sign::Digest;
-use rye_thread::{Tool, read_plain};
+use rye_thread::Tool;
 use rye_tools::BASH;
 use rye_tools::mcp::{Connections, Reached, Server, ToolSet, Wrapper};
 use rye_web::SEND;

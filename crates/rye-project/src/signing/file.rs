@@ -3,10 +3,10 @@
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use rye_files::read_plain;
 use rye_resolve::{ItemId, ItemKind};
 use rye_sandbox::temporary_file;
 use rye_sign::{CommentStyle, Digest, KeyId, SigningKey, Timestamp, Unverified};
-use rye_thread::read_plain;
 use serde_json::{Value, json};
 use strum::IntoStaticStr;
 
@@ -295,7 +295,7 @@ pub fn replace_file(path: &Path, old: &str, text: &str) -> Result<(), SignFileEr
         temporary.write_all(text.as_bytes())?;
         temporary.as_file().set_permissions(std::fs::metadata(path)?.permissions())?;
         temporary.as_file().sync_all()?;
-        if std::fs::read(path)? != old.as_bytes() {
+        if read_plain(path, LONGEST_FILE)? != old.as_bytes() {
             return Ok(false);
         }
         temporary.persist(path).map_err(|error| error.error)?;

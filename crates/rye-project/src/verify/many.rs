@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use rye_thread::read_plain;
+use rye_files::read_plain;
 
 use super::{Subject, Verification, VerifyError};
 use crate::parallel::in_parallel;

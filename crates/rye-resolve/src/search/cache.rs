@@ -21,6 +21,7 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering},
 };
 
+use rye_files::read_plain;
 use rye_sign::{Digest, verification_state};
 
 pub(crate) use disk::CacheFile;
@@ -51,12 +52,7 @@ impl Cache {
 
     /// Reads the cache; `None` if there is no usable one.
     pub(crate) fn load(&self) -> Option<CacheFile> {
-        // Checked before reading, because this module writes neither pipes nor longer files.
-        let metadata = fs::metadata(&self.file).ok()?;
-        if !metadata.is_file() || metadata.len() > MOST_BYTES {
-            return None;
-        }
-        CacheFile::from_bytes(fs::read(&self.file).ok()?, &self.binding)
+        CacheFile::from_bytes(read_plain(&self.file, MOST_BYTES).ok()?, &self.binding)
     }
 
     /// Writes the items of `index` whose stamps are old enough to be reliable.

@@ -6,8 +6,9 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use rye_files::read_unlinked;
 use rye_thread::transcript::Event;
-use rye_thread::{Delta, Observer, OutputPiece, ThreadId, read_plain};
+use rye_thread::{Delta, Observer, OutputPiece, ThreadId};
 
 /// The file beside the transcript; its first line is the answer's number, the rest is its text.
 ///
@@ -32,10 +33,8 @@ impl UnfinishedAnswer {
     /// Reads what there is in a thread's folder; nothing where no answer is on its way.
     #[must_use]
     pub fn read(folder: &Path) -> Option<Self> {
-        let path = folder.join(NAME);
         // A link could lead to any file.
-        fs::symlink_metadata(&path).ok().filter(fs::Metadata::is_file)?;
-        let bytes = read_plain(&path, MOST).ok()?;
+        let bytes = read_unlinked(&folder.join(NAME), MOST).ok()?;
         // The last character may not be whole yet.
         let text = match std::str::from_utf8(&bytes) {
             Ok(text) => text,

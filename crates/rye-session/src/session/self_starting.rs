@@ -5,8 +5,10 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 
+use rye_files::read_plain;
+use rye_thread::ThreadId;
+use rye_thread::transcript::MAX_BYTES;
 use rye_thread::transcript::Record;
-use rye_thread::{ThreadId, read_plain};
 use rye_tools::{QUARANTINED, SELF_STARTING, UNCHECKED};
 use serde_json::Value;
 
@@ -73,7 +75,7 @@ const TOLD: [&str; 4] = [SELF_STARTING, QUARANTINED, UNCHECKED, SPAWNED];
 
 fn read_changes(threads: &Path, thread: &ThreadId) -> io::Result<Changed> {
     let path = threads.join(thread.as_str()).join("transcript.jsonl");
-    let bytes = read_plain(&path, u64::MAX)?;
+    let bytes = read_plain(&path, MAX_BYTES)?;
     let text = String::from_utf8_lossy(&bytes);
     let mut changed = Changed::default();
     for line in text.lines().filter(|line| TOLD.iter().any(|told| line.contains(told))) {

@@ -9,12 +9,12 @@ use std::path::Path;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rye_files::read_unlinked;
 
 use super::{
     BUSY, DatabaseError, Operations, VERSION, beside, objects, refuse_foreign, refuse_others,
     user_version,
 };
-use crate::read_plain;
 
 /// Opens a connection for reading.
 ///
@@ -56,7 +56,7 @@ fn whole(path: &Path) -> Result<Option<Vec<u8>>, DatabaseError> {
             return Ok(None);
         }
         let before = fs::metadata(path).map_err(DatabaseError::Unreadable)?;
-        let bytes = read_plain(path, MOST_BYTES).map_err(DatabaseError::Unreadable)?;
+        let bytes = read_unlinked(path, MOST_BYTES).map_err(DatabaseError::Unreadable)?;
         let after = fs::metadata(path).map_err(DatabaseError::Unreadable)?;
         if stamp(&before) == stamp(&after) && !has_more(path) {
             return Ok(Some(bytes));

@@ -4,8 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::{fs, io};
 
+use rye_files::read_plain_line;
 use rye_sign::{PublicKey, SigningKey};
-use rye_transcript::{MAX_BYTES, read_plain_line};
+use rye_transcript::MAX_BYTES;
 
 use super::readable::Readable;
 use super::{Journal, JournalError, Place};

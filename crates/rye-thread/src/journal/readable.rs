@@ -4,9 +4,10 @@ use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use rye_files::open_with;
 use rye_transcript::markdown_of;
 
-use crate::store::{has_other_names, open_plain};
+use crate::store::has_other_names;
 use crate::transcript::Reading;
 
 /// The text of the file, from the first record on.
@@ -63,10 +64,9 @@ impl Rendered {
 /// A folder from elsewhere may hold something else under this name, such as a link to another file.
 fn write(path: &Path, text: &str) -> io::Result<()> {
     let other = || io::Error::other("it is not a plain file; remove it");
-    if fs::symlink_metadata(path).is_ok_and(|found| !found.is_file()) {
-        return Err(other());
-    }
-    let mut file = open_plain(path, File::options().write(true).create(true))?;
+    let is_other = || fs::symlink_metadata(path).is_ok_and(|found| !found.is_file());
+    let opened = open_with(path, File::options().write(true).create(true));
+    let mut file = opened.map_err(|error| if is_other() { other() } else { error })?;
     if has_other_names(&file)? {
         return Err(other());
     }

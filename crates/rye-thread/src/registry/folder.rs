@@ -1,11 +1,12 @@
 //! The row of a thread, by the first record and the tail of its transcript.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
+use rye_files::open_unlinked;
 use rye_transcript::disk::UsageDisk;
-use rye_transcript::first_line;
+use rye_transcript::{MAX_LINE_BYTES, first_line};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -31,12 +32,14 @@ pub(super) enum Indexed {
 impl Indexed {
     pub(super) fn read(threads: &Path, thread: &ThreadId) -> Self {
         let path = threads.join(thread.as_str()).join("transcript.jsonl");
-        let Some(first) = first_line(&path).filter(|line| line.ends_with(b"\n")) else {
-            return Self::Nothing;
-        };
-        match row(thread, &first, &path) {
-            Some(row) => Self::Thread(row),
-            None => Self::Unreadable,
+        match first_line(&path) {
+            Ok(first) if first.ends_with(b"\n") => {
+                row(thread, &first, &path).map_or(Self::Unreadable, Self::Thread)
+            }
+            // A process was killed before its first record was whole.
+            Ok(first) if (first.len() as u64) < MAX_LINE_BYTES => Self::Nothing,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Self::Nothing,
+            Ok(_) | Err(_) => Self::Unreadable,
         }
     }
 }
@@ -70,7 +73,7 @@ fn row(thread: &ThreadId, first: &[u8], path: &Path) -> Option<ThreadSummary> {
 
 /// Reads the model of the fallback, which is recorded before the first answer; `None` if it was not asked.
 fn fallback(path: &Path) -> Option<String> {
-    let head = BufReader::new(File::open(path).ok()?.take(MOST_BYTES));
+    let head = BufReader::new(open_unlinked(path).ok()?.take(MAX_LINE_BYTES));
     for line in head.split(b'\n') {
         let line = line.ok()?;
         let record: RecordDisk<'_> = serde_json::from_slice(&line).ok()?;
@@ -99,24 +102,24 @@ struct Tail {
 impl Tail {
     /// Reads as much of the end of a transcript as the last record takes that is no checkpoint; `None` if that is no record.
     fn read(path: &Path) -> io::Result<Option<Self>> {
-        let mut file = File::open(path)?;
+        let mut file = open_unlinked(path)?;
         let length = file.metadata()?.len();
         let mut size = FIRST_PIECE;
         loop {
             let start = length.saturating_sub(size);
             let mut bytes = Vec::new();
             file.seek(SeekFrom::Start(start))?;
-            (&mut file).take(size.min(MOST_BYTES)).read_to_end(&mut bytes)?;
+            (&mut file).take(size).read_to_end(&mut bytes)?;
             if start > 0 {
                 // The piece begins within a line.
                 let line = bytes.iter().position(|byte| *byte == b'\n');
                 bytes.drain(..line.map_or(bytes.len(), |line| line + 1));
             }
             let tail = Self::of(&bytes);
-            if tail.is_some() || start == 0 || MOST_BYTES <= size {
+            if tail.is_some() || start == 0 || MAX_LINE_BYTES <= size {
                 return Ok(tail);
             }
-            size *= 8;
+            size = MAX_LINE_BYTES.min(size * 8);
         }
     }
 
@@ -152,9 +155,6 @@ impl Tail {
 
 /// An end without a long text fits.
 const FIRST_PIECE: u64 = 64 * 1_024;
-
-/// No record is longer.
-const MOST_BYTES: u64 = 1 << 30;
 
 #[derive(Deserialize)]
 struct RecordDisk<'a> {

@@ -6,11 +6,12 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use rye_files::{open_with, read_unlinked};
 use rye_transcript::MAX_BYTES;
 
 use super::StoreError;
 use crate::handle::Handle;
-use crate::{ThreadId, durability, read_plain};
+use crate::{ThreadId, durability};
 
 /// The folder of all threads, and the open files.
 #[derive(Debug)]
@@ -58,7 +59,7 @@ impl Files {
 
     pub(super) fn read(&self, thread: &ThreadId) -> Result<Vec<u8>, StoreError> {
         let path = self.own_path(thread)?;
-        match read_plain(&path, MAX_BYTES) {
+        match read_unlinked(&path, MAX_BYTES) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
             Err(source) => Err(self.file_error(thread, source)),
             Ok(bytes) => Ok(bytes),
@@ -75,7 +76,7 @@ impl Files {
             return Ok(Arc::clone(file));
         }
         let path = self.own_path(thread)?;
-        let file = OpenOptions::new().append(true).create(true).open(path);
+        let file = open_with(&path, OpenOptions::new().append(true).create(true));
         let file = Arc::new(Handle::new(file.map_err(|source| self.file_error(thread, source))?));
         if file.may_stay() {
             self.open().insert(thread.clone(), Arc::clone(&file));

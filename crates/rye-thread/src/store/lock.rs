@@ -1,8 +1,10 @@
 //! Advisory locks of the operating system, which the kernel releases when their process dies.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+
+use rye_files::open_with;
 
 use super::StoreError;
 
@@ -31,7 +33,7 @@ impl Lock {
     /// then.
     pub(super) fn take(path: &Path) -> Result<Option<Self>, StoreError> {
         let mut options = File::options();
-        let file = match open(path, options.read(true).write(true).create(true)) {
+        let file = match open_with(path, options.read(true).write(true).create(true)) {
             Ok(file) => file,
             Err(source) => return Err(lock_error(path, source)),
         };
@@ -50,7 +52,7 @@ impl Lock {
 
     /// Returns `true` while a process holds the file in a mode that excludes `sharing`.
     pub(super) fn is_held_against(path: &Path, sharing: Sharing) -> Result<bool, StoreError> {
-        match open(path, File::options().read(true)) {
+        match open_with(path, File::options().read(true)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
             Err(source) => Err(lock_error(path, source)),
             Ok(file) => lock(&file, path, sharing).map(|is_free| !is_free),
@@ -141,22 +143,4 @@ pub(super) fn lock_error(path: &Path, source: io::Error) -> StoreError {
 #[cfg(not(unix))]
 pub(super) fn lock_error(path: &Path, source: io::Error) -> StoreError {
     StoreError::File { path: path.to_owned(), source }
-}
-
-/// Opens the plain file at `path` and follows no link, because the project may supply one. The standard library opens
-/// each file close-on-exec.
-#[cfg(unix)]
-pub(crate) fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
-    use std::os::unix::fs::OpenOptionsExt as _;
-    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-    let file = options.custom_flags(flags.bits().cast_signed()).mode(0o644).open(path)?;
-    if file.metadata()?.is_file() {
-        return Ok(file);
-    }
-    Err(io::Error::other("it is not a plain file; remove it"))
-}
-
-#[cfg(not(unix))]
-pub(crate) fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
-    options.open(path)
 }

@@ -7,10 +7,8 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::io::{self, Write as _};
 use std::path::Path;
 
+use rye_files::{open_with, read_plain};
 use serde::{Deserialize, Serialize};
-
-use super::lock::open;
-use crate::read_plain;
 
 /// The process that owns a thread tree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,7 +81,7 @@ impl fmt::Display for Owner {
 
 /// Empties the file, or creates it. A link in its place is replaced, because the project may supply one.
 fn empty_file(path: &Path) -> io::Result<File> {
-    match open(path, File::options().write(true)) {
+    match open_with(path, File::options().write(true)) {
         Ok(file) if !has_other_names(&file)? => file.set_len(0).map(|()| file),
         Err(error) if error.kind() == io::ErrorKind::NotFound => File::create_new(path),
         _ => {

@@ -8,13 +8,14 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use rye_files::{open_with, read_unlinked};
 use rye_sign::{PublicKey, SigningKey, sign_json, verify_json};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::lock::{lock_error, open};
+use super::lock::lock_error;
 use super::{Owner, StoreError};
-use crate::{Decision, Moment, ThreadId, read_plain};
+use crate::{Decision, Moment, ThreadId};
 
 /// A request about a thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -120,7 +121,7 @@ impl PostedRequest {
         let temporary = path.with_extension("tmp");
         let written = || {
             // An existing name, such as a link, is an error, so that nothing is written through it.
-            let mut file = open(&temporary, fs::File::options().write(true).create_new(true))?;
+            let mut file = open_with(&temporary, fs::File::options().write(true).create_new(true))?;
             file.write_all(&text)?;
             fs::rename(&temporary, &path)
         };
@@ -177,8 +178,7 @@ pub(super) const MOST_BYTES: u64 = 16 * 1_024;
 
 /// Reads a request to this instance. Returns `None` for any other file.
 pub(super) fn read(path: &Path, instance: &str) -> Option<ReceivedRequest> {
-    let is_plain = fs::symlink_metadata(path).is_ok_and(|found| found.is_file());
-    let bytes = read_plain(path, MOST_BYTES).ok().filter(|_| is_plain)?;
+    let bytes = read_unlinked(path, MOST_BYTES).ok()?;
     let value: Value = serde_json::from_slice(&bytes).ok()?;
     let disk: RequestDisk = serde_json::from_value(value.clone()).ok()?;
     let request = disk.into_request(instance)?;

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use rye::ThreadReading;
-use rye::thread::{ThreadId, read_plain};
+use rye::files::read_plain;
+use rye::thread::ThreadId;
 use rye_view::{Source, export};
 use serde_json::json;
 

@@ -1,18 +1,27 @@
-//! Bounded reading of untrusted files.
+//! Bounded reading of plain files.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Take};
 use std::path::Path;
 
+use crate::{Refusal, open_plain, open_unlinked};
+
 /// Returns the bytes of the plain file at `path`, at most `most` of them. Links are followed.
-///
-/// A project may hold a pipe, on which reading would block, a device without an end, or a file larger than the memory.
 ///
 /// # Errors
 ///
-/// The error of the system, or an error for a longer file and for anything that is not a plain file.
+/// The error of the system, or a [`Refusal`] for a longer file and for anything that is not a plain file.
 pub fn read_plain(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    read_bounded(path, most, |mut file, bytes| file.read_to_end(bytes))
+    read_all(open_plain(path)?, most)
+}
+
+/// Returns the bytes of the plain file at `path`, as [`read_plain`] does, and refuses a link in its place.
+///
+/// # Errors
+///
+/// As for [`read_plain`].
+pub fn read_unlinked(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    read_all(open_unlinked(path)?, most)
 }
 
 /// Returns the first line of a plain file, or all of a file without a line end. The rest is not read.
@@ -21,55 +30,40 @@ pub fn read_plain(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 ///
 /// As [`read_plain`], which bounds the whole file.
 pub fn read_plain_line(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    read_bounded(path, most, |file, bytes| BufReader::new(file).read_until(b'\n', bytes))
+    let read = |file, bytes: &mut Vec<u8>| BufReader::new(file).read_until(b'\n', bytes);
+    read_bounded(open_plain(path)?, most, Vec::new(), read)
+}
+
+/// Reads an opened file to its end.
+pub(crate) fn read_all(file: File, most: u64) -> io::Result<Vec<u8>> {
+    // One byte more than the file has, so that reading to its end copies nothing, and leaves no second copy of a secret.
+    let room = file.metadata()?.len().min(most).saturating_add(1);
+    let bytes = Vec::with_capacity(usize::try_from(room).unwrap_or_default());
+    read_bounded(file, most, bytes, |mut file, bytes| file.read_to_end(bytes))
 }
 
 fn read_bounded(
-    path: &Path,
+    file: File,
     most: u64,
+    mut bytes: Vec<u8>,
     read: impl FnOnce(Take<File>, &mut Vec<u8>) -> io::Result<usize>,
 ) -> io::Result<Vec<u8>> {
-    // Checked before opening, because opening a pipe waits for its other end.
-    let found = fs::metadata(path)?;
-    if !found.is_file() {
-        return Err(io::Error::other("it is not a plain file"));
+    // Checked before reading, so that a sparse file takes no time.
+    if most < file.metadata()?.len() {
+        return Err(Refusal::TooLong { most }.into());
     }
-    let too_long = || Err(io::Error::other(format!("it is longer than {most} bytes")));
-    // Checked before reading, so that a sparse file takes no memory.
-    if most < found.len() {
-        return too_long();
-    }
-    let mut bytes = Vec::new();
     // Counted while reading, because a file can grow after it was measured.
-    read(File::open(path)?.take(most.saturating_add(1)), &mut bytes)?;
-    if u64::try_from(bytes.len()).is_ok_and(|length| length <= most) {
-        return Ok(bytes);
+    read(file.take(most.saturating_add(1)), &mut bytes)?;
+    match u64::try_from(bytes.len()) {
+        Ok(length) if length <= most => Ok(bytes),
+        _ => Err(Refusal::TooLong { most }.into()),
     }
-    too_long()
-}
-
-/// Returns an upper bound of the number of values in a JSON text.
-///
-/// Each value but the first of a list follows a comma, and the first follows a bracket.
-#[must_use]
-pub fn count_json_values(json: &[u8]) -> usize {
-    let mut count = 0;
-    let mut is_text = false;
-    let mut is_escaped = false;
-    for byte in json {
-        match byte {
-            _ if is_escaped => is_escaped = false,
-            b'\\' if is_text => is_escaped = true,
-            b'"' => is_text = !is_text,
-            b',' | b'[' | b'{' if !is_text => count += 1,
-            _ => {}
-        }
-    }
-    count
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
@@ -113,21 +107,5 @@ mod tests {
         read_plain_line(&path, 1 << 30).unwrap();
         let read = bytes_read() - before;
         assert!(read < 1 << 17, "{read} bytes are read");
-    }
-
-    #[test]
-    fn values_are_counted_outside_of_texts() {
-        for (json, count) in [("1", 0), (r#"{"a":[1,2],"b,[{":",[{\\\",["}"#, 4), ("[[],[],{}]", 6)]
-        {
-            assert_eq!(count_json_values(json.as_bytes()), count, "{json}");
-        }
-    }
-
-    #[test]
-    fn what_is_no_file_is_not_read() {
-        let folder = tempfile::tempdir().unwrap();
-        for path in [folder.path(), Path::new("/dev/zero")] {
-            assert!(read_plain(path, 10).is_err(), "{}", path.display());
-        }
     }
 }
