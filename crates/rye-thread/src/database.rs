@@ -1,5 +1,6 @@
 //! `registry.db`, the file of the registry, and the one way to open it.
 
+mod opening;
 mod read_only;
 
 use std::collections::BTreeSet;
@@ -11,7 +12,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, ErrorCode};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use self::opening::open_in_time;
 
 /// The problem of a file that cannot be opened or read.
 #[derive(Debug, thiserror::Error)]
@@ -66,9 +69,10 @@ impl Database {
     /// Opens the file. It is made where it is missing, and emptied where it holds no index of this version.
     pub(crate) fn open(path: &Path) -> Result<Self, DatabaseError> {
         refuse_others(path)?;
-        match Self::prepare(Connection::open(path)?) {
+        let open = || open_in_time(path, OpenFlags::default(), None);
+        match Self::prepare(open()?) {
             Err(error) if error.is_damage() => {
-                let connection = Connection::open(path)?;
+                let connection = open()?;
                 reset(&connection)?;
                 Self::prepare(connection)
             }

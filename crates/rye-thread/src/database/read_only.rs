@@ -11,6 +11,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use rye_files::read_unlinked;
 
+use super::opening::open_in_time;
 use super::{
     BUSY, DatabaseError, Operations, VERSION, beside, objects, refuse_foreign, refuse_others,
     user_version,
@@ -85,7 +86,7 @@ fn in_memory(mut bytes: Vec<u8>) -> Result<Connection, DatabaseError> {
 
 /// Opens the file together with the programs that share it, or as a killed program left it.
 fn with_others(path: &Path) -> Result<Connection, DatabaseError> {
-    let connection = Connection::open_with_flags(path, READ_ONLY)?;
+    let connection = open_in_time(path, READ_ONLY, None)?;
     connection.busy_timeout(BUSY)?;
     Ok(connection)
 }
@@ -96,7 +97,7 @@ fn with_others(path: &Path) -> Result<Connection, DatabaseError> {
 /// state stays in memory.
 fn left_behind(path: &Path) -> Result<Connection, DatabaseError> {
     let vfs = if cfg!(windows) { "win32-none" } else { "unix-none" };
-    let connection = Connection::open_with_flags_and_vfs(path, READ_ONLY, vfs)?;
+    let connection = open_in_time(path, READ_ONLY, Some(vfs))?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     connection.pragma_update(None, "locking_mode", "exclusive")?;
     Ok(connection)
