@@ -8,6 +8,7 @@ mod files;
 mod layers;
 mod measure;
 mod modules;
+mod openings;
 mod packages;
 mod sources;
 pub(crate) mod tree;
@@ -53,6 +54,7 @@ fn check(
             scope.spawn(move || files::check(tree)),
             scope.spawn(move || cycles::check(tree)),
             scope.spawn(move || words::check(tree, participles)),
+            scope.spawn(move || openings::check(tree)),
         ];
         checks.map(|check| check.join().unwrap_or_else(|panic| resume_unwind(panic)))
     });
