@@ -1,6 +1,5 @@
 //! `rye run ID`.
 
-use std::io::IsTerminal as _;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -20,6 +19,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::approval::{in_short, text_to_sign};
 use crate::clock::SystemClock;
+use crate::confirm;
 use crate::directive::{id_of, is_there, resolve_directive};
 #[cfg(feature = "engine")]
 use crate::engine::{EngineOption, refuse_option};
@@ -247,6 +247,9 @@ impl Secrets for Variables {
     }
 }
 
+/// The answers to the question about a call, of which the first two need a tool that may be approved for the thread.
+const ANSWERS: [&str; 6] = ["a", "always", "y", "yes", "n", "no"];
+
 /// An approver that asks on the terminal, if there is one and output is shown.
 pub(super) struct Prompt {
     is_shown: bool,
@@ -254,8 +257,7 @@ pub(super) struct Prompt {
 
 impl Prompt {
     pub(super) fn new(environment: &Environment, is_quiet: bool) -> Self {
-        let is_terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
-        Self { is_shown: is_terminal && !is_quiet && !environment.json() }
+        Self { is_shown: confirm::is_possible() && !is_quiet && !environment.json() }
     }
 }
 
@@ -276,18 +278,16 @@ impl Approver for Prompt {
         };
         let may_always = !request.covers.is_empty();
         let always = if may_always { " [a]lways in this thread," } else { "" };
-        eprint!(
-            "`{}` with {arguments}\n{why}{question} [y]es,{always} [n]o, anything else: later: ",
-            request.item_id
-        );
+        eprint!("`{}` with {arguments}\n", request.item_id);
+        let question = format!("{why}{question} [y]es,{always} [n]o, anything else: later: ");
         let (answer, answered) = tokio::sync::oneshot::channel();
-        // A separate thread, because reading from a terminal blocks.
+        // A separate thread, because reading from a terminal blocks. It ends if the call is decided elsewhere.
         std::thread::spawn(move || {
-            let mut line = String::new();
-            let read = std::io::stdin().read_line(&mut line);
-            drop(answer.send(read.map(|_| line)));
+            let words = if may_always { &ANSWERS[..] } else { &ANSWERS[2..] };
+            let answered = confirm::answer(&question, words, || !answer.is_closed());
+            drop(answer.send(answered));
         });
-        let decision = match answered.await.ok()?.ok()?.trim() {
+        let decision = match answered.await.ok()?.ok()??.as_str() {
             "y" | "yes" => Decision::Approved,
             "a" | "always" if may_always => Decision::ApprovedInThread,
             "n" | "no" => Decision::DENIED,

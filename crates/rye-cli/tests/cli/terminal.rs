@@ -58,7 +58,6 @@ fn typed(
 
 /// Runs on a terminal, and does `once` when `mark` stands there; all that stood on the terminal, and the rest. Standard input
 /// is the terminal too, unless nothing is waited for.
-#[expect(clippy::disallowed_methods, reason = "a test starts the program that it looks at")]
 pub(crate) fn on_terminal(
     session: &Session,
     words: &[&str],
@@ -66,24 +65,58 @@ pub(crate) fn on_terminal(
     mark: &str,
     once: impl FnOnce(&mut File),
 ) -> (String, Output) {
+    let (near, far) = terminal();
+    let input = if mark.is_empty() { Stdio::null() } else { far.try_clone().unwrap().into() };
+    let mut once = Some(once);
+    run_on((near, far), input, session, words, variables, |shown, near| {
+        if shown.contains(mark)
+            && let Some(once) = once.take()
+        {
+            once(near);
+        }
+    })
+}
+
+/// Runs on a terminal where something was typed before, and types the next answer each time that the question stands there.
+fn asked_again_and_again(
+    session: &Session,
+    words: &[&str],
+    question: &str,
+    (ahead, answers): (&[u8], &[&[u8]]),
+) -> (String, Output) {
     let (mut near, far) = terminal();
+    near.write_all(ahead).unwrap();
+    let input = far.try_clone().unwrap().into();
+    let mut left = answers.iter();
+    run_on((near, far), input, session, words, &[], |shown, near| {
+        while answers.len() - left.len() < shown.matches(question).count() {
+            let Some(answer) = left.next() else { break };
+            near.write_all(answer).unwrap();
+        }
+    })
+}
+
+/// Runs on a terminal, and passes on what stands there each time that more does.
+#[expect(clippy::disallowed_methods, reason = "a test starts the program that it looks at")]
+fn run_on(
+    (mut near, far): (File, File),
+    input: Stdio,
+    session: &Session,
+    words: &[&str],
+    variables: &[(&str, &str)],
+    mut more: impl FnMut(&str, &mut File),
+) -> (String, Output) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_rye"));
     command.args(words).current_dir(session.project()).env_clear().env("HOME", session.home());
     command.envs(variables.iter().copied());
-    let input = if mark.is_empty() { Stdio::null() } else { far.try_clone().unwrap().into() };
     command.stdin(input).stdout(Stdio::piped()).stderr(far);
     let child = command.spawn().unwrap();
     // The program's ends are then the only ones, so that reading ends with it.
     drop(command);
-    let (mut shown, mut once) = (Vec::new(), Some(once));
-    let mut piece = [0; 1024];
+    let (mut shown, mut piece) = (Vec::new(), [0; 1024]);
     while let Ok(length @ 1..) = near.read(&mut piece) {
         shown.extend_from_slice(&piece[..length]);
-        if String::from_utf8_lossy(&shown).contains(mark)
-            && let Some(once) = once.take()
-        {
-            once(&mut near);
-        }
+        more(&String::from_utf8_lossy(&shown), &mut near);
     }
     let shown = String::from_utf8_lossy(&shown).replace("\r\n", "\n");
     (shown, child.wait_with_output().unwrap())
@@ -270,6 +303,69 @@ fn anything_else_leaves_the_thread_suspended() {
     for answer in [&b"later\n"[..], b"\n", b"Y\n", b"alway\n", b"\x04"] {
         check(answer, 4, None, false);
     }
+}
+
+/// A thread whose model makes `calls` calls that wait, and whose terminal has had this typed before the first question; the rest is
+/// typed at one question after the other.
+#[track_caller]
+fn check_answers(calls: usize, typed: (&[u8], &[&[u8]]), questions: usize, decisions: &[&str]) {
+    let model = Model::new(move |asked| match asked.results().len() {
+        made if made < calls => Says::Calls(
+            "rye_file_system_write",
+            serde_json::json!({ "path": format!("{made}.txt"), "content": "x" }),
+        ),
+        _ => Says::Calls(
+            "rye_agent_threads_directive_return",
+            serde_json::json!({ "path": "x", "count": 0 }),
+        ),
+    });
+    let session = asking();
+    session.provider("paid", &model.provider());
+    let trust = session.trust();
+    let words = ["run", "notes/index", "--provider", "paid", "--allow-unsigned", "--trust", &trust];
+    let (shown, _) = asked_again_and_again(&session, &words, ASKED, typed);
+    assert_eq!(shown.matches(ASKED).count(), questions, "{shown}");
+    let record = session.rye("threads show --json");
+    let records = record.split("\"approval_decided\"").skip(1);
+    let decided = records.map(|it| it.split("\"decision\": \"").nth(1).unwrap());
+    let decided: Vec<&str> = decided.map(|it| it.split('"').next().unwrap()).collect();
+    assert_eq!(decided, decisions, "{typed:?}: {shown}");
+}
+
+/// What was typed before a question stood there answers nothing.
+#[test]
+fn nothing_that_was_typed_ahead_decides() {
+    check_answers(3, (b"y\n", &[b"n\n", b"n\n", b"n\n"]), 3, &["denied", "denied", "denied"]);
+    check_answers(3, (b"y\ny\ny\n", &[b"later\n"]), 1, &[]);
+    check_answers(1, (b"y", &[b"n\n"]), 1, &["denied"]);
+}
+
+/// An answer that is given twice decides neither this call nor the next one.
+#[test]
+fn a_doubled_answer_decides_nothing() {
+    for doubled in [&b"y\ny\n"[..], b"yy\n", b"y y\n", b"y\ny\ny\n", b"y\nn\n"] {
+        let typed = [doubled, b"n\n", b"later\n"];
+        check_answers(2, (b"", &typed), 3, &["denied"]);
+    }
+}
+
+#[test]
+fn one_answer_decides_one_call() {
+    check_answers(2, (b"", &[b"y\n", b"n\n"]), 2, &["approved", "denied"]);
+    check_answers(2, (b"", &[b"y\ny", b"later\n"]), 2, &["approved"]);
+}
+
+/// A question that is no approval is answered in the same way.
+#[test]
+fn every_question_wants_its_own_answer() {
+    let session = Session::new();
+    let trust = session.trust();
+    let words = ["trust", "add", &trust];
+    let (shown, output) =
+        asked_again_and_again(&session, &words, "[y/N] ", (b"y\n", &[b"yy\n", b"n\n"]));
+    assert_eq!(shown.matches("[y/N] ").count(), 2, "{shown}");
+    assert_eq!(output.status.code(), Some(3), "{shown}");
+    assert!(shown.contains("nothing is trusted"), "{shown}");
 }
 
 /// Who wants silence or data is not asked.
