@@ -1,6 +1,6 @@
 //! Presentation of a call that waits for a decision.
 
-use rye::thread::{ApprovalRequest, ThreadId};
+use rye::thread::{ApprovalReason, ApprovalRequest, ThreadId};
 use serde_json::Value;
 
 use crate::output;
@@ -8,6 +8,17 @@ use crate::output;
 /// The largest number of lines and bytes that are shown of a text to sign.
 const MOST_LINES: usize = 200;
 const MOST_BYTES: usize = 16 * 1024;
+
+/// Returns the name of a call that waits, with what has to be known of it before its arguments.
+pub(crate) fn name_of(request: &ApprovalRequest) -> String {
+    let item = output::line(&request.item_id);
+    match request.reason {
+        ApprovalReason::Interrupted => {
+            format!("`{item}`, which began before and may have happened,")
+        }
+        _ => format!("`{item}`"),
+    }
+}
 
 /// Returns the arguments without the text to sign, which [`text_to_sign`] shows.
 pub(crate) fn in_short(request: &ApprovalRequest) -> Value {
@@ -88,6 +99,20 @@ mod tests {
             "text to sign, 1 line, 11 bytes\n  | a\\u{1b}[2J\\u{202e}b\\r|\n",
         );
         check("", "text to sign, 0 lines, 0 bytes\n");
+    }
+
+    /// A call that was cut off is told from one that only needs a decision.
+    #[test]
+    fn a_call_that_began_before_says_so() {
+        let thread = "sign-019a0000-0000-7000-8000-000000000001".parse().unwrap();
+        let name = |reason| {
+            name_of(&ApprovalRequest::new(&thread, "c", "notes/a\u{1b}", &Value::Null, reason))
+        };
+        assert_eq!(name(ApprovalReason::Configured), "`notes/a\\u{1b}`");
+        assert_eq!(
+            name(ApprovalReason::Interrupted),
+            "`notes/a\\u{1b}`, which began before and may have happened,"
+        );
     }
 
     /// A long text is cut and not dropped, and the message says how much is missing.

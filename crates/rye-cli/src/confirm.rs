@@ -63,7 +63,8 @@ fn holds_several(typed: &str, words: &[&str]) -> bool {
 }
 
 fn consists_of(typed: &str, words: &[&str]) -> bool {
-    let longest = words.iter().filter_map(|word| typed.strip_prefix(word)).min_by_key(|it| it.len());
+    let longest =
+        words.iter().filter_map(|word| typed.strip_prefix(word)).min_by_key(|it| it.len());
     longest.is_some_and(|rest| rest.is_empty() || consists_of(rest, words))
 }
 

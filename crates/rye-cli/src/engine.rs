@@ -4,7 +4,6 @@
 //! drives the threads (`docs/scale.md`). What the engine answers is a hint: each statement about a thread comes from
 //! records that were verified with the operator's key.
 
-mod call_name;
 mod client;
 mod decision;
 mod ingress;
@@ -17,7 +16,6 @@ mod transcripts;
 use clap::Args;
 use rye::WorkerLabel;
 
-pub(crate) use self::call_name::CallName;
 pub(crate) use self::client::{Engine, refuse_option};
 pub(crate) use self::outcome::commands;
 pub(crate) use self::transcripts::Mirror;

@@ -8,6 +8,7 @@ mod output;
 
 mod approval;
 mod args;
+mod call_name;
 mod clock;
 mod command_line;
 mod commands;

@@ -20,8 +20,8 @@ pub use self::mcp_server::{Approvals, McpServer, ServerHost, reading};
 pub use self::rye::Rye;
 pub use self::session::{
     Cancelled, Continuation, ContinueError, Host, LinkedThreads, ReopenError, RunError, RunReport,
-    RunRequest, Secrets, UnfinishedAnswer, divergence_diff, record_failure, refuse_linked_threads,
-    resume_command,
+    RunRequest, Secrets, UnfinishedAnswer, decision_commands, divergence_diff, record_failure,
+    refuse_linked_threads, resume_command,
 };
 pub use self::thread_reading::{RecordSigner, ThreadReadError, ThreadReading, covers};
 pub use self::worker_label::{WorkerLabel, WorkerLabelError};

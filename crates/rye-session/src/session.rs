@@ -40,9 +40,10 @@ pub(crate) use self::facts::{TOKEN, TOKENS_ABOVE};
 pub use self::links::{LinkedThreads, refuse_linked_threads};
 pub use self::live::UnfinishedAnswer;
 use self::prepare::{Prepared, prepare};
-pub use self::reopen::{Cancelled, ReopenError, resume_command};
 #[cfg(feature = "mcp")]
-pub(crate) use self::reopen::{Stands, Waiting};
+pub(crate) use self::reopen::Stands;
+pub(crate) use self::reopen::Waiting;
+pub use self::reopen::{Cancelled, ReopenError, decision_commands, resume_command};
 pub use self::replay::divergence_diff;
 #[cfg(feature = "mcp")]
 pub(crate) use self::report_json::waits_for;

@@ -56,5 +56,6 @@ pub use rye_session::{
     Cancelled, Continuation, ContinueError, FirstRequest, Host, LinkedThreads, RecordSigner,
     ReopenError, RunError, RunReport, RunRequest, Rye, Secrets, StepChain, SystemClock,
     ThreadReadError, ThreadReading, UnfinishedAnswer, WorkerLabel, WorkerLabelError, covers,
-    divergence_diff, record_failure, refuse_linked_threads, resume_command, step_digest,
+    decision_commands, divergence_diff, record_failure, refuse_linked_threads, resume_command,
+    step_digest,
 };

@@ -1,15 +1,19 @@
 //! `rye resume`, `rye approve`, `rye deny` and `rye cancel`.
 
 use clap::Args;
-use rye::thread::{Cancel, Decision, DenialReason, RaisedLimits, SpendLimit, ThreadId};
-use rye::{Cancelled, Host, ReopenError};
-use serde_json::json;
+use rye::thread::{
+    Cancel, Decider, Decision, DenialReason, PendingApproval, RaisedLimits, SpendLimit, ThreadId,
+};
+use rye::{Cancelled, Host, ReopenError, decision_commands};
+use serde_json::{Value, json};
 
 use super::run::{Prompt, Variables, random, tell, with_signals};
-use crate::approval::{in_short, text_to_sign};
+use crate::approval::{in_short, name_of, text_to_sign};
+use crate::call_name::CallReference;
 use crate::clock::SystemClock;
+use crate::confirm;
 #[cfg(feature = "engine")]
-use crate::engine::{CallName, EngineOption};
+use crate::engine::EngineOption;
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -57,10 +61,13 @@ pub(crate) struct Resume {
 #[command(
     after_help = "The call may run once, with just these arguments; their hash is recorded. `rye resume` goes on; `--resume` does \
                         so at once, with its exit codes.\n\n\
+                        With `--call`, nothing is decided if the thread waits with another call by now. The commands that `rye run` and \
+                        `rye threads show` print have it. Without it, the command shows the call and asks where there is a terminal. It \
+                        decides about the call that it prints.\n\n\
                         With `--always`, the model's later calls of the same tool in this thread do not wait any more, also after \
                         a resume. That is recorded, and no other thread has it. Signatures and questions of hooks are decided \
                         each time.\n\n\
-                        Examples:\n  rye approve index-019a0000-0000-7000-8000-000000000000\n  \
+                        Examples:\n  rye approve index-019a0000-0000-7000-8000-000000000000 --call 20\n  \
                         rye approve --last --always --resume"
 )]
 pub(crate) struct Approve {
@@ -77,6 +84,9 @@ pub(crate) struct Approve {
 struct Decided {
     #[command(flatten)]
     thread: ThreadArgument,
+    /// Decide about this call and no other one: the number of the record that asks, or the name that `rye run --engine` showed
+    #[arg(long, value_name = "CALL")]
+    call: Option<CallReference>,
     /// Resume the thread at once
     #[arg(long)]
     #[cfg_attr(feature = "engine", arg(conflicts_with = "engine"))]
@@ -84,10 +94,6 @@ struct Decided {
     #[cfg(feature = "engine")]
     #[command(flatten)]
     engine: EngineOption,
-    /// Decide about this call, as `rye run --engine` showed it; no worker has to run
-    #[cfg(feature = "engine")]
-    #[arg(long, value_name = "CALL", requires = "engine", help_heading = "Engine")]
-    call: Option<CallName>,
 }
 
 /// Deny the call that a thread waits with
@@ -95,7 +101,8 @@ struct Decided {
 #[command(
     after_help = "The call does not run, and the model is told, with the reason where one is given. `rye resume` goes on; \
                         `--resume` does so at once, with its exit codes.\n\n\
-                        Examples:\n  rye deny index-019a0000-0000-7000-8000-000000000000\n  \
+                        With `--call`, nothing is decided if the thread waits with another call by now.\n\n\
+                        Examples:\n  rye deny index-019a0000-0000-7000-8000-000000000000 --call 20\n  \
                         rye deny --last --reason 'write to a branch instead' --resume"
 )]
 pub(crate) struct Deny {
@@ -165,33 +172,34 @@ fn decide(
     #[cfg(feature = "engine")]
     if let Some(engine) = decided.engine.open(environment)? {
         let named = engine.resolve(decided.thread.reference(), environment)?;
-        return engine.decide(&named, decision, decided.call.as_ref(), environment);
+        let call = match &decided.call {
+            Some(CallReference::Name(name)) => Some(name),
+            Some(CallReference::Record(_)) => return Err(Failure::usage(WHOLE_NAME)),
+            None => None,
+        };
+        return engine.decide(&named, decision, call, environment);
     }
     let thread = &decided.thread.resolve(environment)?;
     let cancel = Cancel::new();
     let clock = SystemClock::new();
     let host = host(&clock, &cancel, environment)?;
     let rye = environment.rye()?;
-    let request = rye.decide(thread, decision, &host)?;
+    let asked = rye.pending_approval(thread, &host)?;
+    check_call(&asked, decided.call.as_ref(), thread)?;
+    if decided.call.is_none() && decision.is_approval() && !environment.json() {
+        confirm_approval(&asked)?;
+    }
+    let request = rye.decide_about(&asked, decision, &Decider::command(), &host)?;
     let first = rye.first_of_tree(thread)?;
     if environment.json() && decided.resume {
         // The report of the resumed run is the only JSON value.
     } else if environment.json() {
-        let row = json!({
-            "thread": thread.as_str(),
-            "decision": decision.as_str(),
-            "reason": decision.reason().map(DenialReason::as_str),
-            "call_id": request.call_id,
-            "item_id": request.item_id,
-            "arguments": request.arguments,
-            "arguments_sha256": request.sha256,
-            "resume": first.as_str(),
-        });
+        let row = decision_row(thread, &asked, decision, &first);
         Answer::one("decisions", row).print();
     } else {
         let arguments = output::text(&in_short(&request));
         let word = decision.as_str().replace('_', " ");
-        println!("{word}: `{}` with {arguments}", request.item_id);
+        println!("{word}: {} with {arguments}", name_of(&request));
         if let Some(text) = text_to_sign(&request).filter(|_| decision.is_approval()) {
             print!("{text}");
         }
@@ -203,6 +211,60 @@ fn decide(
         true => go_on(&first, RaisedLimits::default(), &Telling::default(), environment),
         false => Ok(Exit::Fine),
     }
+}
+
+#[cfg(feature = "engine")]
+const WHOLE_NAME: &str = "an engine is given the whole name of a call, `THREAD:RECORD:SHA256:ITEM`, as `rye run --engine` showed it";
+
+fn decision_row(
+    thread: &ThreadId,
+    PendingApproval { request, seq, .. }: &PendingApproval,
+    decision: &Decision,
+    first: &ThreadId,
+) -> Value {
+    json!({
+        "thread": thread.as_str(),
+        "decision": decision.as_str(),
+        "reason": decision.reason().map(DenialReason::as_str),
+        "call": seq,
+        "call_id": request.call_id,
+        "item_id": request.item_id,
+        "arguments": request.arguments,
+        "arguments_sha256": request.sha256,
+        "asked_because": request.reason.as_str(),
+        "resume": first.as_str(),
+    })
+}
+
+/// Shows the call and asks whether it is approved, where there is a terminal.
+fn confirm_approval(asked: &PendingApproval) -> Result<(), Failure> {
+    if !confirm::is_possible() {
+        return Ok(());
+    }
+    let request = &asked.request;
+    eprintln!("{} with {}", name_of(request), output::text(&in_short(request)));
+    text_to_sign(request).iter().for_each(|text| eprint!("{text}"));
+    match confirm::ask(&format!("Approve this call of thread {}?", request.thread))? {
+        Some(false) => Err(Failure::refused("nothing is decided")),
+        _ => Ok(()),
+    }
+}
+
+/// Fails if another call was named than the one that waits, and shows that one.
+fn check_call(
+    asked: &PendingApproval,
+    call: Option<&CallReference>,
+    thread: &ThreadId,
+) -> Result<(), Failure> {
+    let Some(call) = call.filter(|call| !call.is(asked, thread)) else { return Ok(()) };
+    let request = &asked.request;
+    Err(Failure::failed(format!(
+        "the call `{call}` does not wait, and nothing is decided; thread `{}` waits for approval: {} with {}; decide with {}",
+        request.thread,
+        name_of(request),
+        output::text(&in_short(request)),
+        decision_commands(asked)
+    )))
 }
 
 pub(crate) fn cancel(arguments: &End, environment: &Environment) -> Result<Exit, Failure> {

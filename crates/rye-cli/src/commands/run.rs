@@ -8,16 +8,16 @@ use rye::prompt::ReturnStyle;
 use rye::providers::{ApiKey, ApiKeyError, ConnectError};
 use rye::thread::{
     ApprovalReason, ApprovalRequest, Approver, Cancel, Decider, Decision, FailureKind, Outcome,
-    SpendLimit, ThreadId, ThreadState,
+    SpendLimit, ThreadId, ThreadState, pending_approval,
 };
 use rye::{
     Host, NamedProvider, PrepareError, ProviderChoice, RunError, RunReport, RunRequest, Rye,
-    Secrets, record_failure,
+    Secrets, decision_commands, record_failure,
 };
 use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
 
-use crate::approval::{in_short, text_to_sign};
+use crate::approval::{in_short, name_of, text_to_sign};
 use crate::clock::SystemClock;
 use crate::confirm;
 use crate::directive::{id_of, is_there, resolve_directive};
@@ -32,6 +32,7 @@ use crate::output::{self, Answer};
 use crate::stream::{self, RunReporter, Telling};
 #[cfg(feature = "otel")]
 use crate::telemetry::with_export;
+use crate::thread_argument::threads_folder;
 
 /// Run a directive to its end and print its outputs
 #[derive(Debug, Args)]
@@ -355,7 +356,7 @@ pub(super) fn tell(report: &RunReport, watch: &RunReporter, environment: &Enviro
     }
     // If the output was lost, the state of the thread is reported on standard error.
     if output::is_lost() || !environment.json() {
-        tell_end(report);
+        tell_end(report, environment);
     }
     if output::is_lost() { Exit::Failed } else { exit(report) }
 }
@@ -387,7 +388,7 @@ fn tell_result(outcome: &Outcome, watch: &RunReporter) {
     }
 }
 
-fn tell_end(report: &RunReport) {
+fn tell_end(report: &RunReport, environment: &Environment) {
     let outcome = &report.outcome;
     for thread in &report.continues {
         eprintln!("thread {thread} nearly filled the model's context window and was continued");
@@ -413,24 +414,40 @@ fn tell_end(report: &RunReport) {
         output::turns(outcome.turns),
         outcome.cost
     );
-    [next(report), above(report)].iter().flatten().for_each(|line| eprintln!("{line}"));
+    [next(report, environment), above(report)]
+        .iter()
+        .flatten()
+        .for_each(|line| eprintln!("{line}"));
 }
 
 /// Returns the next command for a thread that has not ended.
-fn next(report: &RunReport) -> Option<String> {
+fn next(report: &RunReport, environment: &Environment) -> Option<String> {
     let thread = &report.thread;
     match (report.outcome.state, &report.outcome.asked) {
         (ThreadState::Suspended, Some(request)) => Some(format!(
-            "waits for approval: `{}` with {}; {look}decide with `rye approve {asking}` or `rye deny {asking}`, then `rye resume \
-             {thread}`",
-            request.item_id,
+            "waits for approval: {} with {}; {}decide with {}, then `rye resume {thread}`",
+            name_of(request),
             in_short(request),
-            look = look_at_text(request),
-            // A child may be waiting.
-            asking = request.thread,
+            look_at_text(request),
+            commands(request, environment),
         )),
         (ThreadState::Running, _) => Some(format!("stopped; go on with `rye resume {thread}`")),
         _ => report.resume.as_ref().map(|command| format!("go on with `{command}`")),
+    }
+}
+
+/// Returns the commands that decide about the call. A child may be waiting.
+fn commands(request: &ApprovalRequest, environment: &Environment) -> String {
+    let thread = &request.thread;
+    let asked = || {
+        let reading =
+            environment.rye().ok()?.thread(&threads_folder(environment).ok()?, thread).ok()?;
+        pending_approval(&reading.transcript).filter(|asked| asked.request.sha256 == request.sha256)
+    };
+    match asked() {
+        Some(asked) => decision_commands(&asked),
+        // Another process may have decided by now.
+        None => format!("`rye approve {thread}` or `rye deny {thread}`"),
     }
 }
 

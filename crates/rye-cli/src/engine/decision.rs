@@ -5,11 +5,11 @@ use rye::thread::{
 };
 use serde_json::{Value, json};
 
-use super::call_name::CallName;
 use super::client::Engine;
 use super::list::NamedThread;
 use super::outcome::{tell_call, tell_waiting, waiting};
 use super::transcripts::Mirror;
+use crate::call_name::CallName;
 use crate::confirm;
 use crate::environment::Environment;
 use crate::exit::Exit;

@@ -8,9 +8,9 @@ use rye::thread::{
 };
 use serde_json::{Value, json};
 
-use super::call_name::CallName;
 use super::transcripts::Mirror;
-use crate::approval::{in_short, whole_text_to_sign};
+use crate::approval::{in_short, name_of, whole_text_to_sign};
+use crate::call_name::CallName;
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -158,7 +158,7 @@ pub(crate) fn commands(asked: &PendingApproval, tree: &str) -> String {
 /// Prints a call that waits.
 pub(super) fn tell_call(asked: &PendingApproval) {
     let arguments = output::text(&in_short(&asked.request));
-    eprintln!("waits for approval: `{}` with {arguments}", output::line(&asked.request.item_id));
+    eprintln!("waits for approval: {} with {arguments}", name_of(&asked.request));
     // No other command shows the text of a call of a child, so that it is shown as a whole.
     whole_text_to_sign(&asked.request).iter().for_each(|text| eprint!("{text}"));
 }

@@ -39,6 +39,38 @@ fn an_approved_call_runs() {
     session.export_threads("approved");
 }
 
+/// A command that was copied decides about the call that it was shown with, and about no later one.
+#[test]
+fn a_named_call_is_decided_and_no_other_one() {
+    let (session, run) = suspended();
+    let (_, named) = run.split_once(" --call ").unwrap();
+    let seq: u64 = named.split('`').next().unwrap().parse().unwrap();
+    let shown = "`rye/file-system/write` with {\"path\":\"INDEX.md\"";
+    let hash = "0".repeat(64);
+    let thread = session.thread();
+    let others = [
+        (seq - 1).to_string(),
+        (seq + 1).to_string(),
+        format!("{thread}:{seq}:{hash}:rye/file-system/write"),
+    ];
+    for other in others {
+        for command in ["approve", "approve --always", "deny", "approve --json"] {
+            let told = session.rye(&format!("{command} THREAD --call {other} --trust TRUST"));
+            assert!(told.ends_with("--- exit 1\n"), "{told}");
+            assert!(told.contains("nothing is decided"), "{told}");
+            assert!(told.contains(&format!("--call {seq}`")), "{told}");
+        }
+        assert!(session.rye(&format!("deny THREAD --call {other}")).contains(shown));
+    }
+    let unread = session.rye("approve THREAD --call x");
+    assert!(unread.ends_with("--- exit 2\n"), "{unread}");
+    assert!(!session.rye("threads show --json").contains("approval_decided"));
+    let told = session.rye(&format!("approve THREAD --call {seq} --trust TRUST"));
+    assert!(told.contains(&format!("approved: {shown}")), "{told}");
+    let again = session.rye(&format!("approve THREAD --call {seq} --trust TRUST"));
+    assert!(again.contains("was approved already"), "{again}");
+}
+
 #[test]
 fn a_denied_call_does_not_run() {
     let (session, _) = suspended();

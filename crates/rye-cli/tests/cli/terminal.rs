@@ -355,6 +355,33 @@ fn one_answer_decides_one_call() {
     check_answers(2, (b"", &[b"y\ny", b"later\n"]), 2, &["approved"]);
 }
 
+/// Who names no call is shown it and asked; who names it was shown it before.
+#[test]
+fn an_approval_without_a_name_shows_its_call_and_asks() {
+    let named = ["--call", "20"];
+    for (answer, options, questions, exit) in [
+        (&b"n\n"[..], &[][..], 1, 3),
+        (b"\x04", &[], 1, 3),
+        (b"y\n", &[], 1, 0),
+        (b"y\n", &named, 0, 0),
+        (b"y\n", &["--json"], 0, 0),
+    ] {
+        let session = asking();
+        session.rye("run notes/index --trust TRUST --provider steps");
+        let thread = session.thread();
+        let words = [&["approve", &thread][..], options].concat();
+        let question = format!("Approve this call of thread {thread}? [y/N] ");
+        let (shown, output) =
+            asked_again_and_again(&session, &words, &question, (b"y\n", &[answer]));
+        assert_eq!(shown.matches(&question).count(), questions, "{shown}");
+        let call = "`rye/file-system/write` with {\"path\":\"INDEX.md\"";
+        assert_eq!(shown.contains(call), questions == 1, "{shown}");
+        assert_eq!(output.status.code(), Some(exit), "{shown}");
+        let is_decided = session.rye("threads show --json").contains("approval_decided");
+        assert_eq!(is_decided, exit == 0, "{shown}");
+    }
+}
+
 /// A question that is no approval is answered in the same way.
 #[test]
 fn every_question_wants_its_own_answer() {

@@ -77,7 +77,7 @@ impl Call<'_> {
                 .and_then(|decision| self.settle(&running, &waiting, decision))
             {
                 Ok(started) => self.attend(started).await,
-                Err(why) => with_reason(result, &running.thread, waiting.request(), &why).into(),
+                Err(why) => with_reason(result, &running.thread, &waiting, &why).into(),
             },
         )
     }
@@ -99,8 +99,7 @@ impl Call<'_> {
             match next {
                 Ok(next) => started = next,
                 Err(why) => {
-                    return with_reason(ended.result, &started.0.thread, waiting.request(), &why)
-                        .into();
+                    return with_reason(ended.result, &started.0.thread, &waiting, &why).into();
                 }
             }
         }

@@ -2,11 +2,11 @@
 
 use rmcp::model::{CallToolResult, ContentBlock};
 use rye_project::primary::Executed;
-use rye_thread::{ApprovalRequest, DecidedApproval, ThreadId, ThreadState, ToolStatus};
+use rye_thread::{DecidedApproval, ThreadId, ThreadState, ToolStatus};
 use serde_json::{Value, json};
 
 use super::error::RequestError;
-use crate::session::{Stands, waits_for};
+use crate::session::{Stands, Waiting, waits_for};
 
 /// A value that answers.
 pub(super) fn answer(value: Value) -> CallToolResult {
@@ -23,15 +23,14 @@ pub(super) fn execution_result(executed: &Executed) -> CallToolResult {
 pub(super) fn with_reason(
     result: CallToolResult,
     root: &ThreadId,
-    request: &ApprovalRequest,
+    waiting: &Waiting,
     why: &str,
 ) -> CallToolResult {
     let Some(mut value) = result.structured_content.clone() else { return result };
-    let thread = &request.thread;
-    value["undecided"] = format!(
-        "{why}; the operator decides with `rye approve {thread}` or `rye deny {thread}`, then `rye resume {root}` goes on"
-    )
-    .into();
+    let commands = waiting.commands();
+    value["undecided"] =
+        format!("{why}; the operator decides with {commands}, then `rye resume {root}` goes on")
+            .into();
     answer(value)
 }
 

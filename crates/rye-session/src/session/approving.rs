@@ -29,7 +29,7 @@ impl<'a> OneAtATime<'a> {
 #[async_trait]
 impl Approver for OneAtATime<'_> {
     async fn decide(&self, request: &ApprovalRequest) -> Option<(Decision, Decider)> {
-        let requested = self.tree.question(&request.thread);
+        let requested = self.tree.question(request);
         let decision = tokio::select! {
             biased;
             Ok(decision) = requested => Some((decision, Decider::command())),

@@ -3,6 +3,7 @@
 mod asking;
 mod below;
 mod changes;
+mod commands;
 mod ending;
 mod error;
 mod raising;
@@ -26,6 +27,7 @@ use rye_thread::{
 use serde_json::Map;
 
 use self::asking::{Answer, AskedTree, is_held};
+pub use self::commands::decision_commands;
 pub use self::ending::Cancelled;
 pub use self::error::ReopenError;
 use self::raising::command_after;
@@ -262,7 +264,35 @@ impl Rye {
         self.store(threads).map_err(|error| ReopenError::Store(error.into()))
     }
 
-    /// Records a decision about the waiting call of a thread, or of the thread that continued it.
+    /// Returns the call that a thread waits with, or the thread that continued it.
+    ///
+    /// Show this call before it is decided on with [`Rye::decide_about`].
+    ///
+    /// # Errors
+    ///
+    /// When no call waits, it is already decided on, or the record was changed.
+    pub fn pending_approval(
+        &self,
+        thread: &ThreadId,
+        host: &Host<'_>,
+    ) -> Result<PendingApproval, ReopenError> {
+        let conversation = Conversation::load(self, thread)?.without_failed_start(host);
+        let thread = conversation.last().record.thread.clone();
+        if let Some(next) = conversation.successor(host).cloned() {
+            return Err(ReopenError::NotBegun { thread, next });
+        }
+        self.refuse_ended_below(&thread)?;
+        let reopened = self.reopen(&thread, host)?;
+        reopened.refuse_foreign(host)?;
+        if let Some(decided) = reopened.decided {
+            return Err(ReopenError::Decided { thread, decided });
+        }
+        let (asked, record) = (reopened.asked, reopened.record);
+        let store = self.open_store(&reopened.threads)?;
+        asked.ok_or_else(|| self.nothing_asked(&record, &store))
+    }
+
+    /// Records a decision about the waiting call of a thread, or of the thread that continued it, whichever call that is.
     /// [`Rye::resume`] then resumes the thread.
     ///
     /// # Errors
@@ -274,12 +304,12 @@ impl Rye {
         decision: &Decision,
         host: &Host<'_>,
     ) -> Result<ApprovalRequest, ReopenError> {
-        let conversation = Conversation::load(self, thread)?.without_failed_start(host);
-        let thread = conversation.last().record.thread.clone();
-        if let Some(next) = conversation.successor(host).cloned() {
-            return Err(ReopenError::NotBegun { thread, next });
-        }
-        self.decide_or_ask(&thread, None, (decision, &Decider::command()), host)
+        self.decide_about(
+            &self.pending_approval(thread, host)?,
+            decision,
+            &Decider::command(),
+            host,
+        )
     }
 
     /// Records a decision about exactly this call, or has the owner of the thread tree record it; [`Rye::resume`] goes on.
@@ -298,8 +328,8 @@ impl Rye {
         let reading = self.found(&self.threads().ok_or(ReopenError::NoProject)?, thread)?.reading;
         let waiting = Waiting::read(&reading.record, &reading.transcript)
             .filter(|waiting| waiting.is(asked))
-            .ok_or_else(|| ReopenError::AnotherCall { thread: thread.clone() })?;
-        self.decide_or_ask(thread, Some(&waiting), (decision, by), host)
+            .ok_or_else(|| why_not(asked, &reading.transcript))?;
+        self.decide_or_ask(thread, &waiting, (decision, by), host)
     }
 
     /// Records a decision about exactly this call of a thread. Does nothing if the thread waits
@@ -313,14 +343,14 @@ impl Rye {
     ) -> Result<ApprovalRequest, ReopenError> {
         let (decision, by) = said;
         let thread = &waiting.request().thread;
-        self.decide_or_ask(thread, Some(waiting), (&decision, by), host)
+        self.decide_or_ask(thread, waiting, (&decision, by), host)
     }
 
     /// Records a decision, or has the process record it that drives the thread.
     fn decide_or_ask(
         &self,
         thread: &ThreadId,
-        expected: Option<&Waiting>,
+        expected: &Waiting,
         (decision, by): (&Decision, &Decider),
         host: &Host<'_>,
     ) -> Result<ApprovalRequest, ReopenError> {
@@ -341,7 +371,7 @@ impl Rye {
     fn ask_to_decide(
         &self,
         thread: &ThreadId,
-        expected: Option<&Waiting>,
+        expected: &Waiting,
         (decision, by): (&Decision, &Decider),
         host: &Host<'_>,
     ) -> Result<ApprovalRequest, ReopenError> {
@@ -360,7 +390,7 @@ impl Rye {
         let asked = AskedTree { store: &store, root: &found.record.root, host };
         match asked.ask(|| Ok(request.clone()), recorded)? {
             Answer::Free(_tree) => {
-                self.record_decision(thread, Some(&waiting), (decision, by), host, &store)
+                self.record_decision(thread, &waiting, (decision, by), host, &store)
             }
             Answer::Recorded(decided) if decided.decision == *decision => {
                 Ok(waiting.into_request())
@@ -375,7 +405,7 @@ impl Rye {
     pub(super) fn record_decision(
         &self,
         thread: &ThreadId,
-        expected: Option<&Waiting>,
+        expected: &Waiting,
         (decision, by): (&Decision, &Decider),
         host: &Host<'_>,
         store: &Arc<Store>,
@@ -429,6 +459,15 @@ fn not_resumed(thread: &ThreadId, limits: &Limits, source: ResumeError) -> Reope
         }
         ResumeError::NotRaised(source) => ReopenError::NotRaised { thread, source },
         source => ReopenError::Resume { thread, source: Box::new(source) },
+    }
+}
+
+/// Why a call that was shown cannot be decided on any more.
+fn why_not(asked: &PendingApproval, reading: &Reading) -> ReopenError {
+    let thread = asked.request.thread.clone();
+    match decided_approval(reading) {
+        Some(decided) => ReopenError::Decided { thread, decided },
+        None => ReopenError::AnotherCall { thread },
     }
 }
 

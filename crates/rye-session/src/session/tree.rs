@@ -74,6 +74,13 @@ struct Node {
     thought: Thought,
 }
 
+/// A call that the approver is asked about.
+#[derive(Debug)]
+struct Question {
+    request: ApprovalRequest,
+    decide: oneshot::Sender<Decision>,
+}
+
 /// All threads that descend from one, as far as this program knows them.
 #[derive(Debug)]
 pub(super) struct Tree {
@@ -85,7 +92,7 @@ pub(super) struct Tree {
     /// `true` if programs that its tools start may be able to write requests.
     is_exposed: AtomicBool,
     /// The calls that the approver is asked about, by their threads.
-    questions: Mutex<BTreeMap<ThreadId, oneshot::Sender<Decision>>>,
+    questions: Mutex<BTreeMap<ThreadId, Question>>,
     /// Each with the span in which it was given, where what comes of it belongs.
     orders: mpsc::UnboundedSender<(Span, Order)>,
 }
@@ -144,14 +151,15 @@ impl Tree {
         self.is_exposed.load(Ordering::Relaxed)
     }
 
-    fn questions(&self) -> MutexGuard<'_, BTreeMap<ThreadId, oneshot::Sender<Decision>>> {
+    fn questions(&self) -> MutexGuard<'_, BTreeMap<ThreadId, Question>> {
         self.questions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Has a request of another process decide the call that the thread waits with; the result is that decision.
-    pub(super) fn question(&self, thread: &ThreadId) -> oneshot::Receiver<Decision> {
+    /// Has a request of another process decide the call that its thread waits with; the result is that decision.
+    pub(super) fn question(&self, request: &ApprovalRequest) -> oneshot::Receiver<Decision> {
         let (decide, decided) = oneshot::channel();
-        self.questions().insert(thread.clone(), decide);
+        let question = Question { request: request.clone(), decide };
+        self.questions().insert(request.thread.clone(), question);
         decided
     }
 
@@ -160,10 +168,18 @@ impl Tree {
         self.questions().remove(thread);
     }
 
-    /// Decides the call that the approver is asked about; `false` where it is asked about none of this thread.
-    fn answer(&self, thread: &ThreadId, decision: Decision) -> bool {
-        let question = self.questions().remove(thread);
-        question.is_some_and(|question| question.send(decision).is_ok())
+    /// Decides the call that the approver is asked about; `false` where it is asked about another one, or about none.
+    fn answer(&self, request: &ApprovalRequest, decision: Decision) -> bool {
+        let mut questions = self.questions();
+        let name =
+            |it: &ApprovalRequest| (it.call_id.clone(), it.item_id.clone(), it.sha256.clone());
+        let asked = questions.get(&request.thread).map(|question| name(&question.request));
+        if asked != Some(name(request)) {
+            return false;
+        }
+        questions
+            .remove(&request.thread)
+            .is_some_and(|question| question.decide.send(decision).is_ok())
     }
 
     /// A panic elsewhere leaves no half of a change behind.

@@ -192,7 +192,7 @@ pub(crate) fn approval(
             dl.kv {
                 dt { "Asked because" } dd { (why(content)) }
                 dt { "Arguments" } dd.m { "sha256 " (Shown(&hex_groups(digest.get(..32).unwrap_or(digest), 8))) }
-                dt { "Decide" } dd.m { "rye approve " (Shown(id)) " --resume" }
+                dt { "Decide" } dd.m { "rye approve " (Shown(id)) " --call " (record.seq) " --resume" }
             }
             @if let Some(token) = &thread.decision {
                 @if is_shown_whole(&content["arguments"]) { (decision_form(id, token)) }

@@ -100,12 +100,9 @@ fn a_call_that_waits_is_shown_with_its_arguments_and_the_command() {
         .turn(1)
         .add("approval_requested", json!({ "call_id": "e", "item_id": "rye/file-system/write", "arguments": { "path": "R.md" }, "arguments_sha256": "4f3ebae8", "reason": "configured" }))
         .checkpoint();
-    let command = format!("rye approve {} --resume", crate::recording::THREAD);
-    check(
-        &recording.page(),
-        &["1 call waits for approval", "rec ask", "waits for a decision", &command],
-        &[],
-    );
+    let page = recording.page();
+    let command = format!("rye approve {} --call ", crate::recording::THREAD);
+    check(&page, &["1 call waits for approval", "rec ask", "waits for a decision", &command], &[]);
 }
 
 /// A picture with thousands of spans joins those that no eye tells apart.

@@ -2,18 +2,18 @@
 
 use std::io::{self, IsTerminal as _};
 
-use rye::ThreadReading;
 use rye::thread::{
     AddedItem, Nanos, PendingApproval, Spawn, ThreadId, ThreadSummary, added_items,
     pending_approval, spawned_children, thread_warnings,
 };
+use rye::{ThreadReading, decision_commands};
 use rye_view::{Charset, export};
 use serde_json::{Value, json};
 
 use super::records::{event, line};
 use super::source::{Reach, with_source};
 use super::{Known, Show, read};
-use crate::approval::{in_short, text_to_sign};
+use crate::approval::{in_short, name_of, text_to_sign};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -163,7 +163,7 @@ fn print_results(reading: &ThreadReading) {
 /// Prints the call that waits for approval, and the commands that decide.
 fn print_question(reading: &ThreadReading, known: &Known) {
     let Some(pending) = pending_approval(&reading.transcript) else { return };
-    println!("waits for  approval of `{}`", pending.request.item_id);
+    println!("waits for  approval of {}", name_of(&pending.request).trim_end_matches(','));
     println!("arguments  {}", in_short(&pending.request));
     text_of(&pending, known).iter().for_each(|text| print!("{text}"));
     println!("decide     {}", commands(&pending, known));
@@ -192,8 +192,7 @@ fn commands(pending: &PendingApproval, known: &Known) -> String {
     if let Some(tree) = &known.tree_of_engine {
         return crate::engine::commands(pending, tree);
     }
-    let thread = &pending.request.thread;
-    format!("`rye approve {thread} --resume` or `rye deny {thread} --resume`")
+    format!("{}; `--resume` goes on at once", decision_commands(pending))
 }
 
 /// Prints a line for each record, and the number of signed records.

@@ -101,7 +101,7 @@ fn waits(session: &Session, result: &Value, why: &str) {
     assert_eq!((&told["state"], &told["thread"]), (&json!("suspended"), &json!(FIRST)), "{result}");
     assert_eq!(told["waits_for"]["item_id"], "rye/file-system/write", "{result}");
     let commands = format!(
-        "{why}; the operator decides with `rye approve {FIRST}` or `rye deny {FIRST}`, then `rye resume {FIRST}` goes on"
+        "{why}; the operator decides with `rye approve {FIRST} --call 20` or `rye deny {FIRST} --call 20`, then `rye resume {FIRST}` goes on"
     );
     assert_eq!(told["undecided"], commands, "{result}");
     assert_eq!(decisions(session, FIRST), Vec::<[String; 3]>::new());

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use rye_thread::{
-    ApprovalRequest, ThreadId, ThreadRecord, ThreadState, ended_children, pending_approval,
-    recorded_end, spawned_children,
-};
 #[cfg(feature = "mcp")]
 use rye_thread::{DecidedApproval, decided_approval};
+use rye_thread::{
+    PendingApproval, ThreadId, ThreadRecord, ThreadState, ended_children, pending_approval,
+    recorded_end, spawned_children,
+};
 
 use super::ReopenError;
 use crate::rye::Rye;
@@ -21,7 +21,7 @@ pub(super) struct Below {
     /// The state of the thread; `None` if it cannot be read.
     pub(super) state: Option<ThreadState>,
     /// The call that it waits with.
-    pub(super) asked: Option<ApprovalRequest>,
+    pub(super) asked: Option<PendingApproval>,
     /// The recorded decision about such a call, if the thread was not resumed since.
     #[cfg(feature = "mcp")]
     pub(super) decided: Option<DecidedApproval>,
@@ -32,7 +32,7 @@ impl Below {
         Self {
             thread: reading.record.thread.clone(),
             state: Some(reading.record.state),
-            asked: pending_approval(&reading.transcript).map(|pending| pending.request),
+            asked: pending_approval(&reading.transcript),
             #[cfg(feature = "mcp")]
             decided: decided_approval(&reading.transcript),
         }
@@ -172,7 +172,7 @@ impl Rye {
     }
 
     /// Returns the calls of descendants that wait for a decision.
-    pub(super) fn waiting_below(&self, thread: &ThreadId, store: &Store) -> Vec<ApprovalRequest> {
+    pub(super) fn waiting_below(&self, thread: &ThreadId, store: &Store) -> Vec<PendingApproval> {
         let below = self.below(std::slice::from_ref(thread), store);
         let suspended = below.into_iter().filter(|it| it.state == Some(ThreadState::Suspended));
         suspended.filter_map(|below| below.asked).collect()

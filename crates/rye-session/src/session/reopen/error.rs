@@ -6,9 +6,10 @@ use rye_project::{Class, PrepareError};
 use rye_thread::store::Owner;
 use rye_thread::{
     AccountError, ApprovalRequest, ClockError, DecidedApproval, JournalError, LimitHit, NotRaised,
-    RegistryError, ResumeError, ThreadId, ThreadState,
+    PendingApproval, RegistryError, ResumeError, ThreadId, ThreadState,
 };
 
+use super::commands::decision_commands;
 use crate::session::{LinkedThreads, RunError};
 use crate::thread_reading::ThreadReadError;
 
@@ -57,7 +58,7 @@ pub enum ReopenError {
         /// The thread.
         thread: ThreadId,
         /// The calls of threads below it that wait.
-        below: Vec<ApprovalRequest>,
+        below: Vec<PendingApproval>,
     },
     /// The waiting call has already been decided on.
     #[error(
@@ -72,13 +73,15 @@ pub enum ReopenError {
     },
     /// The call may be approved once, and not for the rest of its thread.
     #[error(
-        "each call of `{item_id}` in thread `{thread}` is decided by itself; approve this one with `rye approve {thread}`, without `--always`"
+        "each call of `{item_id}` in thread `{thread}` is decided by itself; approve this one with `rye approve {thread} --call {seq}`, without `--always`"
     )]
     EachByItself {
         /// The thread.
         thread: ThreadId,
         /// The item, or the hook that asks.
         item_id: String,
+        /// The record that asks.
+        seq: u64,
     },
     /// The limit that ended the thread would end it again at once.
     #[error("thread `{thread}` ended by {hit}; raise the limit, for example with `{command}`")]
@@ -279,11 +282,10 @@ impl ReopenError {
 }
 
 /// The calls that wait, each with the commands that decide on it.
-fn waiting_calls(below: &[ApprovalRequest]) -> String {
-    let call = |ApprovalRequest { thread, item_id, .. }: &ApprovalRequest| {
-        format!(
-            "`{item_id}` of thread `{thread}` does: `rye approve {thread}` or `rye deny {thread}`"
-        )
+fn waiting_calls(below: &[PendingApproval]) -> String {
+    let call = |asked: &PendingApproval| {
+        let ApprovalRequest { thread, item_id, .. } = &asked.request;
+        format!("`{item_id}` of thread `{thread}` does: {}", decision_commands(asked))
     };
     below.iter().map(call).collect::<Vec<_>>().join("; ")
 }

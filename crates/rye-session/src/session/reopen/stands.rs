@@ -31,7 +31,7 @@ impl Rye {
         let mut decided = decided_approval(&last.transcript);
         let below = self.below(std::slice::from_ref(&thread), &store);
         for below in below.into_iter().filter(|it| it.state == Some(ThreadState::Suspended)) {
-            asked = asked.or(below.asked);
+            asked = asked.or(below.asked.map(|pending| pending.request));
             decided = decided.or(below.decided);
         }
         Some(Stands { thread, state, asked, decided })

@@ -5,6 +5,8 @@ use rye_thread::{ApprovalRequest, Decision, PendingApproval, ThreadRecord, pendi
 
 use super::ReopenError;
 #[cfg(feature = "mcp")]
+use super::commands::decision_commands;
+#[cfg(feature = "mcp")]
 use crate::rye::Rye;
 
 /// A call that waits for a decision, and where the record asks about it.
@@ -22,7 +24,7 @@ pub(crate) struct Waiting {
 
 impl Waiting {
     /// The call with which a thread waits by its record.
-    pub(super) fn read(record: &ThreadRecord, reading: &Reading) -> Option<Self> {
+    pub(crate) fn read(record: &ThreadRecord, reading: &Reading) -> Option<Self> {
         let asked = pending_approval(reading)?;
         let directive = record.directive.clone();
         let is_below = record.parent.is_some();
@@ -39,20 +41,23 @@ impl Waiting {
     }
 
     /// Fails if another call was meant, or if the call is one that is only approved by itself.
-    pub(super) fn check(
-        &self,
-        expected: Option<&Self>,
-        decision: &Decision,
-    ) -> Result<(), ReopenError> {
+    pub(super) fn check(&self, expected: &Self, decision: &Decision) -> Result<(), ReopenError> {
         let thread = self.asked.request.thread.clone();
         let item_id = &self.asked.request.item_id;
-        if expected.is_some_and(|expected| expected != self) {
+        if expected != self {
             return Err(ReopenError::AnotherCall { thread });
         }
         if *decision == Decision::ApprovedInThread && self.asked.request.covers.is_empty() {
-            return Err(ReopenError::EachByItself { thread, item_id: item_id.clone() });
+            let item_id = item_id.clone();
+            return Err(ReopenError::EachByItself { thread, item_id, seq: self.asked.seq });
         }
         Ok(())
+    }
+
+    /// The operator's commands that decide about just this call.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn commands(&self) -> String {
+        decision_commands(&self.asked)
     }
 
     /// The place of the record that asks about it.

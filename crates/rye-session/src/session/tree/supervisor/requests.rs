@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use rye_thread::store::{ReceivedRequest, RequestedAction};
-use rye_thread::{Decider, Decision, ThreadId, pending_approval};
+use rye_thread::{Decider, Decision, ThreadId};
 
 use super::ThreadSupervisor;
+use crate::session::Waiting;
 use crate::session::tree::Standing;
 
 impl ThreadSupervisor<'_> {
@@ -66,16 +67,15 @@ impl ThreadSupervisor<'_> {
     /// Decides the call that a thread waits with, if the request means that one.
     fn decide(&self, thread: &ThreadId, (seq, sha256): (u64, &str), decision: &Decision) {
         let Ok(found) = self.rye.found(&self.store.folder, thread) else { return };
-        let pending = pending_approval(&found.reading.transcript);
-        let is_meant = pending.as_ref().is_some_and(|pending| {
-            pending.seq == seq
-                && pending.request.sha256 == *sha256
-                && (*decision != Decision::ApprovedInThread || !pending.request.covers.is_empty())
-        });
-        if is_meant && !self.tree.answer(thread, decision.clone()) {
-            let by = Decider::command();
+        let waiting = Waiting::read(&found.reading.record, &found.reading.transcript);
+        let Some(waiting) = waiting.filter(|it| it.seq() == seq) else { return };
+        let request = waiting.request();
+        let is_meant = request.sha256 == *sha256
+            && (*decision != Decision::ApprovedInThread || !request.covers.is_empty());
+        if is_meant && !self.tree.answer(request, decision.clone()) {
+            let said = (decision, &Decider::command());
             // What is not recorded is not decided, which the process that asks sees.
-            drop(self.rye.record_decision(thread, None, (decision, &by), &self.host, &self.store));
+            drop(self.rye.record_decision(thread, &waiting, said, &self.host, &self.store));
         }
     }
 }
