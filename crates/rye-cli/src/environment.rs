@@ -230,10 +230,17 @@ impl Environment {
         host.other_homes = ProcessHost::homes_in(&String::from_utf8_lossy(&users));
         let keys = self.user.iter().chain(&self.global.system);
         host.hidden = keys.map(|space| space.join(".ai/config/keys/signing")).collect();
-        if let Some(user) = self.user.as_ref().filter(|user| user.is_dir()) {
-            host.journal = user.join(".ai/cache/programs");
+        if let Some(notes) = self.hidden_folder() {
+            host.journal = notes;
         }
         host
+    }
+
+    /// Returns the folder in the user space with the notes of the launcher. It is there before a program starts, and hidden from
+    /// each program of a tool in every sandbox.
+    pub(crate) fn hidden_folder(&self) -> Option<PathBuf> {
+        let user = self.user.as_ref().filter(|user| user.is_dir())?;
+        Some(user.join(".ai/cache/programs"))
     }
 
     /// Returns the folder of the search cache. It is in the user space, so that a project cannot change

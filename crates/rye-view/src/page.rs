@@ -24,7 +24,7 @@ mod value;
 
 pub(crate) use self::authority::authority;
 pub(crate) use self::compare::{choose, compare};
-pub(crate) use self::document::served_policy;
+pub(crate) use self::document::{entrance, served_policy};
 pub(crate) use self::live::update;
 pub(crate) use self::thread::{file, served_page, tree_file};
 pub(crate) use self::threads::{problem, threads};

@@ -2,10 +2,12 @@
 //!
 //! Other pages in the same browser can reach a server on this machine, too. So a request needs an address of this server in
 //! `Host`, no foreign `Origin`, and a path that begins with a random token. Only `GET` is answered, and
-//! with [`Decisions`] a `POST` that decides about a waiting call. Such a `POST` needs the own `Origin` and a token of that call.
+//! with [`Deciding`] a `POST` that decides about a waiting call. Such a `POST` needs the own `Origin`, a token of that call, and the
+//! cookie of the one browser that may decide.
 
 mod answer;
 mod decide;
+mod deciding;
 mod events;
 mod request;
 
@@ -25,8 +27,10 @@ use rye_transcript::{PendingApproval, ThreadId};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 
-use self::answer::{Answer, answer, follow, refuse, to_thread};
+use self::answer::{Answer, answer, enter, follow, refuse, to_thread};
 pub use self::decide::Verdict;
+pub use self::deciding::Deciding;
+use self::events::Followed;
 use self::request::{Guard, Place, Refusal};
 use crate::{Listed, Source};
 
@@ -58,6 +62,9 @@ pub trait Threads: Send + Sync + 'static {
 
     /// A text that changes when the thread does, without verifying it; `None` if it cannot be had.
     fn pulse(&self, thread: &ThreadId) -> Option<String>;
+
+    /// Is told of each request that had the token in its path, so that the first one can end a wait for a browser.
+    fn note_browser(&self) {}
 }
 
 /// The way of decisions about calls that wait to the threads.
@@ -97,22 +104,20 @@ const AFTER_FAILURE: Duration = Duration::from_millis(50);
 /// The values that all connections share.
 struct Shared {
     threads: Arc<dyn Threads>,
-    decisions: Option<Arc<dyn Decisions>>,
+    deciding: Option<Deciding>,
     guard: Guard,
-    /// The beginning of the text whose digest is the token of a decision.
-    secret: String,
 }
 
 /// Serves the threads below `/TOKEN/` of the listener's address until `stop` is ready.
 ///
-/// Without `decisions`, the pages only show what waits.
+/// Without `deciding`, the pages only show what waits.
 ///
 /// # Errors
 ///
 /// [`ServeError`] if other machines reach the address, or the system has none.
 pub async fn serve(
     threads: Arc<dyn Threads>,
-    decisions: Option<Arc<dyn Decisions>>,
+    deciding: Option<Deciding>,
     listener: TcpListener,
     token: &str,
     stop: impl Future<Output = ()>,
@@ -122,8 +127,7 @@ pub async fn serve(
         return Err(ServeError::NotLoopback { address });
     }
     let guard = Guard::new(address.port(), Digest::of(token.as_bytes()));
-    let secret = Digest::of(format!("decisions\n{token}").as_bytes()).to_string();
-    let shared = Arc::new(Shared { threads, decisions, guard, secret });
+    let shared = Arc::new(Shared { threads, deciding, guard });
     tokio::select! {
         () = accept(listener, shared) => {}
         () = stop => {}
@@ -152,11 +156,19 @@ async fn connection(stream: TcpStream, shared: Arc<Shared>) {
     let answered = service_fn(move |request| {
         let shared = Arc::clone(&shared);
         async move {
-            let response = match shared.guard.admit(&request) {
+            let admitted = shared.guard.admit(&request);
+            if admitted.is_ok() {
+                shared.threads.note_browser();
+            }
+            let may_decide = shared.may_decide(request.headers());
+            let response = match admitted {
                 Err(refusal) => refuse(refusal),
-                Ok(Place::Events { thread, part, since }) => follow(shared, thread, part, since),
+                Ok(Place::Events { thread, part, since }) => {
+                    follow(shared, Followed { thread, part, may_decide }, since)
+                }
                 Ok(Place::Decide(thread)) => take_decision(shared, thread, request).await,
-                Ok(place) => in_background(move || answer(&shared, &place)).await,
+                Ok(Place::Enter { code, thread }) => enter(&shared, &code, thread, &request),
+                Ok(place) => in_background(move || answer(&shared, &place, may_decide)).await,
             };
             Ok::<_, Infallible>(response)
         }
@@ -181,12 +193,13 @@ async fn take_decision(
     thread: ThreadId,
     request: Request<Incoming>,
 ) -> Answer {
+    let may_decide = shared.may_decide(request.headers());
     let Some(form) = decide::form(request.into_body()).await else {
         return refuse(Refusal::Forbidden);
     };
     in_background(move || {
         let project = shared.threads.project();
-        to_thread(&thread, decide::decide(&shared, &thread, &form), &project)
+        to_thread(&thread, decide::decide(&shared, &thread, &form, may_decide), &project)
     })
     .await
 }

@@ -73,6 +73,36 @@ fn records(session: &Session, event: &str) -> Vec<Value> {
     all.filter(|record| record["event"] == event).collect()
 }
 
+/// The file that leads a browser to `rye view` lies where no sandbox shows it, also to a program with the network, and wherever the user
+/// space is.
+#[test]
+fn the_folder_of_a_viewer_is_hidden_from_a_program_with_the_network() {
+    const READ: &str = "\
+description: Reads files.
+executor: command
+command: cat
+args: [\"--\", \"{input:path}\"]
+network: true
+input_schema: { type: object, properties: { path: { type: string } }, required: [path] }
+";
+    let session = Session::new();
+    let own = session.project().join("own");
+    let hidden = own.join(".ai/cache/programs/.rye-abc123.tmp/view.html");
+    let seen = own.join("seen");
+    for path in [&hidden, &seen] {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "http://127.0.0.1:1/").unwrap();
+    }
+    session.put(".ai/tools/team/read.yaml", READ);
+    let calls = [&seen, &hidden].map(|it| step("team/read", "path", &it.display().to_string()));
+    session.put(".ai/directives/work.md", &directive("<tool>team.*</tool>", &calls.concat()));
+    let told = session.rye("run work --allow-unsigned --provider steps --user-space own");
+    assert!(!told.ends_with("--- exit 0\n"), "{told}");
+    let results = records(&session, "tool_call_result");
+    assert_eq!(results[0]["payload"]["content"], "http://127.0.0.1:1/", "{told}");
+    assert!(!results[1].to_string().contains("http://127.0.0.1:1/"), "{results:?}");
+}
+
 #[test]
 fn a_script_a_command_and_a_shell_are_run() {
     let session = session();

@@ -2,6 +2,8 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
+#[cfg(target_os = "linux")]
+use std::path::PathBuf;
 use std::process::Child;
 use std::sync::Arc;
 
@@ -44,6 +46,23 @@ impl Served {
 
     fn get(&self, path: &str) -> String {
         self.ask(&format!("GET {path} HTTP/1.1\r\nHost: {}", self.host))
+    }
+
+    /// The same for the browser that has this cookie.
+    fn get_as(&self, cookie: &str, path: &str) -> String {
+        self.ask(&format!("GET {path} HTTP/1.1\r\nHost: {}\r\nCookie: a=b; {cookie}", self.host))
+    }
+
+    /// Opens the printed address as the first browser, and returns its cookie.
+    fn enter(&self) -> String {
+        let page = self.get(&self.path);
+        check(&page, "200", &["<meta http-equiv=\"refresh\" content=\"0;url=../thread"]);
+        let (_, cookie) = page.split_once("set-cookie: ").unwrap();
+        let (cookie, rules) = cookie.split_once("; ").unwrap();
+        let path = self.path.split('/').nth(1).unwrap();
+        let rules = rules.lines().next().unwrap();
+        assert_eq!(rules, format!("Path=/{path}/; HttpOnly; SameSite=Strict"));
+        cookie.to_owned()
     }
 
     fn below(&self, rest: &str) -> String {
@@ -254,12 +273,13 @@ fn call_token(page: &str) -> String {
 }
 
 impl Served {
-    /// Sends a form as a page of this origin does, or of another one.
-    fn post(&self, path: &str, origin: &str, form: &str) -> String {
+    /// Sends a form as a page of this origin does, or of another one, from a browser with this cookie.
+    fn post(&self, cookie: &str, path: &str, origin: &str, form: &str) -> String {
         let length = form.len();
         let mut stream = TcpStream::connect(&self.host).unwrap();
         let request = format!(
-            "POST {path} HTTP/1.1\r\nHost: {}\r\nOrigin: {origin}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{form}",
+            "POST {path} HTTP/1.1\r\nHost: {}\r\nOrigin: {origin}\r\nCookie: {cookie}\r\nContent-Length: {length}\r\nConnection: \
+             close\r\n\r\n{form}",
             self.host
         );
         stream.write_all(request.as_bytes()).unwrap();
@@ -278,22 +298,23 @@ fn a_waiting_call_is_decided_on_its_page() {
         let session = waiting();
         let served = Served::start(&session, &["--approve"]);
         let (thread, own) = (session.thread(), format!("http://{}", served.host));
-        let page = served.get(&served.below(&format!("thread/{thread}")));
+        let cookie = served.enter();
+        let page = served.get_as(&cookie, &served.below(&format!("thread/{thread}")));
         let decide = served.below(&format!("decide/{thread}"));
         let form = format!("call={}&{form}", call_token(&page));
-        check(&served.post(&decide, "http://evil.test", &form), "403", &[]);
+        check(&served.post(&cookie, &decide, "http://evil.test", &form), "403", &[]);
         check(&served.ask(&format!("POST {decide} HTTP/1.1\r\nHost: {}", served.host)), "403", &[]);
         check(&served.get(&decide), "403", &[]);
         let other = form.replacen("call=", "call=0", 1);
         check(
-            &served.post(&decide, &own, &other),
+            &served.post(&cookie, &decide, &own, &other),
             "409",
             &["does not wait with that call any more"],
         );
-        let decided = served.post(&decide, &own, &form);
+        let decided = served.post(&cookie, &decide, &own, &form);
         check(&decided, "303", &[&format!("location: ../thread/{thread}?record=")]);
         check(
-            &served.post(&decide, &own, &form),
+            &served.post(&cookie, &decide, &own, &form),
             "409",
             &["does not wait with that call any more"],
         );
@@ -301,6 +322,42 @@ fn a_waiting_call_is_decided_on_its_page() {
         assert!(shown.contains(decision), "{shown}");
         let page = served.get(&served.below(&format!("thread/{thread}")));
         check(&page, "200", &[" by page after "]);
+    }
+}
+
+/// Who knows the address may read. One browser may decide: the first one that opened the address that was printed.
+#[test]
+fn the_address_is_not_enough_to_decide() {
+    let session = waiting();
+    let thread = session.thread();
+    for words in [&["--approve"][..], &["--approve", "--last"]] {
+        let served = Served::start(&session, words);
+        let own = format!("http://{}", served.host);
+        let (page, decide) =
+            (served.below(&format!("thread/{thread}")), served.below(&format!("decide/{thread}")));
+        let wrong = served.below("enter/0123456789abcdef0123456789abcdef");
+        let refused = ["this one may only read", "deny what waits"];
+        check(&served.get(&wrong), "403", &refused);
+        let cookie = served.enter();
+        // A browser that asks again is still the one; another one is not, and is told.
+        check(&served.get_as(&cookie, &served.path), "200", &["set-cookie"]);
+        check(&served.get(&served.path), "403", &refused);
+        check(&served.get_as(&cookie, &wrong), "403", &refused);
+        let call = call_token(&served.get_as(&cookie, &page));
+        let form = format!("call={call}&decision=approve");
+        let code = served.path.split(['/', '?']).nth(3).unwrap();
+        let token = served.path.split('/').nth(1).unwrap();
+        for other in ["", "rye-decide=", &cookie[..cookie.len() - 1], &format!("x{cookie}")] {
+            let read = served.get_as(other, &page);
+            check(&read, "200", &["waits for a decision"]);
+            assert!(!read.contains("<form class=\"decide\"") && !read.contains(&call), "{read}");
+            check(&served.post(other, &decide, &own, &form), "409", &["may only read"]);
+        }
+        for guessed in [code, token] {
+            let cookie = format!("rye-decide={guessed}");
+            check(&served.post(&cookie, &decide, &own, &form), "409", &["may only read"]);
+        }
+        assert!(!session.rye("threads show --json").contains("approval_decided"));
     }
 }
 
@@ -313,7 +370,7 @@ fn nothing_is_decided_without_the_option() {
     check(&page, "200", &["waits for a decision"]);
     assert!(!page.contains("<form class=\"decide\""), "{page}");
     let decide = served.below(&format!("decide/{thread}"));
-    let refused = served.post(&decide, &own, "call=x&decision=approve");
+    let refused = served.post("rye-decide=x", &decide, &own, "call=x&decision=approve");
     check(&refused, "409", &["start it with `--approve`"]);
 }
 
@@ -377,7 +434,7 @@ fn a_project_without_threads_has_an_empty_list() {
     check(&served.get(&served.path), "200", &["No thread has run in this project yet."]);
 }
 
-/// Runs `rye view` on a terminal of its own, and returns what stands there until the mark does.
+/// Runs `rye view` on a terminal of its own, and returns what stands there until the mark does. Then it is looked at, and killed.
 #[cfg(unix)]
 #[expect(clippy::disallowed_methods, reason = "a test starts the program that it looks at")]
 fn view_on_terminal(
@@ -385,6 +442,7 @@ fn view_on_terminal(
     words: &[&str],
     variables: &[(&str, &str)],
     mark: &str,
+    look: impl FnOnce(&str),
 ) -> String {
     let (mut near, far) = crate::terminal::terminal();
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_rye"));
@@ -398,19 +456,18 @@ fn view_on_terminal(
         let length = near.read(&mut piece).unwrap();
         shown.push_str(&String::from_utf8_lossy(&piece[..length]));
     }
+    look(&shown);
     child.kill().unwrap();
     child.wait().unwrap();
     shown
 }
 
-/// The arguments of a program can be read by every user of the machine, so that the address does not stand there.
+/// A folder with a program that opens addresses, and a pipe that tells what it was given: its argument, the mode of that file, and the
+/// file.
 #[cfg(target_os = "linux")]
-#[test]
-fn a_desktop_opens_the_address_without_showing_it_to_other_users() {
-    let session = ran();
-    let (programs, runtime) = (session.project().join("programs"), session.project().join("run"));
+fn opener(session: &Session) -> (PathBuf, PathBuf) {
+    let programs = session.project().join("programs");
     std::fs::create_dir_all(&programs).unwrap();
-    std::fs::create_dir_all(&runtime).unwrap();
     let told = programs.join("told");
     rustix::fs::mkfifoat(rustix::fs::CWD, &told, rustix::fs::Mode::RWXU).unwrap();
     let opener = programs.join("xdg-open");
@@ -420,18 +477,54 @@ fn a_desktop_opens_the_address_without_showing_it_to_other_users() {
     );
     std::fs::write(&opener, script).unwrap();
     std::fs::set_permissions(&opener, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    (programs, told)
+}
+
+/// The arguments of a program can be read by every user of the machine, so that the address does not stand there.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_desktop_opens_the_address_without_showing_it_to_other_users() {
+    let session = ran();
+    let (programs, told) = opener(&session);
+    let runtime = session.project().join("run");
+    std::fs::create_dir_all(&runtime).unwrap();
     let path = programs.display().to_string();
     let runtime = runtime.display().to_string();
+    let hidden = session.home().join(".ai/cache/programs");
     let desktop = [("PATH", path.as_str()), ("DISPLAY", ":9"), ("XDG_RUNTIME_DIR", &runtime)];
-    let opened = std::thread::spawn(move || std::fs::read_to_string(told).unwrap());
-    let shown = view_on_terminal(&session, &[], &desktop, "Ctrl-C");
+    let pipe = told.clone();
+    let opened = std::thread::spawn(move || std::fs::read_to_string(pipe).unwrap());
+    let shown = view_on_terminal(&session, &[], &desktop, "Ctrl-C", |_| {});
     assert!(shown.contains("opened in a browser"), "{shown}");
     let address = shown.lines().next().unwrap();
     let opened = opened.join().unwrap();
     let [argument, mode, page] = opened.splitn(3, '\n').collect::<Vec<_>>().try_into().unwrap();
-    assert!(argument.starts_with(&runtime) && argument.ends_with(".html"), "{argument}");
+    let below = argument.strip_prefix(hidden.to_str().unwrap()).unwrap();
+    assert!(below.starts_with("/.rye-") && below.ends_with(".tmp/view.html"), "{argument}");
     assert_eq!(mode, "600");
     assert!(page.contains(&format!("url={address}\"")), "{page}");
+
+    // What the killed program left is gone with the next one, whose own file is gone with the first request.
+    let files = || std::fs::read_dir(&hidden).unwrap().count();
+    assert_eq!(files(), 1);
+    let opened = std::thread::spawn(move || std::fs::read_to_string(told).unwrap());
+    view_on_terminal(&session, &["--approve"], &desktop, "only reads", |shown| {
+        opened.join().unwrap();
+        assert_eq!(files(), 1);
+        let address = shown.lines().next().unwrap().strip_prefix("http://").unwrap();
+        let (host, path) = address.split_once('/').unwrap();
+        let ask = |path: &str| {
+            let mut stream = TcpStream::connect(host).unwrap();
+            let request =
+                format!("GET /{path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+            stream.write_all(request.as_bytes()).unwrap();
+            stream.read_to_end(&mut Vec::new()).unwrap();
+        };
+        ask("guessed/threads/");
+        assert_eq!(files(), 1);
+        ask(path);
+        assert_eq!(files(), 0);
+    });
 
     let others = [
         ("--no-open", desktop.to_vec()),
@@ -439,7 +532,7 @@ fn a_desktop_opens_the_address_without_showing_it_to_other_users() {
         ("--port=0", [&desktop[..], &[("SSH_CONNECTION", "1")]].concat()),
     ];
     for (word, variables) in others {
-        let shown = view_on_terminal(&session, &[word], &variables, "Ctrl-C");
+        let shown = view_on_terminal(&session, &[word], &variables, "Ctrl-C", |_| {});
         assert!(shown.contains("open this address in a browser"), "{variables:?}: {shown}");
     }
 }

@@ -54,6 +54,22 @@ pub(crate) fn document(title: &str, project: &str, links: Links, body: &Markup) 
     }
 }
 
+/// A page that leads to another one of the server, with and without a click.
+pub(crate) fn entrance(address: &str) -> String {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="refresh" content={ "0;url=" (address) };
+                title { "Rye" }
+            }
+            body { a href=(address) { "Threads" } }
+        }
+    };
+    page.into_string()
+}
+
 fn bar(title: &str, project: &str, links: Links) -> Markup {
     html! {
         header.top {

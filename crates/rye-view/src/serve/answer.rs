@@ -3,26 +3,25 @@
 use std::sync::Arc;
 
 use http_body_util::{Either, Full};
-use hyper::body::Bytes;
+use hyper::body::{Bytes, Incoming};
 use hyper::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION,
-    REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+    REFERRER_POLICY, SET_COOKIE, X_CONTENT_TYPE_OPTIONS,
 };
-use hyper::{Response, StatusCode};
+use hyper::{Request, Response, StatusCode};
 
 use rye_transcript::ThreadId;
 
 use super::Shared;
-use super::events::{self, Events};
+use super::events::{self, Events, Followed};
 use super::request::{Place, Refusal};
-use crate::model::Part;
 use crate::{Source, page};
 
 /// A page, or the events of a thread.
 pub(super) type Answer = Response<Either<Full<Bytes>, Events>>;
 
 /// Makes the page that a request names.
-pub(super) fn answer(shared: &Shared, place: &Place) -> Answer {
+pub(super) fn answer(shared: &Shared, place: &Place, may_decide: bool) -> Answer {
     let threads = &shared.threads;
     let project = threads.project();
     let made = match place {
@@ -36,12 +35,15 @@ pub(super) fn answer(shared: &Shared, place: &Place) -> Answer {
             };
             threads.thread(thread, &mut show).map(|()| made.unwrap_or_default())
         }
-        // Decisions and events have answers of their own.
-        Place::Decide(_) | Place::Events { .. } => return refuse(Refusal::NotFound),
+        // These have answers of their own.
+        Place::Decide(_) | Place::Enter { .. } | Place::Events { .. } => {
+            return refuse(Refusal::NotFound);
+        }
         Place::Thread(thread, part) => {
             let mut made = None;
             let mut show = |source: &Source<'_>| {
-                made = Some(page::served_page(source, part, shared.decision_token(source)));
+                let token = shared.decision_token(source, may_decide);
+                made = Some(page::served_page(source, part, token));
             };
             threads.thread(thread, &mut show).map(|()| made.unwrap_or_default())
         }
@@ -75,11 +77,34 @@ fn compare(
 }
 
 /// Sends the changes of a thread as they happen.
-pub(super) fn follow(shared: Arc<Shared>, thread: ThreadId, part: Part, since: u64) -> Answer {
+pub(super) fn follow(shared: Arc<Shared>, followed: Followed, since: u64) -> Answer {
     let mut response = respond(StatusCode::OK, "text/event-stream", String::new());
-    *response.body_mut() = Either::Right(events::follow(shared, thread, part, since));
+    *response.body_mut() = Either::Right(events::follow(shared, followed, since));
     response
 }
+
+/// Gives the browser the right to decide, if it is the first one with the code, and leads it to its page.
+pub(super) fn enter(
+    shared: &Shared,
+    code: &str,
+    thread: Option<ThreadId>,
+    request: &Request<Incoming>,
+) -> Answer {
+    let Some(deciding) = &shared.deciding else { return refuse(Refusal::NotFound) };
+    let Some(cookie) = deciding.admit(code, request.headers(), request.uri().path()) else {
+        return html(StatusCode::FORBIDDEN, page::problem(ENTERED, &shared.threads.project()));
+    };
+    let address = thread.map_or("../threads/".to_owned(), |thread| format!("../thread/{thread}"));
+    // Not a redirect: a browser that comes from a file keeps a strict cookie to itself until a page of this server leads on.
+    let mut response = html(StatusCode::OK, page::entrance(&address));
+    let cookie = HeaderValue::from_str(&cookie).expect("because it is letters and digits");
+    response.headers_mut().insert(SET_COOKIE, cookie);
+    response
+}
+
+/// The sentence for a browser that comes too late, or with another code.
+const ENTERED: &str = "this address works once, and another browser has opened it or it is not the one that was printed; this one may \
+                       only read. If nobody else should have opened it, end `rye view` and deny what waits";
 
 /// Leads back to the record that asked, or says why nothing was decided.
 pub(super) fn to_thread(thread: &ThreadId, decided: Result<u64, String>, project: &str) -> Answer {

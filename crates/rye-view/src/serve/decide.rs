@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use http_body_util::{BodyExt as _, Limited};
+use hyper::HeaderMap;
 use hyper::body::Incoming;
 use rye_sign::Digest;
 use rye_transcript::{PendingApproval, ThreadId, pending_approval};
@@ -24,22 +25,22 @@ pub enum Verdict {
     },
 }
 
+/// The sentence for a browser that has no right to decide.
+const READS_ONLY: &str = "this browser may only read; the one that opened the address of `rye view --approve` first may decide";
+
 /// The longest form that is read.
 const MOST_BYTES: usize = 16 * 1024;
 
 impl Shared {
-    /// The token that decides about the call that the thread waits with, if the server takes decisions.
-    ///
-    /// It holds for this question alone: another call, another place in the transcript or other arguments have another token.
-    pub(super) fn decision_token(&self, source: &Source<'_>) -> Option<String> {
-        self.decisions.as_ref()?;
-        pending_approval(source.reading).map(|asked| self.token_of(&asked))
+    /// Returns the token that decides about the call that the thread waits with, for the browser that may decide.
+    pub(super) fn decision_token(&self, source: &Source<'_>, may_decide: bool) -> Option<String> {
+        let deciding = self.deciding.as_ref().filter(|_| may_decide)?;
+        pending_approval(source.reading).map(|asked| deciding.token_of(&asked))
     }
 
-    fn token_of(&self, asked: &PendingApproval) -> String {
-        let PendingApproval { seq, request, .. } = asked;
-        let parts = [request.thread.as_str(), &seq.to_string(), &request.call_id, &request.sha256];
-        Digest::of(format!("{}\n{}", self.secret, parts.join("\n")).as_bytes()).to_string()
+    /// Returns `true` if the request is one of the browser that may decide.
+    pub(super) fn may_decide(&self, headers: &HeaderMap) -> bool {
+        self.deciding.as_ref().is_some_and(|deciding| deciding.has_right(headers))
     }
 }
 
@@ -60,15 +61,19 @@ pub(super) fn decide(
     shared: &Shared,
     thread: &ThreadId,
     form: &BTreeMap<String, String>,
+    may_decide: bool,
 ) -> Result<u64, String> {
-    let decisions = shared
-        .decisions
+    let deciding = shared
+        .deciding
         .as_ref()
         .ok_or("this server takes no decisions; start it with `--approve`")?;
+    if !may_decide {
+        return Err(READS_ONLY.to_owned());
+    }
     let mut asked = None;
     shared.threads.thread(thread, &mut |source| asked = pending_approval(source.reading))?;
     let is_meant = |asked: &PendingApproval| {
-        let expected = Digest::of(shared.token_of(asked).as_bytes());
+        let expected = Digest::of(deciding.token_of(asked).as_bytes());
         form.get("call").is_some_and(|token| Digest::of(token.as_bytes()) == expected)
     };
     let asked = asked.filter(is_meant).ok_or_else(|| {
@@ -84,6 +89,6 @@ pub(super) fn decide(
         }
         _ => return Err("the form says neither `approve` nor `deny`".to_owned()),
     };
-    decisions.decide(&asked, &verdict)?;
+    deciding.decisions.decide(&asked, &verdict)?;
     Ok(asked.seq)
 }

@@ -44,9 +44,11 @@ const SILENCE: Duration = Duration::from_secs(10);
 
 /// The thread and the part of it that the browser shows.
 #[derive(Debug, Clone)]
-struct Followed {
-    thread: ThreadId,
-    part: Part,
+pub(super) struct Followed {
+    pub(super) thread: ThreadId,
+    pub(super) part: Part,
+    /// `true` for the browser that may decide.
+    pub(super) may_decide: bool,
 }
 
 /// The state of a thread that was last sent to the browser.
@@ -64,9 +66,9 @@ struct Look {
 }
 
 /// Follows a thread from its record `since` on, until it ends or the browser closes the connection.
-pub(super) fn follow(shared: Arc<Shared>, thread: ThreadId, part: Part, since: u64) -> Events {
+pub(super) fn follow(shared: Arc<Shared>, followed: Followed, since: u64) -> Events {
     let (sender, receiver) = channel(4);
-    tokio::spawn(send_all(shared, Followed { thread, part }, since, sender));
+    tokio::spawn(send_all(shared, followed, since, sender));
     Events { receiver }
 }
 
@@ -102,14 +104,15 @@ async fn send_all(shared: Arc<Shared>, followed: Followed, since: u64, sender: S
 
 /// Reads the thread, if it changed since its state was last sent.
 fn look(shared: &Shared, followed: &Followed, told: SentState) -> Look {
-    let Followed { thread, part } = followed;
+    let Followed { thread, part, may_decide } = followed;
     let pulse = shared.threads.pulse(thread);
     if pulse.is_some() && pulse == told.pulse {
         return Look { told, event: None, is_over: false };
     }
     let mut update = None;
     let shown = shared.threads.thread(thread, &mut |source| {
-        update = Some(page::update(source, part, shared.decision_token(source), told.records));
+        let token = shared.decision_token(source, *may_decide);
+        update = Some(page::update(source, part, token, told.records));
     });
     let Some(update) = update.filter(|_| shown.is_ok()) else {
         // A changed thread is not shown any further. The page says why when it is opened again.

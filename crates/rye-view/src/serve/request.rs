@@ -34,6 +34,11 @@ pub(super) enum Place {
     },
     /// A decision about the call that a thread waits with.
     Decide(ThreadId),
+    /// The first page of the browser that may decide, which leads to a thread or to the list.
+    Enter {
+        code: String,
+        thread: Option<ThreadId>,
+    },
 }
 
 /// The reason why a request gets no page.
@@ -124,6 +129,10 @@ impl Guard {
                 let part = if part() == Part::Usual { Part::Newest } else { part() };
                 Some(Place::Events { thread, part, since })
             }
+            Some(("enter", code)) => {
+                let thread = named("thread").and_then(|thread| thread.parse().ok());
+                Some(Place::Enter { code: code.to_owned(), thread })
+            }
             Some(("decide", thread)) => thread.parse().ok().map(Place::Decide),
             _ => None,
         }
@@ -166,6 +175,10 @@ mod tests {
         );
         check(&format!("/token/decide/{thread}"), Some(&Place::Decide(thread.parse().unwrap())));
         check(&format!("/token/events/{thread}"), None);
+        let enter = |thread| Place::Enter { code: "x".to_owned(), thread };
+        check("/token/enter/x", Some(&enter(None)));
+        let id = thread.parse().unwrap();
+        check(&format!("/token/enter/x?thread={thread}"), Some(&enter(Some(id))));
         check(
             &format!("/token/authority/{thread}"),
             Some(&Place::Authority(thread.parse().unwrap())),

@@ -2,7 +2,7 @@
 // the page must report no breach of its content policy, nothing may be asked of a network, and hostile texts must not run.
 // The same holds for the pages of `rye view`, which other origins, other hosts and guessed addresses must not get.
 // A thread that runs while its page is open appears there, is approved there, and goes on.
-// Usage: node browser.mjs CHROMIUM FOLDER SCREENSHOTS ADDRESS RYE PROJECT HOME. FOLDER holds prepare.html and hostile.html; ADDRESS is that of the list.
+// Usage: node browser.mjs CHROMIUM FOLDER SCREENSHOTS ADDRESS RYE PROJECT HOME. FOLDER holds prepare.html and hostile.html; ADDRESS is the printed one, which works once.
 import { readFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { spawn } from 'node:child_process';
@@ -11,7 +11,7 @@ import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { chromium } from 'playwright-core';
 
-const [executablePath, folder, screenshots, address, program, project, home] = process.argv.slice(2);
+const [executablePath, folder, screenshots, entrance, program, project, home] = process.argv.slice(2);
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const failures = [];
 let checks = 0;
@@ -24,9 +24,20 @@ const check = (what, holds, more = '') => {
 
 const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
 
+// The first browser at the printed address gets the cookie with which it decides, and comes to the list.
+const { address, storageState } = await (async () => {
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  await page.goto(entrance);
+  await page.waitForURL(/\/threads\/$/);
+  const entered = { address: page.url(), storageState: await context.storageState() };
+  await context.close();
+  return entered;
+})();
+
 /** Opens a page and notes everything that it asks for, reports or throws. */
 async function open(name, { width = 1440, height = 900, colorScheme = 'light', javaScriptEnabled = true, hash = '' } = {}) {
-  const context = await browser.newContext({ viewport: { width, height }, colorScheme, javaScriptEnabled, reducedMotion: 'reduce' });
+  const context = await browser.newContext({ viewport: { width, height }, colorScheme, javaScriptEnabled, reducedMotion: 'reduce', storageState });
   // A machine that builds at the same time is slow.
   context.setDefaultTimeout(120000);
   const page = await context.newPage();
@@ -227,6 +238,7 @@ for (const [name, tries] of ['hostile.html', 'endless.html'].flatMap((name) => [
     get(new URL(path, address), { headers, method }, (response) => { response.resume(); done(response.statusCode); }).on('error', failed);
   });
   check('the address is answered', (await status(address)) === 200);
+  check('the printed address works once', (await status(entrance)) === 403);
   check('a foreign host is refused', (await status(address, { host: 'evil.test' })) === 403);
   check('a foreign origin is refused', (await status(address, { origin: 'http://evil.test' })) === 403);
   check('a change is refused', (await status(address, {}, 'POST')) === 403);

@@ -1,37 +1,38 @@
 //! The browser of the desktop.
 //!
 //! All users of a machine can read the arguments of its programs, and the address of `rye view` is a secret. So the browser gets the
-//! path of a file that only the operator can read, which leads to the address.
+//! path of a file that leads to the address. Programs of tools are the operator's as well, so that the file lies where every sandbox
+//! hides it from them.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{DirBuilder, OpenOptions};
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 
-/// A file that leads a browser to an address. Dropping this value removes the file.
+use rye::sandbox::TemporaryFolder;
+
+/// A file that leads a browser to an address. Dropping this value removes the file. If the program is killed, the next one that
+/// opens a browser removes it.
 #[derive(Debug)]
 pub(super) struct AddressFile {
     path: PathBuf,
+    _folder: TemporaryFolder,
 }
 
 impl AddressFile {
-    /// Writes the file into `folder`.
-    fn create(folder: &Path, address: &str) -> io::Result<Self> {
-        let path = folder.join(format!("rye-view-{}.html", uuid::Uuid::new_v4().simple()));
+    /// Writes the file below `hidden`, a folder that no program of a tool can read.
+    fn create(hidden: &Path, address: &str) -> io::Result<Self> {
+        let mut folders = DirBuilder::new();
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut folders, 0o700);
+        folders.recursive(true).create(hidden)?;
+        let folder = TemporaryFolder::new_in(hidden)?;
+        let path = folder.path().join("view.html");
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let mut file = options.open(&path)?;
-        let written = Self { path };
-        file.write_all(page(address).as_bytes())?;
-        Ok(written)
-    }
-}
-
-impl Drop for AddressFile {
-    fn drop(&mut self) {
-        // A file that stays leads to a server that has ended.
-        drop(fs::remove_file(&self.path));
+        options.open(&path)?.write_all(page(address).as_bytes())?;
+        Ok(Self { path, _folder: folder })
     }
 }
 
@@ -43,20 +44,19 @@ fn page(address: &str) -> String {
     )
 }
 
-/// Opens the address in the browser of the desktop. `variable` reads the environment. Returns `None` if there is no desktop, or no browser
-/// on it.
+/// Opens the address in the browser of the desktop. `variable` reads the environment. Returns `None` if there is no desktop, no browser
+/// on it, or no folder that is `hidden` from the programs of tools.
 ///
 /// A program that reads the address from a pipe opens it itself.
 pub(super) fn open(
     address: &str,
+    hidden: Option<&Path>,
     variable: impl Fn(&str) -> Option<String>,
 ) -> Option<AddressFile> {
     if !io::stdout().is_terminal() || !has_desktop(&variable) {
         return None;
     }
-    let folder = variable("XDG_RUNTIME_DIR").map(PathBuf::from);
-    let folder = folder.filter(|folder| folder.is_absolute());
-    let file = AddressFile::create(&folder.unwrap_or_else(std::env::temp_dir), address).ok()?;
+    let file = AddressFile::create(hidden?, address).ok()?;
     open::that_detached(&file.path).ok()?;
     Some(file)
 }

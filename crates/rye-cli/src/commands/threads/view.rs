@@ -1,7 +1,7 @@
 //! `rye view`.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use clap::Args;
 use rye::thread::store::StoreView;
@@ -9,10 +9,10 @@ use rye::thread::{
     Cancel, Decider, Decision, DenialReason, PendingApproval, ThreadId, thread_root,
 };
 use rye::{Privileges, ThreadReading};
-use rye_view::serve::{Decisions, ServeError, Threads, Verdict, serve};
+use rye_view::serve::{Deciding, Decisions, ServeError, Threads, Verdict, serve};
 use rye_view::{Listed, Source};
 
-use super::browser;
+use super::browser::{self, AddressFile};
 use super::source::{Reach, project, with_source};
 use super::{Known, open_known, read};
 use crate::clock::SystemClock;
@@ -32,6 +32,7 @@ use crate::thread_argument::{OptionalThread, threads_folder};
                   page of another origin gets nothing. The page of a running thread follows it.\n\n\
                   No browser is opened with `--no-open`, over SSH, where no display is, or where standard output is no terminal.\n\n\
                   With `--approve`, a call that waits can be approved or denied on the page of its thread, as `rye approve` and `rye deny` do. \
+                  The address then works once: the browser that opens it first may decide, and every other one only reads. \
                   Without it, nothing can be changed.\n\n\
                   Examples:\n  rye view\n  rye view --approve\n  rye view --last --port 8080"
 )]
@@ -53,29 +54,40 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
     let project = project(environment)?;
     // A server whose trust is broken should not begin.
     environment.rye()?;
-    let page = match arguments.thread.resolve(environment)? {
-        Some(thread) => format!("thread/{thread}"),
-        None => "threads/".to_owned(),
-    };
-    let token = uuid::Uuid::new_v4().simple().to_string();
-    let threads = Arc::new(ProjectThreads { environment: environment.clone(), project });
+    let thread = arguments.thread.resolve(environment)?;
+    let random = || uuid::Uuid::new_v4().simple().to_string();
+    let token = random();
+    let (environment, file) = (environment.clone(), Mutex::default());
     let decisions = ProjectDecisions { environment: environment.clone() };
-    let decisions = arguments.approve.then(|| Arc::new(decisions) as Arc<dyn Decisions>);
+    let threads = Arc::new(ProjectThreads { environment, project, file });
+    let deciding = || Deciding::new(Arc::new(decisions), &random(), &random());
+    let deciding = arguments.approve.then(deciding);
+    let path = match (&deciding, &thread) {
+        (Some(deciding), thread) => deciding.path(&token, thread.as_ref()),
+        (None, Some(thread)) => format!("/{token}/thread/{thread}"),
+        (None, None) => format!("/{token}/threads/"),
+    };
     let runtime = multi_thread_runtime()?;
     let served = runtime.block_on(async {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, arguments.port));
         let listener = tokio::net::TcpListener::bind(address).await?;
-        let address = format!("http://{}/{token}/{page}", listener.local_addr()?);
+        let address = format!("http://{}{path}", listener.local_addr()?);
         println!("{address}");
-        let open = || browser::open(&address, Environment::variable);
-        let opened = if arguments.no_open { None } else { open() };
+        let is_opened = !arguments.no_open && threads.open_browser(&address);
         // A desktop says that it started a program, and not that a page appeared.
-        let advice = match &opened {
-            Some(_) => "opened in a browser; if no page appears, open this address",
-            None => "open this address in a browser",
+        let advice = match is_opened {
+            true => "opened in a browser; if no page appears, open this address",
+            false => "open this address in a browser",
         };
         eprintln!("{advice}; Ctrl-C ends the server");
-        serve(threads, decisions, listener, &token, stop_signal()).await
+        if arguments.approve {
+            eprintln!("the browser that opens it first may decide, and every other one only reads");
+        }
+        let shown = Arc::clone(&threads);
+        let served = serve(shown, deciding, listener, &token, stop_signal()).await;
+        // Pages that are being made hold the threads.
+        threads.note_browser();
+        served
     });
     // A page that is being made is left to the end of the process.
     runtime.shutdown_background();
@@ -87,6 +99,23 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
 struct ProjectThreads {
     environment: Environment,
     project: String,
+    /// The file that leads the browser to the address, until a request shows that one has read it.
+    file: Mutex<Option<AddressFile>>,
+}
+
+impl ProjectThreads {
+    /// Opens the address in a browser, and returns `true` if there is one.
+    fn open_browser(&self, address: &str) -> bool {
+        let hidden = self.environment.hidden_folder();
+        let file = browser::open(address, hidden.as_deref(), Environment::variable);
+        let is_opened = file.is_some();
+        *self.file() = file;
+        is_opened
+    }
+
+    fn file(&self) -> MutexGuard<'_, Option<AddressFile>> {
+        self.file.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Threads for ProjectThreads {
@@ -132,6 +161,10 @@ impl Threads for ProjectThreads {
         let owner = StoreView::owner(&threads, root.as_ref().unwrap_or(thread)).ok().flatten();
         let lengths = [length("transcript.jsonl"), length("thread.json")];
         Some(format!("{lengths:?} {}", owner.is_some()))
+    }
+
+    fn note_browser(&self) {
+        drop(self.file().take());
     }
 }
 
