@@ -2,10 +2,8 @@
 
 use std::ops::Range;
 
-/// The beginnings of the tags that open and close the frame.
-const TAGS: [&str; 2] = ["<directive", "</directive"];
-
-const LONGEST_TAG: usize = TAGS[1].len();
+/// The beginning of the name of the frame's tags. Models read it in any case.
+const NAME: &str = "directive";
 
 /// Text that contains values.
 #[derive(Debug, Default)]
@@ -74,12 +72,13 @@ impl Placed {
         escaped
     }
 
-    /// Returns the positions of every `<` that is in a value, or that may begin a tag which extends into a value. No
-    /// other `<` is ever escaped.
+    /// Returns the positions of every `<` that is in a value, or that may begin a tag which extends into a value: the last one before
+    /// the value. No other `<` is ever escaped.
     fn near_values(&self) -> impl Iterator<Item = usize> {
         let mut seen = 0;
         let windows = self.values.iter().map(move |value| {
-            let start = value.start.saturating_sub(LONGEST_TAG - 1).max(seen);
+            let before = self.text.get(seen..value.start).unwrap_or_default();
+            let start = before.rfind('<').map_or(value.start, |at| seen + at);
             seen = value.end;
             start..value.end
         });
@@ -92,14 +91,22 @@ impl Placed {
 
     fn forges_a_tag(&self, at: usize) -> bool {
         let from_here = self.text.get(at..).unwrap_or_default();
-        TAGS.iter()
-            .any(|tag| from_here.starts_with(tag) && self.touches_a_value(&(at..at + tag.len())))
+        length_of_tag(from_here).is_some_and(|length| self.touches_a_value(&(at..at + length)))
     }
 
     fn touches_a_value(&self, range: &Range<usize>) -> bool {
         let next = self.values.partition_point(|value| value.end <= range.start);
         self.values.get(next).is_some_and(|value| value.start < range.end)
     }
+}
+
+/// Returns the length of the beginning of a directive tag at the start of the text, if it has one. White space may be on both sides
+/// of the slash, because a model does not read as strictly as a parser.
+fn length_of_tag(text: &str) -> Option<usize> {
+    let inner = text.strip_prefix('<')?.trim_start();
+    let inner = inner.strip_prefix('/').unwrap_or(inner).trim_start();
+    let name = inner.get(..NAME.len()).filter(|name| name.eq_ignore_ascii_case(NAME))?;
+    Some(text.len() - inner.len() + name.len())
 }
 
 #[cfg(test)]
@@ -135,6 +142,31 @@ mod tests {
             "&lt;directive name=\"x\">",
             "&lt;directive name=\"x\">",
         );
+    }
+
+    #[test]
+    fn a_tag_that_only_a_strict_reader_refuses() {
+        for tag in [
+            "</DIRECTIVE>",
+            "</Directive>",
+            "</ directive>",
+            "< /directive>",
+            "< / dIrEcTiVe >",
+            "<\n/\u{a0}\tdirective>",
+            "< directive name=\"x\">",
+            "<DIRECTIVE>",
+        ] {
+            let escaped = tag.replace('<', "&lt;");
+            check(&["a ", tag, " b"], &format!("a {escaped} b"), &format!("a {escaped} b"));
+            // The author's part may be any one.
+            let (author, value) = tag.split_at(1);
+            check(&[author, value], &escaped, &escaped);
+            check(&["", author, value], &escaped, &escaped);
+            check(&[tag, "v"], &format!("{tag}v"), &format!("{tag}v"));
+        }
+        check(&["<", " ", "", "/", " directive>"], "&lt; / directive>", "&lt; / directive>");
+        check(&["", "a < b / directive", ""], "a < b / directive", "a &lt; b / directive");
+        check(&["", "</ direct ive>", ""], "</ direct ive>", "&lt;/ direct ive>");
     }
 
     #[test]
@@ -202,7 +234,7 @@ mod tests {
         #[test]
         fn looking_near_values_alone_misses_nothing(
             pieces in vec(
-                select(vec!["", "<", "/", "</", "<directive", "</directive", "</direc", "</directiv", "e>", "tive>", "directive", "é", "a<b"]),
+                select(vec!["", "<", "/", "</", "<directive", "</directive", "</direc", "</directiv", "e>", "tive>", "directive", "é", "a<b", " ", "\n ", "DIREC", "Directive", "< / "]),
                 0..9,
             ),
         ) {
