@@ -1,12 +1,33 @@
 //! The transcript for people: each event as a piece of Markdown.
 
+use rye_parse::hidden_characters;
 use serde_json::Value;
 
 use crate::{Decision, Event, Failure, Moment, Nanos, Record, recorded_events};
 
 /// Returns one event as Markdown that ends in a blank line, or an empty text for events that only programs read.
+///
+/// The characters that a reader does not see are escaped, because the words are those of models, tools and files.
 #[must_use]
 pub fn markdown(event: &Event, at: Moment) -> String {
+    visible(&as_recorded(event, at))
+}
+
+/// Returns the text with its hidden characters and carriage returns escaped.
+fn visible(text: &str) -> String {
+    let mut hidden = hidden_characters(text).peekable();
+    let mut shown = String::with_capacity(text.len());
+    for (at, c) in text.char_indices() {
+        if hidden.next_if_eq(&(at, c)).is_some() || c == '\r' {
+            shown.extend(c.escape_default());
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
+fn as_recorded(event: &Event, at: Moment) -> String {
     match event {
         Event::ApprovalDecided { request, decision, by } => {
             approval_decision(&request.item_id, decision, by)

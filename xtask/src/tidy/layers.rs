@@ -12,7 +12,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("rye-sandbox", &[]),
     ("rye-resolve", &["rye-files", "rye-parse", "rye-caps", "rye-sign"]),
     ("rye-prompt", &["rye-parse"]),
-    ("rye-transcript", &["rye-files", "rye-caps", "rye-sign"]),
+    ("rye-transcript", &["rye-files", "rye-parse", "rye-caps", "rye-sign"]),
     ("rye-mcp", &["rye-sign", "rye-transcript"]),
     ("rye-thread", &["rye-files", "rye-caps", "rye-sign", "rye-transcript"]),
     ("rye-web", &["rye-caps", "rye-sandbox", "rye-thread"]),

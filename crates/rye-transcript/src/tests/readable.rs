@@ -35,6 +35,26 @@ fn markdown_is_for_reading() {
     check_markdown(&result, "## Failed: `a_b`\n\n```json\nno\n```\n\n");
 }
 
+/// A person opens the file in an editor or on a terminal, whoever wrote the words.
+#[test]
+fn nothing_hidden_stands_in_it() {
+    const TEXT: &str = "a\u{1b}[2J\0\u{202e}b\u{200b}\r\n\tc é 👩\u{200d}💻";
+    const SHOWN: &str = "a\\u{1b}[2J\\u{0}\\u{202e}b\\u{200b}\\r\n\tc é 👩\u{200d}💻";
+    let said = Event::AssistantText { text: TEXT.to_owned() };
+    check_markdown(&said, &format!("## Assistant\n\n{SHOWN}\n\n"));
+    check_markdown(&user(TEXT), &format!("## User\n\n```\n{SHOWN}\n```\n\n"));
+    let call = crate::ToolCall::new("1", "a\u{1b}b", json!({}));
+    let result = Event::ToolCallResult {
+        result: ToolResult::error(&call, json!(TEXT)),
+        refusal: None,
+        limit: None,
+        added: Vec::new(),
+    };
+    check_markdown(&result, &format!("## Failed: `a\\u{{1b}}b`\n\n```json\n{SHOWN}\n```\n\n"));
+    let thought = Event::AssistantReasoning { text: "a\u{2066}b".to_owned() };
+    check_markdown(&thought, "## Reasoning\n\n> a\\u{2066}b\n\n");
+}
+
 #[test]
 fn no_text_closes_its_fence() {
     check_markdown(
