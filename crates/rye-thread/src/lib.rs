@@ -55,6 +55,7 @@ mod outcome;
 mod palette;
 mod provider;
 mod provider_error;
+mod redaction;
 mod registry;
 mod request;
 mod run;
@@ -83,6 +84,7 @@ pub use self::palette::{
 };
 pub use self::provider::{Delta, DeltaSink, Provider, ProviderTelemetry, ServerAddress};
 pub use self::provider_error::ProviderError;
+pub use self::redaction::Redactor;
 pub use self::registry::{Registry, RegistryError, Reindexed, ThreadSummary};
 pub use self::request::Request;
 pub use self::run::{End, OutOfTurn, Returned, Run, Step};

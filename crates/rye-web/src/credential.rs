@@ -13,8 +13,8 @@ use zeroize::Zeroizing;
 use crate::error::{AddressFault, WebError};
 use crate::header_name::header_name;
 use crate::hosts::{Origin, parse_host, quote};
-use crate::redaction::Redactor;
 use rye_sandbox::Variables;
+use rye_thread::Redactor;
 
 /// A secret: the environment variable that holds it, the header that carries it, and the origins that receive
 /// it.

@@ -17,7 +17,6 @@ mod names;
 #[cfg(feature = "pinned")]
 mod pinned_client;
 mod read;
-mod redaction;
 mod rules;
 mod template;
 mod text;
@@ -31,5 +30,4 @@ pub use self::fetch::{FETCH, fetch};
 pub use self::hosts::{HostPattern, Origin, RuleError};
 pub use self::manifest::{HttpTool, SEND};
 pub use self::names::{Names, SystemNames};
-pub use self::redaction::Redactor;
 pub use self::rules::WebRules;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use rye_thread::{ProviderError, ProviderErrorClass};
+use rye_thread::{ProviderError, ProviderErrorClass, Redactor};
 
 use crate::ProviderConfig;
 use crate::key::ApiKey;
@@ -145,10 +145,12 @@ impl Reporter {
         }
     }
 
-    /// Returns a server's text on one line, shortened and without the key.
+    /// Returns a server's text on one line, shortened and without the key, also in the forms in which formats write it.
+    ///
+    /// The redactor is made for each text, because it would keep the key in memory for as long as it lives.
     pub(super) fn redact(&self, text: &str) -> String {
         let text = match &self.key {
-            Some(key) => text.replace(key.expose(), "[key]"),
+            Some(key) => Redactor::with_note("[key]", key.expose()).redact(text),
             None => text.to_owned(),
         };
         let line: String =

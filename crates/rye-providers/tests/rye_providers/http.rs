@@ -163,6 +163,32 @@ fn a_key_that_comes_back_is_taken_out() {
     check(vec![answer], ProviderErrorClass::Auth, 1, message);
 }
 
+/// A gateway writes the header that it refuses into its answer as it pleases.
+#[tokio::test]
+async fn a_key_that_comes_back_in_another_form_is_taken_out() {
+    const SECRET: &str = "sk-Test/0123+4567=ABCDEF";
+    for form in [
+        SECRET.to_owned(),
+        "sk-test/0123+4567=abcdef".to_owned(),
+        "c2stVGVzdC8wMTIzKzQ1Njc9QUJDREVG".to_owned(),
+        // `Bearer ` before it.
+        "QmVhcmVyIHNrLVRlc3QvMDEyMys0NTY3PUFCQ0RFRg==".to_owned(),
+        SECRET.bytes().map(|byte| format!("{byte:02x}")).collect(),
+        SECRET.bytes().map(|byte| format!("{byte:02X}")).collect(),
+        "sk-Test%2F0123%2B4567%3DABCDEF".to_owned(),
+        "sk-Test%252F0123%252B4567%253DABCDEF".to_owned(),
+        r"sk-Test\/0123+4567=ABCDEF".to_owned(),
+        "sk-Test&#x2F;0123+4567&#x3D;ABCDEF".to_owned(),
+    ] {
+        let answer = error(401, "authentication_error", &format!("no <{form}> here"));
+        let (error, _) = told_by(answer, SECRET).await;
+        let message = error.to_string();
+        assert!(message.contains("[key]"), "{form}: {message}");
+        let middle = form.len() / 2;
+        assert!(!message.contains(&form[middle..middle + 6]), "{form}: {message}");
+    }
+}
+
 #[test]
 fn a_page_is_told_from_an_answer() {
     let page = |status, html| Answer::new(status, "text/html", html);

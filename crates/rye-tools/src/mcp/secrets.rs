@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use rye_thread::Redactor;
 use rye_thread::ToolOutput;
-use rye_web::Redactor;
 use serde_json::Value;
 use zeroize::Zeroizing;
 

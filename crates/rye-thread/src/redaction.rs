@@ -8,33 +8,39 @@ use serde_json::{Map, Value};
 
 mod encodings;
 
-/// A redactor for a secret, which replaces it by a note with its name.
+/// A redactor for a secret, which replaces it by a note.
 pub struct Redactor {
-    name: String,
+    note: String,
     searcher: AhoCorasick,
 }
 
 impl fmt::Debug for Redactor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Redactor").field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("Redactor").field("note", &self.note).finish_non_exhaustive()
     }
 }
 
 impl Redactor {
-    /// Creates the redactor of a secret. Its notes have this name.
+    /// Creates the redactor of a credential. Its notes have this name.
+    #[must_use]
+    pub fn new(name: &str, secret: &str) -> Self {
+        Self::with_note(&format!("[credential {name}]"), secret)
+    }
+
+    /// Creates the redactor of a secret, which replaces it by `note`.
     ///
     /// It finds the secret as it is, in base64 and in hexadecimal digits, and each of these as JSON, addresses and HTML write it, twice
     /// over at most. The text behind a scheme such as `Basic`, the pair that it encodes and the password of the pair count as the secret.
     /// Parts of fewer than six bytes stay, because they occur by chance. The redactor keeps the secret in memory, and does not overwrite
     /// it at the end.
     #[must_use]
-    pub fn new(name: &str, secret: &str) -> Self {
+    pub fn with_note(note: &str, secret: &str) -> Self {
         let searcher = AhoCorasick::builder()
             // Hosts and types are written in lower case.
             .ascii_case_insensitive(true)
             .build(encodings::of(secret))
             .expect("because a secret is far shorter than 2 GiB");
-        Self { name: name.to_owned(), searcher }
+        Self { note: note.to_owned(), searcher }
     }
 
     /// Returns the text without the secret. It must be called before the text is cut, because a part of the secret would not be found.
@@ -44,9 +50,7 @@ impl Redactor {
         let mut end = 0;
         for range in self.ranges(text) {
             redacted.push_str(text.get(end..range.start).unwrap_or_default());
-            redacted.push_str("[credential ");
-            redacted.push_str(&self.name);
-            redacted.push(']');
+            redacted.push_str(&self.note);
             end = range.end;
         }
         redacted.push_str(text.get(end..).unwrap_or_default());
