@@ -176,6 +176,46 @@ async fn signing_needs_the_operator_s_switch_and_key() {
     assert!(answer.to_string().contains("which is read only"), "{answer}");
 }
 
+/// A client reads items of every space, and copies one into the project where it may write files. Nothing else can be had by copying:
+/// neither the user space nor a provider's configuration.
+#[tokio::test]
+async fn a_client_copies_where_it_may_write() {
+    const NOTE: &str = "```yaml\nname: mine\ntitle: Mine\ncategory: notes\n```\n\nText.\n";
+    const PROVIDER: &str = "protocol: anthropic_messages\nbase_url: https://example.org\nmodels:\n  m: { context_window: 1000, \
+                            max_output: 10 }\n";
+    const WRITE: &str = "rye.execute.tool.rye.file-system.write";
+    let (note, provider) =
+        (".ai/knowledge/notes/mine.md", ".ai/tools/rye/agent/providers/mine.yaml");
+    let session = Session::new();
+    session.rye("keys generate --owner me");
+    for (path, text) in [(note, NOTE), (provider, PROVIDER)] {
+        session.put(&format!("../home/{path}"), text);
+        session.rye(&format!("sign ../home/{path}"));
+    }
+    let ids = [("knowledge", "notes/mine", note), ("tool", "rye/agent/providers/mine", provider)];
+    for (allowed, (kind, id, path), destination, end) in [
+        (&[][..], ids[0], None, Ok(false)),
+        (&[], ids[1], None, Ok(false)),
+        (&[], ids[0], Some("project"), Err("--allow rye.execute.tool.rye.file-system.write")),
+        (&[WRITE], ids[0], Some("user"), Err("at `/destination`: ")),
+        (&[WRITE], ids[1], Some("project"), Err("configuration is for the operator alone")),
+        (&[WRITE], ids[0], Some("project"), Ok(true)),
+    ] {
+        let mut wire = Wire::begin(server(&session, granted(allowed)), Era::Initialize).await;
+        let mut arguments = json!({ "item_type": kind, "item_id": id });
+        if let Some(destination) = destination {
+            arguments["destination"] = destination.into();
+        }
+        let answer = wire.call("rye_load", arguments).await;
+        match end {
+            Err(why) => assert!(answer.to_string().contains(why), "{answer}"),
+            Ok(_) => assert_eq!(answer["isError"], json!(false), "{answer}"),
+        }
+        let is_copied = session.project().join(path).exists();
+        assert_eq!(is_copied, end == Ok(true), "{id} {destination:?}: {answer}");
+    }
+}
+
 #[tokio::test]
 async fn directives_are_prompts() {
     let session = Session::new();
