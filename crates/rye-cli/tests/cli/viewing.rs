@@ -466,7 +466,7 @@ fn view_on_terminal(
 /// file.
 #[cfg(target_os = "linux")]
 fn opener(session: &Session) -> (PathBuf, PathBuf) {
-    let programs = session.project().join("programs");
+    let programs = session.home().join("programs");
     std::fs::create_dir_all(&programs).unwrap();
     let told = programs.join("told");
     rustix::fs::mkfifoat(rustix::fs::CWD, &told, rustix::fs::Mode::RWXU).unwrap();
@@ -526,7 +526,13 @@ fn a_desktop_opens_the_address_without_showing_it_to_other_users() {
         assert_eq!(files(), 0);
     });
 
+    // A program of the project is not taken for a browser.
+    let planted = session.project().join("bin");
+    std::fs::create_dir(&planted).unwrap();
+    std::fs::copy(programs.join("xdg-open"), planted.join("xdg-open")).unwrap();
+    let planted = planted.display().to_string();
     let others = [
+        ("--port=0", vec![("PATH", planted.as_str()), desktop[1], desktop[2]]),
         ("--no-open", desktop.to_vec()),
         ("--port=0", vec![desktop[0], desktop[2]]),
         ("--port=0", [&desktop[..], &[("SSH_CONNECTION", "1")]].concat()),

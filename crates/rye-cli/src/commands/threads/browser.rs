@@ -4,9 +4,11 @@
 //! path of a file that leads to the address. Programs of tools are the operator's as well, so that the file lies where every sandbox
 //! hides it from them.
 
+use std::ffi::OsString;
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 use rye::sandbox::TemporaryFolder;
 
@@ -47,18 +49,38 @@ fn page(address: &str) -> String {
 /// Opens the address in the browser of the desktop. `variable` reads the environment. Returns `None` if there is no desktop, no browser
 /// on it, or no folder that is `hidden` from the programs of tools.
 ///
+/// The browser is outside of every sandbox. So no program of `project` is taken for it, whatever `PATH` says.
+///
 /// A program that reads the address from a pipe opens it itself.
 pub(super) fn open(
     address: &str,
     hidden: Option<&Path>,
+    project: &Path,
     variable: impl Fn(&str) -> Option<String>,
 ) -> Option<AddressFile> {
     if !io::stdout().is_terminal() || !has_desktop(&variable) {
         return None;
     }
     let file = AddressFile::create(hidden?, address).ok()?;
-    open::that_detached(&file.path).ok()?;
-    Some(file)
+    let path = search_path(&variable("PATH")?, project)?;
+    let is_started = open::commands(&file.path).into_iter().any(|mut command| {
+        command.env("PATH", &path).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        // What ends `rye view` at the terminal leaves the browser alone.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        command.spawn().is_ok()
+    });
+    is_started.then_some(file)
+}
+
+/// Returns the folders of `PATH` without those in the project, where programs of tools write.
+fn search_path(path: &str, project: &Path) -> Option<OsString> {
+    let project = project.canonicalize().ok()?;
+    let is_outside = |folder: &PathBuf| {
+        let plain = folder.canonicalize();
+        folder.is_absolute() && plain.is_ok_and(|folder| !folder.starts_with(&project))
+    };
+    std::env::join_paths(std::env::split_paths(path).filter(is_outside)).ok()
 }
 
 /// Returns `true` if the operator sits at a desktop of this machine.

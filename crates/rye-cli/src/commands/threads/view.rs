@@ -107,9 +107,11 @@ impl ProjectThreads {
     /// Opens the address in a browser, and returns `true` if there is one.
     fn open_browser(&self, address: &str) -> bool {
         let hidden = self.environment.hidden_folder();
-        let file = browser::open(address, hidden.as_deref(), Environment::variable);
-        let is_opened = file.is_some();
-        *self.file() = file;
+        let opened = self.environment.project().ok().and_then(|project| {
+            browser::open(address, hidden.as_deref(), project, Environment::variable)
+        });
+        let is_opened = opened.is_some();
+        *self.file() = opened;
         is_opened
     }
 
