@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use nix::sys::resource::{UsageWho, getrusage};
@@ -98,7 +98,10 @@ impl UsageWatch {
 /// The usage of one process.
 #[derive(Debug)]
 struct Usage {
-    id: i32,
+    /// The folder of the process in the list of the system, or of a thread that lives.
+    folder: PathBuf,
+    /// `false` if the thread has ended, whose memory the system reports then no more.
+    has_memory: bool,
     threads: u64,
     /// The private memory, and that of files in memory, in KiB.
     resident: u64,
@@ -108,18 +111,32 @@ struct Usage {
 
 impl Usage {
     fn of(id: i32) -> Option<Self> {
-        let status = fs::read(format!("/proc/{id}/status")).ok()?;
+        let process = PathBuf::from(format!("/proc/{id}"));
+        let found = Self::read(process.clone())?;
+        if found.has_memory {
+            return Some(found);
+        }
+        // The first thread has ended. The memory is that of the others.
+        let threads = fs::read_dir(process.join("task")).into_iter().flatten().flatten();
+        let mut threads = threads.filter_map(|thread| Self::read(thread.path()));
+        threads.find(|thread| thread.has_memory).or(Some(found))
+    }
+
+    fn read(folder: PathBuf) -> Option<Self> {
+        let status = fs::read(folder.join("status")).ok()?;
         let status = String::from_utf8_lossy(&status);
         let resident = ["RssAnon:", "RssShmem:", "VmSwap:"].map(|name| number(&status, name));
         let threads = number(&status, "Threads:").unwrap_or(1);
         let mapped = number(&status, "RssFile:").unwrap_or(0);
-        Some(Self { id, threads, resident: resident.into_iter().flatten().sum(), mapped })
+        let has_memory = resident.iter().any(Option::is_some);
+        let resident = resident.into_iter().flatten().sum();
+        Some(Self { folder, has_memory, threads, resident, mapped })
     }
 
     /// Returns the memory of the process, with a proportional share of shared memory. If the process does not
     /// reveal its shares, returns all of it.
     fn proportional(&self) -> u64 {
-        let Ok(text) = fs::read_to_string(format!("/proc/{}/smaps_rollup", self.id)) else {
+        let Ok(text) = fs::read_to_string(self.folder.join("smaps_rollup")) else {
             return self.resident;
         };
         let shares = ["Pss_Anon:", "Pss_Shmem:", "SwapPss:"].map(|name| number(&text, name));

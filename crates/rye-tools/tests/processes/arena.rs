@@ -224,12 +224,31 @@ pub(crate) fn shell(processes: &Arc<Processes>, command: &str) -> ToolOutput {
     call(&bash(processes), json!({ "command": command, "timeout_seconds": 60 }))
 }
 
-/// The processes whose command line holds the word.
+/// The threads of processes whose command line holds the word. The first thread can have ended before the others.
 pub(crate) fn living(word: &str) -> Vec<String> {
-    let listed = fs::read_dir("/proc").unwrap().flatten();
-    let lines = listed.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+    let inside = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten();
+    let processes = inside(Path::new("/proc")).map(|entry| entry.path().join("task"));
+    let threads = processes.flat_map(|tasks| inside(&tasks));
+    let lines = threads.filter_map(|thread| fs::read(thread.path().join("cmdline")).ok());
     let lines = lines.map(|line| String::from_utf8_lossy(&line).replace('\0', " "));
     lines.filter(|line| line.contains(word)).collect()
+}
+
+/// Returns a command by which a process goes on in a second thread, with so much memory, after its first one has ended. `None`
+/// where the means is missing.
+#[expect(clippy::print_stdout, reason = "what is not tested is to be seen")]
+pub(crate) fn threaded(mark: &str, mebibytes: u32) -> Option<String> {
+    if !Path::new("/usr/bin/python3").is_file() {
+        println!(
+            "NOT TESTED HERE: a process whose first thread has ended, for which python3 is missing"
+        );
+        return None;
+    }
+    let exit = if cfg!(target_arch = "x86_64") { 60 } else { 93 };
+    let work = format!("k = b\"x\" * ({mebibytes} << 20); time.sleep({mark})");
+    Some(format!(
+        "/usr/bin/python3 -c 'import ctypes, threading, time; threading.Thread(target=exec, args=(\"\"\"import time; {work}\"\"\",)).start(); ctypes.CDLL(None).syscall({exit}, 0)'"
+    ))
 }
 
 pub(crate) fn exists(path: &Path) -> bool {

@@ -11,7 +11,7 @@ use rye_thread::ToolStatus;
 use rye_tools::{CommandTool, bash};
 use serde_json::json;
 
-use crate::arena::{Arena, CANARY, authorised, call, launcher, living, shell};
+use crate::arena::{Arena, CANARY, authorised, call, launcher, living, shell, threaded};
 use crate::sweep::sweep;
 
 /// A length of sleep by which the processes of one test are known.
@@ -118,8 +118,10 @@ fn what_is_left_in_the_background_ends_with_the_call() {
         "perl -e 'use POSIX; exit if fork; POSIX::setsid(); exit if fork; exec \"sleep\", \"MARK\"'",
         "trap '' TERM HUP; (trap '' TERM HUP; setsid sleep MARK) & sleep 0.05",
     ];
+    let threads =
+        threaded("MARK", 0).map(|way| format!("setsid {way} >/dev/null 2>&1 & sleep 0.5"));
     in_each(|_, processes, mode| {
-        for way in ways {
+        for way in ways.into_iter().chain(threads.as_deref()) {
             let mark = mark(1);
             let result = shell(processes, &format!("{}\necho done", way.replace("MARK", &mark)));
             assert_eq!(result.content["stdout"], "done\n", "{mode} {way}");
@@ -334,8 +336,11 @@ fn memory_without_end_is_an_error_that_names_the_bound() {
                 "for i in $(seq 8); do setsid perl -e 'my $a = \"x\" x (60 << 20); sleep 30' >/dev/null 2>&1 & done; sleep 30",
             ),
         ];
+        let threads = threaded("20", 60);
+        let threads = threads.map(|way| format!("for i in $(seq 8); do {way} & done; sleep 8"));
+        let threads = threads.iter().map(|way| ("some whose first thread has ended", &**way));
         // Each sandbox begins with another one.
-        for (name, command) in sweep(endless, first, 2) {
+        for (name, command) in sweep(endless, first, 2).into_iter().chain(threads) {
             let result = run(command);
             assert_eq!(result.status, ToolStatus::Error, "{mode} {name}: {}", result.content);
             assert!(result.content.to_string().contains(told), "{mode} {name}: {}", result.content);
