@@ -64,27 +64,47 @@ impl Layout {
 #[cfg(target_os = "linux")]
 impl Layout {
     /// Returns the layout of a project. The guards of its repositories come first. `kept` are the places in it that
-    /// belong to the operator.
-    pub(super) fn new(project: &Path, repositories: Vec<Guarded>, kept: &[PathBuf]) -> Self {
-        let is_plain = |path: &PathBuf| {
-            std::fs::symlink_metadata(path).is_ok_and(|metadata| !metadata.is_symlink())
-        };
-        let policy: Vec<PathBuf> =
-            POLICY.iter().map(|path| project.join(path)).filter(is_plain).collect();
-        let pinned: Vec<PathBuf> =
-            Some(project.join(PINNED)).into_iter().filter(is_plain).collect();
+    /// belong to the operator, and `hidden` those that programs do not see.
+    pub(super) fn new(
+        project: &Path,
+        repositories: Vec<Guarded>,
+        kept: &[PathBuf],
+        hidden: &[PathBuf],
+    ) -> Self {
+        let policy = POLICY.iter().map(|path| project.join(path)).filter(is_plain);
+        let pinned = Some(project.join(PINNED)).filter(is_plain);
         let entries = pinned.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten();
-        let folders = entries
-            .flatten()
-            .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
-            .map(|entry| entry.path());
-        let held = HELD.iter().map(|path| project.join(path)).filter(is_plain);
-        let is_kept = |path: &PathBuf| kept.iter().any(|place| path.starts_with(place));
-        let open = folders.filter(|path| !policy.contains(path)).chain(held);
-        let open = open.filter(|path| !is_kept(path)).collect();
+        let is_folder = |kind: std::fs::FileType| kind.is_dir();
+        let folders = entries.flatten().filter(|entry| entry.file_type().is_ok_and(is_folder));
+        let folders: Vec<PathBuf> = folders.map(|entry| entry.path()).collect();
+        let held = HELD.iter().map(|path| project.join(path));
+        let above = kept.iter().chain(hidden).flat_map(|place| folders_above(project, place));
         let there = kept.iter().filter(|path| is_plain(path)).cloned();
-        let fixed = policy.into_iter().chain(there);
-        let fixed = fixed.map(|path| Guarded { path, identity: None });
-        Self { pinned, open, guarded: repositories.into_iter().chain(fixed).collect() }
+        let fixed = policy.chain(there).map(|path| Guarded { path, identity: None });
+        let guarded = repositories.into_iter().chain(fixed).collect();
+        let pinned = pinned.into_iter().collect();
+        let mut layout = Self { pinned, open: Vec::new(), guarded };
+        let open = folders.into_iter().chain(held).chain(above);
+        layout.open = open.filter(|path| is_plain(path) && !layout.is_guarded(path)).collect();
+        // A folder comes after the one that contains it.
+        layout.open.sort();
+        layout.open.dedup();
+        layout
     }
+}
+
+/// Returns `true` for a path that exists and is no link.
+#[cfg(target_os = "linux")]
+fn is_plain(path: &PathBuf) -> bool {
+    std::fs::symlink_metadata(path).is_ok_and(|metadata| !metadata.is_symlink())
+}
+
+/// Returns the folders between the project and a place in it. A program that could move one of them would move the
+/// place away from its path.
+#[cfg(target_os = "linux")]
+fn folders_above<'a>(project: &'a Path, place: &'a Path) -> impl Iterator<Item = PathBuf> + 'a {
+    let above = place.ancestors().skip(1);
+    above
+        .take_while(move |folder| *folder != project && folder.starts_with(project))
+        .map(Path::to_owned)
 }

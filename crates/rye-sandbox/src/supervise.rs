@@ -128,7 +128,7 @@ fn begin(
 ) -> Result<(Pid, OwnedFd), Fault> {
     let repositories = aftermath.survey(account)?;
     if plan.mode.is_whole() {
-        plan.layout = Layout::new(plan.project(), repositories, &plan.kept);
+        plan.layout = Layout::new(plan.project(), repositories, &plan.kept, &plan.hidden);
     }
     // A program could lock the notes, and no other could start then.
     plan.hidden.extend(plan.journal.as_ref().and_then(|notes| notes.canonicalize().ok()));

@@ -51,6 +51,7 @@ fn ways(promise: Promise) -> Vec<Way> {
             Says("(echo x > user/.ai/new) 2>/dev/null && echo OUT"),
             Says("(echo x >> user/.ai/config/trust.yaml) 2>/dev/null && echo OUT"),
             Says("mv user/.ai elsewhere 2>/dev/null && echo OUT"),
+            Says("mv user away 2>/dev/null && echo OUT && mv away user"),
             Says("(echo x > $OUTSIDE/../project/user/.ai/new2) 2>/dev/null && echo OUT"),
         ],
         Promise::ChangeAttributes => {

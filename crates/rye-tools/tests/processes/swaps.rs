@@ -11,7 +11,7 @@ use rye_thread::ToolStatus;
 use rye_tools::ScriptTool;
 use serde_json::json;
 
-use crate::arena::{Arena, call, launcher, shell};
+use crate::arena::{Arena, CANARY, call, launcher, shell};
 use crate::sweep::is_whole;
 
 const MODES: [Mode; 3] = [Mode::Namespaces, Mode::Bubblewrap, Mode::Landlock];
@@ -171,6 +171,45 @@ fn hidden_folders_are_hidden_behind_a_second_mount() {
         let command = "cat ../whole/.ssh/id_rsa ../part/id_rsa ../whole/letters/diary.txt ../home/.ssh/id_rsa 2>/dev/null; echo; cat ../outside/secret.txt";
         let result = shell(&processes, command);
         assert_eq!(result.content["stdout"], "\noutside", "{mode}: {result:?}");
+    }
+}
+
+/// What is hidden in the project is not moved to another path, where the next program would see it.
+#[test]
+fn hidden_places_of_the_project_stay_hidden_from_the_next_program() {
+    for mode in MODES {
+        let arena = Arena::new();
+        let project = arena.root.join("project");
+        let mut rules = Rules::default();
+        for hidden in ["src/deep/folder", "src/file"] {
+            let place = project.join(hidden);
+            fs::create_dir_all(place.parent().unwrap()).unwrap();
+            rules.hidden.push(place);
+        }
+        fs::create_dir(project.join("src/deep/folder")).unwrap();
+        for file in ["src/deep/folder/key", "src/file"] {
+            fs::write(project.join(file), CANARY).unwrap();
+        }
+        if arena.in_mode(mode).is_none() {
+            continue;
+        }
+        let processes = arena.processes(mode, rules);
+        for (away, read) in [
+            ("mv src/deep src/other", "src/other/folder/key"),
+            ("mv src away", "away/deep/folder/key away/file"),
+            ("mv src/deep/folder folder", "folder/key"),
+            ("mv src/file file", "file"),
+            ("ln src/file file", "file"),
+        ] {
+            shell(&processes, away);
+            let result = shell(&processes, &format!("cat {read}; true"));
+            assert!(!result.content.to_string().contains(CANARY), "{mode} {away}: {result:?}");
+        }
+        // The rest of these folders can be changed.
+        if mode != Mode::Landlock {
+            let result = shell(&processes, "mv src/a.txt src/deep/b && cat src/deep/b");
+            assert_eq!(result.content["stdout"], "a\n", "{mode}: {result:?}");
+        }
     }
 }
 
