@@ -1,19 +1,21 @@
 //! The privileges that a process gives up before it becomes the program.
 
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use landlock::{
-    ABI, Access, AccessFs, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr,
+    ABI, Access, AccessFs, CompatLevel, Compatible, PathBeneath, Ruleset, RulesetAttr,
     RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
 };
 use nix::sys::prctl;
 use nix::sys::resource::{Resource, setrlimit};
 use nix::sys::signal::{SigSet, Signal};
 use nix::unistd::{Pid, geteuid, setpgid};
+use rustix::fs::{CWD, OFlags, ResolveFlags, openat2};
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
 
 use super::fault::Fault;
@@ -217,11 +219,23 @@ fn rules(plan: &Plan, abi: ABI, set: RulesetCreated) -> Result<RulesetCreated, F
     project()?;
     let set = rows.into_iter().try_fold(set, |set, (path, access)| {
         // A path that is gone needs no rule.
-        let Ok(handle) = PathFd::new(&path) else { return Ok(set) };
-        let access = if path.is_dir() { access } else { access & AccessFs::from_file(abi) };
+        let Ok(handle) = open_place(plan, &path) else { return Ok(set) };
+        let is_folder = handle.metadata().is_ok_and(|found| found.is_dir());
+        let access = if is_folder { access } else { access & AccessFs::from_file(abi) };
         set.add_rule(PathBeneath::new(handle, access))
             .map_err(|error| Fault::new(&format!("give `{}` by Landlock", path.display()), error))
     })?;
     project()?;
     Ok(set)
+}
+
+/// Opens a file or folder as a place. Where programs may write beside it, a link that was put in its place is not
+/// followed.
+fn open_place(plan: &Plan, path: &Path) -> rustix::io::Result<File> {
+    let resolve = match plan.mode.is_whole() {
+        true => ResolveFlags::empty(),
+        false => ResolveFlags::NO_SYMLINKS,
+    };
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    openat2(CWD, path, flags, rustix::fs::Mode::empty(), resolve).map(File::from)
 }

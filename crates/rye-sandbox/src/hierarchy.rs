@@ -1,7 +1,9 @@
 //! Folder trees with exceptions, for Landlock. Landlock grants access to folders and cannot exclude their
 //! parts.
 
+use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Returns the fewest paths that cover everything below `folder` except for `hidden`.
@@ -9,15 +11,45 @@ use std::path::{Path, PathBuf};
 /// On the way to a hidden path, each of its siblings is listed. Siblings that are made later are not covered.
 /// Links are left out, because access to a target depends on the target's own path.
 pub(super) fn without(folder: &Path, hidden: &[PathBuf]) -> Vec<PathBuf> {
-    if hidden.iter().any(|path| folder.starts_with(path)) {
-        return Vec::new();
+    Holes::new(hidden).given(folder)
+}
+
+/// The number of a device and of a file on it. Landlock attaches access to these and not to paths, so that access to a
+/// folder by one name is access by all names, also to what is mounted below another name.
+type Number = (u64, u64);
+
+/// The hidden paths with the numbers of all folders on the way to them.
+struct Holes<'a> {
+    hidden: &'a [PathBuf],
+    numbers: BTreeSet<Number>,
+    above: BTreeSet<Number>,
+}
+
+impl<'a> Holes<'a> {
+    fn new(hidden: &'a [PathBuf]) -> Self {
+        let numbers = hidden.iter().filter_map(|path| number(path)).collect();
+        let folders = hidden.iter().flat_map(|path| path.ancestors().skip(1));
+        let folders: BTreeSet<&Path> = folders.collect();
+        Self { hidden, numbers, above: folders.into_iter().filter_map(number).collect() }
     }
-    if !hidden.iter().any(|path| path.starts_with(folder)) {
-        return vec![folder.to_owned()];
+
+    fn given(&self, folder: &Path) -> Vec<PathBuf> {
+        let is =
+            |numbers: &BTreeSet<Number>| number(folder).is_some_and(|it| numbers.contains(&it));
+        if self.hidden.iter().any(|path| folder.starts_with(path)) || is(&self.numbers) {
+            return Vec::new();
+        }
+        if !self.hidden.iter().any(|path| path.starts_with(folder)) && !is(&self.above) {
+            return vec![folder.to_owned()];
+        }
+        let listed = fs::read_dir(folder).into_iter().flatten().flatten();
+        let kept = listed.filter(|entry| entry.file_type().is_ok_and(|kind| !kind.is_symlink()));
+        kept.flat_map(|entry| self.given(&entry.path())).collect()
     }
-    let listed = fs::read_dir(folder).into_iter().flatten().flatten();
-    let kept = listed.filter(|entry| entry.file_type().is_ok_and(|kind| !kind.is_symlink()));
-    kept.flat_map(|entry| without(&entry.path(), hidden)).collect()
+}
+
+fn number(path: &Path) -> Option<Number> {
+    path.symlink_metadata().ok().map(|found| (found.dev(), found.ino()))
 }
 
 #[cfg(test)]

@@ -59,8 +59,8 @@ impl OtherNames {
 #[cfg(target_os = "linux")]
 fn names_by(mounts: &[Mount], path: &Path) -> OtherNames {
     let mut names = OtherNames::default();
-    // Of the mounts in one place, the last covers the others.
-    let own = mounts.iter().filter(|one| path.starts_with(&one.place));
+    // Of the mounts in one place, the last covers the others, and everything that was mounted below them.
+    let own = mounts.iter().filter(|one| path.starts_with(&one.place) && one.is_reached());
     let Some(own) = own.max_by_key(|one| one.place.as_os_str().len()) else { return names };
     let Ok(below) = path.strip_prefix(&own.place) else { return names };
     let inner = join(&own.root, below);

@@ -1,6 +1,7 @@
 //! What a start executes and trusts, replaced while programs run: the launcher, the script, the folder of calls, the notes, the
 //! project.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
@@ -132,10 +133,19 @@ fn the_folder_of_calls_stays_the_one_that_was_looked_at() {
 struct Bound(PathBuf);
 
 impl Bound {
+    fn new(from: &Path, to: &Path) -> Option<Self> {
+        Self::mount(&["--bind".as_ref(), from.as_ref()], to)
+    }
+
+    /// A new file system in memory.
+    fn tmpfs(to: &Path) -> Option<Self> {
+        Self::mount(&["-t".as_ref(), "tmpfs".as_ref(), "none".as_ref()], to)
+    }
+
     #[expect(clippy::disallowed_methods, reason = "a test of mounts makes one")]
     #[expect(clippy::print_stdout, reason = "what is not tested is to be seen")]
-    fn new(from: &Path, to: &Path) -> Option<Self> {
-        let done = std::process::Command::new("mount").arg("--bind").args([from, to]).output();
+    fn mount(words: &[&OsStr], to: &Path) -> Option<Self> {
+        let done = std::process::Command::new("mount").args(words).arg(to).output();
         let is_done = done.is_ok_and(|done| done.status.success());
         if !is_done {
             println!("NOT TESTED HERE: this user can mount nothing");
@@ -171,6 +181,42 @@ fn hidden_folders_are_hidden_behind_a_second_mount() {
         let command = "cat ../whole/.ssh/id_rsa ../part/id_rsa ../whole/letters/diary.txt ../home/.ssh/id_rsa 2>/dev/null; echo; cat ../outside/secret.txt";
         let result = shell(&processes, command);
         assert_eq!(result.content["stdout"], "\noutside", "{mode}: {result:?}");
+    }
+}
+
+/// Where a home folder is a file system of its own, its mount point has another name if the rest is mounted twice.
+#[test]
+fn a_second_name_of_a_mount_point_leads_to_nothing_that_is_hidden() {
+    for mode in MODES {
+        let arena = Arena::new();
+        let place = |path: &str| arena.root.join(path);
+        for folder in ["all/home", "again", "covered/in", "other/in"] {
+            fs::create_dir_all(place(folder)).unwrap();
+        }
+        fs::write(place("other/in/key"), CANARY).unwrap();
+        let again = Bound::new(&place("all"), &place("again"));
+        // The names of the mount point `all/home` are in another file system than the home folder.
+        let home = Bound::tmpfs(&place("all/home"));
+        // A mount that is covered by the next one.
+        let inner = Bound::tmpfs(&place("covered/in"));
+        let covering = Bound::new(&place("other"), &place("covered"));
+        if [&again, &home, &inner, &covering].into_iter().any(Option::is_none) {
+            return;
+        }
+        fs::create_dir(place("all/home/letters")).unwrap();
+        fs::write(place("all/home/letters/diary.txt"), CANARY).unwrap();
+        let mut host = arena.host();
+        (host.modes, host.home) = (vec![mode], Some(place("all/home")));
+        host.hidden = vec![place("covered/in")];
+        let processes = processes(host, &place("project"));
+        if processes.sandbox().unwrap().mode() != mode {
+            println!("NOT TESTED HERE: {mode}");
+            continue;
+        }
+        for file in ["all/home/letters/diary.txt", "covered/in/key", "other/in/key"] {
+            let result = shell(&processes, &format!("cat ../{file}; true"));
+            assert!(!result.content.to_string().contains(CANARY), "{mode} {file}: {result:?}");
+        }
     }
 }
 
