@@ -204,13 +204,17 @@ fn cover(path: &Path, null: &File) -> Result<(), Fault> {
     call(None, path, Some("tmpfs"), flags, Some("mode=555,size=4k"))
 }
 
-/// Makes every mount read-only except for the writable ones, and checks the result.
+/// Makes every mount read-only and without devices except for the writable ones, and checks that it is read-only.
 fn read_only(plan: &Plan) -> Result<(), Fault> {
     let mounts = list_mounts().map_err(Fault::at("read the list of mounts"))?;
     let closed = |one: &&Mount| !is_open(plan, &one.place) && one.is_reached();
     let closed: Vec<&Mount> = mounts.iter().filter(closed).collect();
-    for one in closed.iter().filter(|one| !one.flags.contains(MsFlags::MS_RDONLY)) {
-        let flags = MsFlags::MS_REMOUNT | MsFlags::MS_BIND | MsFlags::MS_RDONLY | one.flags;
+    for one in &closed {
+        let wanted = MsFlags::MS_RDONLY | without_devices(plan, &one.place);
+        if one.flags.contains(wanted) {
+            continue;
+        }
+        let flags = MsFlags::MS_REMOUNT | MsFlags::MS_BIND | wanted | one.flags;
         // The result is checked below, for all mounts.
         let _told = call(None, &one.place, None, flags, None);
     }
@@ -221,6 +225,15 @@ fn read_only(plan: &Plan) -> Result<(), Fault> {
             "keep the rest read-only",
             format!("`{}` stays writable", one.place.display()),
         )),
+    }
+}
+
+/// Returns the flag by which no device can be opened on a mount. A read-only mount does not keep programs from a disk. The
+/// devices of programs lie below `/dev`, and one of them covers hidden files.
+fn without_devices(plan: &Plan, place: &Path) -> MsFlags {
+    match place.starts_with("/dev") || plan.hidden.iter().any(|hidden| hidden == place) {
+        true => MsFlags::empty(),
+        false => MsFlags::MS_NODEV,
     }
 }
 

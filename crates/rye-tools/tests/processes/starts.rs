@@ -285,6 +285,37 @@ fn a_project_on_a_mount_of_its_own_keeps_its_sandbox() {
 }
 
 /// A repository is found among 4,000 files; in a whole sweep among 20,000, and with `RYE_STARTS` among 200,000.
+/// Read-only mounts keep no program from the contents of a disk whose node lies somewhere else than in `/dev`, as it does for
+/// a second system in a folder.
+#[test]
+#[expect(clippy::print_stdout, reason = "what is not tested is to be seen")]
+fn no_device_outside_of_dev_is_opened_in_a_whole_sandbox() {
+    use rustix::fs::{CWD, FileType, Mode as Permissions, makedev, mknodat};
+
+    for mode in [Mode::Namespaces, Mode::Bubblewrap] {
+        let arena = Arena::new();
+        let node = arena.root.join("outside/zero");
+        let made = mknodat(CWD, &node, FileType::CharacterDevice, Permissions::RWXU, makedev(1, 5));
+        if made.is_err() || fs::File::open(&node).is_err() {
+            println!("NOT TESTED HERE: this user can make no device");
+            return;
+        }
+        for landlock in [0, 6] {
+            let mut host = arena.host();
+            (host.modes, host.landlock) = (vec![mode], landlock);
+            let project = arena.root.join("project");
+            let processes = Arc::new(Processes::new(host, Rules::default(), &project).unwrap());
+            if processes.sandbox().unwrap().mode() != mode {
+                println!("NOT TESTED HERE: {mode}");
+                continue;
+            }
+            let result =
+                shell(&processes, "head -c 3 ../outside/zero | wc -c; head -c 3 /dev/zero | wc -c");
+            assert_eq!(result.content["stdout"], "0\n3\n", "{mode} {landlock}: {result:?}");
+        }
+    }
+}
+
 #[test]
 fn a_large_project_is_looked_at_as_a_whole() {
     let arena = Arena::bare();
