@@ -52,7 +52,7 @@ pub(super) fn words(plan: &Plan) -> Result<(OsString, Vec<u8>), Fault> {
         }
     }
     plan.homes_to_cover().for_each(|home| words.one("--remount-ro", &home.folder));
-    words.flags(&["--remount-ro", "/proc", "--chdir", "/"]);
+    words.flags(&["--remount-ro", "/dev", "--remount-ro", "/proc", "--chdir", "/"]);
     Ok((program.into(), words.0))
 }
 

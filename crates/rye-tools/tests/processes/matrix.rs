@@ -34,6 +34,7 @@ fn ways(promise: Promise) -> Vec<Way> {
     match promise {
         Promise::WriteElsewhere => vec![
             Says("(echo x > $OUTSIDE/new) 2>/dev/null && echo OUT; rm -f $OUTSIDE/new"),
+            Says("(: > /dev/rye-file) 2>/dev/null && echo OUT; rm -f /dev/rye-file"),
             Says("perl -e 'truncate($ARGV[0], 0) and print \"OUT\"' $OUTSIDE/victim1"),
             Says(
                 "perl -MFcntl -e 'sysopen(F, $ARGV[0], O_RDONLY | O_TRUNC)' $OUTSIDE/victim2; [ -s $OUTSIDE/victim2 ] || echo OUT",
