@@ -18,7 +18,8 @@ pub(super) fn words(plan: &Plan) -> Result<(OsString, Vec<u8>), Fault> {
         return Err(Fault::new("find bubblewrap", "its path is not configured"));
     };
     let mut words = Words(Vec::new());
-    words.flags(&["--unshare-all", "--die-with-parent"]);
+    // In a session of its own, no program opens the terminal of the operator.
+    words.flags(&["--unshare-all", "--die-with-parent", "--new-session"]);
     if plan.network {
         words.flags(&["--share-net"]);
     }

@@ -316,6 +316,17 @@ fn no_device_outside_of_dev_is_opened_in_a_whole_sandbox() {
     }
 }
 
+/// bubblewrap makes a `/dev/tty`, which is the terminal of the caller for all programs of its session.
+#[test]
+fn a_program_in_bubblewrap_has_a_session_of_its_own() {
+    let arena = Arena::new();
+    let Some(processes) = arena.in_mode(Mode::Bubblewrap) else { return };
+    // The number is 0 for a session that began outside of the namespace.
+    let result = shell(&processes, "cut -d' ' -f6 /proc/self/stat");
+    assert_ne!(result.content["stdout"], "0\n", "{result:?}");
+    assert_eq!(result.status, ToolStatus::Ok, "{result:?}");
+}
+
 #[test]
 fn a_large_project_is_looked_at_as_a_whole() {
     let arena = Arena::bare();
