@@ -295,22 +295,32 @@ fn an_older_landlock_has_a_filter_for_signals() {
     }
 }
 
-/// A link in the project to the user space of the operator leads to what is kept.
+/// A link in the project to the user space cannot be kept, and a program that replaced it would choose the next one.
 #[test]
-fn a_user_space_in_the_project_is_kept_behind_links_too() {
+fn a_user_space_behind_a_link_of_the_project_starts_nothing() {
     for mode in [Mode::Namespaces, Mode::Bubblewrap, Mode::Landlock] {
-        let arena = Arena::new();
-        let (project, space) = (arena.root.join("project"), arena.root.join("project/user/.ai"));
-        fs::create_dir_all(space.join("config/keys/trusted")).unwrap();
-        symlink("user/.ai", project.join("link")).unwrap();
-        let mut host = arena.host();
-        (host.modes, host.kept) = (vec![mode], vec![project.join("link")]);
-        let processes = Arc::new(Processes::new(host, Rules::default(), &project).unwrap());
-        if processes.sandbox().unwrap().mode() != mode {
-            println!("NOT TESTED HERE: {mode}");
-            continue;
+        for (target, kept) in [
+            ("user/.ai", "link"),
+            ("user", "link/.ai"),
+            ("../outside", "link/.ai"),
+            ("../outside/user", "link/nowhere/.ai"),
+        ] {
+            let arena = Arena::new();
+            let project = arena.root.join("project");
+            fs::create_dir_all(project.join("user/.ai/config/keys/trusted")).unwrap();
+            symlink(target, project.join("link")).unwrap();
+            let mut host = arena.host();
+            (host.modes, host.kept) = (vec![mode], vec![project.join(kept)]);
+            let processes = Arc::new(Processes::new(host, Rules::default(), &project).unwrap());
+            if processes.sandbox().unwrap().mode() != mode {
+                println!("NOT TESTED HERE: {mode}");
+                continue;
+            }
+            let result = shell(&processes, "mv link user/away; mkdir link; touch src/began; true");
+            let is_refused = result.content.to_string().contains("a program could replace it");
+            assert!(is_refused, "{mode} {target}: {result:?}");
+            assert!(!project.join("src/began").exists(), "{mode} {target}");
+            assert!(project.join("link").is_symlink(), "{mode} {target}");
         }
-        let result = shell(&processes, "echo x > user/.ai/config/keys/trusted/new.toml; true");
-        assert!(!space.join("config/keys/trusted/new.toml").exists(), "{mode}: {result:?}");
     }
 }
