@@ -14,6 +14,9 @@ use super::descendants;
 /// The longest time between two measurements.
 const PAUSE: Duration = Duration::from_millis(40);
 
+/// The time until the second of two measurements in a row.
+const AGAIN: Duration = Duration::from_millis(5);
+
 /// The MiB per millisecond that processes cannot exceed.
 const FASTEST: u64 = 20;
 
@@ -31,11 +34,14 @@ pub(super) struct UsageWatch {
     exceeded: Option<Bound>,
     /// The largest measured size of the files that one process has mapped, in KiB.
     mapped: u64,
+    /// The processes that had too much memory together at the last measurement.
+    suspects: Option<BTreeSet<i32>>,
 }
 
 impl UsageWatch {
     pub(super) fn new(bounds: Bounds, group: Option<ControlGroup>) -> Self {
-        let mut watch = Self { bounds, group, next: Instant::now(), exceeded: None, mapped: 0 };
+        let next = Instant::now();
+        let mut watch = Self { bounds, group, next, exceeded: None, mapped: 0, suspects: None };
         watch.next += watch.pause();
         watch
     }
@@ -44,6 +50,9 @@ impl UsageWatch {
     /// within it, so that a measurement sees their mapped files.
     pub(super) fn pause(&self) -> Duration {
         let shortest = Duration::from_millis((self.bounds.memory_mib / FASTEST).max(1));
+        if self.suspects.is_some() {
+            return AGAIN.min(shortest);
+        }
         if self.group.is_some() { PAUSE } else { PAUSE.min(shortest) }
     }
 
@@ -68,19 +77,35 @@ impl UsageWatch {
         if let Some(group) = &self.group {
             return group.exceeded_bound();
         }
-        let usages: Vec<Usage> = descendants().into_iter().filter_map(Usage::of).collect();
-        let threads = usages.iter().map(|usage| usage.threads).sum::<u64>();
+        let usages = descendants().into_iter().filter_map(|id| Some((id, Usage::of(id)?)));
+        let usages: Vec<(i32, Usage)> = usages.collect();
+        let threads = usages.iter().map(|(_, usage)| usage.threads).sum::<u64>();
         if threads > self.bounds.processes {
             return Some(Bound::Processes);
         }
-        let mapped = usages.iter().map(|usage| usage.mapped).max();
+        let mapped = usages.iter().map(|(_, usage)| usage.mapped).max();
         self.mapped = self.mapped.max(mapped.unwrap_or(0));
-        let resident = usages.iter().map(|usage| usage.resident).sum::<u64>();
-        let is_over = |kib: u64| kib.saturating_mul(1024) > self.bounds.memory();
+        (self.is_sum_over(&usages) || self.is_peak_over()).then_some(Bound::Memory)
+    }
+
+    /// Returns `true` if processes have too much memory together, at two measurements in a row.
+    ///
+    /// A process that is about to start another one has a child with the same memory for a moment (`vfork`), and the
+    /// system does not tell that from memory of the child's own.
+    fn is_sum_over(&mut self, usages: &[(i32, Usage)]) -> bool {
+        let before = self.suspects.take();
+        let is_counted = |id: &i32| before.as_ref().is_none_or(|before| before.contains(id));
+        let counted: Vec<_> = usages.iter().filter(|(id, _)| is_counted(id)).collect();
+        let is_over = |part: fn(&Usage) -> u64| {
+            let kib = counted.iter().map(|(_, usage)| part(usage)).sum::<u64>();
+            kib.saturating_mul(1024) > self.bounds.memory()
+        };
         // The first sum counts shared memory more than once, because it is cheaper to compute.
-        let is_exceeded =
-            is_over(resident) && is_over(usages.iter().map(Usage::proportional).sum::<u64>());
-        (is_exceeded || self.is_peak_over()).then_some(Bound::Memory)
+        let is_over = is_over(|usage| usage.resident) && is_over(Usage::proportional);
+        if is_over && before.is_none() {
+            self.suspects = Some(usages.iter().map(|(id, _)| *id).collect());
+        }
+        is_over && before.is_some()
     }
 
     /// Returns `true` if a process that has ended had more memory than the limit at any time.
@@ -204,6 +229,32 @@ mod tests {
         assert_eq!(watch.exceeded_bound(), Some(Bound::Memory));
         watch.mapped = 500 * 1024;
         assert_eq!(watch.exceeded_bound(), None, "most of it were mapped files");
+    }
+
+    /// A child that is gone at the second measurement does not count, and one that stays does.
+    #[test]
+    fn memory_counts_at_two_measurements_in_a_row() {
+        let usage = |id, resident| {
+            let folder = PathBuf::from("/nowhere");
+            (id, Usage { folder, has_memory: true, threads: 1, resident, mapped: 0 })
+        };
+        let all = [usage(1, 200 << 10), usage(2, 200 << 10), usage(3, 200 << 10)];
+        let [first, second, third] = &all;
+        for (looks, expected) in [
+            (&[&[first][..], &[first]][..], false),
+            (&[&[first, second]], false),
+            (&[&[first, second], &[first, second]], true),
+            (&[&[first, second], &[first, third]], false),
+            (&[&[first, second], &[first, third], &[first, third]], false),
+            (&[&[first, second], &[first], &[first, third], &[first, third]], true),
+        ] {
+            let mut watch = UsageWatch::new(Bounds { memory_mib: 300, processes: 60 }, None);
+            let last = looks.iter().map(|usages| {
+                let copied = usages.iter().map(|(id, one)| usage(*id, one.resident));
+                watch.is_sum_over(&copied.collect::<Vec<_>>())
+            });
+            assert_eq!(last.last(), Some(expected));
+        }
     }
 
     #[test]

@@ -350,6 +350,12 @@ fn memory_without_end_is_an_error_that_names_the_bound() {
             "truncate -s 260M $TMPDIR/f; perl -e 'open F, \"<:mmap\", \"$ENV{TMPDIR}/f\"; $/ = \\65536; $n++ while <F>; print $n'",
         );
         assert_eq!(result.content["stdout"], "4160", "{mode}: {}", result.content);
+        // A process that starts others has its memory once, although each has it, too, for a moment.
+        let starting = "import subprocess; k = b\"x\" * (120 << 20); [subprocess.call([\"/bin/true\"]) for _ in range(400)]; print(len(k))";
+        if Path::new("/usr/bin/python3").is_file() {
+            let result = run(&format!("/usr/bin/python3 -c '{starting}'"));
+            assert_eq!(result.content["stdout"], "125829120\n", "{mode}: {}", result.content);
+        }
         let result = run("perl -e 'my $a = \"x\" x (60 << 20); print length $a'");
         assert_eq!(result.content["stdout"], "62914560", "{mode}: {}", result.content);
     });
