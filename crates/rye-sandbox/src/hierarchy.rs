@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// On the way to a hidden path, each of its siblings is listed. Siblings that are made later are not covered.
 /// Links are left out, because access to a target depends on the target's own path.
 pub(super) fn without(folder: &Path, hidden: &[PathBuf]) -> Vec<PathBuf> {
-    Holes::new(hidden).given(folder)
+    Holes::new(hidden).list_open(folder)
 }
 
 /// The number of a device and of a file on it. Landlock attaches access to these and not to paths, so that access to a
@@ -33,7 +33,7 @@ impl<'a> Holes<'a> {
         Self { hidden, numbers, above: folders.into_iter().filter_map(number).collect() }
     }
 
-    fn given(&self, folder: &Path) -> Vec<PathBuf> {
+    fn list_open(&self, folder: &Path) -> Vec<PathBuf> {
         let is =
             |numbers: &BTreeSet<Number>| number(folder).is_some_and(|it| numbers.contains(&it));
         if self.hidden.iter().any(|path| folder.starts_with(path)) || is(&self.numbers) {
@@ -44,7 +44,7 @@ impl<'a> Holes<'a> {
         }
         let listed = fs::read_dir(folder).into_iter().flatten().flatten();
         let kept = listed.filter(|entry| entry.file_type().is_ok_and(|kind| !kind.is_symlink()));
-        kept.flat_map(|entry| self.given(&entry.path())).collect()
+        kept.flat_map(|entry| self.list_open(&entry.path())).collect()
     }
 }
 

@@ -288,7 +288,6 @@ fn a_project_on_a_mount_of_its_own_keeps_its_sandbox() {
 /// Read-only mounts keep no program from the contents of a disk whose node lies somewhere else than in `/dev`, as it does for
 /// a second system in a folder.
 #[test]
-#[expect(clippy::print_stdout, reason = "what is not tested is to be seen")]
 fn no_device_outside_of_dev_is_opened_in_a_whole_sandbox() {
     use rustix::fs::{CWD, FileType, Mode as Permissions, makedev, mknodat};
 
