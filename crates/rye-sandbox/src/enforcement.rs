@@ -67,7 +67,10 @@ impl Enforcement {
             | Promise::ReachServices
             | Promise::SignalProcesses
             | Promise::ReadProcesses
-            | Promise::KeepPowers => is_confined,
+            | Promise::KeepPowers
+            // A program that signals other processes ends the launcher, which bounds and ends it.
+            | Promise::UseMemory
+            | Promise::StayBehind => is_confined,
             Promise::ChangeAttributes
             | Promise::ChangePolicy
             | Promise::ChangeRepositories
@@ -78,7 +81,6 @@ impl Enforcement {
             | Promise::MoveProcesses => is_whole,
             Promise::WritePipes => self.landlock > 0,
             Promise::UseProcesses => self.counts_processes,
-            Promise::UseMemory | Promise::StayBehind => true,
         }
     }
 
@@ -226,7 +228,9 @@ impl Promise {
             Self::ListNames => {
                 "names of files can be listed, though not the files read, in the home folder and in folders that hold keys"
             }
-            Self::UseMemory => "more memory than the bound can be taken",
+            Self::UseMemory => {
+                "more memory than the bound can be taken, by a program that ends the launcher of Rye"
+            }
             Self::UseProcesses => {
                 "a program that multiplies can have many times more processes than its bound for a moment"
             }
@@ -239,7 +243,9 @@ impl Promise {
             Self::MoveProcesses => {
                 "other processes can be moved between processors, and their scheduling changed"
             }
-            Self::StayBehind => "a process may go on after the call",
+            Self::StayBehind => {
+                "a process may go on after the call, if it ends the launcher of Rye"
+            }
             Self::KeepPowers => "powers of root are kept",
         }
     }

@@ -20,7 +20,7 @@ enum Way {
         line: &'static str,
         path: &'static str,
     },
-    /// A process with this word in its command line goes on.
+    /// A line that starts a process with `MARK` in its command line, which goes on.
     GoesOn(&'static str),
     /// A call of its own, with small bounds.
     Takes(&'static str),
@@ -76,7 +76,12 @@ fn ways(promise: Promise) -> Vec<Way> {
         Promise::ListNames => {
             vec![Says("ls -A $HOMEDIR 2>/dev/null | grep -q letters && echo OUT")]
         }
-        Promise::UseMemory => vec![Takes("perl -e '$x = \"x\" x 600_000_000; print \"OUT\"'")],
+        Promise::UseMemory => vec![
+            Takes("perl -e '$x = \"x\" x 600_000_000; print \"OUT\"'"),
+            Takes(
+                "setsid perl -e 'sleep 1; push @a, \"x\" x 1_000_000 for 1 .. 400; print STDERR \"OUT\"' & sleep 0.2; kill -9 $PPID; wait",
+            ),
+        ],
         Promise::UseProcesses => vec![Takes(
             "perl -e 'for (1 .. 700) { my $p = fork; last unless defined $p; if (!$p) { sleep 20; exit } $n++ } print \"OUT\" if $n > 600'",
         )],
@@ -112,7 +117,10 @@ fn ways(promise: Promise) -> Vec<Way> {
         Promise::MoveProcesses => vec![Says(
             "perl -e '$m = \"\\0\" x 128; $n = syscall(204, $ARGV[0] + 0, 128, $m); print \"OUT\" if $n > 0 and syscall(203, $ARGV[0] + 0, $n, $m) == 0' $CALLER",
         )],
-        Promise::StayBehind => vec![GoesOn("setsid sleep")],
+        Promise::StayBehind => vec![
+            GoesOn("setsid sleep MARK >/dev/null 2>&1 &"),
+            GoesOn("setsid sleep MARK >/dev/null 2>&1 & sleep 0.2; kill -9 $PPID; sleep 0.2"),
+        ],
         Promise::KeepPowers => {
             vec![Says("grep -q 'CapEff:.*[1-9a-f]' /proc/self/status && echo OUT")]
         }
@@ -220,8 +228,9 @@ fn try_it(
             exists(&arena.root.join("project").join(path))
         }
         Way::GoesOn(line) => {
-            let mark = format!("{}.{}", 7_300 + std::process::id() % 100, 5);
-            run(processes, &format!("{line} {mark} >/dev/null 2>&1 &"));
+            // A time that is short, because nothing else ends it where it goes on.
+            let mark = format!("20.{:07}", std::process::id());
+            run(processes, &line.replace("MARK", &mark));
             !living(&format!("sleep {mark}")).is_empty()
         }
     }
