@@ -14,8 +14,14 @@ use super::descendants;
 /// The longest time between two measurements.
 const PAUSE: Duration = Duration::from_millis(40);
 
-/// The time until the second of two measurements in a row.
+/// The time between the measurements in a row that an excess takes.
 const AGAIN: Duration = Duration::from_millis(5);
+
+/// The number of measurements in a row that an excess takes.
+const LOOKS: u32 = 3;
+
+/// The KiB by which two looks at one memory may differ.
+const TOLERANCE: u64 = 256;
 
 /// The MiB per millisecond that processes cannot exceed.
 const FASTEST: u64 = 20;
@@ -34,14 +40,14 @@ pub(super) struct UsageWatch {
     exceeded: Option<Bound>,
     /// The largest measured size of the files that one process has mapped, in KiB.
     mapped: u64,
-    /// The processes that had too much memory together at the last measurement.
-    suspects: Option<BTreeSet<i32>>,
+    /// The number of measurements in a row at which processes had too much memory together.
+    looks_over: u32,
 }
 
 impl UsageWatch {
     pub(super) fn new(bounds: Bounds, group: Option<ControlGroup>) -> Self {
         let next = Instant::now();
-        let mut watch = Self { bounds, group, next, exceeded: None, mapped: 0, suspects: None };
+        let mut watch = Self { bounds, group, next, exceeded: None, mapped: 0, looks_over: 0 };
         watch.next += watch.pause();
         watch
     }
@@ -50,7 +56,7 @@ impl UsageWatch {
     /// within it, so that a measurement sees their mapped files.
     pub(super) fn pause(&self) -> Duration {
         let shortest = Duration::from_millis((self.bounds.memory_mib / FASTEST).max(1));
-        if self.suspects.is_some() {
+        if self.looks_over > 0 {
             return AGAIN.min(shortest);
         }
         if self.group.is_some() { PAUSE } else { PAUSE.min(shortest) }
@@ -88,24 +94,21 @@ impl UsageWatch {
         (self.is_sum_over(&usages) || self.is_peak_over()).then_some(Bound::Memory)
     }
 
-    /// Returns `true` if processes have too much memory together, at two measurements in a row.
+    /// Returns `true` if processes have too much memory together, at some measurements in a row.
     ///
-    /// A process that is about to start another one has a child with the same memory for a moment (`vfork`), and the
-    /// system does not tell that from memory of the child's own.
+    /// The processes need not be the same ones: memory can be handed on to children without end. A look can take the memory
+    /// of a process twice while it starts another one, so that one look does not decide.
     fn is_sum_over(&mut self, usages: &[(i32, Usage)]) -> bool {
-        let before = self.suspects.take();
-        let is_counted = |id: &i32| before.as_ref().is_none_or(|before| before.contains(id));
-        let counted: Vec<_> = usages.iter().filter(|(id, _)| is_counted(id)).collect();
-        let is_over = |part: fn(&Usage) -> u64| {
-            let kib = counted.iter().map(|(_, usage)| part(usage)).sum::<u64>();
+        let is_over = |part: fn(&Usage) -> u64, lent: &BTreeSet<i32>| {
+            let counted = usages.iter().filter(|(id, _)| !lent.contains(id));
+            let kib = counted.map(|(_, usage)| part(usage)).sum::<u64>();
             kib.saturating_mul(1024) > self.bounds.memory()
         };
         // The first sum counts shared memory more than once, because it is cheaper to compute.
-        let is_over = is_over(|usage| usage.resident) && is_over(Usage::proportional);
-        if is_over && before.is_none() {
-            self.suspects = Some(usages.iter().map(|(id, _)| *id).collect());
-        }
-        is_over && before.is_some()
+        let is_over = is_over(|usage| usage.resident, &BTreeSet::new())
+            && is_over(Usage::proportional, &with_lent_memory(usages));
+        self.looks_over = if is_over { self.looks_over + 1 } else { 0 };
+        self.looks_over >= LOOKS
     }
 
     /// Returns `true` if a process that has ended had more memory than the limit at any time.
@@ -120,6 +123,31 @@ impl UsageWatch {
     }
 }
 
+/// Returns the processes whose memory is that of their parent, which waits until they start a program (`vfork`). The system
+/// does not tell that from memory of their own. So it is at most one child of each process that waits, with as much memory.
+fn with_lent_memory(usages: &[(i32, Usage)]) -> BTreeSet<i32> {
+    let mut lenders = BTreeSet::new();
+    let is_lent = |(_, usage): &&(i32, Usage)| {
+        let parent = usages.iter().find(|(id, _)| *id == usage.parent);
+        parent.is_some_and(|(id, parent)| {
+            parent.resident.abs_diff(usage.resident) <= TOLERANCE
+                && parent.mapped.abs_diff(usage.mapped) <= TOLERANCE
+                && !lenders.contains(id)
+                && waits(*id)
+                && lenders.insert(*id)
+        })
+    };
+    usages.iter().filter(is_lent).map(|(id, _)| *id).collect()
+}
+
+/// Returns `true` if a thread of the process waits without being interrupted by signals.
+fn waits(id: i32) -> bool {
+    let threads = fs::read_dir(format!("/proc/{id}/task")).into_iter().flatten().flatten();
+    let mut states =
+        threads.filter_map(|thread| fs::read_to_string(thread.path().join("status")).ok());
+    states.any(|status| status.lines().any(|line| line.starts_with("State:\tD")))
+}
+
 /// The usage of one process.
 #[derive(Debug)]
 struct Usage {
@@ -127,6 +155,7 @@ struct Usage {
     folder: PathBuf,
     /// `false` if the thread has ended, whose memory the system reports then no more.
     has_memory: bool,
+    parent: i32,
     threads: u64,
     /// The private memory, and that of files in memory, in KiB.
     resident: u64,
@@ -153,9 +182,10 @@ impl Usage {
         let resident = ["RssAnon:", "RssShmem:", "VmSwap:"].map(|name| number(&status, name));
         let threads = number(&status, "Threads:").unwrap_or(1);
         let mapped = number(&status, "RssFile:").unwrap_or(0);
+        let parent = number(&status, "PPid:").and_then(|id| i32::try_from(id).ok()).unwrap_or(0);
         let has_memory = resident.iter().any(Option::is_some);
         let resident = resident.into_iter().flatten().sum();
-        Some(Self { folder, has_memory, threads, resident, mapped })
+        Some(Self { folder, has_memory, parent, threads, resident, mapped })
     }
 
     /// Returns the memory of the process, with a proportional share of shared memory. If the process does not
@@ -231,27 +261,27 @@ mod tests {
         assert_eq!(watch.exceeded_bound(), None, "most of it were mapped files");
     }
 
-    /// A child that is gone at the second measurement does not count, and one that stays does.
+    /// Memory that wanders from process to process counts as long as it is there.
     #[test]
-    fn memory_counts_at_two_measurements_in_a_row() {
-        let usage = |id, resident| {
-            let folder = PathBuf::from("/nowhere");
-            (id, Usage { folder, has_memory: true, threads: 1, resident, mapped: 0 })
-        };
-        let all = [usage(1, 200 << 10), usage(2, 200 << 10), usage(3, 200 << 10)];
-        let [first, second, third] = &all;
+    fn memory_counts_at_measurements_in_a_row() {
+        let all = [(1, 200), (2, 200), (3, 200)];
+        let [first, second, third] = all;
         for (looks, expected) in [
-            (&[&[first][..], &[first]][..], false),
-            (&[&[first, second]], false),
-            (&[&[first, second], &[first, second]], true),
-            (&[&[first, second], &[first, third]], false),
-            (&[&[first, second], &[first, third], &[first, third]], false),
-            (&[&[first, second], &[first], &[first, third], &[first, third]], true),
+            (&[&[first][..], &[first], &[first]][..], false),
+            (&[&[first, second], &[first, second]], false),
+            (&[&[first, second], &[first, second], &[first, second]], true),
+            (&[&[first, second], &[second, third], &[first, third]], true),
+            (&[&[first, second], &[first], &[first, third], &[first, third]], false),
         ] {
             let mut watch = UsageWatch::new(Bounds { memory_mib: 300, processes: 60 }, None);
             let last = looks.iter().map(|usages| {
-                let copied = usages.iter().map(|(id, one)| usage(*id, one.resident));
-                watch.is_sum_over(&copied.collect::<Vec<_>>())
+                let usage = |(id, mib): &(i32, u64)| {
+                    let folder = PathBuf::from("/nowhere");
+                    let resident = mib << 10;
+                    let (has_memory, parent, threads, mapped) = (true, 0, 1, 0);
+                    (*id, Usage { folder, has_memory, parent, threads, resident, mapped })
+                };
+                watch.is_sum_over(&usages.iter().map(usage).collect::<Vec<_>>())
             });
             assert_eq!(last.last(), Some(expected));
         }
