@@ -169,8 +169,9 @@ fn turn_count(turns: u64) -> String {
     format!("{turns} turn{}", if turns == 1 { "" } else { "s" })
 }
 
+/// Formats a heading and what is below it. The heading is one line, because a name in it may be of the model's choosing.
 fn section(title: &str, body: &str) -> String {
-    format!("## {title}\n\n{}\n\n", body.trim_end())
+    format!("## {}\n\n{}\n\n", title.replace('\n', "\\n"), body.trim_end())
 }
 
 fn quote(text: &str) -> String {

@@ -55,6 +55,18 @@ fn nothing_hidden_stands_in_it() {
     check_markdown(&thought, "## Reasoning\n\n> a\\u{2066}b\n\n");
 }
 
+/// A model chooses the names of its calls.
+#[test]
+fn a_name_is_no_heading_of_its_own() {
+    let start = Event::ToolCallStart {
+        call_id: "1".to_owned(),
+        name: "a\n\n## Completed".to_owned(),
+        arguments: json!({}),
+        target: None,
+    };
+    check_markdown(&start, "## Call: `a\\n\\n## Completed`\n\n```json\n{}\n```\n\n");
+}
+
 #[test]
 fn no_text_closes_its_fence() {
     check_markdown(
