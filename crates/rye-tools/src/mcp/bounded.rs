@@ -1,6 +1,7 @@
 //! The messages of a server, bounded in bytes and values before they are read.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::io;
 use std::mem;
 use std::pin::Pin;
@@ -10,6 +11,7 @@ use std::task::{Context, Poll, ready};
 
 use rye_thread::count_json_values;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::json;
 use serde_json::value::RawValue;
 use tokio::io::{AsyncBufRead, AsyncRead, BufReader, ReadBuf};
@@ -29,15 +31,37 @@ pub(super) const WRITTEN: &str = "rye/written";
 const ID: usize = 64;
 
 /// Returns the message that is read in place of what a server sent. That is mostly the same. A listing of tools also holds the
-/// tools as they were written. A message of too many values becomes an error.
+/// tools as they were written. A message of too many values becomes an error, and so does one with the member [`WRITTEN`].
 pub(super) fn bound_message(json: &[u8]) -> Cow<'_, [u8]> {
     if VALUES < count_json_values(json) {
-        return Cow::Owned(too_many_values(json));
+        return Cow::Owned(error(json, &format!("its answer has more than {VALUES} values")));
     }
-    listing(json).map_or(Cow::Borrowed(json), Cow::Owned)
+    match listing(json) {
+        Some(listing) => Cow::Owned(listing),
+        None if names_written(json) => {
+            Cow::Owned(error(json, &format!("its answer has `{WRITTEN}` in `_meta`")))
+        }
+        None => Cow::Borrowed(json),
+    }
 }
 
-fn too_many_values(json: &[u8]) -> Vec<u8> {
+/// Returns `true` if a result that is not read as a listing has the member of one. The library may still take it for a listing.
+fn names_written(json: &[u8]) -> bool {
+    #[derive(Deserialize)]
+    struct Response {
+        result: Meta,
+    }
+    #[derive(Deserialize)]
+    struct Meta {
+        #[serde(rename = "_meta")]
+        members: BTreeMap<String, IgnoredAny>,
+    }
+    let named = serde_json::from_slice::<Response>(json);
+    named.is_ok_and(|named| named.result.members.contains_key(WRITTEN))
+}
+
+/// Returns the error in place of a message.
+fn error(json: &[u8], reason: &str) -> Vec<u8> {
     #[derive(Deserialize)]
     struct Named<'a> {
         #[serde(borrow, default)]
@@ -47,8 +71,7 @@ fn too_many_values(json: &[u8]) -> Vec<u8> {
     }
     let named = serde_json::from_slice::<Named<'_>>(json).ok().filter(|it| it.method.is_none());
     let id = named.and_then(|named| named.id).filter(|id| id.get().len() <= ID);
-    let error =
-        json!({ "code": -32600, "message": format!("its answer has more than {VALUES} values") });
+    let error = json!({ "code": -32600, "message": reason });
     let message = match id {
         Some(id) => format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{error}}}\n"),
         // A notification that the client passes over.
@@ -197,6 +220,18 @@ mod tests {
             many.clone(),
         ] {
             assert_eq!(read(&other)["method"], "notifications/message");
+        }
+    }
+
+    /// The library takes each of these for a listing with its `_meta`.
+    #[test]
+    fn no_server_writes_the_tools_in_our_place() {
+        let own = r#""_meta":{"rye\/written":"[]"}"#;
+        for content in [r#""content":[]"#, r#""content":[],"content":[]"#, r#""content":7"#] {
+            let told = read(&format!(r#"{{"id":3,"result":{{"tools":[],{content},{own}}}}}"#));
+            let message = "its answer has `rye/written` in `_meta`";
+            let error = json!({ "code": -32600, "message": message });
+            assert_eq!(told, json!({ "jsonrpc": "2.0", "id": 3, "error": error }), "{content}");
         }
     }
 
