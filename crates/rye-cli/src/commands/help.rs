@@ -9,8 +9,11 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
 
+/// Returns the text of a page.
+type Page = fn() -> String;
+
 /// The topics of the manual that are not commands.
-const TOPICS: [(&str, fn() -> String); 2] =
+const TOPICS: [(&str, Page); 2] =
     [("format", || FORMAT_REFERENCE.to_owned()), ("sandbox", promise_table)];
 
 /// Print the help of a command, or a page of the manual
