@@ -9,7 +9,7 @@ use rye::sandbox::temporary_file;
 use rye::sign::{CommentStyle, PublicKey, SigningKey, TrustDocument, TrustStore, TrustedKey, sign};
 use zeroize::Zeroizing;
 
-use crate::environment::{Environment, read_named};
+use crate::environment::{Environment, read_named, read_text};
 use crate::failure::Failure;
 use crate::files::refuse_links;
 use crate::output;
@@ -63,14 +63,17 @@ pub(crate) fn signing_key(environment: &Environment) -> Result<SigningKey, Failu
             "no signing key at `{path}`; make one with `rye keys generate`, or give `--key FILE`"
         )));
     }
-    read_signing_key(&path)
+    parse_signing_key(read_text(&path)?, &path)
 }
 
 /// Returns the operator's signing key, if there is one.
 pub(crate) fn signing_key_if_any(environment: &Environment) -> Result<Option<SigningKey>, Failure> {
     let Ok(store) = KeyStore::of(environment) else { return Ok(None) };
     let path = store.private();
-    if is_there(&path)? { read_signing_key(&path).map(Some) } else { Ok(None) }
+    if !is_there(&path)? {
+        return Ok(None);
+    }
+    parse_signing_key(read_text(&path)?, &path).map(Some)
 }
 
 /// Returns `true` if the file exists. An unreadable key is an error and not a missing key, because otherwise
@@ -82,8 +85,13 @@ fn is_there(path: &Path) -> Result<bool, Failure> {
     }
 }
 
+/// Returns the key in a file or pipe that the operator named. The operator's own key is a plain file, so that no command waits for it.
 pub(crate) fn read_signing_key(path: &Path) -> Result<SigningKey, Failure> {
-    let pem = Zeroizing::new(read_named(path)?);
+    parse_signing_key(read_named(path)?, path)
+}
+
+fn parse_signing_key(pem: String, path: &Path) -> Result<SigningKey, Failure> {
+    let pem = Zeroizing::new(pem);
     SigningKey::from_pkcs8_pem(&pem)
         .map_err(|error| Failure::failed(format!("`{}`: {error}", path.display())))
 }

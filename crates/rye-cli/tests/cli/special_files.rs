@@ -1,6 +1,6 @@
 //! Files that are no plain files in the places of all that `rye` opens: each command ends, and says what is wrong.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::Read as _;
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
@@ -151,6 +151,21 @@ fn no_command_waits_for_a_special_file() {
         });
         let words: Vec<String> = words.collect();
         rye(&session, &words.iter().map(String::as_str).collect::<Vec<_>>());
+    }
+}
+
+/// A program that opened the pipe for writing, and writes nothing, is not waited for.
+#[test]
+fn the_operators_key_is_no_pipe() {
+    let session = Session::new();
+    session.rye("keys generate");
+    let path = session.home().join(".ai/config/keys/signing/private_key.pem");
+    fs::remove_file(&path).unwrap();
+    make_pipe(&path);
+    let _writer = File::options().read(true).write(true).open(&path).unwrap();
+    for command in ["run notes/index --provider steps", "sign .ai/directives/notes/base.md"] {
+        let told = rye(&session, &command.split(' ').collect::<Vec<_>>());
+        assert!(told.contains("it is not a plain file"), "{command}: {told}");
     }
 }
 
