@@ -47,7 +47,8 @@ impl Project {
             anyhow::bail!("`{}` is no project: it has no `.ai` folder", folder.display());
         }
         let path = user.join(".ai/config/keys/signing/private_key.pem");
-        let pem = read_text(&path).map(Zeroizing::new).with_context(|| {
+        // A plain file, so that no start waits for a program that holds a pipe there.
+        let pem = read_plain(&path, MOST).and_then(text).map(Zeroizing::new).with_context(|| {
             format!("no signing key at `{}`; make one with `rye keys generate`", path.display())
         })?;
         let key = SigningKey::from_pkcs8_pem(&pem).context("the signing key cannot be used")?;
@@ -122,9 +123,12 @@ impl Project {
     }
 }
 
-/// Reads a key or a trust document.
+/// Reads a trust document.
 fn read_text(path: &Path) -> io::Result<String> {
-    let bytes = read_plain_or_pipe(path, MOST, WRITER_WITHIN)?;
+    read_plain_or_pipe(path, MOST, WRITER_WITHIN).and_then(text)
+}
+
+fn text(bytes: Vec<u8>) -> io::Result<String> {
     String::from_utf8(bytes).map_err(|_| io::Error::other("it is not text in UTF-8"))
 }
 
