@@ -236,8 +236,8 @@ impl Environment {
         host
     }
 
-    /// Returns the folder in the user space with the notes of the launcher. It is there before a program starts, and hidden from
-    /// each program of a tool in every sandbox.
+    /// Returns the folder in the user space with the notes of the launcher. It is there before a program starts, and every sandbox but
+    /// `none` hides it from the programs of tools.
     pub(crate) fn hidden_folder(&self) -> Option<PathBuf> {
         let user = self.user.as_ref().filter(|user| user.is_dir())?;
         Some(user.join(".ai/cache/programs"))

@@ -84,8 +84,7 @@ impl Enforcement {
         }
     }
 
-    /// Returns the gaps, as sentences for the operator: each promise that is not kept, and what a filter refuses to
-    /// programs in place of the kernel.
+    /// Returns the gaps, as sentences for the operator: each promise that is not kept.
     #[must_use]
     pub fn gaps(self) -> Vec<&'static str> {
         let open = Promise::ALL.iter().filter(|promise| !self.keeps(**promise));
