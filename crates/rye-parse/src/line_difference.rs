@@ -59,7 +59,7 @@ impl LineComparer {
         if !lines.contains(&0) && !self.admit(lines[0] + lines[1]) {
             let from = same + 1;
             return format!(
-                "--- {old_name}\n+++ {new_name}\ndiffers from line {from} on: {} lines are {} other lines now, too many to compare\n",
+                "--- {old_name}\n+++ {new_name}\ndiffers from line {from} on: {} old and {} new lines, too many to compare\n",
                 lines[0], lines[1]
             );
         }
@@ -128,7 +128,7 @@ mod tests {
             assert_eq!(shown(half).matches("+new").count(), half, "{end:?}");
             let more = half + 1;
             let sentence = format!(
-                "--- a\n+++ b\ndiffers from line 2 on: {more} lines are {more} other lines now, too many to compare\n"
+                "--- a\n+++ b\ndiffers from line 2 on: {more} old and {more} new lines, too many to compare\n"
             );
             assert_eq!(shown(more), sentence, "{end:?}");
         }

@@ -245,7 +245,7 @@ impl Promise {
             Self::StayBehind => {
                 "a process may go on after the call, if it ends the launcher of Rye"
             }
-            Self::KeepPowers => "powers of root are kept",
+            Self::KeepPowers => "the powers of root are kept, if the user has them",
         }
     }
 }

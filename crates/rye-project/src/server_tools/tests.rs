@@ -151,7 +151,7 @@ fn however_much_changed_it_is_told() {
         let changes = offered(listed("new")).changes(Some(&offered(listed("old")).set));
         assert_eq!(changes.len(), tools);
         let last = changes.last().and_then(|change| change.text.as_ref()).unwrap();
-        let sentence = format!("differs from line 1 on: {lines} lines are {lines} other lines now");
+        let sentence = format!("differs from line 1 on: {lines} old and {lines} new lines");
         assert!(last.diff.contains(&sentence), "{}", last.diff);
     }
 }
