@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use rye_parse::hidden_characters;
+
 /// The beginning of the name of the frame's tags. Models read it in any case.
 const NAME: &str = "directive";
 
@@ -100,13 +102,27 @@ impl Placed {
     }
 }
 
-/// Returns the length of the beginning of a directive tag at the start of the text, if it has one. White space may be on both sides
-/// of the slash, because a model does not read as strictly as a parser.
+/// Returns the length of the beginning of a directive tag at the start of the text, if it has one. White space and slashes may come
+/// before the name, and hidden characters may be anywhere, because a model does not read as strictly as a parser.
 fn length_of_tag(text: &str) -> Option<usize> {
-    let inner = text.strip_prefix('<')?.trim_start();
-    let inner = inner.strip_prefix('/').unwrap_or(inner).trim_start();
-    let name = inner.get(..NAME.len()).filter(|name| name.eq_ignore_ascii_case(NAME))?;
-    Some(text.len() - inner.len() + name.len())
+    let mut expected = NAME.chars().peekable();
+    let mut is_in_name = false;
+    for (at, c) in text.strip_prefix('<')?.char_indices() {
+        let is_before = !is_in_name && (c.is_whitespace() || c == '/');
+        if is_before || is_invisible(c) {
+            continue;
+        }
+        is_in_name = true;
+        expected.next_if(|next| c.eq_ignore_ascii_case(next))?;
+        if expected.peek().is_none() {
+            return Some('<'.len_utf8() + at + c.len_utf8());
+        }
+    }
+    None
+}
+
+fn is_invisible(c: char) -> bool {
+    hidden_characters(c.encode_utf8(&mut [0; 4])).next().is_some()
 }
 
 #[cfg(test)]
@@ -155,6 +171,12 @@ mod tests {
             "<\n/\u{a0}\tdirective>",
             "< directive name=\"x\">",
             "<DIRECTIVE>",
+            "<//directive>",
+            "</ /directive>",
+            "<\u{200b}/directive>",
+            "</\u{feff}directive>",
+            "</direc\u{200b}tive>",
+            "<d\u{ad}irective>",
         ] {
             let escaped = tag.replace('<', "&lt;");
             check(&["a ", tag, " b"], &format!("a {escaped} b"), &format!("a {escaped} b"));
