@@ -52,6 +52,7 @@ pub(crate) fn answer(
             return Ok(Some(typed.to_owned()));
         }
         eprint!("this is more than one answer, and nothing is decided\n");
+        input::wait_for_quiet()?;
     }
 }
 
@@ -85,12 +86,25 @@ mod input {
     /// The time between two looks at whether somebody still waits for the answer.
     const LOOK: Duration = Duration::from_millis(100);
 
+    /// The time without input after which what was pasted has ended.
+    const QUIET: Duration = Duration::from_millis(300);
+
     /// The longest answer.
     const MOST_BYTES: usize = 4096;
 
     /// Drops what was typed and not read.
     pub(super) fn drop_typed() -> io::Result<()> {
         Ok(tcflush(io::stdin(), QueueSelector::IFlush)?)
+    }
+
+    /// Drops what comes, until nothing does for a moment. The rest of what was pasted slowly is no answer to the next question.
+    pub(super) fn wait_for_quiet() -> io::Result<()> {
+        for _ in 0..MOST_BYTES {
+            if !is_there(QUIET, true)? || more(&mut [0; 512])? == Some(0) {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Reads a line, with all that was typed together with it.
@@ -149,6 +163,11 @@ mod input {
 
     #[expect(clippy::unnecessary_wraps, reason = "it fails on other systems")]
     pub(super) fn drop_typed() -> io::Result<()> {
+        Ok(())
+    }
+
+    #[expect(clippy::unnecessary_wraps, reason = "it fails on other systems")]
+    pub(super) fn wait_for_quiet() -> io::Result<()> {
         Ok(())
     }
 

@@ -349,6 +349,28 @@ fn a_doubled_answer_decides_nothing() {
     }
 }
 
+/// What is pasted slowly comes after its first line was refused, and before the question stands there again.
+#[test]
+fn the_rest_of_a_paste_answers_nothing() {
+    let session = asking();
+    let trust = session.trust();
+    let words = ["run", "notes/index", "--trust", &trust, "--provider", "steps"];
+    let (near, far) = terminal();
+    let input = far.try_clone().unwrap().into();
+    // Each is typed once this has been shown so often.
+    let typed = [(ASKED, 1, "please look\n"), ("is decided", 1, "y\n"), (ASKED, 2, "later\n")];
+    let mut typed = typed.into_iter().peekable();
+    let (shown, output) = run_on((near, far), input, &session, &words, &[], |shown, near| {
+        let is_next =
+            |(after, times, _): &(&str, usize, _)| shown.matches(*after).count() >= *times;
+        while let Some((.., text)) = typed.next_if(is_next) {
+            near.write_all(text.as_bytes()).unwrap();
+        }
+    });
+    assert_eq!((output.status.code(), shown.matches(ASKED).count()), (Some(4), 2), "{shown}");
+    assert!(!session.project().join("INDEX.md").exists(), "{shown}");
+}
+
 #[test]
 fn one_answer_decides_one_call() {
     check_answers(2, (b"", &[b"y\n", b"n\n"]), 2, &["approved", "denied"]);
