@@ -224,14 +224,17 @@ pub(crate) fn shell(processes: &Arc<Processes>, command: &str) -> ToolOutput {
     call(&bash(processes), json!({ "command": command, "timeout_seconds": 60 }))
 }
 
-/// The threads of processes whose command line holds the word. The first thread can have ended before the others.
+/// The processes whose command line holds the word. It is that of any thread, because the first one can have ended before the others.
 pub(crate) fn living(word: &str) -> Vec<String> {
     let inside = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten();
     let processes = inside(Path::new("/proc")).map(|entry| entry.path().join("task"));
-    let threads = processes.flat_map(|tasks| inside(&tasks));
-    let lines = threads.filter_map(|thread| fs::read(thread.path().join("cmdline")).ok());
-    let lines = lines.map(|line| String::from_utf8_lossy(&line).replace('\0', " "));
-    lines.filter(|line| line.contains(word)).collect()
+    let line_of = |tasks: PathBuf| {
+        let lines =
+            inside(&tasks).filter_map(|thread| fs::read(thread.path().join("cmdline")).ok());
+        let mut lines = lines.map(|line| String::from_utf8_lossy(&line).replace('\0', " "));
+        lines.find(|line| line.contains(word))
+    };
+    processes.filter_map(line_of).collect()
 }
 
 /// Returns a command by which a process goes on in a second thread, with so much memory, after its first one has ended. `None`
