@@ -2,39 +2,48 @@
 
 use std::collections::BTreeSet;
 
-use rye_thread::{Message, Reply, Request, ToolCall};
+use rye_thread::{Message, Reply, Request, ToolCall, count_json_values};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::raw::{RawObject, small};
+use crate::halves;
+use crate::raw::{MOST_VALUES, RawObject, small};
 
 /// The prefix of ids that this crate makes for calls that came without one.
 const MADE: &str = "rye_call_";
 
-/// Adds a call to the reply. If it has no id, one is made from its index.
+/// Adds a call to the reply. A call without an id, or with that of an earlier call, gets an id that is made
+/// from its index.
 ///
-/// Returns an error if the call has no name or repeats an id, or if there are too many calls.
+/// Returns the JSON of the arguments if they had to be recovered, because then they are recorded so.
+///
+/// Returns an error if the call has no name or if there are too many calls.
 pub(crate) fn add_call(
     reply: &mut Reply,
     id: Option<&str>,
     name: Option<&str>,
     arguments: Arguments<'_>,
-) -> Result<(), &'static str> {
-    let made = format!("{MADE}{}", reply.calls.len());
-    let id = id.filter(|id| !id.is_empty()).unwrap_or(&made);
+) -> Result<Option<String>, &'static str> {
+    // Results are matched to calls by the id alone.
+    let is_new = |id: &str| !id.is_empty() && !reply.calls.iter().any(|call| call.id == id);
+    let mut made = format!("{MADE}{}", reply.calls.len());
+    while !is_new(&made) {
+        made.push('_');
+    }
+    let id = id.filter(|id| is_new(id)).unwrap_or(&made);
     let name = name.filter(|name| !name.is_empty()).ok_or("a tool call has no name")?;
     if MOST_CALLS <= reply.calls.len() {
         return Err(TOO_MANY_CALLS);
     }
-    // Results are matched to calls by the id alone.
-    if reply.calls.iter().any(|call| call.id == id) {
-        return Err("a tool call has the `id` of an earlier one");
-    }
-    reply.calls.push(match arguments.read() {
-        Ok(arguments) => ToolCall::new(id, name, arguments),
-        Err(reason) => ToolCall::unreadable(id, name, &reason),
-    });
-    Ok(())
+    let (call, recovered) = match arguments.read() {
+        Ok(arguments) => (ToolCall::new(id, name, arguments), None),
+        Err(reason) => match arguments.recover() {
+            Some((arguments, json)) => (ToolCall::new(id, name, arguments), Some(json)),
+            None => (ToolCall::unreadable(id, name, &reason), None),
+        },
+    };
+    reply.calls.push(call);
+    Ok(recovered)
 }
 
 /// The largest number of calls in an answer. It is bounded because each new id is compared with all others.
@@ -65,16 +74,67 @@ impl<'a> Arguments<'a> {
     }
 
     fn read(self) -> Result<Value, String> {
-        let text = match self {
-            Self::Value(value) => value.map(RawValue::get).filter(|value| *value != "null"),
-            Self::Text(text) => Some(text).filter(|text| !text.is_empty()),
-        };
+        let text = self.json();
         match text.map_or_else(|| Ok(Value::Object(Map::new())), small) {
             Ok(value @ Value::Object(_)) => Ok(value),
             Ok(_) => Err("the arguments are not a JSON object".to_owned()),
             Err(error) => Err(unreadable(&error)),
         }
     }
+
+    fn json(self) -> Option<&'a str> {
+        match self {
+            Self::Value(value) => value.map(RawValue::get).filter(|value| *value != "null"),
+            Self::Text(text) => Some(text).filter(|text| !matches!(text.trim_ascii(), "" | "null")),
+        }
+    }
+
+    fn recover(self) -> Option<(Value, String)> {
+        recover(self.json()?)
+    }
+}
+
+/// Returns the object that arguments mean which are not JSON of one object, with its JSON, if there is only one
+/// reading.
+///
+/// Servers write an object more than once, or an empty one before or after it, or as text in a JSON string, or
+/// with half of a character.
+pub(crate) fn recover(arguments: &str) -> Option<(Value, String)> {
+    if MOST_VALUES < count_json_values(arguments.as_bytes()) {
+        return None;
+    }
+    let mended = halves::mend(arguments);
+    if let Some(json) = mended
+        && let Ok(value @ Value::Object(_)) = serde_json::from_str(&json)
+    {
+        return Some((value, json));
+    }
+    let value = only_object(arguments, MOST_TEXTS)?;
+    let json = value.to_string();
+    Some((value, json))
+}
+
+/// The largest nesting of JSON in JSON strings that is read.
+const MOST_TEXTS: usize = 3;
+
+fn only_object(json: &str, texts: usize) -> Option<Value> {
+    let mended = halves::mend(json);
+    let json = mended.as_deref().unwrap_or(json);
+    let mut found = Value::Object(Map::new());
+    let nothing = found.clone();
+    for value in serde_json::Deserializer::from_str(json).into_iter::<Value>() {
+        let value = match value.ok()? {
+            Value::String(inner) => only_object(&inner, texts.checked_sub(1)?)?,
+            value @ Value::Object(_) => value,
+            _ => return None,
+        };
+        if found == nothing {
+            found = value;
+        } else if value != nothing && value != found {
+            return None;
+        }
+    }
+    Some(found)
 }
 
 /// Returns the message to the model about arguments that cannot be read.

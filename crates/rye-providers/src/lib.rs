@@ -44,6 +44,7 @@ mod steps;
 mod answer;
 mod conversation;
 mod encoder;
+mod halves;
 mod raw;
 mod sse;
 mod stop;

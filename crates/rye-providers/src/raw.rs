@@ -10,6 +10,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
+use crate::halves;
+
 /// The members of an object in their order. The values keep their bytes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RawObject(Vec<(String, Box<RawValue>)>);
@@ -30,9 +32,9 @@ impl RawObject {
         self.0.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value.as_ref())
     }
 
-    /// The text of a member, if it is a JSON string.
+    /// The text of a member, if it is a JSON string. A lone half of a character in it is read as U+FFFD.
     pub(crate) fn text(&self, name: &str) -> Option<String> {
-        serde_json::from_str(self.get(name)?.get()).ok()
+        halves::text(self.get(name)?.get())
     }
 
     /// Returns `true` if a member is missing or `null`.
@@ -88,7 +90,7 @@ pub(crate) fn too_many_members<E: serde::de::Error>() -> E {
     E::custom(format_args!("an object of the answer has more than {MOST_MEMBERS} members"))
 }
 
-/// A list with a bounded number of entries: parts, choices or calls.
+/// A list with a bounded number of entries: parts, choices or calls. `null` is an empty list.
 #[derive(Debug)]
 pub(crate) struct Few<T>(pub(crate) Vec<T>);
 
@@ -112,6 +114,14 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Few<T> {
                 f.write_str("a sequence")
             }
 
+            fn visit_none<E>(self) -> Result<Few<T>, E> {
+                Ok(Few::default())
+            }
+
+            fn visit_some<D: Deserializer<'de>>(self, list: D) -> Result<Few<T>, D::Error> {
+                list.deserialize_seq(self)
+            }
+
             fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Few<T>, A::Error> {
                 let mut entries = Vec::new();
                 while let Some(entry) = list.next_element()? {
@@ -123,7 +133,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Few<T> {
                 Ok(Few(entries))
             }
         }
-        deserializer.deserialize_seq(Entries(PhantomData))
+        deserializer.deserialize_option(Entries(PhantomData))
     }
 }
 
@@ -138,7 +148,8 @@ pub(crate) struct Small(pub(crate) Value);
 impl<'de> Deserialize<'de> for Small {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = Box::<RawValue>::deserialize(deserializer)?;
-        small(raw.get()).map(Self).map_err(D::Error::custom)
+        let mended = halves::mend(raw.get());
+        small(mended.as_deref().unwrap_or(raw.get())).map(Self).map_err(D::Error::custom)
     }
 }
 
@@ -153,7 +164,7 @@ pub(crate) fn small(json: &str) -> serde_json::Result<Value> {
 }
 
 /// The largest number of values in arguments, errors and other JSON that is parsed whole.
-const MOST_VALUES: usize = 100_000;
+pub(crate) const MOST_VALUES: usize = 100_000;
 
 /// Returns the `type` of a part of an answer.
 pub(crate) fn kind(part: &RawValue) -> Option<String> {
@@ -165,9 +176,34 @@ pub(crate) fn kind(part: &RawValue) -> Option<String> {
     serde_json::from_str::<Kind>(part.get()).ok().map(|part| part.kind)
 }
 
-/// Returns a value as it is recorded: as received, but with arrays and objects below [`MOST_LEVELS`] emptied,
-/// so that JSON parsers can read every record.
+/// Returns the index of the first block that has a vendor's signature and half of a character. To mend it
+/// would make the signature wrong, and a block with half of a character is not accepted again.
+pub(crate) fn find_damaged<'a>(blocks: impl IntoIterator<Item = &'a RawValue>) -> Option<usize> {
+    let is_damaged =
+        |block: &RawValue| halves::mend(block.get()).is_some() && is_signed(&RawObject::of(block));
+    blocks.into_iter().position(is_damaged)
+}
+
+/// Returns `true` if a block has a vendor's signature.
+pub(crate) fn is_signed(block: &RawObject) -> bool {
+    let is_said = |name: &&str| block.get(name).is_some_and(|value| !says_nothing(value));
+    SIGNATURES.iter().any(is_said)
+}
+
+/// Returns `true` for `null` and for an empty text.
+pub(crate) fn says_nothing(value: &RawValue) -> bool {
+    matches!(value.get(), "null" | "\"\"")
+}
+
+/// The members of blocks that hold signatures. Compatible servers put theirs into `extra_content`.
+const SIGNATURES: [&str; 5] =
+    ["encrypted_content", "extra_content", "signature", "thoughtSignature", "thought_signature"];
+
+/// Returns a value as it is recorded: as received, but with lone halves of characters replaced, and with arrays
+/// and objects below [`MOST_LEVELS`] emptied, so that JSON parsers can read every record.
 pub(crate) fn keep_readable(value: &RawValue) -> Box<RawValue> {
+    let mended = halves::mend(value.get()).and_then(|mended| RawValue::from_string(mended).ok());
+    let value = mended.as_deref().unwrap_or(value);
     let text = value.get();
     let mut kept = String::new();
     let mut from = 0;

@@ -49,11 +49,21 @@ pub enum DecodeError {
         /// The problem of the part.
         reason: &'static str,
     },
+    /// A part with a vendor's signature has half of a character. It can be neither mended nor sent back.
+    #[error(
+        "part {index} of the answer is signed and has half of a character, so it cannot be sent back"
+    )]
+    Damaged {
+        /// The index of the part, counted from 0.
+        index: usize,
+    },
     /// The response contains no answer.
     #[error("the response holds no answer")]
     Empty,
     /// An event does not fit the events before it.
-    #[error("the stream is out of order: {reason}")]
+    #[error(
+        "the stream is out of order: {reason}; with `stream: false` in its file the provider answers in one piece"
+    )]
     Order {
         /// The problem of the event.
         reason: &'static str,

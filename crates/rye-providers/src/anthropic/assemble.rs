@@ -1,12 +1,14 @@
 //! Messages assembled from the events of a stream (WIRES 1.1).
 
+use std::collections::BTreeMap;
+
 use rye_thread::{DeltaSink, Reply};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::content::{reply, shape};
 use super::error::{bare_error, read_error};
-use crate::raw::{MOST_ENTRIES, RawObject, raw, too_many_entries};
+use crate::raw::{MOST_ENTRIES, RawObject, kind, raw, too_many_entries};
 use crate::usage::AnthropicCount;
 use crate::wire::{Assemble, DecodeError, Progress, StreamError, order, text};
 
@@ -17,9 +19,11 @@ use self::block::Block;
 /// A message that is being assembled.
 #[derive(Default)]
 pub(super) struct Message {
-    has_begun: bool,
     count: AnthropicCount,
+    /// The blocks in the order in which they began.
     blocks: Vec<Block>,
+    /// The places of the open blocks among all, by the index that their events have.
+    open: BTreeMap<Option<u64>, usize>,
     stop_reason: Option<String>,
     is_whole: bool,
 }
@@ -28,8 +32,7 @@ pub(super) struct Message {
 struct Event {
     #[serde(rename = "type")]
     kind: String,
-    #[serde(default)]
-    index: usize,
+    index: Option<u64>,
     content_block: Option<RawObject>,
     delta: Option<RawObject>,
     message: Option<Start>,
@@ -47,6 +50,11 @@ impl Assemble for Message {
         data: &[u8],
         deltas: &dyn DeltaSink,
     ) -> Result<(Progress, usize), StreamError> {
+        if data.trim_ascii() == b"[DONE]" {
+            // The closing event of Chat Completions, which some servers send here too.
+            self.is_whole = true;
+            return Ok((Progress::More, 0));
+        }
         let event: Event =
             serde_json::from_str(text(data)?).map_err(|error| unreadable(data, error))?;
         let pieces = [&event.content_block, &event.delta];
@@ -58,7 +66,9 @@ impl Assemble for Message {
                 let block = self.open_block(event.index)?;
                 block.grow(&event.delta.unwrap_or_default(), deltas)?;
             }
-            "content_block_stop" => self.open_block(event.index)?.close(),
+            "content_block_stop" => {
+                self.open.remove(&event.index);
+            }
             "message_delta" => self.learn(event.delta.as_ref(), event.usage.as_ref()),
             "message_stop" => {
                 self.is_whole = true;
@@ -72,20 +82,23 @@ impl Assemble for Message {
     }
 
     fn finish(self: Box<Self>) -> Result<Reply, DecodeError> {
-        let all_closed = self.blocks.iter().all(Block::is_closed);
-        let stop_reason = self.stop_reason.filter(|_| self.is_whole && all_closed);
+        let is_complete = self.is_whole && self.open.is_empty();
+        let stop_reason = self.stop_reason.filter(|_| is_complete);
         let stop_reason = stop_reason.ok_or(DecodeError::Unfinished)?;
         let mut blocks = Vec::<Box<RawValue>>::new();
-        let mut unreadable = Vec::new();
-        for block in self.blocks {
-            let (block, fault) = block.into_raw();
-            unreadable.extend(fault);
+        let mut faults = Vec::new();
+        for (index, block) in self.blocks.into_iter().enumerate() {
+            let (block, fault) = block.into_raw().ok_or(DecodeError::Damaged { index })?;
+            if kind(&block).as_deref() == Some("tool_use") {
+                faults.push(fault);
+            }
             blocks.push(block);
         }
         let mut reply = reply(&raw(&blocks), &stop_reason, &self.count)?;
-        for (id, reason) in unreadable {
-            let call = reply.calls.iter_mut().find(|call| call.id == id);
-            call.into_iter().for_each(|call| call.arguments = Err(reason.clone()));
+        for (call, fault) in reply.calls.iter_mut().zip(faults) {
+            if let Some(reason) = fault {
+                call.arguments = Err(reason);
+            }
         }
         Ok(reply)
     }
@@ -93,7 +106,7 @@ impl Assemble for Message {
 
 impl Message {
     fn start(&mut self, start: Option<Start>) -> Result<(), StreamError> {
-        if std::mem::replace(&mut self.has_begun, true) {
+        if !self.blocks.is_empty() {
             return Err(order("a second message begins"));
         }
         let count = start.and_then(|start| start.usage).unwrap_or_default();
@@ -103,23 +116,23 @@ impl Message {
 
     fn start_block(
         &mut self,
-        index: usize,
+        index: Option<u64>,
         block: Option<RawObject>,
         deltas: &dyn DeltaSink,
     ) -> Result<(), StreamError> {
-        if !self.has_begun || index != self.blocks.len() {
-            return Err(order("a block begins out of turn"));
-        }
         if MOST_ENTRIES <= self.blocks.len() {
             return Err(shape(too_many_entries()).into());
         }
         let block = block.ok_or_else(|| order("a block begins without a block"))?;
+        if self.open.insert(index, self.blocks.len()).is_some() {
+            return Err(order("a block begins before the one of its index has ended"));
+        }
         self.blocks.push(Block::new(block, deltas));
         Ok(())
     }
 
-    fn open_block(&mut self, index: usize) -> Result<&mut Block, StreamError> {
-        let block = self.blocks.get_mut(index).filter(|block| !block.is_closed());
+    fn open_block(&mut self, index: Option<u64>) -> Result<&mut Block, StreamError> {
+        let block = self.open.get(&index).and_then(|place| self.blocks.get_mut(*place));
         block.ok_or_else(|| order("a piece belongs to no open block"))
     }
 

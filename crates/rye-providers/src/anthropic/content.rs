@@ -4,7 +4,7 @@ use rye_thread::{Reply, StopReason};
 use serde_json::value::RawValue;
 
 use crate::answer::{Arguments, add_call, add_reasoning};
-use crate::raw::{Few, RawObject, keep_readable};
+use crate::raw::{Few, RawObject, find_damaged, keep_readable, raw};
 use crate::stop;
 use crate::usage::{self, AnthropicCount};
 use crate::wire::DecodeError;
@@ -16,11 +16,24 @@ pub(super) fn reply(
     count: &AnthropicCount,
 ) -> Result<Reply, DecodeError> {
     let Few(blocks): Few<&RawValue> = serde_json::from_str(content.get()).map_err(shape)?;
+    if let Some(index) = find_damaged(blocks.iter().copied()) {
+        return Err(DecodeError::Damaged { index });
+    }
     let mut reply = Reply::new(keep_readable(content), stop(stop_reason));
     usage::put(&mut reply, Some(count));
-    for (index, block) in blocks.into_iter().enumerate() {
-        view(&RawObject::of(block), &mut reply)
+    let mut recovered = Vec::new();
+    for (index, block) in blocks.iter().enumerate() {
+        let input = view(&RawObject::of(block), &mut reply)
             .map_err(|reason| DecodeError::Part { index, reason })?;
+        recovered.extend(input.map(|input| (index, input)));
+    }
+    if !recovered.is_empty() {
+        let mut blocks: Vec<RawObject> = blocks.into_iter().map(RawObject::of).collect();
+        for (index, input) in recovered {
+            let input = RawValue::from_string(input).map_err(shape)?;
+            blocks.get_mut(index).into_iter().for_each(|block| block.set("input", input.clone()));
+        }
+        reply = reply.with_raw(keep_readable(&raw(&blocks)));
     }
     Ok(reply)
 }
@@ -30,7 +43,7 @@ pub(super) fn shape(source: serde_json::Error) -> DecodeError {
 }
 
 fn stop(word: &str) -> StopReason {
-    match word {
+    match word.to_ascii_lowercase().as_str() {
         "end_turn" => StopReason::EndTurn,
         "max_tokens" => StopReason::MaxTokens,
         "model_context_window_exceeded" => StopReason::ContextWindow,
@@ -43,19 +56,18 @@ fn stop(word: &str) -> StopReason {
 }
 
 /// Adds the text, the reasoning or the call of a block to the reply. Other blocks are only in its raw
-/// content.
-fn view(block: &RawObject, reply: &mut Reply) -> Result<(), &'static str> {
+/// content. Returns the input of a call if it had to be recovered.
+fn view(block: &RawObject, reply: &mut Reply) -> Result<Option<String>, &'static str> {
     let text = |key: &str| block.text(key);
     match text("type").ok_or("it has no `type`")?.as_str() {
         "text" => reply.text.push_str(&text("text").ok_or("a text block has no `text`")?),
         // The provider may withhold reasoning: an empty text with a signature is valid.
         "thinking" => add_reasoning(reply, &text("thinking").unwrap_or_default()),
         "tool_use" => {
-            let id = text("id").ok_or("a tool call has no `id`")?;
             let input = Arguments::Value(block.get("input"));
-            add_call(reply, Some(&id), text("name").as_deref(), input)?;
+            return add_call(reply, text("id").as_deref(), text("name").as_deref(), input);
         }
         _ => {}
     }
-    Ok(())
+    Ok(None)
 }

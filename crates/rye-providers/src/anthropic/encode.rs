@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::conversation::{UserTurn, text_of};
 use crate::encoder::{Encoder, Parts, list, up_to_list};
 use crate::protocol::Delivery;
-use crate::raw::{kind, raw, text_value};
+use crate::raw::{RawObject, kind, raw, text_value};
 use crate::wire::EncodeError;
 use crate::{ModelChoice, Protocol};
 
@@ -86,18 +86,42 @@ struct WireMessage<T> {
     content: T,
 }
 
-/// Writes the answer's blocks unchanged. The items of another protocol are an array too; the type of the
-/// first one tells them apart.
+/// Writes the answer's blocks unchanged, but for calls without an id or with that of another call. The items of
+/// another protocol are an array too; the type of the first one tells them apart.
 fn answer(reply: &Reply, index: usize) -> Result<Parts, EncodeError> {
     let foreign = |_| EncodeError::Foreign { index };
     let blocks: Vec<&RawValue> = serde_json::from_str(reply.raw().get()).map_err(foreign)?;
     match blocks.first().map(|first| kind(first)) {
-        None => Ok(Vec::new()),
+        None => return Ok(Vec::new()),
         Some(Some(kind)) if matches!(&*kind, "function_call" | "message" | "reasoning") => {
-            Err(EncodeError::Foreign { index })
+            return Err(EncodeError::Foreign { index });
         }
-        Some(_) => Ok(vec![raw(&WireMessage { role: "assistant", content: reply.raw() })]),
+        Some(_) => {}
     }
+    let named = with_ids(&blocks, reply);
+    let content = named.as_deref().unwrap_or(reply.raw());
+    Ok(vec![raw(&WireMessage { role: "assistant", content })])
+}
+
+/// Returns the blocks with the ids that the results of their calls name, or `None` if they have them already.
+fn with_ids(blocks: &[&RawValue], reply: &Reply) -> Option<Box<RawValue>> {
+    let mut calls = reply.calls.iter();
+    let mut is_changed = false;
+    let named = blocks.iter().map(|block| {
+        let call =
+            calls.as_slice().first().filter(|_| kind(block).as_deref() == Some("tool_use"))?;
+        calls.next();
+        let mut object = RawObject::of(block);
+        let is_other = object.text("id").as_ref() != Some(&call.id);
+        is_changed |= is_other;
+        is_other.then(|| {
+            object.set_text("id", &call.id);
+            object.into_raw()
+        })
+    });
+    let named: Vec<Option<Box<RawValue>>> = named.collect();
+    let all = blocks.iter().zip(&named).map(|(block, named)| named.as_deref().unwrap_or(block));
+    is_changed.then(|| raw(&all.collect::<Vec<_>>()))
 }
 
 fn user(user: &UserTurn<'_>, _: Option<&Reply>) -> Parts {

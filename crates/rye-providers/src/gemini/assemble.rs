@@ -6,6 +6,7 @@ use serde_json::value::RawValue;
 
 use super::decode::{Response, refusal_word, reply, shape};
 use super::error::read_error;
+use crate::halves::Pieces;
 use crate::raw::{Few, MOST_ENTRIES, RawObject, raw, too_many_entries};
 use crate::usage::GeminiCount;
 use crate::wire::{Assemble, Progress, StreamError};
@@ -21,10 +22,10 @@ pub(super) struct Content {
     count: Option<GeminiCount>,
 }
 
-/// A part, and its whole text if more than one chunk had a piece of it.
+/// A part. Its text is apart if more chunks may have pieces of it.
 struct Part {
     object: RawObject,
-    text: Option<String>,
+    text: Pieces,
     /// The JSON of its `thought` member if it is plain text, empty without that member.
     plain: Option<String>,
 }
@@ -32,18 +33,24 @@ struct Part {
 impl Part {
     fn new(object: RawObject) -> Self {
         let plain = plain(&object);
-        Self { object, text: None, plain }
+        Self { object, text: Pieces::default(), plain }
     }
 
-    fn append(&mut self, more: &str) {
+    /// Takes the text of a part that may grow, and returns it.
+    fn begin(&mut self) -> &str {
         let Self { object, text, .. } = self;
-        text.get_or_insert_with(|| object.text("text").unwrap_or_default()).push_str(more);
+        object.get("text").and_then(|begin| text.push(begin)).unwrap_or_default()
+    }
+
+    /// Adds the text of another part, and returns what is new.
+    fn append(&mut self, more: &RawObject) -> &str {
+        more.get("text").and_then(|more| self.text.push(more)).unwrap_or_default()
     }
 
     fn into_object(self) -> RawObject {
-        let Self { mut object, text, .. } = self;
-        if let Some(text) = text {
-            object.set_text("text", &text);
+        let Self { mut object, text, plain } = self;
+        if plain.is_some() {
+            object.set_text("text", &text.finish().0);
         }
         object
     }
@@ -102,17 +109,24 @@ impl Content {
         for (name, value) in object.members() {
             self.object.grow(&name, value)?;
         }
-        for part in more.parts.0.into_iter().map(Part::new) {
-            tell(&part.object, deltas);
-            let is_full = MOST_ENTRIES <= self.parts.len();
-            match self.parts.last_mut() {
-                // Only plain text is joined: a signed part stays as it is, and so does the part after it.
-                Some(last) if last.plain.is_some() && last.plain == part.plain => {
-                    last.append(&part.object.text("text").unwrap_or_default());
-                }
-                _ if is_full => return Err(too_many_entries()),
-                _ => self.parts.push(part),
+        for mut part in more.parts.0.into_iter().map(Part::new) {
+            // Only plain text is joined: a signed part stays as it is, and so does the part after it.
+            let is_same = |last: &&mut Part| last.plain.is_some() && last.plain == part.plain;
+            if let Some(last) = self.parts.last_mut().filter(is_same) {
+                let text = last.append(&part.object);
+                tell(&part.object, text, deltas);
+                continue;
             }
+            if MOST_ENTRIES <= self.parts.len() {
+                return Err(too_many_entries());
+            }
+            if part.plain.is_some() {
+                let is_thought = is_thought(&part.object);
+                tell_text(is_thought, part.begin(), deltas);
+            } else {
+                tell(&part.object, &part.object.text("text").unwrap_or_default(), deltas);
+            }
+            self.parts.push(part);
         }
         Ok(())
     }
@@ -126,16 +140,23 @@ fn plain(part: &RawObject) -> Option<String> {
     is_plain.then(|| thought.to_owned())
 }
 
-fn tell(part: &RawObject, deltas: &dyn DeltaSink) {
-    let text = part.text("text").unwrap_or_default();
-    let is_thought = part.get("thought").is_some_and(|thought| thought.get() == "true");
-    match text.as_str() {
+fn is_thought(part: &RawObject) -> bool {
+    part.get("thought").is_some_and(|thought| thought.get() == "true")
+}
+
+/// Sends the new text of a part, and its call.
+fn tell(part: &RawObject, text: &str, deltas: &dyn DeltaSink) {
+    tell_text(is_thought(part), text, deltas);
+    let call = part.get("functionCall").map(RawObject::of);
+    if let Some(name) = call.and_then(|call| call.text("name")) {
+        deltas.delta(Delta::Call(&name));
+    }
+}
+
+fn tell_text(is_thought: bool, text: &str, deltas: &dyn DeltaSink) {
+    match text {
         "" => {}
         text if is_thought => deltas.delta(Delta::Reasoning(text)),
         text => deltas.delta(Delta::Text(text)),
-    }
-    let call = part.get("functionCall").map(|call| serde_json::from_str::<RawObject>(call.get()));
-    if let Some(name) = call.and_then(Result::ok).and_then(|call| call.text("name")) {
-        deltas.delta(Delta::Call(&name));
     }
 }

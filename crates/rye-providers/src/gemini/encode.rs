@@ -1,14 +1,14 @@
 //! The encoder of requests.
 
-use rye_thread::{Reply, Request, ToolResult, ToolSpec};
-use serde::{Deserialize, Serialize};
+use rye_thread::{Reply, Request, ToolCall, ToolResult, ToolSpec};
+use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::conversation::UserTurn;
 use crate::encoder::{Encoder, Parts, up_to_list};
 use crate::protocol::Delivery;
-use crate::raw::{RawObject, raw};
+use crate::raw::{Few, RawObject, raw};
 use crate::wire::EncodeError;
 use crate::{ModelChoice, Protocol};
 
@@ -83,41 +83,76 @@ impl<'a> Declaration<'a> {
 }
 
 /// The part of an answer that is read to send it back.
-#[derive(Deserialize)]
 struct Content {
+    object: RawObject,
     parts: Vec<RawObject>,
 }
 
 impl Content {
-    /// The ids that the provider gave its calls.
-    fn ids(&self) -> Vec<String> {
-        let calls = self.parts.iter().filter_map(|part| part.get("functionCall"));
-        let calls = calls.filter_map(|call| serde_json::from_str::<RawObject>(call.get()).ok());
-        calls.filter_map(|call| call.text("id")).collect()
+    /// Reads an answer. One without parts is an answer that says nothing.
+    fn of(reply: &Reply, index: usize) -> Result<Self, EncodeError> {
+        let foreign = |_| EncodeError::Foreign { index };
+        let object: RawObject = serde_json::from_str(reply.raw().get()).map_err(foreign)?;
+        let parts = object.get("parts").map_or("null", RawValue::get);
+        let parts: Few<RawObject> = serde_json::from_str(parts).map_err(foreign)?;
+        let is_own =
+            object.get("parts").is_some() || object.text("role").as_deref() == Some("model");
+        if is_own {
+            Ok(Self { object, parts: parts.0 })
+        } else {
+            Err(EncodeError::Foreign { index })
+        }
+    }
+
+    /// The calls as received, each with its part and its view.
+    fn calls<'c>(
+        &'c mut self,
+        reply: &'c Reply,
+    ) -> impl Iterator<Item = (&'c mut RawObject, RawObject, &'c ToolCall)> {
+        let calls = self.parts.iter_mut().filter_map(|part| {
+            let call = part.get("functionCall").filter(|call| call.get() != "null");
+            let call = call.map(RawObject::of)?;
+            Some((part, call))
+        });
+        calls.zip(&reply.calls).map(|((part, call), read)| (part, call, read))
     }
 }
 
-fn content(reply: &Reply, index: usize) -> Result<Content, EncodeError> {
-    serde_json::from_str(reply.raw().get()).map_err(|_| EncodeError::Foreign { index })
-}
-
-/// Writes the content as received, or nothing if it has no parts. A missing role becomes `model`.
+/// Writes the content as received, or nothing if it has no parts. A missing role becomes `model`. A call with an
+/// empty id, or with that of another call, gets the id that its result names.
 fn answer(reply: &Reply, index: usize) -> Result<Parts, EncodeError> {
-    if content(reply, index)?.parts.is_empty() {
+    let mut content = Content::of(reply, index)?;
+    if content.parts.is_empty() {
         return Ok(Vec::new());
     }
-    let foreign = |_| EncodeError::Foreign { index };
-    let mut content: RawObject = serde_json::from_str(reply.raw().get()).map_err(foreign)?;
-    if content.text("role").is_some() {
+    let mut is_changed = false;
+    for (part, mut call, read) in content.calls(reply) {
+        if !call.lacks("id") && call.text("id").as_ref() != Some(&read.id) {
+            call.set_text("id", &read.id);
+            part.set("functionCall", call.into_raw());
+            is_changed = true;
+        }
+    }
+    let Content { mut object, parts } = content;
+    if is_changed {
+        object.set("parts", raw(&parts));
+    }
+    if object.text("role").is_some() && !is_changed {
         return Ok(vec![reply.raw().to_owned()]);
     }
-    content.set_text("role", "model");
-    Ok(vec![content.into_raw()])
+    if object.text("role").is_none() {
+        object.set_text("role", "model");
+    }
+    Ok(vec![object.into_raw()])
 }
 
 fn user(user: &UserTurn<'_>, before: Option<&Reply>) -> Parts {
-    // Reading cannot fail, because the answer was read before.
-    let given = before.and_then(|reply| content(reply, 0).ok()).map(|content| content.ids());
+    // The provider gave ids to these calls. Reading cannot fail, because the answer was read before.
+    let given = before.and_then(|reply| Some((reply, Content::of(reply, 0).ok()?)));
+    let given = given.map(|(reply, mut content)| {
+        let calls = content.calls(reply).filter(|(_, call, _)| !call.lacks("id"));
+        calls.map(|(_, _, read)| read.id.clone()).collect::<Vec<_>>()
+    });
     let given = given.unwrap_or_default();
     let results = user.results.iter().map(|result| response(result, &given));
     let texts = user.texts.iter().map(|text| json!({ "text": text }));

@@ -8,8 +8,7 @@ use super::decode::{reply, shape};
 use crate::openai_error::refusal;
 use crate::raw::{Few, RawObject, Small, raw};
 use crate::usage::ChatCount;
-use crate::wire::{Assemble, Progress, StreamError};
-use crate::wire::{DecodeError, text};
+use crate::wire::{Assemble, DecodeError, Progress, StreamError, order, text};
 
 mod call;
 mod member;
@@ -22,6 +21,8 @@ use self::member::Members;
 pub(super) struct Completion {
     members: Members,
     calls: Calls,
+    /// The call of a server that knows only one call in an answer.
+    old_call: Calls,
     finish_reason: Option<String>,
     count: Option<ChatCount>,
     is_closed: bool,
@@ -37,16 +38,17 @@ struct Chunk {
 
 #[derive(Deserialize)]
 struct Choice {
-    #[serde(default)]
-    index: u64,
+    index: Option<u64>,
     delta: Option<RawObject>,
+    /// The whole message, in place of its pieces or behind them.
+    message: Option<RawObject>,
     finish_reason: Option<String>,
 }
 
 impl Choice {
     fn says_something(&self) -> bool {
-        let has_members = self.delta.as_ref().is_some_and(|delta| delta.names().next().is_some());
-        has_members || self.finish_reason.is_some()
+        let mut pieces = [&self.delta, &self.message].into_iter().flatten();
+        pieces.any(|piece| piece.names().next().is_some()) || self.finish_reason.is_some()
     }
 }
 
@@ -69,11 +71,17 @@ impl Assemble for Completion {
         self.count = chunk.usage.or(self.count.take().filter(|_| !goes_on));
         // Only the first choice counts, because one answer was asked for.
         let mut kept = 0;
-        for choice in chunk.choices.0.into_iter().filter(|choice| choice.index == 0) {
-            self.finish_reason = choice.finish_reason.or(self.finish_reason.take());
-            let delta = choice.delta.unwrap_or_default();
-            kept += delta.size();
-            self.grow(delta, deltas)?;
+        let is_first = |choice: &Choice| choice.index.unwrap_or_default() == 0;
+        for choice in chunk.choices.0.into_iter().filter(is_first) {
+            let reason = choice.finish_reason.filter(|reason| !reason.is_empty());
+            self.finish_reason = reason.or(self.finish_reason.take());
+            let delta = choice.delta.filter(|delta| delta.names().next().is_some());
+            let piece = match (delta, choice.message) {
+                (None, Some(message)) => self.new_of(message)?,
+                (delta, _) => delta.unwrap_or_default(),
+            };
+            kept += piece.size();
+            self.grow(piece, deltas)?;
         }
         Ok((Progress::More, kept))
     }
@@ -81,10 +89,11 @@ impl Assemble for Completion {
     /// Returns the reply. A stream without its last event is complete if its count arrived, which is sent
     /// directly before that event.
     fn finish(self: Box<Self>) -> Result<Reply, DecodeError> {
-        let Self { members, calls, finish_reason, count, is_closed } = *self;
+        let Self { members, calls, old_call, finish_reason, count, is_closed } = *self;
         let finish_reason = finish_reason.filter(|_| is_closed || count.is_some());
         let finish_reason = finish_reason.ok_or(DecodeError::Unfinished)?;
-        let calls = calls.into_raw();
+        let calls = if calls.is_empty() { old_call } else { calls };
+        let calls = calls.into_raw()?;
         let mut message = RawObject::default();
         for (name, value) in members.into_raw() {
             // The first chunk of a call has an empty text; a whole response has `null`.
@@ -101,19 +110,45 @@ impl Assemble for Completion {
 impl Completion {
     fn grow(&mut self, delta: RawObject, deltas: &dyn DeltaSink) -> Result<(), StreamError> {
         for (name, value) in delta.members() {
-            let text = || serde_json::from_str::<String>(value.get()).unwrap_or_default();
             match name.as_str() {
-                "tool_calls" => {
-                    self.calls.grow(&value, deltas).map_err(shape)?;
-                    continue;
+                "tool_calls" => self.calls.grow(&value, deltas).map_err(shape)?,
+                "function_call" if value.get().starts_with('{') => {
+                    self.old_call.grow_function(&value, deltas).map_err(shape)?;
                 }
-                "content" | "refusal" => tell(deltas, Delta::Text(&text())),
-                "reasoning_content" | "reasoning" => tell(deltas, Delta::Reasoning(&text())),
-                _ => {}
+                _ => {
+                    let text = self.members.grow(&name, value).map_err(shape)?;
+                    match name.as_str() {
+                        "content" | "refusal" => tell(deltas, Delta::Text(text)),
+                        "reasoning_content" | "reasoning" => tell(deltas, Delta::Reasoning(text)),
+                        _ => {}
+                    }
+                }
             }
-            self.members.grow(&name, value).map_err(shape)?;
         }
         Ok(())
+    }
+
+    /// Returns the members of a message that are not there yet. A message in place of pieces is read as a piece;
+    /// one behind them repeats them.
+    fn new_of(&self, mut message: RawObject) -> Result<RawObject, StreamError> {
+        for name in ["content", "refusal", "reasoning_content", "reasoning"] {
+            let (old, new) = (self.members.text(name), message.text(name).unwrap_or_default());
+            match old.filter(|old| !old.is_empty()) {
+                Some(old) if old == new => message.remove(name),
+                Some(old) if !new.is_empty() && new.starts_with(old) => {
+                    return Err(order("a message repeats a part of the text before it"));
+                }
+                _ => {}
+            }
+        }
+        let calls = message.get("tool_calls").filter(|calls| calls.get().contains('{'));
+        if let Some(calls) = calls.filter(|_| self.calls.has_arguments()) {
+            if !self.calls.are_repeated_by(calls) {
+                return Err(order("a message has other calls than those before it"));
+            }
+            message.remove("tool_calls");
+        }
+        Ok(message)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The encoder of requests.
 
-use rye_thread::{Reply, Request, ToolSpec};
+use rye_thread::{Reply, Request, ToolCall, ToolSpec};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -122,12 +122,14 @@ fn answer(reply: &Reply, index: usize) -> Result<Parts, EncodeError> {
     let calls = message.get("tool_calls").filter(|calls| calls.get() != "null");
     let calls = calls.map(|calls| serde_json::from_str::<Vec<RawObject>>(calls.get()));
     let mut calls = calls.transpose().map_err(foreign)?.unwrap_or_default();
-    let is_whole =
-        |call: &RawObject| call.text("id").is_some_and(|id| !id.is_empty()) && !call.lacks("type");
+    // A call without an id, or with that of another call, has the id that its result names.
+    let is_whole = |(call, read): (&RawObject, &ToolCall)| {
+        call.text("id").as_ref() == Some(&read.id) && !call.lacks("type")
+    };
     let unchanged = message.names().next() == Some("role")
         && message.get("annotations").is_none()
         && !(calls.is_empty() && message.get("tool_calls").is_some())
-        && calls.iter().all(is_whole);
+        && calls.iter().zip(&reply.calls).all(is_whole);
     if unchanged {
         return Ok(vec![reply.raw().to_owned()]);
     }

@@ -1,23 +1,29 @@
 //! Responses assembled from the events of a stream.
 
-use std::collections::BTreeMap;
-
 use rye_thread::{Delta, DeltaSink, Reply};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::decode::{self, reply, shape};
 use super::error::of_response;
+use crate::halves;
 use crate::openai_error::{self, refusal};
-use crate::raw::{MOST_ENTRIES, RawObject, Small, raw, small, too_many_entries};
+use crate::raw::{Few, RawObject, raw, small};
 use crate::wire::{Assemble, DecodeError, Progress, StreamError, order, text};
+
+mod item;
+mod items;
+
+use self::item::Slot;
+use self::items::{Address, Items};
 
 /// A response that is being assembled: first its items, then its end.
 #[derive(Default)]
 pub(super) struct Response {
-    /// The complete items by index. Earlier events about an item may be incomplete (WIRES 1.2).
-    items: BTreeMap<u64, Box<RawValue>>,
+    items: Items,
     end: Option<Box<RawValue>>,
+    /// `true` after the closing event of Chat Completions, which some servers send here too.
+    is_closed: bool,
 }
 
 #[derive(Deserialize)]
@@ -25,9 +31,24 @@ struct Event<'a> {
     #[serde(rename = "type")]
     kind: String,
     output_index: Option<u64>,
+    content_index: Option<u64>,
+    summary_index: Option<u64>,
+    #[serde(borrow)]
+    item_id: Option<&'a RawValue>,
     #[serde(borrow)]
     item: Option<&'a RawValue>,
-    delta: Option<Small>,
+    #[serde(borrow)]
+    delta: Option<&'a RawValue>,
+    #[serde(borrow)]
+    text: Option<&'a RawValue>,
+    #[serde(borrow)]
+    refusal: Option<&'a RawValue>,
+    #[serde(borrow)]
+    arguments: Option<&'a RawValue>,
+    #[serde(borrow)]
+    name: Option<&'a RawValue>,
+    #[serde(borrow)]
+    part: Option<&'a RawValue>,
     #[serde(borrow)]
     response: Option<&'a RawValue>,
 }
@@ -38,63 +59,147 @@ impl Assemble for Response {
         data: &[u8],
         deltas: &dyn DeltaSink,
     ) -> Result<(Progress, usize), StreamError> {
+        if data.trim_ascii() == b"[DONE]" {
+            self.is_closed = true;
+            return Ok((Progress::More, 0));
+        }
         let event: Event<'_> =
             serde_json::from_str(text(data)?).map_err(|error| unreadable(data, error))?;
-        let piece = event.delta.as_ref().and_then(|delta| delta.0.as_str()).unwrap_or_default();
         let mut kept = 0;
         match event.kind.as_str() {
-            "response.output_text.delta" | "response.refusal.delta" => {
-                deltas.delta(Delta::Text(piece));
+            "response.output_item.added" => {
+                announce(event.item, deltas);
+                if let Some(item) = event.item {
+                    kept = self.items.begin(event.address_of(item), RawObject::of(item))?;
+                }
             }
-            "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
-                deltas.delta(Delta::Reasoning(piece));
-            }
-            "response.output_item.added" => announce(event.item, deltas),
             "response.output_item.done" => {
                 let item = event.item.ok_or_else(|| order("an item ends without an item"))?;
-                kept = item.get().len();
-                if MOST_ENTRIES <= self.items.len() {
-                    return Err(shape(too_many_entries()).into());
-                }
-                let place = event.output_index.unwrap_or(self.next());
-                if self.items.insert(place, item.to_owned()).is_some() {
-                    return Err(order("two items have one place"));
-                }
+                kept = self.items.end(event.address_of(item), item)?;
             }
-            "response.completed" | "response.incomplete" | "response.failed" => {
+            "response.completed" | "response.done" | "response.incomplete" | "response.failed" => {
                 let end =
                     event.response.ok_or_else(|| order("the response ends without a response"))?;
-                let mut end: RawObject = serde_json::from_str(end.get()).map_err(shape)?;
-                refuse_failed(&end)?;
-                // The end repeats the items that were sent one by one.
-                if !self.items.is_empty() {
-                    end.remove("output");
-                }
-                kept = end.size();
-                self.end = Some(end.into_raw());
-                return Ok((Progress::Done, kept));
+                return Ok((Progress::Done, self.end(end)?));
             }
             "error" => return Err(event_error(data)),
-            _ => {}
+            kind => kept = self.grow(kind, &event, deltas)?,
         }
         Ok((Progress::More, kept))
     }
 
+    /// Returns the reply. A stream without its last event is complete if each of its items is.
     fn finish(self: Box<Self>) -> Result<Reply, DecodeError> {
-        let end = self.end.ok_or(DecodeError::Unfinished)?;
+        let Self { items, end, is_closed } = *self;
+        let completed = || RawValue::from_string(r#"{"status":"completed"}"#.to_owned()).ok();
+        let is_complete = is_closed && items.are_complete();
+        let end = end.or_else(|| completed().filter(|_| is_complete));
+        let end = end.ok_or(DecodeError::Unfinished)?;
         let response: decode::Response<'_> = serde_json::from_str(end.get()).map_err(shape)?;
-        if self.items.is_empty() {
+        if items.is_empty() {
             return reply(&response, response.own_items()?);
         }
-        let items: Vec<Box<RawValue>> = self.items.into_values().collect();
-        reply(&response, &raw(&items))
+        reply(&response, &raw(&items.into_raw()))
     }
 }
 
 impl Response {
-    /// Returns the index of an item without one. Compatible servers may omit it and send the items in order.
-    fn next(&self) -> u64 {
-        self.items.last_key_value().map_or(0, |(last, _)| last.saturating_add(1))
+    /// Reads an event about a text or the arguments of an item. Other events are passed over, because new ones may
+    /// be added. Returns the number of bytes that are kept.
+    fn grow(
+        &mut self,
+        kind: &str,
+        event: &Event<'_>,
+        deltas: &dyn DeltaSink,
+    ) -> Result<usize, StreamError> {
+        let Some(kind) = kind.strip_prefix("response.") else { return Ok(0) };
+        if let Some(what) = kind.strip_suffix(".delta") {
+            let Some(delta) = event.delta else { return Ok(0) };
+            if what == "function_call_arguments" {
+                self.items.at(event.address())?.grow_arguments(delta).map_err(order)?;
+            } else if let Some(slot) = event.slot(what) {
+                let piece = self.items.at(event.address())?.grow(slot, delta).map_err(order)?;
+                match slot.kind {
+                    "output_text" | "refusal" => deltas.delta(Delta::Text(piece)),
+                    _ => deltas.delta(Delta::Reasoning(piece)),
+                }
+            } else {
+                return Ok(0);
+            }
+            return Ok(delta.get().len());
+        }
+        let Some(what) = kind.strip_suffix(".done") else { return Ok(0) };
+        if what == "function_call_arguments" {
+            let Some(arguments) = event.arguments else { return Ok(0) };
+            let name = event.name.and_then(|name| halves::text(name.get()));
+            let item = self.items.any_at(event.address())?;
+            item.tell_arguments(arguments, name).map_err(order)?;
+            return Ok(arguments.get().len());
+        }
+        let part = event.part.map(RawObject::of).unwrap_or_default();
+        let Some((slot, whole)) = event.whole(what, &part) else { return Ok(0) };
+        self.items.any_at(event.address())?.tell(slot, whole).map_err(order)?;
+        Ok(whole.get().len())
+    }
+
+    /// Reads the end of the response, which repeats the items that were sent one by one. Returns the number of
+    /// bytes that are kept.
+    fn end(&mut self, end: &RawValue) -> Result<usize, StreamError> {
+        let mut end: RawObject = serde_json::from_str(end.get()).map_err(shape)?;
+        refuse_failed(&end)?;
+        let mut kept = 0;
+        if !self.items.is_empty() {
+            let output = end.get("output").map_or("null", RawValue::get);
+            let Few(output): Few<&RawValue> = serde_json::from_str(output).map_err(shape)?;
+            kept += self.items.learn(&output)?;
+            end.remove("output");
+        }
+        kept += end.size();
+        self.end = Some(end.into_raw());
+        Ok(kept)
+    }
+}
+
+impl Event<'_> {
+    fn address(&self) -> Address {
+        let id = self.item_id.and_then(|id| halves::text(id.get())).filter(|id| !id.is_empty());
+        Address { id, place: self.output_index }
+    }
+
+    fn address_of(&self, item: &RawValue) -> Address {
+        let id = RawObject::of(item).text("id").filter(|id| !id.is_empty());
+        Address { id, place: self.output_index }
+    }
+
+    /// The place of a text in its item, by the name of the event.
+    fn slot(&self, what: &str) -> Option<Slot> {
+        let content = self.content_index.unwrap_or_default();
+        let summary = self.summary_index.unwrap_or_default();
+        Some(match what {
+            "output_text" => Slot { list: "content", kind: "output_text", index: content },
+            "refusal" => Slot { list: "content", kind: "refusal", index: content },
+            "reasoning_text" => Slot { list: "content", kind: "reasoning_text", index: content },
+            "reasoning_summary_text" | "reasoning_summary_part" => {
+                Slot { list: "summary", kind: "summary_text", index: summary }
+            }
+            _ => return None,
+        })
+    }
+
+    /// The text that an event brings whole, and its place.
+    fn whole<'e>(&'e self, what: &str, part: &'e RawObject) -> Option<(Slot, &'e RawValue)> {
+        let what = match (what, part.text("type").as_deref()) {
+            ("content_part", Some("output_text")) => "output_text",
+            ("content_part", Some("refusal")) => "refusal",
+            ("content_part", Some("reasoning_text")) => "reasoning_text",
+            _ => what,
+        };
+        let slot = self.slot(what)?;
+        let whole = match slot.kind {
+            "refusal" => self.refusal.or(part.get("refusal")),
+            _ => self.text.or(part.get("text")),
+        };
+        Some((slot, whole?))
     }
 }
 

@@ -5,7 +5,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::answer::{Arguments, add_call, add_reasoning};
-use crate::raw::{Few, RawObject, keep_readable};
+use crate::halves;
+use crate::raw::{Few, RawObject, find_damaged, keep_readable, raw};
 use crate::stop;
 use crate::usage::{self, ResponsesCount};
 use crate::wire::{DecodeError, text};
@@ -49,11 +50,23 @@ pub(super) fn shape(source: serde_json::Error) -> DecodeError {
 /// Makes a reply of a response and its items.
 pub(super) fn reply(response: &Response<'_>, output: &RawValue) -> Result<Reply, DecodeError> {
     let Few(items): Few<&RawValue> = serde_json::from_str(output.get()).map_err(shape)?;
+    if let Some(index) = find_damaged(items.iter().copied()) {
+        return Err(DecodeError::Damaged { index });
+    }
     let mut reply = Reply::new(keep_readable(output), stop(response)?);
     usage::put(&mut reply, response.usage.as_ref());
+    let mut recovered = Vec::new();
     for (index, item) in items.iter().enumerate() {
-        view(&RawObject::of(item), &mut reply)
+        let arguments = view(&RawObject::of(item), &mut reply)
             .map_err(|reason| DecodeError::Part { index, reason })?;
+        recovered.extend(arguments.map(|arguments| (index, arguments)));
+    }
+    if !recovered.is_empty() {
+        let mut items: Vec<RawObject> = items.into_iter().map(RawObject::of).collect();
+        for (index, json) in recovered {
+            items.get_mut(index).into_iter().for_each(|item| item.set_text("arguments", &json));
+        }
+        reply = reply.with_raw(keep_readable(&raw(&items)));
     }
     if reply.stop == StopReason::EndTurn && !reply.calls.is_empty() {
         reply.stop = StopReason::ToolUse;
@@ -64,7 +77,7 @@ pub(super) fn reply(response: &Response<'_>, output: &RawValue) -> Result<Reply,
 /// Returns the stop reason. No status means that tools were called; the items imply it.
 fn stop(response: &Response<'_>) -> Result<StopReason, DecodeError> {
     let reason = response.incomplete_details.as_ref().and_then(|details| details.reason.as_deref());
-    Ok(match (response.status.as_str(), reason) {
+    Ok(match (response.status.to_ascii_lowercase().as_str(), reason) {
         ("completed", _) => StopReason::EndTurn,
         ("incomplete", Some("max_output_tokens")) => StopReason::MaxTokens,
         ("incomplete", Some("content_filter")) => StopReason::Refusal,
@@ -75,9 +88,10 @@ fn stop(response: &Response<'_>) -> Result<StopReason, DecodeError> {
 }
 
 /// Adds the text, the reasoning or the call of an item to the reply. Other items are only in its raw content.
-fn view(item: &RawObject, reply: &mut Reply) -> Result<(), &'static str> {
+/// Returns the arguments of a call if they had to be recovered.
+fn view(item: &RawObject, reply: &mut Reply) -> Result<Option<String>, &'static str> {
     match item.text("type").ok_or("it has no `type`")?.as_str() {
-        "message" => parts(item, "content").iter().for_each(|part| add_part(reply, part)),
+        "message" => add_content(reply, item)?,
         "reasoning" => {
             let summary = parts(item, "summary");
             let content = parts(item, "content");
@@ -90,11 +104,11 @@ fn view(item: &RawObject, reply: &mut Reply) -> Result<(), &'static str> {
             let text = item.text("arguments");
             // Some compatible servers send the object itself.
             let arguments = Arguments::of(item, text.as_deref());
-            add_call(reply, id.as_deref(), name.as_deref(), arguments)?;
+            return add_call(reply, id.as_deref(), name.as_deref(), arguments);
         }
         _ => {}
     }
-    Ok(())
+    Ok(None)
 }
 
 fn parts(item: &RawObject, key: &str) -> Vec<RawObject> {
@@ -103,14 +117,30 @@ fn parts(item: &RawObject, key: &str) -> Vec<RawObject> {
     parts.0.into_iter().map(RawObject::of).collect()
 }
 
-fn add_part(reply: &mut Reply, part: &RawObject) {
-    let text = |key: &str| part.text(key).unwrap_or_default();
-    match text("type").as_str() {
-        "output_text" => reply.text.push_str(&text("text")),
+/// Adds the content of a message, which is a list of parts, or text as compatible servers may send it.
+fn add_content(reply: &mut Reply, item: &RawObject) -> Result<(), &'static str> {
+    let Some(content) = item.get("content") else { return Ok(()) };
+    if let Some(text) = halves::text(content.get()) {
+        reply.text.push_str(&text);
+        return Ok(());
+    }
+    let Few(parts): Few<RawObject> =
+        serde_json::from_str(content.get()).map_err(|_| "its content is no list of parts")?;
+    parts.iter().try_for_each(|part| add_part(reply, part))
+}
+
+fn add_part(reply: &mut Reply, part: &RawObject) -> Result<(), &'static str> {
+    let text = |key: &str| match part.lacks(key) {
+        true => Ok(String::new()),
+        false => part.text(key).ok_or("a text of its content is no text"),
+    };
+    match part.text("type").unwrap_or_default().as_str() {
+        "output_text" => reply.text.push_str(&text("text")?),
         "refusal" => {
-            reply.text.push_str(&text("refusal"));
+            reply.text.push_str(&text("refusal")?);
             reply.stop = StopReason::Refusal;
         }
         _ => {}
     }
+    Ok(())
 }

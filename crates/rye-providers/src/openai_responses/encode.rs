@@ -104,10 +104,10 @@ fn items(reply: &Reply, index: usize) -> Result<Parts, EncodeError> {
     Ok(items)
 }
 
-/// Gives a call without an id the id that its result names.
+/// Gives a call the id that its result names, if it has none or that of another call.
 fn name(item: &mut Box<RawValue>, id: &str) -> serde_json::Result<()> {
     let mut object: RawObject = serde_json::from_str(item.get())?;
-    if object.text("call_id").is_none_or(|id| id.is_empty()) {
+    if object.text("call_id").as_deref() != Some(id) {
         object.set_text("call_id", id);
         *item = object.into_raw();
     }

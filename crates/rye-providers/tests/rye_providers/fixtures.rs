@@ -24,6 +24,9 @@ pub(crate) struct Fixture {
     stream_reply: Option<Value>,
     error: Option<String>,
     stream_error: Option<String>,
+    /// `true` if no piece of the stream announces some part of the answer.
+    #[serde(default)]
+    pub(crate) untold: bool,
 }
 
 /// The rows of a protocol, read once for all tests.

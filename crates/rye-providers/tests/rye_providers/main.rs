@@ -23,4 +23,5 @@ mod faults;
 mod http;
 mod noise;
 mod runs;
+mod sent_back;
 mod wires;

@@ -46,7 +46,13 @@ impl Reply {
         }
     }
 
-    /// Returns the assistant content as received, for the provider to send again.
+    /// Replaces the content, such as by one in which the provider mended what it could not send again.
+    #[must_use]
+    pub fn with_raw(self, raw: Box<RawValue>) -> Self {
+        Self { raw: on_one_line(raw), ..self }
+    }
+
+    /// Returns the assistant content for the provider to send again: as received, or as the provider mended it.
     #[must_use]
     pub fn raw(&self) -> &RawValue {
         &self.raw

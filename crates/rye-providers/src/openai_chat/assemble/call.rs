@@ -5,7 +5,9 @@ use serde::de::Error as _;
 use serde_json::value::RawValue;
 
 use crate::answer::{MOST_CALLS, TOO_MANY_CALLS};
-use crate::raw::{Few, RawObject, raw, text_value};
+use crate::halves::{self, Pieces};
+use crate::raw::{Few, RawObject, is_signed, raw, text_value};
+use crate::wire::DecodeError;
 
 /// The calls, in the order of their first pieces.
 #[derive(Default)]
@@ -17,7 +19,7 @@ struct Call {
     object: RawObject,
     function: RawObject,
     name: String,
-    arguments: String,
+    arguments: Pieces,
 }
 
 impl Calls {
@@ -34,11 +36,50 @@ impl Calls {
                 None => None,
             };
             piece.remove("index");
-            let call = self.place(index, &piece, function.as_ref())?;
-            call.merge(piece)?;
-            call.merge_function(function.unwrap_or_default(), deltas)?;
+            self.add(index, piece, function, deltas)?;
         }
         Ok(())
+    }
+
+    /// Adds a piece of the function of a call that has nothing else.
+    pub(super) fn grow_function(
+        &mut self,
+        function: &RawValue,
+        deltas: &dyn DeltaSink,
+    ) -> serde_json::Result<()> {
+        let function = serde_json::from_str(function.get())?;
+        self.add(None, RawObject::default(), Some(function), deltas)
+    }
+
+    fn add(
+        &mut self,
+        index: Option<u64>,
+        piece: RawObject,
+        function: Option<RawObject>,
+        deltas: &dyn DeltaSink,
+    ) -> serde_json::Result<()> {
+        let call = self.place(index, &piece, function.as_ref())?;
+        call.merge(piece)?;
+        call.merge_function(function.unwrap_or_default(), deltas)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn has_arguments(&self) -> bool {
+        self.0.iter().any(|call| !call.arguments.is_empty())
+    }
+
+    /// Returns `true` if a list of whole calls has the names and the arguments of these.
+    pub(super) fn are_repeated_by(&self, calls: &RawValue) -> bool {
+        let calls: Few<RawObject> = serde_json::from_str(calls.get()).unwrap_or_default();
+        let is_same = |(old, new): (&Call, &RawObject)| {
+            let function = new.get("function").map(RawObject::of).unwrap_or_default();
+            function.text("name").as_ref() == Some(&old.name)
+                && function.text("arguments").as_deref() == Some(old.arguments.as_str())
+        };
+        calls.0.len() == self.0.len() && self.0.iter().zip(&calls.0).all(is_same)
     }
 
     /// Returns the call that a piece belongs to: that of its index, else the last one. A piece with another
@@ -77,8 +118,10 @@ impl Calls {
     }
 
     /// Returns the calls as a whole response has them.
-    pub(super) fn into_raw(self) -> Vec<Box<RawValue>> {
-        self.0.into_iter().map(Call::into_raw).collect()
+    pub(super) fn into_raw(self) -> Result<Vec<Box<RawValue>>, DecodeError> {
+        let place =
+            |(index, call): (usize, Call)| call.into_raw().ok_or(DecodeError::Damaged { index });
+        self.0.into_iter().enumerate().map(place).collect()
     }
 }
 
@@ -101,21 +144,33 @@ impl Call {
         deltas: &dyn DeltaSink,
     ) -> serde_json::Result<()> {
         for (member, value) in function.members() {
-            let text: Option<String> = serde_json::from_str(value.get()).ok();
-            match (member.as_str(), text) {
-                ("name", Some(name)) => self.merge_name(&name, deltas),
-                ("arguments", Some(text)) => self.arguments.push_str(&text),
-                (_, _) if value.get() == "null" => continue,
-                _ => {
-                    self.function.grow(&member, value)?;
-                    continue;
+            match member.as_str() {
+                _ if value.get() == "null" => {}
+                "arguments" => self.merge_arguments(value),
+                "name" if value.get().starts_with('"') => {
+                    self.merge_name(&halves::text(value.get()).unwrap_or_default(), deltas);
+                    if self.function.get(&member).is_none() {
+                        self.function.set_text(&member, "");
+                    }
                 }
-            }
-            if self.function.get(&member).is_none() {
-                self.function.set_text(&member, "");
+                _ => self.function.grow(&member, value)?,
             }
         }
         Ok(())
+    }
+
+    /// Adds a piece of the arguments, which is text, or the object itself. If an object comes before or after
+    /// others, all are read as one text.
+    fn merge_arguments(&mut self, value: Box<RawValue>) {
+        match self.function.get("arguments") {
+            None if !value.get().starts_with('"') => return self.function.set("arguments", value),
+            Some(old) if !old.get().starts_with('"') => self.arguments.push_str(old.get()),
+            _ => {}
+        }
+        self.function.set_text("arguments", "");
+        if self.arguments.push(&value).is_none() {
+            self.arguments.push_str(value.get());
+        }
     }
 
     /// Adds a piece of the name. The same name again is a repetition; any other text continues the name.
@@ -128,14 +183,16 @@ impl Call {
         }
     }
 
-    fn into_raw(self) -> Box<RawValue> {
+    /// Returns the call, or `None` if it is signed and its arguments have half of a character.
+    fn into_raw(self) -> Option<Box<RawValue>> {
         let Self { mut object, mut function, name, arguments, .. } = self;
+        let (arguments, is_mended) = arguments.finish();
         for (member, text) in [("name", name), ("arguments", arguments)] {
             if function.text(member).is_some() {
                 function.set(member, text_value(&text));
             }
         }
         object.set("function", raw(&function));
-        object.into_raw()
+        (!is_mended || !is_signed(&object)).then(|| object.into_raw())
     }
 }

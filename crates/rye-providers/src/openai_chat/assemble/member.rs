@@ -2,7 +2,8 @@
 
 use serde_json::value::RawValue;
 
-use crate::raw::{MOST_MEMBERS, text_value, too_many_members};
+use crate::halves::Pieces;
+use crate::raw::{MOST_MEMBERS, raw, text_value, too_many_members};
 
 /// The members, in the order of their first chunks.
 #[derive(Default)]
@@ -11,24 +12,46 @@ pub(super) struct Members(Vec<(String, Grown)>);
 /// The value of a member so far.
 enum Grown {
     /// A text, to which more text is added.
-    Text(String),
-    /// The entries of a list as received, to which more are added.
-    List(String),
+    Text(Pieces),
+    /// A list, to which more entries are added.
+    List(List),
     /// Anything else, which a later value replaces.
     Other(Box<RawValue>),
 }
 
+/// A list that grows. Text between its entries is a part of its own.
+#[derive(Default)]
+struct List {
+    /// The entries as received.
+    entries: String,
+    text: Pieces,
+}
+
 impl Members {
-    pub(super) fn grow(&mut self, name: &str, value: Box<RawValue>) -> serde_json::Result<()> {
-        let grown = Grown::of(value);
+    /// Adds a piece and returns the new text.
+    pub(super) fn grow(&mut self, name: &str, value: Box<RawValue>) -> serde_json::Result<&str> {
         let is_full = MOST_MEMBERS <= self.0.len();
-        match self.0.iter_mut().find(|(member, _)| member == name) {
-            Some((_, old)) if name == "role" => *old = grown,
-            Some((_, old)) => old.add(grown),
+        let at = match self.0.iter().position(|(member, _)| member == name) {
+            Some(at) => at,
             None if is_full => return Err(too_many_members()),
-            None => self.0.push((name.to_owned(), grown)),
+            None => {
+                self.0.push((name.to_owned(), Grown::Other(raw(&()))));
+                self.0.len() - 1
+            }
+        };
+        let (_, grown) = self.0.get_mut(at).expect("because the place was just found or made");
+        if name == "role" {
+            *grown = Grown::Other(raw(&()));
         }
-        Ok(())
+        Ok(grown.add(name, value))
+    }
+
+    /// The text of a member so far, if it is one.
+    pub(super) fn text(&self, name: &str) -> Option<&str> {
+        self.0.iter().find_map(|(member, grown)| match grown {
+            Grown::Text(text) if member == name => Some(text.as_str()),
+            _ => None,
+        })
     }
 
     pub(super) fn into_raw(self) -> impl Iterator<Item = (String, Box<RawValue>)> {
@@ -37,36 +60,72 @@ impl Members {
 }
 
 impl Grown {
-    fn of(value: Box<RawValue>) -> Self {
+    /// Adds a value and returns the new text of it.
+    fn add(&mut self, name: &str, value: Box<RawValue>) -> &str {
+        let is_text = value.get().starts_with('"');
         let entries = value.get().strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
-        match (serde_json::from_str(value.get()), entries) {
-            (Ok(text), _) => Self::Text(text),
-            (_, Some(entries)) => Self::List(entries.trim().to_owned()),
-            _ => Self::Other(value),
-        }
-    }
-
-    fn add(&mut self, more: Self) {
-        match (self, more) {
-            (Self::Text(text), Self::Text(more)) => text.push_str(&more),
-            (Self::List(list), Self::List(more)) if list.is_empty() => *list = more,
-            (Self::List(_), Self::List(more)) if more.is_empty() => {}
-            (Self::List(list), Self::List(more)) => {
-                list.push(',');
-                list.push_str(&more);
+        // The content of a message is text or a list. A single part of it is an entry of that list.
+        let is_part = name == "content" && value.get().starts_with('{');
+        let entries = if is_part { Some(value.get()) } else { entries };
+        let is_null = value.get() == "null";
+        match self {
+            Self::Text(text) if entries.is_some() => {
+                *self = Self::List(List { text: std::mem::take(text), entries: String::new() });
             }
-            (_, Self::Other(more)) if more.get() == "null" => {}
-            (old, more) => *old = more,
+            Self::Other(_) if is_text => *self = Self::Text(Pieces::default()),
+            Self::Other(_) if entries.is_some() => *self = Self::List(List::default()),
+            _ => {}
         }
+        if is_text {
+            return match self {
+                Self::Text(text) | Self::List(List { text, .. }) => {
+                    text.push(&value).unwrap_or_default()
+                }
+                Self::Other(_) => "",
+            };
+        }
+        match (self, entries) {
+            (Self::List(list), Some(entries)) => list.add(entries),
+            _ if is_null => {}
+            (other, _) => *other = Self::Other(value),
+        }
+        ""
     }
 
     fn into_raw(self) -> Box<RawValue> {
         match self {
-            Self::Text(text) => text_value(&text),
-            Self::List(list) => {
-                RawValue::from_string(format!("[{list}]")).expect("because it is made of lists")
+            Self::Text(text) => text_value(&text.finish().0),
+            Self::List(mut list) => {
+                list.end_text();
+                RawValue::from_string(format!("[{}]", list.entries))
+                    .expect("because it is made of lists")
             }
             Self::Other(value) => value,
+        }
+    }
+}
+
+impl List {
+    fn add(&mut self, entries: &str) {
+        let entries = entries.trim();
+        if !entries.is_empty() {
+            self.end_text();
+            self.push(entries);
+        }
+    }
+
+    fn push(&mut self, entries: &str) {
+        if !self.entries.is_empty() {
+            self.entries.push(',');
+        }
+        self.entries.push_str(entries);
+    }
+
+    fn end_text(&mut self) {
+        if !self.text.is_empty() {
+            let (text, _) = std::mem::take(&mut self.text).finish();
+            let part = serde_json::json!({ "type": "text", "text": text });
+            self.push(&part.to_string());
         }
     }
 }

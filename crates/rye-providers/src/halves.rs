@@ -1,0 +1,235 @@
+//! Characters that JSON writes as two escapes: halves that meet are one character, and a lone half is U+FFFD.
+//!
+//! Servers cut text anywhere, also within a character. A JSON string with a lone half is no text, so most readers
+//! refuse it.
+
+use std::borrow::Cow;
+
+use serde_json::value::RawValue;
+
+/// Returns JSON in which each lone half is written as U+FFFD, or `None` if there is none.
+pub(crate) fn mend(json: &str) -> Option<String> {
+    if !may_have_halves(json) {
+        return None;
+    }
+    let mut mended = String::new();
+    let (mut from, mut at) = (0, 0);
+    while let Some(step) = json.get(at..)?.bytes().position(|byte| byte == b'\\') {
+        at += step;
+        at += match half(json.get(at..)?) {
+            None => ESCAPE_BYTES,
+            Some(Half::First(_)) if is_second(json.get(at + HALF_BYTES..)?) => 2 * HALF_BYTES,
+            Some(_) => {
+                mended.push_str(json.get(from..at)?);
+                mended.push_str("\\ufffd");
+                from = at + HALF_BYTES;
+                HALF_BYTES
+            }
+        };
+    }
+    mended.push_str(json.get(from..)?);
+    (from > 0).then_some(mended)
+}
+
+/// Returns the text of a JSON string, or `None` if the value is no string.
+pub(crate) fn text(json: &str) -> Option<String> {
+    let is_text = json.starts_with('"');
+    let mended = || serde_json::from_str(&mend(json)?).ok();
+    is_text.then(|| serde_json::from_str(json).ok().or_else(mended))?
+}
+
+/// Looks only for the first letters of the escapes, which takes far less time than parsing.
+fn may_have_halves(json: &str) -> bool {
+    json.contains("\\ud") || json.contains("\\uD")
+}
+
+/// The number of bytes of most escapes, such as `\n`. The digits of `\u` are no escapes.
+const ESCAPE_BYTES: usize = 2;
+
+/// The number of bytes of an escape such as `\ud83d`.
+const HALF_BYTES: usize = 6;
+
+enum Half {
+    First(u16),
+    Second,
+}
+
+/// Reads the half at the start of the text, if there is one.
+fn half(text: &str) -> Option<Half> {
+    let digits = text.strip_prefix("\\u")?.get(..4)?;
+    match u16::from_str_radix(digits, 16).ok()? {
+        unit @ 0xd800..=0xdbff => Some(Half::First(unit)),
+        0xdc00..=0xdfff => Some(Half::Second),
+        _ => None,
+    }
+}
+
+fn is_second(text: &str) -> bool {
+    matches!(half(text), Some(Half::Second))
+}
+
+/// A text that arrives in pieces, each a JSON string.
+#[derive(Debug, Default)]
+pub(crate) struct Pieces {
+    text: String,
+    /// The first half of a character at the end of the last piece.
+    half: Option<u16>,
+    is_mended: bool,
+}
+
+impl Pieces {
+    /// Adds a piece and returns the new text, or `None` if the piece is no JSON string.
+    pub(crate) fn push(&mut self, piece: &RawValue) -> Option<&str> {
+        let json = piece.get();
+        let from = self.text.len();
+        if self.half.is_none() && !may_have_halves(json) {
+            self.text.push_str(&serde_json::from_str::<Cow<'_, str>>(json).ok()?);
+        } else {
+            self.join(json.strip_prefix('"')?.strip_suffix('"')?)?;
+        }
+        self.text.get(from..)
+    }
+
+    /// Adds plain text.
+    pub(crate) fn push_str(&mut self, text: &str) {
+        if !text.is_empty() {
+            self.end_half();
+            self.text.push_str(text);
+        }
+    }
+
+    /// Adds the inner part of a JSON string to the half that is held back, and holds back a half at its end.
+    fn join(&mut self, inner: &str) -> Option<()> {
+        if inner.is_empty() {
+            return Some(());
+        }
+        let first = self.half.take().map(|unit| format!("\\u{unit:04x}")).unwrap_or_default();
+        let mut json = format!("\"{first}{inner}");
+        self.half = half_at_end(&json);
+        if self.half.is_some() {
+            json.truncate(json.len() - HALF_BYTES);
+        }
+        json.push('"');
+        if let Some(mended) = mend(&json) {
+            (self.is_mended, json) = (true, mended);
+        }
+        self.text.push_str(&serde_json::from_str::<String>(&json).ok()?);
+        Some(())
+    }
+
+    fn end_half(&mut self) {
+        if self.half.take().is_some() {
+            self.is_mended = true;
+            self.text.push(char::REPLACEMENT_CHARACTER);
+        }
+    }
+
+    /// The text so far, without a half at its end.
+    pub(crate) fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.text.is_empty() && self.half.is_none()
+    }
+
+    /// Returns the whole text, and whether a lone half of it was replaced.
+    pub(crate) fn finish(mut self) -> (String, bool) {
+        self.end_half();
+        (self.text, self.is_mended)
+    }
+}
+
+/// Returns the first half of a character that the open JSON string ends with.
+fn half_at_end(json: &str) -> Option<u16> {
+    let at = json.len().checked_sub(HALF_BYTES)?;
+    let Some(Half::First(unit)) = half(json.get(at..)?) else { return None };
+    // A backslash that is escaped itself begins no escape.
+    let before = json.get(..at)?.bytes().rev().take_while(|byte| *byte == b'\\').count();
+    (before % 2 == 0).then_some(unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn lone_halves_are_replaced_and_nothing_else() {
+        for (json, mended) in [
+            (r#""a \ud83d b""#, Some(r#""a \ufffd b""#)),
+            (r#""\ude00""#, Some(r#""\ufffd""#)),
+            (r#""\ude00\ud83d""#, Some(r#""\ufffd\ufffd""#)),
+            (r#""\ud83d\ud83d\ude00""#, Some(r#""\ufffd\ud83d\ude00""#)),
+            (r#"{"\uD83D":["\uDE00"]}"#, Some(r#"{"\ufffd":["\ufffd"]}"#)),
+            (r#""\\\ud83d""#, Some(r#""\\\ufffd""#)),
+            (r#""\ud83d\ude00""#, None),
+            (r#""\\ud83d""#, None),
+            (r#""\udf""#, None),
+            (r#""\u00e9 é""#, None),
+        ] {
+            assert_eq!(mend(json).as_deref(), mended, "{json}");
+        }
+    }
+
+    #[track_caller]
+    fn check(pieces: &[&str], shown: &[&str], whole: (&str, bool)) {
+        let mut text = Pieces::default();
+        for (piece, shown) in pieces.iter().zip(shown) {
+            let piece = RawValue::from_string((*piece).to_owned()).unwrap();
+            assert_eq!(text.push(&piece), Some(*shown), "{piece}");
+        }
+        assert_eq!(text.finish(), (whole.0.to_owned(), whole.1));
+    }
+
+    #[test]
+    fn halves_of_two_pieces_meet() {
+        check(&[r#""a\ud83d""#, r#""\ude00b""#], &["a", "😀b"], ("a😀b", false));
+        check(&[r#""\ud83d""#, r#""""#, r#""\ude00""#], &["", "", "😀"], ("😀", false));
+        check(&[r#""\ud83d""#, r#""b""#], &["", "\u{fffd}b"], ("\u{fffd}b", true));
+        check(&[r#""\ud83d""#], &[""], ("\u{fffd}", true));
+        check(
+            &[r#""\\ud83d""#, r#""\ude00""#],
+            &["\\ud83d", "\u{fffd}"],
+            ("\\ud83d\u{fffd}", true),
+        );
+        check(&[r#""é\n""#, r#""x""#], &["é\n", "x"], ("é\nx", false));
+    }
+
+    #[test]
+    fn what_is_no_text_is_told() {
+        for json in ["null", "1", "[]", "{}"] {
+            let value = RawValue::from_string(json.to_owned()).unwrap();
+            assert_eq!((Pieces::default().push(&value), text(json)), (None, None), "{json}");
+        }
+        assert_eq!(text(r#""a\ud83d""#).as_deref(), Some("a\u{fffd}"));
+    }
+
+    /// Writes code units as a JSON string of escapes.
+    fn escaped(units: &[u16]) -> Box<RawValue> {
+        let escapes: String = units.iter().map(|unit| format!("\\u{unit:04x}")).collect();
+        RawValue::from_string(format!("\"{escapes}\"")).unwrap()
+    }
+
+    proptest! {
+        /// However code units are cut into pieces, the text is that of the units.
+        #[test]
+        fn the_text_is_that_of_the_units(
+            units in proptest::collection::vec(
+                prop_oneof![Just(0x61_u16), Just(0x5c), Just(0xd83d), Just(0xde00), any::<u16>()], 0..12),
+            cuts in proptest::collection::vec(0_usize..12, 0..4),
+        ) {
+            let expected = String::from_utf16_lossy(&units);
+            let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(units.len())).collect();
+            cuts.extend([0, units.len()]);
+            cuts.sort_unstable();
+            let mut pieces = Pieces::default();
+            for pair in cuts.windows(2) {
+                pieces.push(&escaped(&units[pair[0]..pair[1]])).unwrap();
+            }
+            prop_assert_eq!(&pieces.finish().0, &expected);
+            prop_assert_eq!(text(escaped(&units).get()).unwrap(), expected);
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! One output item: what began it, the pieces of its texts, and the item as it was done.
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::halves::{self, Pieces};
+use crate::raw::{Few, RawObject, raw, small, text_value};
+
+/// An item that is being assembled.
+#[derive(Default)]
+pub(super) struct Item {
+    id: Option<String>,
+    place: u64,
+    begun: Option<RawObject>,
+    done: Option<Box<RawValue>>,
+    /// `true` if the item as it was done has all that its pieces could add.
+    is_settled: bool,
+    texts: Vec<Text>,
+    arguments: Text,
+    name: Option<String>,
+    /// The number of bytes that are kept of pieces.
+    kept: usize,
+}
+
+/// A text that may come in pieces and whole.
+#[derive(Default)]
+pub(super) struct Text {
+    slot: Slot,
+    pieces: Pieces,
+    whole: Option<String>,
+}
+
+/// The place of a text in its item.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Slot {
+    /// The list of the item that holds the text.
+    pub(super) list: &'static str,
+    /// The type of the part, which is also the member of a refusal.
+    pub(super) kind: &'static str,
+    pub(super) index: u64,
+}
+
+impl Slot {
+    fn member(self) -> &'static str {
+        if self.kind == "refusal" { "refusal" } else { "text" }
+    }
+
+    fn item_kind(self) -> &'static str {
+        if matches!(self.kind, "output_text" | "refusal") { "message" } else { "reasoning" }
+    }
+}
+
+impl Text {
+    /// Adds a piece and returns the new text.
+    fn push(&mut self, piece: &RawValue) -> Result<&str, &'static str> {
+        self.pieces.push(piece).ok_or("a piece of text is no text")
+    }
+
+    fn finish(self) -> String {
+        let (pieces, _) = self.pieces.finish();
+        self.whole.filter(|whole| !whole.is_empty()).unwrap_or(pieces)
+    }
+}
+
+/// The largest number of texts of an item. It is bounded because texts are found by linear search.
+const MOST_TEXTS: usize = 1_000;
+
+impl Item {
+    pub(super) fn new(id: Option<String>, place: u64) -> Self {
+        Self { id, place, ..Self::default() }
+    }
+
+    pub(super) fn place(&self) -> u64 {
+        self.place
+    }
+
+    pub(super) fn kind(&self) -> Option<String> {
+        let done = self.done.as_deref().map(RawObject::of);
+        done.as_ref().or(self.begun.as_ref())?.text("type")
+    }
+
+    pub(super) fn done(&self) -> Option<&RawValue> {
+        self.done.as_deref()
+    }
+
+    /// Returns `true` if the item lacks something that may still come.
+    pub(super) fn is_open(&self) -> bool {
+        !self.is_settled
+    }
+
+    pub(super) fn has_begun(&self) -> bool {
+        self.begun.is_some()
+    }
+
+    pub(super) fn is_complete(&self) -> bool {
+        let has_texts = !self.texts.is_empty() && self.texts.iter().all(|it| it.whole.is_some());
+        self.done.is_some() || has_texts || self.arguments.whole.is_some()
+    }
+
+    pub(super) fn begin(&mut self, object: RawObject) {
+        self.begun = Some(object);
+    }
+
+    /// Adds a piece of a text and returns the new text.
+    pub(super) fn grow(&mut self, slot: Slot, piece: &RawValue) -> Result<&str, &'static str> {
+        self.kept += piece.get().len();
+        self.text(slot)?.push(piece)
+    }
+
+    /// Adds a text that was sent whole.
+    pub(super) fn tell(&mut self, slot: Slot, whole: &RawValue) -> Result<(), &'static str> {
+        let whole = halves::text(whole.get()).ok_or("a text is no text")?;
+        self.kept += whole.len();
+        self.text(slot)?.whole = Some(whole);
+        Ok(())
+    }
+
+    pub(super) fn grow_arguments(&mut self, piece: &RawValue) -> Result<(), &'static str> {
+        self.kept += piece.get().len();
+        self.arguments.push(piece).map(drop)
+    }
+
+    /// Adds arguments that were sent whole, which may be the object itself.
+    pub(super) fn tell_arguments(
+        &mut self,
+        whole: &RawValue,
+        name: Option<String>,
+    ) -> Result<(), &'static str> {
+        let whole = halves::text(whole.get()).unwrap_or_else(|| whole.get().to_owned());
+        self.kept += whole.len();
+        self.name = name;
+        self.arguments.whole = Some(whole);
+        match &self.done {
+            Some(done) if self.is_settled => self.check_arguments(&RawObject::of(done)),
+            _ => Ok(()),
+        }
+    }
+
+    fn text(&mut self, slot: Slot) -> Result<&mut Text, &'static str> {
+        let at = match self.texts.iter().rposition(|text| text.slot == slot) {
+            Some(at) => at,
+            None if MOST_TEXTS <= self.texts.len() => {
+                return Err("an item has more than 1000 texts");
+            }
+            None => {
+                self.texts.push(Text { slot, ..Text::default() });
+                self.texts.len() - 1
+            }
+        };
+        Ok(self.texts.get_mut(at).expect("because the place was just found or made"))
+    }
+
+    /// Reads the item as it is done. Returns the number of bytes that are kept more.
+    pub(super) fn end(&mut self, done: &RawValue) -> Result<usize, &'static str> {
+        let object = RawObject::of(done);
+        self.is_settled = says_something(&object);
+        let mut kept = done.get().len();
+        if self.is_settled {
+            self.check_arguments(&object)?;
+            (self.texts, self.arguments, self.begun) = (Vec::new(), Text::default(), None);
+            kept = kept.saturating_sub(self.kept);
+        }
+        self.done = Some(done.to_owned());
+        Ok(kept)
+    }
+
+    /// Reads the item once more, from the end of the response.
+    pub(super) fn learn(&mut self, whole: &RawValue) -> Result<usize, &'static str> {
+        let is_known = self.is_settled || !says_something(&RawObject::of(whole));
+        if self.done.is_some() && is_known { Ok(0) } else { self.end(whole) }
+    }
+
+    /// Fails if the arguments of the call differ from those of other events.
+    fn check_arguments(&self, done: &RawObject) -> Result<(), &'static str> {
+        let last = arguments(done).unwrap_or_default();
+        let whole = self.arguments.whole.as_deref().unwrap_or_default();
+        let is_other = |other: &str| {
+            let [other, last] = [other, &last].map(|json| small(json).ok());
+            matches!((other, last), (Some(other), Some(last)) if other != last)
+        };
+        let differs = [whole, self.arguments.pieces.as_str()]
+            .into_iter()
+            .any(|other| says_arguments(other) && other != last && is_other(other));
+        if differs { Err("the arguments of a call differ between its events") } else { Ok(()) }
+    }
+
+    /// Returns the item as a response in one piece has it.
+    pub(super) fn into_raw(self) -> Box<RawValue> {
+        let Self { id, begun, done, is_settled, texts, arguments, name, .. } = self;
+        let mut object = match done {
+            Some(done) if is_settled => return done,
+            Some(done) => RawObject::of(&done),
+            None => begun.unwrap_or_default(),
+        };
+        let arguments = arguments.finish();
+        if object.lacks("type") {
+            let kind = texts.first().map_or("function_call", |text| text.slot.item_kind());
+            object.set_text("type", kind);
+            id.iter().for_each(|id| object.set_text("id", id));
+        }
+        if object.text("status").as_deref() == Some("in_progress") {
+            object.set_text("status", "completed");
+        }
+        match object.text("type").as_deref() {
+            Some("function_call") => {
+                name.filter(|_| object.lacks("name"))
+                    .iter()
+                    .for_each(|name| object.set_text("name", name));
+                if says_arguments(&arguments) {
+                    object.set("arguments", text_value(&arguments));
+                }
+            }
+            Some("message") => {
+                for (member, value) in [("role", "assistant"), ("status", "completed")] {
+                    if object.lacks(member) {
+                        object.set_text(member, value);
+                    }
+                }
+                fill(&mut object, texts);
+            }
+            _ => fill(&mut object, texts),
+        }
+        object.into_raw()
+    }
+}
+
+/// Adds texts to the lists of an item that lack them.
+fn fill(item: &mut RawObject, mut texts: Vec<Text>) {
+    texts.sort_by_key(|text| text.slot.index);
+    for list in ["summary", "content"] {
+        let old = item.get(list).map(|list| serde_json::from_str(list.get()).unwrap_or_default());
+        let Few(mut parts): Few<RawObject> = old.unwrap_or_default();
+        let (here, others): (Vec<_>, Vec<_>) =
+            texts.into_iter().partition(|it| it.slot.list == list);
+        texts = others;
+        if here.is_empty() {
+            continue;
+        }
+        for text in here {
+            let Slot { index, kind, .. } = text.slot;
+            let member = text.slot.member();
+            let whole = text.finish();
+            let at = usize::try_from(index).unwrap_or(usize::MAX);
+            match parts.get_mut(at).filter(|part| part.text("type").as_deref() == Some(kind)) {
+                Some(part) if part.text(member).is_none_or(|old| old.is_empty()) => {
+                    part.set_text(member, &whole);
+                }
+                Some(_) => {}
+                None => parts.push(part(kind, member, &whole)),
+            }
+        }
+        item.set(list, raw(&parts));
+    }
+}
+
+fn part(kind: &str, member: &str, text: &str) -> RawObject {
+    let mut part = RawObject::default();
+    part.set_text("type", kind);
+    part.set_text(member, text);
+    if kind == "output_text" {
+        part.set("annotations", raw(&Vec::<Value>::new()));
+    }
+    part
+}
+
+/// Returns `true` if the item has the text or the arguments that its kind is for.
+pub(super) fn says_something(item: &RawObject) -> bool {
+    let parts = |list: &str| {
+        let list = item.get(list).map(|list| serde_json::from_str(list.get()).unwrap_or_default());
+        let Few(parts): Few<&RawValue> = list.unwrap_or_default();
+        parts.into_iter().map(RawObject::of).collect::<Vec<_>>()
+    };
+    match item.text("type").as_deref() {
+        Some("function_call") => {
+            arguments(item).is_some_and(|arguments| says_arguments(&arguments))
+        }
+        Some("message") => parts("content").iter().any(|part| match part.text("type").as_deref() {
+            Some("output_text") => part.text("text").is_some_and(|text| !text.is_empty()),
+            Some("refusal") => part.text("refusal").is_some_and(|text| !text.is_empty()),
+            _ => true,
+        }),
+        Some("reasoning") => {
+            item.get("encrypted_content").is_some_and(|it| it.get() != "null")
+                || ["summary", "content"].iter().any(|list| !parts(list).is_empty())
+        }
+        _ => true,
+    }
+}
+
+/// Returns the arguments of a call as JSON.
+fn arguments(call: &RawObject) -> Option<String> {
+    let arguments = call.get("arguments")?;
+    Some(halves::text(arguments.get()).unwrap_or_else(|| arguments.get().to_owned()))
+}
+
+fn says_arguments(json: &str) -> bool {
+    let json = json.trim();
+    let inner = json.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+    !matches!(json, "" | "null") && inner.is_none_or(|inner| !inner.trim().is_empty())
+}
