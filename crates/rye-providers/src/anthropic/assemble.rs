@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use super::content::{reply, shape};
 use super::error::{bare_error, read_error};
 use crate::raw::{MOST_ENTRIES, RawObject, kind, raw, too_many_entries};
-use crate::usage::AnthropicCount;
+use crate::usage::{AnthropicCount, Reported};
 use crate::wire::{Assemble, DecodeError, Progress, StreamError, order, text};
 
 mod block;
@@ -19,7 +19,7 @@ use self::block::Block;
 /// A message that is being assembled.
 #[derive(Default)]
 pub(super) struct Message {
-    count: AnthropicCount,
+    count: Option<Reported<AnthropicCount>>,
     /// The blocks in the order in which they began.
     blocks: Vec<Block>,
     /// The places of the open blocks among all, by the index that their events have.
@@ -36,12 +36,12 @@ struct Event {
     content_block: Option<RawObject>,
     delta: Option<RawObject>,
     message: Option<Start>,
-    usage: Option<AnthropicCount>,
+    usage: Option<Reported<AnthropicCount>>,
 }
 
 #[derive(Deserialize)]
 struct Start {
-    usage: Option<AnthropicCount>,
+    usage: Option<Reported<AnthropicCount>>,
 }
 
 impl Assemble for Message {
@@ -94,7 +94,7 @@ impl Assemble for Message {
             }
             blocks.push(block);
         }
-        let mut reply = reply(&raw(&blocks), &stop_reason, &self.count)?;
+        let mut reply = reply(&raw(&blocks), Some(&stop_reason), self.count.as_ref())?;
         for (call, fault) in reply.calls.iter_mut().zip(faults) {
             if let Some(reason) = fault {
                 call.arguments = Err(reason);
@@ -109,8 +109,8 @@ impl Message {
         if !self.blocks.is_empty() {
             return Err(order("a second message begins"));
         }
-        let count = start.and_then(|start| start.usage).unwrap_or_default();
-        self.count = count.of_the_beginning();
+        let count = start.and_then(|start| start.usage);
+        self.count = count.map(Reported::of_the_beginning);
         Ok(())
     }
 
@@ -138,11 +138,13 @@ impl Message {
 
     /// Reads the stop reason and the count of a `message_delta` event. A later count replaces an earlier one,
     /// because counts are cumulative.
-    fn learn(&mut self, delta: Option<&RawObject>, count: Option<&AnthropicCount>) {
-        self.stop_reason =
-            delta.and_then(|delta| delta.text("stop_reason")).or(self.stop_reason.take());
+    fn learn(&mut self, delta: Option<&RawObject>, count: Option<&Reported<AnthropicCount>>) {
+        let reason = delta.and_then(|delta| delta.text("stop_reason"));
+        let reason = reason.filter(|reason| !reason.is_empty());
+        self.stop_reason = reason.or(self.stop_reason.take());
         if let Some(count) = count {
-            self.count = std::mem::take(&mut self.count).replaced_by(count);
+            let both = self.count.as_ref().map(|old| old.replaced_by(count));
+            self.count = both.or_else(|| Some(count.clone()));
         }
     }
 }

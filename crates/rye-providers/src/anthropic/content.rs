@@ -6,26 +6,30 @@ use serde_json::value::RawValue;
 use crate::answer::{Arguments, add_call, add_reasoning};
 use crate::raw::{Few, RawObject, find_damaged, keep_readable, raw};
 use crate::stop;
-use crate::usage::{self, AnthropicCount};
+use crate::usage::{self, AnthropicCount, Reported};
 use crate::wire::DecodeError;
 
 /// Makes a reply of a response's parts. Blocks of unknown types stay in its raw content.
 pub(super) fn reply(
     content: &RawValue,
-    stop_reason: &str,
-    count: &AnthropicCount,
+    stop_reason: Option<&str>,
+    count: Option<&Reported<AnthropicCount>>,
 ) -> Result<Reply, DecodeError> {
     let Few(blocks): Few<&RawValue> = serde_json::from_str(content.get()).map_err(shape)?;
     if let Some(index) = find_damaged(blocks.iter().copied()) {
         return Err(DecodeError::Damaged { index });
     }
-    let mut reply = Reply::new(keep_readable(content), stop(stop_reason));
-    usage::put(&mut reply, Some(count));
+    let mut reply = Reply::new(keep_readable(content), stop(stop_reason.unwrap_or_default()));
+    usage::put(&mut reply, count);
     let mut recovered = Vec::new();
     for (index, block) in blocks.iter().enumerate() {
         let input = view(&RawObject::of(block), &mut reply)
             .map_err(|reason| DecodeError::Part { index, reason })?;
         recovered.extend(input.map(|input| (index, input)));
+    }
+    // Some compatible servers give no stop reason; the calls imply it.
+    if stop_reason.is_none_or(str::is_empty) && !reply.calls.is_empty() {
+        reply.stop = StopReason::ToolUse;
     }
     if !recovered.is_empty() {
         let mut blocks: Vec<RawObject> = blocks.into_iter().map(RawObject::of).collect();

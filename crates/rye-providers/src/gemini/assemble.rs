@@ -8,7 +8,7 @@ use super::decode::{Response, refusal_word, reply, shape};
 use super::error::read_error;
 use crate::halves::Pieces;
 use crate::raw::{Few, MOST_ENTRIES, RawObject, raw, too_many_entries};
-use crate::usage::GeminiCount;
+use crate::usage::{GeminiCount, Reported};
 use crate::wire::{Assemble, Progress, StreamError};
 use crate::wire::{DecodeError, text};
 
@@ -19,7 +19,7 @@ pub(super) struct Content {
     object: RawObject,
     parts: Vec<Part>,
     finish: Option<String>,
-    count: Option<GeminiCount>,
+    count: Option<Reported<GeminiCount>>,
 }
 
 /// A part. Its text is apart if more chunks may have pieces of it.

@@ -8,7 +8,7 @@ use crate::answer::{Arguments, add_call, add_reasoning};
 use crate::halves;
 use crate::raw::{Few, RawObject, find_damaged, keep_readable, raw};
 use crate::stop;
-use crate::usage::{self, GeminiCount};
+use crate::usage::{self, GeminiCount, Reported};
 use crate::wire::{DecodeError, text};
 
 /// Reads a whole response. The content of its first candidate is kept as received.
@@ -38,7 +38,7 @@ pub(super) struct Response {
     #[serde(default)]
     pub(super) candidates: Few<Candidate>,
     pub(super) prompt_feedback: Option<Feedback>,
-    pub(super) usage_metadata: Option<GeminiCount>,
+    pub(super) usage_metadata: Option<Reported<GeminiCount>>,
 }
 
 #[derive(Deserialize)]
@@ -69,7 +69,7 @@ pub(super) fn shape(source: serde_json::Error) -> DecodeError {
 pub(super) fn reply(
     content: &RawValue,
     finish: &str,
-    count: Option<&GeminiCount>,
+    count: Option<&Reported<GeminiCount>>,
 ) -> Result<Reply, DecodeError> {
     let Content { parts } = serde_json::from_str(content.get()).map_err(shape)?;
     // An answer of nothing may lack its parts, which are expected when it is sent back.

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::decode::{reply, shape};
 use crate::openai_error::refusal;
 use crate::raw::{Few, RawObject, Small, raw};
-use crate::usage::ChatCount;
+use crate::usage::{ChatCount, Reported};
 use crate::wire::{Assemble, DecodeError, Progress, StreamError, order, text};
 
 mod call;
@@ -24,7 +24,7 @@ pub(super) struct Completion {
     /// The call of a server that knows only one call in an answer.
     old_call: Calls,
     finish_reason: Option<String>,
-    count: Option<ChatCount>,
+    count: Option<Reported<ChatCount>>,
     is_closed: bool,
 }
 
@@ -32,7 +32,7 @@ pub(super) struct Completion {
 struct Chunk {
     #[serde(default)]
     choices: Few<Choice>,
-    usage: Option<ChatCount>,
+    usage: Option<Reported<ChatCount>>,
     error: Option<Small>,
 }
 

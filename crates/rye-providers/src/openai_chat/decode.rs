@@ -8,7 +8,7 @@ use crate::answer::{Arguments, add_call, add_reasoning};
 use crate::halves;
 use crate::raw::{Few, RawObject, find_damaged, keep_readable, raw, says_nothing};
 use crate::stop;
-use crate::usage::{self, ChatCount};
+use crate::usage::{self, ChatCount, Reported};
 use crate::wire::{DecodeError, text};
 
 /// Reads a whole response. The message of its first choice is kept as received.
@@ -27,7 +27,7 @@ pub fn decode(body: &[u8]) -> Result<Reply, DecodeError> {
 struct Response<'a> {
     #[serde(borrow)]
     choices: Few<Choice<'a>>,
-    usage: Option<ChatCount>,
+    usage: Option<Reported<ChatCount>>,
 }
 
 #[derive(Deserialize)]
@@ -45,7 +45,7 @@ pub(super) fn shape(source: serde_json::Error) -> DecodeError {
 pub(super) fn reply(
     message: &RawValue,
     finish_reason: Option<&str>,
-    count: Option<&ChatCount>,
+    count: Option<&Reported<ChatCount>>,
 ) -> Result<Reply, DecodeError> {
     let mut object: RawObject = serde_json::from_str(message.get()).map_err(shape)?;
     let mut calls = calls(&object)?;

@@ -8,7 +8,7 @@ use crate::answer::{Arguments, add_call, add_reasoning};
 use crate::halves;
 use crate::raw::{Few, RawObject, find_damaged, keep_readable, raw};
 use crate::stop;
-use crate::usage::{self, ResponsesCount};
+use crate::usage::{self, Reported, ResponsesCount};
 use crate::wire::{DecodeError, text};
 
 /// Reads a whole response. Its output items are kept as received, including those of unknown types.
@@ -28,7 +28,7 @@ pub(super) struct Response<'a> {
     output: Option<&'a RawValue>,
     status: String,
     incomplete_details: Option<Incomplete>,
-    usage: Option<ResponsesCount>,
+    usage: Option<Reported<ResponsesCount>>,
 }
 
 impl<'a> Response<'a> {

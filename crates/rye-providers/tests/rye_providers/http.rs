@@ -360,8 +360,7 @@ async fn an_address_without_a_server_is_tried_again_and_reported() {
 
 #[test]
 fn an_answer_that_quotes_the_key_is_refused_without_it() {
-    let usage = json!({ "input_tokens": KEY, "output_tokens": 1 });
-    let answer = json!({ "content": [], "stop_reason": "end_turn", "usage": usage });
+    let answer = json!({ "content": KEY, "stop_reason": "end_turn" });
     let (error, _) = fails(vec![Answer::json(200, answer)]);
     assert_eq!(error.to_string(), "the answer of `vendor` cannot be read");
     let cause = error.source().unwrap().to_string();
