@@ -18,6 +18,7 @@
 //! ```
 
 mod assemble;
+mod content;
 mod decode;
 mod encode;
 mod error;

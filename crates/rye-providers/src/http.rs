@@ -1,10 +1,12 @@
 //! One POST with retries, for every protocol. The protocol writes the body and reads errors.
 
+mod body;
 mod client;
 mod failure;
 mod guard;
 mod hints;
 mod memory;
+mod patience;
 mod read;
 mod report;
 mod retry;

@@ -74,5 +74,5 @@ pub use key::{ApiKey, ApiKeyError};
 pub use protocol::{Delivery, Protocol};
 pub use refusal::Refusal;
 pub use steps::{PLANNED_STEPS, PlannedCall, PlannedOutput, PlannedStep, Presence, StepsProvider};
-pub use stream::StreamDecoder;
+pub use stream::{Ending, StreamDecoder};
 pub use wire::{DecodeError, EncodeError, StreamError};

@@ -5,12 +5,27 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::raw::Small;
-use crate::refusal::Refusal;
+use crate::refusal::{Refusal, TOO_LONG};
 
 /// Reads the body of an error; `None` if it is not an error of this format, such as the page of a gateway.
 pub(crate) fn read_error(status: u16, body: &[u8]) -> Option<Refusal> {
-    let Envelope { error } = serde_json::from_slice(body).ok()?;
-    refusal(status, &error?.0)
+    let Envelope { error, base_resp } = serde_json::from_slice(body).ok()?;
+    let error = error.and_then(|error| refusal(status, &error.0));
+    error.or_else(|| of_base_response(&base_resp?.0))
+}
+
+/// Reads MiniMax's report about a request, which it sends with status 200; `None` if the request succeeded.
+pub(crate) fn of_base_response(report: &Value) -> Option<Refusal> {
+    let code = report.get("status_code")?.as_i64().filter(|code| *code != 0)?;
+    let message = report.get("status_msg").and_then(Value::as_str).unwrap_or_default();
+    let class = match code {
+        1001 => Some(ProviderErrorClass::Timeout),
+        1002 => Some(ProviderErrorClass::RateLimited),
+        1004 => Some(ProviderErrorClass::Auth),
+        1008 => Some(ProviderErrorClass::SpendLimit),
+        _ => None,
+    };
+    Some(Refusal::new(class, &code.to_string(), message))
 }
 
 /// Reads an error object, which may also occur in a stream; `None` if it is not one.
@@ -26,6 +41,8 @@ pub(crate) fn refusal(status: u16, error: &Value) -> Option<Refusal> {
         _ => String::new(),
     };
     let code = word("code");
+    // The status of an error that comes after a successful one.
+    let status = code.parse().ok().filter(|code| (400..600).contains(code)).unwrap_or(status);
     let kind = word("type");
     let message = word("message");
     let shown = [code.as_str(), kind.as_str(), "error"].into_iter().find(|word| !word.is_empty());
@@ -35,6 +52,7 @@ pub(crate) fn refusal(status: u16, error: &Value) -> Option<Refusal> {
 #[derive(Deserialize)]
 struct Envelope {
     error: Option<Small>,
+    base_resp: Option<Small>,
 }
 
 fn classify(status: u16, kind: &str, shown: &str, message: &str) -> Refusal {
@@ -50,7 +68,6 @@ fn classify(status: u16, kind: &str, shown: &str, message: &str) -> Refusal {
 fn class(status: u16, kind: &str, code: &str, message: &str) -> Option<ProviderErrorClass> {
     let lower = message.to_lowercase();
     let says = |phrases: &[&str]| phrases.iter().any(|phrase| lower.contains(phrase));
-    let too_long = ["maximum context length", "context size", "context window", "context length"];
     let class = match code {
         "billing_hard_limit_reached" | "insufficient_quota" | "billing_not_active" => {
             ProviderErrorClass::SpendLimit
@@ -64,7 +81,7 @@ fn class(status: u16, kind: &str, code: &str, message: &str) -> Option<ProviderE
         "rate_limit_exceeded" => ProviderErrorClass::RateLimited,
         "slow_down" | "server_overloaded" | "overloaded" => ProviderErrorClass::Overloaded,
         _ if kind == "exceed_context_size_error" => ProviderErrorClass::ContextTooLong,
-        _ if (400..500).contains(&status) && status != 429 && says(&too_long) => {
+        _ if (400..500).contains(&status) && status != 429 && says(&TOO_LONG) => {
             ProviderErrorClass::ContextTooLong
         }
         "server_error" => ProviderErrorClass::Server,
@@ -152,6 +169,23 @@ mod tests {
         );
         check(502, r#"{"code":502,"message":"upstream"}"#, None, ("502", "upstream", false));
         check(400, "{}", None, ("error", "", false));
+    }
+
+    #[test]
+    fn a_report_of_a_failure_is_an_error() {
+        for (code, class) in [
+            (1002, Some(ProviderErrorClass::RateLimited)),
+            (1004, Some(ProviderErrorClass::Auth)),
+            (1008, Some(ProviderErrorClass::SpendLimit)),
+            (7, None),
+        ] {
+            let report = format!(r#"{{"status_code":{code},"status_msg":"login fail"}}"#);
+            let body = format!(r#"{{"choices":null,"error":null,"base_resp":{report}}}"#);
+            let refusal = read_error(200, body.as_bytes()).unwrap();
+            assert_eq!((refusal.class, refusal.message.as_str()), (class, "login fail"), "{code}");
+        }
+        let success = r#"{"choices":[],"base_resp":{"status_code":0,"status_msg":""}}"#;
+        assert_eq!(read_error(200, success.as_bytes()), None);
     }
 
     #[test]

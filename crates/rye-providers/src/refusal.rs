@@ -4,6 +4,10 @@ use std::time::Duration;
 
 use rye_thread::ProviderErrorClass;
 
+/// Words of compatible servers about a conversation that is too long, in lower case.
+pub(crate) const TOO_LONG: [&str; 4] =
+    ["maximum context length", "context size", "context window", "context length"];
+
 /// An error of a provider, as its protocol writes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

@@ -34,7 +34,7 @@ impl EventReader {
     /// Reads up to the end of the next event. Returns the unread bytes, and the data of the event if it is
     /// complete.
     ///
-    /// Text after the last blank line is not an event (WHATWG HTML 9.2.6).
+    /// Text after the last blank line is not an event yet (WHATWG HTML 9.2.6).
     pub(crate) fn feed<'b>(
         &mut self,
         mut bytes: &'b [u8],
@@ -60,6 +60,14 @@ impl EventReader {
         }
     }
 
+    /// Returns the data of the last event if the bytes end without the blank line behind it.
+    pub(crate) fn end(&mut self) -> Option<Vec<u8>> {
+        if !self.line.is_empty() {
+            self.end_line();
+        }
+        std::mem::take(&mut self.has_data).then(|| std::mem::take(&mut self.data))
+    }
+
     fn keep(&mut self, bytes: &[u8]) -> Result<(), DecodeError> {
         if self.line.len() + self.data.len() + bytes.len() > self.maximum {
             return Err(DecodeError::TooLarge { maximum: self.maximum });
@@ -79,18 +87,26 @@ impl EventReader {
             let data = std::mem::take(&mut self.data);
             return std::mem::take(&mut self.has_data).then_some(data);
         }
-        let value = match line.strip_prefix(b"data") {
-            Some([]) => line.get(..0),
-            Some([b':', b' ', value @ ..] | [b':', value @ ..]) => Some(value),
-            _ => None,
-        };
-        if let Some(value) = value {
+        // llama.cpp writes an error in a field of its own.
+        if let Some(error) = value(line, b"error").filter(|error| error.starts_with(b"{")) {
+            self.data = [b"{\"error\":", error, b"}"].concat();
+            self.has_data = true;
+        } else if let Some(value) = value(line, b"data") {
             if std::mem::replace(&mut self.has_data, true) {
                 self.data.push(b'\n');
             }
             self.data.extend_from_slice(value);
         }
         None
+    }
+}
+
+/// Returns the value of the field `name`, if the line is one.
+fn value<'l>(line: &'l [u8], name: &[u8]) -> Option<&'l [u8]> {
+    match line.strip_prefix(name)? {
+        [] => line.get(..0),
+        [b':', b' ', value @ ..] | [b':', value @ ..] => Some(value),
+        _ => None,
     }
 }
 
@@ -138,6 +154,23 @@ mod tests {
         check("<html>\n\n</html>\n\n", &[]);
         check("event: x\n\n\n\n", &[]);
         check("data: not ended\n", &[]);
+        check("error: x\n\n", &[]);
+    }
+
+    #[test]
+    fn a_last_event_needs_no_blank_line() {
+        for text in ["data: a\n\ndata: b", "data: a\n\ndata: b\n", "data: a\n\ndata: b\r"] {
+            let mut reader = EventReader::new(100);
+            let (rest, first) = reader.feed(text.as_bytes()).unwrap();
+            assert_eq!(first.as_deref(), Some(b"a".as_slice()));
+            assert_eq!(reader.feed(rest).unwrap(), (b"".as_slice(), None));
+            assert_eq!((reader.end(), reader.end()), (Some(b"b".to_vec()), None), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_error_in_a_field_of_its_own_is_data() {
+        check("error: {\"code\":400}\n\ndata: a\n\n", &[r#"{"error":{"code":400}}"#, "a"]);
     }
 
     #[test]

@@ -70,16 +70,50 @@ impl StreamDecoder {
         while !self.is_done && !bytes.is_empty() {
             let (rest, data) = self.events.feed(bytes)?;
             bytes = rest;
-            let Some(data) = data else { continue };
-            let (progress, kept) = self.assembler.event(&data, deltas)?;
-            self.kept = self.kept.saturating_add(kept);
-            if self.maximum < self.kept {
-                return Err(DecodeError::TooLarge { maximum: self.maximum }.into());
+            if let Some(data) = data {
+                self.event(&data, deltas)?;
             }
-            self.is_done = progress == Progress::Done;
-            self.has_begun = true;
         }
         Ok(())
+    }
+
+    /// Reads an event. One without data keeps the connection open and says nothing.
+    fn event(&mut self, data: &[u8], deltas: &dyn DeltaSink) -> Result<(), StreamError> {
+        if data.trim_ascii().is_empty() {
+            return Ok(());
+        }
+        let (progress, kept) = self.assembler.event(data, deltas)?;
+        self.kept = self.kept.saturating_add(kept);
+        if self.maximum < self.kept {
+            return Err(DecodeError::TooLarge { maximum: self.maximum }.into());
+        }
+        self.is_done = progress == Progress::Done;
+        self.has_begun = true;
+        Ok(())
+    }
+
+    /// Reads the last event if the blank line behind it is missing, at the end of the bytes.
+    ///
+    /// If the end is [marked](Ending::Marked), the answer may also lack the last event of its protocol.
+    ///
+    /// # Errors
+    ///
+    /// [`StreamError`] if the event contains an error or is malformed. At an [open](Ending::Open) end, a malformed
+    /// event is one that was cut, and not an error.
+    pub fn end(&mut self, ending: Ending, deltas: &dyn DeltaSink) -> Result<(), StreamError> {
+        let last = self.events.end().filter(|_| !self.is_done);
+        let read = last.map_or(Ok(()), |data| self.event(&data, deltas));
+        if ending == Ending::Marked {
+            self.assembler.close();
+        }
+        match read {
+            Err(StreamError::Decode(DecodeError::Shape { .. } | DecodeError::Encoding { .. }))
+                if ending == Ending::Open =>
+            {
+                Ok(())
+            }
+            read => read,
+        }
     }
 
     /// The number of bytes that are kept of the answer and of the current event.
@@ -102,7 +136,8 @@ impl StreamDecoder {
     /// # Errors
     ///
     /// [`DecodeError::Unfinished`] if the stream ended early, and every error of a response in one piece.
-    pub fn finish(self) -> Result<Reply, StreamError> {
+    pub fn finish(mut self) -> Result<Reply, StreamError> {
+        self.end(Ending::Open, &())?;
         let reply = self.assembler.finish()?;
         // Text with escapes can be longer in the record than in the stream.
         if self.maximum < reply.raw().get().len() {
@@ -110,6 +145,16 @@ impl StreamDecoder {
         }
         Ok(reply)
     }
+}
+
+/// The end of the bytes of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "the end is marked or it is not")]
+pub enum Ending {
+    /// HTTP marked the end, by the length of the body or by a last chunk. So nothing is missing.
+    Marked,
+    /// The connection ended, so the stream may have been cut.
+    Open,
 }
 
 impl std::fmt::Debug for StreamDecoder {

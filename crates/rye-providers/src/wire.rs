@@ -95,7 +95,8 @@ pub(crate) struct Wire {
 /// Returns the text of a response. This checks that all bytes are UTF-8, because parsing would not check
 /// skipped members.
 pub(crate) fn text(body: &[u8]) -> Result<&str, DecodeError> {
-    std::str::from_utf8(body).map_err(|source| DecodeError::Encoding { source })
+    let text = std::str::from_utf8(body).map_err(|source| DecodeError::Encoding { source })?;
+    Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
 }
 
 /// The reason why a stream gave no reply.
@@ -123,6 +124,9 @@ pub(crate) trait Assemble: Send {
         data: &[u8],
         deltas: &dyn DeltaSink,
     ) -> Result<(Progress, usize), StreamError>;
+
+    /// Learns that HTTP marked the end of the stream, so that no event is missing.
+    fn close(&mut self) {}
 
     /// Returns the reply, once there are no more events.
     fn finish(self: Box<Self>) -> Result<Reply, DecodeError>;

@@ -81,6 +81,10 @@ impl Assemble for Message {
         Ok((Progress::More, kept))
     }
 
+    fn close(&mut self) {
+        self.is_whole = true;
+    }
+
     fn finish(self: Box<Self>) -> Result<Reply, DecodeError> {
         let is_complete = self.is_whole && self.open.is_empty();
         let stop_reason = self.stop_reason.filter(|_| is_complete);

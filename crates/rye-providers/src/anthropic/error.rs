@@ -3,13 +3,15 @@
 use rye_thread::ProviderErrorClass;
 use serde::Deserialize;
 
-use crate::refusal::Refusal;
+use crate::refusal::{Refusal, TOO_LONG};
 
 /// Reads the body of an error; `None` if it is not an error of this format, such as the page of a gateway.
 pub(crate) fn read_error(status: u16, body: &[u8]) -> Option<Refusal> {
     let Envelope { kind, error } = serde_json::from_slice(body).ok()?;
     // Compatible servers may send only the inner part.
-    if kind.is_some_and(|kind| kind != "error") {
+    if kind.is_some_and(|kind| kind != "error")
+        || (error.kind.is_empty() && error.message.is_empty())
+    {
         return None;
     }
     Some(refusal(status, &error))
@@ -24,7 +26,9 @@ pub(super) fn bare_error(status: u16, event: &[u8]) -> Option<Refusal> {
 fn refusal(status: u16, error: &WireError) -> Refusal {
     let code = error.details.as_ref().and_then(|details| details.error_code.as_deref());
     let class = class(status, error, code);
-    let mut refusal = Refusal::new(class, code.unwrap_or(&error.kind), &error.message);
+    let kind =
+        [code.unwrap_or_default(), &error.kind, "error"].into_iter().find(|it| !it.is_empty());
+    let mut refusal = Refusal::new(class, kind.unwrap_or_default(), &error.message);
     refusal.lacks_model = error.kind == "not_found_error" && error.message.contains("model");
     refusal
 }
@@ -38,7 +42,7 @@ struct Envelope {
 
 #[derive(Deserialize)]
 struct WireError {
-    #[serde(rename = "type")]
+    #[serde(rename = "type", default)]
     kind: String,
     #[serde(default)]
     message: String,
@@ -74,6 +78,7 @@ fn class(status: u16, error: &WireError, code: Option<&str>) -> Option<ProviderE
         "timeout_error" => ProviderErrorClass::Timeout,
         "overloaded_error" => ProviderErrorClass::Overloaded,
         "api_error" if status >= 500 => ProviderErrorClass::Server,
+        "" if says(&TOO_LONG) => ProviderErrorClass::ContextTooLong,
         _ => return None,
     };
     Some(class)

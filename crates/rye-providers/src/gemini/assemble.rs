@@ -4,7 +4,7 @@ use rye_thread::{Delta, DeltaSink, Reply};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::decode::{Response, refusal_word, reply, shape};
+use super::content::{Candidate, Response, refusal_word, reply, shape};
 use super::error::read_error;
 use crate::halves::Pieces;
 use crate::raw::{Few, MOST_ENTRIES, RawObject, raw, too_many_entries};
@@ -79,8 +79,10 @@ impl Assemble for Content {
         let block = chunk.prompt_feedback.and_then(|feedback| feedback.block_reason);
         self.finish = block.map(refusal_word).or(self.finish.take());
         let mut kept = 0;
-        for candidate in chunk.candidates.0.into_iter().filter(|candidate| candidate.index == 0) {
-            self.finish = candidate.finish_reason.or(self.finish.take());
+        let is_first = |candidate: &Candidate| candidate.index.unwrap_or_default() == 0;
+        for candidate in chunk.candidates.0.into_iter().filter(is_first) {
+            let reason = candidate.finish_reason.filter(|reason| !reason.is_empty());
+            self.finish = reason.or(self.finish.take());
             if let Some(content) = candidate.content {
                 kept += content.get().len();
                 self.grow(&content, deltas).map_err(shape)?;
@@ -99,6 +101,20 @@ impl Assemble for Content {
         object.set("parts", raw(&parts));
         reply(&object.into_raw(), &finish, count.as_ref())
     }
+}
+
+/// Reads a list of chunks.
+pub(super) fn of_chunks(list: &str) -> Result<Reply, DecodeError> {
+    let Few(chunks): Few<&RawValue> = serde_json::from_str(list).map_err(shape)?;
+    let mut content = Box::<Content>::default();
+    for chunk in chunks {
+        content.event(chunk.get().as_bytes(), &()).map_err(|error| match error {
+            StreamError::Decode(error) => error,
+            // An error is told before its list is decoded.
+            StreamError::Refused(_) => DecodeError::Empty,
+        })?;
+    }
+    content.finish()
 }
 
 impl Content {

@@ -7,13 +7,13 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::raw::{Few, Small};
-use crate::refusal::Refusal;
+use crate::refusal::{Refusal, TOO_LONG};
 
-/// Reads the body of an error, which may be the only entry of an array; `None` if it is not an error of this
+/// Reads the body of an error, which may be an entry of a list; `None` if it is not an error of this
 /// format.
 pub(super) fn read_error(_status: u16, body: &[u8]) -> Option<Refusal> {
     let envelope: Envelope = match serde_json::from_slice::<Few<Envelope>>(body) {
-        Ok(Few(list)) => list.into_iter().next()?,
+        Ok(Few(list)) => list.into_iter().find(|entry| entry.error.is_some())?,
         Err(_) => serde_json::from_slice(body).ok()?,
     };
     let error: WireError = serde_json::from_value(envelope.error?.0).ok()?;
@@ -57,6 +57,7 @@ fn class(error: &WireError) -> Option<ProviderErrorClass> {
         "UNAVAILABLE" => ProviderErrorClass::Overloaded,
         "DEADLINE_EXCEEDED" => ProviderErrorClass::Timeout,
         "INTERNAL" | "UNKNOWN" => ProviderErrorClass::Server,
+        "" if says(&TOO_LONG) => ProviderErrorClass::ContextTooLong,
         _ => return None,
     };
     Some(class)

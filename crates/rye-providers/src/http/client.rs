@@ -12,12 +12,12 @@ use rye_thread::{Charge, DeltaSink, ProviderError, Reply, ServerAddress};
 use tokio::time::Instant;
 use tracing::{Instrument as _, Span};
 
+use super::body::{Body, Form, content_type};
 use super::failure::Failure;
 use super::hints::Hints;
 use super::memory::{AnswerMemory, PROCESS, Room};
-use super::read::{
-    Limit, Patience, accept, content_type, is_stream, read_stream, read_whole, refuse_page,
-};
+use super::patience::{Limit, Patience};
+use super::read::{accept, read_stream, read_whole, refuse_page};
 use super::report::Reporter;
 use super::retry::{Next, Progress, next};
 use super::telemetry;
@@ -193,15 +193,17 @@ impl Transport {
         let status = response.status();
         let hints = Hints::of(response.headers());
         telemetry::record_status(span, status.as_u16());
-        if status.is_success() && is_stream(&response) {
+        let mut body = Body::of(response);
+        let room = &mut room;
+        let form = body.form(patience, reporter, room).await?;
+        if status.is_success() && form == Form::Events {
             let protocol = self.protocol;
-            let room = &mut room;
-            return read_stream(response, protocol, patience, reporter, room, deltas).await;
+            return read_stream(body, protocol, patience, reporter, room, deltas).await;
         }
         let wire = self.protocol.wire();
         let status = status.as_u16();
-        let content_type = content_type(&response);
-        let body = read_whole(response, patience, reporter, &mut room).await?;
+        let content_type = content_type(body.response());
+        let body = read_whole(body, patience, reporter, room).await?;
         let refusal = (wire.read_error)(status, &body);
         if !(200..300).contains(&status) || refusal.is_some() {
             return Err(Failure::from_refusal(status, hints, refusal.as_ref(), reporter));

@@ -31,6 +31,12 @@ impl Failure {
         Self::at(Reached::Unanswered, class, message)
     }
 
+    /// Returns `true` if the connection broke after the request was sent.
+    pub(super) fn is_broken(&self) -> bool {
+        self.failed.class == ProviderErrorClass::Network
+            && self.failed.reached == Reached::Unanswered
+    }
+
     /// A failure without hints of the provider, at this point of the exchange.
     pub(super) fn at(reached: Reached, class: ProviderErrorClass, message: String) -> Self {
         Self::new(Failed { class, reached, hints: Hints::default() }, message)

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::decode::{reply, shape};
-use crate::openai_error::refusal;
+use crate::openai_error::{of_base_response, refusal};
 use crate::raw::{Few, RawObject, Small, raw};
 use crate::usage::{ChatCount, Reported};
 use crate::wire::{Assemble, DecodeError, Progress, StreamError, order, text};
@@ -34,6 +34,7 @@ struct Chunk {
     choices: Few<Choice>,
     usage: Option<Reported<ChatCount>>,
     error: Option<Small>,
+    base_resp: Option<Small>,
 }
 
 #[derive(Deserialize)]
@@ -63,7 +64,9 @@ impl Assemble for Completion {
             return Ok((Progress::Done, 0));
         }
         let chunk: Chunk = serde_json::from_str(text(data)?).map_err(shape)?;
-        if let Some(refusal) = chunk.error.as_ref().and_then(|error| refusal(500, &error.0)) {
+        let error = chunk.error.as_ref().and_then(|error| refusal(500, &error.0));
+        let report = chunk.base_resp.as_ref().and_then(|report| of_base_response(&report.0));
+        if let Some(refusal) = error.or(report) {
             return Err(StreamError::Refused(refusal));
         }
         // A count covers the chunks up to its own, so a later chunk with content makes it invalid.
@@ -86,8 +89,12 @@ impl Assemble for Completion {
         Ok((Progress::More, kept))
     }
 
+    fn close(&mut self) {
+        self.is_closed = true;
+    }
+
     /// Returns the reply. A stream without its last event is complete if its count arrived, which is sent
-    /// directly before that event.
+    /// directly before that event, or if HTTP marked the end.
     fn finish(self: Box<Self>) -> Result<Reply, DecodeError> {
         let Self { members, calls, old_call, finish_reason, count, is_closed } = *self;
         let finish_reason = finish_reason.filter(|_| is_closed || count.is_some());

@@ -88,6 +88,10 @@ impl Assemble for Response {
         Ok((Progress::More, kept))
     }
 
+    fn close(&mut self) {
+        self.is_closed = true;
+    }
+
     /// Returns the reply. A stream without its last event is complete if each of its items is.
     fn finish(self: Box<Self>) -> Result<Reply, DecodeError> {
         let Self { items, end, is_closed } = *self;

@@ -98,6 +98,132 @@ async fn a_cut_stream_is_no_answer_and_not_asked_for_again() {
     }
 }
 
+/// A body of which HTTP marks neither the length nor the last chunk, so the end of the connection is its end.
+fn unmarked(body: &str) -> Answer {
+    Answer::raw(format!("HTTP/1.1 200 x\r\nconnection: close\r\n\r\n{body}"))
+        .with("content-type", "text/event-stream")
+}
+
+/// The last event counts without the blank line behind it, and without any line end.
+#[tokio::test]
+async fn an_answer_may_end_without_a_blank_line() {
+    for &protocol in Protocol::ALL {
+        let (events, _) = hello(protocol);
+        for end in ["\n", ""] {
+            let events = format!("{}{end}", events.trim_end());
+            check_hello(ask(protocol, vec![Answer::events(&events)]).await, 1);
+            check_hello(ask(protocol, vec![unmarked(&events)]).await, 1);
+            // The connection breaks behind the last event.
+            if protocol != Protocol::Gemini {
+                check_hello(ask(protocol, vec![Answer::events(&events).cut()]).await, 1);
+            }
+        }
+    }
+}
+
+/// The events of the answer `text` without the last ones, which say only that it ends.
+fn without_closing_events(protocol: Protocol) -> String {
+    let (events, _) = hello(protocol);
+    let all: Vec<&str> = events.split_inclusive("\n\n").collect();
+    let closing = match protocol {
+        Protocol::OpenAiChat => 2,
+        Protocol::Gemini => 0,
+        _ => 1,
+    };
+    all[..all.len() - closing].concat()
+}
+
+/// If HTTP says that the body is complete, so is an answer that lacks only the last event of its protocol.
+#[tokio::test]
+async fn http_may_mark_the_end_of_an_answer() {
+    for &protocol in Protocol::ALL {
+        let events = without_closing_events(protocol);
+        for answer in [Answer::events(&events), Answer::new(200, "text/event-stream", &events)] {
+            check_hello(ask(protocol, vec![answer]).await, 1);
+        }
+        // Gemini has no such event.
+        if protocol != Protocol::Gemini {
+            for answer in [unmarked(&events), Answer::events(&events).cut()] {
+                check(ask(protocol, vec![answer]).await, ProviderErrorClass::Network, BROKE, 1);
+            }
+        }
+    }
+}
+
+/// Events without data keep a connection open.
+#[tokio::test]
+async fn events_of_nothing_are_passed_over() {
+    for &protocol in Protocol::ALL {
+        let (events, _) = hello(protocol);
+        let pause = "data:\n\n: pause\n\ndata: \n\n";
+        let events = events.replace("\n\n", &format!("\n\n{pause}"));
+        check_hello(ask(protocol, vec![Answer::events(&format!("{pause}{events}"))]).await, 1);
+    }
+}
+
+/// llama.cpp writes an error in a field of its own, and its code in place of the status.
+#[tokio::test]
+async fn an_error_in_a_field_of_its_own_is_told() {
+    let message = "the request exceeds the available context size (512 tokens)";
+    let error = json!({ "code": 400, "message": message });
+    for &protocol in Protocol::ALL {
+        let events = format!("error: {error}\n\ndata: [DONE]\n\n");
+        let (answer, n_requests) = ask(protocol, vec![Answer::events(&events)]).await;
+        let error = answer.unwrap_err();
+        assert_eq!((error.class, n_requests), (ProviderErrorClass::ContextTooLong, 1), "{error}");
+        assert!(error.to_string().contains(message) && !error.may_have_cost(), "{error}");
+    }
+}
+
+/// A report of a failure has status 200 and no answer.
+#[tokio::test]
+async fn a_failure_in_place_of_choices_is_told() {
+    let report = json!({ "choices": null, "base_resp": { "status_code": 1004, "status_msg": "login fail" } });
+    let events = format!("data: {report}\n\n");
+    for answer in [Answer::json(200, &report), Answer::events(&events)] {
+        let (answer, n_requests) = ask(Protocol::OpenAiChat, vec![answer]).await;
+        let error = answer.unwrap_err();
+        assert_eq!((error.class, n_requests), (ProviderErrorClass::Auth, 1), "{error}");
+        assert!(error.to_string().contains("(`1004`): login fail"), "{error}");
+        assert!(!error.may_have_cost());
+    }
+}
+
+/// The body decides what it is, and not its type.
+#[tokio::test]
+async fn the_content_type_does_not_matter() {
+    for &protocol in Protocol::ALL {
+        let (events, body) = hello(protocol);
+        let pretty: serde_json::Value = serde_json::from_str(&body).unwrap();
+        let pretty = format!("\n{pretty:#}");
+        let named = format!(": welcome\n\nevent: x\n{events}");
+        for begin in ["", "\u{feff}", "\r\n \n"] {
+            for text in [&events, &body, &pretty, &named] {
+                let text = format!("{begin}{text}");
+                for kind in ["application/json", "text/plain", "text/event-stream", "text/html"] {
+                    check_hello(ask(protocol, vec![Answer::new(200, kind, &text)]).await, 1);
+                }
+                check_hello(ask(protocol, vec![Answer::untyped(200, &text)]).await, 1);
+            }
+        }
+    }
+}
+
+/// Gemini sends its chunks as a list if it is not asked for events.
+#[tokio::test]
+async fn geminis_chunks_may_come_as_a_list() {
+    let (events, _) = hello(Protocol::Gemini);
+    let chunks = events.split("\n\n").filter_map(|event| event.strip_prefix("data: "));
+    let list = format!("[{}]", chunks.collect::<Vec<_>>().join(",\r\n"));
+    for kind in ["application/json", "text/event-stream"] {
+        check_hello(ask(Protocol::Gemini, vec![Answer::new(200, kind, &list)]).await, 1);
+    }
+    let failed = list.replace(']', &format!(",{}]", busy(Protocol::Gemini)));
+    let (answer, _) = ask(Protocol::Gemini, vec![Answer::json(200, failed)]).await;
+    let error = answer.unwrap_err();
+    assert_eq!(error.class, ProviderErrorClass::Overloaded, "{error}");
+}
+
 #[tokio::test]
 async fn malformed_answers_are_told() {
     for &protocol in Protocol::ALL {

@@ -66,6 +66,11 @@ pub(crate) fn answer(protocol: Protocol, name: &str) -> Option<Reply> {
 }
 
 impl Fixture {
+    /// Returns `true` if the whole answer is mended before it is recorded.
+    pub(crate) fn mends(&self) -> bool {
+        self.whole_raw.is_some()
+    }
+
     pub(crate) fn whole(&self) -> Option<String> {
         self.text.clone().or(self.body.as_ref().map(Value::to_string))
     }

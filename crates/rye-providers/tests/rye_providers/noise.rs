@@ -19,9 +19,10 @@ fn deep_nesting_is_an_error_and_no_crash() {
 }
 
 proptest! {
-    /// Decoding never panics, whatever the bytes are, and the raw answer is part of the body.
+    /// Decoding never panics, whatever the bytes are, and the raw answer is part of the body, unless it
+    /// is mended.
     #[test]
-    fn no_response_panics(row in 0_usize..60, noise in ".*", at in 0_usize..400, cut in 0_usize..400) {
+    fn no_response_panics(row in 0_usize..200, noise in ".*", at in 0_usize..400, cut in 0_usize..400) {
         for &protocol in Protocol::ALL {
             let fixtures = fixtures(protocol);
             let fixture = &fixtures[row % fixtures.len()];
@@ -31,8 +32,9 @@ proptest! {
             for body in [noise.clone(), format!("{head}{noise}{tail}")] {
                 if let Ok(reply) = decode(protocol, body.as_bytes()) {
                     let line = body.replace(['\n', '\r'], " ");
+                    let is_mended = fixture.mends() || noise.contains("\\ud");
                     let made = reply.raw().get() == r#"{"role":"model","parts":[]}"#;
-                    prop_assert!(made || line.contains(reply.raw().get()));
+                    prop_assert!(is_mended || made || line.contains(reply.raw().get()));
                 }
             }
         }
@@ -40,7 +42,7 @@ proptest! {
 
     /// The same for streams with lost, repeated or inserted pieces.
     #[test]
-    fn no_stream_panics(row in 0_usize..60, noise in ".*", at in 0_usize..900, cut in 0_usize..900) {
+    fn no_stream_panics(row in 0_usize..200, noise in ".*", at in 0_usize..900, cut in 0_usize..900) {
         for &protocol in Protocol::ALL {
             let fixtures = fixtures(protocol);
             let fixture = &fixtures[row % fixtures.len()];

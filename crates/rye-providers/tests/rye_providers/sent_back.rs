@@ -101,6 +101,30 @@ fn check(protocol: Protocol, name: &str, reply: &Reply) {
     }
 }
 
+/// What is recorded reads as it was read at first, and is not mended again.
+#[track_caller]
+fn check_record(protocol: Protocol, name: &str, reply: &Reply) {
+    let raw = reply.raw().get();
+    let body = match protocol {
+        Protocol::AnthropicMessages => format!(r#"{{"content":{raw},"stop_reason":"end_turn"}}"#),
+        Protocol::Gemini => {
+            format!(r#"{{"candidates":[{{"content":{raw},"finishReason":"STOP"}}]}}"#)
+        }
+        Protocol::OpenAiChat => {
+            format!(r#"{{"choices":[{{"message":{raw},"finish_reason":"stop"}}]}}"#)
+        }
+        _ => format!(r#"{{"output":{raw},"status":"completed"}}"#),
+    };
+    let again = decode(protocol, body.as_bytes()).unwrap();
+    let [first, second] =
+        [reply, &again].map(|reply| (reply.raw().get(), &reply.text, &reply.reasoning));
+    assert_eq!(first, second, "{}, {name}", protocol.as_str());
+    for (first, second) in reply.calls.iter().zip(&again.calls) {
+        let is_same = first.arguments.is_err() || first.arguments == second.arguments;
+        assert!(is_same && first.name == second.name, "{}, {name}", protocol.as_str());
+    }
+}
+
 #[test]
 fn every_answer_is_fit_to_be_sent_back() {
     for &protocol in Protocol::ALL {
@@ -108,7 +132,10 @@ fn every_answer_is_fit_to_be_sent_back() {
             let whole = fixture.whole().and_then(|body| decode(protocol, body.as_bytes()).ok());
             let events = fixture.events();
             let streamed = events.and_then(|it| stream(protocol, &it, 1 << 20, &()).ok());
-            whole.iter().chain(&streamed).for_each(|reply| check(protocol, &fixture.name, reply));
+            for reply in whole.iter().chain(&streamed) {
+                check(protocol, &fixture.name, reply);
+                check_record(protocol, &fixture.name, reply);
+            }
         }
     }
 }
@@ -195,6 +222,7 @@ proptest! {
             for reply in replies {
                 prop_assert_eq!(&reply.text, &expected, "{:?}", protocol);
                 check(protocol, "random text", &reply);
+                check_record(protocol, "random text", &reply);
                 let raw: Value = serde_json::from_str(reply.raw().get()).unwrap();
                 let quoted = serde_json::to_string(&expected).unwrap();
                 prop_assert!(raw.to_string().contains(&quoted), "{}", raw);

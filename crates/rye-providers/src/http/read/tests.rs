@@ -2,17 +2,20 @@
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http_body::Frame;
 use rye_thread::ProviderError;
 use serde_json::json;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::time::Instant;
 
 use super::*;
 use crate::ProviderConfig;
 use crate::http::DEFAULT_ANSWER_BYTES;
 use crate::http::memory::PROCESS;
+use crate::http::patience::Limit;
 
 mod bounds;
 
@@ -55,7 +58,8 @@ async fn read(per_byte: Duration, held_back: usize) -> Result<String, ProviderEr
     }))
     .unwrap();
     let reporter = Reporter::new(&config, None);
-    let response = Response::from(http::Response::new(reqwest::Body::wrap(Pieces(receiver))));
+    let response = http::Response::new(reqwest::Body::wrap(Pieces(receiver)));
+    let response = Body::of(reqwest::Response::from(response));
     let patience = {
         let limit = Limit { setting: "timeout_seconds", value: Duration::from_secs(600) };
         Patience::from_now(limit.value, Duration::from_secs(60), limit)

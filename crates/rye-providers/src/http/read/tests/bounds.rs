@@ -126,7 +126,8 @@ async fn read_in(
     };
     parts.into_iter().for_each(|part| sender.send(Bytes::from(part)).unwrap());
     drop(sender);
-    let response = Response::from(http::Response::new(reqwest::Body::wrap(Pieces(receiver))));
+    let response = http::Response::new(reqwest::Body::wrap(Pieces(receiver)));
+    let response = Body::of(reqwest::Response::from(response));
     let reporter = reporter();
     let patience = patience();
     let failed = |failure: Failure| failure.into_error(None);
