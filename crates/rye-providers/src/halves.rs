@@ -33,14 +33,27 @@ pub(crate) fn mend(json: &str) -> Option<String> {
 
 /// Returns the text of a JSON string, or `None` if the value is no string.
 pub(crate) fn text(json: &str) -> Option<String> {
-    let is_text = json.starts_with('"');
+    borrowed_text(json).map(Cow::into_owned)
+}
+
+/// Returns the text of a JSON string, which is part of the JSON if it has no escapes.
+pub(crate) fn borrowed_text(json: &str) -> Option<Cow<'_, str>> {
+    let inner = json.strip_prefix('"')?.strip_suffix('"')?;
+    if !has_escapes(inner) {
+        return Some(Cow::Borrowed(inner));
+    }
     let mended = || serde_json::from_str(&mend(json)?).ok();
-    is_text.then(|| serde_json::from_str(json).ok().or_else(mended))?
+    serde_json::from_str(json).ok().or_else(mended).map(Cow::Owned)
+}
+
+/// A JSON string without escapes is the text itself.
+fn has_escapes(inner: &str) -> bool {
+    inner.as_bytes().contains(&b'\\')
 }
 
 /// Looks only for the first letters of the escapes, which takes far less time than parsing.
 fn may_have_halves(json: &str) -> bool {
-    json.contains("\\ud") || json.contains("\\uD")
+    json.contains("\\u") && (json.contains("\\ud") || json.contains("\\uD"))
 }
 
 /// The number of bytes of most escapes, such as `\n`. The digits of `\u` are no escapes.
@@ -82,10 +95,13 @@ impl Pieces {
     pub(crate) fn push(&mut self, piece: &RawValue) -> Option<&str> {
         let json = piece.get();
         let from = self.text.len();
-        if self.half.is_none() && !may_have_halves(json) {
-            self.text.push_str(&serde_json::from_str::<Cow<'_, str>>(json).ok()?);
+        let inner = json.strip_prefix('"')?.strip_suffix('"')?;
+        if self.half.is_some() || (has_escapes(inner) && may_have_halves(inner)) {
+            self.join(inner)?;
+        } else if has_escapes(inner) {
+            self.text.push_str(&serde_json::from_str::<String>(json).ok()?);
         } else {
-            self.join(json.strip_prefix('"')?.strip_suffix('"')?)?;
+            self.text.push_str(inner);
         }
         self.text.get(from..)
     }

@@ -1,5 +1,7 @@
 //! Responses assembled from the events of a stream.
 
+use std::borrow::Cow;
+
 use rye_thread::{Delta, DeltaSink, Reply};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -14,8 +16,8 @@ use crate::wire::{Assemble, DecodeError, Progress, StreamError, order, text};
 mod item;
 mod items;
 
-use self::item::Slot;
-use self::items::{Address, Items};
+use self::item::{Address, Slot};
+use self::items::Items;
 
 /// A response that is being assembled: first its items, then its end.
 #[derive(Default)]
@@ -68,14 +70,15 @@ impl Assemble for Response {
         let mut kept = 0;
         match event.kind.as_str() {
             "response.output_item.added" => {
-                announce(event.item, deltas);
-                if let Some(item) = event.item {
-                    kept = self.items.begin(event.address_of(item), RawObject::of(item))?;
+                if let Some(item) = event.item.map(RawObject::of) {
+                    announce(&item, deltas);
+                    kept = self.items.begin(event.address_of(&item), item)?;
                 }
             }
             "response.output_item.done" => {
                 let item = event.item.ok_or_else(|| order("an item ends without an item"))?;
-                kept = self.items.end(event.address_of(item), item)?;
+                let object = RawObject::of(item);
+                kept = self.items.end(event.address_of(&object), item, &object)?;
             }
             "response.completed" | "response.done" | "response.incomplete" | "response.failed" => {
                 let end =
@@ -165,13 +168,14 @@ impl Response {
 }
 
 impl Event<'_> {
-    fn address(&self) -> Address {
-        let id = self.item_id.and_then(|id| halves::text(id.get())).filter(|id| !id.is_empty());
+    fn address(&self) -> Address<'_> {
+        let id = self.item_id.and_then(|id| halves::borrowed_text(id.get()));
+        let id = id.filter(|id| !id.is_empty());
         Address { id, place: self.output_index }
     }
 
-    fn address_of(&self, item: &RawValue) -> Address {
-        let id = RawObject::of(item).text("id").filter(|id| !id.is_empty());
+    fn address_of(&self, item: &RawObject) -> Address<'static> {
+        let id = item.text("id").filter(|id| !id.is_empty()).map(Cow::Owned);
         Address { id, place: self.output_index }
     }
 
@@ -207,13 +211,10 @@ impl Event<'_> {
     }
 }
 
-fn announce(item: Option<&RawValue>, deltas: &dyn DeltaSink) {
-    let item = item.and_then(|item| serde_json::from_str::<RawObject>(item.get()).ok());
-    let Some(item) = item.filter(|item| item.text("type").as_deref() == Some("function_call"))
-    else {
-        return;
-    };
-    if let Some(name) = item.text("name") {
+fn announce(item: &RawObject, deltas: &dyn DeltaSink) {
+    if item.text("type").as_deref() == Some("function_call")
+        && let Some(name) = item.text("name")
+    {
         deltas.delta(Delta::Call(&name));
     }
 }

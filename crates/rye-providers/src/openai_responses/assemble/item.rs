@@ -1,16 +1,27 @@
 //! One output item: what began it, the pieces of its texts, and the item as it was done.
 
+use std::borrow::Cow;
+
+use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::halves::{self, Pieces};
 use crate::raw::{Few, RawObject, raw, small, text_value};
 
+/// The id and the place of an item, of which compatible servers may omit one or both.
+#[derive(Default)]
+pub(super) struct Address<'a> {
+    pub(super) id: Option<Cow<'a, str>>,
+    pub(super) place: Option<u64>,
+}
+
 /// An item that is being assembled.
 #[derive(Default)]
 pub(super) struct Item {
     id: Option<String>,
     place: u64,
+    kind: Option<String>,
     begun: Option<RawObject>,
     done: Option<Box<RawValue>>,
     /// `true` if the item as it was done has all that its pieces could add.
@@ -74,9 +85,16 @@ impl Item {
         self.place
     }
 
-    pub(super) fn kind(&self) -> Option<String> {
-        let done = self.done.as_deref().map(RawObject::of);
-        done.as_ref().or(self.begun.as_ref())?.text("type")
+    /// Returns `true` if the address has the id of the item, and no other place.
+    pub(super) fn has_address(&self, address: &Address<'_>) -> bool {
+        address.id.is_some()
+            && address.id.as_deref() == self.id.as_deref()
+            && address.place.is_none_or(|place| place == self.place)
+    }
+
+    /// The type of the item, once it is known.
+    pub(super) fn kind(&self) -> Option<&str> {
+        self.kind.as_deref()
     }
 
     pub(super) fn done(&self) -> Option<&RawValue> {
@@ -98,6 +116,7 @@ impl Item {
     }
 
     pub(super) fn begin(&mut self, object: RawObject) {
+        self.kind = object.text("type");
         self.begun = Some(object);
     }
 
@@ -151,12 +170,16 @@ impl Item {
     }
 
     /// Reads the item as it is done. Returns the number of bytes that are kept more.
-    pub(super) fn end(&mut self, done: &RawValue) -> Result<usize, &'static str> {
-        let object = RawObject::of(done);
-        self.is_settled = says_something(&object);
+    pub(super) fn end(
+        &mut self,
+        done: &RawValue,
+        object: &RawObject,
+    ) -> Result<usize, &'static str> {
+        self.kind = object.text("type");
+        self.is_settled = says_something(object);
         let mut kept = done.get().len();
         if self.is_settled {
-            self.check_arguments(&object)?;
+            self.check_arguments(object)?;
             (self.texts, self.arguments, self.begun) = (Vec::new(), Text::default(), None);
             kept = kept.saturating_sub(self.kept);
         }
@@ -166,8 +189,12 @@ impl Item {
 
     /// Reads the item once more, from the end of the response.
     pub(super) fn learn(&mut self, whole: &RawValue) -> Result<usize, &'static str> {
-        let is_known = self.is_settled || !says_something(&RawObject::of(whole));
-        if self.done.is_some() && is_known { Ok(0) } else { self.end(whole) }
+        if self.is_settled {
+            return Ok(0);
+        }
+        let object = RawObject::of(whole);
+        let is_known = self.done.is_some() && !says_something(&object);
+        if is_known { Ok(0) } else { self.end(whole, &object) }
     }
 
     /// Fails if the arguments of the call differ from those of other events.
@@ -264,19 +291,18 @@ fn part(kind: &str, member: &str, text: &str) -> RawObject {
 }
 
 /// Returns `true` if the item has the text or the arguments that its kind is for.
-pub(super) fn says_something(item: &RawObject) -> bool {
+fn says_something(item: &RawObject) -> bool {
     let parts = |list: &str| {
         let list = item.get(list).map(|list| serde_json::from_str(list.get()).unwrap_or_default());
-        let Few(parts): Few<&RawValue> = list.unwrap_or_default();
-        parts.into_iter().map(RawObject::of).collect::<Vec<_>>()
+        let Few(parts): Few<Part<'_>> = list.unwrap_or_default();
+        parts
     };
+    let has_text = |text: Option<&RawValue>| text.is_some_and(|text| text.get() != "\"\"");
     match item.text("type").as_deref() {
-        Some("function_call") => {
-            arguments(item).is_some_and(|arguments| says_arguments(&arguments))
-        }
-        Some("message") => parts("content").iter().any(|part| match part.text("type").as_deref() {
-            Some("output_text") => part.text("text").is_some_and(|text| !text.is_empty()),
-            Some("refusal") => part.text("refusal").is_some_and(|text| !text.is_empty()),
+        Some("function_call") => arguments(item).is_some_and(|json| says_arguments(&json)),
+        Some("message") => parts("content").iter().any(|part| match part.kind.map(RawValue::get) {
+            Some("\"output_text\"") => has_text(part.text),
+            Some("\"refusal\"") => has_text(part.refusal),
             _ => true,
         }),
         Some("reasoning") => {
@@ -285,6 +311,17 @@ pub(super) fn says_something(item: &RawObject) -> bool {
         }
         _ => true,
     }
+}
+
+/// The part of a list of an item, as far as it says something.
+#[derive(Deserialize)]
+struct Part<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Option<&'a RawValue>,
+    #[serde(borrow)]
+    text: Option<&'a RawValue>,
+    #[serde(borrow)]
+    refusal: Option<&'a RawValue>,
 }
 
 /// Returns the arguments of a call as JSON.

@@ -1,11 +1,14 @@
 //! Output items assembled from the events about them, found by id and else by place.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::super::decode::shape;
-use super::item::Item;
+use super::item::{Address, Item};
+use crate::halves;
 use crate::raw::{MOST_ENTRIES, RawObject, too_many_entries};
 use crate::wire::{StreamError, order};
 
@@ -19,11 +22,13 @@ pub(super) struct Items {
     places: BTreeMap<u64, usize>,
 }
 
-/// The id and the place of an item, of which compatible servers may omit one or both.
-#[derive(Default)]
-pub(super) struct Address {
-    pub(super) id: Option<String>,
-    pub(super) place: Option<u64>,
+/// The members of an item that tell which one it is.
+#[derive(Default, Deserialize)]
+struct Head<'a> {
+    #[serde(borrow)]
+    id: Option<&'a RawValue>,
+    #[serde(borrow, rename = "type")]
+    kind: Option<&'a RawValue>,
 }
 
 impl Items {
@@ -36,7 +41,7 @@ impl Items {
     }
 
     /// Returns the item that a piece belongs to: that with its id, else the open one at its place, else a new one.
-    pub(super) fn at(&mut self, address: Address) -> Result<&mut Item, StreamError> {
+    pub(super) fn at(&mut self, address: Address<'_>) -> Result<&mut Item, StreamError> {
         match self.find(&address, Item::is_open) {
             Some(at) => Ok(self.item(at)),
             None => self.add(address),
@@ -44,7 +49,7 @@ impl Items {
     }
 
     /// Returns the item whose whole text was sent, which may be done.
-    pub(super) fn any_at(&mut self, address: Address) -> Result<&mut Item, StreamError> {
+    pub(super) fn any_at(&mut self, address: Address<'_>) -> Result<&mut Item, StreamError> {
         match self.find(&address, |_| true) {
             Some(at) => Ok(self.item(at)),
             None => self.add(address),
@@ -54,7 +59,7 @@ impl Items {
     /// Reads an item that begins.
     pub(super) fn begin(
         &mut self,
-        address: Address,
+        address: Address<'_>,
         object: RawObject,
     ) -> Result<usize, StreamError> {
         let found = self.find(&address, |item| item.is_open() && !item.has_begun());
@@ -68,7 +73,12 @@ impl Items {
     }
 
     /// Reads an item that is done. Returns the number of bytes that are kept more.
-    pub(super) fn end(&mut self, address: Address, done: &RawValue) -> Result<usize, StreamError> {
+    pub(super) fn end(
+        &mut self,
+        address: Address<'_>,
+        done: &RawValue,
+        object: &RawObject,
+    ) -> Result<usize, StreamError> {
         let is_repeated = |item: &Item| item.done().is_some_and(|old| old.get() == done.get());
         let found = self.find(&address, |item| item.done().is_none() || is_repeated(item));
         let item = match found {
@@ -79,7 +89,7 @@ impl Items {
         if is_repeated(item) {
             return Ok(0);
         }
-        item.end(done).map_err(order)
+        item.end(done, object).map_err(order)
     }
 
     /// Reads the items of the end of the response, which repeat those before it. Returns the number of bytes that
@@ -89,19 +99,22 @@ impl Items {
         let arrived = self.items.len();
         let mut repeated = BTreeSet::new();
         for (place, item) in whole.iter().enumerate() {
-            let object = RawObject::of(item);
+            let Head { id, kind } = serde_json::from_str(item.get()).unwrap_or_default();
+            let id = id.and_then(|id| halves::borrowed_text(id.get())).filter(|id| !id.is_empty());
+            let kind = kind.and_then(|kind| halves::text(kind.get()));
             let place = u64::try_from(place).unwrap_or(u64::MAX);
-            let address = Address { id: object.text("id"), place: Some(place) };
-            let is_alike = |old: &Item| old.kind() == object.text("type");
-            let by_id = address.id.as_ref().and_then(|id| self.ids.get(id).copied());
+            let address = Address { id, place: Some(place) };
+            let is_alike = |old: &Item| old.kind() == kind.as_deref();
+            let by_id = address.id.as_ref().and_then(|id| self.ids.get(&**id).copied());
             let by_place = self.places.get(&place).copied();
-            let found = by_id.or(by_place.filter(|at| self.items.get(*at).is_some_and(is_alike)));
+            let by_place = by_place.filter(|at| self.items.get(*at).is_some_and(is_alike));
+            let found = by_id.or(by_place);
             kept += match found.filter(|at| repeated.insert(*at)) {
                 Some(at) => self.item(at).learn(item).map_err(order)?,
                 // Items that only the end has.
                 None if arrived < whole.len() => {
                     let new = self.add(address)?;
-                    new.end(item).map_err(order)?
+                    new.end(item, &RawObject::of(item)).map_err(order)?
                 }
                 None => 0,
             };
@@ -122,8 +135,13 @@ impl Items {
         self.items.get_mut(at).expect("because items are not removed")
     }
 
-    fn find(&self, address: &Address, fits: impl Fn(&Item) -> bool) -> Option<usize> {
-        let by_id = address.id.as_ref().and_then(|id| self.ids.get(id).copied());
+    fn find(&self, address: &Address<'_>, fits: impl Fn(&Item) -> bool) -> Option<usize> {
+        // Nearly all events are about the last item.
+        let last = self.items.last().filter(|last| last.has_address(address));
+        if last.is_some() {
+            return self.items.len().checked_sub(1);
+        }
+        let by_id = address.id.as_ref().and_then(|id| self.ids.get(&**id).copied());
         // Compatible servers may give one id to several items.
         let is_there = |at: &usize| {
             let place = self.items.get(*at).map(Item::place);
@@ -139,12 +157,13 @@ impl Items {
         by_id.or_else(by_place)
     }
 
-    fn add(&mut self, address: Address) -> Result<&mut Item, StreamError> {
+    fn add(&mut self, address: Address<'_>) -> Result<&mut Item, StreamError> {
         if MOST_ENTRIES <= self.items.len() {
             return Err(shape(too_many_entries()).into());
         }
         let at = self.items.len();
         let Address { id, place } = address;
+        let id = id.map(Cow::into_owned);
         // Items without a place are sent in order.
         let next = self.places.last_key_value().map_or(0, |(last, _)| last.saturating_add(1));
         let place = place.unwrap_or(next);
