@@ -49,7 +49,8 @@ impl Cache {
         fs::create_dir_all(folder).with_context(failed)?;
         let folder = folder.canonicalize().with_context(failed)?;
         let path = folder.join("lock");
-        let lock = open_with(&path, File::options().create(true).append(true)).with_context(failed)?;
+        let lock =
+            open_with(&path, File::options().create(true).append(true)).with_context(failed)?;
         match lock.try_lock() {
             Ok(()) => Ok(Some(Self { folder, _lock: lock })),
             Err(TryLockError::WouldBlock) => Ok(None),

@@ -48,11 +48,13 @@ impl Project {
         }
         let path = user.join(".ai/config/keys/signing/private_key.pem");
         // A plain file, so that no start waits for a program that holds a pipe there.
-        let pem = read_plain(&path, MOST).and_then(text).map(Zeroizing::new).with_context(|| {
-            format!("no signing key at `{}`; make one with `rye keys generate`", path.display())
-        })?;
+        let pem =
+            read_plain(&path, MOST).and_then(text).map(Zeroizing::new).with_context(|| {
+                format!("no signing key at `{}`; make one with `rye keys generate`", path.display())
+            })?;
         let key = SigningKey::from_pkcs8_pem(&pem).context("the signing key cannot be used")?;
-        let read = |path: &PathBuf| read_text(path).with_context(|| format!("`{}`", path.display()));
+        let read =
+            |path: &PathBuf| read_text(path).with_context(|| format!("`{}`", path.display()));
         let trust = trust.iter().map(read).collect::<anyhow::Result<_>>()?;
         let folder = folder.canonicalize()?;
         let user = user.canonicalize()?;
