@@ -1,6 +1,6 @@
 //! The paginated listing of a server's tools.
 
-use rmcp::model::{ClientRequest, ListToolsRequest, PaginatedRequestParams, ServerResult};
+use rmcp::model::{ClientRequest, ListToolsRequest, PaginatedRequestParams, ServerResult, Tool};
 use rmcp::service::{Peer, RoleClient};
 use serde_json::Value;
 
@@ -40,7 +40,7 @@ pub(super) async fn list(peer: &Peer<RoleClient>) -> Result<ToolListing, Failed>
         let written = written.ok_or_else(unexpected_answer)?;
         let tools: Vec<Value> = serde_json::from_str(written).map_err(|_| unexpected_answer())?;
         bytes += written.len();
-        listed.extend(tools);
+        listed.extend(keep_accepted(tools, &page.tools));
         cursor = page.next_cursor;
         if listed.len() > TOOLS || bytes > LISTED {
             break;
@@ -51,6 +51,15 @@ pub(super) async fn list(peer: &Peer<RoleClient>) -> Result<ToolListing, Failed>
         }
     }
     Err(ConnectError::TooMany.into())
+}
+
+/// Returns the tools, as they were written, that the library has not left out. It leaves out those that ask for headers which no
+/// request may have (the annotation `x-mcp-header` of the protocol).
+fn keep_accepted(written: Vec<Value>, read: &[Tool]) -> impl Iterator<Item = Value> {
+    let is_read = |tool: &Value, read: &Tool| {
+        tool["name"] == *read.name && tool["inputSchema"].as_object() == Some(&*read.input_schema)
+    };
+    written.into_iter().filter(move |tool| read.iter().any(|read| is_read(tool, read)))
 }
 
 pub(super) fn unexpected_answer() -> ConnectError {
