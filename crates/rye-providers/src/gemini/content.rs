@@ -83,8 +83,9 @@ pub(super) fn reply(
         object.set("parts", raw(&parts));
         reply = reply.with_raw(keep_readable(&object.into_raw()));
     }
-    // `STOP` ends answers with and without calls, so the parts decide.
-    if reply.stop == StopReason::EndTurn && !reply.calls.is_empty() {
+    // `STOP` and no reason end answers with and without calls, so the parts decide.
+    let may_call = finish.is_empty() || reply.stop == StopReason::EndTurn;
+    if may_call && !reply.calls.is_empty() {
         reply.stop = StopReason::ToolUse;
     }
     Ok(reply)

@@ -26,7 +26,10 @@ pub fn decode(body: &[u8]) -> Result<Reply, DecodeError> {
         Some(Candidate { content, finish_reason, .. }) => (content, finish_reason),
         None => (None, None),
     };
-    let finish = finish.or(block.map(refusal_word)).ok_or(DecodeError::Empty)?;
+    // An answer in one piece has ended, even if it does not say why.
+    let has_ended = || content.is_some().then(String::new);
+    let finish = finish.or(block.map(refusal_word)).or_else(has_ended);
+    let finish = finish.ok_or(DecodeError::Empty)?;
     let content =
         content.unwrap_or_else(|| raw(&serde_json::json!({ "role": "model", "parts": [] })));
     reply(&content, &finish, response.usage_metadata.as_ref())

@@ -80,10 +80,15 @@ impl Assemble for Response {
                 let object = RawObject::of(item);
                 kept = self.items.end(event.address_of(&object), item, &object)?;
             }
-            "response.completed" | "response.done" | "response.incomplete" | "response.failed" => {
+            kind @ ("response.completed"
+            | "response.done"
+            | "response.incomplete"
+            | "response.failed") => {
                 let end =
                     event.response.ok_or_else(|| order("the response ends without a response"))?;
-                return Ok((Progress::Done, self.end(end)?));
+                let status = kind.trim_start_matches("response.");
+                let status = if status == "done" { "completed" } else { status };
+                return Ok((Progress::Done, self.end(end, status)?));
             }
             "error" => return Err(event_error(data)),
             kind => kept = self.grow(kind, &event, deltas)?,
@@ -150,9 +155,12 @@ impl Response {
     }
 
     /// Reads the end of the response, which repeats the items that were sent one by one. Returns the number of
-    /// bytes that are kept.
-    fn end(&mut self, end: &RawValue) -> Result<usize, StreamError> {
+    /// bytes that are kept. The name of the event says the status if the response does not.
+    fn end(&mut self, end: &RawValue, status: &str) -> Result<usize, StreamError> {
         let mut end: RawObject = serde_json::from_str(end.get()).map_err(shape)?;
+        if end.lacks("status") {
+            end.set_text("status", status);
+        }
         refuse_failed(&end)?;
         let mut kept = 0;
         if !self.items.is_empty() {

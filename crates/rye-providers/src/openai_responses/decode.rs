@@ -26,7 +26,8 @@ pub fn decode(body: &[u8]) -> Result<Reply, DecodeError> {
 pub(super) struct Response<'a> {
     #[serde(borrow)]
     output: Option<&'a RawValue>,
-    status: String,
+    /// Some compatible servers give none.
+    status: Option<String>,
     incomplete_details: Option<Incomplete>,
     usage: Option<Reported<ResponsesCount>>,
 }
@@ -68,20 +69,22 @@ pub(super) fn reply(response: &Response<'_>, output: &RawValue) -> Result<Reply,
         }
         reply = reply.with_raw(keep_readable(&raw(&items)));
     }
-    if reply.stop == StopReason::EndTurn && !reply.calls.is_empty() {
+    let may_call = response.status.is_none() || reply.stop == StopReason::EndTurn;
+    if may_call && !reply.calls.is_empty() {
         reply.stop = StopReason::ToolUse;
     }
     Ok(reply)
 }
 
-/// Returns the stop reason. No status means that tools were called; the items imply it.
+/// Returns the stop reason. No status says that tools were called; the items imply it.
 fn stop(response: &Response<'_>) -> Result<StopReason, DecodeError> {
     let reason = response.incomplete_details.as_ref().and_then(|details| details.reason.as_deref());
-    Ok(match (response.status.to_ascii_lowercase().as_str(), reason) {
+    let status = response.status.as_deref().unwrap_or_default();
+    Ok(match (status.to_ascii_lowercase().as_str(), reason) {
         ("completed", _) => StopReason::EndTurn,
-        ("incomplete", Some("max_output_tokens")) => StopReason::MaxTokens,
-        ("incomplete", Some("content_filter")) => StopReason::Refusal,
-        ("incomplete", Some(reason)) => stop::other(reason),
+        ("incomplete" | "", Some("max_output_tokens")) => StopReason::MaxTokens,
+        ("incomplete" | "", Some("content_filter")) => StopReason::Refusal,
+        ("incomplete" | "", Some(reason)) => stop::other(reason),
         ("in_progress" | "queued", _) => return Err(DecodeError::Unfinished),
         (status, _) => stop::other(status),
     })
