@@ -16,6 +16,7 @@ mod sweep;
 mod telemetry;
 mod vendor;
 
+mod answers;
 mod conversations;
 mod deep;
 mod encode;

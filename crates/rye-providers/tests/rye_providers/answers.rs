@@ -1,0 +1,40 @@
+//! The answers of the conformance tables, kept to be read by the vendors' own SDKs (`cargo xtask sdk`).
+
+use std::fs;
+use std::path::Path;
+
+use rye_providers::{Protocol, decode};
+use rye_thread::Reply;
+use serde_json::json;
+
+use crate::fixtures::{Fixture, fixtures, stream, summary};
+
+/// Writes an answer and what it is read as to the folder that `cargo xtask sdk` reads.
+fn keep(protocol: Protocol, name: &str, sent: &str, read: Result<Reply, String>) {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("answers").join(protocol.as_str());
+    fs::create_dir_all(&folder).unwrap();
+    let (read, refused) = match &read {
+        Ok(reply) => (Some(summary(reply)), None),
+        Err(error) => (None, Some(error)),
+    };
+    let kept = json!({ "sent": sent, "read": read, "refused": refused });
+    fs::write(folder.join(format!("{name}.json")), kept.to_string()).unwrap();
+}
+
+fn keep_row(protocol: Protocol, fixture: &Fixture) {
+    if let Some(body) = fixture.whole() {
+        let read = decode(protocol, body.as_bytes()).map_err(|error| error.to_string());
+        keep(protocol, &format!("{}.whole", fixture.name), &body, read);
+    }
+    if let Some(events) = fixture.events() {
+        let read = stream(protocol, &events, 1 << 20, &()).map_err(|error| error.to_string());
+        keep(protocol, &format!("{}.stream", fixture.name), &events, read);
+    }
+}
+
+#[test]
+fn answers_are_kept_for_the_sdks() {
+    for &protocol in Protocol::ALL {
+        fixtures(protocol).iter().for_each(|fixture| keep_row(protocol, fixture));
+    }
+}
