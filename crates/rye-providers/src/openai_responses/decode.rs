@@ -137,9 +137,13 @@ fn add_part(reply: &mut Reply, part: &RawObject) -> Result<(), &'static str> {
         true => Ok(String::new()),
         false => part.text(key).ok_or("a text of its content is no text"),
     };
-    match part.text("type").unwrap_or_default().as_str() {
-        "output_text" => reply.text.push_str(&text("text")?),
-        "refusal" => {
+    let kind = part.text("type");
+    // Some compatible servers give a part no type.
+    let is_refusal = kind.is_none() && !part.lacks("refusal");
+    match kind.as_deref() {
+        None if !is_refusal => reply.text.push_str(&text("text")?),
+        Some("output_text") => reply.text.push_str(&text("text")?),
+        None | Some("refusal") => {
             reply.text.push_str(&text("refusal")?);
             reply.stop = StopReason::Refusal;
         }

@@ -67,11 +67,19 @@ impl Text {
         self.pieces.push(piece).ok_or("a piece of text is no text")
     }
 
+    /// Returns `true` if a text that was sent whole has what came in pieces. White space around it does not matter.
+    fn is_in(&self, whole: &str) -> bool {
+        let pieces = self.pieces.as_str();
+        whole.is_empty() || whole == pieces || whole.contains(pieces.trim())
+    }
+
     fn finish(self) -> String {
         let (pieces, _) = self.pieces.finish();
         self.whole.filter(|whole| !whole.is_empty()).unwrap_or(pieces)
     }
 }
+
+const DIFFERENT_TEXTS: &str = "a text of an item differs between its events";
 
 /// The largest number of texts of an item. It is bounded because texts are found by linear search.
 const MOST_TEXTS: usize = 1_000;
@@ -123,14 +131,24 @@ impl Item {
     /// Adds a piece of a text and returns the new text.
     pub(super) fn grow(&mut self, slot: Slot, piece: &RawValue) -> Result<&str, &'static str> {
         self.kept += piece.get().len();
-        self.text(slot)?.push(piece)
+        let text = self.text(slot)?;
+        let length = text.pieces.as_str().len();
+        text.push(piece)?;
+        if text.whole.as_deref().is_some_and(|whole| !text.is_in(whole)) {
+            return Err(DIFFERENT_TEXTS);
+        }
+        Ok(text.pieces.as_str().get(length..).unwrap_or_default())
     }
 
     /// Adds a text that was sent whole.
     pub(super) fn tell(&mut self, slot: Slot, whole: &RawValue) -> Result<(), &'static str> {
         let whole = halves::text(whole.get()).ok_or("a text is no text")?;
         self.kept += whole.len();
-        self.text(slot)?.whole = Some(whole);
+        let text = self.text(slot)?;
+        if !text.is_in(&whole) {
+            return Err(DIFFERENT_TEXTS);
+        }
+        text.whole = Some(whole);
         Ok(())
     }
 
@@ -176,10 +194,11 @@ impl Item {
         object: &RawObject,
     ) -> Result<usize, &'static str> {
         self.kind = object.text("type");
-        self.is_settled = says_something(object);
+        self.is_settled = self.is_said_by(object);
         let mut kept = done.get().len();
         if self.is_settled {
             self.check_arguments(object)?;
+            self.check_texts(object)?;
             (self.texts, self.arguments, self.begun) = (Vec::new(), Text::default(), None);
             kept = kept.saturating_sub(self.kept);
         }
@@ -193,8 +212,12 @@ impl Item {
             return Ok(0);
         }
         let object = RawObject::of(whole);
-        let is_known = self.done.is_some() && !says_something(&object);
+        let is_known = self.done.is_some() && !self.is_said_by(&object);
         if is_known { Ok(0) } else { self.end(whole, &object) }
+    }
+
+    fn is_said_by(&self, item: &RawObject) -> bool {
+        says_something(item, !self.texts.is_empty())
     }
 
     /// Fails if the arguments of the call differ from those of other events.
@@ -209,6 +232,18 @@ impl Item {
             .into_iter()
             .any(|other| says_arguments(other) && other != last && is_other(other));
         if differs { Err("the arguments of a call differ between its events") } else { Ok(()) }
+    }
+
+    /// Fails if the texts of the message lack what came in pieces.
+    fn check_texts(&self, done: &RawObject) -> Result<(), &'static str> {
+        let is_here = |text: &&Text| text.slot.list == "content" && !text.pieces.is_empty();
+        let mut heard = self.texts.iter().filter(is_here).peekable();
+        if heard.peek().is_none() || self.kind.as_deref() != Some("message") {
+            return Ok(());
+        }
+        let whole = texts(done);
+        let has = |text: &Text| whole.iter().any(|whole| !whole.is_empty() && text.is_in(whole));
+        if heard.all(has) { Ok(()) } else { Err(DIFFERENT_TEXTS) }
     }
 
     /// Returns the item as a response in one piece has it.
@@ -290,8 +325,9 @@ fn part(kind: &str, member: &str, text: &str) -> RawObject {
     part
 }
 
-/// Returns `true` if the item has the text or the arguments that its kind is for.
-fn says_something(item: &RawObject) -> bool {
+/// Returns `true` if the item has the text or the arguments that its kind is for. Parts of unknown types say
+/// something if no text of the item was heard.
+fn says_something(item: &RawObject, is_heard: bool) -> bool {
     let parts = |list: &str| {
         let list = item.get(list).map(|list| serde_json::from_str(list.get()).unwrap_or_default());
         let Few(parts): Few<Part<'_>> = list.unwrap_or_default();
@@ -303,7 +339,10 @@ fn says_something(item: &RawObject) -> bool {
         Some("message") => parts("content").iter().any(|part| match part.kind.map(RawValue::get) {
             Some("\"output_text\"") => has_text(part.text),
             Some("\"refusal\"") => has_text(part.refusal),
-            _ => true,
+            None if part.text.is_some() || part.refusal.is_some() => {
+                has_text(part.text) || has_text(part.refusal)
+            }
+            _ => !is_heard,
         }),
         Some("reasoning") => {
             item.get("encrypted_content").is_some_and(|it| it.get() != "null")
@@ -322,6 +361,17 @@ struct Part<'a> {
     text: Option<&'a RawValue>,
     #[serde(borrow)]
     refusal: Option<&'a RawValue>,
+}
+
+/// Returns the texts of a message's content, which may also be one text.
+fn texts(message: &RawObject) -> Vec<String> {
+    let Some(content) = message.get("content") else { return Vec::new() };
+    if let Some(text) = halves::text(content.get()) {
+        return vec![text];
+    }
+    let Few(parts): Few<Part<'_>> = serde_json::from_str(content.get()).unwrap_or_default();
+    let text = |part: &Part<'_>| halves::text(part.text.or(part.refusal)?.get());
+    parts.iter().filter_map(text).collect()
 }
 
 /// Returns the arguments of a call as JSON.
