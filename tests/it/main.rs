@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod answers;
 mod authority;
 mod cassettes;
 mod ceiling;
@@ -23,5 +24,7 @@ mod seeds;
 #[expect(dead_code, reason = "a model's server here always answers, and as HTTP requires")]
 mod server;
 mod shipped;
+#[path = "../sweep.rs"]
+mod sweep;
 mod vouching;
 mod wires;

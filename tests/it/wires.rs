@@ -11,7 +11,7 @@ pub(super) const PROTOCOLS: [&str; 4] =
 pub(super) type Call = (&'static str, Value);
 
 /// An answer in the protocol: the call with this id, or a text.
-fn answer(protocol: &str, call: Option<(&str, &Call)>) -> Value {
+pub(super) fn answer(protocol: &str, call: Option<(&str, &Call)>) -> Value {
     let text = "Done.";
     match protocol {
         "anthropic_messages" => {
