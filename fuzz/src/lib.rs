@@ -1,5 +1,8 @@
 //! What several targets hold a value against.
 
+pub mod decoding;
+mod naive;
+
 use std::ops::Range;
 
 use rye_parse::{ParseError, Problem};

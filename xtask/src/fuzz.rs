@@ -10,8 +10,9 @@ use std::{
     thread,
 };
 
-use crate::{generated::all, process};
+use crate::{files, generated::all, process};
 use anyhow::{Context as _, anyhow, bail};
+use serde_json::Value;
 
 /// The compiler flags for libFuzzer, which record the executed edges and the compared values.
 const COVERAGE: &str = "--cfg=fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
@@ -150,6 +151,10 @@ fn fuzz(root: &Path, programs: &Path, target: &str, seconds: u32) -> anyhow::Res
     for folder in [&found, &corpus, &artifacts] {
         fs::create_dir_all(root.join(folder)).with_context(|| format!("`{folder}`"))?;
     }
+    let answers = root.join(ANSWERS).join(target).with_extension("json");
+    if answers.exists() {
+        write_seeds(&answers, &root.join(&found))?;
+    }
     let time = format!("-max_total_time={seconds}");
     let prefix = format!("-artifact_prefix={artifacts}");
     let arguments = [time.as_str(), "-timeout=20", "-rss_limit_mb=2048", &prefix, &found, &corpus];
@@ -158,10 +163,35 @@ fn fuzz(root: &Path, programs: &Path, target: &str, seconds: u32) -> anyhow::Res
         .with_context(|| format!("target `{target}` cannot be started"))?;
     let log = String::from_utf8_lossy(&output.stderr);
     if output.status.success() {
-        println!("{target:<16} {}", summary(&log));
+        println!("{target:<18} {}", summary(&log));
         return Ok(());
     }
     Err(anyhow!("target `{target}` fails:\n{}\n{}", tail(&log), repeat(&log, &program)))
+}
+
+/// The answers that the decoders of the protocols are tested with, a table for each.
+const ANSWERS: &str = "crates/rye-providers/tests/rye_providers/wires";
+
+/// Writes each answer of a table as a seed: the size of the pieces, then the body or the events.
+fn write_seeds(answers: &Path, folder: &Path) -> anyhow::Result<()> {
+    let table = fs::read(answers).with_context(|| answers.display().to_string())?;
+    let rows: Vec<Value> = serde_json::from_slice(&table)?;
+    let write = |name: &str, form: &str, text: &str| {
+        files::write(&folder.join(format!("{name}.{form}")), &format!("\x07{text}"))
+    };
+    for row in &rows {
+        let name = row["name"].as_str().context("an answer without a name")?;
+        if let Some(events) = row["stream"].as_array() {
+            let data = |event: &Value| event.as_str().map_or(event.to_string(), str::to_owned);
+            let events: String =
+                events.iter().map(|event| format!("data: {}\n\n", data(event))).collect();
+            write(name, "stream", &events)?;
+        }
+        let body = row["text"].as_str().map(str::to_owned);
+        let body = body.or_else(|| row.get("body").map(Value::to_string));
+        body.map_or(Ok(()), |body| write(name, "whole", &body))?;
+    }
+    Ok(())
 }
 
 /// Returns the last line of libFuzzer's summary.
