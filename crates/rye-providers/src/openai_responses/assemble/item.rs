@@ -73,6 +73,10 @@ impl Text {
         whole.is_empty() || whole == pieces || whole.contains(pieces.trim())
     }
 
+    fn is_empty(&self) -> bool {
+        self.pieces.is_empty() && self.whole.as_deref().is_none_or(str::is_empty)
+    }
+
     fn finish(self) -> String {
         let (pieces, _) = self.pieces.finish();
         self.whole.filter(|whole| !whole.is_empty()).unwrap_or(pieces)
@@ -197,6 +201,7 @@ impl Item {
         self.is_settled = self.is_said_by(object);
         let mut kept = done.get().len();
         if self.is_settled {
+            self.check_kind()?;
             self.check_arguments(object)?;
             self.check_texts(object)?;
             (self.texts, self.arguments, self.begun) = (Vec::new(), Text::default(), None);
@@ -236,14 +241,30 @@ impl Item {
 
     /// Fails if the texts of the message lack what came in pieces.
     fn check_texts(&self, done: &RawObject) -> Result<(), &'static str> {
-        let is_here = |text: &&Text| text.slot.list == "content" && !text.pieces.is_empty();
-        let mut heard = self.texts.iter().filter(is_here).peekable();
-        if heard.peek().is_none() || self.kind.as_deref() != Some("message") {
+        let mut heard = self.texts_of_a_message().peekable();
+        if heard.peek().is_none() {
             return Ok(());
         }
         let whole = texts(done);
         let has = |text: &Text| whole.iter().any(|whole| !whole.is_empty() && text.is_in(whole));
         if heard.all(has) { Ok(()) } else { Err(DIFFERENT_TEXTS) }
+    }
+
+    fn texts_of_a_message(&self) -> impl Iterator<Item = &Text> {
+        self.texts.iter().filter(|text| text.slot.item_kind() == "message" && !text.is_empty())
+    }
+
+    /// Fails if the item has another type than the texts or the arguments that were heard of it.
+    pub(super) fn check_kind(&self) -> Result<(), &'static str> {
+        let has_text = self.texts_of_a_message().next().is_some();
+        let has_call = !self.arguments.is_empty();
+        let fits = match self.kind() {
+            None => !has_text || !has_call,
+            Some("message") => !has_call,
+            Some("function_call") => !has_text,
+            Some(_) => !has_text && !has_call,
+        };
+        if fits { Ok(()) } else { Err("an item has pieces of another type of item") }
     }
 
     /// Returns the item as a response in one piece has it.

@@ -40,6 +40,11 @@ impl Items {
         !self.items.is_empty() && self.items.iter().all(Item::is_complete)
     }
 
+    /// Fails if an item has pieces of another type of item.
+    pub(super) fn check_kinds(&self) -> Result<(), &'static str> {
+        self.items.iter().try_for_each(Item::check_kind)
+    }
+
     /// Returns the item that a piece belongs to: that with its id, else the open one at its place, else a new one.
     pub(super) fn at(&mut self, address: Address<'_>) -> Result<&mut Item, StreamError> {
         match self.find(&address, Item::is_open) {
