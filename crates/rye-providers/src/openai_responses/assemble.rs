@@ -103,7 +103,7 @@ impl Assemble for Response {
     /// Returns the reply. A stream without its last event is complete if each of its items is.
     fn finish(self: Box<Self>) -> Result<Reply, DecodeError> {
         let Self { items, end, is_closed } = *self;
-        items.check_kinds().map_err(|reason| DecodeError::Order { reason })?;
+        items.check_heard().map_err(|reason| DecodeError::Order { reason })?;
         let completed = || RawValue::from_string(r#"{"status":"completed"}"#.to_owned()).ok();
         let is_complete = is_closed && items.are_complete();
         let end = end.or_else(|| completed().filter(|_| is_complete));

@@ -83,6 +83,7 @@ impl Text {
     }
 }
 
+const DIFFERENT_ARGUMENTS: &str = "the arguments of a call differ between its events";
 const DIFFERENT_TEXTS: &str = "a text of an item differs between its events";
 
 /// The largest number of texts of an item. It is bounded because texts are found by linear search.
@@ -201,7 +202,7 @@ impl Item {
         self.is_settled = self.is_said_by(object);
         let mut kept = done.get().len();
         if self.is_settled {
-            self.check_kind()?;
+            self.check_heard()?;
             self.check_arguments(object)?;
             self.check_texts(object)?;
             (self.texts, self.arguments, self.begun) = (Vec::new(), Text::default(), None);
@@ -229,14 +230,9 @@ impl Item {
     fn check_arguments(&self, done: &RawObject) -> Result<(), &'static str> {
         let last = arguments(done).unwrap_or_default();
         let whole = self.arguments.whole.as_deref().unwrap_or_default();
-        let is_other = |other: &str| {
-            let [other, last] = [other, &last].map(|json| small(json).ok());
-            matches!((other, last), (Some(other), Some(last)) if other != last)
-        };
-        let differs = [whole, self.arguments.pieces.as_str()]
-            .into_iter()
-            .any(|other| says_arguments(other) && other != last && is_other(other));
-        if differs { Err("the arguments of a call differ between its events") } else { Ok(()) }
+        let differs =
+            [whole, self.arguments.pieces.as_str()].into_iter().any(|it| differ(it, &last));
+        if differs { Err(DIFFERENT_ARGUMENTS) } else { Ok(()) }
     }
 
     /// Fails if the texts of the message lack what came in pieces.
@@ -254,8 +250,8 @@ impl Item {
         self.texts.iter().filter(|text| text.slot.item_kind() == "message" && !text.is_empty())
     }
 
-    /// Fails if the item has another type than the texts or the arguments that were heard of it.
-    pub(super) fn check_kind(&self) -> Result<(), &'static str> {
+    /// Fails if the item has another type than what was heard of it, or if its arguments were heard in two ways.
+    pub(super) fn check_heard(&self) -> Result<(), &'static str> {
         let has_text = self.texts_of_a_message().next().is_some();
         let has_call = !self.arguments.is_empty();
         let fits = match self.kind() {
@@ -264,7 +260,12 @@ impl Item {
             Some("function_call") => !has_text,
             Some(_) => !has_text && !has_call,
         };
-        if fits { Ok(()) } else { Err("an item has pieces of another type of item") }
+        let whole = self.arguments.whole.as_deref().unwrap_or_default();
+        match fits {
+            false => Err("an item has pieces of another type of item"),
+            true if differ(self.arguments.pieces.as_str(), whole) => Err(DIFFERENT_ARGUMENTS),
+            true => Ok(()),
+        }
     }
 
     /// Returns the item as a response in one piece has it.
@@ -399,6 +400,15 @@ fn texts(message: &RawObject) -> Vec<String> {
 fn arguments(call: &RawObject) -> Option<String> {
     let arguments = call.get("arguments")?;
     Some(halves::text(arguments.get()).unwrap_or_else(|| arguments.get().to_owned()))
+}
+
+/// Returns `true` if both are arguments that say something, and not the same.
+fn differ(one: &str, other: &str) -> bool {
+    if one == other || !says_arguments(one) {
+        return false;
+    }
+    let [one, other] = [one, other].map(|json| small(json).ok());
+    matches!((one, other), (Some(one), Some(other)) if one != other)
 }
 
 fn says_arguments(json: &str) -> bool {

@@ -40,9 +40,9 @@ impl Items {
         !self.items.is_empty() && self.items.iter().all(Item::is_complete)
     }
 
-    /// Fails if an item has pieces of another type of item.
-    pub(super) fn check_kinds(&self) -> Result<(), &'static str> {
-        self.items.iter().try_for_each(Item::check_kind)
+    /// Fails if what was heard of an item does not fit together.
+    pub(super) fn check_heard(&self) -> Result<(), &'static str> {
+        self.items.iter().try_for_each(Item::check_heard)
     }
 
     /// Returns the item that a piece belongs to: that with its id, else the open one at its place, else a new one.
