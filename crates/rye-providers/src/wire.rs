@@ -1,5 +1,7 @@
 //! The interface of all protocols, and their errors.
 
+use std::collections::BTreeSet;
+
 use rye_thread::{DeltaSink, Reply, Request};
 
 use crate::ModelChoice;
@@ -137,4 +139,14 @@ pub(crate) trait Assemble: Send {
 pub(crate) enum Progress {
     Done,
     More,
+}
+
+/// Returns the parts of an answer in the order of their places. Where a place is missing or comes again, the parts stay
+/// in the order in which they began.
+pub(crate) fn in_places<T>(mut parts: Vec<T>, place: impl Fn(&T) -> Option<u64>) -> Vec<T> {
+    let places: BTreeSet<u64> = parts.iter().filter_map(&place).collect();
+    if places.len() == parts.len() {
+        parts.sort_by_key(place);
+    }
+    parts
 }

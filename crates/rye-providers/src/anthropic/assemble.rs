@@ -10,7 +10,7 @@ use super::content::{reply, shape};
 use super::error::{bare_error, read_error};
 use crate::raw::{MOST_ENTRIES, RawObject, kind, raw, too_many_entries};
 use crate::usage::{AnthropicCount, Reported};
-use crate::wire::{Assemble, DecodeError, Progress, StreamError, order, text};
+use crate::wire::{Assemble, DecodeError, Progress, StreamError, in_places, order, text};
 
 mod block;
 
@@ -20,8 +20,8 @@ use self::block::Block;
 #[derive(Default)]
 pub(super) struct Message {
     count: Option<Reported<AnthropicCount>>,
-    /// The blocks in the order in which they began.
-    blocks: Vec<Block>,
+    /// The blocks in the order in which they began, with the indexes of their events.
+    blocks: Vec<(Option<u64>, Block)>,
     /// The places of the open blocks among all, by the index that their events have.
     open: BTreeMap<Option<u64>, usize>,
     stop_reason: Option<String>,
@@ -91,7 +91,8 @@ impl Assemble for Message {
         let stop_reason = stop_reason.ok_or(DecodeError::Unfinished)?;
         let mut blocks = Vec::<Box<RawValue>>::new();
         let mut faults = Vec::new();
-        for (index, block) in self.blocks.into_iter().enumerate() {
+        let blocks_in_order = in_places(self.blocks, |(index, _)| *index);
+        for (index, (_, block)) in blocks_in_order.into_iter().enumerate() {
             let (block, fault) = block.into_raw().ok_or(DecodeError::Damaged { index })?;
             if kind(&block).as_deref() == Some("tool_use") {
                 faults.push(fault);
@@ -131,13 +132,13 @@ impl Message {
         if self.open.insert(index, self.blocks.len()).is_some() {
             return Err(order("a block begins before the one of its index has ended"));
         }
-        self.blocks.push(Block::new(block, deltas));
+        self.blocks.push((index, Block::new(block, deltas)));
         Ok(())
     }
 
     fn open_block(&mut self, index: Option<u64>) -> Result<&mut Block, StreamError> {
         let block = self.open.get(&index).and_then(|place| self.blocks.get_mut(*place));
-        block.ok_or_else(|| order("a piece belongs to no open block"))
+        block.map(|(_, block)| block).ok_or_else(|| order("a piece belongs to no open block"))
     }
 
     /// Reads the stop reason and the count of a `message_delta` event. A later count replaces an earlier one,

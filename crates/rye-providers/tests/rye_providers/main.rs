@@ -23,6 +23,7 @@ mod encode;
 mod faults;
 mod http;
 mod noise;
+mod orders;
 mod runs;
 mod sent_back;
 mod wires;

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use crate::answer::{MOST_CALLS, TOO_MANY_CALLS};
 use crate::halves::{self, Pieces};
 use crate::raw::{Few, RawObject, is_signed, raw, text_value};
-use crate::wire::DecodeError;
+use crate::wire::{DecodeError, in_places};
 
 /// The calls, in the order of their first pieces.
 #[derive(Default)]
@@ -121,7 +121,8 @@ impl Calls {
     pub(super) fn into_raw(self) -> Result<Vec<Box<RawValue>>, DecodeError> {
         let place =
             |(index, call): (usize, Call)| call.into_raw().ok_or(DecodeError::Damaged { index });
-        self.0.into_iter().enumerate().map(place).collect()
+        let calls = in_places(self.0, |call| call.index);
+        calls.into_iter().enumerate().map(place).collect()
     }
 }
 

@@ -198,6 +198,13 @@ impl Item {
         done: &RawValue,
         object: &RawObject,
     ) -> Result<usize, &'static str> {
+        if let Some(old) = self.done.as_deref().filter(|_| self.is_settled) {
+            let is_known = !self.is_said_by(object);
+            check_same(&RawObject::of(old), object)?;
+            if is_known {
+                return Ok(0);
+            }
+        }
         self.kind = object.text("type");
         self.is_settled = self.is_said_by(object);
         let mut kept = done.get().len();
@@ -306,6 +313,20 @@ impl Item {
         }
         object.into_raw()
     }
+}
+
+/// Fails if an item that is done a second time is another one, or lacks what it had.
+fn check_same(old: &RawObject, new: &RawObject) -> Result<(), &'static str> {
+    if old.text("type") != new.text("type") {
+        return Err("an item is done twice, with two types");
+    }
+    let [before, after] = [old, new].map(|item| arguments(item).unwrap_or_default());
+    if differ(&before, &after) {
+        return Err(DIFFERENT_ARGUMENTS);
+    }
+    let after = texts(new);
+    let is_there = |text: &String| after.is_empty() || after.iter().any(|it| it.contains(text));
+    if texts(old).iter().all(is_there) { Ok(()) } else { Err(DIFFERENT_TEXTS) }
 }
 
 /// Adds texts to the lists of an item that lack them.

@@ -10,7 +10,7 @@ use super::super::decode::shape;
 use super::item::{Address, Item};
 use crate::halves;
 use crate::raw::{MOST_ENTRIES, RawObject, too_many_entries};
-use crate::wire::{StreamError, order};
+use crate::wire::{StreamError, in_places, order};
 
 /// The items of a response, in the order in which they were announced.
 #[derive(Default)]
@@ -128,12 +128,9 @@ impl Items {
     }
 
     /// Returns the items in the order of their places. Items that share a place or lack one stay in their order.
-    pub(super) fn into_raw(mut self) -> Vec<Box<RawValue>> {
-        let places: BTreeSet<u64> = self.items.iter().map(Item::place).collect();
-        if places.len() == self.items.len() {
-            self.items.sort_by_key(Item::place);
-        }
-        self.items.into_iter().map(Item::into_raw).collect()
+    pub(super) fn into_raw(self) -> Vec<Box<RawValue>> {
+        let items = in_places(self.items, |item| Some(item.place()));
+        items.into_iter().map(Item::into_raw).collect()
     }
 
     fn item(&mut self, at: usize) -> &mut Item {
