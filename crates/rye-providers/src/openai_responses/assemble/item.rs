@@ -261,8 +261,9 @@ impl Item {
     pub(super) fn check_heard(&self) -> Result<(), &'static str> {
         let has_text = self.texts_of_a_message().next().is_some();
         let has_call = !self.arguments.is_empty();
+        let has_thought = self.texts.iter().any(|it| it.slot.item_kind() == "reasoning");
         let fits = match self.kind() {
-            None => !has_text || !has_call,
+            None => [has_text, has_call, has_thought].into_iter().filter(|it| *it).count() < 2,
             Some("message") => !has_call,
             Some("function_call") => !has_text,
             Some(_) => !has_text && !has_call,
