@@ -129,7 +129,7 @@ struct Driver<'a> {
 
 impl<'a> Driver<'a> {
     fn new(run: &Run, context: DriveContext<'a>, recording: Option<Arc<Recording>>) -> Self {
-        let executor = CallExecutor::new(&context, recording.clone());
+        let executor = CallExecutor::new(run, &context, recording.clone());
         let DriveContext { provider, journal, clock, observer, cancel, injected, hooks, .. } =
             context;
         let tree = journal.tree_account();

@@ -14,7 +14,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("rye-prompt", &["rye-parse"]),
     ("rye-transcript", &["rye-files", "rye-parse", "rye-caps", "rye-sign"]),
     ("rye-mcp", &["rye-sign", "rye-transcript"]),
-    ("rye-thread", &["rye-files", "rye-caps", "rye-sign", "rye-transcript"]),
+    ("rye-thread", &["rye-files", "rye-parse", "rye-caps", "rye-sign", "rye-transcript"]),
     ("rye-web", &["rye-caps", "rye-sandbox", "rye-thread"]),
     ("rye-tools", &["rye-caps", "rye-sandbox", "rye-thread", "rye-web"]),
     ("rye-providers", &["rye-parse", "rye-thread"]),

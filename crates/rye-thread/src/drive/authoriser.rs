@@ -3,19 +3,22 @@
 use std::collections::BTreeSet;
 
 use rye_caps::{Authority, Capability, Denied, Invocation, Kind, Permit, Primary};
+use rye_parse::{did_you_mean, nearest_name};
 use serde_json::Value;
 
 use super::call::{Plan, Prepared, failure_answer, intent, refusal_answer, with_reason};
-use crate::palette::{MISFIT, Offered, Resolved, Unresolved};
+use crate::palette::{MISFIT, Offered, Resolved, Unresolved, bare_name, words};
 use crate::transcript::Target;
 use crate::{
     AddedItem, ApprovalReason, ApprovalRequest, Asking, DenialReason, Effect, Needs, Palette,
-    Refusal, Returned, THREAD_DIRECTIVE, ToolCall, ToolResult,
+    Refusal, Returned, THREAD_DIRECTIVE, ToolCall, ToolResult, ToolSpec,
 };
 
 /// Resolves calls to tools of the palette, authorises them and validates their arguments, in this order.
 pub(super) struct Authoriser<'a> {
     pub(super) palette: &'a Palette,
+    /// The names of the functions that the model is offered.
+    functions: Vec<String>,
     /// The authority of the thread by now: that of its beginning, under every item that a call added.
     authority: Authority,
     /// The item and capability of each call that the operator approved for the rest of the thread.
@@ -29,8 +32,9 @@ pub(super) struct NeededApproval {
 }
 
 impl<'a> Authoriser<'a> {
-    pub(super) fn new(palette: &'a Palette, authority: &Authority) -> Self {
-        Self { palette, authority: authority.clone(), approved: BTreeSet::new() }
+    pub(super) fn new(palette: &'a Palette, authority: &Authority, offered: &[ToolSpec]) -> Self {
+        let functions = offered.iter().map(|spec| spec.name.clone()).collect();
+        Self { palette, functions, authority: authority.clone(), approved: BTreeSet::new() }
     }
 
     /// Returns the authority of the thread by now.
@@ -260,13 +264,29 @@ impl<'a> Authoriser<'a> {
     }
 
     fn unknown(&self, call: &ToolCall, name: &str) -> Returned {
-        let known: Vec<&str> = self.palette.names().map(|(_, id)| id).collect();
-        let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-        failure_answer(
-            call,
-            &format!("there is no tool `{name}` in this thread; the tools are: {known}"),
-            &[],
-        )
+        let known = match self.functions.as_slice() {
+            [] => "none".to_owned(),
+            functions => functions.join(", "),
+        };
+        let meant = did_you_mean(self.nearest(name));
+        let message =
+            format!("there is no tool `{name}` in this thread; the tools are: {known}{meant}");
+        failure_answer(call, &message, &[])
+    }
+
+    /// Returns the function that was probably meant: the nearest by its letters, or the shortest that has all words of
+    /// the name.
+    fn nearest(&self, name: &str) -> Option<&str> {
+        let bare = bare_name(name);
+        let functions = || self.functions.iter().map(String::as_str);
+        nearest_name(bare, functions()).or_else(|| {
+            let given = words(bare);
+            let has_all = |function: &&str| {
+                let known = words(function);
+                !given.is_empty() && given.iter().all(|word| known.contains(word))
+            };
+            functions().filter(has_all).min_by_key(|function| function.len())
+        })
     }
 }
 

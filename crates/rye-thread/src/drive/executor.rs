@@ -40,11 +40,15 @@ pub(super) struct CallExecutor<'a> {
 }
 
 impl<'a> CallExecutor<'a> {
-    pub(super) fn new(context: &DriveContext<'a>, recording: Option<Arc<Recording>>) -> Self {
+    pub(super) fn new(
+        run: &Run,
+        context: &DriveContext<'a>,
+        recording: Option<Arc<Recording>>,
+    ) -> Self {
         let DriveContext { palette, authority, approver, cancel, clock, observer, .. } = *context;
         let children = palette.children().filter(|_| recording.is_none());
         Self {
-            authoriser: Authoriser::new(palette, authority),
+            authoriser: Authoriser::new(palette, authority, run.tools()),
             children: ChildSpawner::new(children, cancel),
             progress: Progress::default(),
             approver,

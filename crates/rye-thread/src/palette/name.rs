@@ -17,6 +17,29 @@ pub fn palette_name(id: &str) -> String {
     if plain.len() <= MAX_LENGTH { plain } else { hashed_name(id) }
 }
 
+/// Returns the name of a call without the prefixes that models add, such as `functions.`. No palette name has one.
+pub(crate) fn bare_name(name: &str) -> &str {
+    let mut bare = name.trim();
+    while let Some(rest) = PREFIXES.iter().find_map(|prefix| bare.strip_prefix(prefix)) {
+        bare = rest;
+    }
+    bare
+}
+
+/// The namespaces in which vendors show functions to their models.
+const PREFIXES: [&str; 4] = ["default_api.", "default_api:", "functions.", "tools."];
+
+/// Returns the part of `mcp__SERVER__NAME` after the server, as clients of MCP write the names of tools.
+pub(super) fn name_on_server(name: &str) -> Option<&str> {
+    let (_, tool) = name.strip_prefix("mcp__")?.split_once("__")?;
+    Some(tool)
+}
+
+/// Returns the words of a name or an item id: its letters and digits, without what stands between them.
+pub(crate) fn words(name: &str) -> Vec<&str> {
+    name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect()
+}
+
 /// Returns one name per id, in the given order.
 ///
 /// Every id of a collision gets a hash, so that a name does not depend on the order of the tools.

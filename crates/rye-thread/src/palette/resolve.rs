@@ -3,6 +3,7 @@
 use rye_caps::Kind;
 use serde_json::Value;
 
+use super::name::{bare_name, name_on_server, words};
 use super::{
     EXECUTE, Execution, Offered, Palette, execute_arguments, execution, fork_arguments,
     inline_arguments,
@@ -14,6 +15,14 @@ use crate::ToolCall;
 pub(crate) struct Resolved<'a> {
     pub(crate) offered: &'a Offered,
     pub(crate) arguments: Value,
+}
+
+/// The function that the name of a call means.
+enum Function<'a> {
+    /// `rye_execute`, whose arguments name an item.
+    Execute,
+    /// A tool or an operation.
+    Own(&'a Offered),
 }
 
 /// A call that does not resolve to a tool of the palette.
@@ -46,24 +55,62 @@ impl Palette {
         let arguments = call.arguments.as_ref().map_err(|reason| {
             Unresolved::Unreadable(vec![format!("the arguments are not readable JSON: {reason}")])
         })?;
-        if call.name == EXECUTE
-            && let Some(resolved) = self.resolve_item(arguments)
-        {
+        match self.function(&call.name) {
+            Some(Function::Own(offered)) => Ok(Resolved { offered, arguments: arguments.clone() }),
+            Some(Function::Execute) => self.resolve_execution(arguments),
+            None => Err(Unresolved::UnknownName(call.name.clone())),
+        }
+    }
+
+    /// Returns `true` if a call of this name runs the item that its arguments name.
+    pub(crate) fn is_execute(&self, name: &str) -> bool {
+        matches!(self.function(name), Some(Function::Execute))
+    }
+
+    /// Returns the function that a name means: a palette name, or the item id of an offered tool, also behind a prefix
+    /// that models add. A name that is only similar counts if it is similar to a single function.
+    fn function(&self, name: &str) -> Option<Function<'_>> {
+        let bare = bare_name(name);
+        let exact = self.exactly(name).or_else(|| self.exactly(bare));
+        exact.or_else(|| self.similar(bare))
+    }
+
+    fn exactly(&self, name: &str) -> Option<Function<'_>> {
+        if name == EXECUTE {
+            return Some(Function::Execute);
+        }
+        let named = self.offered.get(name).or_else(|| self.operations.get(name));
+        named.or_else(|| self.by_id(name)).map(Function::Own)
+    }
+
+    /// Returns the only function that has the words of this name, such as `rye.file-system.read` or
+    /// `mcp__rye__rye_file_system_read`.
+    fn similar(&self, name: &str) -> Option<Function<'_>> {
+        let given: Vec<Vec<&str>> =
+            [Some(name), name_on_server(name)].into_iter().flatten().map(words).collect();
+        let is_meant = |known: &str| given.contains(&words(known));
+        let tools = self.offered.iter().chain(&self.operations);
+        let tools = tools.filter(|(name, offered)| {
+            let ids = std::iter::once(&offered.entry.item_id).chain(&offered.entry.aliases);
+            is_meant(name) || ids.into_iter().any(|id| is_meant(id))
+        });
+        let execute = is_meant(EXECUTE).then_some(Function::Execute);
+        let mut meant = tools.map(|(_, offered)| Function::Own(offered)).chain(execute);
+        meant.next().filter(|_| meant.next().is_none())
+    }
+
+    /// Resolves a call of `rye_execute`.
+    fn resolve_execution(&self, arguments: &Value) -> Result<Resolved<'_>, Unresolved> {
+        if let Some(resolved) = self.resolve_item(arguments) {
             return resolved;
         }
-        if call.name == EXECUTE {
-            let (id, arguments) = execute_arguments(arguments).map_err(Unresolved::Unreadable)?;
-            return match self.by_id(id) {
-                Some(offered) => Ok(Resolved { offered, arguments }),
-                None => {
-                    Err(Unresolved::UnknownId { kind: Kind::Tool, id: id.to_owned(), arguments })
-                }
-            };
-        }
-        let named = self.offered.get(&call.name).or_else(|| self.operations.get(&call.name));
-        match named {
-            Some(offered) => Ok(Resolved { offered, arguments: arguments.clone() }),
-            None => Err(Unresolved::UnknownName(call.name.clone())),
+        let (id, arguments) = execute_arguments(arguments).map_err(Unresolved::Unreadable)?;
+        let bare = bare_name(id);
+        let offered =
+            [id, bare].into_iter().find_map(|id| self.by_id(id).or_else(|| self.offered.get(id)));
+        match offered {
+            Some(offered) => Ok(Resolved { offered, arguments }),
+            None => Err(Unresolved::UnknownId { kind: Kind::Tool, id: id.to_owned(), arguments }),
         }
     }
 

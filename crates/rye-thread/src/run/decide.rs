@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{OutOfTurn, Returned, Run};
-use crate::palette::{EXECUTE, execute_arguments, palette_name};
+use crate::palette::{EXECUTE, bare_name, execute_arguments, palette_name};
 use crate::{
     Counted, DIRECTIVE_RETURN, Failure, FailureKind, Message, OutputContract, ProviderErrorClass,
     Refusal, Reply, StopReason, ToolCall, ToolResult,
@@ -84,11 +84,20 @@ fn fail(kind: FailureKind, message: &str) -> Next {
 
 /// Returns `true` if a call is a `directive_return`, by its palette name or through `rye_execute`.
 pub(super) fn is_return(call: &ToolCall) -> bool {
-    call.name == palette_name(DIRECTIVE_RETURN)
-        || (call.name == EXECUTE
+    names_return(&call.name)
+        || (is_execute(call)
             && call.arguments.as_ref().is_ok_and(|arguments| {
-                arguments.get("item_id").and_then(Value::as_str) == Some(DIRECTIVE_RETURN)
+                arguments.get("item_id").and_then(Value::as_str).is_some_and(names_return)
             }))
+}
+
+fn names_return(name: &str) -> bool {
+    let name = bare_name(name);
+    name == DIRECTIVE_RETURN || name == palette_name(DIRECTIVE_RETURN)
+}
+
+fn is_execute(call: &ToolCall) -> bool {
+    bare_name(&call.name) == EXECUTE
 }
 
 /// The results of a batch of calls.
@@ -182,7 +191,7 @@ fn judge(
         .arguments
         .as_ref()
         .map_err(|reason| vec![format!("the arguments are not readable JSON: {reason}")])?;
-    if call.name == EXECUTE {
+    if is_execute(call) {
         let (_, parameters) = execute_arguments(arguments)?;
         contract.check(&parameters)
     } else {

@@ -122,8 +122,8 @@ async fn a_tool_that_is_not_there_is_denied_or_unknown() {
         [
             json!({"error": "`rye.execute.tool.rye.bash.bash` is not allowed by the directive `test/greet` (add \
                              `<execute><tool>rye.bash.bash</tool></execute>` to its `<permissions>`)"}),
-            json!({"error": "there is no tool `a/missing` in this thread; the tools are: a/echo"}),
-            json!({"error": "there is no tool `missing` in this thread; the tools are: a/echo"}),
+            json!({"error": "there is no tool `a/missing` in this thread; the tools are: a_echo, rye_execute"}),
+            json!({"error": "there is no tool `missing` in this thread; the tools are: a_echo, rye_execute"}),
             json!({"error": "`../a` is not an item id: a segment starts with an ASCII letter, a digit or `_`"}),
         ]
     );

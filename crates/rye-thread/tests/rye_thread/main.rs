@@ -18,6 +18,7 @@ mod finishing;
 mod full;
 mod hooking;
 mod interrupting;
+mod naming;
 mod power;
 mod raising;
 mod recording;

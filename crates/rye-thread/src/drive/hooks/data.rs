@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::HookContext;
-use crate::palette::{EXECUTE, Resolved};
+use crate::palette::Resolved;
 use crate::{
     Failure, FailureKind, HookEvent, Hooks, LimitHit, Message, Palette, Refusal, Run, SpendLimit,
     ThreadState, ToolCall, ToolResult,
@@ -124,7 +124,7 @@ fn calls(run: &Run, palette: &Palette) -> Value {
 /// The item that a call executes; `None` for a call of another operation, and for one that executes nothing known.
 fn executed_item(palette: &Palette, call: &ToolCall) -> Option<String> {
     let Resolved { offered, arguments } = palette.resolve(call).ok()?;
-    if call.name != EXECUTE {
+    if !palette.is_execute(&call.name) {
         return offered.entry.needs.is_none().then(|| offered.entry.item_id.clone());
     }
     let argument = match () {
