@@ -9,7 +9,7 @@ use rye_thread::{
 use crate::answer::number_calls;
 use crate::codec::body;
 use crate::config::ProviderConfig;
-use crate::http::{Connection, RandomBits, Transport, TransportError};
+use crate::http::{Connection, RandomBits, Timing, Transport, TransportError};
 use crate::protocol::Delivery;
 use crate::protocol::Protocol;
 use crate::{ApiKey, ModelChoice, telemetry};
@@ -65,6 +65,20 @@ pub fn connect(
     key: Option<ApiKey>,
     random: RandomBits,
 ) -> Result<Box<dyn Provider>, ConnectError> {
+    connect_with_timing(config, choice, key, Timing::new(random))
+}
+
+/// Makes a provider like [`connect`], with another clock for the waits between attempts.
+///
+/// # Errors
+///
+/// As [`connect`].
+pub fn connect_with_timing(
+    config: &ProviderConfig,
+    choice: &ModelChoice,
+    key: Option<ApiKey>,
+    timing: Timing,
+) -> Result<Box<dyn Provider>, ConnectError> {
     let provider = config.name().to_owned();
     match (config.auth(), &key) {
         (Some(auth), None) => {
@@ -74,8 +88,8 @@ pub fn connect(
         _ => {}
     }
     let fallback = choice.fallback.as_deref();
-    let fallback = fallback.map(|choice| model(config, choice, key.clone(), random.clone()));
-    let mut first = model(config, choice, key, random)?;
+    let fallback = fallback.map(|choice| model(config, choice, key.clone(), timing.clone()));
+    let mut first = model(config, choice, key, timing)?;
     first.fallback = fallback.transpose()?.map(Box::new);
     Ok(Box::new(first))
 }
@@ -84,10 +98,10 @@ fn model(
     config: &ProviderConfig,
     choice: &ModelChoice,
     key: Option<ApiKey>,
-    random: RandomBits,
+    timing: Timing,
 ) -> Result<Model, ConnectError> {
     let provider = config.name().to_owned();
-    let connection = Connection { config, model: &choice.model, key, random };
+    let connection = Connection { config, model: &choice.model, key, timing };
     let transport = Transport::new(connection).map_err(|error| match error {
         TransportError::Tls(source) => ConnectError::Tls { provider: provider.clone(), source },
         TransportError::Client(source) => {

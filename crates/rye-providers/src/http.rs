@@ -12,6 +12,6 @@ mod report;
 mod retry;
 mod telemetry;
 
-pub use self::client::RandomBits;
 pub(crate) use self::client::{Connection, Transport, TransportError};
+pub use self::client::{RandomBits, Timing, Waits};
 pub(crate) use self::memory::{DEFAULT_ANSWER_BYTES, MOST_ANSWER_BYTES};

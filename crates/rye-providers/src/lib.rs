@@ -51,6 +51,7 @@ mod stop;
 mod stream;
 mod telemetry;
 mod usage;
+mod waits;
 mod wire;
 
 pub mod anthropic;
@@ -68,8 +69,8 @@ pub use config::{
     Auth, ConfigError, ConfigProblem, MaxTokensField, Model, ProviderConfig, RetryPolicy,
     ReturnsStyle,
 };
-pub use connect::{ConnectError, connect};
-pub use http::RandomBits;
+pub use connect::{ConnectError, connect, connect_with_timing};
+pub use http::{RandomBits, Timing, Waits};
 pub use key::{ApiKey, ApiKeyError};
 pub use protocol::{Delivery, Protocol};
 pub use refusal::Refusal;

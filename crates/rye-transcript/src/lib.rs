@@ -137,7 +137,7 @@ pub use self::recorded_end::{
     RecordedEnd, RecordedLimits, recorded_end, recorded_limits, recorded_root,
 };
 pub use self::reference::{ThreadReference, ThreadReferenceError};
-pub use self::retry::Retry;
+pub use self::retry::{Retry, wait_in_words};
 pub use self::root::{MAX_LINE_BYTES, first_line, thread_root};
 pub use self::spawn::{Spawn, Waiting};
 pub use self::thread_record::{RecordError, ThreadRecord};

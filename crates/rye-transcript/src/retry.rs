@@ -46,7 +46,12 @@ impl Retry {
 impl fmt::Display for Retry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { attempt, attempts, class, wait, .. } = self;
-        write!(f, "{}, next attempt in {} ({attempt} of {attempts})", words(*class), length(*wait))
+        write!(
+            f,
+            "{}, next attempt in {} ({attempt} of {attempts})",
+            words(*class),
+            wait_in_words(*wait)
+        )
     }
 }
 
@@ -66,15 +71,30 @@ const fn words(class: ProviderErrorClass) -> &'static str {
     }
 }
 
-/// Formats a wait for people: milliseconds, tenths of a second or whole seconds.
-fn length(wait: Duration) -> String {
+/// Formats a wait for people, such as `40 ms`, `6.2 s`, `6 min` or `1 day 3 h`.
+#[must_use]
+pub fn wait_in_words(wait: Duration) -> String {
     let millis = wait.as_millis();
-    match millis {
-        0..100 => format!("{millis} ms"),
-        100..10_000 if millis % 1_000 >= 50 => format!("{:.1} s", wait.as_secs_f64()),
-        _ => format!("{} s", (millis + 500) / 1_000),
+    let seconds = (millis + 500) / 1_000;
+    let both = |large: u128, size: u128, name: &str, small: u128, small_name: &str| {
+        let plural = if name == "day" && large != 1 { "s" } else { "" };
+        match seconds % size / small {
+            0 => format!("{large} {name}{plural}"),
+            rest => format!("{large} {name}{plural} {rest} {small_name}"),
+        }
+    };
+    match seconds {
+        _ if millis < 100 => format!("{millis} ms"),
+        _ if millis < 10_000 && millis % 1_000 >= 50 => format!("{:.1} s", wait.as_secs_f64()),
+        0..60 => format!("{seconds} s"),
+        60..HOUR => both(seconds / 60, 60, "min", 1, "s"),
+        HOUR..DAY => both(seconds / HOUR, HOUR, "h", 60, "min"),
+        DAY.. => both(seconds / DAY, DAY, "day", HOUR, "h"),
     }
 }
+
+const HOUR: u128 = 3_600;
+const DAY: u128 = 24 * HOUR;
 
 #[cfg(test)]
 mod tests {
@@ -91,7 +111,14 @@ mod tests {
             (6_000, "6 s"),
             (6_040, "6 s"),
             (6_250, "6.2 s"),
-            (59_600, "60 s"),
+            (59_400, "59 s"),
+            (59_600, "1 min"),
+            (126_000, "2 min 6 s"),
+            (3_600_000, "1 h"),
+            (5_400_000, "1 h 30 min"),
+            (86_400_000, "1 day"),
+            (90_003_500, "1 day 1 h"),
+            (172_800_000, "2 days"),
         ];
         for (millis, expected) in rows {
             let mut retry = Retry::new(2, 4, ProviderErrorClass::RateLimited, "slow down");

@@ -185,11 +185,12 @@ enum Returns {
 #[schemars(inline, deny_unknown_fields)]
 #[expect(dead_code, reason = "read by the schema generator alone")]
 struct Retry {
-    /// The most attempts, the first one included.
+    /// The most attempts, the first one included. By default 8, which have patience for more than a minute.
     #[serde(default)]
     #[schemars(with = "u64")]
     attempts: Option<u64>,
-    /// The wait before the second attempt; it doubles from there.
+    /// The wait before the second attempt; it doubles from there. By default 1 s without a connection, 2 s after an
+    /// overload, 4 s after too many requests, 5 s otherwise. A longer wait that the server asks for counts instead.
     #[serde(default)]
     #[schemars(with = "u64")]
     first_delay_ms: Option<u64>,

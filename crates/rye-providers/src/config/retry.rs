@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use rye_thread::ProviderErrorClass;
+
 use super::Section;
 
 /// The limits of attempts, waits and time for a request.
@@ -10,8 +12,9 @@ use super::Section;
 pub struct RetryPolicy {
     /// The largest number of attempts, including the first.
     pub attempts: u32,
-    /// The wait before the second attempt. It doubles for each further one.
-    pub first_delay: Duration,
+    /// The wait before the second attempt. It doubles for each further one. `None` means that it depends on the
+    /// failure.
+    pub first_delay: Option<Duration>,
     /// The longest wait, unless the server asks for a longer one.
     pub max_delay: Duration,
     /// The time for all attempts and waits together.
@@ -21,11 +24,25 @@ pub struct RetryPolicy {
 impl Default for RetryPolicy {
     fn default() -> Self {
         Self {
-            attempts: 4,
-            first_delay: Duration::from_millis(500),
+            attempts: 8,
+            first_delay: None,
             max_delay: Duration::from_secs(30),
             total: Duration::from_secs(900),
         }
+    }
+}
+
+impl RetryPolicy {
+    /// Returns the wait before the second attempt after a failure of this class.
+    ///
+    /// By default it is short where an attempt costs nothing, and long where the provider may charge for each.
+    pub fn first_delay_after(&self, class: ProviderErrorClass) -> Duration {
+        self.first_delay.unwrap_or(Duration::from_secs(match class {
+            ProviderErrorClass::Network => 1,
+            ProviderErrorClass::Overloaded => 2,
+            ProviderErrorClass::RateLimited => 4,
+            _ => 5,
+        }))
     }
 }
 
@@ -38,7 +55,7 @@ pub(super) fn read(section: &Section<'_>) -> RetryPolicy {
             .count("attempts", 20)
             .and_then(|count| u32::try_from(count).ok())
             .unwrap_or(default.attempts),
-        first_delay: millis("first_delay_ms").unwrap_or(default.first_delay),
+        first_delay: millis("first_delay_ms").or(default.first_delay),
         max_delay: millis("max_delay_ms").unwrap_or(default.max_delay),
         total: section.seconds("total_seconds").unwrap_or(default.total),
     }

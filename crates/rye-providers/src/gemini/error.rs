@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::raw::{Few, Small};
 use crate::refusal::{Refusal, TOO_LONG};
+use crate::waits;
 
 /// Reads the body of an error, which may be an entry of a list; `None` if it is not an error of this
 /// format.
@@ -20,7 +21,7 @@ pub(super) fn read_error(_status: u16, body: &[u8]) -> Option<Refusal> {
     let kind = if error.status.is_empty() { "error" } else { error.status.as_str() };
     let mut refusal = Refusal::new(class(&error), kind, &error.message);
     refusal.lacks_model = error.status == "NOT_FOUND" && error.message.contains("models/");
-    refusal.retry_after = error.details.iter().find_map(retry_delay);
+    refusal.retry_after = error.details.iter().filter_map(retry_delay).max();
     Some(refusal)
 }
 
@@ -63,10 +64,10 @@ fn class(error: &WireError) -> Option<ProviderErrorClass> {
     Some(class)
 }
 
-/// Reads the delay of a `google.rpc.RetryInfo`: seconds with an `s`, such as `17.5s`.
+/// Reads the delay of a `google.rpc.RetryInfo`, or until the reset of a quota in a `google.rpc.ErrorInfo`.
 fn retry_delay(detail: &Value) -> Option<Duration> {
-    let delay = detail.get("retryDelay")?.as_str()?.strip_suffix('s')?;
-    Duration::try_from_secs_f64(delay.parse().ok()?).ok()
+    let reset = || detail.get("metadata")?.get("quotaResetDelay");
+    waits::length(detail.get("retryDelay").or_else(reset)?.as_str()?)
 }
 
 #[cfg(test)]
@@ -119,6 +120,12 @@ mod tests {
             {"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"17.5s"}]}}"#;
         let refusal = read_error(429, body.as_bytes()).unwrap();
         assert_eq!(refusal.retry_after, Some(Duration::from_millis(17_500)));
+        let body = r#"{"error":{"code":429,"message":"m","status":"RESOURCE_EXHAUSTED","details":[
+            {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"QUOTA_EXHAUSTED",
+             "metadata":{"quotaResetDelay":"25h0m3.5s","model":"m"}},
+            {"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"3.5s"}]}}"#;
+        let refusal = read_error(429, body.as_bytes()).unwrap();
+        assert_eq!(refusal.retry_after, Some(Duration::from_millis(90_003_500)));
         let body = r#"{"error":{"code":404,"message":"models/x is not found for API version v1beta","status":"NOT_FOUND"}}"#;
         assert!(read_error(404, body.as_bytes()).unwrap().lacks_model);
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use bytes::Bytes;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Request, redirect};
@@ -29,13 +30,58 @@ use crate::{Protocol, ProviderConfig, RetryPolicy};
 /// A source of random bits, used only for the jitter of waits between attempts.
 pub type RandomBits = Arc<dyn Fn() -> u64 + Send + Sync>;
 
+/// The clock and the sleep of waits between attempts.
+#[async_trait]
+pub trait Waits: Send + Sync {
+    /// Returns the time since a moment that does not change.
+    fn now(&self) -> Duration;
+
+    /// Sleeps for a wait.
+    async fn sleep(&self, wait: Duration);
+}
+
+/// The sources of the waits between attempts.
+#[derive(Clone)]
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "a transport that lacks one of these must not compile"
+)]
+#[expect(missing_debug_implementations, reason = "both are behaviour")]
+pub struct Timing {
+    /// The random part of each wait.
+    pub random: RandomBits,
+    /// The clock and the sleep.
+    pub waits: Arc<dyn Waits>,
+}
+
+impl Timing {
+    /// Waits by the clock of the runtime.
+    pub fn new(random: RandomBits) -> Self {
+        Self { random, waits: Arc::new(RuntimeWaits(Instant::now())) }
+    }
+}
+
+/// The clock of the runtime.
+struct RuntimeWaits(Instant);
+
+#[async_trait]
+impl Waits for RuntimeWaits {
+    fn now(&self) -> Duration {
+        self.0.elapsed()
+    }
+
+    async fn sleep(&self, wait: Duration) {
+        tokio::time::sleep(wait).await;
+    }
+}
+
 /// The parameters of a transport.
 pub(crate) struct Connection<'a> {
     pub(crate) config: &'a ProviderConfig,
     /// The model, which is part of the path in some protocols.
     pub(crate) model: &'a str,
     pub(crate) key: Option<ApiKey>,
-    pub(crate) random: RandomBits,
+    pub(crate) timing: Timing,
 }
 
 /// The reason why a transport could not be made.
@@ -57,13 +103,13 @@ pub(crate) struct Transport {
     idle: Duration,
     memory: &'static AnswerMemory,
     max_answer_bytes: usize,
-    random: RandomBits,
+    timing: Timing,
     reporter: Reporter,
 }
 
 impl Transport {
     pub(crate) fn new(connection: Connection<'_>) -> Result<Self, TransportError> {
-        let Connection { config, model, key, random } = connection;
+        let Connection { config, model, key, timing } = connection;
         let tls = tls(config.base_url()).map_err(TransportError::Tls)?;
         // No proxies, because reqwest would read them from the environment, which only the program may do.
         let client = Client::builder()
@@ -90,7 +136,7 @@ impl Transport {
             idle: config.idle(),
             memory: &PROCESS,
             max_answer_bytes: config.max_answer_bytes(),
-            random,
+            timing,
             reporter: Reporter::new(config, key),
         })
     }
@@ -112,7 +158,8 @@ impl Transport {
         deltas: &dyn DeltaSink,
     ) -> Result<Reply, ProviderError> {
         let body = Bytes::from(body);
-        let start = Instant::now();
+        let Timing { random, waits } = &self.timing;
+        let start = waits.now();
         let mut attempts = 0;
         let mut waited = Duration::ZERO;
         deltas.charge(Charge::Nothing);
@@ -122,7 +169,8 @@ impl Transport {
             attempts += 1;
             let room = self.admit(&mut waited).await.map_err(|failure| failure.into_error(None))?;
             deltas.charge(Charge::Possible);
-            let patience = self.patience(start.elapsed().saturating_sub(waited));
+            let elapsed = |waited| waits.now().saturating_sub(start).saturating_sub(waited);
+            let patience = self.patience(elapsed(waited));
             let span =
                 telemetry::attempt(self.request.url().as_str(), self.server.as_ref(), attempts);
             let attempt = self.attempt(&body, (patience, room), deltas, &span);
@@ -133,15 +181,14 @@ impl Transport {
             };
             telemetry::record_failure(&span, &failure);
             drop(span);
-            let elapsed = start.elapsed().saturating_sub(waited);
-            let progress = Progress { attempts, elapsed };
-            match next(&policy, progress, &failure.failed, (self.random)()) {
+            let progress = Progress { attempts, elapsed: elapsed(waited) };
+            match next(&policy, progress, &failure.failed, random()) {
                 Next::Wait(wait) => {
                     telemetry::record_wait(attempts, wait, &failure);
-                    let ends = Instant::now() + wait;
+                    let ends = waits.now().saturating_add(wait);
                     deltas.retry(&failure.retry(attempts + 1, policy.attempts, wait)).await;
                     deltas.charge(Charge::Nothing);
-                    tokio::time::sleep_until(ends).await;
+                    waits.sleep(ends.saturating_sub(waits.now())).await;
                 }
                 Next::Final => return Err(failure.into_error(None)),
                 Next::UsedUp => return Err(failure.into_error(Some(attempts))),
@@ -301,8 +348,8 @@ mod tests {
             "models": { "m": { "context_window": 10, "max_output": 10 } },
         }));
         let config = config.unwrap();
-        let random = Arc::new(|| 0);
-        let connection = Connection { config: &config, model: "m", key: None, random };
+        let timing = Timing::new(Arc::new(|| 0));
+        let connection = Connection { config: &config, model: "m", key: None, timing };
         let memory: &'static AnswerMemory = Box::leak(Box::new(AnswerMemory::new(1, 1)));
         let transport = Transport { memory, ..Transport::new(connection).unwrap() };
         let room = memory.admit(1).await;

@@ -45,12 +45,12 @@ impl Failure {
     /// A response that refuses the request.
     pub(super) fn from_refusal(
         status: u16,
-        mut hints: Hints,
+        hints: Hints,
         refusal: Option<&Refusal>,
         reporter: &Reporter,
     ) -> Self {
         let class = refusal.and_then(|refusal| refusal.class).unwrap_or_else(|| class_of(status));
-        hints.after = hints.after.or(refusal.and_then(|refusal| refusal.retry_after));
+        let hints = refusal.map_or(hints.with_reset(class), |it| hints.with_refusal(it, class));
         let failed = Failed { class, reached: Reached::Status(status), hints };
         let message = reporter.refusal(status, class, refusal);
         let lacks_model = refusal.is_some_and(|refusal| refusal.lacks_model);
@@ -63,7 +63,7 @@ impl Failure {
             StreamError::Refused(refusal) => {
                 let class = refusal.class.unwrap_or(ProviderErrorClass::Server);
                 let reached = if answer_began { Reached::Unanswered } else { status_of(class) };
-                let hints = Hints { should_retry: None, after: refusal.retry_after };
+                let hints = Hints::default().with_refusal(&refusal, class);
                 let message = reporter.stream_error(&refusal, class);
                 let failed = Failed { class, reached, hints };
                 let lacks_model = refusal.lacks_model;
@@ -95,7 +95,7 @@ impl Failure {
         let class = self.failed.class;
         let charge = self.charge();
         let mut error = match given_up_after {
-            Some(attempts) => gave_up(&self.message, class, attempts),
+            Some(attempts) => gave_up(&self.message, self.failed, attempts),
             None => ProviderError::new(class, &self.message),
         };
         if let Some(source) = self.source {

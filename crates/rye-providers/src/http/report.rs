@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use rye_thread::{ProviderError, ProviderErrorClass, Redactor};
+use rye_thread::{ProviderError, ProviderErrorClass, Redactor, wait_in_words};
 
+use super::retry::Failed;
 use crate::ProviderConfig;
 use crate::key::ApiKey;
 use crate::refusal::Refusal;
@@ -159,8 +160,12 @@ impl Reporter {
     }
 }
 
-/// Adds the number of attempts to the message.
-pub(super) fn gave_up(message: &str, class: ProviderErrorClass, attempts: u32) -> ProviderError {
+/// Adds the number of attempts to the message, and the wait that the provider asked for.
+pub(super) fn gave_up(message: &str, failed: Failed, attempts: u32) -> ProviderError {
     let times = if attempts == 1 { "1 attempt".to_owned() } else { format!("{attempts} attempts") };
-    ProviderError::new(class, &format!("{message}; gave up after {times}"))
+    let asked = match failed.hints.after.filter(|asked| !asked.is_zero()) {
+        Some(asked) => format!("; it asked for a wait of {}", wait_in_words(asked)),
+        None => String::new(),
+    };
+    ProviderError::new(failed.class, &format!("{message}; gave up after {times}{asked}"))
 }

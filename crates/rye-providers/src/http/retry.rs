@@ -53,7 +53,8 @@ pub(super) fn next(policy: &RetryPolicy, progress: Progress, failed: &Failed, ra
     if !is_retryable(failed) {
         return Next::Final;
     }
-    let wait = failed.hints.after.unwrap_or_else(|| backoff(policy, progress.attempts, random));
+    let own = backoff(policy, failed.class, progress.attempts, random);
+    let wait = failed.hints.after.map_or(own, |asked| asked.max(own));
     if progress.attempts >= policy.attempts || progress.elapsed.saturating_add(wait) >= policy.total
     {
         return Next::UsedUp;
@@ -72,12 +73,16 @@ fn is_retryable(failed: &Failed) -> bool {
 }
 
 /// Returns the back-off: it doubles with each attempt up to the policy's maximum, of which a random part from
-/// one half to all is used.
-fn backoff(policy: &RetryPolicy, attempts: u32, random: u64) -> Duration {
+/// three quarters to all is used.
+fn backoff(
+    policy: &RetryPolicy,
+    class: ProviderErrorClass,
+    attempts: u32,
+    random: u64,
+) -> Duration {
     let doubled = 2_u32.saturating_pow(attempts.saturating_sub(1).min(31));
-    let full = policy.first_delay.saturating_mul(doubled).min(policy.max_delay);
-    let half = full / 2;
-    let spread = u64::try_from(half.as_micros()).unwrap_or(u64::MAX);
+    let full = policy.first_delay_after(class).saturating_mul(doubled).min(policy.max_delay);
+    let spread = u64::try_from((full / 4).as_micros()).unwrap_or(u64::MAX);
     full - Duration::from_micros(random % spread.saturating_add(1))
 }
 
@@ -87,7 +92,7 @@ mod tests {
 
     const POLICY: RetryPolicy = RetryPolicy {
         attempts: 3,
-        first_delay: Duration::from_millis(100),
+        first_delay: Some(Duration::from_millis(100)),
         max_delay: Duration::from_millis(150),
         total: Duration::from_secs(10),
     };
@@ -105,7 +110,7 @@ mod tests {
     const ROW: Row = Row {
         class: ProviderErrorClass::Server,
         reached: Reached::Status(500),
-        hints: Hints { should_retry: None, after: None },
+        hints: Hints { should_retry: None, after: None, reset: None },
         attempts: 1,
         elapsed_ms: 0,
         random: 0,
@@ -135,15 +140,19 @@ mod tests {
 
     #[test]
     fn the_servers_word_overrules_the_status() {
-        let yes = Hints { should_retry: Some(Retry::Yes), after: None };
-        let no = Hints { should_retry: Some(Retry::No), after: None };
+        let yes = Hints { should_retry: Some(Retry::Yes), ..Hints::default() };
+        let no = Hints { should_retry: Some(Retry::No), ..Hints::default() };
         check(Row { reached: Reached::Status(400), hints: yes, ..ROW }, wait(100));
         check(Row { reached: Reached::Status(529), hints: no, ..ROW }, Next::Final);
     }
 
     #[test]
     fn a_spend_limit_is_final_whatever_the_server_says() {
-        let hints = Hints { should_retry: Some(Retry::Yes), after: Some(Duration::ZERO) };
+        let hints = Hints {
+            should_retry: Some(Retry::Yes),
+            after: Some(Duration::ZERO),
+            ..Hints::default()
+        };
         check(
             Row {
                 class: ProviderErrorClass::SpendLimit,
@@ -173,23 +182,57 @@ mod tests {
 
     #[test]
     fn waits_double_up_to_a_maximum_and_are_spread() {
-        check(Row { random: 50_000, ..ROW }, wait(50));
-        check(Row { random: 50_001, ..ROW }, wait(100));
+        check(Row { random: 25_000, ..ROW }, wait(75));
+        check(Row { random: 25_001, ..ROW }, wait(100));
         check(Row { attempts: 2, ..ROW }, wait(150));
-        check(Row { attempts: 2, random: 75_000, ..ROW }, wait(75));
+        check(Row { attempts: 2, random: 37_000, ..ROW }, wait(113));
+    }
+
+    fn asking(millis: u64) -> Hints {
+        Hints { after: Some(Duration::from_millis(millis)), ..Hints::default() }
     }
 
     #[test]
-    fn a_servers_wait_is_taken_as_it_is() {
-        let hints = Hints { should_retry: None, after: Some(Duration::from_secs(9)) };
-        check(Row { hints, random: 77, ..ROW }, wait(9_000));
+    fn a_servers_wait_is_taken_if_it_is_longer_than_the_own_back_off() {
+        check(Row { hints: asking(9_000), random: 77, ..ROW }, wait(9_000));
+        check(Row { hints: asking(0), ..ROW }, wait(100));
+        check(Row { hints: asking(99), attempts: 2, ..ROW }, wait(150));
+    }
+
+    /// The shortest and the longest time that the default has patience for, by what failed.
+    #[test]
+    fn the_default_has_patience_of_at_least_a_minute() {
+        let policy = RetryPolicy::default();
+        for (class, reached, seconds) in [
+            (ProviderErrorClass::Network, Reached::NotConnected, 91),
+            (ProviderErrorClass::Overloaded, Reached::Status(529), 120),
+            (ProviderErrorClass::RateLimited, Reached::Status(429), 148),
+            (ProviderErrorClass::Server, Reached::Status(500), 155),
+            (ProviderErrorClass::Timeout, Reached::Status(504), 155),
+        ] {
+            let sum = |hints, random: fn(Duration) -> u64| {
+                let failed = Failed { class, reached, hints };
+                let mut progress = Progress { attempts: 1, elapsed: Duration::ZERO };
+                let mut full = policy.first_delay_after(class);
+                while let Next::Wait(wait) = next(&policy, progress, &failed, random(full)) {
+                    progress.elapsed += wait;
+                    progress.attempts += 1;
+                    full = (full * 2).min(policy.max_delay);
+                }
+                progress.elapsed
+            };
+            let quarter = |full: Duration| u64::try_from((full / 4).as_micros()).unwrap();
+            let longest = Duration::from_secs(seconds);
+            assert_eq!(sum(Hints::default(), |_| 0), longest, "{class}");
+            assert_eq!(sum(asking(0), quarter), longest * 3 / 4, "{class}");
+            assert!(Duration::from_secs(60) <= longest * 3 / 4, "{class}");
+        }
     }
 
     #[test]
     fn attempts_and_time_end() {
         check(Row { attempts: 3, ..ROW }, Next::UsedUp);
         check(Row { elapsed_ms: 9_900, ..ROW }, Next::UsedUp);
-        let hints = Hints { should_retry: None, after: Some(Duration::from_secs(10)) };
-        check(Row { hints, ..ROW }, Next::UsedUp);
+        check(Row { hints: asking(10_000), ..ROW }, Next::UsedUp);
     }
 }

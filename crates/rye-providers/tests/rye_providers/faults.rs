@@ -317,7 +317,7 @@ async fn passing_trouble_is_waited_out() {
         let hinted = Answer::json(429, busy(protocol)).with("retry-after-ms", "1");
         check_hello(ask(protocol, vec![hinted, Answer::events(&events)]).await, 2);
         let too_long = Answer::json(503, "{}").with("retry-after", "3600");
-        let message = "`vendor` answered 503; gave up after 1 attempt";
+        let message = "`vendor` answered 503; gave up after 1 attempt; it asked for a wait of 1 h";
         check(ask(protocol, vec![too_long]).await, ProviderErrorClass::Overloaded, message, 1);
         let forbidden = Answer::json(503, "{}").with("x-should-retry", "false");
         check(
@@ -339,8 +339,7 @@ async fn geminis_wait_stands_in_the_error() {
     };
     let (events, _) = hello(Protocol::Gemini);
     check_hello(ask(Protocol::Gemini, vec![wait("0.001s"), Answer::events(&events)]).await, 2);
-    let message =
-        "`vendor` answered 429 (`RESOURCE_EXHAUSTED`): slow down; gave up after 1 attempt";
+    let message = "`vendor` answered 429 (`RESOURCE_EXHAUSTED`): slow down; gave up after 1 attempt; it asked for a wait of 1 h";
     check(
         ask(Protocol::Gemini, vec![wait("3600s")]).await,
         ProviderErrorClass::RateLimited,

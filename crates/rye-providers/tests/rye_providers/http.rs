@@ -98,7 +98,7 @@ fn attempts_end() {
 #[test]
 fn a_wait_that_does_not_fit_is_not_begun() {
     let answer = error(429, "rate_limit_error", "slow down").with("retry-after", "3600");
-    let message = "`vendor` answered 429 (`rate_limit_error`): slow down; gave up after 1 attempt";
+    let message = "`vendor` answered 429 (`rate_limit_error`): slow down; gave up after 1 attempt; it asked for a wait of 1 h";
     check(vec![answer], ProviderErrorClass::RateLimited, 1, message);
 }
 
@@ -113,8 +113,7 @@ async fn no_wait_is_longer_than_the_patience_of_the_caller() {
         let mut request = request();
         request.patience = Some(Duration::from_secs(seconds));
         let error = provider.complete(&request).await.unwrap_err();
-        let message =
-            "`vendor` answered 429 (`rate_limit_error`): slow down; gave up after 1 attempt";
+        let message = "`vendor` answered 429 (`rate_limit_error`): slow down; gave up after 1 attempt; it asked for a wait of 9 s";
         assert_eq!(error.to_string(), message, "{seconds}");
         assert!(error.is_for_the_fallback() && !error.may_have_cost(), "{seconds}");
     }

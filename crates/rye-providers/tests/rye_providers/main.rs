@@ -24,6 +24,7 @@ mod faults;
 mod http;
 mod noise;
 mod orders;
+mod patience;
 mod runs;
 mod sent_back;
 mod wires;

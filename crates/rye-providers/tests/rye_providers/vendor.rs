@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use rye_providers::{ApiKey, ModelPreference, Protocol, ProviderConfig, RandomBits, connect};
+use rye_providers::{
+    ApiKey, ModelPreference, Protocol, ProviderConfig, RandomBits, Timing, Waits, connect,
+    connect_with_timing,
+};
 use rye_thread::{Opening, Provider, ProviderError, Reply, Request};
 use serde_json::{Value, json};
 
@@ -51,6 +54,22 @@ impl Vendor {
         let choice = config.choose(&wish).unwrap();
         let key: Option<ApiKey> = config.auth().map(|_| key.parse().unwrap());
         connect(&config, &choice, key, no_randomness()).unwrap()
+    }
+
+    /// The model `m` with the default retry policy, and with another clock for its waits.
+    pub(crate) fn patient_provider(
+        &self,
+        protocol: Protocol,
+        is_streamed: bool,
+        waits: Arc<dyn Waits>,
+    ) -> Box<dyn Provider> {
+        let mut config = self.config_in(protocol);
+        config["stream"] = json!(is_streamed);
+        config.as_object_mut().unwrap().remove("retry");
+        let config = ProviderConfig::from_value(&config).unwrap();
+        let choice = config.choose(&ModelPreference::default()).unwrap();
+        let timing = Timing { random: no_randomness(), waits };
+        connect_with_timing(&config, &choice, Some(KEY.parse().unwrap()), timing).unwrap()
     }
 
     pub(crate) async fn complete(&self) -> Result<Reply, ProviderError> {
