@@ -3,6 +3,7 @@
 mod accountant;
 mod answer;
 mod ask;
+mod ask_again;
 mod authoriser;
 mod batch;
 mod call;

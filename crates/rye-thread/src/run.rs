@@ -7,6 +7,7 @@ mod facts;
 mod hooks;
 mod phase;
 mod stop;
+mod unusable;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,6 +15,7 @@ use std::time::Duration;
 use self::decide::Measured;
 pub use self::end::{End, OutOfTurn, Returned, Step};
 use self::phase::{Batch, Phase};
+pub(crate) use self::unusable::Fault;
 use crate::{
     Failure, FailureKind, History, Limits, Message, Nanos, Opening, OutputContract, Refusal, Reply,
     Request, ToolResult, ToolSpec, Usage,
@@ -27,6 +29,7 @@ use crate::{
 /// |---|---|---|
 /// | `ready`, `asked` | `step`, a limit is reached | `done`: failed |
 /// | `ready`, `asked` | `step` | `asked`, yields [`Step::CallModel`] |
+/// | `asked` | reply that cannot be used, once or twice | `asked`, after an empty one the history ends in a reminder |
 /// | `asked` | reply that was refused for its content | `done`: failed |
 /// | `asked` | reply that is cut, or lacks the calls it stopped for | `done`: failed |
 /// | `asked` | reply with calls | `calling` |
@@ -71,6 +74,8 @@ pub struct Run {
     text: String,
     /// The number of requests that were repeated after a failure.
     retries: u64,
+    /// The number of replies to the present request that could not be used.
+    unusable: u32,
     /// The calls in progress when the run failed.
     failed_in: Option<Batch>,
 }
@@ -105,6 +110,7 @@ impl Run {
             refusals: Vec::new(),
             text: String::new(),
             retries: 0,
+            unusable: 0,
             failed_in: None,
         }
     }
@@ -156,6 +162,7 @@ impl Run {
         let Phase::Asked = self.phase else { return Err(self.out_of_turn("a reply")) };
         let reply = reply.into();
         self.turns += 1;
+        self.unusable = 0;
         self.usage = self.usage.plus(&reply.usage);
         self.cost = self.cost.saturating_add(cost);
         self.measured = decide::measure(&reply, self.messages.len()).or(self.measured);

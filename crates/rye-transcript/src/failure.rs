@@ -82,7 +82,8 @@ impl FailureKind {
 
     /// Returns `true` if the operator can resume a thread after this failure.
     ///
-    /// That is possible after a limit that can be raised, and after a failure of the provider (SPEC D18).
+    /// That is possible after a limit that can be raised, after a failure of the provider, and after a reply that was cut
+    /// (SPEC D18).
     #[must_use]
     pub const fn may_go_on(&self) -> bool {
         match self {
@@ -91,6 +92,7 @@ impl FailureKind {
             }
             // The same step fails again, because its result is on record.
             Self::Provider(class) => !matches!(class, ProviderErrorClass::StepFailed),
+            Self::CutOff => true,
             _ => false,
         }
     }
@@ -110,8 +112,7 @@ impl FailureKind {
     pub const fn may_follow_from_refusal(&self) -> bool {
         matches!(
             self,
-            Self::CutOff
-                | Self::Limit(_)
+            Self::Limit(_)
                 | Self::MissingOutputs
                 | Self::Provider(
                     ProviderErrorClass::StepFailed | ProviderErrorClass::ContentRefused

@@ -24,8 +24,14 @@ pub enum ProviderErrorClass {
     ContentRefused,
     /// The conversation does not fit the model's context window.
     ContextTooLong,
+    /// The reply reached its maximum number of tokens before a call of it was complete.
+    CutCall,
+    /// The reply is complete and says nothing.
+    Empty,
     /// The provider refused a request that it understood.
     InvalidRequest,
+    /// The reply cannot be used as it is, such as one with a call that cannot be read.
+    Malformed,
     /// The connection failed.
     Network,
     /// The provider is over capacity.
@@ -56,7 +62,13 @@ impl ProviderErrorClass {
     #[must_use]
     pub const fn may_have_cost(self) -> bool {
         match self {
-            Self::ContentRefused | Self::Network | Self::Server | Self::Timeout => true,
+            Self::ContentRefused
+            | Self::CutCall
+            | Self::Empty
+            | Self::Malformed
+            | Self::Network
+            | Self::Server
+            | Self::Timeout => true,
             Self::Auth
             | Self::ContextTooLong
             | Self::InvalidRequest
@@ -65,5 +77,11 @@ impl ProviderErrorClass {
             | Self::SpendLimit
             | Self::StepFailed => false,
         }
+    }
+
+    /// Returns `true` if there was a reply that cannot be used, so that the driver of a thread asks for another one.
+    #[must_use]
+    pub const fn is_of_reply(self) -> bool {
+        matches!(self, Self::CutCall | Self::Empty | Self::Malformed)
     }
 }

@@ -46,6 +46,9 @@ impl Retry {
 impl fmt::Display for Retry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { attempt, attempts, class, wait, .. } = self;
+        if class.is_of_reply() {
+            return write!(f, "{}, asked again ({attempt} of {attempts})", words(*class));
+        }
         write!(
             f,
             "{}, next attempt in {} ({attempt} of {attempts})",
@@ -60,6 +63,9 @@ const fn words(class: ProviderErrorClass) -> &'static str {
         ProviderErrorClass::Auth => "not allowed",
         ProviderErrorClass::ContentRefused => "refused for the content",
         ProviderErrorClass::ContextTooLong => "conversation too long",
+        ProviderErrorClass::CutCall => "call cut off",
+        ProviderErrorClass::Empty => "empty answer",
+        ProviderErrorClass::Malformed => "malformed answer",
         ProviderErrorClass::InvalidRequest => "request not accepted",
         ProviderErrorClass::Network => "no connection",
         ProviderErrorClass::Overloaded => "overloaded",

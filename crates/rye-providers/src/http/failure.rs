@@ -79,7 +79,14 @@ impl Failure {
     /// A whole response that cannot be decoded.
     pub(super) fn unreadable(error: &DecodeError, reporter: &Reporter) -> Self {
         let reasons = reporter.redact(&reasons(error));
-        let failure = Self::without_answer(ProviderErrorClass::Server, reporter.unreadable());
+        let class = match error {
+            // The next answer may be a good one.
+            DecodeError::Damaged { .. } | DecodeError::Empty | DecodeError::Part { .. } => {
+                ProviderErrorClass::Malformed
+            }
+            _ => ProviderErrorClass::Server,
+        };
+        let failure = Self::without_answer(class, reporter.unreadable());
         failure.because(reasons.into())
     }
 

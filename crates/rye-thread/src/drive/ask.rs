@@ -10,10 +10,20 @@ use super::caller::{ReservedRequest, booked_words};
 use super::stop::{check_cancelled, overrun, with_causes};
 use super::{Driver, Stop, telemetry};
 use crate::cancel::Halt;
+use crate::run::Fault;
 use crate::transcript::Event;
 use crate::{Counted, Failure, Limit, Message, Nanos, ProviderError, Reply, Request, Run, Usage};
 
+/// A reply that cannot be used, and its cost.
+pub(super) struct Unusable {
+    pub(super) fault: Fault,
+    pub(super) cost: Nanos,
+    /// The part of the cost that nobody counted.
+    pub(super) booked: Nanos,
+}
+
 impl Driver<'_> {
+    /// Makes the request of a turn, again if its answer cannot be used, and gives the answer to the run.
     pub(super) async fn ask(&mut self, run: &mut Run, mut request: Request) -> Result<(), Stop> {
         check_cancelled(self.cancel)?;
         if let Some(failure) =
@@ -34,26 +44,34 @@ impl Driver<'_> {
         // This is the disk's one turn: all that was recorded since the request before goes there with it.
         self.recorder.sync().await?;
         self.hooks.due.note_request(run.turns());
-        let span = telemetry::chat(self, &request);
-        let left = self.recorder.time.left(run);
-        request.patience = Some(left);
-        let asked = ReservedRequest { request: &request, turn, reserved, cap, left };
-        let answer = self.caller.request(&asked, &mut self.recorder, &self.accountant);
-        let answer = answer.instrument(span.clone()).await;
-        telemetry::record_answer(&span, &answer);
-        drop(span);
-        // The run grows the history that the request shares with it, and would copy it for another holder.
-        drop(request);
-        self.take_answer(run, answer, reserved, max_output_tokens)
+        let mut reserved = reserved;
+        loop {
+            let span = telemetry::chat(self, &request);
+            let left = self.recorder.time.left(run);
+            request.patience = Some(left);
+            let asked = ReservedRequest { request: &request, turn, reserved, cap, left };
+            let answer = self.caller.request(&asked, &mut self.recorder, &self.accountant);
+            let answer = answer.instrument(span.clone()).await;
+            telemetry::record_answer(&span, &answer);
+            drop(span);
+            // The run grows the history that the request shares with it, and would copy it for another holder.
+            drop(request);
+            let answer = self.take_answer(run, answer, reserved, max_output_tokens)?;
+            let Some(unusable) = answer else { return Ok(()) };
+            let again = self.ask_again(run, unusable, (reserved, max_output_tokens)).await?;
+            let Some(again) = again else { return Ok(()) };
+            (request, reserved) = again;
+        }
     }
 
+    /// Records an answer and gives it to the run, unless it cannot be used.
     fn take_answer(
         &mut self,
         run: &mut Run,
         answer: Answer,
         reserved: Nanos,
         max_output_tokens: u64,
-    ) -> Result<(), Stop> {
+    ) -> Result<Option<Unusable>, Stop> {
         match answer {
             Answer::Replied(mut reply) => {
                 // In a replay it has what the thread took it for.
@@ -63,13 +81,19 @@ impl Driver<'_> {
                 }
                 self.take(run, reply, reserved)
             }
+            Answer::Failed(error) if error.class.is_of_reply() => {
+                let cost = Accountant::cost_of_failure(self.caller.info.prices, &error, reserved);
+                let fault = Fault { class: error.class, message: with_causes(&error) };
+                let booked = if error.usage.is_none() { cost } else { Nanos::ZERO };
+                Ok(Some(Unusable { fault, cost, booked }))
+            }
             Answer::Failed(error) => {
                 let prices = self.caller.info.prices;
                 let cost = Accountant::cost_of_failure(prices, &error, reserved);
                 self.lose(run, error.class.as_str(), &with_causes(&error), cost);
                 let booked = if error.usage.is_none() { cost } else { Nanos::ZERO };
                 let reason = format!("{}{}", with_causes(&error), booked_words(booked));
-                self.fall_back(run, &error, reason)
+                self.fall_back(run, &error, reason).map(|()| None)
             }
             Answer::Halted(halt, cost) => {
                 let (class, message) = match halt {
@@ -90,7 +114,7 @@ impl Driver<'_> {
     }
 
     /// Records a request that has no answer, with its cost.
-    fn lose(&mut self, run: &Run, class: &str, message: &str, cost: Nanos) {
+    pub(super) fn lose(&mut self, run: &Run, class: &str, message: &str, cost: Nanos) {
         let turn = run.turns() + 1;
         let class = class.to_owned();
         let message = message.to_owned();
@@ -107,8 +131,18 @@ impl Driver<'_> {
     }
 
     /// Records a reply with its cost, and gives it to the run.
-    fn take(&mut self, run: &mut Run, reply: Reply, reserved: Nanos) -> Result<(), Stop> {
+    fn take(
+        &mut self,
+        run: &mut Run,
+        reply: Reply,
+        reserved: Nanos,
+    ) -> Result<Option<Unusable>, Stop> {
         let cost = Accountant::cost_of_reply(self.caller.info.prices, &reply, reserved);
+        // What cost more than was reserved ends the thread, and what is recorded was used.
+        let may_fail = overrun(reserved, cost).is_none() && self.recording.is_none();
+        if let Some(fault) = run.fault(&reply).filter(|_| may_fail) {
+            return Ok(Some(Unusable { fault, cost, booked: Nanos::ZERO }));
+        }
         let reply = Arc::new(reply);
         self.record_reply(run, &reply, cost);
         let overrun = match &self.recording {
@@ -121,7 +155,7 @@ impl Driver<'_> {
             None => run.model_replied(reply, cost)?,
         }
         self.end_turn(run);
-        Ok(())
+        Ok(None)
     }
 
     fn record_reply(&mut self, run: &Run, reply: &Arc<Reply>, cost: Nanos) {

@@ -17,8 +17,9 @@ use super::progress::{Progress, Proposal};
 use super::stop::overrun;
 use crate::transcript::{Event, Reading, Record};
 use crate::{
-    AddedItem, ApprovalRequest, Decision, Failure, Limits, Message, Moment, Nanos, Reply, Returned,
-    Run, Spawn, Step, ThreadId, ThreadState, ToolCall, ToolResult,
+    AddedItem, ApprovalRequest, Decision, Failure, Limits, Message, Moment, Nanos,
+    ProviderErrorClass, Reply, Returned, Run, Spawn, Step, ThreadId, ThreadState, ToolCall,
+    ToolResult,
 };
 
 /// The state of a thread, as far as its records were read.
@@ -164,9 +165,10 @@ impl Recovered {
                 self.unanswered = None;
                 Ok(())
             }
-            Event::RequestRetried { reserved, .. } | Event::StepStart { reserved, .. } => {
-                self.step_start(reserved)
+            Event::RequestRetried { retry, reserved, .. } => {
+                self.request_retried(retry.class, reserved)
             }
+            Event::StepStart { reserved, .. } => self.step_start(reserved),
             Event::SpawnChild(spawn) => self.apply_spawn(spawn),
             Event::StepFinish { reply, cost, .. } => self.step_finish(reply, cost),
             Event::ThreadComplete { .. } => self.end(ThreadState::Completed, None),
@@ -188,6 +190,20 @@ impl Recovered {
         self.unanswered = Some(reserved);
         self.due.note_request(self.run.turns());
         self.run.asked_before(self.elapsed).map_err(text)
+    }
+
+    fn request_retried(
+        &mut self,
+        class: ProviderErrorClass,
+        reserved: Nanos,
+    ) -> Result<(), String> {
+        self.step_start(reserved)?;
+        if class.is_of_reply() {
+            let before = self.run.messages().len();
+            self.run.ask_again(class).map_err(text)?;
+            self.texts_since(before);
+        }
+        Ok(())
     }
 
     fn step_finish(&mut self, reply: Arc<Reply>, cost: Nanos) -> Result<(), String> {

@@ -32,7 +32,9 @@ impl Provider for Word {
 
     async fn complete(&self, _: &Request) -> Result<Reply, ProviderError> {
         self.0.fetch_add(1, Ordering::Relaxed);
-        Ok(Reply::new(to_raw_value("word").unwrap(), StopReason::EndTurn))
+        let mut reply = Reply::new(to_raw_value("word").unwrap(), StopReason::EndTurn);
+        "word".clone_into(&mut reply.text);
+        Ok(reply)
     }
 }
 

@@ -3,24 +3,41 @@
 use rye_transcript::recorded_event;
 
 use crate::transcript::{Event, Reading, Record};
-use crate::{Counted, Nanos, Refusal, ToolResult};
+use crate::{Counted, Nanos, Refusal, Reply, StopReason, ToolResult};
 
 /// The warnings that the records of a thread hold, oldest first: actions of hooks that failed or were refused,
 /// and requests whose cost is not known.
 #[must_use]
 pub fn thread_warnings(reading: &Reading) -> Vec<String> {
-    let warning = |record: &Record| of_event(&recorded_event(record).ok()?);
-    reading.records.iter().filter_map(warning).collect()
+    let warnings = |record: &Record| recorded_event(record).ok().map(|event| of_event(&event));
+    reading.records.iter().filter_map(warnings).flatten().collect()
 }
 
-/// The warning of an event as it happens.
-pub(super) fn of_event(event: &Event) -> Option<String> {
+/// The warnings of an event as it happens.
+pub(super) fn of_event(event: &Event) -> Vec<String> {
+    let empty = match event {
+        Event::StepFinish { turn, reply, .. } if ends_with_nothing(reply) => {
+            Some(format!("the answer of turn {turn} was empty"))
+        }
+        _ => None,
+    };
+    of_its_kind(event).into_iter().chain(empty).collect()
+}
+
+fn ends_with_nothing(reply: &Reply) -> bool {
+    reply.is_blank() && matches!(reply.stop, StopReason::EndTurn | StopReason::StopSequence)
+}
+
+fn of_its_kind(event: &Event) -> Option<String> {
     match event {
         Event::HookCallResult { hook, result, refusal } => {
             of_action(hook, result, refusal.as_ref())
         }
         Event::RequestFailed { turn, class, cost, .. } if class == KILLED => {
             of_killed(*turn, *cost)
+        }
+        Event::RequestRetried { turn, retry, cost, .. } if retry.class.is_of_reply() => {
+            Some(of_unusable(*turn, &retry.message, *cost))
         }
         Event::RequestRetried { turn, retry, cost, .. } => of_attempt(*turn, &retry.message, *cost),
         Event::StepFinish { turn, reply, cost } if reply.counted == Counted::Unreported => {
@@ -59,6 +76,12 @@ fn of_attempt(turn: u64, message: &str, cost: Nanos) -> Option<String> {
              charge for it"
         )
     })
+}
+
+fn of_unusable(turn: u64, message: &str, cost: Nanos) -> String {
+    format!(
+        "an answer of turn {turn} was not used and was asked for again, at a cost of {cost}: {message}"
+    )
 }
 
 fn of_killed(turn: u64, cost: Nanos) -> Option<String> {

@@ -167,7 +167,8 @@ fn execute_does_not_run_itself() {
 #[test]
 fn unknown_names_and_ids() {
     check_resolves("c", json!({}), Err(r#"UnknownName("c")"#));
-    check_resolves("fs_a", json!({}), Err(r#"UnknownName("fs_a")"#));
+    check_resolves("fs_a", json!({}), Ok(("a/a", json!({}))));
+    check_resolves("fs_b", json!({}), Err(r#"UnknownName("fs_b")"#));
     let arguments = json!({"item_type": "tool", "item_id": "c"});
     check_resolves(
         "rye_execute",

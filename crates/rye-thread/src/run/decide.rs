@@ -29,7 +29,7 @@ pub(super) fn after_reply(reply: &Reply, contract: &OutputContract, is_reminded:
         // The last call of a cut reply may be incomplete.
         StopReason::MaxTokens => fail(
             FailureKind::CutOff,
-            "the answer reached the most tokens it may have and is cut; raise the limits or ask for less",
+            "the answer reached the most tokens it may have and is cut; raise `max_output` of the model in the provider's file, or the limits `tokens` and `spend` where they left less",
         ),
         StopReason::ContextWindow => fail(
             FailureKind::Provider(ProviderErrorClass::ContextTooLong),

@@ -188,6 +188,7 @@ impl Run {
 
     /// Returns to the point of the failure, in a state from which a request can follow.
     pub(super) fn reenter(&mut self, reason: &str) {
+        self.unusable = 0;
         if let Some(batch) = self.failed_in.take() {
             self.phase = Phase::Calling(batch);
             return;

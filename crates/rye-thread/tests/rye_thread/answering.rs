@@ -5,7 +5,7 @@ use rye_thread::{
 };
 use serde_json::json;
 
-use crate::doubles::{Driven, PRICES, Thread, Turn, call, calls, says};
+use crate::doubles::{Driven, PRICES, Thread, Turn, call, calls, fails_for_good, says};
 
 #[tokio::test]
 async fn pieces_reach_who_watches_before_the_events() {
@@ -121,7 +121,7 @@ async fn nothing_else_is_for_the_fallback() {
         if matches!(class, ProviderErrorClass::Overloaded | ProviderErrorClass::RateLimited) {
             continue;
         }
-        let driven = with_fallback(refuses(class)).drive().await;
+        let driven = with_fallback(fails_for_good(class)).drive().await;
         driven.check_consistent();
         assert_eq!(driven.outcome.state, ThreadState::Error, "{class}");
         assert_eq!(driven.payloads("model_fallback").len(), 0, "{class}");

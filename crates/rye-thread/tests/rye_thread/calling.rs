@@ -135,7 +135,7 @@ async fn arguments_are_validated_before_anything_runs() {
         |thread| thread.with(echo("a/echo", Effect::Once)),
         vec![
             call("1", "a_echo", json!({"n": "x", "m": 1})),
-            ToolCall::unreadable("2", "a_echo", "EOF at column 3"),
+            call("2", "a_echo", (0..99).fold(json!(1), |inner, _| json!([inner]))),
         ],
     )
     .await;
@@ -147,7 +147,7 @@ async fn arguments_are_validated_before_anything_runs() {
                 "there is no argument `m`; it takes `n`",
             ]}),
             json!({"error": "the call cannot be read", "problems": [
-                "the arguments are not readable JSON: EOF at column 3",
+                "the arguments are not readable JSON: the arguments are nested deeper than 64 levels",
             ]}),
         ]
     );

@@ -10,7 +10,8 @@ use rye_thread::{
 use serde_json::json;
 
 use crate::doubles::{
-    Driven, Thread, Turn, after, call, calls, echo, fails, reply, returns, says, score,
+    Driven, Thread, Turn, after, call, calls, echo, fails, fails_for_good, reply, returns, says,
+    score,
 };
 use crate::family::Logged;
 use crate::world::World;
@@ -90,7 +91,7 @@ async fn a_planned_step_that_was_refused() {
 async fn cut_off() {
     fail(
         Thread::new(vec![Turn::Reply(reply("Once", Vec::new(), StopReason::MaxTokens))]),
-        "CutOff: the answer reached the most tokens it may have and is cut; raise the limits or ask for less",
+        "CutOff: the answer reached the most tokens it may have and is cut; raise `max_output` of the model in the provider's file, or the limits `tokens` and `spend` where they left less",
     )
     .await;
 }
@@ -98,10 +99,18 @@ async fn cut_off() {
 #[tokio::test]
 async fn every_class_of_provider_error() {
     for &class in ProviderErrorClass::ALL {
-        let driven = fail_with(Thread::new(vec![fails(class)])).await;
+        let driven = fail_with(Thread::new(fails_for_good(class))).await;
         let booked = booked(&driven);
         assert_eq!(booked.is_empty(), !class.may_have_cost(), "{class}");
-        let expected = format!("Provider({class:?}): the provider failed{booked}");
+        let advice = match class {
+            ProviderErrorClass::CutCall => {
+                "; it may have 2000 tokens; raise `max_output` of `model-1` in the file of the provider `scripted`"
+            }
+            ProviderErrorClass::Empty => "; it was asked twice",
+            ProviderErrorClass::Malformed => "; it was asked three times",
+            _ => "",
+        };
+        let expected = format!("Provider({class:?}): the provider failed{advice}{booked}");
         assert_eq!(driven.failure(), expected);
     }
 }

@@ -29,3 +29,4 @@ mod spending;
 mod stopping;
 mod telemetry;
 mod thinking;
+mod unusable;

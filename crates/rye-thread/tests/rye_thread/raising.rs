@@ -10,6 +10,7 @@ use rye_thread::{
 
 use crate::doubles::FakeClock;
 use crate::sweep::sweep;
+use crate::unusable::{cut_call, malformed};
 use crate::world::{EVERY, World, count, line_ends, outcome, visible};
 
 /// One way for a thread of twenty turns to end early.
@@ -54,6 +55,18 @@ const ROWS: &[Row] = &[
         name: "provider",
         bounds: |world| world.model.fails = Some((7, ProviderErrorClass::Overloaded)),
         failure: "it is down",
+        raises: RaisedLimits::default,
+    },
+    Row {
+        name: "malformed",
+        bounds: |world| world.model.spoils = Some((7, 3, malformed)),
+        failure: "the model stopped for `malformed_function_call`, so its answer may not be whole; it was asked three times",
+        raises: RaisedLimits::default,
+    },
+    Row {
+        name: "cut",
+        bounds: |world| world.model.spoils = Some((7, 3, cut_call)),
+        failure: "in the middle of a call; it may have 2000 tokens; raise `max_output` of `model-1` in the file of the provider `scripted`",
         raises: RaisedLimits::default,
     },
 ];
@@ -101,7 +114,7 @@ impl Row {
     fn cut(&self, world: &World, bytes: &[u8]) -> World {
         let mut cut = cut(world, bytes);
         (self.bounds)(&mut cut);
-        cut.model.fails = None;
+        (cut.model.fails, cut.model.spoils) = (None, None);
         cut
     }
 }
@@ -166,7 +179,7 @@ async fn killed_after_it_was_reopened_it_ends_the_same() {
             let is_reopened = reopened < index;
             let is_before_the_end = recorded_end(&before).is_none() && end < first_end;
             let state = match row.name {
-                "provider" if is_before_the_end => ThreadState::Completed,
+                "cut" | "malformed" | "provider" if is_before_the_end => ThreadState::Completed,
                 _ if is_reopened => ThreadState::Completed,
                 _ => ThreadState::Error,
             };

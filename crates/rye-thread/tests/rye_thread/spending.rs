@@ -6,7 +6,7 @@ use rye_thread::{
 };
 use serde_json::{Value, json};
 
-use crate::doubles::{Thread, Turn, again, call, calls, fails, says};
+use crate::doubles::{Thread, Turn, again, call, calls, fails, fails_for_good, says};
 
 fn at_most(nanos: u64) -> SpendLimit {
     SpendLimit::AtMost(Nanos::new(nanos))
@@ -93,9 +93,13 @@ async fn a_free_provider_runs_under_a_limit_of_nothing() {
 #[tokio::test]
 async fn a_failed_request_is_settled_too() {
     for &class in ProviderErrorClass::ALL {
-        let driven = Thread::new(vec![fails(class)]).drive().await;
+        let driven = Thread::new(fails_for_good(class)).drive().await;
         driven.check_consistent();
-        let reserved = driven.payloads("step_start")[0]["reserved_nanos"].as_u64().unwrap();
+        let reserved = |event| {
+            let reservation = |payload: Value| payload["reserved_nanos"].as_u64().unwrap();
+            driven.payloads(event).into_iter().map(reservation).sum::<u64>()
+        };
+        let reserved = reserved("step_start") + reserved("request_retried");
         let expected = if class.may_have_cost() { reserved } else { 0 };
         assert_eq!(driven.spent(), (expected, 0), "{class}");
     }

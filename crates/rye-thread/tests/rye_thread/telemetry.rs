@@ -7,7 +7,7 @@ use rye_thread::{
 use serde_json::json;
 
 use crate::doubles::{
-    Function, Thread, Turn, after, call, calls, echo, execute, fails, reply, says, tool,
+    Function, Thread, Turn, after, call, calls, echo, execute, fails_for_good, reply, says, tool,
 };
 use crate::spans::Spans;
 use crate::world::World;
@@ -84,7 +84,7 @@ async fn every_way_in_which_a_call_comes_out() {
         call("6", "a_echo", json!({"n": "SECRET"})),
         call("7", "SECRET", json!({})),
         execute("8", "SECRET/SECRET", &json!({})),
-        ToolCall::unreadable("9", "a_echo", "SECRET"),
+        ToolCall::new("9", "a_echo", (0..99).fold(json!("SECRET"), |inner, _| json!([inner]))),
     ];
     let secret = || json!({"error": "SECRET"});
     let thread = Thread::new(vec![calls(made), says("SECRET")])
@@ -144,8 +144,12 @@ async fn every_class_of_failed_request() {
     for &class in ProviderErrorClass::ALL {
         let chat =
             format!("  chat model-1: error.type={class} otel.kind=internal otel.status_code=ERROR");
-        let expected = [failed("error", 0, class.as_str()), chat];
-        check(Thread::new(vec![fails(class)]), &expected.each_ref().map(String::as_str)).await;
+        let script = fails_for_good(class);
+        let chats = std::iter::repeat_n(chat, script.len());
+        let expected: Vec<String> =
+            std::iter::once(failed("error", 0, class.as_str())).chain(chats).collect();
+        let expected: Vec<&str> = expected.iter().map(String::as_str).collect();
+        check(Thread::new(script), &expected).await;
     }
 }
 
@@ -197,24 +201,29 @@ async fn a_call_that_takes_too_long() {
     check(thread, &expected.each_ref().map(String::as_str)).await;
 }
 
-/// The convention counts what caches served and took as input; a count that nobody made is not told, and neither is a
+/// The convention counts what caches served and took as input. A count that nobody made is not told, and neither is a
 /// word that is the server's own.
 #[tokio::test]
 async fn tokens_are_counted_as_the_convention_wants() {
-    let mut cached = reply("", Vec::new(), StopReason::Other("SECRET".to_owned()));
+    let mut cached = reply("SECRET", Vec::new(), StopReason::MaxTokens);
     cached.usage = Usage::new(1, 2);
     (cached.usage.cache_read, cached.usage.cache_write) = (30, 400);
     let mut thread = Thread::new(vec![Turn::Reply(cached)]);
     thread.limits.spend = SpendLimit::Unlimited;
     let counts = "gen_ai.usage.cache_creation.input_tokens=400 gen_ai.usage.cache_read.input_tokens=30 \
                   gen_ai.usage.input_tokens=431 gen_ai.usage.output_tokens=2";
-    let chat =
-        format!("  chat model-1: gen_ai.response.finish_reasons=other {counts} otel.kind=internal");
+    let chat = format!(
+        "  chat model-1: gen_ai.response.finish_reasons=max_tokens {counts} otel.kind=internal"
+    );
     let ended = "otel.kind=internal otel.status_code=ERROR rye.thread.state=error";
     let agent = format!("invoke_agent test/greet: error.type=cut_off {counts} {ended}");
     check(thread, &[&agent, &chat]).await;
 
-    let mut uncounted = reply("", Vec::new(), StopReason::EndTurn);
+    let other = || Turn::Reply(reply("", Vec::new(), StopReason::Other("SECRET".to_owned())));
+    let told = tree(Thread::new(vec![other(), other(), other()])).await;
+    assert!(told[1..].iter().all(|chat| chat.contains("finish_reasons=other ")), "{told:?}");
+
+    let mut uncounted = reply("SECRET", Vec::new(), StopReason::EndTurn);
     uncounted.counted = rye_thread::Counted::Unreported;
     let told = tree(Thread::new(vec![Turn::Reply(uncounted)])).await;
     assert_eq!(

@@ -34,17 +34,24 @@ pub(crate) struct Model {
     /// The turn whose first request fails.
     pub(crate) fails: Option<(usize, ProviderErrorClass)>,
     pub(crate) has_failed: AtomicBool,
+    /// The first answers of a turn.
+    pub(crate) spoils: Option<Spoilt>,
+    pub(crate) spoilt: AtomicU64,
     /// The tokens of each answer, where they are not those of [`reply`].
     pub(crate) usage: Option<Usage>,
     /// The turn whose answer costs far more than was reserved for it.
     pub(crate) overruns: Option<usize>,
 }
 
+/// A turn, the number of its answers that cannot be used, and each of them.
+pub(crate) type Spoilt = (usize, u64, fn() -> Reply);
+
 impl Model {
     pub(crate) fn new(turns: Vec<Vec<ToolCall>>) -> Self {
         let (asked, has_failed) = (AtomicU64::new(0), AtomicBool::new(false));
         let (slow, fails, usage, overruns) = (None, None, None, None);
-        Self { turns, asked, slow, fails, has_failed, usage, overruns }
+        let (spoils, spoilt) = (None, AtomicU64::new(0));
+        Self { turns, asked, slow, fails, has_failed, spoils, spoilt, usage, overruns }
     }
 }
 
@@ -65,6 +72,11 @@ impl Provider for Model {
             && !self.has_failed.swap(true, Ordering::Relaxed)
         {
             return Err(ProviderError::new(class, "it is down"));
+        }
+        if let Some((_, count, spoilt)) = self.spoils.filter(|(at, ..)| *at == turn)
+            && self.spoilt.fetch_add(1, Ordering::Relaxed) < count
+        {
+            return Ok(spoilt());
         }
         let calls = self.turns.get(turn).cloned().unwrap_or_default();
         let stop = if calls.is_empty() { StopReason::EndTurn } else { StopReason::ToolUse };

@@ -46,6 +46,12 @@ impl Reply {
         }
     }
 
+    /// Returns `true` if the reply has neither text nor calls.
+    #[must_use]
+    pub fn is_blank(&self) -> bool {
+        self.text.trim().is_empty() && self.calls.is_empty()
+    }
+
     /// Replaces the content, such as by one in which the provider mended what it could not send again.
     #[must_use]
     pub fn with_raw(self, raw: Box<RawValue>) -> Self {
@@ -98,10 +104,15 @@ impl ToolCall {
     #[must_use]
     pub fn new(id: &str, name: &str, arguments: Value) -> Self {
         if nests_too_deep(&arguments) {
-            let reason = format!("the arguments are nested deeper than {MAX_DEPTH} levels");
-            return Self::unreadable(id, name, &reason);
+            return Self::unreadable(id, name, &too_deep());
         }
         Self { id: id.to_owned(), name: name.to_owned(), arguments: Ok(arguments) }
+    }
+
+    /// Returns `true` if the arguments are JSON and nested too deep to be kept.
+    #[must_use]
+    pub fn is_too_deep(&self) -> bool {
+        self.arguments.as_ref().is_err_and(|reason| *reason == too_deep())
     }
 
     /// Creates a call whose arguments cannot be read, for this reason.
@@ -109,6 +120,10 @@ impl ToolCall {
     pub fn unreadable(id: &str, name: &str, reason: &str) -> Self {
         Self { id: id.to_owned(), name: name.to_owned(), arguments: Err(reason.to_owned()) }
     }
+}
+
+fn too_deep() -> String {
+    format!("the arguments are nested deeper than {MAX_DEPTH} levels")
 }
 
 /// The reason why a model stopped.

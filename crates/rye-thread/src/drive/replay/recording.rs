@@ -13,7 +13,7 @@ use crate::transcript::{Event, Reading, Triggered};
 use crate::{
     ApprovalReason, ApprovalRequest, Approver, Clock, Decider, Decision, Failure, FailureKind,
     Limit, LimitHit, Limits, Moment, Observer, ProviderError, ProviderErrorClass, ProviderInfo,
-    Reply, Returned, ToolCall, ToolResult, Usage,
+    Reply, Retry, Returned, ToolCall, ToolResult, Usage,
 };
 
 /// The recorded answers, results and decisions from outside the run.
@@ -63,9 +63,8 @@ impl Recording {
         for (place, event) in recorded_events(&reading.records).enumerate() {
             let seen = || visible(&reading.records[..place]).len();
             match event {
-                Ok(Event::StepStart { .. } | Event::RequestRetried { .. }) => {
-                    reader.is_asked = true
-                }
+                Ok(Event::RequestRetried { retry, .. }) => reader.add_retry(&retry),
+                Ok(Event::StepStart { .. }) => reader.is_asked = true,
                 Ok(Event::StepFinish { reply, .. }) => {
                     reader.add_reply(Arc::unwrap_or_clone(reply))
                 }
@@ -195,6 +194,14 @@ impl RecordingReader {
         self.is_asked = false;
         self.facts.turns += 1;
         self.left.replies.push_back(Ok(reply));
+    }
+
+    /// Takes a further attempt, before which there may have been an answer that could not be used.
+    fn add_retry(&mut self, retry: &Retry) {
+        if retry.class.is_of_reply() {
+            self.refuses(retry.class, &retry.message);
+        }
+        self.is_asked = true;
     }
 
     /// Takes a request without an answer. Its cost is not recorded, and a replay does not compute

@@ -104,7 +104,10 @@ mod classes {
         Auth: MENDED;
         ContentRefused: MENDED;
         ContextTooLong: ["", "", "done", "ready", "", "done"];
+        CutCall: MENDED;
+        Empty: MENDED;
         InvalidRequest: MENDED;
+        Malformed: MENDED;
         Network: MENDED;
         Overloaded: MENDED;
         RateLimited: MENDED;

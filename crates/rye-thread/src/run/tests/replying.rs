@@ -40,7 +40,7 @@ fn a_cut_answer_is_no_answer() {
     check_reply(
         OutputContract::default(),
         reply("Once upon", Vec::new(), StopReason::MaxTokens),
-        "failed: CutOff: the answer reached the most tokens it may have and is cut; raise the limits or ask for less",
+        "failed: CutOff: the answer reached the most tokens it may have and is cut; raise `max_output` of the model in the provider's file, or the limits `tokens` and `spend` where they left less",
     );
     check_reply(
         OutputContract::default(),
@@ -54,7 +54,7 @@ fn a_cut_answer_runs_no_call() {
     check_reply(
         OutputContract::default(),
         reply("", vec![tool("1")], StopReason::MaxTokens),
-        "failed: CutOff: the answer reached the most tokens it may have and is cut; raise the limits or ask for less",
+        "failed: CutOff: the answer reached the most tokens it may have and is cut; raise `max_output` of the model in the provider's file, or the limits `tokens` and `spend` where they left less",
     );
     check_reply(
         OutputContract::default(),

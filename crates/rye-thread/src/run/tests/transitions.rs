@@ -23,6 +23,7 @@ inputs! {
     Refused,
     Cut,
     LostCalls,
+    Unusable,
     Calls,
     Results,
     Return,
@@ -46,6 +47,7 @@ const fn told(input: Input, is_contracted: bool, is_reminded: bool) -> &'static 
         (Pause, ..) => "reply that pauses",
         (Refused, ..) => "reply that was refused for its content",
         (Cut | LostCalls, ..) => "reply that is cut, or lacks the calls it stopped for",
+        (Unusable, ..) => "reply that cannot be used, once or twice",
         (Calls, ..) => "reply with calls",
         (Results, ..) => "results",
         (Return, ..) => "results, a `directive_return` is accepted",
@@ -89,6 +91,7 @@ fn give(run: &mut Run, input: Input) -> bool {
         Refused => return answer(run, reply("", Vec::new(), StopReason::Refusal)),
         Cut => return answer(run, reply("", Vec::new(), StopReason::MaxTokens)),
         LostCalls => return answer(run, reply("", Vec::new(), StopReason::ToolUse)),
+        Unusable => return run.ask_again(ProviderErrorClass::Malformed).is_ok(),
         Calls => return answer(run, calls(vec![tool("1")])),
         Results => return run.tools_returned(vec![ok("1")]).is_ok(),
         Return => {
@@ -123,6 +126,9 @@ const ROWS: &[(bool, &[Input], Input, &str)] = &[
     (false, &[Step], Refused, "failed"),
     (false, &[Step], Cut, "failed"),
     (false, &[Step], LostCalls, "failed"),
+    (false, &[Step], Unusable, "asked"),
+    (false, &[Step, Unusable], Unusable, "asked"),
+    (false, &[Step, Unusable], Calls, "calling"),
     (false, &[Step], Calls, "calling"),
     (false, &[Step], Pause, "ready"),
     (false, &[Step], Text, "completed"),
@@ -182,8 +188,11 @@ fn the_operator_reopens_a_run_that_was_stopped() {
     assert_eq!((refused.phase.name(), refused.messages().len()), ("ready", 3));
     let told = "This did not work: the model refused to answer for the content. Try again.";
     assert_eq!(user(&refused), told);
-    for path in [&[][..], &[Step], &[Step, Calls], &[Step, Text], &[Cancel], &[Fail], &[Step, Cut]]
-    {
+    let mut cut = after(false, &[Step, Cut]);
+    cut.reopen().unwrap();
+    assert_eq!((cut.phase.name(), cut.messages().len()), ("ready", 3));
+    assert!(user(&cut).ends_with(" where they left less. Try again."), "{}", user(&cut));
+    for path in [&[][..], &[Step], &[Step, Calls], &[Step, Text], &[Cancel], &[Fail]] {
         let mut run = after(false, path);
         let before = shown(&run);
         assert!(run.reopen().is_err(), "{path:?}");

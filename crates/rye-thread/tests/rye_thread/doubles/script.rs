@@ -27,6 +27,16 @@ pub(crate) fn fails(class: ProviderErrorClass) -> Turn {
     Turn::Fail(ProviderError::new(class, "the provider failed"))
 }
 
+/// As many failures of this class as end a thread.
+pub(crate) fn fails_for_good(class: ProviderErrorClass) -> Vec<Turn> {
+    let requests = match class {
+        ProviderErrorClass::CutCall | ProviderErrorClass::Malformed => 3,
+        ProviderErrorClass::Empty => 2,
+        _ => 1,
+    };
+    std::iter::repeat_with(|| fails(class)).take(requests).collect()
+}
+
 /// A failure of this class that costs what it may, and then another attempt.
 pub(crate) fn again(class: ProviderErrorClass, turn: Turn) -> Turn {
     let mut retry = Retry::new(2, 4, class, "the provider failed");
