@@ -24,6 +24,7 @@ mod seeds;
 #[expect(dead_code, reason = "a model's server here always answers, and as HTTP requires")]
 mod server;
 mod shipped;
+mod spoilt;
 #[path = "../sweep.rs"]
 mod sweep;
 mod vouching;
