@@ -86,8 +86,8 @@ impl Progress {
         self.end_line();
         match event {
             Event::AssistantText { text } => std::mem::take(&mut self.state().told.text) == *text,
-            // The earlier text belongs to an answer that failed.
-            Event::StepStart { .. } => {
+            // The earlier text belongs to an answer that failed or is not used.
+            Event::RequestRetried { .. } | Event::StepStart { .. } => {
                 self.state().told.text.clear();
                 false
             }

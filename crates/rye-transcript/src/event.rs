@@ -94,7 +94,8 @@ pub enum Event {
         /// The cost to settle: the whole reservation if the provider may charge for the request.
         cost: Nanos,
     },
-    /// An attempt of a request failed, and another one follows after a wait.
+    /// An attempt of a request failed, and another one follows after a wait. Or its reply cannot be used, by the class of the
+    /// failure, and the request follows again.
     RequestRetried {
         /// The number of the request, from 1.
         turn: u64,

@@ -219,3 +219,68 @@ fn the_mark_is_taken_from_no_changed_record(session: &Session) {
     assert!(removed.contains("  unverified\n"), "{removed}");
     std::fs::write(path, text).unwrap();
 }
+
+/// A model's server that answers with this message and for this reason so many times, and then with a text.
+fn spoilt_provider(session: &Session, message: &Value, reason: &str, count: usize) {
+    provider(session, &[], 2);
+    let answer = |message: &Value, reason: &str| {
+        let usage = json!({ "prompt_tokens": 5, "completion_tokens": 2 });
+        let choice = json!({ "message": message, "finish_reason": reason });
+        Answer::json(200, json!({ "choices": [choice], "usage": usage }))
+    };
+    let spoilt = std::iter::repeat_n(answer(message, reason), count);
+    let said = answer(&json!({ "role": "assistant", "content": "Hello." }), "stop");
+    let url = Server::answering(spoilt.chain([said]).collect()).url();
+    let path = ".ai/tools/rye/agent/providers/own.yaml";
+    let own = std::fs::read_to_string(session.project().join(path)).unwrap();
+    let lines = own.lines().map(|line| match line.strip_prefix("base_url: ") {
+        Some(_) => format!("base_url: {url}\n"),
+        None => format!("{line}\n"),
+    });
+    session.put(path, &lines.collect::<String>());
+}
+
+/// An answer that cannot be used is seen, the end after several of them says what to do, and the command that it names works.
+#[test]
+fn an_answer_that_cannot_be_used_is_seen_and_the_thread_goes_on() {
+    let function = json!({ "name": "rye_execute", "arguments": "{\"item_id\": \"no" });
+    let call = json!([{ "id": "c", "type": "function", "function": function }]);
+    let called = json!({ "role": "assistant", "content": null, "tool_calls": call });
+    let empty = json!({ "role": "assistant", "content": "" });
+    let raise = "raise `max_output` of `m` in the file of the provider `own`";
+    for (message, reason, most, seen, advice) in [
+        (&called, "length", 3, "call cut off, asked again (2 of 3)", raise),
+        (
+            &called,
+            "tool_calls",
+            3,
+            "malformed answer, asked again (3 of 3)",
+            "it was asked three times",
+        ),
+        (&empty, "stop", 2, "empty answer, asked again (2 of 2)", "it was asked twice"),
+    ] {
+        let session = Session::new();
+        spoilt_provider(&session, message, reason, most);
+        let told = session.rye(TALK);
+        assert!(told.contains(seen) && told.ends_with("--- exit 1\n"), "{told}");
+        assert!(told.contains(&format!("; {advice}\n")), "{told}");
+        assert!(told.contains("go on with `rye resume "), "{told}");
+        assert!(told.contains("warning: an answer of turn 1 was not used"), "{told}");
+        let resumed = session.rye("resume THREAD --allow-unsigned --json");
+        assert!(resumed.ends_with("--- exit 0\n") && resumed.contains("Hello."), "{resumed}");
+        let replayed = session.rye("replay THREAD --allow-unsigned");
+        assert!(replayed.ends_with("--- exit 0\n"), "{replayed}");
+
+        let session = Session::new();
+        spoilt_provider(&session, message, reason, most - 1);
+        let told = session.rye(&format!("{TALK} --json"));
+        assert!(
+            told.ends_with("--- exit 0\n") && told.contains("\"event\":\"request_retried\""),
+            "{told}"
+        );
+        let text = readable(&session);
+        let last = seen.replace(" (2 of 3)", "").replace(" (3 of 3)", "").replace(" (2 of 2)", "");
+        assert!(text.contains(&last), "{text}");
+        assert!(all_fit(&session).contains("request_retried"));
+    }
+}

@@ -254,6 +254,10 @@ impl Judged {
         // The server answers some requests for random text with an error. It may bill such an attempt, which counts as reserved.
         let requests = of("step_start");
         let reservation = |retried: &&Value| {
+            // An answer that is not used was counted.
+            if ["cut_call", "empty", "malformed"].iter().any(|class| retried["class"] == *class) {
+                return retried["cost_nanos"].as_u64();
+            }
             let request = requests.iter().find(|request| request["turn"] == retried["turn"]);
             request.and_then(|request| request["reserved_nanos"].as_u64())
         };
