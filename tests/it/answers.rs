@@ -44,14 +44,15 @@ fn answers(protocol: &str) -> Vec<(String, Answer)> {
     answers
 }
 
-/// Cuts the transcript behind the first answer, and gives the thread the record that a kill leaves.
+/// Cuts the transcript behind the first answer, which may be asked for again, and gives the thread the record that a kill leaves.
 fn cut(scratch: &Scratch, thread: &ThreadId) {
     let file = scratch.project().join(".ai/threads").join(THREAD).join("transcript.jsonl");
     let text = fs::read_to_string(&file).unwrap();
     let mut kept = String::new();
     for line in text.split_inclusive('\n') {
         kept.push_str(line);
-        if serde_json::from_str::<Value>(line).unwrap()["event"] == "step_finish" {
+        let event = serde_json::from_str::<Value>(line).unwrap()["event"].clone();
+        if event == "step_finish" || event == "request_retried" {
             break;
         }
     }
