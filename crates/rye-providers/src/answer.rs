@@ -2,11 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use rye_thread::{Message, Reply, Request, ToolCall, count_json_values};
+use rye_thread::{Message, Reply, Request, ToolCall, count_json_values, mend_halves};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::halves;
 use crate::raw::{MOST_VALUES, RawObject, small};
 
 /// The prefix of ids that this crate makes for calls that came without one.
@@ -103,7 +102,7 @@ pub(crate) fn recover(arguments: &str) -> Option<(Value, String)> {
     if MOST_VALUES < count_json_values(arguments.as_bytes()) {
         return None;
     }
-    let mended = halves::mend(arguments);
+    let mended = mend_halves(arguments);
     if let Some(json) = mended
         && let Ok(value @ Value::Object(_)) = serde_json::from_str(&json)
     {
@@ -118,7 +117,7 @@ pub(crate) fn recover(arguments: &str) -> Option<(Value, String)> {
 const MOST_TEXTS: usize = 3;
 
 fn only_object(json: &str, texts: usize) -> Option<Value> {
-    let mended = halves::mend(json);
+    let mended = mend_halves(json);
     let json = mended.as_deref().unwrap_or(json);
     let mut found = Value::Object(Map::new());
     let nothing = found.clone();

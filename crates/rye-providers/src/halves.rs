@@ -5,31 +5,8 @@
 
 use std::borrow::Cow;
 
+use rye_thread::mend_halves;
 use serde_json::value::RawValue;
-
-/// Returns JSON in which each lone half is written as U+FFFD, or `None` if there is none.
-pub(crate) fn mend(json: &str) -> Option<String> {
-    if !may_have_halves(json) {
-        return None;
-    }
-    let mut mended = String::new();
-    let (mut from, mut at) = (0, 0);
-    while let Some(step) = json.get(at..)?.bytes().position(|byte| byte == b'\\') {
-        at += step;
-        at += match half(json.get(at..)?) {
-            None => ESCAPE_BYTES,
-            Some(Half::First(_)) if is_second(json.get(at + HALF_BYTES..)?) => 2 * HALF_BYTES,
-            Some(_) => {
-                mended.push_str(json.get(from..at)?);
-                mended.push_str("\\ufffd");
-                from = at + HALF_BYTES;
-                HALF_BYTES
-            }
-        };
-    }
-    mended.push_str(json.get(from..)?);
-    (from > 0).then_some(mended)
-}
 
 /// Returns the text of a JSON string, or `None` if the value is no string.
 pub(crate) fn text(json: &str) -> Option<String> {
@@ -42,7 +19,7 @@ pub(crate) fn borrowed_text(json: &str) -> Option<Cow<'_, str>> {
     if !has_escapes(inner) {
         return Some(Cow::Borrowed(inner));
     }
-    let mended = || serde_json::from_str(&mend(json)?).ok();
+    let mended = || serde_json::from_str(&mend_halves(json)?).ok();
     serde_json::from_str(json).ok().or_else(mended).map(Cow::Owned)
 }
 
@@ -51,34 +28,12 @@ fn has_escapes(inner: &str) -> bool {
     inner.as_bytes().contains(&b'\\')
 }
 
-/// Looks only for the first letters of the escapes, which takes far less time than parsing.
-fn may_have_halves(json: &str) -> bool {
-    json.contains("\\u") && (json.contains("\\ud") || json.contains("\\uD"))
-}
-
-/// The number of bytes of most escapes, such as `\n`. The digits of `\u` are no escapes.
-const ESCAPE_BYTES: usize = 2;
-
 /// The number of bytes of an escape such as `\ud83d`.
 const HALF_BYTES: usize = 6;
 
-enum Half {
-    First(u16),
-    Second,
-}
-
-/// Reads the half at the start of the text, if there is one.
-fn half(text: &str) -> Option<Half> {
-    let digits = text.strip_prefix("\\u")?.get(..4)?;
-    match u16::from_str_radix(digits, 16).ok()? {
-        unit @ 0xd800..=0xdbff => Some(Half::First(unit)),
-        0xdc00..=0xdfff => Some(Half::Second),
-        _ => None,
-    }
-}
-
-fn is_second(text: &str) -> bool {
-    matches!(half(text), Some(Half::Second))
+/// Returns `true` if the text has the first letters of such an escape, which is found far faster than a half.
+fn may_have_halves(json: &str) -> bool {
+    json.contains("\\ud") || json.contains("\\uD")
 }
 
 /// A text that arrives in pieces, each a JSON string.
@@ -96,7 +51,7 @@ impl Pieces {
         let json = piece.get();
         let from = self.text.len();
         let inner = json.strip_prefix('"')?.strip_suffix('"')?;
-        if self.half.is_some() || (has_escapes(inner) && may_have_halves(inner)) {
+        if self.half.is_some() || may_have_halves(inner) {
             self.join(inner)?;
         } else if has_escapes(inner) {
             self.text.push_str(&serde_json::from_str::<String>(json).ok()?);
@@ -126,7 +81,7 @@ impl Pieces {
             json.truncate(json.len() - HALF_BYTES);
         }
         json.push('"');
-        if let Some(mended) = mend(&json) {
+        if let Some(mended) = mend_halves(&json) {
             (self.is_mended, json) = (true, mended);
         }
         self.text.push_str(&serde_json::from_str::<String>(&json).ok()?);
@@ -159,7 +114,9 @@ impl Pieces {
 /// Returns the first half of a character that the open JSON string ends with.
 fn half_at_end(json: &str) -> Option<u16> {
     let at = json.len().checked_sub(HALF_BYTES)?;
-    let Some(Half::First(unit)) = half(json.get(at..)?) else { return None };
+    let digits = json.get(at..)?.strip_prefix("\\u")?;
+    let unit =
+        u16::from_str_radix(digits, 16).ok().filter(|unit| (0xd800..=0xdbff).contains(unit))?;
     // A backslash that is escaped itself begins no escape.
     let before = json.get(..at)?.bytes().rev().take_while(|byte| *byte == b'\\').count();
     (before % 2 == 0).then_some(unit)
@@ -170,24 +127,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-
-    #[test]
-    fn lone_halves_are_replaced_and_nothing_else() {
-        for (json, mended) in [
-            (r#""a \ud83d b""#, Some(r#""a \ufffd b""#)),
-            (r#""\ude00""#, Some(r#""\ufffd""#)),
-            (r#""\ude00\ud83d""#, Some(r#""\ufffd\ufffd""#)),
-            (r#""\ud83d\ud83d\ude00""#, Some(r#""\ufffd\ud83d\ude00""#)),
-            (r#"{"\uD83D":["\uDE00"]}"#, Some(r#"{"\ufffd":["\ufffd"]}"#)),
-            (r#""\\\ud83d""#, Some(r#""\\\ufffd""#)),
-            (r#""\ud83d\ude00""#, None),
-            (r#""\\ud83d""#, None),
-            (r#""\udf""#, None),
-            (r#""\u00e9 é""#, None),
-        ] {
-            assert_eq!(mend(json).as_deref(), mended, "{json}");
-        }
-    }
 
     #[track_caller]
     fn check(pieces: &[&str], shown: &[&str], whole: (&str, bool)) {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use rye_thread::count_json_values;
+use rye_thread::{count_json_values, mend_halves};
 use serde::de::{Error as _, MapAccess, SeqAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -148,7 +148,7 @@ pub(crate) struct Small(pub(crate) Value);
 impl<'de> Deserialize<'de> for Small {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = Box::<RawValue>::deserialize(deserializer)?;
-        let mended = halves::mend(raw.get());
+        let mended = mend_halves(raw.get());
         small(mended.as_deref().unwrap_or(raw.get())).map(Self).map_err(D::Error::custom)
     }
 }
@@ -180,7 +180,7 @@ pub(crate) fn kind(part: &RawValue) -> Option<String> {
 /// would make the signature wrong, and a block with half of a character is not accepted again.
 pub(crate) fn find_damaged<'a>(blocks: impl IntoIterator<Item = &'a RawValue>) -> Option<usize> {
     let is_damaged =
-        |block: &RawValue| halves::mend(block.get()).is_some() && is_signed(&RawObject::of(block));
+        |block: &RawValue| mend_halves(block.get()).is_some() && is_signed(&RawObject::of(block));
     blocks.into_iter().position(is_damaged)
 }
 
@@ -202,7 +202,7 @@ const SIGNATURES: [&str; 5] =
 /// Returns a value as it is recorded: as received, but with lone halves of characters replaced, and with arrays
 /// and objects below [`MOST_LEVELS`] emptied, so that JSON parsers can read every record.
 pub(crate) fn keep_readable(value: &RawValue) -> Box<RawValue> {
-    let mended = halves::mend(value.get()).and_then(|mended| RawValue::from_string(mended).ok());
+    let mended = mend_halves(value.get()).and_then(|mended| RawValue::from_string(mended).ok());
     let value = mended.as_deref().unwrap_or(value);
     let text = value.get();
     let mut kept = String::new();
