@@ -26,7 +26,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Mutex, Semaphore};
 
 use crate::error::ServeError;
-use crate::message::{Head, MOST_BYTES, too_many_values};
+use crate::message::{Head, MOST_BYTES, Reading, too_many_values};
 use crate::patience::Patience;
 
 /// The clients that may speak to the server over HTTP.
@@ -177,12 +177,47 @@ async fn speak<H: ServerHandler>(stream: TcpStream, door: Arc<RequestGuard<H>>) 
 
 /// The checks before the protocol.
 struct RequestGuard<H> {
-    service: Service<H>,
-    sessions: Arc<LocalSessionManager>,
+    /// For clients of the revisions whose streams begin with an empty event that has an id.
+    primed: Sessions<H>,
+    /// For clients of older revisions, which cannot read that event.
+    plain: Sessions<H>,
     token: Option<Digest>,
     options: HttpOptions,
     /// Held while a conversation begins, so that two do not take the last place.
     beginning: Mutex<()>,
+}
+
+/// The first revision whose streams begin with an empty event that has an id (SEP-1699).
+const PRIMED_SINCE: &str = "2025-11-25";
+
+/// The conversations of one kind of clients.
+struct Sessions<H> {
+    service: Service<H>,
+    sessions: Arc<LocalSessionManager>,
+}
+
+impl<H: ServerHandler> Sessions<H> {
+    fn new(
+        made: &Arc<impl Fn() -> H + Send + Sync + 'static>,
+        config: StreamableHttpServerConfig,
+        idle: Duration,
+    ) -> Self {
+        let mut sessions = LocalSessionManager::default();
+        sessions.session_config.keep_alive = Some(idle);
+        sessions.session_config.sse_retry = config.sse_retry;
+        let sessions = Arc::new(sessions);
+        let made = Arc::clone(made);
+        let service = Service::new(move || Ok(made()), Arc::clone(&sessions), config);
+        Self { service, sessions }
+    }
+
+    async fn count(&self) -> usize {
+        self.sessions.sessions.read().await.len()
+    }
+
+    async fn has(&self, session: &str) -> bool {
+        self.sessions.sessions.read().await.contains_key(session)
+    }
 }
 
 impl<H: ServerHandler> RequestGuard<H> {
@@ -191,12 +226,11 @@ impl<H: ServerHandler> RequestGuard<H> {
         config: StreamableHttpServerConfig,
         options: HttpOptions,
     ) -> Self {
-        let mut sessions = LocalSessionManager::default();
-        sessions.session_config.keep_alive = Some(options.idle);
-        let sessions = Arc::new(sessions);
-        let service = Service::new(move || Ok(made()), Arc::clone(&sessions), config);
+        let made = Arc::new(made);
+        let primed = Sessions::new(&made, config.clone(), options.idle);
+        let plain = Sessions::new(&made, config.with_sse_retry(None), options.idle);
         let token = options.token.as_deref().map(digest);
-        Self { service, sessions, token, options, beginning: Mutex::default() }
+        Self { primed, plain, token, options, beginning: Mutex::default() }
     }
 
     async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
@@ -215,18 +249,30 @@ impl<H: ServerHandler> RequestGuard<H> {
             Ok(Ok(body)) => {
                 let body = body.to_bytes();
                 if let Some(error) = too_many_values(&body) {
-                    return refusal_response(&error);
+                    return refusal_response(StatusCode::PAYLOAD_TOO_LARGE, &error);
                 }
+                if head.method == Method::POST
+                    && let Reading::Refused(error) = Reading::of(&body)
+                {
+                    return refusal_response(StatusCode::BAD_REQUEST, &error);
+                }
+                let service = self.service(&head, &body).await;
+                let is_end = head.method == Method::DELETE;
                 let begins = begins_session(&head, &body);
                 let request = Request::from_parts(head, Full::new(body));
                 if !begins {
-                    return self.service.handle(request).await;
+                    let mut response = service.handle(request).await;
+                    // Clients of all revisions expect one of the statuses 200 and 204 at the end of a conversation.
+                    if is_end && response.status() == StatusCode::ACCEPTED {
+                        *response.status_mut() = StatusCode::NO_CONTENT;
+                    }
+                    return response;
                 }
                 let _beginning = self.beginning.lock().await;
                 if self.is_full().await {
                     return full();
                 }
-                self.service.handle(request).await
+                service.handle(request).await
             }
             Ok(Err(_)) => plain(StatusCode::PAYLOAD_TOO_LARGE, "a request may hold 4 MiB\n"),
             Err(_) => plain(StatusCode::REQUEST_TIMEOUT, "the request did not come in time\n"),
@@ -234,7 +280,24 @@ impl<H: ServerHandler> RequestGuard<H> {
     }
 
     async fn is_full(&self) -> bool {
-        self.sessions.sessions.read().await.len() >= self.options.most_sessions
+        self.primed.count().await + self.plain.count().await >= self.options.most_sessions
+    }
+
+    /// Returns the service for a request: that of its conversation, or that of the revision which it asks for.
+    async fn service(&self, head: &Parts, body: &[u8]) -> &Service<H> {
+        let session = head.headers.get("mcp-session-id").and_then(|value| value.to_str().ok());
+        let is_plain = match session {
+            Some(session) => self.plain.has(session).await,
+            None => {
+                let revision = Head::of(body).and_then(|head| head.revision());
+                let is_primed = |revision: &String| {
+                    revision.starts_with(|c: char| c.is_ascii_digit())
+                        && revision.as_str() >= PRIMED_SINCE
+                };
+                revision.is_some_and(|revision| !is_primed(&revision))
+            }
+        };
+        if is_plain { &self.plain.service } else { &self.primed.service }
     }
 
     /// Compares digests, so that the time of the comparison reveals nothing of the token.
@@ -263,10 +326,10 @@ fn full() -> Response<Body> {
 }
 
 /// The answer to a message that is not read.
-fn refusal_response(error: &ServerJsonRpcMessage) -> Response<Body> {
+fn refusal_response(status: StatusCode, error: &ServerJsonRpcMessage) -> Response<Body> {
     let text = serde_json::to_vec(error).unwrap_or_default();
     let mut response = Response::new(Full::new(Bytes::from(text)).boxed());
-    *response.status_mut() = StatusCode::PAYLOAD_TOO_LARGE;
+    *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }

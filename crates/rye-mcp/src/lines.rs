@@ -10,7 +10,7 @@ use rmcp::transport::Transport;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, BufReader, Empty, empty};
 
-use crate::message::{Head, MOST_BYTES, invalid, too_many_values};
+use crate::message::{MOST_BYTES, Reading, invalid};
 
 /// The lines of a client, read within the bounds of a message. The library's transport only writes.
 pub(crate) struct LineTransport<R, W: AsyncWrite> {
@@ -26,14 +26,6 @@ pub(crate) struct LineTransport<R, W: AsyncWrite> {
 
 type Sending = Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
 
-/// The meaning of a line.
-enum Line {
-    Message(Box<RxJsonRpcMessage<RoleServer>>),
-    /// An empty line, text that is no JSON, or a notification that cannot be read. None of them has an answer.
-    Nothing,
-    Refused(Box<TxJsonRpcMessage<RoleServer>>),
-}
-
 impl<R, W> LineTransport<R, W>
 where
     R: AsyncRead + Send + Unpin,
@@ -44,8 +36,8 @@ where
         Self { read, line: Vec::new(), is_too_long: false, write, refusal: None }
     }
 
-    /// Returns the next line of at most [`MOST_BYTES`]. Bytes without a line end at the end of the stream are none.
-    async fn next_line(&mut self) -> Option<Vec<u8>> {
+    /// Reads the next line of at most [`MOST_BYTES`]. Bytes without a line end at the end of the stream are none.
+    async fn next_line(&mut self) -> Option<Reading> {
         loop {
             let read = self.read.fill_buf().await.ok().filter(|read| !read.is_empty())?;
             let end = read.iter().position(|byte| *byte == b'\n');
@@ -57,24 +49,13 @@ where
             }
             let taken = piece.len() + usize::from(end.is_some());
             self.read.consume(taken);
-            if end.is_some() && !mem::take(&mut self.is_too_long) {
-                return Some(mem::take(&mut self.line));
+            if end.is_some() {
+                let line = mem::take(&mut self.line);
+                return Some(match mem::take(&mut self.is_too_long) {
+                    true => Reading::Refused(Box::new(invalid(b"", "a message may hold 4 MiB"))),
+                    false => Reading::of(&line),
+                });
             }
-        }
-    }
-}
-
-impl Line {
-    fn read(line: &[u8]) -> Self {
-        let line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line).trim_ascii();
-        if let Some(refusal) = too_many_values(line) {
-            return Self::Refused(Box::new(refusal));
-        }
-        match serde_json::from_slice(line) {
-            Ok(message) => Self::Message(Box::new(message)),
-            Err(error) if !error.is_data() => Self::Nothing,
-            Err(_) if Head::of(line).is_some_and(|head| head.is_notification()) => Self::Nothing,
-            Err(_) => Self::Refused(Box::new(invalid(line, "Invalid request"))),
         }
     }
 }
@@ -100,10 +81,10 @@ where
                 self.refusal = None;
                 sent.ok()?;
             }
-            match Line::read(&self.next_line().await?) {
-                Line::Message(message) => return Some(*message),
-                Line::Nothing => {}
-                Line::Refused(error) => self.refusal = Some(Box::pin(self.write.send(*error))),
+            match self.next_line().await? {
+                Reading::Message(message) => return Some(*message),
+                Reading::Nothing => {}
+                Reading::Refused(error) => self.refusal = Some(Box::pin(self.write.send(*error))),
             }
         }
     }
@@ -147,7 +128,13 @@ mod tests {
         check("", &[], "");
         check(&format!("{ping}\n\r\n{ping}\r\n\u{feff}{ping}\n"), &["ping"; 3], "");
         check(ping, &[], "");
-        check(&format!("no JSON\n{ping}\n"), &["ping"], "");
+        let error = |code: i32, message: &str| {
+            format!(
+                "{{\"jsonrpc\":\"2.0\",\"error\":{{\"code\":{code},\"message\":\"{message}\"}}}}\n"
+            )
+        };
+        let no_json = error(-32700, "it is no JSON: expected ident at line 1 column 2");
+        check(&format!("no JSON\n{ping}\n"), &["ping"], &no_json);
         let told = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":7}"#;
         check(&format!("{told}\n{ping}\n"), &["ping"], "");
         let answer =
@@ -160,6 +147,7 @@ mod tests {
         );
         check(&format!("{many}\n{many}\n{ping}\n"), &["ping"], &format!("{answer}\n{answer}\n"));
         let long = "x".repeat(MOST_BYTES + 1);
-        check(&format!("{long}\n{ping}\n"), &["ping"], "");
+        let too_long = error(-32600, "a message may hold 4 MiB");
+        check(&format!("{long}\n{ping}\n"), &["ping"], &too_long);
     }
 }

@@ -1,8 +1,10 @@
 //! The protocol over two streams of bytes, such as standard input and output.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use rmcp::model::JsonRpcMessage;
 use rmcp::service::RunningService;
 use rmcp::service::{RxJsonRpcMessage, ServerInitializeError, TxJsonRpcMessage};
 use rmcp::transport::Transport;
@@ -25,6 +27,8 @@ const LAST_ANSWERS: Duration = Duration::from_secs(1);
 struct Paced<T> {
     transport: T,
     unread: Arc<Semaphore>,
+    /// `true` once the protocol began. Before that, only requests are read: the library ends at another first message.
+    has_begun: Arc<AtomicBool>,
 }
 
 impl<T: Transport<RoleServer>> Transport<RoleServer> for Paced<T> {
@@ -44,8 +48,14 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Paced<T> {
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
-        drop(self.unread.acquire().await);
-        self.transport.receive().await
+        loop {
+            drop(self.unread.acquire().await);
+            let message = self.transport.receive().await?;
+            let is_request = matches!(message, JsonRpcMessage::Request(_));
+            if is_request || self.has_begun.load(Ordering::Relaxed) {
+                return Some(message);
+            }
+        }
     }
 
     async fn close(&mut self) -> Result<(), Self::Error> {
@@ -70,13 +80,16 @@ where
     W: AsyncWrite + Send + Unpin + 'static,
 {
     let transport = LineTransport::new(read, Patience::new(write));
-    let transport = Paced { transport, unread: Arc::new(Semaphore::new(MOST_UNREAD)) };
+    let has_begun = Arc::new(AtomicBool::new(false));
+    let unread = Arc::new(Semaphore::new(MOST_UNREAD));
+    let transport = Paced { transport, unread, has_begun: Arc::clone(&has_begun) };
     let mut stop = std::pin::pin!(stop);
     let begun = tokio::select! {
         begun = begin(handler, transport) => begun,
         () = &mut stop => return Ok(()),
     };
     let Some(running) = begun? else { return Ok(()) };
+    has_begun.store(true, Ordering::Relaxed);
     let end = running.cancellation_token();
     let mut waiting = std::pin::pin!(running.waiting());
     tokio::select! {
@@ -106,9 +119,11 @@ async fn begin<H: ServerHandler>(
 #[cfg(test)]
 mod tests {
     use std::convert::Infallible;
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::atomic::AtomicUsize;
 
-    use rmcp::model::{ClientNotification, InitializedNotification, JsonRpcMessage, ServerResult};
+    use rmcp::model::{ClientNotification, InitializedNotification, ServerResult};
+    use serde_json::{Value, json};
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
     use super::*;
 
@@ -141,7 +156,8 @@ mod tests {
     #[tokio::test]
     async fn a_client_that_does_not_read_is_not_read_either() {
         let unread = Arc::new(Semaphore::new(MOST_UNREAD));
-        let mut paced = Paced { transport: Deaf::default(), unread };
+        let has_begun = Arc::new(AtomicBool::new(true));
+        let mut paced = Paced { transport: Deaf::default(), unread, has_begun };
         let mut unsent = tokio::task::JoinSet::new();
         let answered = async {
             while paced.receive().await.is_some() {
@@ -154,6 +170,58 @@ mod tests {
         // Nothing else wakes it: it waits for ever from its last answer on.
         assert!(futures_are_stuck(answered).await);
         assert_eq!(paced.transport.0.into_inner(), MOST_UNREAD);
+    }
+
+    /// A server that offers nothing.
+    struct Nothing;
+
+    impl ServerHandler for Nothing {}
+
+    /// Whatever comes before it, the handshake is answered, and so is each request after it.
+    #[tokio::test]
+    async fn no_first_message_ends_the_server() {
+        let told = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+        let answer = json!({ "jsonrpc": "2.0", "id": 1, "result": {} });
+        let begin = |params: Value| json!({ "jsonrpc": "2.0", "id": 7, "method": "initialize", "params": params });
+        let own = json!({ "name": "lines", "version": "1" });
+        let params =
+            json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": own });
+        for (first, code) in [
+            (told.to_string(), None),
+            (answer.to_string(), None),
+            ("no JSON".to_owned(), Some(-32700)),
+            ("{\"id\":1,\"method\":\"x\",\"params\":\"\\ud83d\"}".to_owned(), Some(-32700)),
+            (begin(json!({})).to_string(), Some(-32602)),
+        ] {
+            let (server, mut client) = tokio::io::duplex(1 << 16);
+            let (read, write) = tokio::io::split(server);
+            let served = tokio::spawn(serve_streams(
+                Nothing,
+                read,
+                write,
+                std::future::pending(),
+                std::future::ready(()),
+            ));
+            let ping = json!({ "jsonrpc": "2.0", "id": 8, "method": "ping" });
+            let lines = format!("{first}\n{}\n{told}\n{ping}\n", begin(params.clone()));
+            client.write_all(lines.as_bytes()).await.unwrap();
+            let mut answers = Vec::new();
+            let mut text = String::new();
+            while !text.contains("\"id\":8") {
+                let mut buffer = [0; 4096];
+                let length = client.read(&mut buffer).await.unwrap();
+                assert_ne!(length, 0, "{first}: {text}");
+                text.push_str(std::str::from_utf8(&buffer[..length]).unwrap());
+            }
+            answers.extend(text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()));
+            let refused: Vec<_> =
+                answers.iter().filter_map(|it| it["error"]["code"].as_i64()).collect();
+            assert_eq!(refused, Vec::from_iter(code), "{first}: {text}");
+            let begun = answers.iter().find(|it| it["id"] == 7 && it["result"].is_object());
+            assert_eq!(begun.unwrap()["result"]["protocolVersion"], "2025-06-18", "{text}");
+            drop(client);
+            served.await.unwrap().unwrap();
+        }
     }
 
     /// Returns `true` if the future still waits after it was woken far more often than it can have something to do.

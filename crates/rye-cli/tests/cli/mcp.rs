@@ -251,7 +251,7 @@ async fn trust_that_is_taken_back_counts_at_once() {
     assert!(refused.to_string().contains("\\\"class\\\":\\\"refused\\\""), "{refused}");
 }
 
-/// It is passed over, for want of a place to read its id from; the next one is answered as ever.
+/// Its error has no id, for want of a place to read it from; the next one is answered as ever.
 #[tokio::test]
 async fn a_message_that_is_too_long_stops_nothing() {
     let mut wire = Wire::begin(server(&Session::new(), granted(&[])), Era::Initialize).await;
@@ -262,7 +262,8 @@ async fn a_message_that_is_too_long_stops_nothing() {
     )
     .await;
     assert_eq!(tools(&mut wire).await.len(), 4);
-    assert_eq!(wire.notifications, Vec::<Value>::new());
+    let error = json!({ "code": -32600, "message": "a message may hold 4 MiB" });
+    assert_eq!(wire.notifications, [json!({ "jsonrpc": "2.0", "error": error })]);
 }
 
 /// One page reads so many files, whatever is in them, and the next goes on behind it.

@@ -298,13 +298,24 @@ pub(crate) fn id(text: &str) -> Result<ItemId, PrimaryError> {
     text.parse().map_err(|error| usage(&error))
 }
 
-/// Reads the arguments of an operation.
+/// Reads the arguments of an operation. A whole number may be written with a fraction of zero, as its schema allows.
 ///
 /// # Errors
 ///
 /// [`PrimaryError::Usage`] if they do not have the members of `T`.
 pub fn read_arguments<T: DeserializeOwned>(arguments: Value) -> Result<T, PrimaryError> {
-    serde_json::from_value(arguments).map_err(|error| usage(&error))
+    serde_json::from_value(with_whole_numbers(arguments)).map_err(|error| usage(&error))
+}
+
+/// Returns the arguments with each member such as `3.0` as `3`. Members of members are not the operation's own.
+fn with_whole_numbers(mut arguments: Value) -> Value {
+    for value in arguments.as_object_mut().into_iter().flat_map(|members| members.values_mut()) {
+        let number = value.as_f64().filter(|number| value.is_f64() && number.fract() == 0.0);
+        if let Some(number) = number.and_then(|number| format!("{number}").parse::<i64>().ok()) {
+            *value = number.into();
+        }
+    }
+    arguments
 }
 
 pub(crate) fn usage(error: &dyn std::error::Error) -> PrimaryError {

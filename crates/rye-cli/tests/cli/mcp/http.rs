@@ -192,6 +192,68 @@ async fn one_conversation_too_many_is_told_to_wait() {
     assert!(alone.starts_with("HTTP/1.1 200"), "{alone}");
 }
 
+/// Returns the id of a conversation of the revision, and the answer that began it.
+async fn begin(address: SocketAddr, revision: &str) -> (String, String) {
+    let wish = json!({ "protocolVersion": revision, "capabilities": {}, "clientInfo": { "name": "lines", "version": "1" } });
+    let wish = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": wish });
+    let headers = format!("Host: 127.0.0.1:{}\r\n{ACCEPT}", address.port());
+    let begun = said(address, "POST", "/mcp", &headers, &wish.to_string()).await;
+    let named = begun.lines().find_map(|line| line.strip_prefix("mcp-session-id: "));
+    (named.unwrap_or_else(|| panic!("{begun}")).to_owned(), begun)
+}
+
+/// Older clients cannot read an event without a message, and no client expects the end of a conversation to be accepted for later.
+#[tokio::test]
+async fn each_client_gets_what_its_revision_has() {
+    let (_session, address) = listening(HttpOptions::default()).await;
+    for (revision, is_primed) in [
+        ("2024-11-05", false),
+        ("2025-03-26", false),
+        ("2025-06-18", false),
+        ("2025-11-25", true),
+        ("1.0", false),
+    ] {
+        let (session, begun) = begin(address, revision).await;
+        let port = address.port();
+        let headers = format!("Host: 127.0.0.1:{port}\r\n{ACCEPT}Mcp-Session-Id: {session}\r\n");
+        let list = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" }).to_string();
+        let listed = said(address, "POST", "/mcp", &headers, &list).await;
+        assert!(listed.contains("rye_search"), "{revision}: {listed}");
+        for answer in [&begun, &listed] {
+            let events = answer.split("\r\n\r\n").nth(1).unwrap();
+            let empty = events.lines().filter(|line| line.trim_end() == "data:").count();
+            assert_eq!(empty, usize::from(is_primed), "{revision}: {answer}");
+        }
+        let ended = said(address, "DELETE", "/mcp", &headers, "").await;
+        assert!(ended.starts_with("HTTP/1.1 204"), "{revision}: {ended}");
+        let gone = said(address, "POST", "/mcp", &headers, &list).await;
+        assert!(gone.starts_with("HTTP/1.1 404"), "{revision}: {gone}");
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_has_an_answer() {
+    let (_session, address) = listening(HttpOptions::default()).await;
+    let (session, _) = begin(address, "2025-06-18").await;
+    let headers = format!("Host: 127.0.0.1:{}\r\n{ACCEPT}", address.port());
+    let text = json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": { "name": "rye_search", "arguments": "{}" } });
+    let half = text.to_string().replace("rye_search", "\\ud83d");
+    let empty = json!({ "jsonrpc": "2.0", "id": 7, "method": "initialize", "params": {} });
+    for (body, id, code) in [
+        ("no JSON".to_owned(), "", -32700),
+        (half, "\"id\":7,", -32700),
+        (text.to_string(), "\"id\":7,", -32602),
+        (empty.to_string(), "\"id\":7,", -32602),
+    ] {
+        for more in [String::new(), format!("Mcp-Session-Id: {session}\r\n")] {
+            let answer = said(address, "POST", "/mcp", &format!("{headers}{more}"), &body).await;
+            assert!(answer.starts_with("HTTP/1.1 400"), "{body}: {answer}");
+            let error = format!("{{\"jsonrpc\":\"2.0\",{id}\"error\":{{\"code\":{code},");
+            assert!(answer.contains(&error), "{body}: {answer}");
+        }
+    }
+}
+
 /// A conversation that says nothing makes room for the next one.
 #[tokio::test]
 async fn a_silent_conversation_is_ended() {
