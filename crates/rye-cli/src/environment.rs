@@ -203,6 +203,7 @@ impl Environment {
         setup.trust_documents = self.trust_documents()?;
         setup.search_cache = self.search_cache();
         setup.policy_pins = self.policy_pins();
+        setup.server_facts = self.server_facts();
         setup.processes = Some(self.processes());
         setup.names = Some(Arc::new(SystemNames));
         setup.variables = Variables::by(Self::variable);
@@ -248,6 +249,12 @@ impl Environment {
     fn search_cache(&self) -> Option<PathBuf> {
         let user = self.user.as_ref().filter(|user| user.is_dir())?;
         Some(user.join(".ai/cache/search"))
+    }
+
+    /// Returns the folder with what was learned of MCP servers, in the user space.
+    fn server_facts(&self) -> Option<PathBuf> {
+        let user = self.user.as_ref().filter(|user| user.is_dir())?;
+        Some(user.join(".ai/cache/servers"))
     }
 
     /// Returns the folder with the pinned policies of projects, in the user space.

@@ -22,6 +22,8 @@ mod provenance;
 mod provider;
 mod request;
 #[cfg(feature = "mcp")]
+mod server_facts;
+#[cfg(feature = "mcp")]
 mod servers;
 mod tools;
 mod tree_access;
@@ -71,7 +73,7 @@ pub(crate) use self::provider::{answerer, provider_config};
 pub(crate) use self::request::STEPS;
 pub use self::request::{ChildBounds, LimitOptions, Placing, PlanRequest, ProviderChoice};
 #[cfg(feature = "mcp")]
-pub(crate) use self::servers::{ServerFault, Servers};
+pub(crate) use self::servers::{ServerFault, Servers, new_connections};
 pub use self::tools::Offer;
 pub(crate) use self::tools::{Offering, namesake, offer};
 pub use self::tree_access::{NotDriven, TreeAccess, TreeFunction};

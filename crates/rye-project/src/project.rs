@@ -35,6 +35,9 @@ pub struct Setup {
     /// [`ProjectPolicy`](crate::ProjectPolicy). Without it, no program is started there
     /// unless `sandbox: off` says so.
     pub policy_pins: Option<PathBuf>,
+    /// A folder of the operator's own for facts about MCP servers that spare time at their next start. Without it, they are kept for as
+    /// long as the connections are open.
+    pub server_facts: Option<PathBuf>,
     /// The host that starts the programs of tools. Without it, no tool is offered that is a program.
     ///
     /// Programs run in a sandbox if this program is its own launcher:
@@ -79,6 +82,7 @@ impl Setup {
             now,
             search_cache: None,
             policy_pins: None,
+            server_facts: None,
             processes: None,
             names: None,
             variables: Variables::none(),
@@ -101,6 +105,8 @@ pub struct Project {
     /// The layers of `config/trust.yaml`, for the record of what a run rests on.
     pub(crate) trust_config: Option<Config>,
     pub(crate) policy_pins: Option<PathBuf>,
+    #[cfg(feature = "mcp")]
+    pub(crate) server_facts: Option<PathBuf>,
     pub(crate) processes: Option<ProcessHost>,
     pub(crate) names: Option<Arc<dyn Names>>,
     pub(crate) variables: Variables,
@@ -154,6 +160,8 @@ impl Project {
             now: setup.now,
             trust_config,
             policy_pins: setup.policy_pins.clone(),
+            #[cfg(feature = "mcp")]
+            server_facts: setup.server_facts.clone(),
             processes,
             names,
             variables: setup.variables.clone(),

@@ -3,13 +3,13 @@
 mod wrapper;
 
 use rye_parse::{LineComparer, hidden_characters};
-use rye_tools::mcp::{ConnectError, Connections, ToolChange, ToolSet};
+use rye_tools::mcp::{ConnectError, Discovered, ToolChange, ToolSet};
 use serde_json::{Value, json};
 
 pub use self::wrapper::{NotWrapped, WrapperFile};
 use crate::config::{ConfigError, policy_layers};
 use crate::outcome::Class;
-use crate::plan::{PrepareError, ServerFault, programs, reach};
+use crate::plan::{PrepareError, ServerFault, new_connections, programs, reach};
 use crate::project::Project;
 use crate::text_change::TextChange;
 
@@ -23,6 +23,8 @@ pub struct ServerTools {
     pub set: ToolSet,
     /// Its tools as it lists them, sorted by name.
     pub tools: Vec<Value>,
+    /// Each entry of its list that is no usable tool, with the reason.
+    pub left_out: Vec<String>,
 }
 
 /// A reason why the tools of a server are not known.
@@ -101,15 +103,13 @@ impl Project {
         let processes = programs.processes.as_ref();
         let processes =
             processes.ok_or_else(|| refused("this program does not start others".to_owned()))?;
-        let connections = match reach(self).map_err(Box::new)?.web {
-            Some(web) => Connections::reaching(processes, &web),
-            None => Connections::new(processes),
-        };
+        let web = reach(self).map_err(Box::new)?.web;
+        let connections = new_connections(self, processes, web.as_ref());
         let asked = connections.discover(&found).await;
-        let (set, mut tools) = asked
+        let Discovered { set, mut tools, left_out, .. } = asked
             .map_err(|source| ServerToolsError::Connect { server: server.to_owned(), source })?;
         tools.sort_by(|a, b| name(a).cmp(name(b)));
-        Ok(ServerTools { server: server.to_owned(), set, tools })
+        Ok(ServerTools { server: server.to_owned(), set, tools, left_out })
     }
 }
 
@@ -142,7 +142,12 @@ impl ServerTools {
     /// The same facts as JSON.
     #[must_use]
     pub fn to_json(&self) -> Value {
-        json!({ "server": self.server, "tools": self.tools, "suspicions": self.suspicions() })
+        json!({
+            "server": self.server,
+            "tools": self.tools,
+            "left_out": self.left_out,
+            "suspicions": self.suspicions(),
+        })
     }
 }
 

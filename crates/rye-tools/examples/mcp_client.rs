@@ -25,11 +25,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let mut address = ServerAddress::new(&std::env::args().nth(1).ok_or("which server?")?);
     address.private = true;
     let server = Server::new("suite", address);
-    let (pinned, listed) = connections.discover(&server).await?;
-    let pinned = Arc::new(pinned);
+    let found = connections.discover(&server).await?;
+    let pinned = Arc::new(found.set);
     let authority = Authority::new(Layer::new(LayerName::Operator, Grant::everything()));
     let capability: Capability = "rye.execute.tool.mcp.suite.tool".parse()?;
-    for (name, arguments) in calls(&listed)? {
+    for (name, arguments) in calls(&found.tools)? {
         let wrapper = Wrapper::new(server.clone(), Arc::clone(&pinned), &name);
         let tool = wrapper.tool(&json!({}), &connections)?;
         let spec = ToolSpec::new(&name, "A tool of the suite.", json!({}));

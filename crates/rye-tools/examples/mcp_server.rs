@@ -7,7 +7,7 @@
 )]
 
 use std::error::Error;
-use std::io::{Read as _, Write as _};
+use std::io::{BufRead as _, Read as _, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rmcp::model::{
@@ -134,6 +134,70 @@ async fn stubborn() -> Result<(), Box<dyn Error>> {
     std::future::pending().await
 }
 
+/// A server without the protocol's library. The second argument says what it does at a first message that it does not know. Its tool
+/// writes what it is told, with `$ID` for the id of the call. It records each method.
+fn scripted(kind: &str) -> Result<(), Box<dyn Error>> {
+    let mut log = std::fs::OpenOptions::new().create(true).append(true).open("methods")?;
+    let mut out = std::io::stdout();
+    let mut is_begun = false;
+    for line in std::io::stdin().lock().lines() {
+        let asked: Value = serde_json::from_str(&line?)?;
+        let (id, method) = (&asked["id"], asked["method"].as_str().unwrap_or_default());
+        writeln!(log, "{method}")?;
+        let result = match (kind, method) {
+            ("modern", "server/discover") => json!({ "supportedVersions": ["2026-07-28"] }),
+            ("modern", "initialize") => return Ok(()),
+            (_, "initialize") => json!({
+                "protocolVersion": "2024-11-05",
+                "capabilities": { "tools": {} },
+                "serverInfo": { "name": "scripted", "version": "1" },
+            }),
+            ("exits", _) if !is_begun => return Ok(()),
+            ("silent", "server/discover") => continue,
+            ("nonsense", "server/discover") => json!([7]),
+            ("late", "tools/list") => {
+                // The answer to the first message comes when it is not waited for any more.
+                writeln!(
+                    out,
+                    "{}",
+                    json!({ "jsonrpc": "2.0", "id": 0, "error": { "code": -32601, "message": "what?" } })
+                )?;
+                listed()
+            }
+            ("late", "server/discover") => continue,
+            (_, "tools/list") => listed(),
+            (_, "tools/call") => {
+                let said = asked["params"]["arguments"]["say"].as_str().unwrap_or_default();
+                // Each character is a byte.
+                let said = said.replace("$ID", &id.to_string());
+                let said: Vec<u8> =
+                    said.chars().filter_map(|c| u8::try_from(u32::from(c)).ok()).collect();
+                out.write_all(&said)?;
+                out.write_all(b"\n")?;
+                out.flush()?;
+                continue;
+            }
+            (_, method) if method.starts_with("notifications/") => continue,
+            _ => json!(null),
+        };
+        is_begun = true;
+        writeln!(out, "{}", json!({ "jsonrpc": "2.0", "id": id, "result": result }))?;
+        out.flush()?;
+    }
+    Ok(())
+}
+
+/// A list with tools that cannot be used.
+fn listed() -> Value {
+    let schema = json!({ "type": "object" });
+    json!({ "tools": [
+        { "name": "say", "inputSchema": schema, "annotations": 7 },
+        { "name": "bad", "inputSchema": "object" },
+        { "description": "Has no name.", "inputSchema": schema },
+        "none",
+    ] })
+}
+
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
     let mut out = std::io::stdout();
@@ -144,6 +208,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
             out.flush()?;
             Server::default().serve(rmcp::transport::stdio()).await?.waiting().await?;
         }
+        Some("scripted") => scripted(&std::env::args().nth(2).unwrap_or_default())?,
         Some("stubborn") => stubborn().await?,
         Some("flood") => while out.write_all(&[b'x'; 65536]).is_ok() {},
         Some("early") => {

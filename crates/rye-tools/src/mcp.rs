@@ -9,6 +9,8 @@ mod address;
 #[cfg(feature = "mcp")]
 mod answers;
 #[cfg(feature = "mcp")]
+mod awaited;
+#[cfg(feature = "mcp")]
 mod bounded;
 #[cfg(feature = "mcp")]
 mod client;
@@ -17,7 +19,13 @@ mod connection;
 #[cfg(feature = "mcp")]
 mod connections;
 #[cfg(feature = "mcp")]
+mod facts;
+#[cfg(feature = "mcp")]
 mod http_client;
+#[cfg(feature = "mcp")]
+mod opening;
+#[cfg(feature = "mcp")]
+mod received;
 #[cfg(feature = "mcp")]
 mod result;
 #[cfg(feature = "mcp")]
@@ -30,7 +38,9 @@ mod tool_set;
 #[cfg(feature = "mcp")]
 pub use self::connection::ConnectError;
 #[cfg(feature = "mcp")]
-pub use self::connections::Connections;
+pub use self::connections::{Connections, Discovered};
+#[cfg(feature = "mcp")]
+pub use self::facts::ServerFacts;
 pub use self::server::{Reached, Server, ServerAddress, ServerHeader, ServerProgram};
 #[cfg(feature = "mcp")]
 pub use self::tool::{Wrapper, WrapperError};

@@ -13,7 +13,7 @@ use rye_thread::{AuthorisedCall, OutputSink, Tool, ToolOutput};
 use serde_json::{Map, Value, json};
 
 use crate::program_result::{failure, forward, start_failure, with_account};
-use crate::self_starting::foreign;
+use crate::self_starting::{collection, foreign};
 
 /// A program, with templates for its arguments.
 #[derive(Debug, Clone)]
@@ -195,11 +195,11 @@ async fn run(processes: &Processes, job: Job, told: &dyn OutputSink) -> ToolOutp
     }
 }
 
-/// Returns the standard output: the object that it holds, if it is complete JSON, or else the text.
+/// Returns the standard output: the object or list that it holds, if it is complete JSON, or else the text.
 fn result(ended: &Exit) -> Value {
     let text = ended.output.text();
-    let result = match serde_json::from_str::<Map<String, Value>>(&text) {
-        Ok(object) if ended.output.omitted_bytes() == 0 => foreign(object.into()),
+    let result = match collection(&text) {
+        Some(value) if ended.output.omitted_bytes() == 0 => foreign(value),
         _ => text.into(),
     };
     with_account(result, &ended.account)

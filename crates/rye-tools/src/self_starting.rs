@@ -7,6 +7,13 @@ use crate::program_result::{QUARANTINED, SELF_STARTING, UNCHECKED};
 /// The members of a result that only Rye sets.
 const OWN: [&str; 3] = [SELF_STARTING, QUARANTINED, UNCHECKED];
 
+/// Returns the object or list that a whole text is, for steps that use a part of a result.
+pub(crate) fn collection(text: &str) -> Option<Value> {
+    let is_opened = text.trim_start().starts_with(['{', '[']);
+    let value: Option<Value> = is_opened.then(|| serde_json::from_str(text).ok()).flatten();
+    value.filter(|value| value.is_object() || value.is_array())
+}
+
 /// Returns the result of a program or server. If it has a member that only Rye sets, it becomes the member
 /// `output` of a new object.
 pub(crate) fn foreign(result: Value) -> Value {
@@ -32,6 +39,22 @@ pub(crate) fn with_self_starting(result: Value, files: &[String]) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn text_that_is_an_object_or_a_list_is_that_value() {
+        for (text, expected) in [
+            ("{\"a\": 1}", Some(json!({ "a": 1 }))),
+            ("\n[1, {}]\n", Some(json!([1, {}]))),
+            ("[1", None),
+            ("5", None),
+            ("null", None),
+            ("\"a\"", None),
+            ("[INFO] done", None),
+            ("", None),
+        ] {
+            assert_eq!(collection(text), expected, "{text}");
+        }
+    }
 
     #[test]
     fn no_program_speaks_for_rye() {

@@ -223,12 +223,18 @@ fn lock_servers(servers: &[String], environment: &Environment) -> Result<Exit, F
         let changes = offered.changes(lock.server(server));
         if !environment.json() {
             print_changes(&changes);
+            offered.left_out.iter().for_each(|it| println!("left out: {it}"));
             offered.suspicions().iter().for_each(|it| println!("look twice: {it}"));
             let tools = output::counted(offered.tools.len(), "tool");
             println!("server {server} locked with {tools} in {}", path.display());
         }
         let told: Value = changes.iter().map(ServerChange::to_json).collect();
-        rows.push(json!({ "server": server, "tools": offered.tools.len(), "changes": told }));
+        rows.push(json!({
+            "server": server,
+            "tools": offered.tools.len(),
+            "left_out": offered.left_out,
+            "changes": told,
+        }));
         lock.insert_server(server, offered.set);
         damaged.retain(|error| !names(server, error));
         // Until then, the file still lists further edits.

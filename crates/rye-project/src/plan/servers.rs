@@ -14,11 +14,12 @@ use rye_sign::Digest;
 use rye_thread::Tool;
 use rye_tools::BASH;
 use rye_tools::mcp::{Connections, Reached, Server, ToolSet, Wrapper};
-use rye_web::SEND;
+use rye_web::{SEND, Web};
 use serde_json::Value;
 
 use super::authority::of_signer;
 use super::error::PrepareError;
+use super::server_facts::FactFolder;
 use super::web::reach;
 use crate::causes::with_causes;
 use crate::config::{SERVERS_FILE, servers};
@@ -158,11 +159,23 @@ fn connections(
     let web = reach(project)?.web;
     let mut shared = project.connections.lock().unwrap_or_else(PoisonError::into_inner);
     Ok(shared.upgrade().unwrap_or_else(|| {
-        let new = match &web {
-            Some(web) => Connections::reaching(processes, web),
-            None => Connections::new(processes),
-        };
+        let new = new_connections(project, processes, web.as_ref());
         *shared = Arc::downgrade(&new);
         new
     }))
+}
+
+/// Returns connections that know what was learned of servers.
+pub(crate) fn new_connections(
+    project: &Project,
+    processes: &Arc<Processes>,
+    web: Option<&Arc<Web>>,
+) -> Arc<Connections> {
+    match (&project.server_facts, web) {
+        (Some(folder), web) => {
+            Connections::remembering(processes, web, Arc::new(FactFolder::new(folder)))
+        }
+        (None, Some(web)) => Connections::reaching(processes, web),
+        (None, None) => Connections::new(processes),
+    }
 }

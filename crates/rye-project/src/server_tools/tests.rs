@@ -3,7 +3,8 @@ use super::*;
 #[expect(clippy::needless_pass_by_value, reason = "rows read better")]
 fn offered(tools: Value) -> ServerTools {
     let tools = tools.as_array().unwrap().clone();
-    ServerTools { server: "notes".to_owned(), set: ToolSet::of(&tools).unwrap(), tools }
+    let set = ToolSet::of(&tools).unwrap();
+    ServerTools { server: "notes".to_owned(), set, tools, left_out: Vec::new() }
 }
 
 #[track_caller]

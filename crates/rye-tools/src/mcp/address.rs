@@ -16,6 +16,7 @@ use zeroize::Zeroizing;
 use super::bounded::MESSAGE;
 use super::connection::ConnectError;
 use super::http_client::{HttpError, LimitedClient};
+use super::opening::Opening;
 use super::secrets::Secrets;
 use super::server::{ServerAddress, ServerHeader};
 
@@ -27,6 +28,7 @@ pub(super) async fn transport(
     address: &ServerAddress,
     web: Option<&Arc<Web>>,
     variable: impl Fn(&str) -> Option<String>,
+    opening: &Opening,
 ) -> Result<Http, ConnectError> {
     let problems = address.problems();
     if !problems.is_empty() {
@@ -46,7 +48,7 @@ pub(super) async fn transport(
         .max_sse_event_size(MESSAGE)
         // A new session may offer other tools, so that it needs a new connection.
         .reinit_on_expired_session(false);
-    Ok(Http::with_client(LimitedClient::new(client), config))
+    Ok(Http::with_client(LimitedClient::new(client, &opening.awaited, opening.patience), config))
 }
 
 /// Returns the headers with the operator's values. No message contains the values.

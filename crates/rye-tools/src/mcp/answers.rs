@@ -1,7 +1,8 @@
-//! A transport that limits the number of unread answers and of messages that wait for nothing.
+//! A transport that limits the number of unread answers, of messages that wait for nothing, and the wait for the first answer.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use rmcp::RoleClient;
 use rmcp::model::{
@@ -9,6 +10,10 @@ use rmcp::model::{
 };
 use rmcp::transport::Transport;
 use tokio::sync::Notify;
+use tokio::time::{Instant, sleep_until};
+
+use super::awaited::Awaited;
+use super::received::no_revisions;
 
 /// The number of requests of a server whose answers may be unread. At this number, the client reads no
 /// further messages.
@@ -24,10 +29,18 @@ const FOR_ONE_REQUEST: usize = 10_000;
 /// call of the client ends with a timeout. Every request is answered at once, so that its cancellation has no
 /// effect. Such notifications are not passed on, so that each request has exactly one answer. Neither are
 /// notifications that the client does not use, such as log messages. The connection ends at too many others.
+///
+/// A server that says nothing to `server/discover` is taken for one that does not know it. Each request gets one answer; a later one is
+/// not passed on.
 #[derive(Debug)]
 pub(super) struct LimitedTransport<T> {
     inner: T,
     open: Arc<Open>,
+    awaited: Awaited,
+    /// The time for an answer to `server/discover`.
+    patience: Duration,
+    /// The end of that time, once the request was sent.
+    silent_at: Option<Instant>,
     /// The messages since the last request of the client.
     received: usize,
     floods: Arc<AtomicBool>,
@@ -42,10 +55,11 @@ struct Open {
 
 impl<T> LimitedTransport<T> {
     /// Creates a transport. The flag becomes `true` if the server sends too many messages.
-    pub(super) fn new(inner: T) -> (Self, Arc<AtomicBool>) {
+    pub(super) fn new(inner: T, awaited: &Awaited, patience: Duration) -> (Self, Arc<AtomicBool>) {
         let floods = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&floods);
-        (Self { inner, open: Arc::default(), received: 0, floods }, flag)
+        let (open, awaited) = (Arc::default(), awaited.clone());
+        (Self { inner, open, awaited, patience, silent_at: None, received: 0, floods }, flag)
     }
 
     /// Counts a message. Returns `true` if there are too many.
@@ -98,6 +112,10 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for LimitedTransport<T> {
         if matches!(message, JsonRpcMessage::Request(_)) {
             self.received = 0;
         }
+        self.awaited.note(&message);
+        if self.silent_at.is_none() && self.awaited.revisions().is_some() {
+            self.silent_at = Some(Instant::now() + self.patience);
+        }
         let sending = self.inner.send(message);
         let open = Arc::clone(&self.open);
         async move {
@@ -114,8 +132,17 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for LimitedTransport<T> {
     async fn receive(&mut self) -> Option<ServerJsonRpcMessage> {
         loop {
             self.open.room().await;
-            let message = self.inner.receive().await?;
+            let silent_at = self.silent_at.filter(|_| self.awaited.revisions().is_some());
+            let message = tokio::select! {
+                message = self.inner.receive() => message?,
+                () = sleep_until(silent_at.unwrap_or_else(Instant::now)), if silent_at.is_some() => {
+                    no_revisions(&self.awaited.revisions()?)
+                }
+            };
             match &message {
+                JsonRpcMessage::Response(response) if !self.awaited.end(&response.id) => {}
+                JsonRpcMessage::Error(error)
+                    if !error.id.as_ref().is_some_and(|id| self.awaited.end(id)) => {}
                 JsonRpcMessage::Request(request) if !self.open.begin(&request.id) => return None,
                 JsonRpcMessage::Notification(told) if !is_used(&told.notification) => {}
                 _ if self.count() => return None,
@@ -169,7 +196,10 @@ mod tests {
 
         async fn receive(&mut self) -> Option<ServerJsonRpcMessage> {
             self.next += 1;
-            Some(serde_json::from_value((self.line)(self.next)).unwrap())
+            match (self.line)(self.next) {
+                serde_json::Value::Null => std::future::pending().await,
+                line => Some(serde_json::from_value(line).unwrap()),
+            }
         }
 
         async fn close(&mut self) -> Result<(), Infallible> {
@@ -177,9 +207,13 @@ mod tests {
         }
     }
 
+    fn limited<T>(inner: T) -> LimitedTransport<T> {
+        LimitedTransport::new(inner, &Awaited::default(), Duration::from_secs(10)).0
+    }
+
     fn asks(line: fn(u64) -> serde_json::Value) -> (LimitedTransport<Asks>, Arc<Semaphore>) {
         let taken = Arc::new(Semaphore::new(0));
-        (LimitedTransport::new(Asks { next: 0, taken: Arc::clone(&taken), line }).0, taken)
+        (limited(Asks { next: 0, taken: Arc::clone(&taken), line }), taken)
     }
 
     fn ping(id: u64) -> serde_json::Value {
@@ -204,6 +238,24 @@ mod tests {
                 tokio::spawn(transport.send(serde_json::from_value(answer).unwrap()));
             }
         }
+    }
+
+    /// The paused clock advances while all tasks wait.
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_says_nothing_about_its_revisions_has_none() {
+        let awaited = Awaited::default();
+        let silent = Asks { next: 0, taken: Arc::new(Semaphore::new(1)), line: |_| json!(null) };
+        let patience = Duration::from_secs(10);
+        let (mut transport, _) = LimitedTransport::new(silent, &awaited, patience);
+        let begun = Instant::now();
+        let asked = json!({ "jsonrpc": "2.0", "id": 7, "method": "server/discover", "params": {} });
+        drop(transport.send(serde_json::from_value(asked).unwrap()));
+        let message = transport.receive().await.unwrap();
+        let expected = no_revisions(&RequestId::Number(7));
+        assert_eq!((json!(message), begun.elapsed()), (json!(expected), patience));
+        // Nothing else has such a limit, and a late answer is not passed on.
+        let more = tokio::time::timeout(10 * patience, transport.receive()).await;
+        assert!(more.is_err());
     }
 
     #[tokio::test]

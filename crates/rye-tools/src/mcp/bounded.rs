@@ -1,7 +1,5 @@
-//! The messages of a server, bounded in bytes and values before they are read.
+//! The lines of a server, bounded in bytes before they are read.
 
-use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::io;
 use std::mem;
 use std::pin::Pin;
@@ -9,130 +7,97 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
 
-use rye_thread::count_json_values;
-use serde::Deserialize;
-use serde::de::IgnoredAny;
-use serde_json::json;
 use serde_json::value::RawValue;
 use tokio::io::{AsyncBufRead, AsyncRead, BufReader, ReadBuf};
+
+use super::awaited::Awaited;
+use super::received::messages;
 
 /// The size of the longest message of a server, in bytes.
 pub(super) const MESSAGE: usize = 4 * 1024 * 1024;
 
-/// The largest number of values in a message. While it is read, a value takes up to several hundred times the memory of its
-/// shortest text.
-const VALUES: usize = 100_000;
-
-/// The member of a listing's `_meta` with the tools as the server wrote them. The library's type of a tool leaves out the
-/// members that it does not know.
-pub(super) const WRITTEN: &str = "rye/written";
-
-/// The length of the longest id, in bytes. The ids are the client's own.
-const ID: usize = 64;
-
-/// Returns the message that is read in place of what a server sent. That is mostly the same. A listing of tools also holds the
-/// tools as they were written. A message of too many values becomes an error, and so does one with the member [`WRITTEN`].
-pub(super) fn bound_message(json: &[u8]) -> Cow<'_, [u8]> {
-    if VALUES < count_json_values(json) {
-        return Cow::Owned(error(json, &format!("its answer has more than {VALUES} values")));
-    }
-    match listing(json) {
-        Some(listing) => Cow::Owned(listing),
-        None if names_written(json) => {
-            Cow::Owned(error(json, &format!("its answer has `{WRITTEN}` in `_meta`")))
-        }
-        None => Cow::Borrowed(json),
-    }
-}
-
-/// Returns `true` if a result that is not read as a listing has the member of one. The library may still take it for a listing.
-fn names_written(json: &[u8]) -> bool {
-    #[derive(Deserialize)]
-    struct Response {
-        result: Meta,
-    }
-    #[derive(Deserialize)]
-    struct Meta {
-        #[serde(rename = "_meta")]
-        members: BTreeMap<String, IgnoredAny>,
-    }
-    let named = serde_json::from_slice::<Response>(json);
-    named.is_ok_and(|named| named.result.members.contains_key(WRITTEN))
-}
-
-/// Returns the error in place of a message.
-fn error(json: &[u8], reason: &str) -> Vec<u8> {
-    #[derive(Deserialize)]
-    struct Named<'a> {
-        #[serde(borrow, default)]
-        id: Option<&'a RawValue>,
-        #[serde(borrow, default)]
-        method: Option<&'a RawValue>,
-    }
-    let named = serde_json::from_slice::<Named<'_>>(json).ok().filter(|it| it.method.is_none());
-    let id = named.and_then(|named| named.id).filter(|id| id.get().len() <= ID);
-    let error = json!({ "code": -32600, "message": reason });
-    let message = match id {
-        Some(id) => format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{error}}}\n"),
-        // A notification that the client passes over.
-        None => {
-            let params = json!({ "level": "error", "data": error });
-            format!(
-                "{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{params}}}\n"
-            )
-        }
-    };
-    message.into_bytes()
-}
-
-/// Returns a listing of tools with the tools as they were written, or `None` for another message.
-fn listing(json: &[u8]) -> Option<Vec<u8>> {
-    #[derive(Deserialize)]
-    struct Response<'a> {
-        #[serde(borrow)]
-        id: &'a RawValue,
-        #[serde(borrow)]
-        result: Listing<'a>,
-    }
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Listing<'a> {
-        #[serde(borrow)]
-        tools: &'a RawValue,
-        #[serde(borrow, default)]
-        next_cursor: Option<&'a RawValue>,
-        #[serde(borrow, default)]
-        content: Option<&'a RawValue>,
-    }
-    let Response { id, result } = serde_json::from_slice(json).ok()?;
-    let Listing { tools, next_cursor, content: None } = result else { return None };
-    let next_cursor = next_cursor.map_or("null", RawValue::get);
-    let meta = json!({ WRITTEN: tools.get() });
-    let result = format!("{{\"tools\":{tools},\"nextCursor\":{next_cursor},\"_meta\":{meta}}}");
-    Some(format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}\n").into_bytes())
-}
-
-/// A reader of whole lines, each as [`bound_message`] gives it. It fails at a line over the limit. The connection then ends. To skip
-/// the line would leave a call waiting for its answer.
+/// A reader of the messages in lines, each on a line as [`messages`] gives it. It fails at a message over the limit. The connection then
+/// ends. To skip the message would leave a call waiting for its answer.
 #[derive(Debug)]
 pub(super) struct BoundedLines<R> {
     inner: BufReader<R>,
     most: usize,
+    awaited: Awaited,
     /// The part of a line that was read.
     line: Vec<u8>,
-    /// The line that is handed out.
+    /// The lines of a message over several lines.
+    begun: Begun,
+    /// The messages that are handed out.
     whole: io::Cursor<Vec<u8>>,
     is_too_long: Arc<AtomicBool>,
 }
 
 impl<R: AsyncRead> BoundedLines<R> {
-    /// Creates a reader for lines of at most `most` bytes. The flag becomes `true` at a longer one.
-    pub(super) fn new(inner: R, most: usize) -> (Self, Arc<AtomicBool>) {
+    /// Creates a reader for messages of at most `most` bytes. The flag becomes `true` at a longer one.
+    pub(super) fn new(inner: R, most: usize, awaited: &Awaited) -> (Self, Arc<AtomicBool>) {
         let flag = Arc::new(AtomicBool::new(false));
         let is_too_long = Arc::clone(&flag);
-        let (line, whole) = (Vec::new(), io::Cursor::default());
-        (Self { inner: BufReader::new(inner), most, line, whole, is_too_long }, flag)
+        let (line, begun, whole) = (Vec::new(), Begun::default(), io::Cursor::default());
+        let (inner, awaited) = (BufReader::new(inner), awaited.clone());
+        (Self { inner, most, awaited, line, begun, whole, is_too_long }, flag)
     }
+}
+
+/// The lines of JSON that is written over several lines, so far.
+#[derive(Debug, Default)]
+struct Begun {
+    text: Vec<u8>,
+    /// The number of open brackets.
+    depth: usize,
+}
+
+impl Begun {
+    /// Adds a line. Returns the texts that are complete.
+    fn push(&mut self, line: Vec<u8>) -> Vec<Vec<u8>> {
+        if self.text.is_empty() {
+            if !begins_json(&line) {
+                return vec![line];
+            }
+        } else if !self.text.starts_with(b"[") && is_message(&line) {
+            // The lines before it were no beginning of JSON, or it was never ended.
+            return vec![mem::take(self).text, line];
+        }
+        self.depth = depth(&line, self.depth);
+        self.text.extend(line);
+        match self.depth {
+            0 => vec![mem::take(self).text],
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// Returns `true` if the line is the beginning of JSON that goes on after it. A line that ends after a whole value was cut.
+fn begins_json(line: &[u8]) -> bool {
+    let json = serde_json::from_slice::<&RawValue>(line);
+    let is_opened = matches!(line.trim_ascii_start().first(), Some(b'{' | b'['));
+    let goes_on = matches!(line.trim_ascii_end().last(), Some(b'{' | b'[' | b',' | b':'));
+    is_opened && goes_on && json.is_err_and(|error| error.is_eof())
+}
+
+fn is_message(line: &[u8]) -> bool {
+    let json = serde_json::from_slice::<&RawValue>(line);
+    json.is_ok_and(|json| json.get().starts_with('{') && json.get().contains("\"jsonrpc\""))
+}
+
+/// Returns the number of brackets that are open after a line. No string goes on over the end of a line.
+fn depth(line: &[u8], before: usize) -> usize {
+    let (mut depth, mut is_text, mut is_escaped) = (before, false, false);
+    for byte in line {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if is_text => is_escaped = true,
+            b'"' => is_text = !is_text,
+            b'[' | b'{' if !is_text => depth += 1,
+            b']' | b'}' if !is_text => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    depth
 }
 
 impl<R: AsyncRead + Unpin> AsyncRead for BoundedLines<R> {
@@ -152,7 +117,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for BoundedLines<R> {
             let end = read.iter().position(|byte| *byte == b'\n');
             let piece = read.get(..end.map_or(read.len(), |end| end + 1)).unwrap_or_default();
             let (taken, is_end) = (piece.len(), piece.is_empty());
-            if this.most < this.line.len() + taken {
+            if this.most < this.begun.text.len() + this.line.len() + taken {
                 this.is_too_long.store(true, Ordering::Relaxed);
                 return Poll::Ready(Err(io::Error::other("a line is too long")));
             }
@@ -163,7 +128,9 @@ impl<R: AsyncRead + Unpin> AsyncRead for BoundedLines<R> {
             }
             if is_end || end.is_some() {
                 let line = mem::take(&mut this.line);
-                this.whole = io::Cursor::new(bound_message(&line).into_owned());
+                let texts = this.begun.push(line);
+                let read = texts.iter().flat_map(|text| messages(text, &this.awaited, None));
+                this.whole = io::Cursor::new(read.collect::<String>().into_bytes());
             }
         }
     }
@@ -171,87 +138,63 @@ impl<R: AsyncRead + Unpin> AsyncRead for BoundedLines<R> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
+    use rmcp::model::{ClientJsonRpcMessage, ClientRequest, PingRequest, RequestId};
     use tokio::io::AsyncReadExt;
 
     use super::*;
 
-    #[track_caller]
-    fn check(text: &str, is_fine: bool) {
+    /// The text that is read, and `true` if a message was too long.
+    fn read(text: &str, most: usize) -> (String, bool) {
+        let awaited = Awaited::default();
+        for id in [3, 4] {
+            let ping = ClientRequest::PingRequest(PingRequest::default());
+            awaited.note(&ClientJsonRpcMessage::request(ping, RequestId::Number(id)));
+        }
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let (mut bounded, too_long) = BoundedLines::new(text.as_bytes(), 4);
+        let (mut bounded, is_too_long) = BoundedLines::new(text.as_bytes(), most, &awaited);
         let mut read = String::new();
         let result = runtime.block_on(bounded.read_to_string(&mut read));
-        assert_eq!(
-            (result.is_ok(), too_long.load(Ordering::Relaxed)),
-            (is_fine, !is_fine),
-            "{text:?}"
-        );
-        assert!(text.starts_with(&read) && (!is_fine || read == text), "{text:?}: {read:?}");
+        assert_eq!(result.is_err(), is_too_long.load(Ordering::Relaxed), "{text:?}");
+        (read, result.is_err())
     }
 
     #[test]
-    fn a_line_has_to_end() {
-        check("", true);
-        check("abc\nabc\n\nabcd", true);
-        check("abcd\n", false);
-        check("abc\nabcde", false);
-        check("abcdefgh", false);
-    }
-
-    /// The value of a message that is read in another form.
-    fn read(text: &str) -> Value {
-        let read = bound_message(text.as_bytes());
-        assert!(matches!(read, Cow::Owned(_)), "{text}");
-        serde_json::from_slice(&read).unwrap()
-    }
-
-    #[test]
-    fn a_message_has_a_bound_on_its_values() {
-        let many = "[],".repeat(VALUES);
-        let error = json!({ "code": -32600, "message": "its answer has more than 100000 values" });
-        let answer = read(&format!(r#"{{"id":3,"result":{{"content":[{many}0]}}}}"#));
-        assert_eq!(answer, json!({ "jsonrpc": "2.0", "id": 3, "error": error }));
-        for other in [
-            format!(r#"{{"id":3,"method":"ping","params":[{many}0]}}"#),
-            format!(r#"{{"method":"ping","params":[{many}0]}}"#),
-            format!(r#"{{"id":[{many}0],"result":{{}}}}"#),
-            format!("[{many}0]"),
-            many.clone(),
+    fn a_message_has_to_end() {
+        for (text, is_too_long) in [
+            ("", false),
+            ("abc\nabc\n\nabcd", false),
+            ("abcd\n", true),
+            ("abc\nabcde", true),
+            ("abcdefgh", true),
+            ("{\n\n1", false),
+            ("{\n\n12", true),
         ] {
-            assert_eq!(read(&other)["method"], "notifications/message");
+            assert_eq!(read(text, 4), (String::new(), is_too_long), "{text:?}");
         }
     }
 
-    /// The library takes each of these for a listing with its `_meta`.
-    #[test]
-    fn no_server_writes_the_tools_in_our_place() {
-        let own = r#""_meta":{"rye\/written":"[]"}"#;
-        for content in [r#""content":[]"#, r#""content":[],"content":[]"#, r#""content":7"#] {
-            let told = read(&format!(r#"{{"id":3,"result":{{"tools":[],{content},{own}}}}}"#));
-            let message = "its answer has `rye/written` in `_meta`";
-            let error = json!({ "code": -32600, "message": message });
-            assert_eq!(told, json!({ "jsonrpc": "2.0", "id": 3, "error": error }), "{content}");
-        }
-    }
+    const ANSWER: &str = "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"a\":\"}\"}}\n";
 
+    /// Each text has the answer to request 3.
     #[test]
-    fn a_listing_has_its_tools_as_they_were_written() {
-        let tools = r#"[{"name":"a", "x":1.50,"annotations":{"y":null}}]"#;
-        let own = r#""_meta":{"rye/written":"[]"}"#;
-        let listed =
-            read(&format!(r#"{{"id":"i","result":{{"tools":{tools},{own},"nextCursor":"n"}}}}"#));
-        assert_eq!(listed["result"]["_meta"], json!({ WRITTEN: tools }));
-        assert_eq!((&listed["id"], &listed["result"]["nextCursor"]), (&json!("i"), &json!("n")));
-        for other in [
-            r#"{"id":1,"result":{"content":[],"tools":[]}}"#,
-            r#"{"id":1,"result":{"tools":[],"tools":[]}}"#,
-            r#"{"id":1,"result":{}}"#,
-            r#"{"result":{"tools":[]}}"#,
-            r#"{"id":1,"method":"x"}"#,
-            "no JSON",
+    fn a_message_may_have_several_lines() {
+        let pretty = "{\n  \"jsonrpc\": \"2.0\",\r\n  \"id\": 3,\n  \"result\": {\"a\":\"}\"}\n}\n"
+            .to_owned();
+        let begun = "{\"jsonrpc\":\"2.0\",\"id\":4,\n";
+        for text in [
+            ANSWER.to_owned(),
+            pretty.clone(),
+            format!("[\n{pretty}]\n"),
+            format!("{{\n{ANSWER}"),
+            format!("[INFO] it begins {{\n{ANSWER}"),
+            format!("{{\"level\":\"info\"}}\n{ANSWER}"),
+            format!("{ANSWER}{begun}"),
         ] {
-            assert!(matches!(bound_message(other.as_bytes()), Cow::Borrowed(_)), "{other}");
+            assert_eq!(read(&text, MESSAGE).0, ANSWER, "{text:?}");
         }
+        let (both, _) = read(&format!("{begun}{ANSWER}"), MESSAGE);
+        let (broken, answer) = both.split_once('\n').unwrap();
+        assert!(broken.starts_with("{\"jsonrpc\":\"2.0\",\"id\":4,\"error\""), "{broken}");
+        assert_eq!(answer, ANSWER);
     }
 }

@@ -11,7 +11,7 @@ use rmcp::ClientHandler;
 use rmcp::model::{
     ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction,
     ErrorCode, ErrorData, Implementation, ListRootsResult, ProgressNotificationParam,
-    ProgressToken,
+    ProgressToken, ProtocolVersion,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleClient};
 use tokio::sync::broadcast;
@@ -104,6 +104,7 @@ impl ClientHandler for Client {
     fn get_info(&self) -> ClientConfig {
         let own = Implementation::new("rye", env!("CARGO_PKG_VERSION"));
         ClientConfig::new(ClientCapabilities::default(), own)
+            .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
     }
 }
 

@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, CallToolResult, CancelledNotification,
-    CancelledNotificationParam, ClientRequest, ProtocolVersion, RequestId, ServerResult,
+    CallToolRequest, CallToolRequestParams, CancelledNotification, CancelledNotificationParam,
+    ClientRequest, ProtocolVersion, RequestId, ServerResult,
 };
 use rmcp::service::{
     ClientLifecycleMode, ClientServiceExt, Peer, PeerRequestOptions, RoleClient, RunningService,
@@ -19,17 +19,19 @@ use rmcp::service::{
 use rmcp::transport::Transport;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rye_thread::{OutputSink, OutputStream};
+use serde_json::Value;
 use tokio::sync::broadcast::error::RecvError;
 
 use self::diagnosis::{Diagnosis, Failed, capture_stderr};
 pub use self::error::ConnectError;
 pub(super) use self::listing::ToolListing;
-use self::listing::{list, unexpected_answer};
+use self::listing::{list, unexpected_answer, unreadable};
 use super::address::Http;
 use super::answers::LimitedTransport;
 use super::bounded::{BoundedLines, MESSAGE};
 use super::client::{Client, Progress};
-use super::secrets::Secrets;
+use super::opening::{Beginning, Opening};
+use super::received::WRITTEN;
 use rye_sandbox::{Pipes, ServerProcess};
 
 /// The transport of a connection.
@@ -67,48 +69,46 @@ impl Drop for ChangeGuard<'_> {
 }
 
 impl Connection {
-    /// Opens the protocol and lists the tools. The newer revision of the protocol is tried first, then the
-    /// older ones.
-    pub(super) async fn open(
-        wire: Wire,
-        limit: Duration,
-        secrets: Secrets,
-    ) -> Result<Self, ConnectError> {
-        let begun = async {
-            match wire {
-                Wire::Http(http) => {
-                    Self::establish(http, Diagnosis { secrets, ..Diagnosis::default() }).await
-                }
-                Wire::Pipes(started) => {
-                    let (program, Pipes { stdin, stdout, stderr, .. }) = *started;
-                    let (stdout, is_too_long) = BoundedLines::new(stdout, MESSAGE);
-                    let program = Some(Mutex::new(program));
-                    let stderr = Some(capture_stderr(stderr));
-                    let transport = AsyncRwTransport::new_client(stdout, stdin);
-                    let ends =
-                        Diagnosis { program, stderr, is_too_long, secrets, ..Diagnosis::default() };
-                    Self::establish(transport, ends).await
-                }
+    /// Opens the protocol and lists the tools.
+    pub(super) async fn open(wire: Wire, opening: Opening) -> Result<Self, ConnectError> {
+        let mut ends = Diagnosis { secrets: opening.secrets.clone(), ..Diagnosis::default() };
+        match wire {
+            Wire::Http(http) => Self::establish(http, &opening, ends).await,
+            Wire::Pipes(started) => {
+                let (program, Pipes { stdin, stdout, stderr, .. }) = *started;
+                let (stdout, is_too_long) = BoundedLines::new(stdout, MESSAGE, &opening.awaited);
+                ends.program = Some(Mutex::new(program));
+                ends.stderr = Some(capture_stderr(stderr));
+                ends.is_too_long = is_too_long;
+                let transport = AsyncRwTransport::new_client(stdout, stdin);
+                Self::establish(transport, &opening, ends).await
             }
-        };
-        let begun = tokio::time::timeout(limit, begun).await;
-        begun.unwrap_or(Err(ConnectError::Late { seconds: limit.as_secs() }))
+        }
     }
 
-    async fn establish<T>(transport: T, mut ends: Diagnosis) -> Result<Self, ConnectError>
+    async fn establish<T>(
+        transport: T,
+        opening: &Opening,
+        mut ends: Diagnosis,
+    ) -> Result<Self, ConnectError>
     where
         T: Transport<RoleClient> + 'static,
     {
-        let lifecycle = ClientLifecycleMode::Auto {
-            preferred_versions: vec![ProtocolVersion::LATEST],
-            legacy_version: Some(ProtocolVersion::LATEST_WITH_INITIALIZE),
+        let lifecycle = match opening.beginning {
+            Beginning::Initialize => ClientLifecycleMode::Initialize,
+            Beginning::Discover => ClientLifecycleMode::Auto {
+                preferred_versions: vec![ProtocolVersion::LATEST],
+                legacy_version: Some(ProtocolVersion::LATEST_WITH_INITIALIZE),
+            },
         };
-        let (transport, floods) = LimitedTransport::new(transport);
+        let (transport, floods) =
+            LimitedTransport::new(transport, &opening.awaited, opening.patience);
         ends.floods = floods;
         let begun =
             Client::new(ends.secrets.clone()).serve_with_lifecycle(transport, lifecycle).await;
         let service = begun.map_err(|error| ends.begin(&error))?;
-        let offered = list(service.peer()).await.map_err(|error| ends.explain(error))?;
+        let offered =
+            list(service.peer(), &ends.secrets).await.map_err(|error| ends.explain(error))?;
         Ok(Self {
             service,
             offered: Mutex::new(Arc::new(offered)),
@@ -117,6 +117,15 @@ impl Connection {
             has_expired: AtomicBool::default(),
             ends,
         })
+    }
+
+    /// Returns the first message that the server answered.
+    pub(super) fn beginning(&self) -> Beginning {
+        let server = self.service.peer_info();
+        match server.is_some_and(|server| server.protocol_version == ProtocolVersion::LATEST) {
+            true => Beginning::Discover,
+            false => Beginning::Initialize,
+        }
     }
 
     /// Returns `true` if the connection can still be called.
@@ -145,7 +154,8 @@ impl Connection {
         let _one = relisting.map_err(|_| ConnectError::Late { seconds: limit.as_secs() })?;
         if self.service.service().take_change() {
             let mut again = ChangeGuard(Some(self.service.service()));
-            let listed = tokio::time::timeout(limit, list(self.service.peer())).await;
+            let listed =
+                tokio::time::timeout(limit, list(self.service.peer(), &self.ends.secrets)).await;
             let listed = listed.map_err(|_| ConnectError::Late { seconds: limit.as_secs() })?;
             let offered = Arc::new(listed.map_err(|error| self.request_error(error))?);
             *self.offered.lock().unwrap_or_else(PoisonError::into_inner) = offered;
@@ -157,14 +167,14 @@ impl Connection {
         Ok(Arc::clone(&self.offered.lock().unwrap_or_else(PoisonError::into_inner)))
     }
 
-    /// Calls a tool and forwards its progress. If the future is dropped or the time is up, the request is
+    /// Calls a tool and forwards its progress. Returns the result as the server wrote it. If the future is dropped or the time is up, the request is
     /// cancelled.
     pub(super) async fn call(
         &self,
         params: CallToolRequestParams,
         limit: Duration,
         told: &dyn OutputSink,
-    ) -> Result<CallToolResult, ConnectError> {
+    ) -> Result<Value, ConnectError> {
         let mut progress = self.service.service().progress();
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
         let options = PeerRequestOptions::no_options();
@@ -190,7 +200,12 @@ impl Connection {
         };
         abandoned.request = None;
         match answer.map_err(|error| self.request_error(error.into()))? {
-            ServerResult::CallToolResult(result) => Ok(result),
+            ServerResult::CallToolResult(result) => {
+                let written = result.meta.as_ref().and_then(|meta| meta.0.get(WRITTEN)?.as_str());
+                let written = written.ok_or_else(unexpected_answer)?;
+                serde_json::from_str(written)
+                    .map_err(|error| self.request_error(unreadable(&error)))
+            }
             ServerResult::InputRequiredResult(_) => Err(ConnectError::Asks),
             _ => Err(unexpected_answer()),
         }

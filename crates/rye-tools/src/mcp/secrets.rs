@@ -58,6 +58,9 @@ impl Secrets {
             ConnectError::Answer { problem } => {
                 ConnectError::Answer { problem: self.text(&problem) }
             }
+            ConnectError::Unreadable { problem } => {
+                ConnectError::Unreadable { problem: self.text(&problem) }
+            }
             ConnectError::Begin { problem, stderr } => {
                 ConnectError::Begin { problem: self.text(&problem), stderr }
             }

@@ -7,7 +7,7 @@ use rmcp::model::CallToolRequestParams;
 use rye_thread::{AuthorisedCall, OutputSink, Tool, ToolOutput};
 use serde_json::{Map, Value, json};
 
-use super::connection::ConnectError;
+use super::connection::{ConnectError, ToolListing};
 use super::connections::Connections;
 use super::result::output;
 use super::secrets::Secrets;
@@ -170,7 +170,7 @@ impl Wrapped {
             if secrets.are_in(&offered.listed) {
                 return Err(ConnectError::Repeats);
             }
-            return Ok(refuse_changed(&server.name, pinned, &offered.set));
+            return Ok(refuse_changed(&server.name, pinned, &offered));
         }
         Ok(output(&connection.call(params, limit, told).await?, secrets))
     }
@@ -181,8 +181,8 @@ const NAMED: usize = 20;
 
 /// Refuses the call and lists the changes by name. The texts of the server are left out, because the model
 /// reads the message.
-fn refuse_changed(server: &str, pinned: &ToolSet, now: &ToolSet) -> ToolOutput {
-    let changes = pinned.changes(now);
+fn refuse_changed(server: &str, pinned: &ToolSet, now: &ToolListing) -> ToolOutput {
+    let changes = pinned.changes(&now.set);
     let mut named: Vec<String> = changes.iter().take(NAMED).map(ToString::to_string).collect();
     if changes.len() > NAMED {
         named.push(format!("{} more", changes.len() - NAMED));
@@ -191,7 +191,11 @@ fn refuse_changed(server: &str, pinned: &ToolSet, now: &ToolSet) -> ToolOutput {
         "server `{server}` does not offer what was locked, so nothing of it is called; the operator has to review it with \
          `rye mcp discover {server}` and accept it with `rye lock --server {server}`"
     );
-    ToolOutput::refusal(json!({ "error": message, "changes": named }))
+    let mut content = json!({ "error": message, "changes": named });
+    if !now.left_out.is_empty() {
+        content["left_out"] = now.left_out.iter().take(NAMED).cloned().collect();
+    }
+    ToolOutput::refusal(content)
 }
 
 fn error_output(server: &str, error: &ConnectError) -> ToolOutput {

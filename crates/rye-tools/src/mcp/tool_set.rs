@@ -195,7 +195,7 @@ impl fmt::Display for ToolChange {
 }
 
 /// Returns a name from a server in short form, with invisible characters escaped.
-fn quote(name: &str) -> String {
+pub(super) fn quote(name: &str) -> String {
     let is_plain = |c: char| c.is_ascii_graphic() && c != '`';
     let shown: String = name
         .chars()

@@ -11,6 +11,8 @@ mod remote;
 mod repositories;
 mod results;
 #[cfg(feature = "mcp")]
+mod scripted;
+#[cfg(feature = "mcp")]
 mod servers;
 mod starts;
 mod swaps;

@@ -119,8 +119,11 @@ async fn arguments_go_and_results_come_from_afar() {
     assert_eq!(methods.iter().filter(|it| *it == "initialize").count(), 1, "{methods:?}");
     // Each call after the first asks what is offered now.
     assert_eq!(methods.iter().filter(|it| *it == "tools/list").count(), 3, "{methods:?}");
-    let (set, listed) = place.connections.discover(&place.server).await.unwrap();
-    assert_eq!((set, listed.len()), (ToolSet::of(&answers::tools("Echoes.")).unwrap(), 1));
+    let found = place.connections.discover(&place.server).await.unwrap();
+    assert_eq!(
+        (found.set, found.tools.len()),
+        (ToolSet::of(&answers::tools("Echoes.")).unwrap(), 1)
+    );
 }
 
 #[tokio::test]
@@ -339,8 +342,9 @@ async fn what_is_no_answer_to_the_question_is_none() {
     let part = "the server cannot be asked: Unexpected content type: Some(\"text/html\")";
     assert!(error(&refused).ends_with(part), "{refused:?}");
     let other = on_call(|_, stream| json_of(stream, &json!(999), &answers::said("not yours"), &[]));
-    let late = place(&other.url(), |_| {}).call_within(json!({}), Some(1)).await;
-    assert_eq!(error(&late), "server `far`: the server did not answer within 1 s");
+    let refused = place(&other.url(), |_| {}).call(json!({})).await;
+    let part = "the answer cannot be read: it has no answer to the request";
+    assert!(error(&refused).ends_with(part), "{refused:?}");
     let nobody = on_call(|_, stream| {
         let head = "HTTP/1.1 401 No\r\nWWW-Authenticate: Bearer\r\nContent-Length: 0\r\n\r\n";
         drop(stream.write_all(head.as_bytes()));
@@ -508,4 +512,117 @@ async fn a_look_is_waited_for() {
         assert_eq!(refused.status, ToolStatus::Refused, "{refused:?}");
     }
     assert_eq!(*calls.lock().unwrap(), 1);
+}
+
+/// Answers of servers that know no `server/discover`. The name of each is in the message of a failure.
+#[tokio::test]
+async fn a_server_of_an_older_revision_may_answer_anything_about_newer_ones() {
+    type Script = fn(&Seen, &mut TcpStream);
+    let kinds: [(&str, Script); 9] = [
+        ("silent", |_, stream| drop(io::Read::read(stream, &mut [0]))),
+        ("closes", |_, _| ()),
+        ("500", |_, stream| status(stream, "500 Oh", "text/plain", "no")),
+        ("500 with an error", |seen, stream| {
+            let error = json!({ "code": -32603, "message": "what?" });
+            let body = json!({ "jsonrpc": "2.0", "id": seen.body["id"], "error": error });
+            status(stream, "500 Oh", "application/json", &body.to_string());
+        }),
+        ("202", |_, stream| answers::accepted(stream)),
+        ("empty", |_, stream| status(stream, "200 OK", "application/json", "")),
+        ("a page", |_, stream| status(stream, "200 OK", "text/html", "<p>Hello</p>")),
+        ("nonsense", |_, stream| json_of(stream, &json!(0), &json!([7]), &[])),
+        ("an empty stream", |_, stream| stream_of(stream, "data: \n\n")),
+    ];
+    for (name, script) in kinds {
+        let remote = Remote::new(move |seen, stream| match seen.method() {
+            "server/discover" => script(seen, stream),
+            _ => polite(seen, stream),
+        });
+        let mut place = place(&remote.url(), |_| {});
+        if name == "silent" {
+            // A third of it is the time for an answer about revisions.
+            place.server.startup_seconds = Some(3);
+        }
+        let found = place.connections.discover(&place.server).await;
+        assert_eq!(found.map(|found| found.tools.len()).ok(), Some(1), "{name}");
+        assert_eq!(
+            place.call(json!({ "n": 1 })).await,
+            ToolOutput::ok(json!({ "n": 1 })),
+            "{name}"
+        );
+        let methods = remote.methods();
+        let asked = methods.iter().filter(|method| *method == "server/discover").count();
+        assert_eq!(asked, 1, "{name}: {methods:?}");
+    }
+}
+
+/// The body of an answer, with `$ID` for the id of the call, and the result.
+#[tokio::test]
+async fn an_answer_is_read_or_refused_at_once() {
+    let ok = |text: &str| ToolOutput::ok(text.into());
+    let error =
+        |problem: &str| ToolOutput::error(json!({ "error": format!("server `far`: {problem}") }));
+    let result = |content: &str| format!(r#"{{"jsonrpc":"2.0","id":$ID,"result":{content}}}"#);
+    let said = result(r#"{"content":[{"type":"text","text":"a"}]}"#);
+    let note = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}"#;
+    let unreadable = |problem: &str| error(&format!("the answer cannot be read: {problem}"));
+    for (body, expected) in [
+        (said.clone(), ok("a")),
+        (format!("[{note},{said}]"), ok("a")),
+        (format!("{note}{said}"), ok("a")),
+        (said.replace("$ID", "\"$ID\""), ok("a")),
+        (said.replace("\"a\"", "\"\\ude00!\""), ok("\u{fffd}!")),
+        (
+            said.replace("result", "error"),
+            error(r#"the server answered with an error: it gives no reason"#),
+        ),
+        (
+            said.replace("]}", "]"),
+            unreadable("it is no JSON: EOF while parsing an object at line 1 column 73"),
+        ),
+        (result("7"), unreadable("its result is no object")),
+        (
+            r#"{"jsonrpc":"2.0","id":null,"error":"no"}"#.to_owned(),
+            error("the server answered with an error: no"),
+        ),
+        (
+            "<p>Sign in</p>".to_owned(),
+            unreadable("it is no JSON: expected value at line 1 column 1"),
+        ),
+    ] {
+        for is_stream in [false, true] {
+            let text = body.clone();
+            let remote = on_call(move |seen, stream| {
+                let body = text.replace("$ID", &seen.body["id"].to_string());
+                match is_stream {
+                    true => stream_of(stream, &format!("data: {body}\n\n")),
+                    false => status(stream, "200 OK", "application/json", &body),
+                }
+            });
+            let output = place(&remote.url(), |_| {}).call(json!({})).await;
+            assert_eq!(output, expected, "{body} {is_stream}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_request_without_an_answer_is_an_error_at_once() {
+    for (name, script) in [
+        ("202", answers::accepted as fn(&mut TcpStream)),
+        ("empty", |stream| status(stream, "200 OK", "application/json", "")),
+    ] {
+        let remote = Remote::new(move |seen, stream| match seen.method() {
+            "tools/call" => script(stream),
+            "initialize" => {
+                let version = &seen.body["params"]["protocolVersion"];
+                let own = json!({ "name": "far", "version": "1" });
+                let begun =
+                    json!({ "protocolVersion": version, "capabilities": {}, "serverInfo": own });
+                json_of(stream, &seen.body["id"], &begun, &[]);
+            }
+            _ => polite(seen, stream),
+        });
+        let output = place(&remote.url(), |_| {}).call(json!({})).await;
+        assert!(self::error(&output).contains("the answer cannot be read"), "{name}: {output:?}");
+    }
 }

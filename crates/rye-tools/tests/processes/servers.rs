@@ -20,7 +20,7 @@ struct Place {
 }
 
 /// The fixture, where the sandbox shows it: of the folder for temporary files, a program sees its own alone.
-fn server(arena: &Arena, argument: &str) -> Server {
+pub(super) fn server(arena: &Arena, argument: &str) -> Server {
     let program = arena.root.join("outside/mcp_server");
     if !program.exists() {
         std::fs::copy(launcher().with_file_name("mcp_server"), &program).unwrap();
@@ -33,7 +33,7 @@ fn server(arena: &Arena, argument: &str) -> Server {
     server
 }
 
-fn program(server: &mut Server) -> &mut ServerProgram {
+pub(super) fn program(server: &mut Server) -> &mut ServerProgram {
     let Reached::Program(program) = &mut server.reached else { panic!("it is no program") };
     program
 }
@@ -43,7 +43,7 @@ impl Place {
         let arena = Arena::new();
         let connections = Connections::new(&arena.processes(strongest(&arena), Rules::default()));
         let server = server(&arena, argument);
-        let (set, _) = connections.discover(&server).await.unwrap();
+        let set = connections.discover(&server).await.unwrap().set;
         Self { arena, connections, server, pinned: Arc::new(set) }
     }
 
@@ -60,7 +60,7 @@ impl Place {
     }
 }
 
-fn strongest(arena: &Arena) -> Mode {
+pub(super) fn strongest(arena: &Arena) -> Mode {
     let modes = Mode::ALL.iter().copied().filter(|mode| *mode != Mode::None);
     modes.into_iter().find(|mode| arena.in_mode(*mode).is_some()).unwrap_or(Mode::None)
 }
@@ -187,7 +187,7 @@ async fn a_server_gets_no_keys_and_reads_none() {
     let mut server = server(&arena, "");
     program(&mut server).variables = vec!["HANDED".to_owned()];
     program(&mut server).environment.insert("FIXED".to_owned(), "value".to_owned());
-    let (set, _) = connections.discover(&server).await.unwrap();
+    let set = connections.discover(&server).await.unwrap().set;
     let tool = Wrapper::new(server.clone(), Arc::new(set.clone()), "env");
     let tool = tool.tool(&json!({}), &connections).unwrap();
     let paths = [

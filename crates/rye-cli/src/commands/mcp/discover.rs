@@ -71,6 +71,7 @@ fn tell(offered: &ServerTools) {
             println!("    {line}");
         }
     }
+    offered.left_out.iter().for_each(|it| println!("left out: {it}"));
     offered.suspicions().iter().for_each(|it| println!("look twice: {it}"));
 }
 

@@ -4,12 +4,14 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use rmcp::model::ErrorData;
 use rmcp::service::{ClientInitializeError, ServiceError};
 use tokio::io::AsyncReadExt;
 use tokio::process::ChildStderr;
 
 use super::ConnectError;
 use crate::mcp::address;
+use crate::mcp::received::UNREADABLE;
 use crate::mcp::secrets::{QUOTED, Secrets};
 use rye_sandbox::{Capture, ServerProcess};
 
@@ -84,6 +86,9 @@ impl Diagnosis {
                 // Which of the two is seen first differs from run to run.
                 "it ended or closed the connection before it answered".to_owned()
             }
+            ClientInitializeError::JsonRpcError(error) if is_unreadable(error) => {
+                format!("its answer cannot be read: {}", error.message)
+            }
             ClientInitializeError::JsonRpcError(error) => {
                 format!("it answered with an error: {}", error.message)
             }
@@ -110,6 +115,9 @@ impl Diagnosis {
         }
         match failed {
             Failed::Known(error) => self.secrets.error(error),
+            Failed::Service(ServiceError::McpError(error)) if is_unreadable(&error) => {
+                ConnectError::Unreadable { problem: self.secrets.short(&error.message) }
+            }
             Failed::Service(ServiceError::McpError(error)) => {
                 ConnectError::Answer { problem: self.secrets.short(&error.message) }
             }
@@ -130,6 +138,11 @@ impl Diagnosis {
         };
         self.stderr.as_ref().map(end).unwrap_or_default()
     }
+}
+
+/// Returns `true` for the error in place of an answer that cannot be read.
+fn is_unreadable(error: &ErrorData) -> bool {
+    error.data.as_ref().is_some_and(|data| data.get(UNREADABLE).is_some())
 }
 
 const TOO_LONG: &str = "it sent a message of more than 4 MiB";

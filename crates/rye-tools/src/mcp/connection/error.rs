@@ -69,6 +69,12 @@ pub enum ConnectError {
         /// The message of the server.
         problem: String,
     },
+    /// The answer is not one of the protocol.
+    #[error("the answer cannot be read: {problem}")]
+    Unreadable {
+        /// A description of the problem.
+        problem: String,
+    },
     /// The server or the connection has ended.
     #[error("the server is gone: {problem}")]
     Gone {

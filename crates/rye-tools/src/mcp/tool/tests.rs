@@ -73,5 +73,6 @@ fn a_refusal_names_what_changed_and_quotes_nothing() {
 }
 
 fn refused_output(before: &ToolSet, now: &ToolSet) -> Value {
-    super::refuse_changed("notes", before, now).content
+    let now = ToolListing { set: now.clone(), listed: Vec::new(), left_out: Vec::new() };
+    super::refuse_changed("notes", before, &now).content
 }
