@@ -120,19 +120,38 @@ fn parts(item: &RawObject, key: &str) -> Vec<RawObject> {
     parts.0.into_iter().map(RawObject::of).collect()
 }
 
-/// Adds the content of a message, which is a list of parts, or text as compatible servers may send it.
+/// Adds the content of a message.
 fn add_content(reply: &mut Reply, item: &RawObject) -> Result<(), &'static str> {
-    let Some(content) = item.get("content") else { return Ok(()) };
-    if let Some(text) = halves::text(content.get()) {
+    for said in said(item)? {
+        let is_refusal = matches!(said, Said::Refusal(_));
+        let (Said::Text(text) | Said::Refusal(text)) = said;
         reply.text.push_str(&text);
-        return Ok(());
+        if is_refusal {
+            reply.stop = StopReason::Refusal;
+        }
+    }
+    Ok(())
+}
+
+/// A text of a message.
+pub(super) enum Said {
+    Text(String),
+    Refusal(String),
+}
+
+/// Returns the texts of a message. Its content is a list of parts, or text as compatible servers may send it. Parts of
+/// unknown types are passed over.
+pub(super) fn said(message: &RawObject) -> Result<Vec<Said>, &'static str> {
+    let Some(content) = message.get("content") else { return Ok(Vec::new()) };
+    if let Some(text) = halves::text(content.get()) {
+        return Ok(vec![Said::Text(text)]);
     }
     let Few(parts): Few<RawObject> =
         serde_json::from_str(content.get()).map_err(|_| "its content is no list of parts")?;
-    parts.iter().try_for_each(|part| add_part(reply, part))
+    parts.iter().filter_map(|part| said_by(part).transpose()).collect()
 }
 
-fn add_part(reply: &mut Reply, part: &RawObject) -> Result<(), &'static str> {
+fn said_by(part: &RawObject) -> Result<Option<Said>, &'static str> {
     let text = |key: &str| match part.lacks(key) {
         true => Ok(String::new()),
         false => part.text(key).ok_or("a text of its content is no text"),
@@ -140,14 +159,10 @@ fn add_part(reply: &mut Reply, part: &RawObject) -> Result<(), &'static str> {
     let kind = part.text("type");
     // Some compatible servers give a part no type.
     let is_refusal = kind.is_none() && !part.lacks("refusal");
-    match kind.as_deref() {
-        None if !is_refusal => reply.text.push_str(&text("text")?),
-        Some("output_text") => reply.text.push_str(&text("text")?),
-        None | Some("refusal") => {
-            reply.text.push_str(&text("refusal")?);
-            reply.stop = StopReason::Refusal;
-        }
-        _ => {}
-    }
-    Ok(())
+    Ok(match kind.as_deref() {
+        None if !is_refusal => Some(Said::Text(text("text")?)),
+        Some("output_text") => Some(Said::Text(text("text")?)),
+        None | Some("refusal") => Some(Said::Refusal(text("refusal")?)),
+        Some(_) => None,
+    })
 }

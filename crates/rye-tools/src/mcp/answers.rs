@@ -37,8 +37,8 @@ pub(super) struct LimitedTransport<T> {
     inner: T,
     open: Arc<Open>,
     awaited: Awaited,
-    /// The time for an answer to `server/discover`.
-    patience: Duration,
+    /// The time for an answer to `server/discover`; `None` if the inner transport limits it.
+    patience: Option<Duration>,
     /// The end of that time, once the request was sent.
     silent_at: Option<Instant>,
     /// The messages since the last request of the client.
@@ -55,7 +55,11 @@ struct Open {
 
 impl<T> LimitedTransport<T> {
     /// Creates a transport. The flag becomes `true` if the server sends too many messages.
-    pub(super) fn new(inner: T, awaited: &Awaited, patience: Duration) -> (Self, Arc<AtomicBool>) {
+    pub(super) fn new(
+        inner: T,
+        awaited: &Awaited,
+        patience: Option<Duration>,
+    ) -> (Self, Arc<AtomicBool>) {
         let floods = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&floods);
         let (open, awaited) = (Arc::default(), awaited.clone());
@@ -114,7 +118,7 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for LimitedTransport<T> {
         }
         self.awaited.note(&message);
         if self.silent_at.is_none() && self.awaited.revisions().is_some() {
-            self.silent_at = Some(Instant::now() + self.patience);
+            self.silent_at = self.patience.map(|patience| Instant::now() + patience);
         }
         let sending = self.inner.send(message);
         let open = Arc::clone(&self.open);
@@ -208,7 +212,7 @@ mod tests {
     }
 
     fn limited<T>(inner: T) -> LimitedTransport<T> {
-        LimitedTransport::new(inner, &Awaited::default(), Duration::from_secs(10)).0
+        LimitedTransport::new(inner, &Awaited::default(), None).0
     }
 
     fn asks(line: fn(u64) -> serde_json::Value) -> (LimitedTransport<Asks>, Arc<Semaphore>) {
@@ -246,7 +250,7 @@ mod tests {
         let awaited = Awaited::default();
         let silent = Asks { next: 0, taken: Arc::new(Semaphore::new(1)), line: |_| json!(null) };
         let patience = Duration::from_secs(10);
-        let (mut transport, _) = LimitedTransport::new(silent, &awaited, patience);
+        let (mut transport, _) = LimitedTransport::new(silent, &awaited, Some(patience));
         let begun = Instant::now();
         let asked = json!({ "jsonrpc": "2.0", "id": 7, "method": "server/discover", "params": {} });
         drop(transport.send(serde_json::from_value(asked).unwrap()));

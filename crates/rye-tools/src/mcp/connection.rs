@@ -73,7 +73,8 @@ impl Connection {
     pub(super) async fn open(wire: Wire, opening: Opening) -> Result<Self, ConnectError> {
         let mut ends = Diagnosis { secrets: opening.secrets.clone(), ..Diagnosis::default() };
         match wire {
-            Wire::Http(http) => Self::establish(http, &opening, ends).await,
+            // Its client gives up the request by itself.
+            Wire::Http(http) => Self::establish(http, &opening, None, ends).await,
             Wire::Pipes(started) => {
                 let (program, Pipes { stdin, stdout, stderr, .. }) = *started;
                 let (stdout, is_too_long) = BoundedLines::new(stdout, MESSAGE, &opening.awaited);
@@ -81,7 +82,7 @@ impl Connection {
                 ends.stderr = Some(capture_stderr(stderr));
                 ends.is_too_long = is_too_long;
                 let transport = AsyncRwTransport::new_client(stdout, stdin);
-                Self::establish(transport, &opening, ends).await
+                Self::establish(transport, &opening, Some(opening.patience), ends).await
             }
         }
     }
@@ -89,6 +90,7 @@ impl Connection {
     async fn establish<T>(
         transport: T,
         opening: &Opening,
+        patience: Option<Duration>,
         mut ends: Diagnosis,
     ) -> Result<Self, ConnectError>
     where
@@ -101,8 +103,7 @@ impl Connection {
                 legacy_version: Some(ProtocolVersion::LATEST_WITH_INITIALIZE),
             },
         };
-        let (transport, floods) =
-            LimitedTransport::new(transport, &opening.awaited, opening.patience);
+        let (transport, floods) = LimitedTransport::new(transport, &opening.awaited, patience);
         ends.floods = floods;
         let begun =
             Client::new(ends.secrets.clone()).serve_with_lifecycle(transport, lifecycle).await;

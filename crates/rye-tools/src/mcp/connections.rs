@@ -26,7 +26,8 @@ const STARTS: u32 = 3;
 const STARTUP: u64 = 30;
 
 /// The longest time for an answer to `server/discover`. A server that says nothing until then is taken for one of an older revision.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// The protocol's library waits ten seconds and then takes whatever comes for the answer to `initialize`, so this is less.
+const PATIENCE: Duration = Duration::from_secs(8);
 
 /// A set of open connections. Dropping it ends the connections and the servers.
 #[derive(Debug)]

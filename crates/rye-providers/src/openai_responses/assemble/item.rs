@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::super::decode::{Said, said};
 use crate::halves::{self, Pieces};
 use crate::raw::{Few, RawObject, raw, small, text_value};
 
@@ -407,15 +408,9 @@ struct Part<'a> {
     refusal: Option<&'a RawValue>,
 }
 
-/// Returns the texts of a message's content, which may also be one text.
 fn texts(message: &RawObject) -> Vec<String> {
-    let Some(content) = message.get("content") else { return Vec::new() };
-    if let Some(text) = halves::text(content.get()) {
-        return vec![text];
-    }
-    let Few(parts): Few<Part<'_>> = serde_json::from_str(content.get()).unwrap_or_default();
-    let text = |part: &Part<'_>| halves::text(part.text.or(part.refusal)?.get());
-    parts.iter().filter_map(text).collect()
+    let all = said(message).unwrap_or_default();
+    all.into_iter().map(|(Said::Text(text) | Said::Refusal(text))| text).collect()
 }
 
 /// Returns the arguments of a call as JSON.
