@@ -10,6 +10,7 @@ mod cells;
 mod servers;
 mod suite;
 mod tools;
+mod ways;
 
 use std::{
     fs,
@@ -42,9 +43,9 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     let (_served, url) = serve(&place.project, &place.line(&rye, " --http 127.0.0.1:0"))?;
     let line = place.line(&rye, CLIENTS);
     let variables = [("RYE_MCP", line.as_str()), ("RYE_MCP_URL", url.as_str())];
-    let said = [tools.python(root, &variables)?, tools.node(root, &variables)?].concat();
-    print!("{}", cells::table(&said, &REVISIONS)?);
+    print!("{}", cells::table(&tools.clients(root, &variables)?)?);
     servers::run(root, &rye, &place, &tools.servers(root)?)?;
+    ways::run(root, &rye, &place, &tools)?;
     tools.inspect(root, &place.line(&rye, ""), &url)?;
     let fixture = tools::example(root, "rye-mcp", "mcp_conformance")?;
     let (_fixture, fixture_url) = serve(root, &fixture)?;
@@ -93,6 +94,13 @@ impl Place {
         let trust = root.join(KEYS).join("example-trust.toml");
         let place = Self { project, home, trust };
         place.sign(rye)?;
+        // A sandbox has its own folder for temporary files, so a checkout in the system's temporary folder is not
+        // visible in it.
+        if root.starts_with(std::env::temp_dir()) {
+            let file = place.home.join(".ai/config/agent/processes.yaml");
+            files::write(&file, "sandbox: off\n")?;
+            rye.output(&["sign", &text(&file), "--user-space", &text(&place.home)])?;
+        }
         Ok(place)
     }
 

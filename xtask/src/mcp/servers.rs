@@ -20,7 +20,7 @@ pub(super) struct Reference {
     pub(super) name: &'static str,
     /// `true` if Rye uses it over HTTP, for which this task starts it.
     pub(super) is_far: bool,
-    pub(super) words: [String; 2],
+    pub(super) words: Vec<String>,
 }
 
 /// Wraps and calls each server, then lets it offer one more tool.
@@ -30,26 +30,16 @@ pub(super) fn run(
     place: &Place,
     servers: &[Reference],
 ) -> anyhow::Result<()> {
-    // A sandbox has its own folder for temporary files, so a checkout in the system's temporary folder is not
-    // visible in it.
-    if root.starts_with(std::env::temp_dir()) {
-        let file = place.home.join(".ai/config/agent/processes.yaml");
-        write(&file, "sandbox: off\n")?;
-        rye.output(&["sign", &text(&file), "--user-space", &text(&place.home)])?;
-    }
     for server in servers {
-        let wrapped = Wrapped { rye, place, server };
-        let served = wrapped.configure(root, false)?;
-        wrapped.rye(&["mcp", "discover", server.name, "--write"])?;
-        wrapped.sign(&format!("tools/mcp/{}", server.name))?;
-        wrapped.rye(&["lock", "--server", server.name])?;
+        let wrapped = Wrapped { root, rye, place, server };
+        let served = wrapped.lock()?;
         wrapped.direct()?;
         let told = wrapped.run()?;
         if !told.contains("\"result\": 42") {
             bail!("`{}` added two numbers to:\n{told}", server.name);
         }
         drop(served);
-        let _served = wrapped.configure(root, true)?;
+        let _served = wrapped.configure(true)?;
         let told = wrapped.run()?;
         if !told.contains("does not offer what was locked") || !told.contains("`erase` is new") {
             bail!("`{}` offers more and is called:\n{told}", server.name);
@@ -59,37 +49,64 @@ pub(super) fn run(
     Ok(())
 }
 
-struct Wrapped<'a> {
-    rye: &'a Rye<'a>,
-    place: &'a Place,
-    server: &'a Reference,
+/// A server in a place, with its tools.
+pub(super) struct Wrapped<'a> {
+    pub(super) root: &'a Path,
+    pub(super) rye: &'a Rye<'a>,
+    pub(super) place: &'a Place,
+    pub(super) server: &'a Reference,
 }
 
 impl Wrapped<'_> {
+    /// Configures the server, writes and signs its tools, and locks it.
+    pub(super) fn lock(&self) -> anyhow::Result<Option<Served>> {
+        let served = self.configure(false)?;
+        self.rye(&["mcp", "discover", self.server.name, "--write"])?;
+        self.sign(&format!("tools/mcp/{}", self.server.name))?;
+        self.rye(&["lock", "--server", self.server.name])?;
+        Ok(served)
+    }
+
+    /// Calls a tool, and returns what is printed even if the call fails.
+    pub(super) fn call(&self, tool: &str, arguments: &[&str]) -> anyhow::Result<String> {
+        let id = format!("mcp/{}/{tool}", self.server.name);
+        let home = text(&self.place.home);
+        self.printed(&[&["call", &id, "--user-space", &home], arguments].concat())
+    }
+
+    fn printed(&self, words: &[&str]) -> anyhow::Result<String> {
+        let ended = self.rye.call(&self.place.project, words)?;
+        let told = [ended.stdout, ended.stderr].concat();
+        Ok(String::from_utf8_lossy(&told).into_owned())
+    }
+
     /// Configures the server. If it is used over HTTP, starts it on a local port.
-    fn configure(&self, root: &Path, offers_more: bool) -> anyhow::Result<Option<Served>> {
-        let [program, script] = &self.server.words;
+    fn configure(&self, offers_more: bool) -> anyhow::Result<Option<Served>> {
         let name = self.server.name;
         if self.server.is_far {
-            let (served, url) = self.serve(root, offers_more)?;
+            let (served, url) = self.serve(offers_more)?;
             let file = self.place.home.join(".ai/config/mcp/servers.yaml");
             write(&file, &format!("servers:\n  {name}:\n    url: {url}\n    private: true\n"))?;
             self.rye(&["sign", &text(&file)])?;
             return Ok(Some(served));
         }
         let more = if offers_more { "    env: { MORE: \"1\" }\n" } else { "" };
+        let (program, arguments) = self.server.words.split_first().context("no program")?;
+        let arguments = serde_json::to_string(arguments)?;
         let text =
-            format!("servers:\n  {name}:\n    command: {program}\n    args: [{script}]\n{more}");
+            format!("servers:\n  {name}:\n    command: {program}\n    args: {arguments}\n{more}");
         write(&self.place.project.join(".ai/config/mcp/servers.yaml"), &text)?;
         self.sign("config/mcp/servers.yaml")?;
         Ok(None)
     }
 
-    fn serve(&self, root: &Path, offers_more: bool) -> anyhow::Result<(Served, String)> {
+    fn serve(&self, offers_more: bool) -> anyhow::Result<(Served, String)> {
         let free = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr());
         let address = free.context("no port")?;
         let line = self.server.words.join(" ");
-        let mut command = process::command(root, &line);
+        let (program, arguments) = self.server.words.split_first().context("no program")?;
+        let mut command =
+            process::start(self.root, Path::new(program), arguments.iter().map(String::as_str));
         command.env("PORT", address.port().to_string());
         if offers_more {
             command.env("MORE", "1");
@@ -132,9 +149,7 @@ impl Wrapped<'_> {
         let home = text(&self.place.home);
         let words =
             ["run", &name, "--provider", "steps", "--json", "--quiet", "--user-space", &home];
-        let ended = self.rye.call(&self.place.project, &words)?;
-        let told = [ended.stdout, ended.stderr].concat();
-        Ok(String::from_utf8_lossy(&told).into_owned())
+        self.printed(&words)
     }
 
     fn rye(&self, words: &[&str]) -> anyhow::Result<()> {

