@@ -14,6 +14,10 @@ pub struct Found {
     pub arguments: BTreeMap<String, String>,
     /// The number of the last block, and its type, by its index: an index may come again.
     blocks: BTreeMap<String, (usize, String)>,
+    /// The place of each item, by its id.
+    items: BTreeMap<String, u64>,
+    /// `true` if an event does not say clearly which item it is about.
+    is_odd: bool,
 }
 
 impl Found {
@@ -21,6 +25,20 @@ impl Found {
         let text = text.as_str().filter(|text| !text.is_empty());
         let pieces = text.map(|_| self.texts.entry(place).or_default());
         pieces.into_iter().for_each(|pieces| pieces.extend(text.map(str::to_owned)));
+    }
+
+    /// The item that an event is about, which has one id and one place.
+    fn item(&mut self, event: &Value) -> String {
+        let (id, place) = (event["item_id"].as_str(), event["output_index"].as_u64());
+        let (Some(id), Some(place)) = (id, place) else {
+            self.is_odd = true;
+            return String::new();
+        };
+        let is_new = !self.items.contains_key(id);
+        let is_taken = is_new && self.items.values().any(|other| *other == place);
+        let known = *self.items.entry(id.to_owned()).or_insert(place);
+        self.is_odd |= is_taken || known != place;
+        id.to_owned()
     }
 
     fn arguments(&mut self, place: String, text: &Value) {
@@ -84,7 +102,7 @@ pub fn stream(protocol: Protocol, body: &[u8]) -> Option<Found> {
             break;
         }
     }
-    Some(found)
+    Some(found).filter(|found| !found.is_odd)
 }
 
 /// Reads an event, and returns `true` if it is the last one.
@@ -128,11 +146,12 @@ fn read(found: &mut Found, protocol: Protocol, event: &Value) -> bool {
             }
         }
         (_, "response.output_text.delta") => {
-            let at = format!("{} {}", event["output_index"], event["content_index"]);
+            let at = format!("{} {}", found.item(event), event["content_index"]);
             found.text(at, &event["delta"]);
         }
         (_, "response.function_call_arguments.delta") => {
-            found.arguments(event["output_index"].to_string(), &event["delta"]);
+            let at = found.item(event);
+            found.arguments(at, &event["delta"]);
         }
         _ => {
             let ends = ["completed", "done", "incomplete", "failed"];
