@@ -16,6 +16,8 @@ pub struct Found {
     blocks: BTreeMap<String, (usize, String)>,
     /// The place of each item, by its id.
     items: BTreeMap<String, u64>,
+    /// The number of items that are done. An item that begins again is another one.
+    done: usize,
     /// `true` if an event does not say clearly which item it is about.
     is_odd: bool,
 }
@@ -38,7 +40,7 @@ impl Found {
         let is_taken = is_new && self.items.values().any(|other| *other == place);
         let known = *self.items.entry(id.to_owned()).or_insert(place);
         self.is_odd |= is_taken || known != place;
-        id.to_owned()
+        format!("{id} {}", self.done)
     }
 
     fn arguments(&mut self, place: String, text: &Value) {
@@ -153,6 +155,7 @@ fn read(found: &mut Found, protocol: Protocol, event: &Value) -> bool {
             let at = found.item(event);
             found.arguments(at, &event["delta"]);
         }
+        (_, "response.output_item.done") => found.done += 1,
         _ => {
             let ends = ["completed", "done", "incomplete", "failed"];
             return kind.strip_prefix("response.").is_some_and(|kind| ends.contains(&kind));
