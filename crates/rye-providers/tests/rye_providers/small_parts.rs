@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use rye_providers::{Protocol, StreamDecoder, decode};
+use rye_providers::{Ending, Protocol, StreamDecoder, decode};
 
 /// The error of reading an answer, with its causes.
 fn error_chain(error: &dyn std::error::Error) -> String {
@@ -84,6 +84,32 @@ fn a_streamed_answer_has_a_bound_on_its_parts() {
         r#"{"candidates":[{"content":{"parts":[{"text":"x","thoughtSignature":"s"}]}}]}"#.to_owned()
     };
     refused_stream(Protocol::Gemini, &events(10_001, &signed), PARTS);
+}
+
+/// Pieces behind the whole text are compared with it once, and not each time.
+#[test]
+fn many_pieces_behind_a_whole_text_take_little_time() {
+    let event = |kind: &str, member: &str, text: &str| {
+        let place = r#""item_id":"m","output_index":0,"content_index":0"#;
+        format!(
+            "data: {{\"type\":\"response.output_text.{kind}\",{place},\"{member}\":\"{text}\"}}\n\n"
+        )
+    };
+    let piece = event("delta", "delta", &"a".repeat(16));
+    let whole = "a".repeat(16 * 60_000);
+    let mut decoder = StreamDecoder::new(Protocol::OpenAiResponses);
+    decoder.feed(event("done", "text", &whole).as_bytes(), &()).unwrap();
+    decoder.feed(piece.repeat(60_000).as_bytes(), &()).unwrap();
+    decoder.end(Ending::Marked, &()).unwrap();
+    assert_eq!(decoder.finish().unwrap().text, whole);
+
+    let mut decoder = StreamDecoder::new(Protocol::OpenAiResponses);
+    decoder.feed(event("done", "text", "ab").as_bytes(), &()).unwrap();
+    let fed = decoder.feed(event("delta", "delta", "ac").as_bytes(), &());
+    decoder.end(Ending::Marked, &()).unwrap();
+    let error = fed
+        .map_or_else(|error| error_chain(&error), |()| error_chain(&decoder.finish().unwrap_err()));
+    assert!(error.contains("a text of an item differs between its events"), "{error}");
 }
 
 /// Arguments with too many values make their call fail, with a message to the model.

@@ -137,13 +137,7 @@ impl Item {
     /// Adds a piece of a text and returns the new text.
     pub(super) fn grow(&mut self, slot: Slot, piece: &RawValue) -> Result<&str, &'static str> {
         self.kept += piece.get().len();
-        let text = self.text(slot)?;
-        let length = text.pieces.as_str().len();
-        text.push(piece)?;
-        if text.whole.as_deref().is_some_and(|whole| !text.is_in(whole)) {
-            return Err(DIFFERENT_TEXTS);
-        }
-        Ok(text.pieces.as_str().get(length..).unwrap_or_default())
+        self.text(slot)?.push(piece)
     }
 
     /// Adds a text that was sent whole.
@@ -258,7 +252,8 @@ impl Item {
         self.texts.iter().filter(|text| text.slot.item_kind() == "message" && !text.is_empty())
     }
 
-    /// Fails if the item has another type than what was heard of it, or if its arguments were heard in two ways.
+    /// Fails if the item has another type than what was heard of it, or if its arguments or a text were heard in two ways. Pieces may
+    /// come behind their whole text, and are compared with it here, once.
     pub(super) fn check_heard(&self) -> Result<(), &'static str> {
         let has_text = self.texts_of_a_message().next().is_some();
         let has_call = !self.arguments.is_empty();
@@ -270,8 +265,10 @@ impl Item {
             Some(_) => !has_text && !has_call,
         };
         let whole = self.arguments.whole.as_deref().unwrap_or_default();
+        let is_one = |text: &Text| text.whole.as_deref().is_none_or(|whole| text.is_in(whole));
         match fits {
             false => Err("an item has pieces of another type of item"),
+            true if !self.texts.iter().all(is_one) => Err(DIFFERENT_TEXTS),
             true if differ(self.arguments.pieces.as_str(), whole) => Err(DIFFERENT_ARGUMENTS),
             true => Ok(()),
         }
