@@ -29,15 +29,17 @@ pub(crate) fn bare_name(name: &str) -> &str {
 /// The namespaces in which vendors show functions to their models.
 const PREFIXES: [&str; 4] = ["default_api.", "default_api:", "functions.", "tools."];
 
-/// Returns the part of `mcp__SERVER__NAME` after the server, as clients of MCP write the names of tools.
+/// Returns `NAME` of `mcp__rye__NAME`, as clients of MCP write the names of tools. Such a name with another server means a tool of
+/// that server.
 pub(super) fn name_on_server(name: &str) -> Option<&str> {
-    let (_, tool) = name.strip_prefix("mcp__")?.split_once("__")?;
-    Some(tool)
+    name.strip_prefix("mcp__rye__")
 }
 
-/// Returns the words of a name or an item id: its letters and digits, without what stands between them.
+/// Returns the words of a name or an item id: its letters and digits, without the ASCII characters that stand between them.
 pub(crate) fn words(name: &str) -> Vec<&str> {
-    name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect()
+    name.split(|c: char| c.is_ascii() && !c.is_ascii_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .collect()
 }
 
 /// Returns one name per id, in the given order.

@@ -132,3 +132,21 @@ async fn a_name_that_may_mean_two_tools_means_none() {
         .collect();
     assert_eq!(targets, [Value::Null, json!("a/b-c")]);
 }
+
+/// Letters of every script are part of a name, and the tool of another server is another tool.
+#[tokio::test]
+async fn a_name_that_says_more_than_that_of_a_tool_means_none() {
+    let names = [
+        "rye_file_system_read_\u{524a}\u{9664}",
+        "\u{e9}rye_file_system_read",
+        "rye_f\u{ef}le_system_read",
+        "mcp__github__rye_file_system_read",
+        "mcp__rye__github__rye_file_system_read",
+    ];
+    let made = names.iter().map(|name| call(name, name, json!({"n": 1}))).collect();
+    let driven = drive(made, returns(RETURN)).await;
+    let starts = driven.payloads("tool_call_start");
+    for (name, start) in names.iter().zip(&starts) {
+        assert_eq!(start["target"], Value::Null, "{name}");
+    }
+}
