@@ -58,7 +58,7 @@ impl Begun {
             if !begins_json(&line) {
                 return vec![line];
             }
-        } else if !self.text.starts_with(b"[") && is_message(&line) {
+        } else if is_message(&line) && !self.awaits_item() {
             // The lines before it were no beginning of JSON, or it was never ended.
             return vec![mem::take(self).text, line];
         }
@@ -68,6 +68,12 @@ impl Begun {
             0 => vec![mem::take(self).text],
             _ => Vec::new(),
         }
+    }
+
+    /// Returns `true` if the lines so far are a list whose next item may be a whole message.
+    fn awaits_item(&self) -> bool {
+        let text = self.text.trim_ascii();
+        self.depth == 1 && text.starts_with(b"[") && matches!(text.last(), Some(b'[' | b','))
     }
 }
 
@@ -188,6 +194,8 @@ mod tests {
             format!("{{\n{ANSWER}"),
             format!("[INFO] it begins {{\n{ANSWER}"),
             format!("{{\"level\":\"info\"}}\n{ANSWER}"),
+            format!("[\n  'a {{',\n  'b'\n]\n{ANSWER}"),
+            format!("[\n  'loading'\n{ANSWER}"),
             format!("{ANSWER}{begun}"),
         ] {
             assert_eq!(read(&text, MESSAGE).0, ANSWER, "{text:?}");
