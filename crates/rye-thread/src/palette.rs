@@ -17,7 +17,7 @@ pub(crate) use self::direct_call::MISFIT;
 pub(crate) use self::execute::{EXECUTE, arguments as execute_arguments};
 use self::execute::{Execution, execution, fork_arguments, inline_arguments};
 pub use self::name::palette_name;
-pub(crate) use self::name::{bare_name, words};
+pub(crate) use self::name::{bare_name, names_return, words};
 use self::operation::OPERATIONS;
 pub use self::operation::{Need, Needs};
 pub(crate) use self::resolve::{Resolved, Unresolved};

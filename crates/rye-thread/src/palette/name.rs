@@ -26,6 +26,12 @@ pub(crate) fn bare_name(name: &str) -> &str {
     bare
 }
 
+/// Returns `true` if the name of a call means `directive_return`, by its palette name or its item id.
+pub(crate) fn names_return(name: &str) -> bool {
+    let name = bare_name(name);
+    name == DIRECTIVE_RETURN || name == palette_name(DIRECTIVE_RETURN)
+}
+
 /// The namespaces in which vendors show functions to their models.
 const PREFIXES: [&str; 4] = ["default_api.", "default_api:", "functions.", "tools."];
 

@@ -3,12 +3,12 @@
 use rye_caps::Kind;
 use serde_json::Value;
 
-use super::name::{bare_name, name_on_server, words};
+use super::name::{bare_name, name_on_server, names_return, palette_name, words};
 use super::{
     EXECUTE, Execution, Offered, Palette, execute_arguments, execution, fork_arguments,
     inline_arguments,
 };
-use crate::ToolCall;
+use crate::{DIRECTIVE_RETURN, ToolCall};
 
 /// A call with its tool. Nothing in `arguments` can name another one.
 #[derive(Debug)]
@@ -65,6 +65,16 @@ impl Palette {
     /// Returns `true` if a call of this name runs the item that its arguments name.
     pub(crate) fn is_execute(&self, name: &str) -> bool {
         matches!(self.function(name), Some(Function::Execute))
+    }
+
+    /// Returns the own name of the function that a name means, or the name itself if it means none.
+    pub(crate) fn function_name(&self, name: &str) -> String {
+        match self.function(name) {
+            _ if names_return(name) => palette_name(DIRECTIVE_RETURN),
+            Some(Function::Execute) => EXECUTE.to_owned(),
+            Some(Function::Own(offered)) => offered.entry.spec.name.clone(),
+            None => name.to_owned(),
+        }
     }
 
     /// Returns the function that a name means: a palette name, or the item id of an offered tool, also behind a prefix

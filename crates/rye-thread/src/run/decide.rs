@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{OutOfTurn, Returned, Run};
-use crate::palette::{EXECUTE, bare_name, execute_arguments, palette_name};
+use crate::palette::{EXECUTE, bare_name, execute_arguments, names_return, palette_name};
 use crate::{
     Counted, DIRECTIVE_RETURN, Failure, FailureKind, Message, OutputContract, ProviderErrorClass,
     Refusal, Reply, StopReason, ToolCall, ToolResult,
@@ -89,11 +89,6 @@ pub(super) fn is_return(call: &ToolCall) -> bool {
             && call.arguments.as_ref().is_ok_and(|arguments| {
                 arguments.get("item_id").and_then(Value::as_str).is_some_and(names_return)
             }))
-}
-
-fn names_return(name: &str) -> bool {
-    let name = bare_name(name);
-    name == DIRECTIVE_RETURN || name == palette_name(DIRECTIVE_RETURN)
 }
 
 fn is_execute(call: &ToolCall) -> bool {

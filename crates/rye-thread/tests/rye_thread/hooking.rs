@@ -171,6 +171,32 @@ async fn every_event_has_its_moment() {
     assert_eq!(seen[3]["state"], "completed");
 }
 
+/// A condition on a name holds for each name that means the same function.
+#[tokio::test]
+async fn a_hook_sees_the_names_of_functions() {
+    let seen: Arc<Mutex<Vec<Value>>> = Arc::default();
+    let sink = Arc::clone(&seen);
+    let spy = when(note("spy", HookEvent::AfterStep, HookLayer::User, 1), move |data: &Value| {
+        sink.lock().unwrap().push(data["calls"].clone());
+        true
+    });
+    let execute = json!({"item_type": "tool", "item_id": "a/note", "parameters": {"n": 2}});
+    let made = vec![
+        call("a", "functions.a_note", json!({"n": 2})),
+        call("b", "a/note", json!({"n": 2})),
+        call("c", "mcp__rye__rye_execute", execute),
+        call("d", "functions.a_gone", json!({})),
+    ];
+    drive_with(Thread::new(vec![calls(made), says("So it is.")]), vec![spy]).await;
+    let names: Vec<Value> = seen.lock().unwrap()[0]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|call| call["name"].clone())
+        .collect();
+    assert_eq!(names, ["a_note", "a_note", "rye_execute", "functions.a_gone"]);
+}
+
 #[tokio::test]
 async fn failures_and_limits_are_events() {
     let rows = [

@@ -113,7 +113,7 @@ pub(super) fn event_data(
 fn calls(run: &Run, palette: &Palette) -> Value {
     let row = |(call, result): (&ToolCall, &ToolResult)| {
         json!({
-            "name": result.name,
+            "name": palette.function_name(&call.name),
             "item_id": executed_item(palette, call),
             "is_error": result.is_error,
         })
