@@ -10,10 +10,10 @@ use serde_json::json;
 use crate::fixtures::{Fixture, fixtures, stream, summary};
 
 /// Writes an answer and what it is read as to the folder that `cargo xtask sdk` reads.
-fn keep(protocol: Protocol, name: &str, sent: &str, read: Result<Reply, String>) {
+fn keep(protocol: Protocol, name: &str, sent: &str, read: &Result<Reply, String>) {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("answers").join(protocol.as_str());
     fs::create_dir_all(&folder).unwrap();
-    let (read, refused) = match &read {
+    let (read, refused) = match read {
         Ok(reply) => (Some(summary(reply)), None),
         Err(error) => (None, Some(error)),
     };
@@ -24,11 +24,11 @@ fn keep(protocol: Protocol, name: &str, sent: &str, read: Result<Reply, String>)
 fn keep_row(protocol: Protocol, fixture: &Fixture) {
     if let Some(body) = fixture.whole() {
         let read = decode(protocol, body.as_bytes()).map_err(|error| error.to_string());
-        keep(protocol, &format!("{}.whole", fixture.name), &body, read);
+        keep(protocol, &format!("{}.whole", fixture.name), &body, &read);
     }
     if let Some(events) = fixture.events() {
         let read = stream(protocol, &events, 1 << 20, &()).map_err(|error| error.to_string());
-        keep(protocol, &format!("{}.stream", fixture.name), &events, read);
+        keep(protocol, &format!("{}.stream", fixture.name), &events, &read);
     }
 }
 
