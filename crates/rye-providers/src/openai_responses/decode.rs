@@ -122,9 +122,9 @@ fn parts(item: &RawObject, key: &str) -> Vec<RawObject> {
 
 /// Adds the content of a message.
 fn add_content(reply: &mut Reply, item: &RawObject) -> Result<(), &'static str> {
-    for said in said(item)? {
-        let is_refusal = matches!(said, Said::Refusal(_));
-        let (Said::Text(text) | Said::Refusal(text)) = said;
+    for text in texts_of(item)? {
+        let is_refusal = matches!(text, Said::Refusal(_));
+        let (Said::Text(text) | Said::Refusal(text)) = text;
         reply.text.push_str(&text);
         if is_refusal {
             reply.stop = StopReason::Refusal;
@@ -141,17 +141,17 @@ pub(super) enum Said {
 
 /// Returns the texts of a message. Its content is a list of parts, or text as compatible servers may send it. Parts of
 /// unknown types are passed over.
-pub(super) fn said(message: &RawObject) -> Result<Vec<Said>, &'static str> {
+pub(super) fn texts_of(message: &RawObject) -> Result<Vec<Said>, &'static str> {
     let Some(content) = message.get("content") else { return Ok(Vec::new()) };
     if let Some(text) = halves::text(content.get()) {
         return Ok(vec![Said::Text(text)]);
     }
     let Few(parts): Few<RawObject> =
         serde_json::from_str(content.get()).map_err(|_| "its content is no list of parts")?;
-    parts.iter().filter_map(|part| said_by(part).transpose()).collect()
+    parts.iter().filter_map(|part| text_of(part).transpose()).collect()
 }
 
-fn said_by(part: &RawObject) -> Result<Option<Said>, &'static str> {
+fn text_of(part: &RawObject) -> Result<Option<Said>, &'static str> {
     let text = |key: &str| match part.lacks(key) {
         true => Ok(String::new()),
         false => part.text(key).ok_or("a text of its content is no text"),

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::super::decode::{Said, said};
+use super::super::decode::{Said, texts_of};
 use crate::halves::{self, Pieces};
 use crate::raw::{Few, RawObject, raw, small, text_value};
 
@@ -406,7 +406,7 @@ struct Part<'a> {
 }
 
 fn texts(message: &RawObject) -> Vec<String> {
-    let all = said(message).unwrap_or_default();
+    let all = texts_of(message).unwrap_or_default();
     all.into_iter().map(|(Said::Text(text) | Said::Refusal(text))| text).collect()
 }
 
