@@ -116,6 +116,7 @@ const PAYLOADS: [(&str, Members); 23] = [
             ("wait_millis", Count),
             ("cost_nanos", Count),
             ("reserved_nanos", Count),
+            ("usage?", A("usage")),
         ],
     ),
     (

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::{Charge, ProviderErrorClass};
+use crate::{Charge, ProviderErrorClass, Usage};
 
 /// A further attempt of a request, announced before its wait.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +23,8 @@ pub struct Retry {
     pub wait: Duration,
     /// The charge of the failed attempt.
     pub charge: Charge,
+    /// The tokens of the answer that is not used, as far as they are known. They count towards the limit `tokens`.
+    pub usage: Usage,
 }
 
 impl Retry {
@@ -38,6 +40,7 @@ impl Retry {
             hint: None,
             wait: Duration::ZERO,
             charge: Charge::Nothing,
+            usage: Usage::default(),
         }
     }
 }

@@ -18,6 +18,8 @@ use crate::{Counted, Failure, Limit, Message, Nanos, ProviderError, Reply, Reque
 pub(super) struct Unusable {
     pub(super) fault: Fault,
     pub(super) cost: Nanos,
+    /// Its tokens, as far as they are known.
+    pub(super) usage: Usage,
     /// The part of the cost that nobody counted.
     pub(super) booked: Nanos,
 }
@@ -85,7 +87,8 @@ impl Driver<'_> {
                 let cost = Accountant::cost_of_failure(self.caller.info.prices, &error, reserved);
                 let fault = Fault { class: error.class, message: with_causes(&error) };
                 let booked = if error.usage.is_none() { cost } else { Nanos::ZERO };
-                Ok(Some(Unusable { fault, cost, booked }))
+                let usage = error.usage.unwrap_or_default();
+                Ok(Some(Unusable { fault, cost, usage, booked }))
             }
             Answer::Failed(error) => {
                 let prices = self.caller.info.prices;
@@ -141,7 +144,8 @@ impl Driver<'_> {
         // What cost more than was reserved ends the thread, and what is recorded was used.
         let may_fail = overrun(reserved, cost).is_none() && self.recording.is_none();
         if let Some(fault) = run.fault(&reply).filter(|_| may_fail) {
-            return Ok(Some(Unusable { fault, cost, booked: Nanos::ZERO }));
+            let usage = reply.usage;
+            return Ok(Some(Unusable { fault, cost, usage, booked: Nanos::ZERO }));
         }
         let reply = Arc::new(reply);
         self.record_reply(run, &reply, cost);

@@ -19,7 +19,7 @@ impl Driver<'_> {
     pub(super) async fn ask_again(
         &mut self,
         run: &mut Run,
-        Unusable { fault, cost, booked }: Unusable,
+        Unusable { fault, cost, usage, booked }: Unusable,
         (held, max_output_tokens): (Nanos, u64),
     ) -> Result<Option<(Request, Nanos)>, Stop> {
         let Fault { class, message } = &fault;
@@ -40,7 +40,7 @@ impl Driver<'_> {
             return stop_with(Failure::new(kind, &format!("{message}{}", booked_words(booked))));
         };
         let mut next = run.clone();
-        next.ask_again(*class)?;
+        next.ask_again(*class, &usage)?;
         let Step::CallModel(mut request) = next.step(self.recorder.time.elapsed()) else {
             self.lose(run, class.as_str(), message, cost);
             return Ok(None);
@@ -58,7 +58,7 @@ impl Driver<'_> {
         }
         let turn = run.turns() + 1;
         let mut retry = Retry::new(attempt, attempts, *class, message);
-        retry.charge = Charge::Possible;
+        (retry.charge, retry.usage) = (Charge::Possible, usage);
         self.recorder.emit(&Event::RequestRetried { turn, retry, cost, reserved });
         let is_reminded = run.messages().len() < next.messages().len();
         *run = next;

@@ -17,9 +17,8 @@ use super::progress::{Progress, Proposal};
 use super::stop::overrun;
 use crate::transcript::{Event, Reading, Record};
 use crate::{
-    AddedItem, ApprovalRequest, Decision, Failure, Limits, Message, Moment, Nanos,
-    ProviderErrorClass, Reply, Returned, Run, Spawn, Step, ThreadId, ThreadState, ToolCall,
-    ToolResult,
+    AddedItem, ApprovalRequest, Decision, Failure, Limits, Message, Moment, Nanos, Reply, Retry,
+    Returned, Run, Spawn, Step, ThreadId, ThreadState, ToolCall, ToolResult,
 };
 
 /// The state of a thread, as far as its records were read.
@@ -165,9 +164,7 @@ impl Recovered {
                 self.unanswered = None;
                 Ok(())
             }
-            Event::RequestRetried { retry, reserved, .. } => {
-                self.request_retried(retry.class, reserved)
-            }
+            Event::RequestRetried { retry, reserved, .. } => self.request_retried(&retry, reserved),
             Event::StepStart { reserved, .. } => self.step_start(reserved),
             Event::SpawnChild(spawn) => self.apply_spawn(spawn),
             Event::StepFinish { reply, cost, .. } => self.step_finish(reply, cost),
@@ -192,15 +189,11 @@ impl Recovered {
         self.run.asked_before(self.elapsed).map_err(text)
     }
 
-    fn request_retried(
-        &mut self,
-        class: ProviderErrorClass,
-        reserved: Nanos,
-    ) -> Result<(), String> {
+    fn request_retried(&mut self, retry: &Retry, reserved: Nanos) -> Result<(), String> {
         self.step_start(reserved)?;
-        if class.is_of_reply() {
+        if retry.class.is_of_reply() {
             let before = self.run.messages().len();
-            self.run.ask_again(class).map_err(text)?;
+            self.run.ask_again(retry.class, &retry.usage).map_err(text)?;
             self.texts_since(before);
         }
         Ok(())

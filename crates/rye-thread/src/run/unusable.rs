@@ -4,7 +4,7 @@
 
 use super::{OutOfTurn, Phase, Run};
 use crate::palette::palette_name;
-use crate::{DIRECTIVE_RETURN, Message, ProviderErrorClass, Reply, StopReason};
+use crate::{DIRECTIVE_RETURN, Message, ProviderErrorClass, Reply, StopReason, Usage};
 
 /// The reason why a reply cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,15 +65,20 @@ impl Run {
         (self.unusable < most).then_some((self.unusable + 2, most + 1))
     }
 
-    /// Takes a reply that cannot be used, so that the request is made again. It counts as no turn. After an empty reply the
-    /// history ends in a reminder.
+    /// Takes a reply that cannot be used, so that the request is made again. It counts as no turn, and its
+    /// tokens count. After an empty reply the history ends in a reminder.
     ///
     /// # Errors
     ///
     /// [`OutOfTurn`] if the run does not wait for a reply.
-    pub(crate) fn ask_again(&mut self, class: ProviderErrorClass) -> Result<(), OutOfTurn> {
+    pub(crate) fn ask_again(
+        &mut self,
+        class: ProviderErrorClass,
+        usage: &Usage,
+    ) -> Result<(), OutOfTurn> {
         let Phase::Asked = self.phase else { return Err(self.out_of_turn("an unusable reply")) };
         self.unusable += 1;
+        self.usage = self.usage.plus(usage);
         if class == ProviderErrorClass::Empty {
             let task = if self.contract.requires_outputs() {
                 let name = palette_name(DIRECTIVE_RETURN);

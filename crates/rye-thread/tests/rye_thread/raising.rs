@@ -11,7 +11,7 @@ use rye_thread::{
 use crate::doubles::FakeClock;
 use crate::sweep::sweep;
 use crate::unusable::{cut_call, malformed};
-use crate::world::{EVERY, World, count, line_ends, outcome, visible};
+use crate::world::{EVERY, World, count, ended_as, line_ends, outcome, tokens, visible};
 
 /// One way for a thread of twenty turns to end early.
 struct Row {
@@ -137,8 +137,9 @@ async fn a_stopped_thread_goes_on_with_the_same_history() {
         let (world, ended) = row.ended(&whole).await;
         let before = visible(&world.reading());
         let found = world.reopen((row.raises)()).await.unwrap();
-        assert_eq!(outcome(&found), outcome(&expected), "{}", row.name);
+        assert_eq!(ended_as(&found), ended_as(&expected), "{}", row.name);
         let reading = world.reading();
+        assert_eq!(found.usage, tokens(&reading), "{}", row.name);
         assert_eq!(visible(&reading), visible(&whole.reading()), "{}", row.name);
         assert_eq!(visible(&reading)[..before.len()], before, "{}", row.name);
         assert_eq!(count(&reading, "thread_resumed"), 1, "{}", row.name);
@@ -185,7 +186,8 @@ async fn killed_after_it_was_reopened_it_ends_the_same() {
             };
             assert_eq!(found.state, state, "{} cut at record {index}", row.name);
             if state == ThreadState::Completed {
-                assert_eq!(outcome(&found), outcome(&expected), "{} at {index}", row.name);
+                assert_eq!(ended_as(&found), ended_as(&expected), "{} at {index}", row.name);
+                assert_eq!(found.usage, tokens(&cut.reading()), "{} at {index}", row.name);
                 assert_eq!(visible(&cut.reading()), visible(&whole.reading()), "{}", row.name);
             } else if ["tokens", "turns"].contains(&row.name) {
                 // A request without an answer counts as spent, and of the time since the last record nobody knows.

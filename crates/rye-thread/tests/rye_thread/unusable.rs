@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::doubles::{PRICES, Thread, Turn, call, calls, echo, reply, returns, says, score};
 use crate::sweep::sweep;
-use crate::world::{World, count, line_ends, outcome, visible};
+use crate::world::{World, count, ended_as, line_ends, tokens, visible};
 
 pub(crate) fn malformed() -> Reply {
     reply("", Vec::new(), StopReason::Other("malformed_function_call".to_owned()))
@@ -140,7 +140,9 @@ async fn it_is_asked_again() {
                 "{}",
                 row.message
             );
-            assert_eq!(outcome.usage, Usage::new(200, 20), "the answers that were used");
+            let unused = (row.reply)().usage;
+            let usage = (0..unusable).fold(Usage::new(200, 20), |sum, _| sum.plus(&unused));
+            assert_eq!(outcome.usage, usage, "the answers that were used, and those that were not");
             assert_eq!(
                 outcome.cost.get(),
                 cost(&(row.reply)()) * u64::try_from(unusable + 2).unwrap()
@@ -308,7 +310,8 @@ async fn a_thread_that_was_killed_while_it_asked_again_goes_on() {
                 };
                 assert_eq!(found.state, ThreadState::Completed, "cut at record {index}");
                 if count_of == 2 {
-                    assert_eq!(outcome(&found), outcome(&expected), "cut at record {index}");
+                    assert_eq!(ended_as(&found), ended_as(&expected), "cut at record {index}");
+                    assert_eq!(found.usage, tokens(&cut.reading()), "cut at record {index}");
                     assert_eq!(visible(&cut.reading()), visible(&reading), "cut at {index}");
                 }
                 assert_eq!(cut.replay("", "").await.divergence, None, "cut at record {index}");

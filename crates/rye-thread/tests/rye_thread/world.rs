@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use rye_caps::{Authority, Grant, Layer, LayerName};
 use rye_sign::SigningKey;
 use rye_thread::store::{MemoryStore, Store};
-use rye_thread::transcript::{Reading, read};
+use rye_thread::transcript::{Event, Reading, read};
 use rye_thread::{
     Account, Approver, Asking, Cancel, Clock, Decision, DriveContext, Effect, Hooks, Journal,
     Limits, Message, Nanos, Opening, Outcome, Palette, PaletteEntry, Provider, ProviderError,
@@ -16,6 +16,7 @@ use rye_thread::{
     Request, ResumeError, Resumed, Run, SpendLimit, StopReason, ThreadRecord, ThreadState,
     ToolCall, ToolOutput, Usage, drive, replay, resume,
 };
+use rye_transcript::recorded_events;
 use serde_json::{Value, json};
 
 use crate::doubles::{
@@ -448,6 +449,22 @@ pub(crate) fn count(reading: &Reading, event: &str) -> usize {
 }
 
 pub(crate) fn outcome(outcome: &Outcome) -> String {
-    let Outcome { state, outputs, text, turns, usage, failure, .. } = outcome;
-    format!("{state} {} {text} {turns} {usage:?} {failure:?}", json!(outputs))
+    format!("{} {:?}", ended_as(outcome), outcome.usage)
+}
+
+/// How the thread ended, without its tokens, which answers that are not used may add to.
+pub(crate) fn ended_as(outcome: &Outcome) -> String {
+    let Outcome { state, outputs, text, turns, failure, .. } = outcome;
+    format!("{state} {} {text} {turns} {failure:?}", json!(outputs))
+}
+
+/// The tokens of all answers on record, those that were used and those that were not.
+pub(crate) fn tokens(reading: &Reading) -> Usage {
+    let usage = |event| match event {
+        Event::StepFinish { reply, .. } => reply.usage,
+        Event::RequestRetried { retry, .. } => retry.usage,
+        _ => Usage::default(),
+    };
+    let events = recorded_events(&reading.records);
+    events.map(|event| usage(event.unwrap())).fold(Usage::default(), |sum, more| sum.plus(&more))
 }

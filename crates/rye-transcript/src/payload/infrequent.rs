@@ -124,7 +124,7 @@ fn resumption(event: &Event) -> Value {
 }
 
 fn request_retry(turn: u64, retry: &Retry, cost: Nanos, reserved: Nanos) -> Value {
-    json!({
+    let mut value = json!({
         "turn": turn,
         "attempt": retry.attempt,
         "attempts": retry.attempts,
@@ -134,7 +134,11 @@ fn request_retry(turn: u64, retry: &Retry, cost: Nanos, reserved: Nanos) -> Valu
         "wait_millis": millis(retry.wait),
         "cost_nanos": cost.get(),
         "reserved_nanos": reserved.get(),
-    })
+    });
+    if retry.class.is_of_reply() {
+        value["usage"] = json!(UsageDisk::of(&retry.usage));
+    }
+    value
 }
 
 fn millis(time: Duration) -> u64 {

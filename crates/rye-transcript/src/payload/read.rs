@@ -247,6 +247,7 @@ struct RetriedDisk {
     wait_millis: u64,
     cost_nanos: u64,
     reserved_nanos: u64,
+    usage: Option<UsageDisk>,
 }
 
 impl RetriedDisk {
@@ -255,6 +256,7 @@ impl RetriedDisk {
         let mut retry = Retry::new(self.attempt, self.attempts, class, &self.message);
         retry.hint = self.hint_millis.map(Duration::from_millis);
         retry.wait = Duration::from_millis(self.wait_millis);
+        retry.usage = self.usage.map(UsageDisk::into_usage).unwrap_or_default();
         let cost = Nanos::new(self.cost_nanos);
         let reserved = Nanos::new(self.reserved_nanos);
         Ok(Event::RequestRetried { turn: self.turn, retry, cost, reserved })

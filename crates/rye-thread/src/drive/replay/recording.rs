@@ -100,7 +100,7 @@ impl Recording {
                 }
                 Ok(Event::ModelFallback { provider, .. }) => {
                     reader.is_asked = false;
-                    reader.refuses(ProviderErrorClass::Overloaded, "as recorded");
+                    reader.refuses(ProviderErrorClass::Overloaded, "as recorded", Usage::default());
                     reader.facts.fallbacks.push(provider);
                 }
                 Ok(Event::ThreadContinued { .. }) => reader.facts.is_complete = true,
@@ -199,15 +199,15 @@ impl RecordingReader {
     /// Takes a further attempt, before which there may have been an answer that could not be used.
     fn add_retry(&mut self, retry: &Retry) {
         if retry.class.is_of_reply() {
-            self.refuses(retry.class, &retry.message);
+            self.refuses(retry.class, &retry.message, retry.usage);
         }
         self.is_asked = true;
     }
 
     /// Takes a request without an answer. Its cost is not recorded, and a replay does not compute
     /// it. The point at which money ran out is on record by itself.
-    fn refuses(&mut self, class: ProviderErrorClass, message: &str) {
-        let refused = ProviderError::new(class, message).with_usage(Usage::default());
+    fn refuses(&mut self, class: ProviderErrorClass, message: &str, usage: Usage) {
+        let refused = ProviderError::new(class, message).with_usage(usage);
         self.left.replies.push_back(Err(refused));
     }
 
@@ -230,7 +230,7 @@ impl RecordingReader {
             let blamed = self.refused.as_ref().map(|refused| format!("{refused}; then: "));
             let message = failure.message.as_str();
             let own = blamed.and_then(|blamed| message.strip_prefix(&blamed)).unwrap_or(message);
-            self.refuses(class, own);
+            self.refuses(class, own, Usage::default());
         }
     }
 }

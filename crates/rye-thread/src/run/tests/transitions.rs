@@ -91,7 +91,7 @@ fn give(run: &mut Run, input: Input) -> bool {
         Refused => return answer(run, reply("", Vec::new(), StopReason::Refusal)),
         Cut => return answer(run, reply("", Vec::new(), StopReason::MaxTokens)),
         LostCalls => return answer(run, reply("", Vec::new(), StopReason::ToolUse)),
-        Unusable => return run.ask_again(ProviderErrorClass::Malformed).is_ok(),
+        Unusable => return run.ask_again(ProviderErrorClass::Malformed, &Usage::default()).is_ok(),
         Calls => return answer(run, calls(vec![tool("1")])),
         Results => return run.tools_returned(vec![ok("1")]).is_ok(),
         Return => {
