@@ -86,7 +86,8 @@ async fn ask(protocol: &str, answer: Answer) -> [Vec<String>; 2] {
     let resumed = scratch.resume(&thread).await.unwrap();
     assert_eq!(resumed.outcome.state, report.outcome.state);
     let bodies = server.received().iter().map(|it| it.text().to_owned()).collect::<Vec<_>>();
-    [bodies.get(1..first).unwrap().to_vec(), bodies.get(first..).unwrap().to_vec()]
+    let (whole, resumed) = bodies.split_at(first);
+    [whole[1..].to_vec(), resumed.to_vec()]
 }
 
 #[tokio::test]

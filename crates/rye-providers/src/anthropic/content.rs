@@ -48,7 +48,7 @@ pub(super) fn shape(source: serde_json::Error) -> DecodeError {
 
 fn stop(word: &str) -> StopReason {
     match word.to_ascii_lowercase().as_str() {
-        "end_turn" => StopReason::EndTurn,
+        "" | "end_turn" => StopReason::EndTurn,
         "max_tokens" => StopReason::MaxTokens,
         "model_context_window_exceeded" => StopReason::ContextWindow,
         "pause_turn" => StopReason::Pause,

@@ -132,7 +132,7 @@ fn set_args(part: &mut RawObject, args: &RawValue) {
 
 fn stop(word: &str) -> StopReason {
     match word.to_ascii_uppercase().as_str() {
-        "STOP" => StopReason::EndTurn,
+        "" | "STOP" => StopReason::EndTurn,
         "MAX_TOKENS" => StopReason::MaxTokens,
         "SAFETY" | "RECITATION" | "LANGUAGE" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII" => {
             StopReason::Refusal

@@ -192,7 +192,8 @@ fn stop(word: &str) -> StopReason {
         "content_filter" => StopReason::Refusal,
         "function_call" | "tool_calls" => StopReason::ToolUse,
         "length" => StopReason::MaxTokens,
-        "stop" => StopReason::EndTurn,
+        // Compatible servers write the name of the last token, or nothing.
+        "" | "eos" | "eos_token" | "stop" => StopReason::EndTurn,
         word => stop::other(word),
     }
 }

@@ -81,7 +81,7 @@ fn stop(response: &Response<'_>) -> Result<StopReason, DecodeError> {
     let reason = response.incomplete_details.as_ref().and_then(|details| details.reason.as_deref());
     let status = response.status.as_deref().unwrap_or_default();
     Ok(match (status.to_ascii_lowercase().as_str(), reason) {
-        ("completed", _) => StopReason::EndTurn,
+        ("completed", _) | ("", None) => StopReason::EndTurn,
         ("incomplete" | "", Some("max_output_tokens")) => StopReason::MaxTokens,
         ("incomplete" | "", Some("content_filter")) => StopReason::Refusal,
         ("incomplete" | "", Some(reason)) => stop::other(reason),
