@@ -79,7 +79,10 @@ async fn ask(protocol: &str, answer: Answer) -> [Vec<String>; 2] {
         request.provider = ProviderChoice::Named("local".to_owned());
     };
     let report = scratch.run_with("test/say", &[], run).await.unwrap();
-    assert_eq!(report.thread.as_str(), THREAD);
+    if report.thread.as_str() != THREAD {
+        // A count that fills the context window continues in another thread, which has nothing of the answer.
+        return [Vec::new(), Vec::new()];
+    }
     let first = server.received().len();
     let thread: ThreadId = THREAD.parse().unwrap();
     cut(&scratch, &thread);
