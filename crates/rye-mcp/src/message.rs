@@ -40,7 +40,7 @@ impl Reading {
             return Self::Refused(Box::new(refusal));
         }
         let error = match serde_json::from_slice::<ClientJsonRpcMessage>(text) {
-            Ok(message) => match params_problem(&message) {
+            Ok(message) => match params_problem(&message).filter(|_| !is_removed(text)) {
                 None => return Self::Message(Box::new(message)),
                 Some(problem) => ErrorData::invalid_params(problem, None),
             },
@@ -72,6 +72,18 @@ fn params_problem(message: &ClientJsonRpcMessage) -> Option<String> {
     };
     Some(format!("the params of `{method}` cannot be read: {problem}"))
 }
+
+/// Returns `true` for `initialize` in the newest revision, which each request of it names and which has no such method.
+fn is_removed(text: &[u8]) -> bool {
+    let Some(Head { method: Some(method), params: Some(params), .. }) = Head::of(text) else {
+        return false;
+    };
+    let params: Value = serde_json::from_str(params.get()).unwrap_or_default();
+    method == "initialize" && params["_meta"].get(REVISION).is_some()
+}
+
+/// The member of `_meta` in which a request names its revision (SEP-2575).
+const REVISION: &str = "io.modelcontextprotocol/protocolVersion";
 
 fn problem_of<T: DeserializeOwned>(params: Option<&Value>) -> String {
     match params.map(T::deserialize) {
@@ -191,6 +203,11 @@ mod tests {
         for (read, method) in [
             (call(r#"{"name":"x"}"#), "tools/call"),
             (call("{}").replace("tools", "own"), "own/call"),
+            (
+                call(r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}"#)
+                    .replace("tools/call", "initialize"),
+                "initialize",
+            ),
         ] {
             let Reading::Message(message) = Reading::of(read.as_bytes()) else { panic!("{read}") };
             assert_eq!(serde_json::to_value(message).unwrap()["method"], method);
