@@ -7,7 +7,7 @@ use rye_providers::{Protocol, decode};
 use rye_thread::Reply;
 use serde_json::json;
 
-use crate::fixtures::{Fixture, fixtures, stream, summary};
+use crate::fixtures::{Fixture, stream, summary};
 
 /// Writes an answer and what it is read as to the folder that `cargo xtask sdk` reads.
 fn keep(protocol: Protocol, name: &str, sent: &str, read: &Result<Reply, String>) {
@@ -21,20 +21,18 @@ fn keep(protocol: Protocol, name: &str, sent: &str, read: &Result<Reply, String>
     fs::write(folder.join(format!("{name}.json")), kept.to_string()).unwrap();
 }
 
-fn keep_row(protocol: Protocol, fixture: &Fixture) {
+/// Keeps the whole answer of a row.
+pub(crate) fn keep_whole(protocol: Protocol, fixture: &Fixture) {
     if let Some(body) = fixture.whole() {
         let read = decode(protocol, body.as_bytes()).map_err(|error| error.to_string());
         keep(protocol, &format!("{}.whole", fixture.name), &body, &read);
     }
+}
+
+/// Keeps the stream of a row.
+pub(crate) fn keep_stream(protocol: Protocol, fixture: &Fixture) {
     if let Some(events) = fixture.events() {
         let read = stream(protocol, &events, 1 << 20, &()).map_err(|error| error.to_string());
         keep(protocol, &format!("{}.stream", fixture.name), &events, &read);
-    }
-}
-
-#[test]
-fn answers_are_kept_for_the_sdks() {
-    for &protocol in Protocol::ALL {
-        fixtures(protocol).iter().for_each(|fixture| keep_row(protocol, fixture));
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use rye_providers::{Protocol, StreamDecoder, decode};
 use rye_thread::{Delta, DeltaSink};
 
+use crate::answers::{keep_stream, keep_whole};
 use crate::fixtures::{Fixture, fixtures, stream};
 use crate::sweep::sweep;
 
@@ -37,11 +38,18 @@ fn the_tables_are_long_enough() {
 
 #[test]
 fn a_response_in_one_piece() {
-    check(|protocol, fixture| fixture.judge_whole(protocol));
+    check(|protocol, fixture| {
+        keep_whole(protocol, fixture);
+        fixture.judge_whole(protocol)
+    });
 }
 
 #[test]
 fn a_stream_is_read_as_the_response_in_one_piece() {
+    check(|protocol, fixture| {
+        keep_stream(protocol, fixture);
+        None
+    });
     for piece in [usize::MAX, 1, 7, 64] {
         check(|protocol, fixture| fixture.judge_stream(protocol, piece.min(1 << 20)));
     }
