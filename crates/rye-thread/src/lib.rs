@@ -80,7 +80,7 @@ pub use self::hooks::{ActionTarget, Hook, HookAction, HookCondition, Hooks};
 pub use self::journal::{Journal, JournalError};
 pub use self::outcome::Outcome;
 pub use self::palette::{
-    Need, Needs, Palette, PaletteEntry, PaletteError, PaletteProblem, palette_name,
+    Need, Needs, Palette, PaletteEntry, PaletteError, PaletteProblem, WithheldTool, palette_name,
 };
 pub use self::provider::{Delta, DeltaSink, Provider, ProviderTelemetry, ServerAddress};
 pub use self::provider_error::ProviderError;

@@ -5,6 +5,7 @@ mod execute;
 mod name;
 mod operation;
 mod resolve;
+mod withheld;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -21,6 +22,7 @@ pub(crate) use self::name::{bare_name, names_return, words};
 use self::operation::OPERATIONS;
 pub use self::operation::{Need, Needs};
 pub(crate) use self::resolve::{Resolved, Unresolved};
+pub use self::withheld::WithheldTool;
 use crate::{
     ArgumentSchema, Asking, AuthorisedCall, Children, DIRECTIVE_RETURN, Effect, OutputContract,
     SchemaProblem, THREAD_DIRECTIVE, Tool, ToolOutput, ToolSpec,
@@ -164,6 +166,8 @@ pub struct Palette {
     operations: BTreeMap<String, Offered>,
     /// The operations that the model does not see.
     closed: BTreeSet<String>,
+    /// The tools that exist and are not offered.
+    withheld: Vec<WithheldTool>,
 }
 
 impl Palette {
@@ -183,6 +187,7 @@ impl Palette {
             inline: None,
             operations: BTreeMap::new(),
             closed: BTreeSet::new(),
+            withheld: Vec::new(),
         };
         for (mut entry, name) in entries.into_iter().zip(given) {
             entry.spec.name.clone_from(&name);

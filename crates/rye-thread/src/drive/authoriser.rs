@@ -11,7 +11,7 @@ use crate::palette::{MISFIT, Offered, Resolved, Unresolved, bare_name, words};
 use crate::transcript::Target;
 use crate::{
     AddedItem, ApprovalReason, ApprovalRequest, Asking, DenialReason, Effect, Needs, Palette,
-    Refusal, Returned, THREAD_DIRECTIVE, ToolCall, ToolResult, ToolSpec,
+    Refusal, Returned, THREAD_DIRECTIVE, ToolCall, ToolResult, ToolSpec, WithheldTool,
 };
 
 /// Resolves calls to tools of the palette, authorises them and validates their arguments, in this order.
@@ -241,14 +241,32 @@ impl<'a> Authoriser<'a> {
             Unresolved::Unreadable(problems) => {
                 (given, failure_answer(call, "the call cannot be read", &problems))
             }
-            Unresolved::UnknownName(name) => (given, self.unknown(call, &name)),
+            Unresolved::UnknownName(name) => {
+                let refused = self.refuse_withheld(call, &name);
+                (given, refused.unwrap_or_else(|| self.unknown(call, &name)))
+            }
             Unresolved::UnknownId { kind, id, arguments } => {
-                (arguments, self.unknown_id(call, kind, &id))
+                let is_tool = kind == Kind::Tool;
+                let refused = is_tool.then(|| self.refuse_withheld(call, &id)).flatten();
+                (arguments, refused.unwrap_or_else(|| self.unknown_id(call, kind, &id)))
             }
         };
         let intent = intent(call, arguments, None);
         let plan = Plan::Answer(returned);
         Prepared { index, call, asks: None, intent, plan }
+    }
+
+    /// Refuses a tool that exists and is not offered, by the name of its function or by its id. `None` for all others.
+    fn refuse_withheld(&self, call: &ToolCall, name: &str) -> Option<Returned> {
+        let WithheldTool { invocation, reason, .. } = self.palette.withheld(name)?;
+        let refusal = match (self.authority.permit(invocation), reason) {
+            (Err(denied), _) => Refusal::of_authority(&denied),
+            (Ok(_), Some(reason)) => {
+                Refusal::new(invocation.item().as_str(), "offer", None, reason)
+            }
+            (Ok(_), None) => return None,
+        };
+        Some(refusal_answer(call, refusal))
     }
 
     fn unknown_id(&self, call: &ToolCall, kind: Kind, id: &str) -> Returned {
