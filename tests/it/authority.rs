@@ -116,16 +116,14 @@ async fn a_policy_that_allows_another_name_for_a_function() {
     let tool = "description: W.\nexecutor: builtin\nbuiltin: file-system/write\ninput_schema: {}\n";
     scratch.sign(".ai/tools/mine/write.yaml", tool);
     policy(&scratch, "[rye.execute.tool.mine.*]");
-    let report = run(&scratch).await;
+    let error = scratch.run("test/write", &[]).await.unwrap_err();
     assert!(!scratch.project().join("out.txt").exists());
+    let rye::RunError::Prepare { source, .. } = error else { panic!("{error}") };
+    assert_eq!(source.class(), rye::Class::Refused);
     let denied = format!(
         "`{WRITES}`, which `rye.execute.tool.mine.write` stands for, is not allowed by the operator's policy"
     );
-    assert!(
-        report.warnings.iter().any(|warning| warning.contains(&denied)),
-        "{:?}",
-        report.warnings
-    );
+    assert!(source.to_string().contains(&denied), "{source}");
 }
 
 #[tokio::test]

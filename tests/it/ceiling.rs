@@ -32,6 +32,14 @@ impl Limited {
         self.scratch.put(path, &text)
     }
 
+    /// The reason why the directive does not begin.
+    async fn refused(&self) -> String {
+        let error = self.scratch.run("test/call", &[]).await.unwrap_err();
+        let rye::RunError::Prepare { source, .. } = error else { panic!("{error}") };
+        assert_eq!(source.class(), Class::Refused);
+        source.to_string()
+    }
+
     fn wrote(&self) -> bool {
         self.scratch.project().join("out.txt").exists()
     }
@@ -76,13 +84,14 @@ async fn a_tool_does_no_more_than_its_signer_may_grant() {
         .scratch
         .sign(".ai/directives/test/call.md", &calling(tool, &granting("rye.file-system.read"), ""));
     limited.sign(".ai/tools/rye/file-system/read.yaml", WRITER);
-    let report = limited.scratch.run("test/call", &[]).await.unwrap();
+    let refused = limited.refused().await;
     assert!(!limited.wrote());
     assert_eq!(
-        report.warnings.first().map(String::as_str),
+        Some(refused.as_str()),
         Some(
             format!(
-                "tool `rye/file-system/read` is granted but not offered: \
+                "directive `test/call` cannot do what its steps say: step `call` needs `rye.execute.tool.rye.file-system.read`, and \
+                 tool `rye/file-system/read` is granted but not offered: \
                  `rye.execute.tool.rye.file-system.write`, which `rye.execute.tool.rye.file-system.read` stands \
                  for, is not allowed by the signing key `{0}` \
                  (add `rye.execute.tool.rye.file-system.write` to the `grants` of its trust document)",
@@ -102,8 +111,7 @@ async fn a_tool_outside_of_what_its_signer_may_grant_is_not_offered() {
         ".ai/tools/guest/read.yaml",
         &WRITER.replace("file-system/write", "file-system/read"),
     );
-    let report = limited.scratch.run("test/call", &[]).await.unwrap();
-    let warning = report.warnings.iter().find(|warning| warning.contains("not offered")).unwrap();
+    let warning = limited.refused().await;
     assert!(warning.contains("`rye.execute.tool.guest.read` is not allowed by"), "{warning}");
 }
 

@@ -14,6 +14,7 @@ mod holes;
 mod hooks;
 mod inline;
 mod model;
+mod needs;
 mod prompts;
 mod quickstart;
 mod refusal;

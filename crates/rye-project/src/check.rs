@@ -1,15 +1,18 @@
 //! The problems of files, found before they are signed or run (SPEC 12.1a).
 
+mod bounds;
 mod called_items;
 mod calls;
 mod catalog;
 mod checker;
+mod denied;
 mod directive;
 mod event_data;
 mod finding;
 mod grants;
 mod hidden;
 mod metadata;
+mod permissions;
 mod references;
 mod report;
 mod signature;

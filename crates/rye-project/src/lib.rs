@@ -46,7 +46,8 @@ pub use self::config::{
 pub use self::file_digests::{FileChanges, UnreadableFile};
 pub use self::lock::{Lock, LockError, LockedDirective, LockedItem, LockedTool};
 pub use self::needs::{
-    Need, NeedSource, Needs, Use, block, is_denied, least, needs_of, uses_as_written,
+    CalledDirective, CalledItems, Callee, Need, NeedSource, Needs, Use, block, callee, is_denied,
+    least, needs_of, uses_as_written,
 };
 pub use self::opening_digest::opening_digest;
 pub use self::outcome::Class;
@@ -55,8 +56,8 @@ pub use self::plan::{
     Answerer, CALLING_DIRECTIVE, CallError, Chained, ChildBounds, Composed, Hooking,
     ItemProvenance, LimitOptions, LimitSource, Model, NotDriven, Offer, Placing, Plan, PlanRequest,
     PlannedRun, PrepareError, ProviderChoice, SetLimits, ToolCall, TreeAccess, TreeFunction,
-    Widening, accepted_digests, added_item, directive_additions, resolve_chain, return_capability,
-    sandbox_warning,
+    Widening, Withheld, accepted_digests, added_item, directive_additions, resolve_chain,
+    return_capability, sandbox_warning,
 };
 pub use self::project::{OpenError, Project, Setup};
 pub use self::project_policy::{PolicyError, ProjectPolicy};

@@ -1,19 +1,28 @@
-//! Needs: the capabilities that the steps and the hooks of a directive name, and the permissions that cover them.
+//! Needs: the capabilities that a directive has to be allowed, and the permissions that cover them (SPEC 9.7).
+//!
+//! The needs are those of its steps and hooks, of the directives that these execute, and all that its children declare.
+//! What its text may have a model do is not known. Checks, explanations, privileges and runs ask here alone.
 
 mod block;
+mod calls;
+mod follow;
+mod items;
+mod prose;
 mod uses;
 
 use std::fmt;
 
-use rye_caps::{Capability, Kind, Pattern, Primary};
-use rye_parse::{Action, Directive, Hook, HookEvent, placeholders};
+use rye_caps::Pattern;
+use rye_resolve::ItemId;
 use rye_thread::ThreadId;
 
 pub use self::block::block;
 pub(crate) use self::block::element;
+pub use self::calls::{Callee, callee};
+pub use self::follow::needs_of;
+pub(crate) use self::follow::{needs_of_hook_action, needs_of_step_action};
+pub use self::items::{CalledDirective, CalledItems};
 pub use self::uses::{Use, is_denied, least, uses_as_written};
-use crate::aliases::tool_id;
-use crate::plan::is_composed;
 
 /// Something that a directive has to be allowed, and where that is known from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,6 +45,10 @@ pub enum NeedSource {
     Thread(ThreadId),
     /// The hook of this id, of the chain or of a hooks file.
     Hook(String),
+    /// The declaration of this directive, which a child runs.
+    Child(ItemId),
+    /// A step of this directive, which is carried out in the same thread.
+    Executed(ItemId),
 }
 
 impl fmt::Display for NeedSource {
@@ -44,6 +57,8 @@ impl fmt::Display for NeedSource {
             Self::Step(name) => write!(f, "step `{name}`"),
             Self::Thread(thread) => write!(f, "thread `{thread}`"),
             Self::Hook(id) => write!(f, "hook `{id}`"),
+            Self::Child(id) => write!(f, "child `{id}`"),
+            Self::Executed(id) => write!(f, "executed directive `{id}`"),
         }
     }
 }
@@ -54,8 +69,12 @@ impl fmt::Display for NeedSource {
 pub struct Needs {
     /// Sorted by their pattern.
     pub needs: Vec<Need>,
-    /// A sentence for each need that the steps do not show.
+    /// A sentence for each part of the directive whose needs are not known.
     pub unjudged: Vec<String>,
+    /// `true` if the calls of threads say what the unknown parts need.
+    is_told_by_threads: bool,
+    /// `true` if a child has permissions that are not known.
+    has_unknown_child: bool,
 }
 
 impl Needs {
@@ -72,127 +91,25 @@ impl Needs {
         }
     }
 
+    /// Takes the calls of threads for all that the unknown parts need.
+    pub fn tell_by_threads(&mut self) {
+        self.is_told_by_threads = true;
+    }
+
+    /// Returns `true` if there may be needs that are not known.
+    #[must_use]
+    pub fn are_open(&self) -> bool {
+        self.has_unknown_child || (!self.unjudged.is_empty() && !self.is_told_by_threads)
+    }
+
     /// Leaves out what is granted in another way.
-    pub fn forget(&mut self, pattern: &Pattern) {
+    pub(crate) fn forget(&mut self, pattern: &Pattern) {
         self.needs.retain(|need| need.pattern != *pattern);
     }
-}
 
-/// Collects the needs of the structured steps of a directive, and of the `hooks` that act in its threads.
-pub fn needs_of<'h>(directive: &Directive, hooks: impl IntoIterator<Item = &'h Hook>) -> Needs {
-    let mut needs = of_steps(directive);
-    for hook in hooks {
-        let source = NeedSource::Hook(hook.id.value.clone());
-        for action in hook.actions.iter().map(|action| &action.value) {
-            match hook_needs(hook, action) {
-                Ok(patterns) => {
-                    patterns.into_iter().for_each(|pattern| needs.add(pattern, &source));
-                }
-                Err(reason) => needs.unjudged.push(format!("{source} {reason}")),
-            }
+    fn add_unjudged(&mut self, reason: String) {
+        if !self.unjudged.contains(&reason) {
+            self.unjudged.push(reason);
         }
     }
-    needs
-}
-
-/// Returns the needs of an action of a hook. Knowledge that a hook puts into the opening is context, which
-/// needs no permission.
-pub(crate) fn hook_needs(hook: &Hook, action: &Action) -> Result<Vec<Pattern>, String> {
-    let event = hook.event.value;
-    if event == HookEvent::ResolveExtends || is_composed(event, action) {
-        return Ok(Vec::new());
-    }
-    action_needs(action)
-}
-
-/// Collects the needs of the structured steps of a directive. A directive without steps has no needs and
-/// nothing unjudged.
-fn of_steps(directive: &Directive) -> Needs {
-    let mut needs = Needs::default();
-    for (place, step) in directive.steps.iter().map(|step| &step.value).enumerate() {
-        let name = step.name.clone().unwrap_or_else(|| (place + 1).to_string());
-        if step.actions.is_empty() {
-            needs.unjudged.push(format!("step `{name}` names no call"));
-        }
-        let source = NeedSource::Step(name);
-        for action in step.actions.iter().map(|action| &action.value) {
-            match action_needs(action) {
-                Ok(patterns) => {
-                    patterns.into_iter().for_each(|pattern| needs.add(pattern, &source))
-                }
-                Err(reason) => needs.unjudged.push(format!("{source} {reason}")),
-            }
-        }
-    }
-    needs
-}
-
-/// Returns the needs of one call, or a reason why they are not known. The reason reads behind the name of the
-/// step.
-pub(crate) fn action_needs(action: &Action) -> Result<Vec<Pattern>, String> {
-    use rye_parse::Primary as Named;
-    match action.primary {
-        Named::Execute => of_item(action, Primary::Execute),
-        Named::Load => of_item(action, Primary::Load),
-        Named::Sign => of_item(action, Primary::Sign),
-        Named::Fetch if action.item_id.is_some() => of_item(action, Primary::Load),
-        Named::Search | Named::Fetch => of_search(action),
-    }
-}
-
-fn of_item(action: &Action, primary: Primary) -> Result<Vec<Pattern>, String> {
-    let named = action.item_type.as_deref().and_then(|name| name.parse::<Kind>().ok());
-    let kind = named.ok_or_else(|| format!("does not say what sort of item it is to {primary}"))?;
-    let id =
-        action.item_id.as_deref().ok_or_else(|| format!("does not say what it is to {primary}"))?;
-    let unknown = || format!("is to {primary} `{id}`, which is not an item id");
-    let open = with_stars(id);
-    if open == id {
-        let id = if kind == Kind::Tool { tool_id(id) } else { id };
-        let capability = Capability::new(primary, kind, id).map_err(|_| unknown())?;
-        return Ok(vec![Pattern::exactly(&capability)]);
-    }
-    // A wildcard of the author's own is not a placeholder.
-    let stands = |c: char| c.is_ascii_alphanumeric() || "_-./".contains(c);
-    if !without_placeholders(id).chars().all(stands) {
-        return Err(unknown());
-    }
-    let pattern = format!("rye.{primary}.{kind}.{open}").parse().map_err(|_| unknown())?;
-    Ok(vec![pattern])
-}
-
-/// A search shows what is granted of the kinds that it looks at, so all of that is used (SPEC 9.3).
-fn of_search(action: &Action) -> Result<Vec<Pattern>, String> {
-    let scope = action.item_type.as_deref().or(action.scope.as_deref()).unwrap_or("all");
-    let all = |kind: Kind| format!("rye.search.{kind}.*").parse::<Pattern>().ok();
-    if scope == "all" {
-        return Ok(Kind::ALL.iter().copied().filter_map(all).collect());
-    }
-    let words = scope.split([',', ' ', '|', '+']).filter(|word| !word.is_empty());
-    let kinds: Result<Vec<Kind>, _> = words.map(str::parse::<Kind>).collect();
-    match kinds {
-        Ok(kinds) if !kinds.is_empty() => Ok(kinds.into_iter().filter_map(all).collect()),
-        _ => Err(format!("searches `{scope}`, which are no kinds of items")),
-    }
-}
-
-/// A text with `*` in the place of each placeholder.
-fn with_stars(text: &str) -> String {
-    replace_placeholders(text, "*")
-}
-
-fn without_placeholders(text: &str) -> String {
-    replace_placeholders(text, "")
-}
-
-fn replace_placeholders(text: &str, with: &str) -> String {
-    let mut result = String::new();
-    let mut end = 0;
-    for found in placeholders(text) {
-        result.push_str(text.get(end..found.span.start).unwrap_or_default());
-        result.push_str(with);
-        end = found.span.end;
-    }
-    result.push_str(text.get(end..).unwrap_or_default());
-    result
 }

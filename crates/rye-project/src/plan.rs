@@ -13,6 +13,7 @@ mod creating;
 mod error;
 mod functions;
 mod hooking;
+mod lacking;
 mod limits;
 mod operations;
 mod prices;
@@ -46,17 +47,19 @@ use rye_thread::{Hooks, Opening, OutputContract, ThreadId};
 use rye_tools::fs::Root;
 
 pub use self::accepted::accepted_digests;
+pub(crate) use self::authority::ceilings;
 pub use self::authority::{added_item, return_capability};
-use self::authority::{authority, below, lessened_by_knowledge, narrow};
+use self::authority::{authority, below, lessened_by_signers, narrow};
 pub(crate) use self::backend::{parameters, template};
 pub(crate) use self::called_items::{CALLED_ITEMS, holds_items};
 use self::calling::declared_grant;
 pub use self::calling::{CALLING_DIRECTIVE, CallError, ToolCall};
 use self::contract::contract;
 pub use self::error::PrepareError;
-pub(crate) use self::functions::invocation;
+pub(crate) use self::functions::{invocation, starts_threads};
 pub use self::hooking::Hooking;
 pub(crate) use self::hooking::{hook_action_problem, is_composed};
+use self::lacking::Lacking;
 use self::limits::limits;
 pub use self::limits::{LimitSource, SetLimits};
 pub use self::operations::directive_additions;
@@ -74,7 +77,7 @@ pub(crate) use self::request::STEPS;
 pub use self::request::{ChildBounds, LimitOptions, Placing, PlanRequest, ProviderChoice};
 #[cfg(feature = "mcp")]
 pub(crate) use self::servers::{ServerFault, Servers, new_connections};
-pub use self::tools::Offer;
+pub use self::tools::{Offer, Withheld};
 pub(crate) use self::tools::{Offering, namesake, offer};
 pub use self::tree_access::{NotDriven, TreeAccess, TreeFunction};
 pub(crate) use self::typing::typed_by;
@@ -100,10 +103,12 @@ pub struct Plan {
     pub authority: Authority,
     /// The dangers of the declared grant, whether it is refused or not.
     pub findings: Vec<Finding>,
-    /// Warnings about knowledge that lessens the authority.
+    /// Warnings about items whose signers lessen the authority.
     lessened: Vec<String>,
     /// The tools that the authority covers.
     pub offer: Offer,
+    /// The needs of the directive's steps that are granted and that the thread cannot have all the same.
+    lacking: Lacking,
     /// The capabilities of which each use waits for a decision.
     pub asked: Grant,
     /// The launcher of programs, if an offered tool needs one.
@@ -142,6 +147,7 @@ impl Project {
         let plan = self.plan(request)?;
         plan.refusal()?;
         let answerer = plan.answerer(self, request)?;
+        plan.refuse_denied(&answerer)?;
         let opening = plan.opening(Some(&answerer), request)?;
         Ok(PlannedRun { plan, answerer, opening })
     }
@@ -161,13 +167,14 @@ impl Project {
         let declared = declared_grant(&composed.chain, request.tool.as_ref())?;
         let own = authority(&policy, &composed, &contract, declared.clone())?;
         let authority = child_bounds.map_or(own.clone(), |child_bounds| below(child_bounds, &own));
-        let lessened = lessened_by_knowledge(&authority, &composed.knowledge)?;
+        let lessened = lessened_by_signers(&authority, &composed)?;
         let risk = library.config(RISK_FILE)?;
         let root = project_root(library)?;
         let approval = library.config(APPROVAL_FILE)?;
         let asked = approval_patterns(approval.as_ref())?;
         let offered = self.offer(request, &root, &policy, (&authority, &asked))?;
         let Offered { mut offer, processes, configs: [config, servers, web] } = offered;
+        let lacking = Lacking::of(&composed.chain, library, &declared, &authority, &offer);
         let findings = assess(risk.as_ref(), &composed.chain, &declared, &offer.invocations)?;
         let directions = directions(&contract, &composed, request);
         offer.palette =
@@ -195,6 +202,7 @@ impl Project {
             findings,
             lessened,
             offer,
+            lacking,
             asked,
             processes,
             limits,
@@ -290,12 +298,37 @@ impl Plan {
         request
     }
 
-    /// Why the directive may not run although it can be read: a grant that is too dangerous (SPEC 9.6).
+    /// Why the directive may not run although it can be read: a grant that is too dangerous (SPEC 9.6), or a tool that its
+    /// steps need and that is not offered.
     ///
     /// # Errors
     ///
-    /// [`PrepareError::Risk`] with the findings that refuse it.
+    /// [`PrepareError::Risk`] with the findings that refuse it, and [`PrepareError::Needs`].
     pub fn refusal(&self) -> Result<(), PrepareError> {
+        self.refuse_risk()?;
+        self.refuse_lacking(&self.lacking.withheld)
+    }
+
+    /// Refuses a directive whose steps need what the authority denies, before a model is asked. Without a model, the call itself is
+    /// refused, which costs nothing.
+    fn refuse_denied(&self, answerer: &Answerer) -> Result<(), PrepareError> {
+        match answerer {
+            Answerer::Model(_) => self.refuse_lacking(&self.lacking.denied),
+            Answerer::Steps(_) => Ok(()),
+        }
+    }
+
+    fn refuse_lacking(&self, lacking: &[String]) -> Result<(), PrepareError> {
+        match lacking {
+            [] => Ok(()),
+            lacking => Err(PrepareError::Needs {
+                id: self.composed.chain.leaf().id.clone(),
+                lacking: lacking.to_vec(),
+            }),
+        }
+    }
+
+    fn refuse_risk(&self) -> Result<(), PrepareError> {
         let chain = &self.composed.chain;
         let blocked = self.findings.iter().filter(|finding| finding.verdict == Verdict::Block);
         let findings: Vec<Finding> = blocked.cloned().collect();
@@ -317,6 +350,12 @@ impl Plan {
         Ok(())
     }
 
+    /// Returns a sentence for each item of the chain whose signer may grant less than the chain declares, and for each need of a
+    /// step that is granted and denied all the same.
+    pub fn denials(&self) -> impl Iterator<Item = &String> {
+        self.lessened.iter().chain(&self.lacking.denied)
+    }
+
     /// Returns the warnings about the grant and the tools, which do not stop the run.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
@@ -331,7 +370,7 @@ impl Plan {
             false => finding.to_string(),
         });
         let warned = warned.chain(self.lessened.iter().cloned());
-        warned.chain(self.offer.withheld.iter().cloned()).collect()
+        warned.chain(self.offer.withheld.iter().map(ToString::to_string)).collect()
     }
 
     /// Returns the provenance of every item outside the chain and its knowledge.

@@ -36,6 +36,8 @@ pub struct Privileges {
     pub needs: Vec<Need>,
     /// A sentence for each need that the steps do not show.
     pub unjudged: Vec<String>,
+    /// A sentence for each permission that a signer takes away, and for each need that is granted and denied all the same.
+    pub denials: Vec<String>,
     /// The reason why the directive may not run at all, as a sentence.
     pub refusal: Option<String>,
     authority: Authority,

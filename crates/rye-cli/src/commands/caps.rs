@@ -167,6 +167,10 @@ fn tell_uses(privileges: &Privileges, tightened: &Tightened) {
                 let parts: Vec<String> = parts.iter().map(ToString::to_string).collect();
                 eprintln!("narrowed  {pattern} to {}", parts.join(", "));
             }
+            Use::Unknown if tightened.grant.patterns().contains(pattern) => {
+                eprintln!("kept      {pattern}, which a model may need");
+            }
+            Use::Unknown => eprintln!("dropped   {pattern}, which another one covers"),
             Use::Unused => eprintln!("dropped   {pattern}"),
         }
     }
@@ -176,7 +180,7 @@ fn tell_uses(privileges: &Privileges, tightened: &Tightened) {
     let unjudged = privileges.unjudged.iter().map(|reason| {
         format!("{reason}, so that what it needs is known from threads alone; give some with `--transcript`")
     });
-    let denied = privileges.denials().into_iter();
+    let denied = privileges.missing_grants().into_iter();
     output::warnings(
         &denied.chain(unjudged).chain(inheritance_warning(privileges)).collect::<Vec<_>>(),
     );

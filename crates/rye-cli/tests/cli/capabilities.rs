@@ -40,6 +40,9 @@ const WIDE: &str = r#"# Wide
 </process>
 "#;
 
+/// The step that leaves it to a model what it calls.
+const THINK: &str = "  <step name=\"think\"><description>Think about it.</description></step>\n";
+
 fn wide() -> Session {
     let session = Session::new();
     session.put(".ai/directives/notes/wide.md", WIDE);
@@ -165,6 +168,13 @@ fn a_refused_grant_is_told_with_all_its_findings() {
 #[test]
 fn the_smaller_block() {
     let session = wide();
+    // With a step that names no call, what a model needs is not known.
+    insta::assert_snapshot!(
+        "what_a_model_may_need_is_kept",
+        session.rye("caps tighten notes/wide")
+    );
+    session.change(".ai/directives/notes/wide.md", THINK, "");
+    session.sign_as_it_is(&session.home().join(".ai/config/keys/signing/private_key.pem"));
     insta::assert_snapshot!(session.rye("caps tighten notes/wide"));
     insta::assert_snapshot!(session.rye("caps tighten notes/wide --json"));
 }
@@ -265,9 +275,7 @@ fn threads_that_tell_nothing() {
 #[test]
 fn permissions_that_do_nothing_are_warned_of() {
     let session = Session::new();
-    let judged = WIDE
-        .replace("  <step name=\"think\"><description>Think about it.</description></step>\n", "")
-        .replace("risk=\"elevated\"", "risk=\"hgih\"");
+    let judged = WIDE.replace(THINK, "").replace("risk=\"elevated\"", "risk=\"hgih\"");
     session.put(".ai/directives/notes/wide.md", &judged);
     insta::assert_snapshot!(session.rye("check .ai/directives/notes/wide.md"));
     // With a step that names no call, nobody knows what a model needs for it.
@@ -315,7 +323,8 @@ fn a_wildcard_that_matches_an_alias_counts_as_its_tool() {
         (
             &["rye.agent.threads.spawn_*"],
             "rye/agent/threads/thread_directive",
-            &["narrowed rye.agent.threads.spawn_* to rye.agent.threads.thread_directive"],
+            // The call leaves it to a model what it starts.
+            &["kept rye.agent.threads.spawn_*, which a model may need"],
             &[],
         ),
         (

@@ -73,7 +73,7 @@ fn a_wrapped_tool_is_called_once_its_server_is_locked() {
     let session = session();
     let command =
         "look at it with `rye mcp discover own`, then accept it with `rye lock --server own`";
-    contains(&run(&session), 1, &["tool `mcp/own/rye_load` is granted but not offered", command]);
+    contains(&run(&session), 3, &["tool `mcp/own/rye_load` is granted but not offered", command]);
     let locked = session.rye("lock --server own --allow-unsigned");
     contains(&locked, 0, &["tool `rye_load` is new", "server own locked with 4 tools in"]);
     contains(&run(&session), 0, &[]);
@@ -186,7 +186,7 @@ fn who_may_start_no_program_starts_no_server() {
     fs::write(&policy, "grants: [rye.execute.tool.mcp.*]\n").unwrap();
     let message =
         "server `own` of `<DIR>/project/.ai/config/mcp/servers.yaml` may not be started: ";
-    contains(&run(&session), 1, &[message]);
+    contains(&run(&session), 3, &[message]);
     contains(&session.rye("mcp discover own --allow-unsigned"), 3, &[message]);
     contains(&session.rye("lock --server own --allow-unsigned"), 3, &[message]);
 }

@@ -16,6 +16,7 @@ use self::parameters::Misfit;
 use super::catalog::Catalog;
 use super::{Finding, called_items, event_data};
 use crate::aliases::tool_id;
+use crate::needs::{Callee, callee};
 use crate::plan::typed_by;
 use crate::primary::Operation;
 
@@ -60,6 +61,8 @@ pub(super) enum Notation {
     Xml,
     /// Mappings of a hooks file.
     Yaml,
+    /// The inputs of a child, which are one parameter of the call that starts it.
+    Inputs,
 }
 
 /// The source of the values that take the place of placeholders.
@@ -135,6 +138,7 @@ impl Calls<'_> {
         };
         let Some(misfits) = misfits else { return Vec::new() };
         let mut findings = self.findings(action, &format!("`{id}`"), misfits);
+        findings.extend(self.of_child(action));
         let passed_over = called.options.keys().filter(|name| !known.contains(&name.as_str()));
         findings.extend(passed_over.map(|name| self.passed_over(action, name)));
         findings
@@ -146,9 +150,42 @@ impl Calls<'_> {
         Some(self.misfits(schema, compiled, called.parameters.clone()))
     }
 
+    /// The inputs of the directive that a call of a tool starts as a thread.
+    fn of_child(&self, action: &Spanned<Action>) -> Vec<Finding> {
+        let is_tool = action.value.item_type.as_deref() == Some("tool");
+        let Some(Callee::Child(id)) = callee(&action.value, self.catalog).filter(|_| is_tool)
+        else {
+            return Vec::new();
+        };
+        let parameters = &action.value.parameters;
+        let given = parameters.get("inputs").or(parameters.get("parameters"));
+        let Some(inputs) = self.inputs(given) else { return Vec::new() };
+        let misfits = self.of_inputs(&inputs, &id).unwrap_or_default();
+        let what = format!("directive `{id}`");
+        let finding = |misfit: Misfit| {
+            let place = self.place(action, misfit.given_name());
+            misfit.finding(self.by, &what, place, false, Notation::Inputs)
+        };
+        misfits.into_iter().map(finding).collect()
+    }
+
+    /// The inputs that a call gives a child, by name; `None` if they are known only when the call is made.
+    fn inputs(&self, given: Option<&Value>) -> Option<Map<String, Value>> {
+        match given {
+            None => Some(Map::new()),
+            Some(Value::Object(inputs)) => Some(inputs.clone()),
+            Some(Value::String(text)) => serde_json::from_str(text).ok(),
+            Some(_) => None,
+        }
+    }
+
     fn of_directive(&self, called: &Action, id: &str) -> Option<Vec<Misfit>> {
-        let (_, directive) = self.catalog.directive(&id.parse().ok()?)?;
-        let given: BTreeMap<String, Value> = called.parameters.clone().into_iter().collect();
+        self.of_inputs(&called.parameters, &id.parse().ok()?)
+    }
+
+    fn of_inputs(&self, given: &Map<String, Value>, id: &ItemId) -> Option<Vec<Misfit>> {
+        let (_, directive) = self.catalog.directive(id)?;
+        let given: BTreeMap<String, Value> = given.clone().into_iter().collect();
         let Err(error) = Inputs::bind(&directive.inputs, &given) else { return Some(Vec::new()) };
         let is_open = |name: &str| given.get(name).is_some_and(|value| self.is_open(value));
         let missing = error.problems().iter().filter_map(|problem| match problem {
@@ -247,7 +284,7 @@ impl Calls<'_> {
             missing.join(" and no ")
         );
         let help = match self.notation {
-            Notation::Xml => {
+            Notation::Xml | Notation::Inputs => {
                 "write `<execute item_type=\"tool\" item_id=\"…\">`, with the kind and the id of the item"
             }
             Notation::Yaml => "add `item_type` and `item_id`, the kind and the id of the item",
@@ -261,7 +298,7 @@ impl Calls<'_> {
         let message =
             format!("{}: `execute` has no argument `{name}`, so that it is passed over", self.by);
         let help = match self.notation {
-            Notation::Xml => format!(
+            Notation::Xml | Notation::Inputs => format!(
                 "give it to what is called: `<param name=\"{name}\" value=\"…\" />`, or `parameters={{\"{name}\": …}}`"
             ),
             Notation::Yaml => format!("give it to what is called: `params: {{{name}: …}}`"),

@@ -5,20 +5,24 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use rye_caps::risk::RiskTable;
-use rye_caps::{Capability, Invocation};
+use rye_caps::{Capability, Grant, Invocation, Layer};
 use rye_files::read_plain;
 use rye_parse::{Directive, HookEvent, Knowledge, ParseError, PlacedTool, ToolManifest};
 use rye_resolve::{ExtendsChain, ItemId, ItemKind, Location, PlacedHook, ResolveError, Space};
-use rye_thread::{ArgumentSchema, DIRECTIVE_RETURN};
+use rye_thread::{ArgumentSchema, DIRECTIVE_RETURN, THREAD_DIRECTIVE};
 use serde_json::Value;
 
 use super::Finding;
+use super::permissions::declared_grant;
+use super::signature::Signature;
 #[cfg(feature = "mcp")]
 use crate::Lock;
 use crate::aliases::tool_id;
 use crate::causes::with_causes;
 use crate::config::{RISK_FILE, SERVERS_FILE, risk_table};
+use crate::needs::{CalledDirective, CalledItems};
 use crate::place::LONGEST_FILE;
+use crate::plan::starts_threads;
 use crate::project::Project;
 
 /// The ids of all spaces, and the directives and tools that were read of them, each once.
@@ -52,8 +56,7 @@ struct CatalogItem {
     loaded: OnceLock<Loaded>,
     /// The checker of a tool's arguments; `None` if the tool's schema is invalid.
     arguments: OnceLock<Option<ArgumentSchema>>,
-    /// The finding about its signature; none where that holds.
-    unvouched: OnceLock<Option<Finding>>,
+    signature: OnceLock<Signature>,
 }
 
 /// A file as it was read.
@@ -150,8 +153,8 @@ impl<'a> Catalog<'a> {
     fn admit(&mut self, kind: ItemKind, id: ItemId, location: Option<Location>) {
         let loaded = OnceLock::new();
         let arguments = OnceLock::new();
-        let unvouched = OnceLock::new();
-        let shelf = CatalogItem { location, loaded, arguments, unvouched };
+        let signature = OnceLock::new();
+        let shelf = CatalogItem { location, loaded, arguments, signature };
         match kind {
             ItemKind::Directive => drop(self.directives.insert(id, shelf)),
             ItemKind::Knowledge => drop(self.knowledge.insert(id, shelf)),
@@ -206,12 +209,22 @@ impl<'a> Catalog<'a> {
 
     /// The file of an item whose signature does not hold, with the finding about it.
     pub(super) fn unverified_file(&self, kind: ItemKind, id: &ItemId) -> Option<(&Path, &Finding)> {
+        let (path, signature) = self.signature(kind, id)?;
+        Some((path, signature.finding()?))
+    }
+
+    /// The most that the signer of an item may grant.
+    pub(super) fn bounds(&self, kind: ItemKind, id: &ItemId) -> &[Layer] {
+        self.signature(kind, id).map_or(&[], |(_, signature)| signature.bounds())
+    }
+
+    /// The file of an item and its signature; none for shipped items, which the program vouches for.
+    fn signature(&self, kind: ItemKind, id: &ItemId) -> Option<(&Path, &Signature)> {
         let (id, shelf) = self.shelf(kind, id)?;
         let location = shelf.location.as_ref().filter(|it| it.space != Space::Builtin)?;
         let source = &self.load_once(kind, id, shelf)?.source;
-        let judge = || super::signature::finding(self.project, &location.path, kind, id, source);
-        let finding = shelf.unvouched.get_or_init(judge).as_ref()?;
-        Some((location.path.as_path(), finding))
+        let judge = || super::signature::judge(self.project, &location.path, kind, id, source);
+        Some((location.path.as_path(), shelf.signature.get_or_init(judge)))
     }
 
     /// The text of the item `id` where it lies at `path`, which is read at most once.
@@ -234,6 +247,17 @@ impl<'a> Catalog<'a> {
             Content::Tool(tool) => tool.as_ref().ok().map(|tool| &tool.manifest),
             _ => None,
         }
+    }
+
+    /// The tool whose id is written with dots for slashes, as permissions have it.
+    pub(super) fn tool_of_dotted(&self, dotted: &str) -> Option<(&ItemId, &ToolManifest)> {
+        let id: ItemId = dotted.replace('.', "/").parse().ok()?;
+        let is_meant = |known: &&ItemId| known.as_str().replace('/', ".") == dotted;
+        let (id, _) = self.tools.get_key_value(&id).or_else(|| {
+            let known = self.tools.keys().find(is_meant)?;
+            self.tools.get_key_value(known)
+        })?;
+        Some((id, self.tool(id)?))
     }
 
     /// The input schema of the tool `id`, and the same compiled; none where the tool or its schema cannot be used.
@@ -336,6 +360,22 @@ impl<'a> Catalog<'a> {
             undeclared.declaring().next().map(|(id, _)| id.clone())
         });
         found.into_iter().flatten().collect()
+    }
+}
+
+impl CalledItems for Catalog<'_> {
+    fn called_directive(&self, id: &ItemId) -> Option<CalledDirective> {
+        let (id, leaf) = self.directive(id)?;
+        let chain = self.chain(id, leaf);
+        let declaring = chain.declaring().next();
+        let is_known = leaf.permissions.is_some()
+            || !(self.extends_by_hooks() || (declaring.is_none() && chain.broken.is_some()));
+        let grant = || declaring.map_or_else(Grant::nothing, |(_, link)| declared_grant(link));
+        Some(CalledDirective { directive: leaf.clone(), declared: is_known.then(grant) })
+    }
+
+    fn starts_threads(&self, tool: &ItemId) -> bool {
+        tool.as_str() == THREAD_DIRECTIVE || self.tool(tool).is_some_and(starts_threads)
     }
 }
 

@@ -8,8 +8,8 @@ use rye_sign::{SigningKey, Timestamp};
 
 use super::catalog::{Catalog, Content, Fault, Loaded};
 use super::{
-    Checked, Finding, calls, finish, form, grants, metadata, of_space, references, signature, tool,
-    vouching,
+    Checked, Finding, bounds, calls, denied, finish, form, grants, metadata, of_space, references,
+    signature, tool, vouching,
 };
 use crate::config::{RISK_FILE, is_provider};
 use crate::parallel::in_parallel;
@@ -205,19 +205,21 @@ impl Checker<'_> {
         findings.extend(self.catalog.ambiguity(path).map(|message| {
             Finding::error("ambiguous-id", message, 0..0).with_label("another file has the same id")
         }));
-        if space != Space::Builtin {
-            findings.extend(signature::finding(self.catalog.project, path, kind, id, source));
-        }
+        let judge = || signature::judge(self.catalog.project, path, kind, id, source);
+        let signature = (space != Space::Builtin).then(judge);
+        findings.extend(signature.iter().filter_map(|it| it.finding().cloned()));
         let is_vouched = findings.is_empty();
         match &loaded.content {
             Content::Directive(Ok(directive)) => {
                 let chain = self.catalog.chain(id, directive);
                 let granted = grants::findings(&self.catalog, &chain);
-                let is_denied = granted.iter().any(|it| it.code == grants::MISSING_PERMISSION);
+                let is_denied = granted.iter().any(|it| it.code == denied::MISSING_PERMISSION);
                 findings.extend(metadata::of_directive(directive, id, &chain, is_denied));
                 findings.extend(references::of_directive(&self.catalog, directive, &chain));
                 findings.extend(calls::findings(&self.catalog, directive, source));
                 findings.extend(granted);
+                let signers = signature.as_ref().map_or(&[][..], |it| it.bounds());
+                findings.extend(bounds::findings(&self.catalog, &chain, signers));
             }
             Content::Knowledge(Ok(knowledge)) => {
                 findings.extend(metadata::of_knowledge(knowledge, id, source));

@@ -5,14 +5,15 @@ use std::ops::Range;
 
 use rye_caps::risk::{Acknowledgement, Verdict};
 use rye_caps::{Grant, Invocation, Pattern};
-use rye_parse::{Action, Directive, Outputs, Permissions, Spanned};
-use rye_resolve::{ItemId, ItemKind, permission_grant};
+use rye_parse::{Directive, Permissions};
+use rye_resolve::{ItemId, ItemKind};
 
 use super::catalog::{Catalog, Chain};
-use super::{Finding, references};
+use super::permissions::{declared_grant, grant, granted_patterns, written_patterns};
+use super::{Finding, denied, references};
 use crate::aliases::{canonical, canonical_grant};
-use crate::needs::{Needs, Use, action_needs, element, hook_needs, needs_of, uses_as_written};
-use crate::plan::{return_capability, widenings};
+use crate::needs::{Needs, Use, needs_of, uses_as_written};
+use crate::plan::widenings;
 
 /// Finds problems of a directive's permissions in its text alone.
 pub(super) fn of_form(directive: &Directive) -> Vec<Finding> {
@@ -26,7 +27,7 @@ pub(super) fn of_form(directive: &Directive) -> Vec<Finding> {
 /// view.
 pub(super) fn findings(catalog: &Catalog<'_>, chain: &Chain<'_>) -> Vec<Finding> {
     let Some((id, leaf)) = chain.links.first().copied() else { return Vec::new() };
-    let mut findings = denied_calls(catalog, chain, leaf);
+    let mut findings = denied::findings(catalog, chain, leaf);
     let Some(permissions) = &leaf.permissions else { return findings };
     let granted = granted_patterns(&permissions.value);
     findings.extend(risky(catalog, &permissions.value, &granted));
@@ -36,13 +37,14 @@ pub(super) fn findings(catalog: &Catalog<'_>, chain: &Chain<'_>) -> Vec<Finding>
     findings.extend(unknown(catalog, &granted));
     if !catalog.has_heirs(id) && !names_unknown(catalog, leaf) {
         let written = written_patterns(&permissions.value);
-        findings.extend(find_unused(&written, &needs(catalog, chain, leaf)));
+        let needs = needs(catalog, chain, leaf);
+        // A file without a body says nothing of what it does.
+        if !leaf.steps.is_empty() || !needs.needs.is_empty() {
+            findings.extend(find_unused(&written, &needs));
+        }
     }
     findings
 }
-
-/// The code of the finding about a call that the permissions do not cover.
-pub(super) const MISSING_PERMISSION: &str = "missing-permission";
 
 const UNKNOWN_GRANT: &str = "unknown-grant";
 
@@ -85,6 +87,13 @@ pub(super) fn settle_unknown(findings: &mut Vec<Finding>) {
     findings.retain(|finding| finding.code != "unused-grant" || !unknown.contains(&finding.span));
 }
 
+/// Returns the needs of the leaf's own steps, of its hooks and of the hooks in hooks files.
+pub(super) fn needs(catalog: &Catalog<'_>, chain: &Chain<'_>, leaf: &Directive) -> Needs {
+    let hooks = catalog.hooks.as_ref().map_or(&[][..], Vec::as_slice);
+    let inherited = chain.links.iter().flat_map(|(_, link)| &link.hooks).map(|hook| &hook.value);
+    needs_of(leaf, hooks.iter().map(|hook| &hook.hook).chain(inherited), catalog)
+}
+
 /// Returns `true` if a call names an item that is not there. The permission that it uses is then not known.
 fn names_unknown(catalog: &Catalog<'_>, leaf: &Directive) -> bool {
     let steps = leaf.steps.iter().flat_map(|step| &step.value.actions);
@@ -99,31 +108,6 @@ fn acknowledgements(permissions: &Permissions) -> Vec<Finding> {
         Some(Finding::error("unknown-risk", &error.to_string(), row.span.clone()))
     })
     .collect()
-}
-
-/// Each permission that is a pattern, with its place, where an alias counts as its tool.
-fn granted_patterns(permissions: &Permissions) -> Vec<(Pattern, Range<usize>)> {
-    let written = written_patterns(permissions).into_iter();
-    let meant = |(pattern, span): (Pattern, Range<usize>)| {
-        canonical(pattern).into_iter().map(move |pattern| (pattern, span.clone()))
-    };
-    written.flat_map(meant).collect()
-}
-
-/// Each permission that is a pattern, with its place, as the file has it.
-fn written_patterns(permissions: &Permissions) -> Vec<(Pattern, Range<usize>)> {
-    let entries = permissions.entries.iter();
-    let grants = entries
-        .filter_map(|entry| Some((permission_grant(&entry.value).ok()?, entry.span.clone())));
-    let patterns = |(grant, span): (Grant, Range<usize>)| {
-        let patterns = grant.patterns().to_vec().into_iter();
-        patterns.map(move |pattern| (pattern, span.clone()))
-    };
-    grants.flat_map(patterns).collect()
-}
-
-fn grant(granted: &[(Pattern, Range<usize>)]) -> Grant {
-    granted.iter().map(|(pattern, _)| pattern.clone()).collect()
 }
 
 fn redundant_permissions(granted: &[(Pattern, Range<usize>)]) -> Vec<Finding> {
@@ -196,168 +180,16 @@ fn find_widenings(chain: &Chain<'_>, granted: &[(Pattern, Range<usize>)]) -> Vec
     widenings(&pair).into_iter().filter_map(finding).collect()
 }
 
-fn declared_grant(link: &Directive) -> Grant {
-    link.permissions
-        .as_ref()
-        .map_or_else(Grant::nothing, |block| grant(&granted_patterns(&block.value)))
-}
-
-/// Returns the needs of the leaf's own steps, of its hooks and of the hooks in hooks files.
-fn needs(catalog: &Catalog<'_>, chain: &Chain<'_>, leaf: &Directive) -> Needs {
-    let hooks = catalog.hooks.as_ref().map_or(&[][..], Vec::as_slice);
-    let inherited = chain.links.iter().flat_map(|(_, link)| &link.hooks).map(|hook| &hook.value);
-    needs_of(leaf, hooks.iter().map(|hook| &hook.hook).chain(inherited))
-}
-
-/// Calls of steps and hooks that the permissions do not cover at all. Without `<permissions>` in the chain nothing is allowed.
-fn denied_calls(catalog: &Catalog<'_>, chain: &Chain<'_>, leaf: &Directive) -> Vec<Finding> {
-    let declaring = chain.declaring().next();
-    let is_unknown = match leaf.permissions {
-        Some(_) => false,
-        // A hook may say that it extends another directive.
-        None => catalog.extends_by_hooks() || (declaring.is_none() && chain.broken.is_some()),
-    };
-    if is_unknown {
-        return Vec::new();
-    }
-    let granted = declaring.map_or_else(Grant::nothing, |(_, link)| declared_grant(link));
-    let returns = !matches!(leaf.outputs, Outputs::None);
-    let judge = Judge { catalog, chain, declaring: declaring.map(|(id, _)| id), granted, returns };
-    let mut findings = judge.steps(leaf);
-    findings.extend(judge.own_hooks(leaf));
-    // A directive that only others extend is no thread.
-    if declaring.is_some() || !findings.is_empty() {
-        findings.extend(judge.inherited_hooks(leaf));
-    }
-    findings
-}
-
-/// The permissions of a directive, which calls are held against.
-struct Judge<'c> {
-    catalog: &'c Catalog<'c>,
-    chain: &'c Chain<'c>,
-    /// The link that declares the permissions.
-    declaring: Option<&'c ItemId>,
-    granted: Grant,
-    /// The directive declares outputs, which grants returning them.
-    returns: bool,
-}
-
-impl Judge<'_> {
-    fn steps(&self, leaf: &Directive) -> Vec<Finding> {
-        let mut findings = Vec::new();
-        for (place, step) in leaf.steps.iter().map(|step| &step.value).enumerate() {
-            let name = step.name.clone().unwrap_or_else(|| (place + 1).to_string());
-            let by = format!("step `{name}`");
-            let actions = step.actions.iter();
-            findings.extend(actions.filter_map(|action| {
-                let message = self.lacking(&by, action, action_needs(&action.value).ok()?)?;
-                Some(message.error(action.span.clone()))
-            }));
-        }
-        findings
-    }
-
-    fn own_hooks(&self, leaf: &Directive) -> Vec<Finding> {
-        let mut findings = Vec::new();
-        for hook in leaf.hooks.iter().map(|hook| &hook.value) {
-            let by = format!("hook `{}`", hook.id.value);
-            let actions = hook.actions.iter();
-            findings.extend(actions.filter_map(|action| {
-                let message = self.lacking(&by, action, hook_needs(hook, &action.value).ok()?)?;
-                Some(message.error(action.span.clone()))
-            }));
-        }
-        findings
-    }
-
-    /// Hooks of other files act in the thread with its permissions. A run warns of an action that they lack, and continues.
-    fn inherited_hooks(&self, leaf: &Directive) -> Vec<Finding> {
-        let place = leaf.extends.as_ref().map_or(&leaf.name.span, |extends| &extends.span);
-        let of_chain = self.chain.links.iter().skip(1).flat_map(|(id, link)| {
-            link.hooks.iter().map(move |hook| (&hook.value, format!("directive `{id}`")))
-        });
-        let of_files = self.catalog.hooks.iter().flatten();
-        let of_files =
-            of_files.map(|placed| (&placed.hook, format!("the hooks file `{}`", placed.location)));
-        let mut findings = Vec::new();
-        for (hook, file) in of_chain.chain(of_files) {
-            let by = format!("hook `{}` of {file}", hook.id.value);
-            findings.extend(hook.actions.iter().filter_map(|action| {
-                let needs = hook_needs(hook, &action.value).ok()?;
-                let lacking = self.lacking(&by, action, needs)?;
-                // A directive of the chain is one cause for its heirs as well.
-                let shared = Some(lacking.cause.clone());
-                Some(Finding { shared, ..lacking.warning(place.clone()) })
-            }));
-        }
-        findings
-    }
-
-    /// The patterns of `needed` that no permission meets. An item that is not there needs no permission.
-    fn lacking(&self, by: &str, action: &Spanned<Action>, needed: Vec<Pattern>) -> Option<Lacking> {
-        let returning = self.returns.then(|| Pattern::exactly(&return_capability()));
-        let is_granted =
-            |need: &Pattern| self.granted.patterns().iter().any(|pattern| pattern.meets(need));
-        let lacks = needed.into_iter().filter(|need| !is_granted(need));
-        let lacks: Vec<Pattern> = lacks.filter(|need| returning.as_ref() != Some(need)).collect();
-        let is_told = || references::action(self.catalog, action, by).is_some();
-        (!lacks.is_empty() && !is_told()).then(|| self.explain(by, &lacks))
-    }
-
-    fn explain(&self, by: &str, lacks: &[Pattern]) -> Lacking {
-        let patterns: Vec<&str> = lacks.iter().map(Pattern::as_str).collect();
-        let elements = lacks.iter().map(element).collect::<Vec<_>>().join("");
-        let is_own = |id: &ItemId| self.chain.links.first().is_some_and(|(leaf, _)| *leaf == id);
-        let (why, help) = match self.declaring {
-            None => (
-                "and no `<permissions>` are declared, so that nothing is allowed".to_owned(),
-                format!("add `<permissions>{elements}</permissions>` to `<metadata>`"),
-            ),
-            Some(id) if is_own(id) => (
-                "which `<permissions>` does not grant".to_owned(),
-                format!("add `{elements}` to `<permissions>`"),
-            ),
-            Some(id) => (
-                format!("which `<permissions>` of `{id}`, which it extends, does not grant"),
-                format!("declare `<permissions>` with `{elements}` here, or add it to `{id}`"),
-            ),
-        };
-        let cause = format!("{by} needs `{}`", patterns.join("`, `"));
-        Lacking { message: format!("{cause}, {why}"), cause, help }
-    }
-}
-
-/// A call that would be denied, in words.
-struct Lacking {
-    message: String,
-    /// The part of the message that does not depend on the directive.
-    cause: String,
-    help: String,
-}
-
-impl Lacking {
-    fn error(self, place: Range<usize>) -> Finding {
-        let finding = Finding::error(MISSING_PERMISSION, &self.message, place);
-        finding.with_label("would be denied").with_help(&self.help)
-    }
-
-    fn warning(self, place: Range<usize>) -> Finding {
-        let finding = Finding::warning(MISSING_PERMISSION, &self.message, place);
-        finding.with_label("an action would be denied").with_help(&self.help)
-    }
-}
-
-/// Nothing is said unless the steps say of all that they do what it needs: what only a model decides is not known here.
+/// Finds permissions that nothing needs. What a model may need is not known here.
 fn find_unused(written: &[(Pattern, Range<usize>)], needs: &Needs) -> Vec<Finding> {
     let questions = written.len() * needs.needs.len();
-    if questions == 0 || questions > MOST_QUESTIONS || !needs.unjudged.is_empty() {
+    if questions > MOST_QUESTIONS {
         return Vec::new();
     }
     let grant = grant(written);
     let redundant = canonical_grant(&grant).redundant();
     let is_redundant = |pattern: &Pattern| redundant.iter().any(|(inner, _)| inner == pattern);
-    let uses = uses_as_written(&grant, &needs.needs);
+    let uses = uses_as_written(&grant, needs);
     let unused =
         uses.iter().filter(|(pattern, kept)| *kept == Use::Unused && !is_redundant(pattern));
     unused
@@ -371,7 +203,7 @@ fn find_unused(written: &[(Pattern, Range<usize>)], needs: &Needs) -> Vec<Findin
                 true => format!("no step or hook needs more of `{pattern}` than narrower permissions grant"),
                 false => format!("no step or hook uses `{pattern}`"),
             };
-            let help = "remove it, or name the call in the step that makes it; `rye caps tighten` judges by threads too";
+            let help = "remove it, name the call in the step that makes it, or, if a model may use it, say so in a step without a call";
             let finding = Finding::warning("unused-grant", &message, span.clone());
             finding.with_label("nothing names a call for this").with_help(help)
         })

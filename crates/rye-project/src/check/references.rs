@@ -13,6 +13,7 @@ use rye_resolve::{ExtendsChain, ItemId, ItemKind};
 use super::catalog::{Break, Catalog, Chain};
 use super::{Finding, calls};
 use crate::config::{PROVIDERS, is_hooks};
+use crate::needs::{Callee, callee};
 use crate::plan::{STEPS, hook_action_problem};
 
 pub(super) fn of_directive(
@@ -207,7 +208,11 @@ pub(super) fn action(catalog: &Catalog<'_>, action: &Spanned<Action>, by: &str) 
         return None;
     }
     let kind: ItemKind = action.value.item_type.as_deref()?.parse().ok()?;
-    reference(catalog, kind, action.value.item_id.as_deref()?, by, &action.span)
+    let named = reference(catalog, kind, action.value.item_id.as_deref()?, by, &action.span);
+    named.or_else(|| match callee(&action.value, catalog)? {
+        Callee::Child(id) => reference(catalog, ItemKind::Directive, id.as_str(), by, &action.span),
+        _ => None,
+    })
 }
 
 /// A reference that leads nowhere; none where it leads somewhere, or holds placeholders that are filled when it runs.

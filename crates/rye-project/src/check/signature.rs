@@ -3,29 +3,68 @@
 use std::ops::Range;
 use std::path::Path;
 
+use rye_caps::Layer;
 use rye_resolve::{ItemId, ItemKind};
 use rye_sign::{CommentStyle, Error};
 
 use super::finding::{Finding, UNKNOWN_KEY, UNSIGNED};
 use crate::config::{is_hooks, is_provider, rules_of_file};
+use crate::plan::ceilings;
 use crate::project::Project;
 
-/// Returns the problem of a signature that keeps the item from being used. It never bars signing,
-/// because a new signature mends it.
-pub(super) fn finding(
+/// The signature of a file.
+#[derive(Debug)]
+pub(super) enum Signature {
+    /// It holds. Each layer is the most that its signer may grant.
+    Holds(Vec<Layer>),
+    /// It keeps the item from being used.
+    Fails(Finding),
+    /// The file has a type without comments, which is a finding of its own.
+    Impossible,
+}
+
+impl Signature {
+    /// Returns the problem of a signature that keeps the item from being used. It never bars signing,
+    /// because a new signature mends it.
+    pub(super) fn finding(&self) -> Option<&Finding> {
+        match self {
+            Self::Fails(finding) => Some(finding),
+            _ => None,
+        }
+    }
+
+    /// Returns the most that the signer may grant; nothing bounds an item that no run uses.
+    pub(super) fn bounds(&self) -> &[Layer] {
+        match self {
+            Self::Holds(layers) => layers,
+            _ => &[],
+        }
+    }
+}
+
+/// Judges the signature of the text of a file.
+pub(super) fn judge(
     project: &Project,
     path: &Path,
     kind: ItemKind,
     id: &ItemId,
     source: &str,
-) -> Option<Finding> {
-    // A file type without comments has a finding of its own.
-    CommentStyle::of_extension(super::extension(path))?;
-    let error = project.provenance(path, source, kind, Some(id)).err()?;
+) -> Signature {
+    if CommentStyle::of_extension(super::extension(path)).is_none() {
+        return Signature::Impossible;
+    }
+    match project.provenance(path, source, kind, Some(id)) {
+        // A run refuses a trust document with a bad pattern, and names it.
+        Ok(provenance) => Signature::Holds(ceilings(&provenance).unwrap_or_default()),
+        Err(error) => Signature::Fails(of_error(&error, kind, id, source)),
+    }
+}
+
+fn of_error(error: &Error, kind: ItemKind, id: &ItemId, source: &str) -> Finding {
     let code = error.code();
     let message = error.to_string();
     let place = line(source);
-    Some(match error {
+    match error {
         Error::Unsigned => unsigned_finding(kind, id).with_label("no signature line"),
         Error::UnknownKey { .. } => {
             Finding::remark(UNKNOWN_KEY, &message, place).with_label("signed by this key")
@@ -35,7 +74,7 @@ pub(super) fn finding(
         }
         _ => Finding { bars_signing: false, ..Finding::error(code, &message, place) }
             .with_label("refused for use"),
-    })
+    }
 }
 
 /// Items without a signature are as good as absent; configuration stops every run that reads it.

@@ -12,6 +12,7 @@ use super::finding::{UNKNOWN_KEY, UNSIGNED};
 use super::{Checked, Finding, Severity};
 use crate::aliases::tool_id;
 use crate::config::is_hooks;
+use crate::needs::{Callee, callee};
 
 /// The findings about the items that `checked` names. An item whose file is among the checked ones has them there instead.
 pub(super) fn findings(
@@ -81,18 +82,21 @@ fn named_items(catalog: &Catalog<'_>, checked: &Checked) -> Vec<Named> {
     match checked.kind {
         ItemKind::Directive => {
             let loaded = catalog.at(checked.kind, id, &checked.path);
-            loaded.and_then(|loaded| loaded.directive()).map(of_directive).unwrap_or_default()
+            loaded
+                .and_then(|loaded| loaded.directive())
+                .map(|it| of_directive(catalog, it))
+                .unwrap_or_default()
         }
         ItemKind::Config if is_hooks(id) => {
             let extension = super::extension(&checked.path);
             let hooks = rye_parse::hooks(&checked.source, extension).unwrap_or_default();
-            hooks.iter().flat_map(|hook| of_hook(&hook.value.hook)).collect()
+            hooks.iter().flat_map(|hook| of_hook(catalog, &hook.value.hook)).collect()
         }
         _ => Vec::new(),
     }
 }
 
-fn of_directive(directive: &Directive) -> Vec<Named> {
+fn of_directive(catalog: &Catalog<'_>, directive: &Directive) -> Vec<Named> {
     let referred = [
         (&directive.extends, "`extends`"),
         (&directive.continuation_directive, "`<continuation_directive>`"),
@@ -114,22 +118,30 @@ fn of_directive(directive: &Directive) -> Vec<Named> {
     }
     for (place, step) in directive.steps.iter().map(|step| &step.value).enumerate() {
         let by = format!("step `{}`", step.name.clone().unwrap_or_else(|| (place + 1).to_string()));
-        named.extend(step.actions.iter().filter_map(|action| of_action(action, &by)));
+        named.extend(step.actions.iter().flat_map(|action| of_action(catalog, action, &by)));
     }
-    named.extend(directive.hooks.iter().flat_map(|hook| of_hook(&hook.value)));
+    named.extend(directive.hooks.iter().flat_map(|hook| of_hook(catalog, &hook.value)));
     named
 }
 
-fn of_hook(hook: &Hook) -> Vec<Named> {
+fn of_hook(catalog: &Catalog<'_>, hook: &Hook) -> Vec<Named> {
     let by = format!("hook `{}`", hook.id.value);
-    hook.actions.iter().filter_map(|action| of_action(action, &by)).collect()
+    hook.actions.iter().flat_map(|action| of_action(catalog, action, &by)).collect()
 }
 
-/// The item of a call that needs it to be verified: one that is loaded or signed does not have to be.
-fn of_action(action: &Spanned<Action>, by: &str) -> Option<Named> {
+/// The items of a call that need to be verified: its own, and the directive that it starts. One that is loaded or signed does
+/// not have to be.
+fn of_action(catalog: &Catalog<'_>, action: &Spanned<Action>, by: &str) -> Vec<Named> {
     if action.value.primary != Primary::Execute {
-        return None;
+        return Vec::new();
     }
-    let kind: ItemKind = action.value.item_type.as_deref()?.parse().ok()?;
-    Named::new(kind, action.value.item_id.as_deref()?, by, &action.span)
+    let own = || {
+        let kind: ItemKind = action.value.item_type.as_deref()?.parse().ok()?;
+        Named::new(kind, action.value.item_id.as_deref()?, by, &action.span)
+    };
+    let child = match callee(&action.value, catalog) {
+        Some(Callee::Child(id)) => Named::new(ItemKind::Directive, id.as_str(), by, &action.span),
+        _ => None,
+    };
+    own().into_iter().chain(child).collect()
 }

@@ -2,7 +2,7 @@
 
 use rye_caps::{Grant, Pattern};
 
-use super::Need;
+use super::{Need, Needs};
 use crate::aliases::canonical;
 
 /// The use of a declared permission, when only needed permissions stay.
@@ -13,7 +13,9 @@ pub enum Use {
     Used,
     /// These would do.
     Narrower(Vec<Pattern>),
-    /// Nothing that is known needs it, or what does is covered by a narrower one.
+    /// Nothing that is known needs all of it, and a part of the directive has needs that are not known.
+    Unknown,
+    /// Nothing needs it, or what does is covered by a narrower one.
     Unused,
 }
 
@@ -34,7 +36,16 @@ fn without_redundant(grant: &Grant) -> Grant {
 /// Returns the use of each pattern of `written`, in their order. An alias counts as its tool. A wildcard is
 /// used as the tools are whose aliases it matches.
 #[must_use]
-pub fn uses_as_written(written: &Grant, needs: &[Need]) -> Vec<(Pattern, Use)> {
+pub fn uses_as_written(written: &Grant, needs: &Needs) -> Vec<(Pattern, Use)> {
+    let mut uses = known_uses(written, &needs.needs);
+    if needs.are_open() {
+        let unknown = uses.iter_mut().filter(|(_, kept)| *kept != Use::Used);
+        unknown.for_each(|(_, kept)| *kept = Use::Unknown);
+    }
+    uses
+}
+
+fn known_uses(written: &Grant, needs: &[Need]) -> Vec<(Pattern, Use)> {
     let meanings: Vec<Vec<Pattern>> = written.patterns().iter().cloned().map(canonical).collect();
     let mut uses = uses(&meanings.iter().flatten().cloned().collect(), needs);
     let is_written = |pattern: &Pattern| meanings.iter().any(|it| it.first() == Some(pattern));
@@ -53,7 +64,7 @@ impl Use {
     /// Returns the needed part of `pattern`.
     fn parts(&self, pattern: &Pattern) -> Vec<Pattern> {
         match self {
-            Self::Used => vec![pattern.clone()],
+            Self::Used | Self::Unknown => vec![pattern.clone()],
             Self::Narrower(parts) => parts.clone(),
             Self::Unused => Vec::new(),
         }
@@ -63,7 +74,7 @@ impl Use {
     fn take_in(&mut self, tools: &[Pattern]) {
         let own = match self {
             // All that the wildcard covers may be needed, and its aliases with it.
-            Self::Used => return,
+            Self::Used | Self::Unknown => return,
             Self::Narrower(parts) => std::mem::take(parts),
             Self::Unused => Vec::new(),
         };
@@ -96,6 +107,7 @@ fn uses(declared: &Grant, needs: &[Need]) -> Vec<(Pattern, Use)> {
 fn left(pattern: &Pattern, kept: Use, least: &Grant) -> Use {
     let is_left = |pattern: &Pattern| least.patterns().contains(pattern);
     match kept {
+        Use::Unknown => Use::Unknown,
         Use::Used if is_left(pattern) => Use::Used,
         Use::Used | Use::Unused => Use::Unused,
         Use::Narrower(parts) => match parts.into_iter().filter(is_left).collect::<Vec<_>>() {

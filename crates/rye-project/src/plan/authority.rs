@@ -1,8 +1,6 @@
 //! The authority of a thread: operator, signers and directive, each a layer (SPEC 9.4).
 
 use rye_caps::{Authority, Capability, Grant, Kind, Layer, LayerName, Pattern, Primary};
-use rye_parse::Knowledge;
-use rye_resolve::Item;
 use rye_sign::Provenance;
 use rye_thread::{AddedItem, DIRECTIVE_RETURN, OutputContract};
 use serde_json::Value;
@@ -69,16 +67,20 @@ pub fn added_item(
     })
 }
 
-/// Returns the parts of `authority`'s declaration that knowledge takes away, because the key that
-/// signed the knowledge may grant less. The text of the directive does not show them.
-pub(crate) fn lessened_by_knowledge(
+/// Returns the parts of what the chain declares that its signers take away: the key of a directive of the chain, or that of
+/// knowledge, may grant less. The text of the directive does not show them.
+pub(crate) fn lessened_by_signers(
     authority: &Authority,
-    knowledge: &[Item<Knowledge>],
+    composed: &Composed,
 ) -> Result<Vec<String>, PrepareError> {
     let Some(declared) = authority.layers().last() else { return Ok(Vec::new()) };
+    let links = composed.chain.root_first().rev();
+    let links = links.map(|link| (link.kind, &link.id, link.content.provenance()));
+    let knowledge = composed.knowledge.iter();
+    let knowledge = knowledge.map(|item| (item.kind, &item.id, item.content.provenance()));
     let mut lessened = Vec::new();
-    for item in knowledge {
-        let ceilings = ceilings(item.content.provenance())?;
+    for (kind, id, provenance) in links.chain(knowledge) {
+        let ceilings = ceilings(provenance)?;
         let lost = ceilings.iter().find_map(|layer| {
             let patterns = declared.grant().patterns().iter();
             let own =
@@ -88,9 +90,8 @@ pub(crate) fn lessened_by_knowledge(
         });
         lessened.extend(lost.map(|(key, pattern)| {
             format!(
-                "knowledge `{0}` lessens what the thread may do: {key}, which signed it, may not grant `{pattern}`; read \
-                 it and sign it with a key that may, or leave it out",
-                item.id
+                "{kind} `{id}` lessens what the thread may do: {key}, which signed it, may not grant `{pattern}`; read \
+                 it and sign it with a key that may, or leave it out"
             )
         }));
     }
@@ -141,7 +142,7 @@ pub fn return_capability() -> Capability {
 }
 
 /// One layer per list of patterns in the trust documents of the key that signed.
-fn ceilings(provenance: &Provenance) -> Result<Vec<Layer>, PrepareError> {
+pub(crate) fn ceilings(provenance: &Provenance) -> Result<Vec<Layer>, PrepareError> {
     let Provenance::Signed(signature) = provenance else { return Ok(Vec::new()) };
     let name = signature.key_id().to_string();
     let layer = |patterns: &Vec<String>| {

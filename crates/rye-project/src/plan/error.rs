@@ -64,6 +64,14 @@ pub enum PrepareError {
         /// The currency as written.
         currency: String,
     },
+    /// Steps need tools that are granted and cannot be offered, or that a layer of the authority denies.
+    #[error("directive `{id}` cannot do what its steps say: {}", lacking.join("; "))]
+    Needs {
+        /// The directive.
+        id: ItemId,
+        /// Each need with its source and the reason.
+        lacking: Vec<String>,
+    },
     /// Two outputs share a name.
     #[error("the outputs of directive `{id}` cannot be promised")]
     Contract {
@@ -271,7 +279,8 @@ impl PrepareError {
         match self {
             Self::HookItems { source, .. } => source.class(),
             Self::Resolve(error) if error.is_unverified() => Class::Refused,
-            Self::Policy(_)
+            Self::Needs { .. }
+            | Self::Policy(_)
             | Self::ProviderSigner { .. }
             | Self::ProviderVariable { .. }
             | Self::Risk { .. }

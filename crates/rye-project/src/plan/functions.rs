@@ -5,6 +5,7 @@ use rye_parse::{Executor, ToolManifest};
 use rye_resolve::ItemId;
 use rye_sandbox::Template;
 use rye_sign::Digest;
+use rye_thread::THREAD_DIRECTIVE;
 use rye_tools::BASH;
 use rye_web::{FETCH, HttpTool, SEND};
 
@@ -39,6 +40,11 @@ fn functions(executor: &Executor) -> Result<Vec<String>, String> {
 /// The id of a function of the program.
 pub(crate) fn builtin(function: &str) -> String {
     format!("rye/{function}")
+}
+
+/// Returns `true` if a call of the tool starts a thread.
+pub(crate) fn starts_threads(manifest: &ToolManifest) -> bool {
+    matches!(&manifest.executor, Executor::Builtin { function, .. } if builtin(function) == THREAD_DIRECTIVE)
 }
 
 /// A request reads an answer, and may send more than a question, or a secret of the operator's.

@@ -1,12 +1,13 @@
 //! The tools that a thread is offered: those of the spaces that its authority covers.
 
+use std::fmt;
 use std::sync::{Arc, LazyLock};
 
 use rye_caps::{Authority, Capability, Grant, Invocation, Kind, Layer, Primary};
 use rye_parse::{Executor, ToolManifest};
 use rye_resolve::{Item, ItemId, ItemKind, Library, Listed};
 use rye_thread::{
-    DIRECTIVE_RETURN, Palette, PaletteEntry, PaletteError, THREAD_DIRECTIVE, ToolSpec,
+    DIRECTIVE_RETURN, Palette, PaletteEntry, PaletteError, THREAD_DIRECTIVE, ToolSpec, WithheldTool,
 };
 use rye_tools::fs::Root;
 
@@ -14,7 +15,7 @@ use super::authority::{of_signer, return_capability};
 use super::backend::Backend;
 use super::creating::creating_tool;
 use super::error::PrepareError;
-use super::functions::{builtin, invocation};
+use super::functions::{invocation, starts_threads};
 use super::programs::{Programs, backend};
 use super::tree_access::{TreeAccess, tree_tool};
 use super::web::{Reach, http_backend};
@@ -30,7 +31,7 @@ pub struct Offer {
     /// The tools that are offered.
     pub palette: Palette,
     /// The tools that are granted and cannot be offered, each with the reason.
-    pub withheld: Vec<String>,
+    pub withheld: Vec<Withheld>,
     /// The calls of all tools that the authority covers by their ids, be they offered or withheld.
     pub invocations: Vec<Invocation>,
     /// The most that the signer of each tool may grant, in the order of the invocations.
@@ -43,6 +44,35 @@ pub struct Offer {
     pub(crate) reaches_web: bool,
     /// `true` if an offered tool belongs to an MCP server.
     pub(crate) uses_servers: bool,
+}
+
+/// A tool that is granted and cannot be offered.
+///
+/// Its `Display` is a sentence that names the tool and the reason.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Withheld {
+    /// The tool.
+    pub id: ItemId,
+    sentence: String,
+}
+
+impl Withheld {
+    fn new(id: &ItemId, reason: &str) -> Self {
+        Self { id: id.clone(), sentence: format!("tool `{id}` is {reason}") }
+    }
+
+    /// Returns `true` if this is the capability of calling the tool.
+    pub(crate) fn is(&self, capability: &Capability) -> bool {
+        let own = Capability::new(Primary::Execute, Kind::Tool, self.id.as_str());
+        own.is_ok_and(|own| own == *capability)
+    }
+}
+
+impl fmt::Display for Withheld {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.sentence)
+    }
 }
 
 /// The surroundings that tools are offered from.
@@ -83,7 +113,8 @@ pub(crate) fn offer(from: &Offering<'_>) -> Result<Offer, PrepareError> {
             continue;
         };
         if let Some(reason) = unusable_id(&listed.id, &capability, &tools) {
-            withheld.push(format!("tool `{}` is not offered: {reason}; rename it", listed.id));
+            let reason = format!("not offered: {reason}; rename it");
+            withheld.push(Withheld::new(&listed.id, &reason));
             continue;
         }
         match from.library.tool(&listed.id) {
@@ -93,8 +124,10 @@ pub(crate) fn offer(from: &Offering<'_>) -> Result<Offer, PrepareError> {
                     entries.push(entry.asking_for(from.asked));
                     items.push(item);
                 }
-                Err(reason) => withheld
-                    .push(format!("tool `{}` is granted but not offered: {reason}", listed.id)),
+                Err(reason) => {
+                    let reason = format!("granted but not offered: {reason}");
+                    withheld.push(Withheld::new(&listed.id, &reason));
+                }
             },
             Err(problem) => problems.push(problem),
         }
@@ -103,7 +136,15 @@ pub(crate) fn offer(from: &Offering<'_>) -> Result<Offer, PrepareError> {
         return Err(error);
     }
     let palette = forking(Palette::new(entries)?, from)?;
-    let (invocations, signers) = known.into_iter().unzip();
+    let palette = palette.with_withheld(tools.iter().filter_map(|listed| {
+        let reason = withheld.iter().find(|it| it.id == listed.id).map(ToString::to_string);
+        let invocation = known.iter().find(|(id, ..)| *id == listed.id).map(|(_, it, _)| it);
+        let own = || Capability::new(Primary::Execute, Kind::Tool, listed.id.as_str()).ok();
+        let invocation = invocation.cloned().or_else(|| Some(own()?.into()))?;
+        Some(WithheldTool::new(listed.id.as_str(), invocation, reason))
+    }));
+    let known = known.into_iter().map(|(_, invocation, signer)| (invocation, signer));
+    let (invocations, signers) = known.unzip();
     let Needs { programs: starts_programs, web: reaches_web, servers: uses_servers } = needed;
     Ok(Offer {
         palette,
@@ -191,17 +232,17 @@ impl Offering<'_> {
     fn tool(
         &self,
         item: &Item<ToolManifest>,
-        known: &mut Vec<(Invocation, Authority)>,
+        known: &mut Vec<(ItemId, Invocation, Authority)>,
     ) -> Result<(PaletteEntry, Needs), String> {
         let manifest = item.content.value();
         let invocation = invocation(&item.id, manifest)?;
         let signer = of_signer(self.policy, item.content.provenance());
         let signer = signer.map_err(|error| with_causes(&error))?;
-        known.push((invocation.clone(), signer.clone()));
+        known.push((item.id.clone(), invocation.clone(), signer.clone()));
         self.vouch(&signer, &invocation)?;
         let id = item.id.as_str();
         let mut spec = ToolSpec::new("", &manifest.description, manifest.input_schema.clone());
-        if function_of(manifest).is_some_and(|function| builtin(function) == THREAD_DIRECTIVE) {
+        if starts_threads(manifest) {
             let children = Arc::clone(self.tree) as _;
             let entry = PaletteEntry::spawning(id, spec, invocation, children);
             return Ok((entry.with_aliases(&aliases(id)), Needs::default()));

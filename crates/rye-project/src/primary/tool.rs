@@ -43,7 +43,7 @@ pub(super) async fn call(
     let offer = offer_for(project, &policy, &authority, &id)?;
     let output = offer.palette.call(&authority, id.as_str(), Value::Object(parameters)).await;
     output.ok_or_else(|| {
-        let reason = offer.withheld.into_iter().next();
+        let reason = offer.withheld.first().map(ToString::to_string);
         let reason = reason.unwrap_or_else(|| "it is not one that is run".to_owned());
         PrimaryError::Tool { id, reason }
     })

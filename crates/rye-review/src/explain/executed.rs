@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use rye_parse::{Action, Directive, Primary};
-use rye_project::{Chained, Placing, Project, resolve_chain, with_causes};
+use rye_parse::Directive;
+use rye_project::{Callee, Chained, Placing, Project, callee, resolve_chain, with_causes};
 use rye_resolve::{Item, ItemId, ItemKind, ResolveError};
 
 use super::ItemFacts;
@@ -19,7 +19,7 @@ pub(super) struct Executed {
 pub(super) fn execution_items(project: &Project, leaf: &Item<Directive>) -> Executed {
     let mut executed = Executed { items: Vec::new(), missing: Vec::new() };
     let mut seen = BTreeSet::from([(ItemKind::Directive, leaf.id.clone())]);
-    let mut left: Vec<(ItemKind, ItemId)> = named_items(leaf.content.value()).collect();
+    let mut left: Vec<(ItemKind, ItemId)> = named_items(project, leaf.content.value());
     while let Some(item) = left.pop() {
         if !seen.insert(item.clone()) {
             continue;
@@ -51,7 +51,7 @@ impl Executed {
         left: &mut Vec<(ItemKind, ItemId)>,
     ) -> Result<(), ResolveError> {
         let leaf = project.library().directive(id)?;
-        left.extend(named_items(leaf.content.value()));
+        left.extend(named_items(project, leaf.content.value()));
         match resolve_chain(project.library(), id, &Placing::AsWritten) {
             Ok(Chained { chain, knowledge, .. }) => {
                 self.items.extend(chain.root_first().rev().map(ItemFacts::of));
@@ -70,19 +70,11 @@ impl Executed {
 }
 
 /// The items that the steps of a directive execute in its own thread, by literal ids.
-fn named_items(directive: &Directive) -> impl Iterator<Item = (ItemKind, ItemId)> {
+fn named_items(project: &Project, directive: &Directive) -> Vec<(ItemKind, ItemId)> {
     let actions = directive.steps.iter().flat_map(|step| &step.value.actions);
-    actions.filter_map(|action| literal(&action.value))
-}
-
-fn literal(action: &Action) -> Option<(ItemKind, ItemId)> {
-    let kind = match (action.primary, action.item_type.as_deref()?) {
-        (Primary::Execute, "directive") => ItemKind::Directive,
-        (Primary::Execute, "knowledge") => ItemKind::Knowledge,
-        _ => return None,
-    };
-    let is_inline = action.options.get("thread").is_none_or(|thread| thread == "inline");
-    let id = action.item_id.as_deref().filter(|_| is_inline)?;
-    // No id has the braces of a placeholder.
-    Some((kind, id.parse().ok()?))
+    let executed = actions.filter_map(|action| match callee(&action.value, project.library()) {
+        Some(Callee::Executed(kind, id)) => Some((kind, id)),
+        _ => None,
+    });
+    executed.collect()
 }

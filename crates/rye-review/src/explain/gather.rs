@@ -23,6 +23,7 @@ pub(super) fn explain(project: &Project, request: &PlanRequest) -> Result<Explai
     let answerer = plan.answerer(project, request);
     let opening = plan.opening(answerer.as_ref().ok(), request)?;
     let mut notices = plan.refusal().err().map(|error| with_causes(&error)).into_iter().collect();
+    Vec::extend(&mut notices, plan.denials().cloned());
     Vec::append(&mut notices, &mut plan.item_warnings(answerer.as_ref().ok(), project));
     notices.extend(answerer.as_ref().ok().and_then(Answerer::destination));
     let executed = execution_items(project, plan.composed.chain.leaf());
@@ -42,7 +43,7 @@ pub(super) fn explain(project: &Project, request: &PlanRequest) -> Result<Explai
         invocations: plan.offer.invocations.clone(),
         asked: plan.asked.clone(),
         tools: tools(project, &plan),
-        withheld: plan.offer.withheld.clone(),
+        withheld: plan.offer.withheld.iter().map(ToString::to_string).collect(),
         starts: None,
         limits: limits(&plan),
         model: answerer.as_ref().map(model).map_err(|error| with_causes(error)),

@@ -1,7 +1,7 @@
 //! The directives that a thread may start, each prepared as a child of it would be (SPEC 10.9).
 
 use rye_caps::{Capability, Kind, Layer, LayerName, Pattern, Primary};
-use rye_project::{Plan, PlanRequest, PrepareError, Project, with_causes};
+use rye_project::{Plan, PlanRequest, PrepareError, Project, return_capability, with_causes};
 use rye_resolve::{ItemId, ItemKind};
 use rye_transcript::Limits;
 
@@ -69,7 +69,10 @@ fn used_up(limits: &Limits) -> Option<String> {
 
 fn lost_permissions(child: &Plan) -> Vec<LostFacts> {
     let Some((own, above)) = child.authority.layers().split_last() else { return Vec::new() };
-    let lost = own.grant().patterns().iter().filter_map(|pattern| {
+    let returning = Pattern::exactly(&return_capability());
+    // A child returns its outputs to the call that started it, whatever its parent may call (SPEC 9.2).
+    let declared = own.grant().patterns().iter().filter(|pattern| **pattern != returning);
+    let lost = declared.filter_map(|pattern| {
         let denies = |layer: &&Layer| {
             layer.grant().covers(&std::iter::once(pattern.clone()).collect()).is_err()
         };

@@ -14,6 +14,7 @@ impl Privileges {
             "id": self.id.as_str(),
             "declared_by": self.declared_by.as_ref().map(ToString::to_string),
             "refusal": self.refusal,
+            "denials": self.denials,
             "layers": self.layers.iter().map(layer).collect::<Value>(),
             "uses": self.uses.iter().map(|(pattern, kept)| self.use_row(pattern, kept)).collect::<Value>(),
             "needs": self.needs.iter().map(|need| self.need(need)).collect::<Value>(),
@@ -47,6 +48,7 @@ impl Privileges {
             _ if self.needs.is_empty() => ("unknown", &[][..]),
             Use::Used => ("used", &[][..]),
             Use::Narrower(parts) => ("narrower", parts.as_slice()),
+            Use::Unknown => ("unknown", &[][..]),
             Use::Unused => ("unused", &[][..]),
         };
         json!({
@@ -70,6 +72,14 @@ impl Privileges {
             }),
             "hooks": named(|source| match source {
                 NeedSource::Hook(id) => Some(id),
+                _ => None,
+            }),
+            "children": named(|source| match source {
+                NeedSource::Child(id) => Some(id.as_str()),
+                _ => None,
+            }),
+            "executed": named(|source| match source {
+                NeedSource::Executed(id) => Some(id.as_str()),
                 _ => None,
             }),
             "threads": named(|source| match source {

@@ -12,7 +12,7 @@ use rye_resolve::Config;
 use rye_sign::Provenance;
 use rye_transcript::{Reading, ThreadRecord};
 
-use super::called::of_thread;
+use super::called::of_threads;
 use super::{FindingsOf, LayerPrivileges, PatternPrivileges, Privileges};
 
 pub(super) fn privileges(
@@ -25,19 +25,18 @@ pub(super) fn privileges(
     let declared = chain_grant(chain)?;
     let table = table(project)?;
     let hooks = plan.composed.hooking.placed.iter().map(|placed| &placed.hook);
-    let mut needs = needs_of(chain.leaf().content.value(), hooks);
-    threads.iter().for_each(|(thread, transcript)| of_thread(thread, transcript, &mut needs));
-    if !plan.contract.is_empty() {
-        needs.forget(&Pattern::exactly(&return_capability()));
-    }
+    let mut needs = needs_of(chain.leaf().content.value(), hooks, project.library());
+    of_threads(threads, &plan, project.library(), &mut needs);
+    let uses = uses_as_written(&chain.grant()?, &needs);
     let Needs { needs, unjudged, .. } = needs;
     let grants = |layer: &Layer| of_layer(layer, &plan, &table, &declared);
     Ok(Privileges {
         id: chain.leaf().id.clone(),
         declared_by: chain.declaring().map(|link| link.id.clone()),
         layers: plan.authority.layers().iter().map(grants).collect(),
-        uses: uses_as_written(&chain.grant()?, &needs),
+        uses,
         redundant: declared.redundant(),
+        denials: plan.denials().cloned().collect(),
         refusal: plan.refusal().err().map(|error| with_causes(&error)),
         acknowledged: acknowledgements(&plan),
         authority: plan.authority.clone(),

@@ -45,7 +45,18 @@ impl Privileges {
             _ => String::new(),
         };
         let risk = row.classification.risk.to_string();
-        [row.pattern.to_string(), risk, consequence(row).to_owned(), used, risk_source(row)]
+        let consequence = match self.refusing_layer(&row.pattern).filter(|_| is_directive) {
+            Some(layer) => format!("denied by {layer}"),
+            None => consequence(row).to_owned(),
+        };
+        [row.pattern.to_string(), risk, consequence, used, risk_source(row)]
+    }
+
+    /// Returns the outermost layer that allows nothing of a declared pattern.
+    fn refusing_layer(&self, declared: &Pattern) -> Option<&LayerName> {
+        let refuses =
+            |layer: &&LayerPrivileges| !layer.grants.iter().any(|row| row.pattern.meets(declared));
+        self.layers.iter().find(refuses).map(|layer| &layer.name)
     }
 
     fn use_text(&self, pattern: &Pattern, kept: &Use) -> String {
@@ -54,6 +65,7 @@ impl Privileges {
             Use::Narrower(parts) => {
                 format!("too wide: {} would do, for {}", list_patterns(parts), self.users(parts))
             }
+            Use::Unknown => "a model may need it".to_owned(),
             Use::Unused => "unused".to_owned(),
         }
     }
@@ -98,7 +110,7 @@ impl Privileges {
         let redundant = self.redundant.iter().map(|(inner, outer)| {
             format!("`{inner}` is included in `{outer}`, so that it grants nothing more")
         });
-        let denied = self.denials();
+        let denied = self.denials.iter().cloned().chain(self.missing_grants());
         let unjudged = self
             .unjudged
             .iter()
@@ -114,7 +126,7 @@ impl Privileges {
     /// Returns the [`denied_needs`](Self::denied_needs), each as a sentence that names the source of the
     /// need.
     #[must_use]
-    pub fn denials(&self) -> Vec<String> {
+    pub fn missing_grants(&self) -> Vec<String> {
         let denial = |need: &Need| {
             let who: Vec<String> = need.sources.iter().map(ToString::to_string).collect();
             format!("`{}` is not granted, and {} needs it", need.pattern, who.join(", "))

@@ -18,7 +18,7 @@ fn a_pin_that_was_edited_is_looked_at_and_written_again() {
     contains(&session.rye("lock --server own --allow-unsigned"), 0, &[]);
     session.change(".ai/rye.lock", "Reads an item as it is", "Reads no item as it is");
     let advice = "write it again with `rye lock --server own`";
-    contains(&run(&session), 1, &[advice]);
+    contains(&run(&session), 3, &[advice]);
     contains(&session.rye("check --locked --allow-unsigned"), 1, &[advice]);
     let left_out =
         "warning: left out of the lock: what server `own` offers does not have the digest";

@@ -187,7 +187,7 @@ fn who_may_send_nothing_asks_no_server() {
     session.put("../home/.ai/config/trust.yaml", "grants: [rye.execute.tool.mcp.*]\n");
     let message = "server `own` of `<DIR>/home/.ai/config/mcp/servers.yaml` may not be asked: ";
     contains(&rye(&session, "mcp discover own"), 3, &[message]);
-    contains(&run(&session), 1, &[message]);
+    contains(&run(&session), 3, &[message]);
     session.put(
         "../home/.ai/config/trust.yaml",
         "grants: [rye.execute.tool.mcp.*, rye.execute.tool.rye.web.send]\n",

@@ -77,6 +77,11 @@ impl Misfit {
                         "write `<param name=\"{name}\" value=\"…\" />`, or add it to `parameters`"
                     ),
                     Notation::Yaml => format!("write `{name}: …` in `params`"),
+                    Notation::Inputs => {
+                        format!(
+                            "add it to `inputs`: `<param name=\"inputs\">{{\"{name}\": …}}</param>`"
+                        )
+                    }
                 };
                 Finding::error("missing-parameter", &message, place)
                     .with_label("would be refused")

@@ -24,6 +24,7 @@ fn check(declared: &[&str], needed: &[&str], expected: &[(&str, &str)]) {
         .map(|(pattern, kept)| {
             let kept = match kept {
                 Use::Used => "kept".to_owned(),
+                Use::Unknown => "unknown".to_owned(),
                 Use::Unused => "dropped".to_owned(),
                 Use::Narrower(parts) => {
                     parts.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")

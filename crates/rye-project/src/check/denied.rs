@@ -1,0 +1,189 @@
+//! Calls of steps and hooks that the permissions do not cover (SPEC 9.7).
+
+use std::ops::Range;
+
+use rye_caps::{Grant, Pattern};
+use rye_parse::{Action, Directive, Hook, Spanned};
+use rye_resolve::ItemId;
+
+use super::catalog::{Catalog, Chain};
+use super::permissions::declared_grant;
+use super::{Finding, references};
+use crate::needs::{NeedSource, Needs, element, needs_of_hook_action, needs_of_step_action};
+
+/// The code of the finding about a call that the permissions do not cover.
+pub(super) const MISSING_PERMISSION: &str = "missing-permission";
+
+/// Calls of steps and hooks that the permissions do not cover at all. Without `<permissions>` in the chain nothing is allowed.
+pub(super) fn findings(catalog: &Catalog<'_>, chain: &Chain<'_>, leaf: &Directive) -> Vec<Finding> {
+    let declaring = chain.declaring().next();
+    let is_unknown = match leaf.permissions {
+        Some(_) => false,
+        // A hook may say that it extends another directive.
+        None => catalog.extends_by_hooks() || (declaring.is_none() && chain.broken.is_some()),
+    };
+    if is_unknown {
+        return Vec::new();
+    }
+    let granted = declaring.map_or_else(Grant::nothing, |(_, link)| declared_grant(link));
+    let judge = Judge { catalog, chain, leaf, declaring: declaring.map(|(id, _)| id), granted };
+    let mut findings = judge.steps();
+    findings.extend(judge.own_hooks(!findings.is_empty()));
+    // A directive that only others extend is no thread.
+    if declaring.is_some() || !findings.is_empty() {
+        findings.extend(judge.inherited_hooks());
+    }
+    findings
+}
+
+/// The permissions of a directive, which calls are held against.
+struct Judge<'c> {
+    catalog: &'c Catalog<'c>,
+    chain: &'c Chain<'c>,
+    leaf: &'c Directive,
+    /// The link that declares the permissions.
+    declaring: Option<&'c ItemId>,
+    granted: Grant,
+}
+
+impl Judge<'_> {
+    fn steps(&self) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        for (place, step) in self.leaf.steps.iter().map(|step| &step.value).enumerate() {
+            let name = step.name.clone().unwrap_or_else(|| (place + 1).to_string());
+            let source = NeedSource::Step(name);
+            let by = source.to_string();
+            for action in &step.actions {
+                let items = self.catalog;
+                let needs = needs_of_step_action(self.leaf, &source, &action.value, items);
+                let lacking = self.lacking(&by, action, &needs).into_iter();
+                findings.extend(lacking.map(|lacking| lacking.error(action.span.clone())));
+            }
+        }
+        findings
+    }
+
+    /// The directive's own hooks. Without permissions and without steps that need some, it is a base: each directive that
+    /// extends it is judged with its own permissions (SPEC D5, D10).
+    fn own_hooks(&self, is_thread: bool) -> Vec<Finding> {
+        let is_base = self.declaring.is_none() && !is_thread;
+        let mut findings = Vec::new();
+        for hook in self.leaf.hooks.iter().map(|hook| &hook.value) {
+            let by = format!("hook `{}`", hook.id.value);
+            for action in &hook.actions {
+                let lacking = self.lacking(&by, action, &self.hook_needs(hook, &action.value));
+                let place = action.span.clone();
+                findings.extend(lacking.into_iter().map(|lacking| match is_base {
+                    true => lacking.note(place.clone()),
+                    false => lacking.error(place.clone()),
+                }));
+            }
+        }
+        findings
+    }
+
+    fn hook_needs(&self, hook: &Hook, action: &Action) -> Needs {
+        needs_of_hook_action(self.leaf, hook, action, self.catalog)
+    }
+
+    /// Hooks of other files act in the thread with its permissions. A run warns of an action that they lack, and continues.
+    fn inherited_hooks(&self) -> Vec<Finding> {
+        let extends = self.leaf.extends.as_ref();
+        let place = extends.map_or(&self.leaf.name.span, |extends| &extends.span);
+        let of_chain = self.chain.links.iter().skip(1).flat_map(|(id, link)| {
+            link.hooks.iter().map(move |hook| (&hook.value, format!("directive `{id}`")))
+        });
+        let of_files = self.catalog.hooks.iter().flatten();
+        let of_files =
+            of_files.map(|placed| (&placed.hook, format!("the hooks file `{}`", placed.location)));
+        let mut findings = Vec::new();
+        for (hook, file) in of_chain.chain(of_files) {
+            let by = format!("hook `{}` of {file}", hook.id.value);
+            for action in &hook.actions {
+                let lacking = self.lacking(&by, action, &self.hook_needs(hook, &action.value));
+                findings.extend(lacking.into_iter().map(|lacking| {
+                    // A directive of the chain is one cause for its heirs as well.
+                    let shared = Some(lacking.cause.clone());
+                    Finding { shared, ..lacking.warning(place.clone()) }
+                }));
+            }
+        }
+        findings
+    }
+
+    /// Returns the needs that no permission meets: first those of the call, then those of each directive that it
+    /// starts or executes. An item that is not there needs no permission.
+    fn lacking(&self, by: &str, action: &Spanned<Action>, needs: &Needs) -> Vec<Lacking> {
+        let is_granted =
+            |need: &Pattern| self.granted.patterns().iter().any(|pattern| pattern.meets(need));
+        let mut lacks: Vec<(String, Vec<Pattern>)> = Vec::new();
+        for need in needs.needs.iter().filter(|need| !is_granted(&need.pattern)) {
+            let source = need.sources.first().map_or_else(String::new, |source| match source {
+                NeedSource::Child(_) | NeedSource::Executed(_) => format!("{source} of {by}"),
+                _ => by.to_owned(),
+            });
+            match lacks.iter_mut().find(|(known, _)| *known == source) {
+                Some((_, patterns)) => patterns.push(need.pattern.clone()),
+                None => lacks.push((source, vec![need.pattern.clone()])),
+            }
+        }
+        let is_told = || references::action(self.catalog, action, by).is_some();
+        if lacks.is_empty() || is_told() {
+            return Vec::new();
+        }
+        lacks.sort_by_key(|(source, _)| source != by);
+        lacks.iter().map(|(source, patterns)| self.explain(source, patterns)).collect()
+    }
+
+    fn explain(&self, by: &str, lacks: &[Pattern]) -> Lacking {
+        let patterns: Vec<&str> = lacks.iter().map(Pattern::as_str).collect();
+        let elements = lacks.iter().map(element).collect::<Vec<_>>().join("");
+        let is_own = |id: &ItemId| self.chain.links.first().is_some_and(|(leaf, _)| *leaf == id);
+        let (why, help) = match self.declaring {
+            None => (
+                "and no `<permissions>` are declared, so that nothing is allowed".to_owned(),
+                format!("add `<permissions>{elements}</permissions>` to `<metadata>`"),
+            ),
+            Some(id) if is_own(id) => (
+                "which `<permissions>` does not grant".to_owned(),
+                format!("add `{elements}` to `<permissions>`"),
+            ),
+            Some(id) => (
+                format!("which `<permissions>` of `{id}`, which it extends, does not grant"),
+                format!("declare `<permissions>` with `{elements}` here, or add it to `{id}`"),
+            ),
+        };
+        let cause = format!("{by} needs `{}`", patterns.join("`, `"));
+        Lacking { message: format!("{cause}, {why}"), cause, help }
+    }
+}
+
+/// A call that would be denied, in words.
+struct Lacking {
+    message: String,
+    /// The part of the message that does not depend on the directive.
+    cause: String,
+    help: String,
+}
+
+impl Lacking {
+    fn error(self, place: Range<usize>) -> Finding {
+        let finding = Finding::error(MISSING_PERMISSION, &self.message, place);
+        finding.with_label("would be denied").with_help(&self.help)
+    }
+
+    fn warning(self, place: Range<usize>) -> Finding {
+        let finding = Finding::warning(MISSING_PERMISSION, &self.message, place);
+        finding.with_label("an action would be denied").with_help(&self.help)
+    }
+
+    /// A base grants nothing by itself, and is not judged for the directives that extend it.
+    fn note(self, place: Range<usize>) -> Finding {
+        let message =
+            format!("{}, which each directive that extends this one has to grant", self.cause);
+        let finding = Finding::remark("inherited-need", &message, place);
+        finding.with_label("needs a permission").with_help(
+            "grant it in the directives that extend this one; run by itself, it is allowed nothing",
+        )
+    }
+}

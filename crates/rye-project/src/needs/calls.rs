@@ -1,0 +1,145 @@
+//! The needs of one call, and the directive that it starts or executes.
+
+use rye_caps::{Capability, Kind, Pattern, Primary};
+use rye_parse::{Action, Hook, HookEvent, placeholders};
+use rye_resolve::{ItemId, ItemKind};
+use serde_json::Value;
+
+use super::items::CalledItems;
+use crate::aliases::tool_id;
+use crate::plan::is_composed;
+
+/// The item that a call brings into the thread or into a thread below it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "a reader has to decide on each of them")]
+pub enum Callee {
+    /// A directive or knowledge that is returned into the same thread (SPEC D16).
+    Executed(ItemKind, ItemId),
+    /// A directive that a child runs (SPEC 10.9).
+    Child(ItemId),
+    /// A directive that a child runs, whose id is known when the call is made.
+    OpenChild(String),
+    /// A directive whose id is known when the call is made.
+    OpenDirective,
+}
+
+/// Returns the directive or knowledge that a call brings in; `None` for a call of another item.
+pub fn callee(action: &Action, items: &dyn CalledItems) -> Option<Callee> {
+    if action.primary != rye_parse::Primary::Execute {
+        return None;
+    }
+    let id = action.item_id.as_deref()?;
+    match action.item_type.as_deref()? {
+        "tool" => {
+            let tool: ItemId = tool_id(id).parse().ok()?;
+            items.starts_threads(&tool).then(|| child(started_id(action)))
+        }
+        "directive" => Some(match (action.options.get("thread"), id.parse()) {
+            (None, Ok(id)) => Callee::Executed(ItemKind::Directive, id),
+            (Some(thread), Ok(id)) if thread == "inline" => {
+                Callee::Executed(ItemKind::Directive, id)
+            }
+            (Some(thread), _) if thread == "fork" => child(id),
+            _ => Callee::OpenDirective,
+        }),
+        "knowledge" => Some(Callee::Executed(ItemKind::Knowledge, id.parse().ok()?)),
+        _ => None,
+    }
+}
+
+/// The text that names the directive of a call that starts a thread.
+fn started_id(action: &Action) -> &str {
+    action.parameters.get("directive").and_then(Value::as_str).unwrap_or_default()
+}
+
+fn child(id: &str) -> Callee {
+    match id.parse() {
+        Ok(id) => Callee::Child(id),
+        Err(_) => Callee::OpenChild(id.to_owned()),
+    }
+}
+
+/// Returns the needs of an action of a hook. Knowledge that a hook puts into the opening is context, which
+/// needs no permission.
+pub(super) fn hook_needs(hook: &Hook, action: &Action) -> Result<Vec<Pattern>, String> {
+    let event = hook.event.value;
+    if event == HookEvent::ResolveExtends || is_composed(event, action) {
+        return Ok(Vec::new());
+    }
+    action_needs(action)
+}
+
+/// Returns what a thread needs to start this directive, whose id may have placeholders.
+pub(super) fn starting(id: &str) -> Option<Pattern> {
+    format!("rye.execute.directive.{}", with_stars(id)).parse().ok()
+}
+
+/// Returns the needs of one call, or a reason why they are not known. The reason reads behind the name of the
+/// step.
+pub(super) fn action_needs(action: &Action) -> Result<Vec<Pattern>, String> {
+    use rye_parse::Primary as Named;
+    match action.primary {
+        Named::Execute => of_item(action, Primary::Execute),
+        Named::Load => of_item(action, Primary::Load),
+        Named::Sign => of_item(action, Primary::Sign),
+        Named::Fetch if action.item_id.is_some() => of_item(action, Primary::Load),
+        Named::Search | Named::Fetch => of_search(action),
+    }
+}
+
+fn of_item(action: &Action, primary: Primary) -> Result<Vec<Pattern>, String> {
+    let named = action.item_type.as_deref().and_then(|name| name.parse::<Kind>().ok());
+    let kind = named.ok_or_else(|| format!("does not say what sort of item it is to {primary}"))?;
+    let id =
+        action.item_id.as_deref().ok_or_else(|| format!("does not say what it is to {primary}"))?;
+    let unknown = || format!("is to {primary} `{id}`, which is not an item id");
+    let open = with_stars(id);
+    if open == id {
+        let id = if kind == Kind::Tool { tool_id(id) } else { id };
+        let capability = Capability::new(primary, kind, id).map_err(|_| unknown())?;
+        return Ok(vec![Pattern::exactly(&capability)]);
+    }
+    // A wildcard of the author's own is not a placeholder.
+    let stands = |c: char| c.is_ascii_alphanumeric() || "_-./".contains(c);
+    if !without_placeholders(id).chars().all(stands) {
+        return Err(unknown());
+    }
+    let pattern = format!("rye.{primary}.{kind}.{open}").parse().map_err(|_| unknown())?;
+    Ok(vec![pattern])
+}
+
+/// A search shows what is granted of the kinds that it looks at, so all of that is used (SPEC 9.3).
+fn of_search(action: &Action) -> Result<Vec<Pattern>, String> {
+    let scope = action.item_type.as_deref().or(action.scope.as_deref()).unwrap_or("all");
+    let all = |kind: Kind| format!("rye.search.{kind}.*").parse::<Pattern>().ok();
+    if scope == "all" {
+        return Ok(Kind::ALL.iter().copied().filter_map(all).collect());
+    }
+    let words = scope.split([',', ' ', '|', '+']).filter(|word| !word.is_empty());
+    let kinds: Result<Vec<Kind>, _> = words.map(str::parse::<Kind>).collect();
+    match kinds {
+        Ok(kinds) if !kinds.is_empty() => Ok(kinds.into_iter().filter_map(all).collect()),
+        _ => Err(format!("searches `{scope}`, which are no kinds of items")),
+    }
+}
+
+/// A text with `*` in the place of each placeholder.
+fn with_stars(text: &str) -> String {
+    replace_placeholders(text, "*")
+}
+
+fn without_placeholders(text: &str) -> String {
+    replace_placeholders(text, "")
+}
+
+fn replace_placeholders(text: &str, with: &str) -> String {
+    let mut result = String::new();
+    let mut end = 0;
+    for found in placeholders(text) {
+        result.push_str(text.get(end..found.span.start).unwrap_or_default());
+        result.push_str(with);
+        end = found.span.end;
+    }
+    result.push_str(text.get(end..).unwrap_or_default());
+    result
+}

@@ -1,0 +1,66 @@
+//! Needs of steps that are granted and that a thread cannot have (SPEC 9.4).
+
+use rye_caps::{Authority, Capability, Denied, Grant, Invocation, LayerName};
+use rye_resolve::{ExtendsChain, Library};
+
+use super::tools::Offer;
+use crate::needs::{Need, NeedSource, needs_of};
+
+/// The needs of steps that the directive grants and that a thread of it cannot have, each as a sentence.
+#[derive(Debug, Default)]
+pub(super) struct Lacking {
+    /// Tools that cannot be offered.
+    pub(super) withheld: Vec<String>,
+    /// Capabilities that the policy, a signer or the operator's grant to clients denies.
+    pub(super) denied: Vec<String>,
+}
+
+impl Lacking {
+    /// Looks at what the steps of the leaf name literally. What a model needs is known when it calls.
+    pub(super) fn of(
+        chain: &ExtendsChain,
+        library: &Library,
+        declared: &Grant,
+        authority: &Authority,
+        offer: &Offer,
+    ) -> Self {
+        let mut lacking = Self::default();
+        for need in needs_of(chain.leaf().content.value(), [], library).needs {
+            let Some(sources) = steps(&need) else { continue };
+            let Ok(capability) = need.pattern.as_str().parse::<Capability>() else { continue };
+            if !declared.allows(&capability) {
+                continue;
+            }
+            let needs = format!("{sources} needs `{capability}`");
+            let withheld = offer.withheld.iter().find(|tool| tool.is(&capability));
+            match (withheld, refusal(authority, &capability, offer)) {
+                (Some(tool), _) => lacking.withheld.push(format!("{needs}, and {tool}")),
+                (None, Some(denied)) => lacking.denied.push(format!("{needs}, and {denied}")),
+                (None, None) => {}
+            }
+        }
+        lacking
+    }
+}
+
+/// The steps that need it; `None` if only a child does, which is judged when it starts.
+fn steps(need: &Need) -> Option<String> {
+    let is_own = |source: &&NeedSource| !matches!(source, NeedSource::Child(_));
+    let own: Vec<String> = need.sources.iter().filter(is_own).map(ToString::to_string).collect();
+    (!own.is_empty()).then(|| own.join(", "))
+}
+
+/// The refusal of a layer above the declaration. A child may do less than it declares (SPEC D6).
+fn refusal(authority: &Authority, capability: &Capability, offer: &Offer) -> Option<Denied> {
+    let known = offer.invocations.iter().find(|call| call.item() == capability);
+    let invocation = known.cloned().unwrap_or_else(|| Invocation::from(capability.clone()));
+    let denied = authority.permit(&invocation).err()?;
+    let is_bound = |layer: &LayerName| {
+        matches!(
+            layer,
+            LayerName::Operator | LayerName::Project | LayerName::Signer(_) | LayerName::Client
+        )
+    };
+    let is_refused = denied.refusing.iter().any(|(layer, _)| is_bound(layer));
+    is_refused.then_some(denied)
+}
