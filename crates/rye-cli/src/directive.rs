@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use rye::resolve::{ItemId, ItemKind, Library, ResolveError, Space};
 use rye::sign::{Policy, TrustStore};
-use rye::{Rye, place};
+use rye::{Project, place};
 
 use crate::environment::Environment;
 use crate::exit::Exit;
@@ -24,14 +24,14 @@ pub(crate) fn id_of(argument: &str, environment: &Environment) -> Result<ItemId,
 /// refers to.
 pub(crate) fn resolve_directive(
     argument: &str,
-    rye: &Rye,
+    project: &Project,
     environment: &Environment,
 ) -> Result<ItemId, Failure> {
     let path = environment.absolute(Path::new(argument));
     if !path.is_file() {
         return parse_id(argument);
     }
-    of_file(argument, &path, rye)
+    of_file(argument, &path, project)
 }
 
 fn parse_id(argument: &str) -> Result<ItemId, Failure> {
@@ -68,9 +68,9 @@ fn unverified_library(environment: &Environment) -> Library {
 }
 
 /// Returns the id of the directive in the file at `path`. Messages name the file `argument`.
-pub(crate) fn of_file(argument: &str, path: &Path, rye: &Rye) -> Result<ItemId, Failure> {
+pub(crate) fn of_file(argument: &str, path: &Path, project: &Project) -> Result<ItemId, Failure> {
     let id = place_of(argument, path)?;
-    let winner = rye.library().locate(ItemKind::Directive, &id)?.winner.path;
+    let winner = project.library().locate(ItemKind::Directive, &id)?.winner.path;
     match (winner.canonicalize(), path.canonicalize()) {
         (Ok(winner), Ok(path)) if winner == path => Ok(id),
         _ => Err(Failure::usage(format!(

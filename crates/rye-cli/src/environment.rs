@@ -12,10 +12,11 @@ use rye::sandbox::{ENVIRONMENT, Launcher, ProcessHost, Variables};
 use rye::sign::{Policy, Timestamp};
 use rye::thread::Moment;
 use rye::web::SystemNames;
-use rye::{Rye, Setup, SpacesToCheck, shipped_files};
+use rye::{Preview, Rye, Setup, SpacesToCheck, shipped_files};
 
 use crate::failure::Failure;
 use crate::global::{Color, Global};
+use crate::key_store::own_key;
 
 /// The options, the folders and the output settings of the program.
 #[derive(Clone, Debug)]
@@ -169,10 +170,31 @@ impl Environment {
         Ok(Rye::open(&setup)?)
     }
 
-    /// Opens the spaces only for checks and signatures. An invalid trust policy does not prevent that.
-    pub(crate) fn to_check(&self, is_strict: bool) -> Result<SpacesToCheck, Failure> {
+    /// Opens the spaces for a person to read, who is shown drafts of their own (SPEC D20).
+    pub(crate) fn preview(&self, is_strict: bool) -> Result<Preview, Failure> {
         let mut setup = self.setup()?;
         setup.strict = is_strict;
+        Ok(Preview::open(&setup)?)
+    }
+
+    /// Opens the spaces like [`preview`](Self::preview), over another project.
+    pub(crate) fn preview_in(&self, project: &Path) -> Result<Preview, Failure> {
+        let mut setup = self.setup()?;
+        setup.spaces = self.spaces_with(Some(project));
+        Ok(Preview::open(&setup)?)
+    }
+
+    /// Opens the spaces only for checks and signatures. An invalid trust policy does not prevent that.
+    ///
+    /// Where programs decide by the exit code, so with `is_locked` and where `CI` is set, a draft of the operator's is an error.
+    pub(crate) fn to_check(
+        &self,
+        is_strict: bool,
+        is_locked: bool,
+    ) -> Result<SpacesToCheck, Failure> {
+        let mut setup = self.setup()?;
+        setup.strict = is_strict;
+        setup.refuses_drafts = is_locked || Self::variable("CI").is_some();
         Ok(SpacesToCheck::open(&setup)?)
     }
 
@@ -180,13 +202,6 @@ impl Environment {
     pub(crate) fn rye_by(&self, policy: Policy) -> Result<Rye, Failure> {
         let mut setup = self.setup()?;
         setup.policy = policy;
-        Ok(Rye::open(&setup)?)
-    }
-
-    /// Opens the library like [`rye`](Self::rye), over another project.
-    pub(crate) fn rye_in(&self, project: &Path) -> Result<Rye, Failure> {
-        let mut setup = self.setup()?;
-        setup.spaces = self.spaces_with(Some(project));
         Ok(Rye::open(&setup)?)
     }
 
@@ -200,6 +215,7 @@ impl Environment {
         if self.global.allow_unsigned {
             setup.policy = setup.policy.dangerous_allow_unsigned();
         }
+        setup.own_key = own_key(self);
         setup.trust_documents = self.trust_documents()?;
         setup.search_cache = self.search_cache();
         setup.policy_pins = self.policy_pins();

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rye::Rye;
+use rye::Preview;
 use rye::resolve::ItemId;
 
 use crate::directive::{of_file, resolve_directive};
@@ -16,7 +16,7 @@ pub(crate) struct Side {
     /// The argument of the command line.
     pub(crate) name: String,
     pub(crate) id: ItemId,
-    pub(crate) rye: Rye,
+    pub(crate) rye: Preview,
     /// The files of a revision and its name. The files are removed with this value.
     checkout: Option<(Checkout, String)>,
 }
@@ -40,7 +40,7 @@ pub(crate) fn side(argument: &str, environment: &Environment) -> Result<Side, Fa
         _ if path.is_file() => at_path(argument, &path, environment),
         Some((revision, rest)) => at_revision(argument, revision, rest, environment),
         None => {
-            let rye = environment.rye()?;
+            let rye = environment.preview(false)?;
             let id = resolve_directive(argument, &rye, environment)?;
             Ok(Side { name: argument.to_owned(), id, rye, checkout: None })
         }
@@ -50,8 +50,8 @@ pub(crate) fn side(argument: &str, environment: &Environment) -> Result<Side, Fa
 /// Returns the directive of a file, in the project that contains the file.
 fn at_path(argument: &str, path: &Path, environment: &Environment) -> Result<Side, Failure> {
     let rye = match project_of(path) {
-        Some(project) => environment.rye_in(project)?,
-        None => environment.rye()?,
+        Some(project) => environment.preview_in(project)?,
+        None => environment.preview(false)?,
     };
     let id = of_file(argument, path, &rye)?;
     Ok(Side { name: argument.to_owned(), id, rye, checkout: None })
@@ -70,7 +70,7 @@ fn at_revision(
         None => environment.project()?,
     };
     let checkout = checkout(project, revision)?;
-    let rye = environment.rye_in(checkout.project())?;
+    let rye = environment.preview_in(checkout.project())?;
     let id = match here.strip_prefix(project) {
         Ok(below) if is_file => of_file(argument, &checkout.project().join(below), &rye)
             .map_err(|failure| failure.naming(checkout.project(), revision))?,

@@ -15,6 +15,7 @@ mod outcome;
 mod parallel;
 mod place;
 mod plan;
+mod preview;
 pub mod primary;
 mod project;
 mod project_policy;
@@ -59,6 +60,7 @@ pub use self::plan::{
     Widening, Withheld, accepted_digests, added_item, directive_additions, resolve_chain,
     return_capability, sandbox_warning,
 };
+pub use self::preview::Preview;
 pub use self::project::{OpenError, Project, Setup};
 pub use self::project_policy::{PolicyError, ProjectPolicy};
 pub use self::prompts::PromptsError;

@@ -69,7 +69,9 @@ pub(crate) use self::programs::{Programs, programs};
 pub use self::prompting::{Chained, Composed, resolve_chain};
 pub(crate) use self::prompting::{compose_prompt, leaf, permissions, render_opening};
 pub use self::provenance::ItemProvenance;
-pub(crate) use self::provenance::{chain_warnings, row_and_provenance};
+pub(crate) use self::provenance::{
+    chain_drafts, chain_warnings, is_unvouched, row_and_provenance, weaknesses,
+};
 use self::provider::carries_out_steps;
 pub use self::provider::{Answerer, Model};
 pub(crate) use self::provider::{answerer, provider_config};
@@ -142,12 +144,14 @@ impl Project {
     ///
     /// # Errors
     ///
-    /// The method fails as [`plan`](Self::plan), [`Plan::refusal`], [`Plan::answerer`] and [`Plan::opening`] do.
+    /// The method fails as [`plan`](Self::plan), [`Plan::refusal`], [`Plan::answerer`] and [`Plan::opening`] do, and with
+    /// [`PrepareError::Drafts`] if the plan rests on a draft.
     pub fn plan_run(&self, request: &PlanRequest) -> Result<PlannedRun, PrepareError> {
         let plan = self.plan(request)?;
         plan.refusal()?;
         let answerer = plan.answerer(self, request)?;
         plan.refuse_denied(&answerer)?;
+        plan.refuse_drafts(Some(&answerer))?;
         let opening = plan.opening(Some(&answerer), request)?;
         Ok(PlannedRun { plan, answerer, opening })
     }
@@ -384,6 +388,37 @@ impl Plan {
         let instructions = self.composed.hooking.directives().iter().map(ItemProvenance::of);
         let items = self.offer.items.iter().map(ItemProvenance::of);
         items.chain(provider).chain(configs).chain(instructions).collect()
+    }
+
+    /// Returns a sentence for each item that is a draft of the operator's, or unsigned (SPEC D20).
+    #[must_use]
+    pub fn drafts(&self, answerer: Option<&Answerer>) -> Vec<String> {
+        self.weaknesses_of(answerer, is_unvouched)
+    }
+
+    /// Refuses a plan with a draft, which only a project that shows drafts makes.
+    ///
+    /// # Errors
+    ///
+    /// [`PrepareError::Drafts`] with a sentence for each draft.
+    pub fn refuse_drafts(&self, answerer: Option<&Answerer>) -> Result<(), PrepareError> {
+        let is_draft = |provenance: &Provenance| matches!(provenance, Provenance::Draft(_));
+        match self.weaknesses_of(answerer, is_draft) {
+            drafts if drafts.is_empty() => Ok(()),
+            drafts => Err(PrepareError::Drafts { drafts }),
+        }
+    }
+
+    fn weaknesses_of(
+        &self,
+        answerer: Option<&Answerer>,
+        is_meant: impl Fn(&Provenance) -> bool,
+    ) -> Vec<String> {
+        let mut told = self.composed.weaknesses_of(&is_meant);
+        for item in self.provenances(answerer).iter().filter(|item| is_meant(&item.provenance)) {
+            told.extend(weaknesses(&item.provenance, &item.name));
+        }
+        told
     }
 
     /// Returns the warnings about the items of the plan: claims that their places contradict, weak signatures,

@@ -7,7 +7,7 @@ use std::sync::{Mutex, Weak};
 
 use rye_resolve::{Config, Library, ResolveError, Spaces, TrustNote, trust_store};
 use rye_sandbox::{ProcessHost, Variables};
-use rye_sign::{Policy, Timestamp, TrustStore};
+use rye_sign::{Policy, PublicKey, Timestamp, TrustStore};
 use rye_thread::{ClockError, Moment};
 use rye_web::Names;
 
@@ -28,6 +28,10 @@ pub struct Setup {
     pub strict: bool,
     /// The time by which keys expire.
     pub now: Timestamp,
+    /// The operator's present key, by which drafts of the operator are known (SPEC D20). Without it, none is.
+    pub own_key: Option<PublicKey>,
+    /// `true` if a check calls a draft an error, as `strict` also makes it do.
+    pub refuses_drafts: bool,
     /// A folder of the operator's own where searches may keep hints for the next one; see
     /// [`Library::with_search_cache`].
     pub search_cache: Option<PathBuf>,
@@ -80,6 +84,8 @@ impl Setup {
             policy: Policy::default(),
             strict: false,
             now,
+            own_key: None,
+            refuses_drafts: false,
             search_cache: None,
             policy_pins: None,
             server_facts: None,
@@ -102,6 +108,10 @@ pub struct Project {
     /// `true` if this machine alone uses its network file systems.
     pub(crate) single_host: bool,
     pub(crate) now: Timestamp,
+    /// The operator's present key.
+    pub(crate) own_key: Option<PublicKey>,
+    /// `true` if a check calls a draft an error.
+    pub(crate) refuses_drafts: bool,
     /// The layers of `config/trust.yaml`, for the record of what a run rests on.
     pub(crate) trust_config: Option<Config>,
     pub(crate) policy_pins: Option<PathBuf>,
@@ -125,6 +135,15 @@ impl Project {
     /// if `config/trust.yaml` is refused or broken.
     pub fn open(setup: &Setup) -> Result<Self, OpenError> {
         Self::open_with(setup, |library| library.config("trust"))
+    }
+
+    /// The same with drafts shown, but for a project that is strict.
+    pub(crate) fn open_showing(setup: &Setup) -> Result<Self, OpenError> {
+        let mut project = Self::open(setup)?;
+        if let Some(own) = setup.own_key.clone().filter(|_| !setup.strict) {
+            project.library = project.library.showing_drafts(own);
+        }
+        Ok(project)
     }
 
     /// The same as if no space had a `config/trust.yaml`, for what runs nothing.
@@ -158,6 +177,8 @@ impl Project {
             strict_extends,
             single_host,
             now: setup.now,
+            own_key: setup.own_key.clone(),
+            refuses_drafts: setup.refuses_drafts || setup.strict,
             trust_config,
             policy_pins: setup.policy_pins.clone(),
             #[cfg(feature = "mcp")]

@@ -10,8 +10,8 @@ use serde_json::Value;
 use crate::causes::with_causes;
 use crate::opening_digest::opening_digest;
 use crate::plan::{
-    Answerer, Composed, ItemProvenance, Placing, PlanRequest, PrepareError, answerer,
-    chain_warnings, compose_prompt, leaf, permissions, render_opening,
+    Answerer, Composed, ItemProvenance, Placing, PlanRequest, PrepareError, answerer, chain_drafts,
+    chain_warnings, compose_prompt, is_unvouched, leaf, permissions, render_opening,
 };
 use crate::project::Project;
 
@@ -47,6 +47,8 @@ pub struct Rendered {
     pub first_user_message: String,
     /// The SHA-256 over system message, a zero byte and first user message.
     pub digest: Digest,
+    /// `true` if an item of them is a draft of the operator's, or unsigned.
+    pub draft: bool,
     /// Warnings for the operator. One says that no key signed an item, another that hooks keep the directive
     /// from running and are no part of these texts.
     pub warnings: Vec<String>,
@@ -58,6 +60,8 @@ pub struct Rendered {
 pub struct Template {
     /// The directive prompt.
     pub text: String,
+    /// `true` if a directive of the chain is a draft of the operator's, or unsigned.
+    pub draft: bool,
     /// Warnings for the operator, such as that no key signed a directive.
     pub warnings: Vec<String>,
 }
@@ -82,7 +86,10 @@ impl Project {
         let mut notices: Vec<String> =
             provider.err().map(|error| without_provider(&error)).into_iter().collect();
         notices.extend(composed.item_warnings(&vouched, self));
+        let is_draft = !composed.weaknesses_of(&is_unvouched).is_empty()
+            || vouched.iter().any(|item| is_unvouched(&item.provenance));
         Ok(Rendered {
+            draft: is_draft,
             digest: opening_digest(opening.system.as_deref(), &opening.first_user_message),
             system: opening.system,
             prompt,
@@ -127,7 +134,8 @@ impl Project {
         self.refuse_widening(&chain)?;
         let text = rye_prompt::template(leaf(&chain), permissions(&chain), returns);
         let warnings = chain_warnings(&chain);
-        Ok(Template { text, warnings })
+        let draft = !chain_drafts(&chain).is_empty();
+        Ok(Template { text, draft, warnings })
     }
 }
 

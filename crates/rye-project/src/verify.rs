@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use rye_resolve::{ItemId, ItemKind};
-use rye_sign::{CommentStyle, Error, ItemName, Provenance, TrustError, Unverified};
+use rye_sign::{CommentStyle, Error, ItemName, Provenance, Timestamp, TrustError, Unverified};
 
 pub use self::summary::VerificationSummary;
 pub(crate) use self::trust_document::is_among_keys;
@@ -111,6 +111,22 @@ impl Project {
         let id = placed.map(|(_, id)| id);
         let result = self.provenance(path, text, kind, id.as_ref()).map_err(VerifyError::Signature);
         Verification { path: path.to_owned(), subject: Subject::Item(kind), id, result }
+    }
+
+    /// Returns the time at which the operator signed the former content of an item that is a draft now; `None` for other texts
+    /// (SPEC D20).
+    pub(crate) fn changed_since(
+        &self,
+        path: &Path,
+        text: &str,
+        kind: ItemKind,
+        id: &ItemId,
+    ) -> Option<Timestamp> {
+        let own = self.own_key.as_ref()?;
+        let style = CommentStyle::of_extension(path.extension()?.to_str()?)?;
+        let unverified = Unverified::locate(text, style).ok()?;
+        let draft = unverified.draft(&item_name(kind, id), own, self.library.trust(), self.now)?;
+        Some(draft.signature().at())
     }
 
     /// Returns the provenance of the text of an item, by the policy and the keys of this value.

@@ -1,10 +1,10 @@
-//! Verified items with their location, source and digest.
+//! Items with their location, source and digest.
 
-use rye_sign::{Digest, Verified};
+use rye_sign::{Digest, Provenance, Shown};
 
 use crate::{ItemId, ItemKind, Location};
 
-/// The verified content of a file, with its location, source and digest.
+/// The content of a file, with its location, source and digest. It is verified, unless the library shows drafts.
 #[non_exhaustive]
 #[derive(Clone, Debug)]
 pub struct Item<T> {
@@ -14,8 +14,9 @@ pub struct Item<T> {
     pub kind: ItemKind,
     /// The file that won.
     pub location: Location,
-    /// The content of the file. Its type proves that the signature was checked (SPEC 2.10).
-    pub content: Verified<T>,
+    /// The content of the file. Its type proves that the signature was checked (SPEC 2.10). A draft is there only from a library
+    /// that [shows drafts](crate::Library::showing_drafts), and gives no verified value.
+    pub content: Shown<T>,
     /// The whole text of the file, signature line included, which the spans in `content` index.
     pub source: String,
     /// The SHA-256 of the file's bytes, in 64 lowercase hex digits.
@@ -24,7 +25,7 @@ pub struct Item<T> {
 
 impl Item<String> {
     /// Makes the item of the file at `location`, whose text is `content`.
-    pub fn new(kind: ItemKind, id: ItemId, location: Location, content: Verified<String>) -> Self {
+    pub fn new(kind: ItemKind, id: ItemId, location: Location, content: Shown<String>) -> Self {
         let source = content.value().clone();
         let digest = Digest::of(source.as_bytes()).to_string();
         Self { id, kind, location, content, source, digest }
@@ -32,6 +33,11 @@ impl Item<String> {
 }
 
 impl<T> Item<T> {
+    /// Returns `true` if the operator changed the file since they signed it (SPEC D20).
+    pub fn is_draft(&self) -> bool {
+        matches!(self.content.provenance(), Provenance::Draft(_))
+    }
+
     /// Applies `read` to the content.
     pub fn map<U>(self, read: impl FnOnce(T) -> U) -> Item<U> {
         let Self { id, kind, location, content, source, digest } = self;

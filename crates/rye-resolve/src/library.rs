@@ -3,7 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use rye_parse::{Directive, Knowledge, ParseError, ToolManifest};
-use rye_sign::{CommentStyle, Error, ItemName, Policy, Timestamp, TrustStore, Verified, accept};
+use rye_sign::{
+    CommentStyle, Error, ItemName, Policy, PublicKey, Shown, Timestamp, TrustStore, Unverified,
+    Verified, accept,
+};
 
 use crate::{
     Config, Item, ItemId, ItemKind, Listed, Located, Location, ResolveError, Spaces, Survey,
@@ -25,6 +28,7 @@ pub struct Library {
     policy: Policy,
     now: Timestamp,
     search_cache: Option<PathBuf>,
+    drafts_of: Option<PublicKey>,
 }
 
 impl Library {
@@ -32,7 +36,7 @@ impl Library {
     ///
     /// [`trust_store`](crate::trust_store) makes `trust` from the same spaces.
     pub fn new(spaces: Spaces, trust: TrustStore, policy: Policy, now: Timestamp) -> Self {
-        Self { spaces, trust, policy, now, search_cache: None }
+        Self { spaces, trust, policy, now, search_cache: None, drafts_of: None }
     }
 
     /// Lets searches keep the words of verified items in `folder`, so that the next search reads fewer files.
@@ -42,6 +46,12 @@ impl Library {
     #[must_use]
     pub fn with_search_cache(self, folder: impl Into<PathBuf>) -> Self {
         Self { search_cache: Some(folder.into()), ..self }
+    }
+
+    /// Lets items be drafts of the operator, whose present key is `own`, for showing them to a person (SPEC D20).
+    #[must_use]
+    pub fn showing_drafts(self, own: PublicKey) -> Self {
+        Self { drafts_of: Some(own), ..self }
     }
 
     /// The spaces that are searched.
@@ -214,7 +224,7 @@ impl Library {
         location: Location,
     ) -> Result<Item<String>, ResolveError> {
         let content = match root.read(&location)? {
-            Text::Shipped(text) => Verified::builtin(text).to_owned_text(),
+            Text::Shipped(text) => Verified::builtin(text).to_owned_text().into(),
             Text::Disk(text) => self.verify(&text, kind, id, &location)?,
         };
         Ok(Item::new(kind, id.clone(), location, content))
@@ -226,20 +236,31 @@ impl Library {
         kind: ItemKind,
         id: &ItemId,
         location: &Location,
-    ) -> Result<Verified<String>, ResolveError> {
+    ) -> Result<Shown<String>, ResolveError> {
         let item = ItemName::new(kind.as_str(), id.as_str())
             .expect("because an item id is one line of plain text");
         let style = CommentStyle::of_extension(location.extension());
         let signable = style.is_some();
         let style = style.unwrap_or(STYLE_OF_THE_UNSIGNABLE);
-        let accepted = accept(text, style, &item, &self.trust, &self.policy, self.now);
-        accepted.map(Verified::to_owned_text).map_err(|error| {
-            let location = location.clone();
-            match error {
-                Error::Unsigned if !signable => ResolveError::Unsignable { location },
-                error => ResolveError::Unverified { location, source: Box::new(error) },
-            }
+        let error = match accept(text, style, &item, &self.trust, &self.policy, self.now) {
+            Ok(verified) => return Ok(verified.to_owned_text().into()),
+            Err(error) => error,
+        };
+        if let Some(draft) = self.draft(text, style, &item) {
+            return Ok(draft);
+        }
+        let location = location.clone();
+        Err(match error {
+            Error::Unsigned if !signable => ResolveError::Unsignable { location },
+            error => ResolveError::Unverified { location, source: Box::new(error) },
         })
+    }
+
+    /// The draft that a text is, where drafts are shown.
+    fn draft(&self, text: &str, style: CommentStyle, item: &ItemName) -> Option<Shown<String>> {
+        let own = self.drafts_of.as_ref()?;
+        let unverified = Unverified::locate(text, style).ok()?;
+        unverified.draft(item, own, &self.trust, self.now).map(Shown::from)
     }
 }
 

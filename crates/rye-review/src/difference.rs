@@ -35,6 +35,8 @@ pub struct Difference {
     /// Everything else, in sections: items, signers, context, tools, limits, model, inputs, outputs, hooks
     /// and configuration.
     pub sections: Vec<Section>,
+    /// `true` if a side has an item that is a draft of the operator's, or unsigned.
+    pub draft: bool,
 }
 
 /// A pattern that covers something which the other side does not.
@@ -87,6 +89,7 @@ impl Difference {
             raised: raised_limits(before, after),
             widened: widening::widenings(before, after),
             sections: sections.collect(),
+            draft: [before, after].iter().any(|side| !side.drafts.is_empty()),
         }
     }
 
@@ -95,6 +98,7 @@ impl Difference {
     pub fn of_new(directive: &Explained) -> Self {
         Self {
             gained: missing_patterns(&declared_grant(directive), &Grant::nothing()),
+            draft: !directive.drafts.is_empty(),
             ..Self::default()
         }
     }
@@ -104,6 +108,7 @@ impl Difference {
     pub fn of_gone(directive: &Explained) -> Self {
         Self {
             lost: missing_patterns(&declared_grant(directive), &Grant::nothing()),
+            draft: !directive.drafts.is_empty(),
             ..Self::default()
         }
     }
@@ -118,7 +123,7 @@ impl Difference {
     /// Returns `true` if nothing changed that this can tell of.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        let Self { prompt, gained, lost, raised, widened, sections } = self;
+        let Self { prompt, gained, lost, raised, widened, sections, draft: _ } = self;
         // A limit that was raised is among the sections too.
         raised.is_empty()
             && widened.is_empty()

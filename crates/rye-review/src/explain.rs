@@ -74,6 +74,8 @@ pub struct Explained {
     pub first_user_message: String,
     /// The SHA-256 over system message, a zero byte and first user message.
     pub digest: Digest,
+    /// A sentence for each item that is a draft of the operator's, or unsigned.
+    pub drafts: Vec<String>,
     /// Warnings for the operator, such as that no key signed an item.
     pub warnings: Vec<String>,
 }

@@ -38,6 +38,8 @@ pub struct Privileges {
     pub unjudged: Vec<String>,
     /// A sentence for each permission that a signer takes away, and for each need that is granted and denied all the same.
     pub denials: Vec<String>,
+    /// A sentence for each item that is a draft of the operator's, or unsigned.
+    pub drafts: Vec<String>,
     /// The reason why the directive may not run at all, as a sentence.
     pub refusal: Option<String>,
     authority: Authority,

@@ -1,6 +1,6 @@
 //! The exact body that a thread would send first, without sending it (SPEC 8.7).
 
-use rye_project::{Answerer, PlanRequest, PlannedRun, PrepareError};
+use rye_project::{Answerer, PlanRequest, PrepareError, Project};
 use rye_sign::Digest;
 use rye_thread::first_request;
 
@@ -19,6 +19,8 @@ pub struct FirstRequest {
     pub body: String,
     /// The SHA-256 over the body.
     pub digest: Digest,
+    /// `true` if an item of it is a draft of the operator's, or unsigned. A run refuses a draft.
+    pub draft: bool,
     /// Warnings for the operator, such as that no key signed an item.
     pub warnings: Vec<String>,
 }
@@ -33,10 +35,25 @@ impl Rye {
     /// too if the thread would end before its first request, and for a directive with steps, which sends
     /// nothing.
     pub fn first_request(&self, request: &PlanRequest) -> Result<FirstRequest, PrepareError> {
-        let PlannedRun { plan, answerer, opening, .. } = self.plan_run(request)?;
+        FirstRequest::of(self, request)
+    }
+}
+
+impl FirstRequest {
+    /// Prepares a run in `project`, which may be one that shows drafts, and returns the body of its first request.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Rye::first_request`].
+    pub fn of(project: &Project, request: &PlanRequest) -> Result<Self, PrepareError> {
+        let plan = project.plan(request)?;
+        plan.refusal()?;
+        let answerer = plan.answerer(project, request)?;
+        let opening = plan.opening(Some(&answerer), request)?;
         let vouched = plan.provenances(Some(&answerer));
+        let draft = !plan.drafts(Some(&answerer)).is_empty();
         let mut notices = plan.warnings();
-        notices.extend(plan.composed.item_warnings(&vouched, self));
+        notices.extend(plan.composed.item_warnings(&vouched, project));
         let id = request.directive.clone();
         let Answerer::Model(model) = answerer else { return Err(PrepareError::NothingSent { id }) };
         let info = model.choice.describe(&model.name);
@@ -57,6 +74,7 @@ impl Rye {
             model: model.choice.model,
             body,
             digest,
+            draft,
             warnings: notices,
         })
     }

@@ -58,6 +58,7 @@ mod candidates;
 mod error;
 mod policy;
 mod provenance;
+mod shown;
 mod unverified;
 mod verified;
 
@@ -83,6 +84,7 @@ pub use key::{KeyError, PublicKey};
 pub use key_id::{KeyId, KeyIdError};
 pub use policy::Policy;
 pub use provenance::{Binding, Coverage, Note, Provenance, Signature};
+pub use shown::Shown;
 pub use sign::sign;
 pub use signing_key::{SecretPem, SigningKey};
 pub use state::verification_state;
@@ -91,7 +93,7 @@ pub use trust::{
     Admission, AdmissionNote, Origin, TomlError, TrustDocument, TrustError, TrustProblem,
     TrustStore, TrustedKey,
 };
-pub use unverified::{Unverified, accept};
+pub use unverified::{Draft, Unverified, accept};
 pub use verified::Verified;
 
 #[cfg(doctest)]

@@ -12,6 +12,9 @@ use crate::timestamp::Timestamp;
 pub enum Provenance {
     /// The text is compiled into the program and trusted like the program itself (SPEC 2.9).
     Builtin,
+    /// The operator's present key signed another text under this name, and this one took its place. A person may be shown it. No
+    /// [`Verified`](crate::Verified) has this provenance (SPEC D20).
+    Draft(Signature),
     /// A trusted key signed the text.
     Signed(Signature),
     /// The text has no signature, and the operator allowed unsigned text. The run must be marked as unverified

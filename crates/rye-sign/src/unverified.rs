@@ -6,6 +6,7 @@ use crate::digest::Digest;
 use crate::envelope::{Envelope, MalformedReason};
 use crate::error::Error;
 use crate::item_name::{ItemName, known_kind};
+use crate::key::PublicKey;
 use crate::key_id::KeyId;
 use crate::layout::{Layout, Line};
 use crate::message;
@@ -22,6 +23,29 @@ pub struct Unverified<'a> {
     style: CommentStyle,
     layout: Layout<'a>,
     envelope: Envelope,
+}
+
+/// A text that the operator signed under its name and changed since (SPEC D20). It cannot be made a [`Verified`].
+#[derive(Debug, Clone)]
+pub struct Draft<'a> {
+    text: &'a str,
+    signature: Signature,
+}
+
+impl<'a> Draft<'a> {
+    /// The whole text with its signature line.
+    pub fn text(&self) -> &'a str {
+        self.text
+    }
+
+    /// The signature over the text that was there before.
+    pub fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    pub(crate) fn into_signature(self) -> Signature {
+        self.signature
+    }
 }
 
 /// Verifies a text. If the policy allows unsigned text, also accepts a text without a signature (SPEC 2.10).
@@ -131,6 +155,40 @@ impl<'a> Unverified<'a> {
             None => return Err(Error::IdUnchecked { key_id: self.envelope.key_id }),
         };
         self.finish(signer, coverage, bound_to, policy, now)
+    }
+
+    /// Returns the draft that this text is: `own`, a trusted key in good standing, signed another text under this name, and
+    /// only the content differs. `None` for any other text (SPEC D20).
+    pub fn draft(
+        &self,
+        item: &ItemName,
+        own: &PublicKey,
+        trust: &TrustStore,
+        now: Timestamp,
+    ) -> Option<Draft<'a>> {
+        let signer = trust.find(own.key_id()).filter(|signer| signer.key() == own)?;
+        let is_own = own.is_named(&self.envelope.key_id) && signer.check_standing(now).is_ok();
+        let is_changed = self.whole_digest() != self.envelope.digest;
+        if !is_own || !is_changed || !message::is_bound(own, &self.envelope, item) {
+            return None;
+        }
+        let is_from_the_future = self.envelope.at > now;
+        let signature = Signature {
+            key_id: own.key_id().clone(),
+            owner: signer.owner().map(str::to_owned),
+            grants: signer.grants().to_vec(),
+            at: self.envelope.at,
+            coverage: Coverage::Whole,
+            binding: Binding::Bound,
+            item: Some(item.clone()),
+            notes: notes(Coverage::Whole, Binding::Bound, is_from_the_future),
+        };
+        Some(Draft { text: self.text, signature })
+    }
+
+    /// Returns `true` if the text has the digest that its signature line states.
+    pub fn is_as_stated(&self) -> bool {
+        self.whole_digest() == self.envelope.digest
     }
 
     /// Finds the part of the text whose digest the signature line states (SPEC 2.3).

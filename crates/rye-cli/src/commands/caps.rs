@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use rye::caps::{Authority, Capability, Denied, LayerName};
 use rye::thread::ThreadReference;
-use rye::{Privileges, PrivilegesError, Rye, ThreadReading, Tightened, Use};
+use rye::{Privileges, PrivilegesError, Project, ThreadReading, Tightened, Use};
 use serde_json::{Value, json};
 
 use crate::directive::resolve_directive;
@@ -137,7 +137,9 @@ fn tell_denied(denied: &Denied, privileges: &Privileges, environment: &Environme
 }
 
 fn explain(arguments: &Of, environment: &Environment) -> Result<Exit, Failure> {
-    let privileges = of(arguments, environment)?;
+    let preview = environment.preview(false)?;
+    let privileges = of(arguments, &preview, environment)?;
+    output::warnings(&privileges.drafts);
     if environment.json() {
         Answer::one("directives", privileges.to_json()).print();
     } else {
@@ -147,7 +149,7 @@ fn explain(arguments: &Of, environment: &Environment) -> Result<Exit, Failure> {
 }
 
 fn tighten(arguments: &Of, environment: &Environment) -> Result<Exit, Failure> {
-    let privileges = of(arguments, environment)?;
+    let privileges = of(arguments, &*environment.rye()?, environment)?;
     let tightened = privileges.tighten().map_err(|error| Failure::of(&error, Exit::Failed))?;
     if environment.json() {
         Answer::one("directives", privileges.tightened_to_json(&tightened)).print();
@@ -195,22 +197,21 @@ fn inheritance_warning(privileges: &Privileges) -> Option<String> {
     ))
 }
 
-fn of(arguments: &Of, environment: &Environment) -> Result<Privileges, Failure> {
-    let rye = environment.rye()?;
-    let id = resolve_directive(&arguments.directive, &rye, environment)?;
-    let threads = threads(&arguments.transcript, &rye, environment)?;
+fn of(arguments: &Of, project: &Project, environment: &Environment) -> Result<Privileges, Failure> {
+    let id = resolve_directive(&arguments.directive, project, environment)?;
+    let threads = threads(&arguments.transcript, environment)?;
     let threads: Vec<_> = threads.iter().map(|it| (&it.record, &it.transcript)).collect();
-    Ok(Privileges::of(&rye, &id, &threads)?)
+    Ok(Privileges::of(project, &id, &threads)?)
 }
 
 fn threads(
     references: &[ThreadReference],
-    rye: &Rye,
     environment: &Environment,
 ) -> Result<Vec<ThreadReading>, Failure> {
     if references.is_empty() {
         return Ok(Vec::new());
     }
+    let rye = environment.rye()?;
     let folder = unlinked_threads_folder(environment)?;
     let read = |reference| Ok(rye.thread(&folder, &resolve(reference, environment)?)?);
     references.iter().map(read).collect()

@@ -22,7 +22,8 @@ use crate::output::{self, Answer};
                   that context, steps and hooks name, the permissions that these need, risk, signatures, and configuration \
                   against its schema. Nothing is started, but with --servers.\n\n\
                   Exits with 1 when something is an error. `rye sign` and `rye lock` refuse what is an error here, and \
-                  `rye sign` also a name, category or version that contradicts the file's place. A missing signature is a note.\n\n\
+                  `rye sign` also a name, category or version that contradicts the file's place. A missing signature is a note. A \
+                  file that you changed since you signed it is a note, too, and an error with --strict, with --locked and where `CI` is set.\n\n\
                   Examples:\n  rye check\n  rye check notes/index --json\n  \
                   rye check .ai/directives/notes/index.md --ast\n  rye check --format github\n  \
                   rye check --strict --locked --format sarif > rye.sarif\n  rye check --locked --servers"
@@ -63,7 +64,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
         [] => vec![environment.project()?.join(".ai")],
         paths => paths.to_vec(),
     };
-    let spaces = environment.to_check(arguments.strict)?;
+    let spaces = environment.to_check(arguments.strict, arguments.locked)?;
     let mut checked = spaces.checker().check_files(&files::named(&paths, environment)?);
     let held = arguments.locked.then(|| Held::of(environment)).transpose()?;
     if arguments.format.is_some() {

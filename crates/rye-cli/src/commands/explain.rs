@@ -24,11 +24,12 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Exit, Failure> {
-    let rye = environment.rye()?;
+    let rye = environment.preview(false)?;
     let id = resolve_directive(&arguments.directive, &rye, environment)?;
     let request = PlanRequest::new(id);
     let mut explained = Explained::of(&rye, &request)?;
     explained.starts = Some(StartFacts::list(&rye, &request)?);
+    output::warnings(&explained.drafts);
     if environment.json() {
         Answer::one("directives", explained.to_json()).print();
     } else {

@@ -3,7 +3,7 @@
 use clap::Args;
 use rye::prompt::ReturnStyle;
 use rye::resolve::ItemId;
-use rye::{Placing, PlanRequest, ProviderChoice, RenderRequest, Rendered, Rye};
+use rye::{FirstRequest, Placing, PlanRequest, Preview, ProviderChoice, RenderRequest, Rendered};
 use serde_json::json;
 
 use crate::directive::resolve_directive;
@@ -47,13 +47,13 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Exit, Failure> {
-    let rye = environment.rye_as(arguments.strict)?;
+    let rye = environment.preview(arguments.strict)?;
     let id = resolve_directive(&arguments.directive, &rye, environment)?;
     if arguments.template {
         let template = rye.template(&id, arguments.returns.unwrap_or_default())?;
         output::warnings(&template.warnings);
         if environment.json() {
-            let row = json!({ "template": template.text, "warnings": template.warnings });
+            let row = json!({ "template": template.text, "draft": template.draft, "warnings": template.warnings });
             Answer::one("prompts", row).print();
         } else {
             print!("{}\n", template.text)
@@ -75,7 +75,7 @@ fn first_request(
     id: ItemId,
     provider: &str,
     arguments: &Arguments,
-    rye: &Rye,
+    rye: &Preview,
     environment: &Environment,
 ) -> Result<Exit, Failure> {
     let mut request = PlanRequest::new(id);
@@ -83,7 +83,7 @@ fn first_request(
     request.provider = ProviderChoice::from_name(provider);
     request.model = arguments.model.clone();
     request.returns = arguments.returns;
-    let first = rye.first_request(&request)?;
+    let first = FirstRequest::of(rye, &request)?;
     output::warnings(&first.warnings);
     if environment.json() {
         let row = json!({
@@ -91,6 +91,7 @@ fn first_request(
             "model": first.model,
             "body": first.body,
             "sha256": first.digest.to_string(),
+            "draft": first.draft,
             "warnings": first.warnings,
         });
         Answer::one("prompts", row).print();
@@ -109,6 +110,7 @@ fn print(rendered: &Rendered, environment: &Environment) {
             "prompt": rendered.prompt,
             "first_user_message": rendered.first_user_message,
             "sha256": rendered.digest.to_string(),
+            "draft": rendered.draft,
             "warnings": rendered.warnings,
         });
         return Answer::one("prompts", row).print();

@@ -122,7 +122,7 @@ pub(crate) fn run(arguments: Arguments, environment: &Environment) -> Result<Exi
     let (request, telling) = request(arguments, environment)?;
     #[cfg(feature = "engine")]
     if let Some(engine) = engine {
-        resolve_directive(&named, &environment.rye()?, environment)?;
+        resolve_directive(&named, &*environment.rye()?, environment)?;
         return engine.run(&request, telling.quiet, environment);
     }
     let watch = telling.begin(&request.thread, environment);

@@ -52,7 +52,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
         None => signing_key(environment)?,
     };
     let at = arguments.at.unwrap_or_else(Environment::now);
-    let spaces = environment.to_check(false)?;
+    let spaces = environment.to_check(false, false)?;
     let checker = spaces.checker();
     let sign = |path: &Path| match (arguments.dry_run, arguments.re_sign) {
         (true, is_anew) => checker.preview_signature(path, &key, at, is_anew),
@@ -232,6 +232,11 @@ impl Row {
                 let is_written = is_dry && file.status == SigningStatus::Signed;
                 let status = if is_written { "would sign" } else { file.status.as_str() };
                 println!("{status:<10} {path}");
+                if let Some(at) = &file.changed_since {
+                    println!(
+                        "           over another content than the one that was signed at {at}"
+                    );
+                }
                 if let Some(key) = &file.replaced {
                     println!("           in place of the signature by `{key}`");
                 }

@@ -48,7 +48,7 @@ impl Failure {
             return Vec::new();
         }
         // Another command reports a project that cannot be opened.
-        let Ok(spaces) = environment.to_check(false) else { return Vec::new() };
+        let Ok(spaces) = environment.to_check(false, false) else { return Vec::new() };
         let checker = spaces.checker();
         let of_file = |path| {
             let checked = checker.check_files(std::slice::from_ref(path)).pop()?;

@@ -13,6 +13,7 @@ mod commands;
 mod completing;
 mod doctor;
 mod drafting;
+mod drafts;
 mod embedding;
 #[cfg(feature = "engine")]
 mod engines;

@@ -9,6 +9,9 @@ use strum::IntoStaticStr;
 /// The code of the finding for a file without a signature.
 pub(super) const UNSIGNED: &str = "unsigned";
 
+/// The code of the finding for a file that the operator changed since signing it.
+pub(super) const DRAFT: &str = "draft";
+
 /// The code of the finding for a file whose key is not trusted here.
 pub(super) const UNKNOWN_KEY: &str = "unknown-key";
 

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use rye_caps::Layer;
 use rye_resolve::{ItemId, ItemKind};
-use rye_sign::{CommentStyle, Error};
+use rye_sign::{CommentStyle, Error, Timestamp};
 
-use super::finding::{Finding, UNKNOWN_KEY, UNSIGNED};
+use super::finding::{DRAFT, Finding, UNKNOWN_KEY, UNSIGNED};
 use crate::config::{is_hooks, is_provider, rules_of_file};
 use crate::plan::ceilings;
 use crate::project::Project;
@@ -56,7 +56,10 @@ pub(super) fn judge(
     match project.provenance(path, source, kind, Some(id)) {
         // A run refuses a trust document with a bad pattern, and names it.
         Ok(provenance) => Signature::Holds(ceilings(&provenance).unwrap_or_default()),
-        Err(error) => Signature::Fails(of_error(&error, kind, id, source)),
+        Err(error) => Signature::Fails(match project.changed_since(path, source, kind, id) {
+            Some(at) => draft_finding(at, project.refuses_drafts, line(source)),
+            None => of_error(&error, kind, id, source),
+        }),
     }
 }
 
@@ -75,6 +78,18 @@ fn of_error(error: &Error, kind: ItemKind, id: &ItemId, source: &str) -> Finding
         _ => Finding { bars_signing: false, ..Finding::error(code, &message, place) }
             .with_label("refused for use"),
     }
+}
+
+/// A file that the operator signed and changed since is unfinished, and not somebody else's (SPEC D20).
+fn draft_finding(at: Timestamp, is_refused: bool, place: Range<usize>) -> Finding {
+    let message = format!(
+        "changed since you signed it at {at}, so that nothing uses it; review it and sign it again with `rye sign`"
+    );
+    let finding = match is_refused {
+        true => Finding { bars_signing: false, ..Finding::error(DRAFT, &message, place) },
+        false => Finding::remark(DRAFT, &message, place),
+    };
+    finding.with_label("signed before the change")
 }
 
 /// Items without a signature are as good as absent; configuration stops every run that reads it.

@@ -8,7 +8,7 @@ use rye_parse::{Action, ContextContent, ContextPosition, Directive, Hook, Primar
 use rye_resolve::{ItemId, ItemKind};
 
 use super::catalog::Catalog;
-use super::finding::{UNKNOWN_KEY, UNSIGNED};
+use super::finding::{DRAFT, UNKNOWN_KEY, UNSIGNED};
 use super::{Checked, Finding, Severity};
 use crate::aliases::tool_id;
 use crate::config::is_hooks;
@@ -52,13 +52,14 @@ impl Named {
         let Self { kind, id, by, place } = self;
         let reason = match unvouched.code {
             UNSIGNED => "its file is unsigned",
+            DRAFT => "its file was changed since you signed it",
             "tampered" => "its file was changed after it was signed",
             _ => unvouched.message.split("; ").next().unwrap_or_default(),
         };
         let message = format!("{by} names the {kind} `{id}`, which a run refuses: {reason}");
         let path = path.display();
         let mend = match unvouched.code {
-            UNSIGNED | "tampered" => format!("review `{path}`, then `rye sign {path}`"),
+            UNSIGNED | DRAFT | "tampered" => format!("review `{path}`, then `rye sign {path}`"),
             UNKNOWN_KEY => "trust its key with `rye trust add`, or sign it yourself".to_owned(),
             _ => format!("the file is `{path}`"),
         };

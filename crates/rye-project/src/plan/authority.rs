@@ -143,7 +143,10 @@ pub fn return_capability() -> Capability {
 
 /// One layer per list of patterns in the trust documents of the key that signed.
 pub(crate) fn ceilings(provenance: &Provenance) -> Result<Vec<Layer>, PrepareError> {
-    let Provenance::Signed(signature) = provenance else { return Ok(Vec::new()) };
+    // A draft has what its signer may grant, which is what it has once it is signed again.
+    let (Provenance::Signed(signature) | Provenance::Draft(signature)) = provenance else {
+        return Ok(Vec::new());
+    };
     let name = signature.key_id().to_string();
     let layer = |patterns: &Vec<String>| {
         let grant =

@@ -235,6 +235,12 @@ pub enum PrepareError {
     /// An item cannot be found, verified or parsed.
     #[error(transparent)]
     Resolve(#[from] ResolveError),
+    /// Items that are only shown are drafts, which no thread rests on (SPEC D20).
+    #[error("{}; a run refuses it until `rye sign` signs it again", drafts.join("; "))]
+    Drafts {
+        /// A sentence for each.
+        drafts: Vec<String>,
+    },
     /// The grant is too dangerous for what the directive acknowledges (SPEC 9.6).
     #[error("the permissions of directive `{id}` are too dangerous: {}", join_findings(findings))]
     Risk {
@@ -280,6 +286,7 @@ impl PrepareError {
             Self::HookItems { source, .. } => source.class(),
             Self::Resolve(error) if error.is_unverified() => Class::Refused,
             Self::Needs { .. }
+            | Self::Drafts { .. }
             | Self::Policy(_)
             | Self::ProviderSigner { .. }
             | Self::ProviderVariable { .. }

@@ -63,6 +63,19 @@ impl Composed {
     }
 }
 
+impl Composed {
+    /// Returns the sentences about the items of the chain and its knowledge whose provenance is meant.
+    pub(crate) fn weaknesses_of(&self, is_meant: &impl Fn(&Provenance) -> bool) -> Vec<String> {
+        let mut told = chain_weaknesses(&self.chain, is_meant);
+        let knowledge = self.knowledge.iter().filter(|item| is_meant(item.content.provenance()));
+        for item in knowledge {
+            let name = format!("knowledge `{}`", item.id);
+            told.extend(weaknesses(item.content.provenance(), &name));
+        }
+        told
+    }
+}
+
 /// Returns a warning for each knowledge item that the directive asks for and that has no text.
 fn unused_knowledge(composed: &Composed) -> impl Iterator<Item = String> {
     let textless =
@@ -82,10 +95,30 @@ pub(crate) fn chain_warnings(chain: &ExtendsChain) -> Vec<String> {
     warnings
 }
 
-fn weaknesses(provenance: &Provenance, name: &str) -> Vec<String> {
+/// Returns a sentence for each directive of a chain that is a draft, or unsigned.
+pub(crate) fn chain_drafts(chain: &ExtendsChain) -> Vec<String> {
+    chain_weaknesses(chain, &is_unvouched)
+}
+
+fn chain_weaknesses(chain: &ExtendsChain, is_meant: &impl Fn(&Provenance) -> bool) -> Vec<String> {
+    let links = chain.root_first().filter(|link| is_meant(link.content.provenance()));
+    links
+        .flat_map(|link| weaknesses(link.content.provenance(), &format!("directive `{}`", link.id)))
+        .collect()
+}
+
+/// Returns `true` for what no signature vouches for as it is: a draft, or an unsigned item.
+pub(crate) fn is_unvouched(provenance: &Provenance) -> bool {
+    matches!(provenance, Provenance::Draft(_) | Provenance::Unsigned)
+}
+
+pub(crate) fn weaknesses(provenance: &Provenance, name: &str) -> Vec<String> {
     match provenance {
         Provenance::Signed(signature) => {
             signature.notes().iter().map(|note| format!("{name}: {note}")).collect()
+        }
+        Provenance::Draft(signature) => {
+            vec![format!("DRAFT: {name} changed since you signed it at {}", signature.at())]
         }
         Provenance::Unsigned => vec![format!("UNVERIFIED: {name} is not signed by anybody")],
         _ => Vec::new(),

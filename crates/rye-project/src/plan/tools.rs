@@ -234,7 +234,12 @@ impl Offering<'_> {
         item: &Item<ToolManifest>,
         known: &mut Vec<(ItemId, Invocation, Authority)>,
     ) -> Result<(PaletteEntry, Needs), String> {
-        let manifest = item.content.value();
+        let Some(verified) = item.content.verified() else {
+            return Err(
+                "its file changed since you signed it; sign it again with `rye sign`".to_owned()
+            );
+        };
+        let manifest = verified.into_value();
         let invocation = invocation(&item.id, manifest)?;
         let signer = of_signer(self.policy, item.content.provenance());
         let signer = signer.map_err(|error| with_causes(&error))?;

@@ -33,6 +33,8 @@ pub struct SignedFile {
     pub digest: Digest,
     /// The other key whose signature was there before.
     pub replaced: Option<KeyId>,
+    /// The time of the signature that was there before over another content (SPEC D20).
+    pub changed_since: Option<Timestamp>,
 }
 
 /// The result of signing a file.
@@ -56,7 +58,8 @@ impl SigningStatus {
 }
 
 impl SignedFile {
-    /// `{"path", "kind", "id", "status", "signature": {"key_id", "timestamp", "hash"}, "replaced"}`; the status is `signed` or
+    /// `{"path", "kind", "id", "status", "signature": {"key_id", "timestamp", "hash"}, "replaced",
+    /// "changed_since"}`; the status is `signed` or
     /// `unchanged`.
     #[must_use]
     pub fn to_json(&self) -> Value {
@@ -72,6 +75,7 @@ impl SignedFile {
                 "hash": self.digest.to_string(),
             },
             "replaced": self.replaced.as_ref().map(KeyId::to_string),
+            "changed_since": self.changed_since.map(|at| at.to_string()),
         })
     }
 }
@@ -230,7 +234,13 @@ fn prepare(
     let new = with_signature(path, old, key, at)?;
     let replaced = locate(path, old).map(|line| line.key_id().clone());
     let replaced = replaced.filter(|before| !key.public().is_named(before));
-    let file = SignedFile { replaced, ..signed_file(SigningStatus::Signed, path, &new, key, at) };
+    let changed = locate(path, old).filter(|line| !line.is_as_stated());
+    let changed_since = changed.map(|line| line.stated_time());
+    let file = SignedFile {
+        replaced,
+        changed_since,
+        ..signed_file(SigningStatus::Signed, path, &new, key, at)
+    };
     Ok((new, file))
 }
 
@@ -249,6 +259,7 @@ fn signed_file(
         at,
         digest: Digest::of_content(text),
         replaced: None,
+        changed_since: None,
     }
 }
 

@@ -16,6 +16,7 @@ impl Difference {
         json!({
             "equal": self.is_empty(),
             "widens": self.widens(),
+            "draft": self.draft,
             "raised_limits": self.raised,
             "widened": self.widened,
             "prompt": texts.map(|text| json!({ "name": text.name, "diff": text.diff })).collect::<Value>(),

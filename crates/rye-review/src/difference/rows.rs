@@ -35,7 +35,9 @@ fn signers(explained: &Explained) -> BTreeMap<String, String> {
 }
 
 fn signer(signer: &Signer) -> String {
-    let Signer::Key { ceilings, .. } = signer else { return signer.to_string() };
+    let (Signer::Key { ceilings, .. } | Signer::Draft { ceilings, .. }) = signer else {
+        return signer.to_string();
+    };
     let limits = ceilings.iter().map(|patterns| match patterns.as_slice() {
         [] => "may grant nothing".to_owned(),
         patterns => format!("may grant {}", patterns.join(" ")),

@@ -55,6 +55,7 @@ pub(super) fn explain(project: &Project, request: &PlanRequest) -> Result<Explai
         digest: opening_digest(opening.system.as_deref(), &opening.first_user_message),
         system: opening.system,
         first_user_message: opening.first_user_message,
+        drafts: plan.drafts(answerer.as_ref().ok()),
         warnings: notices,
     })
 }

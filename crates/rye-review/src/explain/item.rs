@@ -3,7 +3,7 @@
 use std::fmt;
 
 use rye_resolve::{Item, ItemId, ItemKind, Location};
-use rye_sign::{Digest, Provenance};
+use rye_sign::{Digest, Provenance, Timestamp};
 
 /// An item as it was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,6 +59,13 @@ pub enum Signer {
         /// Sentences about the weak points of the signature.
         notes: Vec<String>,
     },
+    /// No key any more: the operator changed the file after signing it.
+    Draft {
+        /// The time of the signature over the former content.
+        at: Timestamp,
+        /// The most that its trust documents let the operator's key grant.
+        ceilings: Vec<Vec<String>>,
+    },
     /// No key: the operator allowed unsigned items.
     Nobody,
 }
@@ -73,16 +80,20 @@ impl Signer {
                 ceilings: signature.grants().to_vec(),
                 notes: signature.notes().iter().map(ToString::to_string).collect(),
             },
+            Provenance::Draft(signature) => {
+                Self::Draft { at: signature.at(), ceilings: signature.grants().to_vec() }
+            }
             _ => Self::Nobody,
         }
     }
 
-    /// The word that a lock file has for it: `builtin`, `unsigned` or the id of the key.
+    /// The word that a lock file has for it: `builtin`, `unsigned` or the id of the key. A draft, `draft`, is in no lock.
     #[must_use]
     pub fn as_str(&self) -> &str {
         match self {
             Self::Builtin => "builtin",
             Self::Key { key_id, .. } => key_id,
+            Self::Draft { .. } => "draft",
             Self::Nobody => "unsigned",
         }
     }
@@ -96,6 +107,7 @@ impl fmt::Display for Signer {
                 write!(f, "signed by {owner} ({key_id})")
             }
             Self::Key { key_id, .. } => write!(f, "signed by {key_id}"),
+            Self::Draft { at, .. } => write!(f, "DRAFT: changed since you signed it at {at}"),
             Self::Nobody => f.write_str("SIGNED BY NOBODY"),
         }
     }

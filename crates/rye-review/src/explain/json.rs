@@ -42,6 +42,7 @@ impl Explained {
             "later": self.later.iter().map(item).collect::<Value>(),
             "config": self.configs.iter().map(item).collect::<Value>(),
             "sha256": self.digest.to_string(),
+            "draft": !self.drafts.is_empty(),
             "warnings": self.warnings,
         })
     }
@@ -72,6 +73,9 @@ fn item(item: &ItemFacts) -> Value {
 
 fn signer(signer: &Signer) -> Value {
     let mut row = json!({ "name": signer.as_str() });
+    if let Signer::Draft { at, .. } = signer {
+        row["changed_since"] = at.to_string().into();
+    }
     if let Signer::Key { key_id, owner, ceilings, notes } = signer {
         row["key_id"] = key_id.as_str().into();
         row["owner"] = owner.as_deref().into();

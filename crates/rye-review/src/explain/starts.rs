@@ -47,7 +47,9 @@ impl StartFacts {
 
     fn of(project: &Project, parent: &Plan, id: ItemId) -> Self {
         let request = parent.child_request(id.clone());
-        let child = project.plan(&request).and_then(|child| child.refusal().map(|()| child));
+        let child = project.plan(&request).and_then(|child| {
+            child.refusal().and_then(|()| child.refuse_drafts(None)).map(|()| child)
+        });
         match (child, used_up(&parent.limits.limits)) {
             (Err(error), _) => Self { id, refused: Some(with_causes(&error)), lost: Vec::new() },
             (Ok(child), refused) => Self { id, refused, lost: lost_permissions(&child) },

@@ -15,6 +15,7 @@ impl Privileges {
             "declared_by": self.declared_by.as_ref().map(ToString::to_string),
             "refusal": self.refusal,
             "denials": self.denials,
+            "draft": !self.drafts.is_empty(),
             "layers": self.layers.iter().map(layer).collect::<Value>(),
             "uses": self.uses.iter().map(|(pattern, kept)| self.use_row(pattern, kept)).collect::<Value>(),
             "needs": self.needs.iter().map(|need| self.need(need)).collect::<Value>(),

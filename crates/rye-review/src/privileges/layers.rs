@@ -37,6 +37,7 @@ pub(super) fn privileges(
         uses,
         redundant: declared.redundant(),
         denials: plan.denials().cloned().collect(),
+        drafts: plan.drafts(None),
         refusal: plan.refusal().err().map(|error| with_causes(&error)),
         acknowledged: acknowledgements(&plan),
         authority: plan.authority.clone(),
@@ -92,7 +93,7 @@ fn of_layer(layer: &Layer, plan: &Plan, table: &RiskTable, declared: &Grant) -> 
 
 /// The items of the plan that the key signed, each once, in the order in which they bring their layers in.
 fn signed_by(key: &str, plan: &Plan) -> Vec<String> {
-    let is_signed = |provenance: &Provenance| matches!(provenance, Provenance::Signed(signature) if signature.key_id().to_string() == key);
+    let is_signed = |provenance: &Provenance| matches!(provenance, Provenance::Signed(signature) | Provenance::Draft(signature) if signature.key_id().to_string() == key);
     let chain = &plan.composed.chain;
     let knowledge = &plan.composed.knowledge;
     let links = chain.root_first().filter(|link| is_signed(link.content.provenance()));

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use rye::resolve::{ItemId, ItemKind, Space};
-use rye::{Difference, Explained, PlanRequest, Rye};
+use rye::{Difference, Explained, PlanRequest, Preview};
 use serde_json::{Value, json};
 
 use super::{Arguments, Comparison, with_side_names};
@@ -16,7 +16,7 @@ use crate::revision::{Checkout, checkout};
 struct State {
     /// The revision, or `.` for the current files.
     name: String,
-    rye: Rye,
+    rye: Preview,
     directives: BTreeSet<ItemId>,
     /// The files of a revision. They are removed with this value.
     checkout: Option<Checkout>,
@@ -67,16 +67,16 @@ pub(super) fn compare(
 }
 
 fn now(environment: &Environment) -> Result<State, Failure> {
-    Ok(state(".", environment.rye()?, None))
+    Ok(state(".", environment.preview(false)?, None))
 }
 
 fn at(revision: &str, environment: &Environment) -> Result<State, Failure> {
     let checkout = checkout(environment.project()?, revision)?;
-    let rye = environment.rye_in(checkout.project())?;
+    let rye = environment.preview_in(checkout.project())?;
     Ok(state(revision, rye, Some(checkout)))
 }
 
-fn state(name: &str, rye: Rye, checkout: Option<Checkout>) -> State {
+fn state(name: &str, rye: Preview, checkout: Option<Checkout>) -> State {
     let survey = rye.library().survey(ItemKind::Directive);
     let own = survey.items.into_iter().filter(|listed| listed.location.space == Space::Project);
     let directives = own.map(|listed| listed.id).collect();
@@ -100,7 +100,10 @@ fn difference(id: &ItemId, before: &State, after: &State) -> Result<Difference, 
             };
             failure.within(&format!("`{id}` at `{}` cannot be compared", state.name))
         });
-        explained.map(Some)
+        let explained = explained?;
+        let told = explained.drafts.iter().map(|draft| format!("{}: {draft}", state.name));
+        output::warnings(&told.collect::<Vec<_>>());
+        Ok(Some(explained))
     };
     Ok(match (explained(before)?, explained(after)?) {
         (Some(before), Some(after)) => Difference::between(&before, &after),

@@ -130,7 +130,7 @@ pub(super) const TABLE: &[(&str, &[Row])] = &[
         &[
             (Trusting, "explain notes/index", 0),
             (Trusting, "explain notes/indx", 1),
-            (Broken, "explain notes/index", 3),
+            (Broken, "explain notes/index", 1),
             (New, "explain notes/index", 3),
             (Trusting, "explain", 2),
         ],

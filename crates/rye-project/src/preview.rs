@@ -1,0 +1,31 @@
+//! A project for a person to read, where the operator's drafts are shown (SPEC D20).
+
+use std::ops::Deref;
+
+use crate::project::{OpenError, Project, Setup};
+
+/// A project that shows the operator's drafts: items whose files the operator changed since signing them.
+///
+/// It renders, explains and compares. [`Project::plan_run`] refuses a plan with a draft, and a tool that is a draft is not
+/// offered. With strict verification, and without a key of the operator's, no draft is shown.
+#[derive(Debug, Clone)]
+pub struct Preview(Project);
+
+impl Preview {
+    /// Opens the project as [`Project::open`] does.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Project::open`].
+    pub fn open(setup: &Setup) -> Result<Self, OpenError> {
+        Project::open_showing(setup).map(Self)
+    }
+}
+
+impl Deref for Preview {
+    type Target = Project;
+
+    fn deref(&self) -> &Project {
+        &self.0
+    }
+}
