@@ -126,6 +126,23 @@ impl Environment {
         )))
     }
 
+    /// Returns the space that a command without a path is about: the project, or the user space where the working directory is the
+    /// folder of that, or lies in its `.ai`.
+    pub(crate) fn own_space(&self) -> Result<&Path, Failure> {
+        let is_there = |user: &&Path| {
+            let folder = self.working_directory.as_deref().and_then(|it| it.canonicalize().ok());
+            let user = user.canonicalize().ok();
+            folder.zip(user).is_some_and(|(folder, user)| {
+                user.join(".ai").is_dir()
+                    && (folder == user || folder.starts_with(user.join(".ai")))
+            })
+        };
+        match self.user.as_deref().filter(|_| self.project.is_none()).filter(is_there) {
+            Some(user) => Ok(user),
+            None => self.project(),
+        }
+    }
+
     /// Returns the user space, or a failure with advice.
     pub(crate) fn user(&self) -> Result<&Path, Failure> {
         self.user.as_deref().ok_or_else(|| {

@@ -5,8 +5,9 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use rye::replace_file;
+use rye::resolve::misplaced;
 use rye::sandbox::temporary_file;
+use rye::{place, replace_file};
 
 use crate::directive::files_of;
 use crate::environment::Environment;
@@ -17,22 +18,25 @@ use crate::failure::Failure;
 /// item files below it. Where no file has the name, an item id stands for its file in the project or the user
 /// space.
 ///
+/// Links in folders are followed as spaces follow them. A file that is no item by its name, its type or a link is one of the files, so
+/// that the reason is told.
+///
 /// A missing path, a pattern without a match, and a folder without an item are failures. Otherwise, a command
 /// without any file would seem successful.
 pub(crate) fn named(paths: &[PathBuf], environment: &Environment) -> Result<Vec<PathBuf>, Failure> {
-    found(paths, environment, Collecting::items())
+    let linked = BTreeSet::new();
+    found(paths, environment, Collecting { has_trust: false, linked, files: Vec::new() })
 }
 
-/// Returns the files like [`named`]. In folders, it also follows links and includes trust documents, as
-/// spaces do.
-pub(crate) fn named_with_linked(
+/// Returns the files like [`named`], and trust documents in folders, too.
+pub(crate) fn named_with_trust(
     paths: &[PathBuf],
     environment: &Environment,
 ) -> Result<Vec<PathBuf>, Failure> {
     found(
         paths,
         environment,
-        Collecting { has_trust: true, linked: Some(BTreeSet::new()), files: Vec::new() },
+        Collecting { has_trust: true, linked: BTreeSet::new(), files: Vec::new() },
     )
 }
 
@@ -169,29 +173,31 @@ fn expand(path: &Path) -> Result<Vec<PathBuf>, Failure> {
 struct Collecting {
     /// `true` if trust documents are included.
     has_trust: bool,
-    /// The targets of followed links, each walked once. `None` if links are not followed.
-    linked: Option<BTreeSet<PathBuf>>,
+    /// The targets of followed links, each walked once.
+    linked: BTreeSet<PathBuf>,
     files: Vec<PathBuf>,
 }
 
 impl Collecting {
-    fn items() -> Self {
-        Self { has_trust: false, linked: None, files: Vec::new() }
-    }
-
     fn folder(&mut self, folder: &Path) -> Result<(), Failure> {
         let read = |source| Failure::io("read", folder, &source);
         for entry in fs::read_dir(folder).map_err(read)? {
             let entry = entry.map_err(read)?;
             let path = entry.path();
             let kind = entry.file_type().map_err(read)?;
+            if is_hidden_item(&path) {
+                continue;
+            }
             if kind.is_symlink() {
                 self.link(&path)?;
             } else if kind.is_dir() {
+                if misplaced(&path).is_some() {
+                    self.files.push(path.clone());
+                }
                 if !self.is_passed_over(&path) {
                     self.folder(&path)?;
                 }
-            } else if is_item(&path) {
+            } else if self.is_meant(&path) {
                 // Also one that is no plain file, such as a pipe, so that it is reported as unreadable.
                 self.files.push(path);
             }
@@ -199,21 +205,34 @@ impl Collecting {
         Ok(())
     }
 
-    /// Follows a link. One without a target is kept, so that it is reported as unreadable.
+    /// Follows a link inside of its space. Another one, and one without a target, is kept, so that the reason is told.
     fn link(&mut self, path: &Path) -> Result<(), Failure> {
-        let Some(linked) = &mut self.linked else { return Ok(()) };
         match path.canonicalize() {
+            _ if misplaced(path).is_some() => self.files.push(path.to_owned()),
             Ok(target) if target.is_dir() => {
                 let leads_back = path.parent().and_then(|folder| folder.canonicalize().ok());
                 let is_new = leads_back.is_none_or(|folder| !folder.starts_with(&target));
-                if is_new && linked.insert(target) && !self.is_passed_over(path) {
+                if is_new && self.linked.insert(target) && !self.is_passed_over(path) {
                     self.folder(path)?;
                 }
             }
-            _ if is_item(path) => self.files.push(path.to_owned()),
+            _ if self.is_meant(path) => self.files.push(path.to_owned()),
             _ => {}
         }
         Ok(())
+    }
+
+    /// Returns `true` for an item, or what lies in the place of one. In an `.ai` folder, other files have nothing to do with items.
+    fn is_meant(&self, path: &Path) -> bool {
+        let ai = path
+            .ancestors()
+            .skip(1)
+            .find(|folder| folder.file_name().is_some_and(|name| name == ".ai"));
+        let is_trust = |ai: &Path| self.has_trust && path.starts_with(ai.join("config/keys"));
+        match ai {
+            Some(ai) if !is_trust(ai) => place(path).is_some() || misplaced(path).is_some(),
+            _ => is_item(path),
+        }
     }
 
     /// Returns `true` for the folders of threads and keys, which hold no items.
@@ -223,8 +242,20 @@ impl Collecting {
     }
 }
 
+/// Returns `true` for what spaces pass over in an `.ai` folder, because its name begins with a dot.
+fn is_hidden_item(path: &Path) -> bool {
+    let is_hidden =
+        |path: &Path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+    is_hidden(path)
+        && path
+            .ancestors()
+            .skip(1)
+            .any(|folder| folder.file_name().is_some_and(|name| name == ".ai"))
+}
+
 pub(crate) fn is_item(path: &Path) -> bool {
     const EXTENSIONS: [&str; 10] =
         ["md", "yaml", "yml", "toml", "json", "py", "sh", "js", "ts", "rb"];
-    path.extension().is_some_and(|extension| EXTENSIONS.iter().any(|known| extension == *known))
+    let is_known = |extension: &std::ffi::OsStr| EXTENSIONS.iter().any(|known| extension == *known);
+    path.extension().is_some_and(is_known)
 }

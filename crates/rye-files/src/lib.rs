@@ -8,8 +8,10 @@ mod open;
 
 mod pipe;
 mod read;
+mod text;
 
 pub use open::{open_folder, open_plain, open_unlinked, open_with};
 pub use pipe::read_plain_or_pipe;
 pub use read::{read_plain, read_plain_line, read_unlinked};
 pub use refusal::Refusal;
+pub use text::{NotText, text};

@@ -117,9 +117,10 @@ fn place_values(collector: &Collector<'_>, value: &DeValue<'_>, path: &mut Vec<S
 }
 
 fn json(report: &mut Report<'_>) -> Option<Document> {
-    let text = report.source;
+    let text = report.source.strip_prefix(yaml::MARK).unwrap_or(report.source);
+    let base = report.source.len() - text.len();
     report.check_size("file", text.len(), LONGEST_FILE, 0..0, "starts here")?;
-    let collector = Collector::new(text, 0, "JSON");
+    let collector = Collector::new(text, base, "JSON");
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let result = collector.seed().deserialize(&mut deserializer).and_then(|value| {
         deserializer.end()?;

@@ -114,10 +114,10 @@ fn dotted_input(inside: &str) -> Option<(Placeholder, usize)> {
 
 /// Parses `steps.STEP.key.key}`. Returns its length with the closing brace.
 fn step(inside: &str) -> Option<(Placeholder, usize)> {
-    let (name, mut rest) = take_name(inside.strip_prefix("steps.")?)?;
+    let (name, mut rest) = take_title(inside.strip_prefix("steps.")?)?;
     let mut path = Vec::new();
     while let Some(after) = rest.strip_prefix('.') {
-        let (key, left) = take_name(after)?;
+        let (key, left) = take_title(after)?;
         path.push(key.to_owned());
         rest = left;
     }
@@ -126,6 +126,15 @@ fn step(inside: &str) -> Option<(Placeholder, usize)> {
 }
 
 /// Splits a name from the text after it.
+/// Splits the name of a step, or a key of its result, off the front: letters and digits of any script, `_`, `-`, and single spaces
+/// between them.
+fn take_title(text: &str) -> Option<(&str, &str)> {
+    let is_title = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | ' ');
+    let end = text.find(|c| !is_title(c)).unwrap_or(text.len());
+    let is_spaced = |name: &str| !name.is_empty() && name.trim() == name && !name.contains("  ");
+    text.split_at_checked(end).filter(|(name, _)| is_spaced(name))
+}
+
 fn take_name(text: &str) -> Option<(&str, &str)> {
     let end = text.bytes().position(|byte| !is_name_char(char::from(byte))).unwrap_or(text.len());
     text.split_at_checked(end).filter(|(name, _)| !name.is_empty())

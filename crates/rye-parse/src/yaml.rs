@@ -17,6 +17,9 @@ pub(crate) const LONGEST_BLOCK: usize = 16 * 1024;
 /// The longest allowed YAML, TOML or JSON file (SPEC 4.2).
 pub(crate) const LONGEST_FILE: usize = 256 * 1024;
 
+/// The byte order mark, which some editors write at the start of a file.
+pub(crate) const MARK: char = '\u{feff}';
+
 /// The most nested entries (`- - -`, `? ? ?`) on one line.
 const LINE_ENTRIES: usize = 64;
 
@@ -27,6 +30,8 @@ pub(crate) fn read(
     what: &str,
     longest: usize,
 ) -> Option<Document> {
+    let mark = report.text(&range).strip_prefix(MARK).map_or(0, |_| MARK.len_utf8());
+    let range = range.start + mark..range.end;
     let text = report.text(&range);
     read_text(report, text, range.start, what, longest)
 }

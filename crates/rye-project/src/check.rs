@@ -11,6 +11,7 @@ mod event_data;
 mod finding;
 mod grants;
 mod hidden;
+mod leftovers;
 mod metadata;
 mod permissions;
 mod references;
@@ -25,7 +26,7 @@ use std::path::{Path, PathBuf};
 
 use rye_parse::ParseError;
 use rye_providers::ProviderConfig;
-use rye_resolve::{ItemId, ItemKind, Space};
+use rye_resolve::{ItemId, ItemKind, Space, declared_problems_of_knowledge};
 use rye_sign::CommentStyle;
 
 use self::catalog::{Content, Loaded};
@@ -137,7 +138,12 @@ fn form(path: &Path, kind: ItemKind, id: Option<&ItemId>, loaded: &Loaded) -> Ve
     let source = loaded.source.as_str();
     match &loaded.content {
         Content::Directive(Ok(read)) => directive::findings(read, source, id),
-        Content::Knowledge(Ok(read)) => read.notes.iter().map(Finding::note).collect(),
+        Content::Knowledge(Ok(read)) => {
+            let claims = |id| declared_problems_of_knowledge(read, source, id);
+            let claims = id.map(claims).unwrap_or_default();
+            let notes = read.notes.iter().map(Finding::note);
+            notes.chain(claims.iter().map(Finding::of_claim)).collect()
+        }
         Content::Directive(Err(error)) | Content::Knowledge(Err(error)) => errors(error),
         Content::Other if kind == ItemKind::Config => configuration(path, id, source),
         Content::Tool(_) if id.is_some_and(config::is_provider) => provider(path, source),
@@ -157,6 +163,7 @@ fn finish(
 ) -> Checked {
     if !findings.iter().any(|finding| finding.code == "not-utf-8") {
         findings.extend(hidden::findings(&source, &findings));
+        findings.extend(leftovers::findings(&source));
     }
     curtail(&mut findings, source.len());
     findings.sort_by_key(|finding| (finding.span.start, finding.span.end));
@@ -223,13 +230,18 @@ fn against(rules: &config::FileRules, path: &Path, source: &str) -> Vec<Finding>
     let help = format!("`rye schema {}` prints what the file may hold", rules.schema);
     let finding = |problem: &config::ConfigProblem| {
         let keys: Vec<&str> = problem.path.iter().map(String::as_str).collect();
-        Finding::error("schema", &problem.to_string(), config.place(&keys)).with_help(&help)
+        of_schema(problem, config.place(&keys)).with_help(&help)
     };
     (rules.problems)(&config.value).iter().map(finding).collect()
 }
 
 /// A file in a folder of Rye's own configuration whose name is nearly, or in another folder, the name of a file that Rye reads.
 fn unread(id: &ItemId) -> Option<Finding> {
+    if let Some(meant) = config::meant_in_other_case(id) {
+        let message = format!("Rye reads no configuration `{id}`; write it as `{meant}`");
+        let finding = Finding::error("unread-configuration", &message, 0..0);
+        return Some(finding.with_label("without effect"));
+    }
     let parts = |id: &'static str| id.rsplit_once('/').unwrap_or(("", id));
     let (folder, name) = id.as_str().rsplit_once('/').unwrap_or(("", id.as_str()));
     let is_own = config::FILES.into_iter().any(|file| parts(file).0 == folder);
@@ -261,16 +273,21 @@ fn of_space(space: Space, path: &Path, id: &ItemId, source: &str) -> Vec<Finding
     let in_vain = (rules.problems_of_meaning)(&config.value);
     let placed = |problem: &config::ConfigProblem| {
         let keys: Vec<&str> = problem.path.iter().map(String::as_str).collect();
-        (problem.to_string(), config.place(&keys))
+        of_schema(problem, config.place(&keys))
     };
-    let of_project = of_project.iter().map(placed).map(|(message, place)| {
-        let finding = Finding::error("not-for-projects", &message, place);
-        finding.with_label("only in the user space")
+    let of_project = of_project.iter().map(placed).map(|finding| {
+        Finding { code: "not-for-projects", ..finding }.with_label("only in the user space")
     });
-    let in_vain = in_vain.iter().map(placed);
-    of_project
-        .chain(in_vain.map(|(message, place)| Finding::error("schema", &message, place)))
-        .collect()
+    of_project.chain(in_vain.iter().map(placed)).collect()
+}
+
+/// A problem of a value, whose place in the file says what the sentence need not say: the keys that lead to it are at the place.
+fn of_schema(problem: &config::ConfigProblem, place: Range<usize>) -> Finding {
+    let finding = Finding::error("schema", &problem.message, place);
+    match problem.told() {
+        "" => finding,
+        told => finding.with_label(told),
+    }
 }
 
 fn errors(error: &ParseError) -> Vec<Finding> {

@@ -20,7 +20,7 @@ mod web;
 pub use self::approval::FILE as APPROVAL_FILE;
 pub(crate) use self::approval::approval_patterns;
 pub use self::engines::{EngineAddress, engine_audience};
-pub(crate) use self::files::{FILES, FileRules, rules_of_file};
+pub(crate) use self::files::{FILES, FileRules, meant_in_other_case, rules_of_file};
 pub use self::hooks::FILE as HOOKS_FILE;
 pub(crate) use self::hooks::is_hooks;
 pub(crate) use self::processes::{FILE as PROCESSES_FILE, process_rules};

@@ -19,20 +19,6 @@ pub fn place(path: &Path) -> Option<(ItemKind, ItemId)> {
     Some((kind, id))
 }
 
-/// Returns `true` if the file lies where items of its type lie, under a name that makes no id.
-pub(crate) fn is_misnamed(path: &Path) -> bool {
-    let is_ai = |folder: &&Path| folder.file_name().is_some_and(|name| name == ".ai");
-    let Some(ai) = path.ancestors().skip(1).find(is_ai) else { return false };
-    let below = path.strip_prefix(ai).ok();
-    let folder = below.and_then(|below| below.components().next());
-    let kind = ItemKind::ALL
-        .iter()
-        .copied()
-        .find(|kind| folder.is_some_and(|folder| folder.as_os_str() == kind.folder()));
-    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-    kind.is_some_and(|kind| kind.extensions().contains(&extension)) && place(path).is_none()
-}
-
 /// Returns the kind of a file by its text alone (SPEC 2.11).
 #[must_use]
 pub fn kind_of(path: &Path, text: &str) -> ItemKind {

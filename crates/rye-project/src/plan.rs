@@ -88,8 +88,8 @@ pub use self::widening::Widening;
 pub(crate) use self::widening::widenings;
 use self::widening::widenings_of_chain;
 use crate::config::{
-    APPROVAL_FILE, HOOKS_FILE, RISK_FILE, approval_patterns, policy_layers, requests_at_once,
-    risk_table,
+    APPROVAL_FILE, HOOKS_FILE, RISK_FILE, approval_patterns, meant_in_other_case, policy_layers,
+    requests_at_once, risk_table,
 };
 use crate::project::Project;
 
@@ -163,6 +163,7 @@ impl Project {
     /// The method fails if an item of the directive cannot be found, verified or read.
     pub fn plan(&self, request: &PlanRequest) -> Result<Plan, PrepareError> {
         let library = &self.library;
+        self.refuse_config_in_other_case()?;
         let composed = compose_prompt(library, &request.directive, &request.inputs)?;
         self.refuse_widening(&composed.chain)?;
         let contract = contract(&composed.chain)?;
@@ -244,6 +245,20 @@ impl Project {
         let (processes, config) =
             if offer.starts_programs { (processes, config) } else { (None, None) };
         Ok(Offered { offer, processes, configs: [config, servers, web] })
+    }
+
+    /// Refuses configuration whose name differs from the one that is read only in case: what it says would have no effect.
+    ///
+    /// # Errors
+    ///
+    /// [`PrepareError::ConfigInOtherCase`] with the first such file.
+    pub fn refuse_config_in_other_case(&self) -> Result<(), PrepareError> {
+        let listed = self.library.survey(ItemKind::Config).items.into_iter();
+        let mut miscased = listed.filter_map(|listed| {
+            let meant = meant_in_other_case(&listed.id)?;
+            Some(PrepareError::ConfigInOtherCase { path: listed.location.path, meant })
+        });
+        miscased.next().map_or(Ok(()), Err)
     }
 
     /// Refuses a chain that grants more toward its leaf, where the operator asked for that.

@@ -155,6 +155,7 @@ impl Project {
         setup: &Setup,
         trust_config: impl FnOnce(Library) -> Result<Option<Config>, ResolveError>,
     ) -> Result<Self, OpenError> {
+        refuse_linked(&setup.spaces)?;
         Moment::from_unix_millis(setup.now.as_unix().saturating_mul(1_000)).validate()?;
         let documents: Vec<&str> = setup.trust_documents.iter().map(String::as_str).collect();
         let (trust, notes) = trust_store(&setup.spaces, &documents, setup.now)?;
@@ -217,6 +218,16 @@ impl Project {
     }
 }
 
+/// Refuses a project whose `.ai` is a link. Files of tools and programs are kept from it by its place in the project, and another
+/// place of it would be open to them.
+fn refuse_linked(spaces: &Spaces) -> Result<(), OpenError> {
+    let Some(path) = spaces.project().map(|root| root.join(".ai")) else { return Ok(()) };
+    match std::fs::read_link(&path) {
+        Ok(target) => Err(OpenError::LinkedProject { path, target }),
+        Err(_) => Ok(()),
+    }
+}
+
 /// The reason why the spaces cannot be opened.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -224,6 +235,18 @@ pub enum OpenError {
     /// The time that was given is before 1970.
     #[error(transparent)]
     Clock(#[from] ClockError),
+    /// The `.ai` folder of the project is a link.
+    #[error(
+        "`{}` is a link, to `{}`, and the `.ai` of a project is a folder of its own, from which the programs of tools are kept; move the folder into the place of the link",
+        .path.display(),
+        .target.display()
+    )]
+    LinkedProject {
+        /// The link.
+        path: PathBuf,
+        /// The target of the link, as it is written there.
+        target: PathBuf,
+    },
     /// The trust policy says something that it may not say.
     #[error(transparent)]
     Config(#[from] ConfigError),

@@ -10,7 +10,8 @@ use rye_sign::{CommentStyle, SigningKey, Timestamp, TrustDocument, TrustError, s
 
 pub use self::file::{SignFileError, SignedFile, SigningStatus, replace_file};
 pub(crate) use self::file::{
-    create, leads_out, preview_file, sign_file_anew, sign_judged_file, text,
+    create, instead_of_link, leads_out, linked_target, preview_file, sign_file_anew,
+    sign_judged_file, text,
 };
 use crate::check::{Checked, Finding, check};
 use crate::place::place;

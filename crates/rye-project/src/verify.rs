@@ -7,12 +7,13 @@ mod trust_document;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use rye_resolve::{ItemId, ItemKind};
+use rye_files::NotText;
+use rye_resolve::{ItemId, ItemKind, ResolveError, misplaced};
 use rye_sign::{CommentStyle, Error, ItemName, Provenance, Timestamp, TrustError, Unverified};
 
 pub use self::summary::VerificationSummary;
 pub(crate) use self::trust_document::is_among_keys;
-use crate::place::{is_misnamed, kind_of, place};
+use crate::place::{kind_of, place};
 use crate::project::Project;
 
 /// The result of verifying one file.
@@ -44,12 +45,12 @@ pub enum Subject {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum VerifyError {
-    /// The file lies among items, and its name makes no id, so that nothing uses it.
-    #[error("its name makes no id, so that it is no item; rename it")]
-    NoId,
+    /// The file lies among items and can be none there: by its name, its type or a link.
+    #[error(transparent)]
+    Misplaced(ResolveError),
     /// The file is not UTF-8 text, so that nothing can be signed in it.
-    #[error("it is not UTF-8 text; save it as UTF-8")]
-    NotText,
+    #[error("it {_0}")]
+    NotText(NotText),
     /// The signature fails, or there is none.
     #[error(transparent)]
     Signature(#[from] Error),
@@ -77,8 +78,8 @@ impl VerifyError {
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
-            Self::NoId => "no-id",
-            Self::NotText => "not-text",
+            Self::Misplaced(error) => error.code_of_place().unwrap_or("no-item"),
+            Self::NotText(_) => "not-text",
             Self::Signature(error) => error.code(),
             Self::TrustDocument(TrustError::Unverified { source, .. }) => source.code(),
             Self::TrustDocument(TrustError::SelfVouched { .. }) => "self-vouched",
@@ -103,9 +104,9 @@ impl Project {
             };
         }
         let kind = placed.as_ref().map_or_else(|| kind_of(path, text), |(kind, _)| *kind);
-        if is_misnamed(path) {
+        if let Some(fault) = misplaced(path) {
             let subject = Subject::Item(kind);
-            let result = Err(VerifyError::NoId);
+            let result = Err(VerifyError::Misplaced(fault));
             return Verification { path: path.to_owned(), subject, id: None, result };
         }
         let id = placed.map(|(_, id)| id);

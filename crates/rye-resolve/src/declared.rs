@@ -1,13 +1,13 @@
-//! Comparison of a directive's name, category and version with its place.
+//! Comparison of an item's name, category and version with its place.
 
 use std::ops::Range;
 
-use rye_parse::Directive;
+use rye_parse::{Directive, Knowledge, Spanned};
 use semver::Version;
 
 use crate::ItemId;
 
-/// A claim of a directive that its place or the grammar of versions contradicts (SPEC 1.5).
+/// A claim of a directive or a knowledge entry that its place or the grammar of versions contradicts (SPEC 1.5).
 ///
 /// Signing refuses these; checking and running report them as warnings.
 #[non_exhaustive]
@@ -55,7 +55,7 @@ impl DeclaredProblem {
         }
     }
 
-    /// The bytes of the claim in the directive's file.
+    /// The bytes of the claim in the item's file.
     pub fn span(&self) -> &Range<usize> {
         match self {
             Self::Name { span, .. } | Self::Category { span, .. } | Self::Version { span, .. } => {
@@ -69,40 +69,68 @@ impl DeclaredProblem {
 ///
 /// The directive need not be verified, because authors check before they sign.
 pub fn declared_problems(directive: &Directive, id: &ItemId) -> Vec<DeclaredProblem> {
-    [name(directive, id), category(directive, id), version(directive)]
-        .into_iter()
-        .flatten()
-        .collect()
+    let claim = |claim: &Spanned<String>| (claim.value.clone(), claim.span.clone());
+    problems(
+        id,
+        [
+            Some(claim(&directive.name)),
+            directive.category.as_ref().map(claim),
+            directive.version.as_ref().map(claim),
+        ],
+    )
 }
 
-fn name(directive: &Directive, id: &ItemId) -> Option<DeclaredProblem> {
-    let name = &directive.name;
-    let matches = name.value == id.as_str() || name.value == id.name();
-    (!matches).then(|| DeclaredProblem::Name {
-        name: name.value.clone(),
+/// Returns the problems of the name, the category and the version of `knowledge`, in this order. `source` is the text of its file.
+///
+/// The entry need not be verified, because authors check before they sign.
+pub fn declared_problems_of_knowledge(
+    knowledge: &Knowledge,
+    source: &str,
+    id: &ItemId,
+) -> Vec<DeclaredProblem> {
+    let claim = |key: &str, value: &Option<String>| {
+        let value = value.clone()?;
+        Some((value, line_of(source, key)))
+    };
+    problems(
+        id,
+        [
+            claim("name", &knowledge.name),
+            claim("category", &knowledge.category),
+            claim("version", &knowledge.version),
+        ],
+    )
+}
+
+/// The first line that gives the key a value, or the beginning of the file.
+fn line_of(source: &str, key: &str) -> Range<usize> {
+    let mut next = 0;
+    for line in source.split_inclusive('\n') {
+        let start = next;
+        next += line.len();
+        if line.strip_prefix(key).is_some_and(|rest| rest.starts_with(':')) {
+            return start..start + line.trim_end().len();
+        }
+    }
+    0..0
+}
+
+/// The problems of name, category and version, each with its place.
+fn problems(id: &ItemId, claims: [Option<(String, Range<usize>)>; 3]) -> Vec<DeclaredProblem> {
+    let [name, category, version] = claims;
+    let name = name.filter(|(name, _)| name != id.as_str() && name != id.name());
+    let category = category.filter(|(category, _)| category != id.folder().unwrap_or_default());
+    let version = version.and_then(|(version, span)| {
+        let reason = Version::parse(&version).err()?.to_string();
+        Some(DeclaredProblem::Version { version, reason, span })
+    });
+    let name = name.map(|(name, span)| DeclaredProblem::Name { name, id: id.clone(), span });
+    let category = category.map(|(category, span)| DeclaredProblem::Category {
+        category,
         id: id.clone(),
-        span: name.span.clone(),
-    })
-}
-
-fn category(directive: &Directive, id: &ItemId) -> Option<DeclaredProblem> {
-    let category = directive.category.as_ref()?;
-    let matches = category.value == id.folder().unwrap_or_default();
-    (!matches).then(|| DeclaredProblem::Category {
-        category: category.value.clone(),
-        id: id.clone(),
-        span: category.span.clone(),
-    })
-}
-
-fn version(directive: &Directive) -> Option<DeclaredProblem> {
-    let version = directive.version.as_ref()?;
-    let reason = Version::parse(&version.value).err()?.to_string();
-    Some(DeclaredProblem::Version {
-        version: version.value.clone(),
-        reason,
-        span: version.span.clone(),
-    })
+        span,
+    });
+    [name, category, version].into_iter().flatten().collect()
 }
 
 fn names(id: &ItemId) -> String {

@@ -6,7 +6,7 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use rye_files::{Refusal, read_unlinked};
+use rye_files::{Refusal, read_unlinked, text};
 
 use crate::ResolveError;
 
@@ -37,7 +37,8 @@ pub(crate) fn read(ai: &Path, path: &Path) -> Result<String, ResolveError> {
     let (real, _) = inside(ai, path)?;
     // The real path has no link, so one that is there now was put there meanwhile and may lead out.
     let bytes = read_unlinked(&real, MAX_FILE_BYTES).map_err(|error| refusal(path, error))?;
-    String::from_utf8(bytes).map_err(|_| ResolveError::NotText { path: path.to_owned() })
+    text(bytes)
+        .map_err(|source| ResolveError::NotText { path: path.to_owned(), told: source.to_string() })
 }
 
 /// Returns the reason why a file was not read.

@@ -70,10 +70,12 @@ pub enum ResolveError {
         limit: u64,
     },
     /// The file's bytes are not UTF-8.
-    #[error("`{}` is not UTF-8 text; save it as UTF-8", .path.display())]
+    #[error("`{}` {told}", .path.display())]
     NotText {
         /// The file.
         path: PathBuf,
+        /// The encoding that it seems to have, and what to do.
+        told: String,
     },
     /// The operating system refused a read.
     #[error("cannot read `{}`", .path.display())]
@@ -90,6 +92,18 @@ pub enum ResolveError {
         path: PathBuf,
         /// The problem of the name.
         source: ItemIdError,
+    },
+    /// A file lies among items and has a type that they do not have.
+    #[error(
+        "`{}` has a type that no {kind} has; name it with {}, or move it away",
+        .path.display(),
+        extensions(*kind)
+    )]
+    WrongType {
+        /// The file.
+        path: PathBuf,
+        /// The kind of the items that it lies among.
+        kind: ItemKind,
     },
     /// A folder holds more entries than are listed.
     #[error("`{}` holds more than {limit} entries; move what is not an item elsewhere", .path.display())]
@@ -264,6 +278,19 @@ impl ResolveError {
         }
     }
 
+    /// Returns the outcome for a file that is no item, as one word for programs; `None` for other errors.
+    pub fn code_of_place(&self) -> Option<&'static str> {
+        match self {
+            Self::Ambiguous { .. } => Some("ambiguous-id"),
+            Self::LeavesSpace { .. } => Some("leaves-space"),
+            Self::LinkedPolicy { .. } => Some("linked-policy"),
+            Self::Misnamed { .. } => Some("no-id"),
+            Self::NotAFile { .. } => Some("no-file"),
+            Self::WrongType { .. } => Some("wrong-type"),
+            _ => None,
+        }
+    }
+
     /// Returns `true` if trust is missing, so that the caller reports a refusal instead of a failure (SPEC
     /// 12.1).
     pub fn is_unverified(&self) -> bool {
@@ -332,6 +359,11 @@ fn instead(other: Option<ItemKind>, suggestion: Option<&ItemId>) -> String {
 fn describe_problem(problem: &Problem, text: &str) -> String {
     let at = position(text, problem.span.start);
     format!("line {}, column {}: {}", at.line, at.column, problem.without_text())
+}
+
+fn extensions(kind: ItemKind) -> String {
+    let each: Vec<String> = kind.extensions().iter().map(|it| format!("`.{it}`")).collect();
+    each.join(", ")
 }
 
 fn list_locations(locations: &[Location]) -> String {

@@ -46,6 +46,7 @@ mod disk;
 mod root;
 mod spaces;
 mod stamp;
+mod standing;
 
 mod decide;
 mod listing;
@@ -68,7 +69,7 @@ mod search;
 pub use chain::ExtendsChain;
 pub use config::Config;
 pub use decide::Located;
-pub use declared::{DeclaredProblem, declared_problems};
+pub use declared::{DeclaredProblem, declared_problems, declared_problems_of_knowledge};
 pub use error::{PermissionProblem, ResolveError};
 pub use grant::{permission_grant, permission_problems};
 pub use id::{ItemId, ItemIdError};
@@ -82,6 +83,7 @@ pub use search::{
     Described, Excerpt, Preview, SearchHit, SearchQuery, SearchQueryError, SearchResults, Summary,
 };
 pub use spaces::{Location, ShippedFile, Space, Spaces};
+pub use standing::misplaced;
 pub use suggest::nearest_id;
 pub use trust::{TrustEntry, TrustNote, TrustRemark, trust_entries, trust_store};
 

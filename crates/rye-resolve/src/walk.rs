@@ -7,6 +7,7 @@ use std::{
 
 use crate::{
     ItemId, ItemKind, Location, ResolveError, ShippedFile, disk, root::Root, stamp::Stamp,
+    standing::fault_of_name,
 };
 
 /// A file that `id` means in its root, with its stamp or the reason why it is refused.
@@ -145,7 +146,13 @@ impl<'a> Walk<'a> {
             Ok((sort, _)) => (sort, Err(ResolveError::NotAFile { path })),
             Err(problem) => (Sort::Other, Err(problem)),
         };
-        if let Some(stem) = stem(self.kind, below) {
+        let wrong_type = match sort {
+            Sort::File => fault_of_name(self.kind, below, &self.top().join(below)),
+            Sort::Folder | Sort::Other => None,
+        };
+        if let Some(fault @ ResolveError::WrongType { .. }) = wrong_type {
+            self.holdings.problems.push(fault);
+        } else if let Some(stem) = stem(self.kind, below) {
             let location = self.root.location(&format!("{}/{below}", self.kind.folder()));
             self.holdings.admit(self.kind, stem, location, stamp);
         } else if let Some(problem) =

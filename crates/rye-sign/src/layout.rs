@@ -1,5 +1,7 @@
 //! The position of the signature line in a text.
 
+use std::ops::Range;
+
 use crate::comment::CommentStyle;
 use crate::digest::Digest;
 use crate::envelope::{SIGNED, is_placeholder};
@@ -53,6 +55,21 @@ impl Digest {
         let Layout { head, rest, .. } = Layout::of(text);
         Self::of_parts(&[head, rest])
     }
+}
+
+/// Returns the place of the first line that looks like a signature, or like the placeholder for one, and that is none because it is
+/// content: it is not where the signature line is (SPEC 2.2).
+pub fn further_signature_line(text: &str) -> Option<Range<usize>> {
+    let Layout { rest, .. } = Layout::of(text);
+    let mut next = text.len() - rest.len();
+    for line in rest.split_inclusive('\n') {
+        let shown = line.trim_end_matches(['\n', '\r']);
+        if Line::of(shown).is_some() {
+            return Some(next..next + shown.len());
+        }
+        next += line.len();
+    }
+    None
 }
 
 /// Splits off a byte order mark and a `#!` line. The signature line belongs below them.

@@ -61,7 +61,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
         return super::lock::check_servers(environment);
     }
     let paths = match arguments.paths.as_slice() {
-        [] => vec![environment.project()?.join(".ai")],
+        [] => vec![environment.own_space()?.join(".ai")],
         paths => paths.to_vec(),
     };
     let spaces = environment.to_check(arguments.strict, arguments.locked)?;

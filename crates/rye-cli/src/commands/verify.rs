@@ -50,10 +50,10 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
     let policy = if arguments.strict { policy.strict() } else { policy };
     let rye = environment.rye_by(policy)?;
     let paths = match arguments.paths.as_slice() {
-        [] => vec![environment.project()?.join(".ai")],
+        [] => vec![environment.own_space()?.join(".ai")],
         paths => paths.to_vec(),
     };
-    let verified = rye.verify_files(&files::named_with_linked(&paths, environment)?);
+    let verified = rye.verify_files(&files::named_with_trust(&paths, environment)?);
     let summary = VerificationSummary::of(&verified);
     if environment.json() {
         answer(&verified, &summary).fine_if(summary.refused.is_empty()).print();

@@ -150,7 +150,7 @@ fn configuration_that_does_not_parse() {
         let run = session.rye("run notes/index --provider mine --trust TRUST --allow-unsigned");
         let doctor = session.rye("doctor --allow-unsigned");
         let parsed = doctor.lines().filter(|line| line.contains("parsed"));
-        told.push_str(&format!("{run}{}\n", parsed.collect::<String>()));
+        told.push_str(&format!("{run}{}\n", parsed.collect::<Vec<_>>().join("\n")));
         for command in ["check", "sign --key KEY"] {
             let output = session.rye(&format!("{command} {path}"));
             // A long line is broken anywhere.

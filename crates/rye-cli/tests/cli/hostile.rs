@@ -220,7 +220,7 @@ fn a_name_that_makes_no_id() {
         session.put(file, &text);
         let output = rye(&session, &["verify", file], &[]);
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert!(said.contains("its name makes no id"), "{file}: {said}");
+        assert!(said.contains("has a name that no item id can have"), "{file}: {said}");
         assert_eq!(output.status.code(), Some(3), "{file}");
     }
 }

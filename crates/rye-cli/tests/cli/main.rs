@@ -19,6 +19,7 @@ mod embedding;
 mod engines;
 mod exporting;
 mod forged;
+mod gates;
 mod guide;
 mod hooking;
 mod hostile;

@@ -169,9 +169,11 @@ fn a_file_is_signed_where_its_signature_does_not_hold() {
     session.rye(&format!("sign {path} --at {now}"));
     let good = fs::read_to_string(session.project().join(path)).unwrap();
     let (line, rest) = good.split_once('\n').unwrap();
+    // An entry that claims no name may stand under each.
+    let nameless = rest.replacen("name: index-style\n", "", 1);
     let claimed = line.replace(" -->", "|github@somebody -->");
     let elsewhere = {
-        session.put(".ai/knowledge/notes/other.md", rest);
+        session.put(".ai/knowledge/notes/other.md", &nameless);
         session.rye(&format!("sign .ai/knowledge/notes/other.md --at {now}"));
         fs::read_to_string(session.project().join(".ai/knowledge/notes/other.md")).unwrap()
     };

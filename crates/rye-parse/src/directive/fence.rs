@@ -4,13 +4,10 @@ use std::ops::Range;
 
 use memchr::memchr;
 
-use crate::{Problem, ProblemKind, Spanned, problem::Report, span::trim_range};
+use crate::{Problem, ProblemKind, Spanned, problem::Report, span::trim_range, yaml::MARK};
 
 /// The longest allowed fence (SPEC 3.8).
 const LONGEST: usize = 1024 * 1024;
-
-/// The byte order mark, which some editors write at the start of a file.
-const MARK: char = '\u{feff}';
 
 /// The fence that contains the directive.
 pub(super) struct Fence {

@@ -15,7 +15,8 @@ const LONGEST: usize = 4 * 1024 * 1024;
 /// Compares the language of the `#!` line with that of the extension. A signature covers the line but not the
 /// extension, so without this check the same text would run as another language after a renaming.
 fn interpreter(source: &str) -> Option<(&str, &'static [&'static str])> {
-    let command = source.lines().next()?.strip_prefix("#!")?;
+    let first = source.lines().next()?;
+    let command = first.strip_prefix(yaml::MARK).unwrap_or(first).strip_prefix("#!")?;
     let words = command.split_whitespace().map(|word| word.rsplit('/').next().unwrap_or(word));
     let is_program = |word: &&str| *word != "env" && !word.starts_with('-') && !word.contains('=');
     let interpreter = words.into_iter().find(is_program)?;
@@ -95,6 +96,7 @@ pub(super) fn read(report: &mut Report<'_>, comment: &str, extension: &str) -> O
     for line in report.source.split_inclusive('\n') {
         let place = next..next + line.trim_end().len();
         next += line.len();
+        let line = if place.start == 0 { line.trim_start_matches(yaml::MARK) } else { line };
         match &mut header {
             None if line.trim_end() == format!("{comment} /// rye") => {
                 header = Some(Header::new(place, next))

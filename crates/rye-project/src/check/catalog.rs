@@ -8,7 +8,9 @@ use rye_caps::risk::RiskTable;
 use rye_caps::{Capability, Grant, Invocation, Layer};
 use rye_files::read_plain;
 use rye_parse::{Directive, HookEvent, Knowledge, ParseError, PlacedTool, ToolManifest};
-use rye_resolve::{ExtendsChain, ItemId, ItemKind, Location, PlacedHook, ResolveError, Space};
+use rye_resolve::{
+    ExtendsChain, ItemId, ItemKind, Listed, Location, PlacedHook, ResolveError, Space,
+};
 use rye_thread::{ArgumentSchema, DIRECTIVE_RETURN, THREAD_DIRECTIVE};
 use serde_json::Value;
 
@@ -35,6 +37,8 @@ pub(super) struct Catalog<'a> {
     dotted: OnceLock<HashSet<(ItemKind, String)>>,
     /// The problem of each file that shares its id with another file of its space.
     ambiguous: HashMap<PathBuf, String>,
+    /// The other id of each file whose id differs from it only in case.
+    in_other_case: HashMap<PathBuf, ItemId>,
     /// The hooks of the hooks files, or why they cannot be had.
     pub(super) hooks: Result<Vec<PlacedHook>, String>,
     /// The risk table, or why it cannot be had.
@@ -84,7 +88,7 @@ pub(super) enum Content {
 #[derive(Debug)]
 pub(super) enum Fault {
     /// They are no UTF-8 text from this place on.
-    NotText(usize),
+    NotText { at: usize, told: String },
     /// The system does not give them.
     Unreadable(String),
 }
@@ -124,6 +128,7 @@ impl<'a> Catalog<'a> {
             directives: HashMap::new(),
             dotted: OnceLock::new(),
             ambiguous: HashMap::new(),
+            in_other_case: HashMap::new(),
             hooks: project.library.config_hooks().map_err(|error| with_causes(&error)),
             risk: risk(project),
             servers: servers(project),
@@ -138,6 +143,7 @@ impl<'a> Catalog<'a> {
 
     fn list(&mut self, kind: ItemKind) {
         let survey = self.project.library.survey(kind);
+        self.in_other_case.extend(in_other_case(&survey.items));
         for listed in survey.items {
             self.admit(kind, listed.id, Some(listed.location));
         }
@@ -191,6 +197,11 @@ impl<'a> Catalog<'a> {
     /// Returns the problem of a file whose id another file also has.
     pub(super) fn ambiguity(&self, path: &Path) -> Option<&str> {
         self.ambiguous.get(path).map(String::as_str)
+    }
+
+    /// Returns the other id of a file whose id differs from it only in case.
+    pub(super) fn in_other_case(&self, path: &Path) -> Option<&ItemId> {
+        self.in_other_case.get(path)
     }
 
     /// Returns `true` if an item of this kind has the id, which is written with dots for slashes.
@@ -379,6 +390,23 @@ impl CalledItems for Catalog<'_> {
     }
 }
 
+/// The files of one space whose ids differ only in case, each with the id of another one.
+fn in_other_case(items: &[Listed]) -> Vec<(PathBuf, ItemId)> {
+    let mut alike: HashMap<(Space, String), Vec<&Listed>> = HashMap::new();
+    for listed in items {
+        let key = (listed.location.space, listed.id.as_str().to_ascii_lowercase());
+        alike.entry(key).or_default().push(listed);
+    }
+    let groups = alike.into_values().filter(|group| group.len() > 1);
+    let pairs = groups.flat_map(|group| {
+        let others: Vec<&Listed> = group.iter().skip(1).chain(group.first()).copied().collect();
+        let pair =
+            |(listed, other): (&Listed, &Listed)| (listed.location.path.clone(), other.id.clone());
+        group.into_iter().zip(others).map(pair).collect::<Vec<_>>()
+    });
+    pairs.collect()
+}
+
 impl Loaded {
     /// Reads a file, of a kind that may follow from its text.
     pub(super) fn read(path: &Path, kind: impl FnOnce(&str) -> ItemKind) -> Self {
@@ -394,15 +422,15 @@ impl Loaded {
         kind: impl FnOnce(&str) -> ItemKind,
         path: &Path,
     ) -> Self {
-        match String::from_utf8(bytes) {
+        match rye_files::text(bytes) {
             Ok(source) => {
                 let kind = kind(&source);
                 Self::of(source, kind, path)
             }
             Err(error) => {
-                let at = error.utf8_error().valid_up_to();
-                let source = String::from_utf8_lossy(error.as_bytes()).into_owned();
-                Self::faulty(source, Fault::NotText(at))
+                let (at, told) = (error.valid, error.to_string());
+                let source = String::from_utf8_lossy(&error.into_bytes()).into_owned();
+                Self::faulty(source, Fault::NotText { at, told })
             }
         }
     }

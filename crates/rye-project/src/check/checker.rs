@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
-use rye_resolve::{ItemId, ItemKind, Space, item_at, nearest_id};
+use crate::causes::with_causes;
+use rye_resolve::{ItemId, ItemKind, ResolveError, Space, item_at, misplaced, nearest_id};
 use rye_sign::{SigningKey, Timestamp};
 
 use super::catalog::{Catalog, Content, Fault, Loaded};
@@ -15,7 +16,8 @@ use crate::config::{RISK_FILE, is_provider};
 use crate::parallel::in_parallel;
 use crate::place::{kind_of, place};
 use crate::signing::{
-    SignError, SignFileError, SignedFile, preview_file, sign_file_anew, sign_judged_file,
+    SignError, SignFileError, SignedFile, instead_of_link, linked_target, preview_file,
+    sign_file_anew, sign_judged_file,
 };
 use crate::{OpenError, Project, Setup};
 
@@ -182,9 +184,10 @@ impl Checker<'_> {
 
     fn check_loaded(&self, path: &Path, named: &Named, loaded: &Loaded) -> Checked {
         let Named { kind, id } = named;
-        let findings = match &loaded.fault {
-            Some(fault) => vec![of_fault(fault)],
-            None => {
+        let findings = match (misplaced(path), &loaded.fault) {
+            (Some(fault), _) => vec![of_place(&fault)],
+            (None, Some(fault)) => vec![of_fault(fault)],
+            (None, None) => {
                 let mut findings = form(path, *kind, id.as_ref(), loaded);
                 findings.extend(self.around(path, named, loaded));
                 findings
@@ -205,10 +208,18 @@ impl Checker<'_> {
         findings.extend(self.catalog.ambiguity(path).map(|message| {
             Finding::error("ambiguous-id", message, 0..0).with_label("another file has the same id")
         }));
+        findings.extend(self.catalog.in_other_case(path).map(|other| {
+            let message = format!("the id `{id}` differs only in case from `{other}`");
+            Finding::warning(OTHER_CASE, &message, 0..0)
+                .with_label("one file on some systems")
+                .with_help("rename one of them: where case does not matter, one replaces the other")
+        }));
+        findings.extend(linked_target(path).map(|target| of_link(&target)));
         let judge = || signature::judge(self.catalog.project, path, kind, id, source);
         let signature = (space != Space::Builtin).then(judge);
         findings.extend(signature.iter().filter_map(|it| it.finding().cloned()));
-        let is_vouched = findings.is_empty();
+        let is_vouched =
+            findings.iter().all(|finding| [LINKED, OTHER_CASE].contains(&finding.code));
         match &loaded.content {
             Content::Directive(Ok(directive)) => {
                 let chain = self.catalog.chain(id, directive);
@@ -352,12 +363,32 @@ fn form_only_finding() -> Finding {
         )
 }
 
+/// The code of the finding for ids that differ only in case.
+const OTHER_CASE: &str = "differs-in-case";
+
+/// The code of the finding for a file that is reached by a link.
+const LINKED: &str = "linked";
+
+/// The finding about an item that is reached by a link inside of its space. It is read there, and not signed.
+fn of_link(target: &Path) -> Finding {
+    let message = format!("reached by a link, to `{}`", target.display());
+    Finding::remark(LINKED, &message, 0..0)
+        .with_label("signed under another name")
+        .with_help(&format!("a signature holds for one name: {}", instead_of_link(target)))
+}
+
+/// The one finding of a file that can be no item where it lies.
+fn of_place(fault: &ResolveError) -> Finding {
+    let code = fault.code_of_place().unwrap_or("no-item");
+    Finding::error(code, &with_causes(fault), 0..0).with_label("no item")
+}
+
 /// The one finding of a file without a text.
 fn of_fault(fault: &Fault) -> Finding {
     match fault {
-        Fault::NotText(at) => {
+        Fault::NotText { at, told } => {
             let replaced = *at..at + char::REPLACEMENT_CHARACTER.len_utf8();
-            Finding::error("not-utf-8", "the file is not UTF-8 text", replaced)
+            Finding::error("not-utf-8", &format!("the file {told}"), replaced)
         }
         Fault::Unreadable(reason) => {
             let message = format!("the file cannot be read: {reason}");

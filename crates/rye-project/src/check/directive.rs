@@ -75,11 +75,7 @@ fn place_in(source: &str, part: &Range<usize>, name: &str) -> Range<usize> {
 }
 
 fn claims(directive: &Directive, id: &ItemId) -> Vec<Finding> {
-    let problems = declared_problems(directive, id);
-    problems
-        .iter()
-        .map(|problem| Finding::claim(problem.code(), &problem.to_string(), problem.span().clone()))
-        .collect()
+    declared_problems(directive, id).iter().map(Finding::of_claim).collect()
 }
 
 fn extends(directive: &Directive) -> Option<Finding> {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use rye_parse::Problem;
-use rye_resolve::{ItemId, ItemKind};
+use rye_resolve::{DeclaredProblem, ItemId, ItemKind};
 use strum::IntoStaticStr;
 
 /// The code of the finding for a file without a signature.
@@ -109,8 +109,9 @@ impl Finding {
     }
 
     /// A claim of the item about itself that its place contradicts (SPEC 1.5).
-    pub(super) fn claim(code: &'static str, message: &str, span: Range<usize>) -> Self {
-        let claim = Self { severity: Severity::Warning, ..Self::error(code, message, span) };
+    pub(super) fn of_claim(problem: &DeclaredProblem) -> Self {
+        let error = Self::error(problem.code(), &problem.to_string(), problem.span().clone());
+        let claim = Self { severity: Severity::Warning, ..error };
         claim.with_help("correct it before you sign: `rye sign` refuses it, and a run warns of it")
     }
 

@@ -49,7 +49,7 @@ pub(super) fn findings(catalog: &Catalog<'_>, chain: &Chain<'_>) -> Vec<Finding>
 const UNKNOWN_GRANT: &str = "unknown-grant";
 
 /// Permissions for one item that is not there. They count only if the id of an item is near, which is looked up later.
-fn unknown(catalog: &Catalog<'_>, granted: &[(Pattern, Range<usize>)]) -> Vec<Finding> {
+pub(super) fn unknown(catalog: &Catalog<'_>, granted: &[(Pattern, Range<usize>)]) -> Vec<Finding> {
     let finding = |(pattern, span): &(Pattern, Range<usize>)| {
         let (kind, dotted) = item_of(pattern)?;
         let id = dotted.replace('.', "/").parse().ok()?;

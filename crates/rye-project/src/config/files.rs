@@ -1,5 +1,6 @@
 //! The configuration files by their ids, for callers that do not know the types of the files.
 
+use rye_resolve::ItemId;
 use serde_json::Value;
 
 use super::approval::Approval;
@@ -27,6 +28,12 @@ pub(crate) const FILES: [&str; 10] = [
     ProvidersFile::FILE,
     Trust::FILE,
 ];
+
+/// Returns the configuration file that an id means which differs from it only in case; nothing reads a file of that id.
+pub(crate) fn meant_in_other_case(id: &ItemId) -> Option<&'static str> {
+    let is_meant = |file: &&str| file.eq_ignore_ascii_case(id.as_str()) && *file != id.as_str();
+    FILES.into_iter().find(is_meant)
+}
 
 /// The rules for one configuration file. Hooks files have none, because their parser checks them.
 pub(crate) struct FileRules {

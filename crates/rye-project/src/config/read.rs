@@ -106,6 +106,11 @@ impl ConfigProblem {
         Self { path: keys(path), message, told: path.to_owned() }
     }
 
+    /// The keys and places that lead to the value, as a JSON pointer; empty for the whole file and where the message tells them.
+    pub(crate) fn told(&self) -> &str {
+        &self.told
+    }
+
     /// The same for a message that tells its path itself.
     pub(super) fn told_by_message(self) -> Self {
         Self { told: String::new(), ..self }

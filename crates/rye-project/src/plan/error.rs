@@ -32,6 +32,14 @@ pub enum PrepareError {
         /// The error in the pattern.
         source: PatternError,
     },
+    /// A file has the name of a configuration in another case, so that nothing reads it.
+    #[error("no configuration is read from `{}`; name it `config/{meant}`", .path.display())]
+    ConfigInOtherCase {
+        /// The file.
+        path: std::path::PathBuf,
+        /// The configuration whose name it nearly has.
+        meant: &'static str,
+    },
     /// A configuration file says something that it may not say.
     #[error(transparent)]
     Config(#[from] ConfigError),

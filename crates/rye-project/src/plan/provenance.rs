@@ -1,6 +1,8 @@
 //! The provenance of the items of a plan, and the warnings that it gives reason for.
 
-use rye_resolve::{Config, ExtendsChain, Item, ItemKind, declared_problems};
+use rye_resolve::{
+    Config, ExtendsChain, Item, ItemKind, declared_problems, declared_problems_of_knowledge,
+};
 use rye_sign::Provenance;
 use serde_json::{Value, json};
 
@@ -49,6 +51,9 @@ impl Composed {
         let mut warnings = chain_warnings(&self.chain);
         for item in &self.knowledge {
             let name = format!("knowledge `{}`", item.id);
+            let claims =
+                declared_problems_of_knowledge(item.content.value(), &item.source, &item.id);
+            warnings.extend(claims.iter().map(|claim| format!("{name}: {claim}")));
             warnings.extend(weaknesses(item.content.provenance(), &name));
         }
         for item in vouched {

@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use rye_files::read_plain;
-use rye_resolve::{ItemId, ItemKind};
+use rye_resolve::{ItemId, ItemKind, misplaced};
 use rye_sandbox::temporary_file;
 use rye_sign::{CommentStyle, Digest, KeyId, SigningKey, Timestamp, Unverified};
 use serde_json::{Value, json};
@@ -93,18 +93,11 @@ pub enum SignFileError {
         /// The file.
         path: PathBuf,
     },
-    /// A link leads out of the `.ai` folder that the file seems to be in.
-    #[error(
-        "a link leads out of the `.ai` folder, to `{}`, where nothing is an item; copy the file into the folder",
-        .target.display()
-    )]
-    LeadsOut {
-        /// The target of the link.
-        target: PathBuf,
-    },
-    /// The file is a link.
-    #[error("a link is not signed; sign the file that it leads to, `{}`", .target.display())]
+    /// The file is reached by a link inside of its space.
+    #[error("`{}` is reached by a link, and a signature holds for one name; {}", .path.display(), instead_of_link(target))]
     Link {
+        /// The path of the file, as it was named.
+        path: PathBuf,
         /// The file that it leads to.
         target: PathBuf,
     },
@@ -120,6 +113,9 @@ pub enum SignFileError {
         /// The space.
         space: rye_resolve::Space,
     },
+    /// The file lies among items and can be none there: by its name, its type or a link.
+    #[error(transparent)]
+    Misplaced(rye_resolve::ResolveError),
     /// Its text cannot be signed.
     #[error(transparent)]
     Sign(#[from] SignError),
@@ -161,6 +157,7 @@ pub(crate) fn sign_file_anew(
 ) -> Result<SignedFile, SignFileError> {
     check_own_place(path)?;
     let old = text(path)?;
+    refuse_link(path)?;
     judge(&old)?;
     write_signed(path, &old, key, at)
 }
@@ -175,6 +172,7 @@ pub(crate) fn sign_judged_file<E: From<SignFileError>>(
 ) -> Result<SignedFile, E> {
     check_own_place(path)?;
     let old = text(path)?;
+    refuse_unsigned_link(path, &old, key, at)?;
     judge(&old)?;
     match standing(path, &old, key, at)? {
         Some(stated) => Ok(signed_file(SigningStatus::Unchanged, path, &old, key, stated)),
@@ -193,6 +191,7 @@ pub(crate) fn preview_file(
 ) -> Result<SignedFile, SignFileError> {
     check_own_place(path)?;
     let old = text(path)?;
+    refuse_unsigned_link(path, &old, key, at)?;
     judge(&old)?;
     match standing(path, &old, key, at)?.filter(|_| !is_anew) {
         Some(stated) => Ok(signed_file(SigningStatus::Unchanged, path, &old, key, stated)),
@@ -231,6 +230,7 @@ fn prepare(
     key: &SigningKey,
     at: Timestamp,
 ) -> Result<(String, SignedFile), SignFileError> {
+    refuse_link(path)?;
     let new = with_signature(path, old, key, at)?;
     let replaced = locate(path, old).map(|line| line.key_id().clone());
     let replaced = replaced.filter(|before| !key.public().is_named(before));
@@ -263,13 +263,48 @@ fn signed_file(
     }
 }
 
-/// A signature binds a name. Through a link it would be bound to the link's name and written where another one holds.
+/// Refuses a file that is no item where it lies.
 fn check_own_place(path: &Path) -> Result<(), SignFileError> {
-    if path.is_symlink() {
-        let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        return Err(SignFileError::Link { target });
+    misplaced(path).map_or(Ok(()), |fault| Err(SignFileError::Misplaced(fault)))
+}
+
+/// Refuses to sign anew what is reached by a link. A signature binds a name: it would be bound to the link's name and written where
+/// another one holds.
+fn refuse_link(path: &Path) -> Result<(), SignFileError> {
+    match linked_target(path) {
+        Some(target) => Err(SignFileError::Link { path: path.to_owned(), target }),
+        None => Ok(()),
     }
-    leads_out(path).map_or(Ok(()), |target| Err(SignFileError::LeadsOut { target }))
+}
+
+/// Refuses what is reached by a link, unless it is signed under the link's name already.
+fn refuse_unsigned_link(
+    path: &Path,
+    text: &str,
+    key: &SigningKey,
+    at: Timestamp,
+) -> Result<(), SignFileError> {
+    match standing(path, text, key, at) {
+        Ok(Some(_)) => Ok(()),
+        _ => refuse_link(path),
+    }
+}
+
+/// Returns the target of a file that is reached by a link below its `.ai` folder.
+pub(crate) fn linked_target(path: &Path) -> Option<PathBuf> {
+    let is_ai = |folder: &&Path| folder.file_name().is_some_and(|name| name == ".ai");
+    let ai = path.ancestors().skip(1).find(is_ai)?;
+    let mut within = path.ancestors().take_while(|part| *part != ai);
+    within.any(Path::is_symlink).then(|| path.canonicalize().unwrap_or_else(|_| path.to_owned()))
+}
+
+/// Returns the way to a signed item where a link is now.
+pub(crate) fn instead_of_link(target: &Path) -> String {
+    let target_name = target.display();
+    match place(target) {
+        Some(_) => format!("sign the item that it leads to, `{target_name}`, and name that one"),
+        None => format!("put a copy of `{target_name}` in the place of the link"),
+    }
 }
 
 /// Returns the target of the link by which `path` leaves its `.ai` folder. A file there is no item (SPEC
@@ -287,7 +322,7 @@ pub(crate) fn leads_out(path: &Path) -> Option<PathBuf> {
 pub(crate) fn text(path: &Path) -> Result<String, SignFileError> {
     let bytes = read_plain(path, LONGEST_FILE);
     let text = bytes.and_then(|bytes| {
-        String::from_utf8(bytes).map_err(|_| io::Error::other("it is not text in UTF-8"))
+        rye_files::text(bytes).map_err(|error| io::Error::other(format!("it {error}")))
     });
     text.map_err(|source| SignFileError::Io { verb: "read", path: path.to_owned(), source })
 }

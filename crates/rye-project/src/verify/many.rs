@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use rye_files::read_plain;
+use rye_files::{read_plain, text};
+use rye_resolve::{ResolveError, item_at, misplaced};
 
 use super::{Subject, Verification, VerifyError};
 use crate::parallel::in_parallel;
@@ -17,11 +18,27 @@ impl Project {
     }
 
     fn verify_file(&self, path: &Path) -> Verification {
-        match read_plain(path, LONGEST_FILE).map(String::from_utf8) {
+        if let Some(fault) = misplaced(path) {
+            return refusal(path, VerifyError::Misplaced(fault));
+        }
+        if let Some(error) = self.ambiguity(path) {
+            return refusal(path, VerifyError::Misplaced(error));
+        }
+        match read_plain(path, LONGEST_FILE).map(text) {
             Ok(Ok(text)) => self.verify(path, &text),
-            Ok(Err(_)) => refusal(path, VerifyError::NotText),
+            Ok(Err(error)) => refusal(path, VerifyError::NotText(error)),
             Err(error) => refusal(path, VerifyError::Unreadable(error)),
         }
+    }
+}
+
+impl Project {
+    /// Returns the error for a file of the spaces whose id another file of its space has, too.
+    fn ambiguity(&self, path: &Path) -> Option<ResolveError> {
+        let (kind, id, _) = item_at(self.library.spaces(), path)?;
+        let error = self.library.locate(kind, &id).err()?;
+        matches!(&error, ResolveError::Ambiguous { files, .. } if files.iter().any(|file| file.path == path))
+            .then_some(error)
     }
 }
 

@@ -168,6 +168,6 @@ fn a_file_that_is_not_text() {
     let error = world.library().directive(&id("a")).unwrap_err();
     assert_eq!(
         world.error_text(&error),
-        "`project/.ai/directives/a.md` is not UTF-8 text; save it as UTF-8"
+        "`project/.ai/directives/a.md` is UTF-16 text; save it as UTF-8"
     );
 }

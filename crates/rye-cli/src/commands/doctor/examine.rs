@@ -2,15 +2,16 @@
 
 use std::fs;
 
-use rye::resolve::{ItemKind, Space, trust_entries};
+use rye::resolve::{ItemKind, ResolveError, Space, trust_entries};
 use rye::sandbox::Mode;
 use rye::sign::PublicKey;
 use rye::web::Credential;
-use rye::{PrepareError, ProviderFacts, Rye};
+use rye::{PrepareError, Project, ProviderFacts, Rye};
 
 use super::places::{committed_keys, records, unread_repository};
 use super::{Finding, sentence};
 use crate::environment::Environment;
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::key_store::{KeyStore, end_of_trust, signing_key_if_any};
 use crate::output;
@@ -26,7 +27,7 @@ pub(super) fn all(environment: &Environment) -> Vec<Finding> {
     match environment.rye() {
         Ok(rye) => {
             findings.push(trust(environment, &rye));
-            findings.extend(items(&rye));
+            findings.extend(items(&rye, environment));
             findings.extend(providers(&rye));
             findings.extend(sandbox(&rye));
             findings.extend(bounds(&rye));
@@ -166,21 +167,55 @@ fn trust(environment: &Environment, rye: &Rye) -> Finding {
 }
 
 /// Counts the usable and the refused items.
-fn items(rye: &Rye) -> Vec<Finding> {
-    ItemKind::ALL.iter().copied().map(|kind| of_kind(rye, kind)).collect()
+fn items(rye: &Rye, environment: &Environment) -> Vec<Finding> {
+    let preview = environment.preview(false).ok();
+    let of_kind = |kind| of_kind(rye, preview.as_deref().unwrap_or(rye), kind);
+    let unread = rye.refuse_config_in_other_case().err();
+    let unread = unread.map(|error| {
+        Finding::wrong(
+            "items",
+            sentence(&Failure::from(error)),
+            "rename the file; nothing runs before",
+        )
+    });
+    ItemKind::ALL.iter().copied().map(of_kind).chain(unread).collect()
 }
 
-fn of_kind(rye: &Rye, kind: ItemKind) -> Finding {
-    let (items, problems) = rye.library().describe(kind);
-    let refused = items.iter().filter(|item| item.summary.is_err()).count() + problems.len();
-    let text = format!("{kind}: {} found, {refused} refused", items.len());
-    match refused {
-        0 => Finding::fine("items", text),
-        _ => {
-            let advice = format!("`rye list --kind {kind}` says which and why");
-            Finding::note("items", text, &advice)
+/// Counts the items of a kind. `shown` is the project with the operator's drafts, which are no more wrong than unsigned items.
+fn of_kind(rye: &Rye, shown: &Project, kind: ItemKind) -> Finding {
+    let (found, refused) = refused(rye, kind);
+    let text = format!("{kind}: {found} found, {} refused", refused.len());
+    let Some(first) = refused.first() else { return Finding::fine("items", text) };
+    let advice = format!("`rye list --kind {kind}` says which and why");
+    match self::refused(shown, kind).1.into_iter().find(|error| !is_unvouched(error)) {
+        Some(wrong) => {
+            let reason = sentence(&Failure::of(&wrong.without_text(), Exit::Refused));
+            Finding::wrong("items", format!("{text}: {reason}"), &advice)
         }
+        None => Finding::note("items", format!("{text}, such as {}", code(first)), &advice),
     }
+}
+
+/// The number of items of a kind, and the reason for each that is refused.
+fn refused(project: &Project, kind: ItemKind) -> (usize, Vec<ResolveError>) {
+    let (items, problems) = project.library().describe(kind);
+    let found = items.len();
+    let refused = items.into_iter().filter_map(|item| item.summary.err());
+    (found, refused.chain(problems).collect())
+}
+
+/// The outcome of a verification, in one word.
+fn code(error: &ResolveError) -> &'static str {
+    match error {
+        ResolveError::Unverified { source, .. } => source.code(),
+        _ => "unusable",
+    }
+}
+
+/// Returns `true` for an item that nothing vouches for here, which `rye check` notes and calls no error.
+fn is_unvouched(error: &ResolveError) -> bool {
+    let ResolveError::Unverified { source, .. } = error else { return false };
+    matches!(**source, rye::sign::Error::Unsigned | rye::sign::Error::UnknownKey { .. })
 }
 
 /// Checks the providers.

@@ -1,0 +1,225 @@
+//! The gates agree: `check`, `sign`, `verify`, `lock`, `list`, `explain`, `caps`, `doctor` and `run` judge a project alike.
+//!
+//! `tests/gates.txt` has the states of a project, what each gate says of it, and why a gate is not concerned. To add a state, write a
+//! block there; its head describes the form.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use rye::sign::{CommentStyle, ItemName, SigningKey, sign};
+
+use crate::session::{Session, example_key};
+
+const TABLE: &str = include_str!("../../../../tests/gates.txt");
+
+/// Each gate with its command. None of them changes what the next one sees, and `run` comes last.
+const GATES: [(&str, &str); 9] = [
+    ("check", "check"),
+    ("verify", "verify .ai"),
+    ("list", "list --kind directive --kind knowledge --kind tool --kind config"),
+    ("explain", "explain notes/index"),
+    ("caps", "caps explain notes/index"),
+    ("doctor", "doctor"),
+    ("sign", "sign .ai --dry-run"),
+    ("lock", "lock"),
+    ("run", "run notes/index --provider steps --input folder=notes"),
+];
+
+/// A block of the table.
+struct State {
+    name: &'static str,
+    changes: Vec<&'static str>,
+    says: Vec<&'static str>,
+    cells: Vec<(&'static str, char)>,
+    because: Vec<(&'static str, &'static str)>,
+}
+
+fn states() -> Vec<State> {
+    let blocks = TABLE.split("\n[").skip(1);
+    blocks.map(state).collect()
+}
+
+fn state(block: &'static str) -> State {
+    let (name, rest) = block.split_once("]\n").unwrap();
+    let mut state = State { name, changes: vec![], says: vec![], cells: vec![], because: vec![] };
+    for line in rest.lines().take_while(|line| !line.is_empty()) {
+        let (word, value) = line.split_once(' ').unwrap();
+        let value = value.trim();
+        match word {
+            "do" => state.changes.push(value),
+            "says" => state.says.extend(value.split(" | ")),
+            "cells" => state.cells.extend(value.split_whitespace().map(|cell| {
+                let (gate, verdict) = cell.split_at(cell.len() - 1);
+                (gate, verdict.chars().next().unwrap())
+            })),
+            "because" => state.because.push(value.split_once(": ").unwrap()),
+            other => panic!("`{name}` has a line `{other}`"),
+        }
+    }
+    state
+}
+
+/// Makes the quick start, signed by the operator's own key, and changes it.
+fn made(state: &State) -> Session {
+    let session = Session::new();
+    for command in ["keys generate", "sign .ai --re-sign --at 2026-11-20T18:00:00Z"] {
+        let said = session.rye(command);
+        assert!(said.ends_with("--- exit 0\n"), "{said}");
+    }
+    state.changes.iter().for_each(|change| apply(&session, change));
+    session
+}
+
+fn apply(session: &Session, change: &str) {
+    let mut words = change.splitn(3, ' ');
+    let (verb, path) = (words.next().unwrap(), words.next().unwrap().replace("%20", " "));
+    let rest = words.next().unwrap_or_default().replace("\\n", "\n").replace("\\t", "\t");
+    let place = session.project().join(&path);
+    let read = || fs::read(&place).unwrap();
+    let text = || String::from_utf8(read()).unwrap();
+    let write = |bytes: &[u8]| fs::write(&place, bytes).unwrap();
+    match verb {
+        "write" => session.put(&path, &rest),
+        "append" => write((text() + &rest).as_bytes()),
+        "replace" => {
+            let (from, to) = rest.split_once(" => ").unwrap();
+            assert!(text().contains(from), "{change}: {}", text());
+            write(text().replacen(from, to, 1).as_bytes());
+        }
+        "unsign" => write(text().split_once('\n').unwrap().1.as_bytes()),
+        "crlf" => write(text().replace('\n', "\r\n").as_bytes()),
+        "bom" => write(&[b"\xef\xbb\xbf".as_slice(), &read()].concat()),
+        "utf16" => {
+            let units = text().encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
+            write(&[b"\xff\xfe".as_slice(), &units].concat());
+        }
+        "latin1" => write(&[read().as_slice(), b"gr\xfc\xdfe\n"].concat()),
+        "nul" => write(&[read().as_slice(), b"a\0b\n"].concat()),
+        "copy" => session.put(&rest, &text()),
+        "move" => {
+            let target = session.project().join(&rest);
+            fs::create_dir_all(target.parent().unwrap()).unwrap();
+            fs::rename(&place, target).unwrap();
+        }
+        "remove" => fs::remove_file(&place).unwrap(),
+        "folder" => fs::create_dir_all(&place).unwrap(),
+        "link" => link(&place, Path::new(&rest)),
+        "sign" => {
+            let said = session.rye(&format!("sign {path} {rest}"));
+            assert!(said.ends_with("--- exit 0\n"), "{change}: {said}");
+        }
+        "sign-as-it-is" => {
+            let key = session.home().join(".ai/config/keys/signing/private_key.pem");
+            sign_raw(&place, &key);
+        }
+        "sign-by-another" => sign_raw(&place, &example_key()),
+        "rye" => {
+            let said = session.rye(&format!("{path} {rest}"));
+            assert!(said.ends_with("--- exit 0\n"), "{change}: {said}");
+        }
+        "own-key-is" => trust(session, &path),
+        other => panic!("`{change}`: `{other}` changes nothing"),
+    }
+}
+
+/// Signs a file whatever is wrong with it, as another program could.
+fn sign_raw(path: &Path, key: &Path) {
+    let key = SigningKey::from_pkcs8_pem(&fs::read_to_string(key).unwrap()).unwrap();
+    let path = path.parent().unwrap().canonicalize().unwrap().join(path.file_name().unwrap());
+    let (kind, id) = rye::place(&path).unwrap();
+    let item = ItemName::new(kind.as_str(), id.as_str()).unwrap();
+    let style = CommentStyle::of_extension(path.extension().unwrap().to_str().unwrap()).unwrap();
+    let text = fs::read_to_string(&path).unwrap();
+    let at = "2026-11-20T18:00:00Z".parse().unwrap();
+    fs::write(&path, sign(&text, style, &item, &key, at)).unwrap();
+}
+
+#[cfg(unix)]
+fn link(place: &Path, target: &Path) {
+    fs::create_dir_all(place.parent().unwrap()).unwrap();
+    std::os::unix::fs::symlink(target, place).unwrap();
+}
+
+/// Gives the operator's own trust document one more line, unsigned.
+fn trust(session: &Session, state: &str) {
+    let folder = session.home().join(".ai/config/keys/trusted");
+    let path = fs::read_dir(folder).unwrap().next().unwrap().unwrap().path();
+    let text = fs::read_to_string(&path).unwrap();
+    let text = text.split_once('\n').filter(|_| text.starts_with('#')).map_or(&*text, |it| it.1);
+    let line = format!("{state} = \"2026-11-21T00:00:00Z\"\n");
+    let before = text.find("[public_key]").unwrap();
+    fs::write(path, format!("{}{line}{}", &text[..before], &text[before..])).unwrap();
+}
+
+/// The cell of a gate: `-` for a refusal, `~` for a word about it, `+` for none.
+fn cell(state: &State, said: &str) -> char {
+    // A report wraps its sentences behind a bar.
+    let words: Vec<&str> = said.split_whitespace().filter(|word| *word != "│").collect();
+    let joined = words.join(" ");
+    let is_told = state.says.iter().any(|word| joined.contains(word));
+    match (said.ends_with("--- exit 0\n"), is_told) {
+        (false, true) => '-',
+        (false, false) => '?',
+        (true, true) => '~',
+        (true, false) => '+',
+    }
+}
+
+/// Returns what is wrong with a state's row.
+fn faults(state: &State) -> String {
+    let session = made(state);
+    let (mut faults, mut found) = (String::new(), String::new());
+    for (gate, command) in GATES {
+        let said = session.rye(command);
+        let verdict = cell(state, &said);
+        write!(found, " {gate}{verdict}").unwrap();
+        let stated = state.cells.iter().find(|cell| cell.0 == gate).map(|cell| cell.1);
+        let is_so = match stated {
+            Some('.') => verdict == '+',
+            Some(stated) => stated == verdict,
+            None => false,
+        };
+        if !is_so {
+            writeln!(faults, "  {gate}: {stated:?} is stated\n{said}").unwrap();
+        }
+    }
+    if faults.is_empty() { faults } else { format!("[{}]\ncells{found}\n{faults}", state.name) }
+}
+
+#[test]
+fn every_gate_says_what_the_table_says() {
+    let states = states();
+    let wrong: String = std::thread::scope(|scope| {
+        let part = states.len().div_ceil(4).max(1);
+        let parts: Vec<_> = states
+            .chunks(part)
+            .map(|part| {
+                scope.spawn(move || part.iter().map(|state| faults(state)).collect::<String>())
+            })
+            .collect();
+        parts.into_iter().map(|part| part.join().unwrap()).collect()
+    });
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// Where one gate refuses, another is green only if it says the same, or if the table says why the state is not its business.
+#[test]
+fn no_gate_is_green_where_another_refuses() {
+    let states = states();
+    assert!(states.len() >= 40, "{} states", states.len());
+    for State { name, cells, because, says, .. } in &states {
+        assert_eq!(cells.len(), GATES.len(), "`{name}` has a cell for each gate");
+        assert!(!says.is_empty(), "`{name}` says something");
+        let is_refused = cells.iter().any(|(_, verdict)| *verdict == '-');
+        for (gate, verdict) in cells {
+            assert!(GATES.iter().any(|known| known.0 == *gate), "`{name}`: `{gate}` is no gate");
+            assert!("+~-.".contains(*verdict), "`{name}`: `{verdict}` is no verdict");
+            let is_silent = *verdict == '+' && is_refused;
+            assert!(!is_silent, "`{name}`: `{gate}` is green where another gate refuses");
+            let is_justified =
+                because.iter().any(|(gates, _)| gates.split(' ').any(|it| it == *gate));
+            assert_eq!(*verdict == '.', is_justified, "`{name}`: why `{gate}`?");
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! The judgement of one file by its place: whether it can be an item there, and if not, why.
+//!
+//! Listing, checking, verifying and signing all ask it, so that they say the same of a file.
+
+use std::path::{Component, Path};
+
+use crate::{ItemId, ItemKind, ResolveError, disk, walk::stem};
+
+/// Returns the reason why the file at `path` is no item although it lies where items of a kind lie: a name that makes no id, a type
+/// that its folder does not have, or a link out of the space or to policy. `None` for an item, for a file elsewhere, and for a
+/// file that stands beside items, such as data of a script.
+///
+/// `path` is absolute. Its content is not read.
+pub fn misplaced(path: &Path) -> Option<ResolveError> {
+    let is_ai = |folder: &&Path| folder.file_name().is_some_and(|name| name == ".ai");
+    let ai = path.ancestors().skip(1).find(is_ai)?;
+    let mut names = Vec::new();
+    for component in path.strip_prefix(ai).ok()?.components() {
+        let Component::Normal(name) = component else { return None };
+        names.push(name.to_string_lossy().into_owned());
+    }
+    let (folder, below) = names.split_first()?;
+    let kind = ItemKind::ALL.iter().copied().find(|kind| kind.folder() == folder)?;
+    let below = below.join("/");
+    let is_reserved = below.parse::<ItemId>().is_ok_and(|id| kind.reserves(&id));
+    if below.is_empty() || is_reserved {
+        return None;
+    }
+    if path.is_dir() && !path.is_symlink() {
+        let is_named_like_one = stem(kind, &below).is_some();
+        return is_named_like_one.then(|| ResolveError::NotAFile { path: path.to_owned() });
+    }
+    if let Some(fault) = fault_of_name(kind, &below, path) {
+        return Some(fault);
+    }
+    if !path.is_symlink() {
+        stem(kind, &below)?;
+    }
+    match disk::inside(ai, path) {
+        Err(fault @ (ResolveError::LeavesSpace { .. } | ResolveError::LinkedPolicy { .. })) => {
+            Some(fault)
+        }
+        _ => None,
+    }
+}
+
+/// The fault of the name of the file at `below`, a path below the kind's folder.
+pub(crate) fn fault_of_name(kind: ItemKind, below: &str, path: &Path) -> Option<ResolveError> {
+    match stem(kind, below) {
+        Some(stem) => {
+            let source = stem.parse::<ItemId>().err()?;
+            Some(ResolveError::Misnamed { path: path.to_owned(), source })
+        }
+        None if is_wrong_type(kind, below) => {
+            Some(ResolveError::WrongType { path: path.to_owned(), kind })
+        }
+        None => None,
+    }
+}
+
+/// Returns `true` for a type that an author takes for one of the kind's. Scripts have data of other types beside them, so that not
+/// every other type is a mistake.
+fn is_wrong_type(kind: ItemKind, below: &str) -> bool {
+    let name = below.rsplit('/').next().unwrap_or(below);
+    let Some((_, extension)) = name.rsplit_once('.') else { return false };
+    let lower = extension.to_ascii_lowercase();
+    let is_of = |kind: &ItemKind| kind.extensions().contains(&lower.as_str());
+    is_of(&kind)
+        || lower == PROMPT
+        || (kind == ItemKind::Directive && ItemKind::ALL.iter().any(is_of))
+}
+
+/// The type of prompt files of other programs.
+const PROMPT: &str = "prompt";
