@@ -9,14 +9,13 @@ use std::time::{Duration, SystemTime};
 use rye::files::{Refusal, read_plain, read_plain_or_pipe};
 use rye::resolve::{Spaces, project_root};
 use rye::sandbox::{ENVIRONMENT, Launcher, ProcessHost, Variables};
-use rye::sign::{Policy, Timestamp};
+use rye::sign::{Policy, PublicKey, Timestamp};
 use rye::thread::Moment;
 use rye::web::SystemNames;
 use rye::{Preview, Rye, Setup, SpacesToCheck, shipped_files};
 
 use crate::failure::Failure;
 use crate::global::{Color, Global};
-use crate::key_store::own_key;
 
 /// The options, the folders and the output settings of the program.
 #[derive(Clone, Debug)]
@@ -232,7 +231,7 @@ impl Environment {
         if self.global.allow_unsigned {
             setup.policy = setup.policy.dangerous_allow_unsigned();
         }
-        setup.own_key = own_key(self);
+        setup.own_key = self.own_key();
         setup.trust_documents = self.trust_documents()?;
         setup.search_cache = self.search_cache();
         setup.policy_pins = self.policy_pins();
@@ -241,6 +240,12 @@ impl Environment {
         setup.names = Some(Arc::new(SystemNames));
         setup.variables = Variables::by(Self::variable);
         Ok(setup)
+    }
+
+    /// Returns the operator's present public key, if it is there and can be read.
+    fn own_key(&self) -> Option<PublicKey> {
+        let path = self.user.as_ref()?.join(".ai/config/keys/signing/public_key.pem");
+        PublicKey::from_pem(&read_text(&path).ok()?).ok()
     }
 
     /// Returns the folder for temporary files.

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use rye::resolve::misplaced;
+use rye::resolve::fault_of_place;
 use rye::sandbox::temporary_file;
 use rye::{place, replace_file};
 
@@ -191,7 +191,7 @@ impl Collecting {
             if kind.is_symlink() {
                 self.link(&path)?;
             } else if kind.is_dir() {
-                if misplaced(&path).is_some() {
+                if fault_of_place(&path).is_some() {
                     self.files.push(path.clone());
                 }
                 if !self.is_passed_over(&path) {
@@ -208,7 +208,7 @@ impl Collecting {
     /// Follows a link inside of its space. Another one, and one without a target, is kept, so that the reason is told.
     fn link(&mut self, path: &Path) -> Result<(), Failure> {
         match path.canonicalize() {
-            _ if misplaced(path).is_some() => self.files.push(path.to_owned()),
+            _ if fault_of_place(path).is_some() => self.files.push(path.to_owned()),
             Ok(target) if target.is_dir() => {
                 let leads_back = path.parent().and_then(|folder| folder.canonicalize().ok());
                 let is_new = leads_back.is_none_or(|folder| !folder.starts_with(&target));
@@ -230,7 +230,7 @@ impl Collecting {
             .find(|folder| folder.file_name().is_some_and(|name| name == ".ai"));
         let is_trust = |ai: &Path| self.has_trust && path.starts_with(ai.join("config/keys"));
         match ai {
-            Some(ai) if !is_trust(ai) => place(path).is_some() || misplaced(path).is_some(),
+            Some(ai) if !is_trust(ai) => place(path).is_some() || fault_of_place(path).is_some(),
             _ => is_item(path),
         }
     }

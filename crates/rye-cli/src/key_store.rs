@@ -54,12 +54,6 @@ impl KeyStore {
     }
 }
 
-/// Returns the operator's present public key, if it is there and can be read.
-pub(crate) fn own_key(environment: &Environment) -> Option<PublicKey> {
-    let store = KeyStore::of(environment).ok()?;
-    PublicKey::from_pem(&read_text(&store.public()).ok()?).ok()
-}
-
 /// Returns the operator's signing key, or a failure with advice.
 pub(crate) fn signing_key(environment: &Environment) -> Result<SigningKey, Failure> {
     let path = KeyStore::of(environment)?.private();

@@ -1,5 +1,6 @@
 //! The problems of files, found before they are signed or run (SPEC 12.1a).
 
+mod approval;
 mod bounds;
 mod called_items;
 mod calls;
@@ -284,7 +285,7 @@ fn of_space(space: Space, path: &Path, id: &ItemId, source: &str) -> Vec<Finding
 /// A problem of a value, whose place in the file says what the sentence need not say: the keys that lead to it are at the place.
 fn of_schema(problem: &config::ConfigProblem, place: Range<usize>) -> Finding {
     let finding = Finding::error("schema", &problem.message, place);
-    match problem.told() {
+    match problem.pointer() {
         "" => finding,
         told => finding.with_label(told),
     }

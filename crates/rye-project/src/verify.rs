@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use rye_files::NotText;
-use rye_resolve::{ItemId, ItemKind, ResolveError, misplaced};
+use rye_resolve::{ItemId, ItemKind, ResolveError, fault_of_place};
 use rye_sign::{CommentStyle, Error, ItemName, Provenance, Timestamp, TrustError, Unverified};
 
 pub use self::summary::VerificationSummary;
@@ -104,7 +104,7 @@ impl Project {
             };
         }
         let kind = placed.as_ref().map_or_else(|| kind_of(path, text), |(kind, _)| *kind);
-        if let Some(fault) = misplaced(path) {
+        if let Some(fault) = fault_of_place(path) {
             let subject = Subject::Item(kind);
             let result = Err(VerifyError::Misplaced(fault));
             return Verification { path: path.to_owned(), subject, id: None, result };

@@ -47,6 +47,7 @@ mod root;
 mod spaces;
 mod stamp;
 mod standing;
+mod stem;
 
 mod decide;
 mod listing;
@@ -83,7 +84,7 @@ pub use search::{
     Described, Excerpt, Preview, SearchHit, SearchQuery, SearchQueryError, SearchResults, Summary,
 };
 pub use spaces::{Location, ShippedFile, Space, Spaces};
-pub use standing::misplaced;
+pub use standing::fault_of_place;
 pub use suggest::nearest_id;
 pub use trust::{TrustEntry, TrustNote, TrustRemark, trust_entries, trust_store};
 

@@ -5,7 +5,7 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use crate::{ItemId, ItemKind, Space, Spaces, root::Root, walk::stem};
+use crate::{ItemId, ItemKind, Space, Spaces, root::Root, stem::stem};
 
 /// Returns the kind, id and space of the file at `path`, or `None` if it is not an item of `spaces`.
 ///

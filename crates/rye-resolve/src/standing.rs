@@ -4,14 +4,14 @@
 
 use std::path::{Component, Path};
 
-use crate::{ItemId, ItemKind, ResolveError, disk, walk::stem};
+use crate::{ItemId, ItemKind, ResolveError, disk, stem::stem};
 
 /// Returns the reason why the file at `path` is no item although it lies where items of a kind lie: a name that makes no id, a type
 /// that its folder does not have, or a link out of the space or to policy. `None` for an item, for a file elsewhere, and for a
 /// file that stands beside items, such as data of a script.
 ///
 /// `path` is absolute. Its content is not read.
-pub fn misplaced(path: &Path) -> Option<ResolveError> {
+pub fn fault_of_place(path: &Path) -> Option<ResolveError> {
     let is_ai = |folder: &&Path| folder.file_name().is_some_and(|name| name == ".ai");
     let ai = path.ancestors().skip(1).find(is_ai)?;
     let mut names = Vec::new();

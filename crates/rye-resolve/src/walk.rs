@@ -7,7 +7,7 @@ use std::{
 
 use crate::{
     ItemId, ItemKind, Location, ResolveError, ShippedFile, disk, root::Root, stamp::Stamp,
-    standing::fault_of_name,
+    standing::fault_of_name, stem::stem,
 };
 
 /// A file that `id` means in its root, with its stamp or the reason why it is refused.
@@ -42,12 +42,6 @@ fn walk_shipped(root: &Root, files: &[ShippedFile], kind: ItemKind) -> Holdings 
         }
     }
     holdings
-}
-
-/// Returns `path` without its extension, or `None` if the extension is not one of `kind`.
-pub(crate) fn stem(kind: ItemKind, path: &str) -> Option<&str> {
-    let (stem, extension) = path.rsplit_once('.')?;
-    kind.extensions().contains(&extension).then_some(stem)
 }
 
 impl Holdings {

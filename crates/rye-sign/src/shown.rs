@@ -6,7 +6,7 @@ use crate::verified::Verified;
 
 /// A value that is verified, or that is a draft: the operator signed its text under this name and changed it since.
 ///
-/// Only verifying makes a [`Verified`] of it, see [`verified`](Self::verified). Nothing turns a draft into one:
+/// Only verifying makes a [`Verified`] of it, see [`as_verified`](Self::as_verified). Nothing turns a draft into one:
 ///
 /// ```compile_fail,E0277
 /// use rye_sign::{Shown, Verified};
@@ -47,7 +47,7 @@ impl<T> Shown<T> {
     }
 
     /// Returns the value as one that may be run, or `None` for a draft.
-    pub fn verified(&self) -> Option<Verified<&T>> {
+    pub fn as_verified(&self) -> Option<Verified<&T>> {
         match &self.provenance {
             Provenance::Draft(_) => None,
             provenance => Some(Verified::new(&self.value, provenance.clone())),

@@ -194,9 +194,7 @@ fn every_gate_says_what_the_table_says() {
         let part = states.len().div_ceil(4).max(1);
         let parts: Vec<_> = states
             .chunks(part)
-            .map(|part| {
-                scope.spawn(move || part.iter().map(|state| faults(state)).collect::<String>())
-            })
+            .map(|part| scope.spawn(move || part.iter().map(faults).collect::<String>()))
             .collect();
         parts.into_iter().map(|part| part.join().unwrap()).collect()
     });

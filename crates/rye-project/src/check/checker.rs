@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
 use crate::causes::with_causes;
-use rye_resolve::{ItemId, ItemKind, ResolveError, Space, item_at, misplaced, nearest_id};
+use rye_resolve::{ItemId, ItemKind, ResolveError, Space, fault_of_place, item_at, nearest_id};
 use rye_sign::{SigningKey, Timestamp};
 
 use super::catalog::{Catalog, Content, Fault, Loaded};
 use super::{
-    Checked, Finding, bounds, calls, denied, finish, form, grants, metadata, of_space, references,
+    Checked, Finding, approval, bounds, calls, denied, finish, form, grants, metadata, of_space,
+    references,
     signature, tool, vouching,
 };
 use crate::config::{RISK_FILE, is_provider};
@@ -184,7 +185,7 @@ impl Checker<'_> {
 
     fn check_loaded(&self, path: &Path, named: &Named, loaded: &Loaded) -> Checked {
         let Named { kind, id } = named;
-        let findings = match (misplaced(path), &loaded.fault) {
+        let findings = match (fault_of_place(path), &loaded.fault) {
             (Some(fault), _) => vec![of_place(&fault)],
             (None, Some(fault)) => vec![of_fault(fault)],
             (None, None) => {
@@ -241,6 +242,7 @@ impl Checker<'_> {
             }
             Content::Other if kind == ItemKind::Config => {
                 findings.extend(references::of_config(&self.catalog, id, path, source));
+                findings.extend(approval::findings(&self.catalog, id, path, source));
                 findings.extend(of_space(space, path, id, source));
                 findings.extend(self.risk(id).filter(|_| is_vouched));
             }

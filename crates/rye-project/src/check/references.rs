@@ -4,18 +4,15 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::Path;
 
-use rye_caps::Pattern;
 use rye_parse::{
     Action, ContextContent, ContextEntry, ContextPosition, Directive, Hook, HookEvent, Primary,
     Spanned,
 };
 use rye_resolve::{ExtendsChain, ItemId, ItemKind};
-use serde_json::Value;
 
 use super::catalog::{Break, Catalog, Chain};
 use super::{Finding, calls};
-use crate::aliases::canonical;
-use crate::config::{APPROVAL_FILE, PROVIDERS, is_hooks};
+use crate::config::{PROVIDERS, is_hooks};
 use crate::needs::{Callee, callee};
 use crate::plan::{STEPS, hook_action_problem};
 
@@ -41,31 +38,7 @@ pub(super) fn of_directive(
     findings
 }
 
-/// The patterns of `ask` that no call is ever asked about, because the item of none is there.
-fn asked(catalog: &Catalog<'_>, id: &ItemId, path: &Path, source: &str) -> Vec<Finding> {
-    if id.as_str() != APPROVAL_FILE {
-        return Vec::new();
-    }
-    let Ok(config) = rye_parse::placed_config(source, super::extension(path)) else {
-        return Vec::new();
-    };
-    let listed = config.value.get("ask").and_then(Value::as_array);
-    let placed = listed.into_iter().flatten().enumerate().filter_map(|(index, text)| {
-        let pattern = text.as_str()?.parse::<Pattern>().ok()?;
-        let index = index.to_string();
-        Some(
-            canonical(pattern)
-                .into_iter()
-                .map(|it| (it, config.place(&["ask", &index])))
-                .collect::<Vec<_>>(),
-        )
-    });
-    let placed: Vec<(Pattern, Range<usize>)> = placed.flatten().collect();
-    let unknown = super::grants::unknown(catalog, &placed).into_iter();
-    unknown.map(|finding| finding.with_label("asks about nothing")).collect()
-}
-
-/// The references of a hooks file, and of the calls that wait for a decision.
+/// The references of a hooks file.
 pub(super) fn of_config(
     catalog: &Catalog<'_>,
     id: &ItemId,
@@ -73,7 +46,7 @@ pub(super) fn of_config(
     source: &str,
 ) -> Vec<Finding> {
     if !is_hooks(id) {
-        return asked(catalog, id, path, source);
+        return Vec::new();
     }
     // What is wrong with its form is a finding already.
     let hooks = rye_parse::hooks(source, super::extension(path)).unwrap_or_default();

@@ -20,9 +20,9 @@ pub(super) fn findings(tool: &PlacedTool) -> Vec<Finding> {
     findings.extend(schema_findings(tool, "input_schema", Some(&tool.manifest.input_schema)));
     findings.extend(schema_findings(tool, "output_schema", tool.manifest.output_schema.as_ref()));
     findings.extend(undeclared_requirements(tool));
-    let misplaced = misplaced_arguments(tool);
-    let is_placed = misplaced.is_empty();
-    findings.extend(misplaced);
+    let fault_of_place = misplaced_arguments(tool);
+    let is_placed = fault_of_place.is_empty();
+    findings.extend(fault_of_place);
     findings.extend(unknown_function(tool));
     findings.extend(request(tool).filter(|_| is_placed));
     findings
@@ -189,7 +189,7 @@ fn misplaced_arguments(tool: &PlacedTool) -> Vec<Finding> {
                 Err(reason) => format!("`{}`: {reason}", path.join(".")),
             },
         };
-        let finding = Finding::error("misplaced-argument", &message, tool.place(&path));
+        let finding = Finding::error("fault_of_place-argument", &message, tool.place(&path));
         let help = match (fixed, parameters.as_slice()) {
             (Some(_), _) => "put it into `args` or `env`".to_owned(),
             (None, []) => "add it to `properties` of the input schema".to_owned(),

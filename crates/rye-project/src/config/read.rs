@@ -107,7 +107,7 @@ impl ConfigProblem {
     }
 
     /// The keys and places that lead to the value, as a JSON pointer; empty for the whole file and where the message tells them.
-    pub(crate) fn told(&self) -> &str {
+    pub(crate) fn pointer(&self) -> &str {
         &self.told
     }
 

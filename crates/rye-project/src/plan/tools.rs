@@ -234,7 +234,7 @@ impl Offering<'_> {
         item: &Item<ToolManifest>,
         known: &mut Vec<(ItemId, Invocation, Authority)>,
     ) -> Result<(PaletteEntry, Needs), String> {
-        let Some(verified) = item.content.verified() else {
+        let Some(verified) = item.content.as_verified() else {
             return Err(
                 "its file changed since you signed it; sign it again with `rye sign`".to_owned()
             );

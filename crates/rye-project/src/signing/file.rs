@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use rye_files::read_plain;
-use rye_resolve::{ItemId, ItemKind, misplaced};
+use rye_resolve::{ItemId, ItemKind, fault_of_place};
 use rye_sandbox::temporary_file;
 use rye_sign::{CommentStyle, Digest, KeyId, SigningKey, Timestamp, Unverified};
 use serde_json::{Value, json};
@@ -265,7 +265,7 @@ fn signed_file(
 
 /// Refuses a file that is no item where it lies.
 fn check_own_place(path: &Path) -> Result<(), SignFileError> {
-    misplaced(path).map_or(Ok(()), |fault| Err(SignFileError::Misplaced(fault)))
+    fault_of_place(path).map_or(Ok(()), |fault| Err(SignFileError::Misplaced(fault)))
 }
 
 /// Refuses to sign anew what is reached by a link. A signature binds a name: it would be bound to the link's name and written where

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use rye_files::{read_plain, text};
-use rye_resolve::{ResolveError, item_at, misplaced};
+use rye_resolve::{ResolveError, fault_of_place, item_at};
 
 use super::{Subject, Verification, VerifyError};
 use crate::parallel::in_parallel;
@@ -18,7 +18,7 @@ impl Project {
     }
 
     fn verify_file(&self, path: &Path) -> Verification {
-        if let Some(fault) = misplaced(path) {
+        if let Some(fault) = fault_of_place(path) {
             return refusal(path, VerifyError::Misplaced(fault));
         }
         if let Some(error) = self.ambiguity(path) {

@@ -183,11 +183,11 @@ fn items(rye: &Rye, environment: &Environment) -> Vec<Finding> {
 
 /// Counts the items of a kind. `shown` is the project with the operator's drafts, which are no more wrong than unsigned items.
 fn of_kind(rye: &Rye, shown: &Project, kind: ItemKind) -> Finding {
-    let (found, refused) = refused(rye, kind);
+    let (found, refused) = refusals(rye, kind);
     let text = format!("{kind}: {found} found, {} refused", refused.len());
     let Some(first) = refused.first() else { return Finding::fine("items", text) };
     let advice = format!("`rye list --kind {kind}` says which and why");
-    match self::refused(shown, kind).1.into_iter().find(|error| !is_unvouched(error)) {
+    match refusals(shown, kind).1.into_iter().find(|error| !is_unvouched(error)) {
         Some(wrong) => {
             let reason = sentence(&Failure::of(&wrong.without_text(), Exit::Refused));
             Finding::wrong("items", format!("{text}: {reason}"), &advice)
@@ -197,7 +197,7 @@ fn of_kind(rye: &Rye, shown: &Project, kind: ItemKind) -> Finding {
 }
 
 /// The number of items of a kind, and the reason for each that is refused.
-fn refused(project: &Project, kind: ItemKind) -> (usize, Vec<ResolveError>) {
+fn refusals(project: &Project, kind: ItemKind) -> (usize, Vec<ResolveError>) {
     let (items, problems) = project.library().describe(kind);
     let found = items.len();
     let refused = items.into_iter().filter_map(|item| item.summary.err());
