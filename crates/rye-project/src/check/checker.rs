@@ -10,8 +10,7 @@ use rye_sign::{SigningKey, Timestamp};
 use super::catalog::{Catalog, Content, Fault, Loaded};
 use super::{
     Checked, Finding, approval, bounds, calls, denied, finish, form, grants, metadata, of_space,
-    references,
-    signature, tool, vouching,
+    references, signature, tool, vouching,
 };
 use crate::config::{RISK_FILE, is_provider};
 use crate::parallel::in_parallel;
