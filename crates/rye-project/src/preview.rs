@@ -6,9 +6,24 @@ use crate::project::{OpenError, Project, Setup};
 
 /// A project that shows the operator's drafts: items whose files the operator changed since signing them.
 ///
-/// It renders, explains and compares. [`Project::plan_run`] refuses a plan with a draft, and a tool that is a draft is not
-/// offered. With strict verification, and without a key of the operator's, no draft is shown.
-#[derive(Debug, Clone)]
+/// It renders, explains and compares. [`Project::plan_run`] refuses a plan with a draft, a tool that is a draft is not
+/// offered, and the operations, such as [`execute`](crate::execute), refuse drafts as every project does. With strict
+/// verification, and without a key of the operator's, no draft is shown.
+///
+/// No project comes out of it, so that no session runs on one:
+///
+/// ```compile_fail,E0507
+/// fn take(preview: rye_project::Preview) -> rye_project::Project {
+///     *preview
+/// }
+/// ```
+///
+/// ```compile_fail,E0599
+/// fn copy(preview: &rye_project::Preview) -> rye_project::Project {
+///     (**preview).clone()
+/// }
+/// ```
+#[derive(Debug)]
 pub struct Preview(Project);
 
 impl Preview {

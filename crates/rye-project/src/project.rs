@@ -97,9 +97,7 @@ impl Setup {
 }
 
 /// The spaces of items, the trusted keys and the policy of one project: resolves, checks, plans, renders and signs directives.
-///
-/// A clone shares the connections to MCP servers.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Project {
     pub(crate) library: Library,
     pub(crate) policy: Policy,
@@ -191,6 +189,31 @@ impl Project {
             #[cfg(feature = "mcp")]
             connections: Arc::default(),
         })
+    }
+
+    /// A copy for the calls of a thread, to which no draft is shown. It shares the connections to MCP servers.
+    ///
+    /// There is no other copy: whoever has a [`Preview`](crate::Preview) never gets a project out of it to run.
+    pub(crate) fn without_drafts(&self) -> Self {
+        Self {
+            library: self.library.without_drafts().into_owned(),
+            policy: self.policy.clone(),
+            strict_extends: self.strict_extends,
+            single_host: self.single_host,
+            now: self.now,
+            own_key: self.own_key.clone(),
+            refuses_drafts: self.refuses_drafts,
+            trust_config: self.trust_config.clone(),
+            policy_pins: self.policy_pins.clone(),
+            #[cfg(feature = "mcp")]
+            server_facts: self.server_facts.clone(),
+            processes: self.processes.clone(),
+            names: self.names.clone(),
+            variables: self.variables.clone(),
+            notes: self.notes.clone(),
+            #[cfg(feature = "mcp")]
+            connections: self.connections.clone(),
+        }
     }
 
     /// Returns the library, which finds and verifies items.

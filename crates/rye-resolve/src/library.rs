@@ -1,5 +1,6 @@
 //! Verified items of ids.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use rye_parse::{Directive, Knowledge, ParseError, ToolManifest};
@@ -52,6 +53,14 @@ impl Library {
     #[must_use]
     pub fn showing_drafts(self, own: PublicKey) -> Self {
         Self { drafts_of: Some(own), ..self }
+    }
+
+    /// The same library, with drafts refused like other texts that were changed.
+    pub fn without_drafts(&self) -> Cow<'_, Self> {
+        match self.drafts_of {
+            None => Cow::Borrowed(self),
+            Some(_) => Cow::Owned(Self { drafts_of: None, ..self.clone() }),
+        }
     }
 
     /// The spaces that are searched.

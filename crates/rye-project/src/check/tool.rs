@@ -189,7 +189,7 @@ fn misplaced_arguments(tool: &PlacedTool) -> Vec<Finding> {
                 Err(reason) => format!("`{}`: {reason}", path.join(".")),
             },
         };
-        let finding = Finding::error("fault_of_place-argument", &message, tool.place(&path));
+        let finding = Finding::error("misplaced-argument", &message, tool.place(&path));
         let help = match (fixed, parameters.as_slice()) {
             (Some(_), _) => "put it into `args` or `env`".to_owned(),
             (None, []) => "add it to `properties` of the input schema".to_owned(),

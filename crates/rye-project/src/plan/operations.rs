@@ -36,7 +36,7 @@ pub(super) fn with_operations(
     tree: &Arc<dyn TreeAccess>,
     directions: Directions,
 ) -> Result<Palette, PaletteError> {
-    let project = Arc::new(project.clone());
+    let project = Arc::new(project.without_drafts());
     let palette = with_inline(palette, &project, authority, asked, directions)?;
     let entry = |operation: Operation| {
         let project = Arc::clone(&project);

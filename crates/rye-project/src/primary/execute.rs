@@ -120,9 +120,10 @@ pub(crate) fn take_directive(
     id: &ItemId,
     parameters: &Map<String, Value>,
 ) -> Result<TakenDirective, PrimaryError> {
-    let leaf = project.library.directive(id)?;
+    let library = project.library.without_drafts();
+    let leaf = library.directive(id)?;
     let given = reading::inputs(leaf.content.value(), parameters)?;
-    let chained = resolve_chain(&project.library, id, &Placing::Values(given))?;
+    let chained = resolve_chain(&library, id, &Placing::Values(given))?;
     Ok(TakenDirective { chained })
 }
 
@@ -133,7 +134,7 @@ pub(crate) fn take_knowledge(
     parameters: &Map<String, Value>,
 ) -> Result<Item<Knowledge>, PrimaryError> {
     refuse_parameters(parameters)?;
-    Ok(project.library.knowledge(id)?)
+    Ok(project.library.without_drafts().knowledge(id)?)
 }
 
 fn refuse_parameters(parameters: &Map<String, Value>) -> Result<(), PrimaryError> {

@@ -65,7 +65,7 @@ pub fn load(
     if let Some(destination) = request.destination {
         may_copy(caller, request, destination)?;
     }
-    let item = project.library.text(request.kind, &request.id)?;
+    let item = project.library.without_drafts().text(request.kind, &request.id)?;
     let copied = request.destination.map(|destination| copy(project, &item, destination));
     let copied_to = copied.transpose().map_err(|source| PrimaryError::Copy {
         kind: request.kind,

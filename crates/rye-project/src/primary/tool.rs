@@ -36,7 +36,7 @@ pub(super) async fn call(
     if !may_read {
         drop(authority.permit(&capability.into())?);
     }
-    let item = project.library.tool(&id)?;
+    let item = project.library.without_drafts().tool(&id)?;
     let invocation = invocation(&id, item.content.value());
     let invocation = invocation.map_err(|reason| PrimaryError::Tool { id: id.clone(), reason })?;
     drop(authority.permit(&invocation)?);

@@ -101,7 +101,8 @@ async fn what_is_read_is_the_same_everywhere() {
     session.put(".ai/knowledge/notes/unsigned.md", "Notes that nobody signed.\n");
     let style = ".ai/knowledge/notes/index-style.md";
     let text = std::fs::read_to_string(session.project().join(style)).unwrap();
-    session.put(".ai/knowledge/notes/changed.md", &text.replace("one Markdown", "two Markdown"));
+    let text = text.replace("one Markdown", "two Markdown").replace("index-style", "changed");
+    session.put(".ai/knowledge/notes/changed.md", &text);
     let rows = read();
     put_caller(&session, "<search>*</search><load>*</load>", &rows);
     let ran = session.rye("run notes/calls --trust TRUST --provider steps");
