@@ -40,6 +40,21 @@ pub(crate) fn named_with_trust(
     )
 }
 
+/// Returns the files that a check of a whole project looks at: its own, and the configuration of the user space, on which each of
+/// its runs rests, too.
+pub(crate) fn of_project(environment: &Environment) -> Result<Vec<PathBuf>, Failure> {
+    let own = environment.own_space()?;
+    let mut files = named(&[own.join(".ai")], environment)?;
+    let config = environment.user().ok().map(|user| user.join(".ai/config"));
+    if let Some(config) = config.filter(|config| config.is_dir() && !config.starts_with(own)) {
+        let mut collecting =
+            Collecting { has_trust: false, linked: BTreeSet::new(), files: Vec::new() };
+        collecting.folder(&config)?;
+        files.append(&mut collecting.files);
+    }
+    Ok(files)
+}
+
 fn found(
     paths: &[PathBuf],
     environment: &Environment,

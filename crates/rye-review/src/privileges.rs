@@ -13,6 +13,7 @@ use rye_project::{Need, PlanRequest, PrepareError, Project, Use, canonical, is_d
 use rye_resolve::ItemId;
 use rye_transcript::{Reading, ThreadId, ThreadRecord};
 
+pub(crate) use self::layers::of_plan;
 pub use self::tighten::{NothingToJudge, Tightened};
 
 /// The privileges of a directive as a root thread: the authority of a run, the layer behind each grant, and

@@ -29,7 +29,7 @@ use crate::output::{self, Answer};
                   rye check --strict --locked --format sarif > rye.sarif\n  rye check --locked --servers"
 )]
 pub(crate) struct Arguments {
-    /// Files, folders, patterns or ids of items; default: the project's `.ai` folder
+    /// Files, folders, patterns or ids of items; default: the project's `.ai` folder, and the configuration of your user space
     paths: Vec<PathBuf>,
     /// Print each file with its problems and, for directives, all that was read of it, as JSON
     #[arg(long, conflicts_with = "format")]
@@ -60,12 +60,12 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
     if arguments.servers {
         return super::lock::check_servers(environment);
     }
-    let paths = match arguments.paths.as_slice() {
-        [] => vec![environment.own_space()?.join(".ai")],
-        paths => paths.to_vec(),
+    let files = match arguments.paths.as_slice() {
+        [] => files::of_project(environment)?,
+        paths => files::named(paths, environment)?,
     };
     let spaces = environment.to_check(arguments.strict, arguments.locked)?;
-    let mut checked = spaces.checker().check_files(&files::named(&paths, environment)?);
+    let mut checked = spaces.checker().check_files(&files);
     let held = arguments.locked.then(|| Held::of(environment)).transpose()?;
     if arguments.format.is_some() {
         checked.extend(held.as_ref().map(Held::to_checked));

@@ -20,9 +20,9 @@ pub(super) fn findings(tool: &PlacedTool) -> Vec<Finding> {
     findings.extend(schema_findings(tool, "input_schema", Some(&tool.manifest.input_schema)));
     findings.extend(schema_findings(tool, "output_schema", tool.manifest.output_schema.as_ref()));
     findings.extend(undeclared_requirements(tool));
-    let fault_of_place = misplaced_arguments(tool);
-    let is_placed = fault_of_place.is_empty();
-    findings.extend(fault_of_place);
+    let misplaced = misplaced_arguments(tool);
+    let is_placed = misplaced.is_empty();
+    findings.extend(misplaced);
     findings.extend(unknown_function(tool));
     findings.extend(request(tool).filter(|_| is_placed));
     findings

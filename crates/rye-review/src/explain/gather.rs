@@ -13,6 +13,7 @@ use rye_transcript::{Limits, SpendLimit, ToolSpec};
 use serde_json::{Value, json};
 
 use super::executed::execution_items;
+use crate::privileges;
 use super::{
     ContextFacts, Explained, HookFacts, ItemFacts, LayerFacts, LimitFacts, ModelFacts, PortFacts,
     SkippedFacts, ToolFacts,
@@ -23,7 +24,8 @@ pub(super) fn explain(project: &Project, request: &PlanRequest) -> Result<Explai
     let answerer = plan.answerer(project, request);
     let opening = plan.opening(answerer.as_ref().ok(), request)?;
     let mut notices = plan.refusal().err().map(|error| with_causes(&error)).into_iter().collect();
-    Vec::extend(&mut notices, plan.denials().cloned());
+    let privileges = privileges::of_plan(project, &plan, &[])?;
+    Vec::extend(&mut notices, privileges.denials());
     Vec::append(&mut notices, &mut plan.item_warnings(answerer.as_ref().ok(), project));
     notices.extend(answerer.as_ref().ok().and_then(Answerer::destination));
     let executed = execution_items(project, plan.composed.chain.leaf());

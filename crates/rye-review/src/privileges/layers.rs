@@ -20,16 +20,24 @@ pub(super) fn privileges(
     request: &PlanRequest,
     threads: &[(&ThreadRecord, &Reading)],
 ) -> Result<Privileges, PrepareError> {
-    let plan = project.plan(request)?;
+    of_plan(project, &project.plan(request)?, threads)
+}
+
+/// The privileges of a directive whose run is planned already.
+pub(crate) fn of_plan(
+    project: &Project,
+    plan: &Plan,
+    threads: &[(&ThreadRecord, &Reading)],
+) -> Result<Privileges, PrepareError> {
     let chain = &plan.composed.chain;
     let declared = chain_grant(chain)?;
     let table = table(project)?;
     let hooks = plan.composed.hooking.placed.iter().map(|placed| &placed.hook);
     let mut needs = needs_of(chain.leaf().content.value(), hooks, project.library());
-    of_threads(threads, &plan, project.library(), &mut needs);
+    of_threads(threads, plan, project.library(), &mut needs);
     let uses = uses_as_written(&chain.grant()?, &needs);
     let Needs { needs, unjudged, .. } = needs;
-    let grants = |layer: &Layer| of_layer(layer, &plan, &table, &declared);
+    let grants = |layer: &Layer| of_layer(layer, plan, &table, &declared);
     Ok(Privileges {
         id: chain.leaf().id.clone(),
         declared_by: chain.declaring().map(|link| link.id.clone()),
@@ -39,7 +47,7 @@ pub(super) fn privileges(
         denials: plan.denials().cloned().collect(),
         drafts: plan.drafts(None),
         refusal: plan.refusal().err().map(|error| with_causes(&error)),
-        acknowledged: acknowledgements(&plan),
+        acknowledged: acknowledgements(plan),
         authority: plan.authority.clone(),
         findings_of: FindingsOf(table),
         invocations: plan.offer.invocations.clone(),

@@ -110,7 +110,6 @@ impl Privileges {
         let redundant = self.redundant.iter().map(|(inner, outer)| {
             format!("`{inner}` is included in `{outer}`, so that it grants nothing more")
         });
-        let denied = self.denials.iter().cloned().chain(self.missing_grants());
         let unjudged = self
             .unjudged
             .iter()
@@ -118,9 +117,14 @@ impl Privileges {
         refusal
             .chain(redundant)
             .chain(self.unused_remarks())
-            .chain(denied)
+            .chain(self.denials())
             .chain(unjudged)
             .collect()
+    }
+
+    /// Returns a sentence for each need that a run cannot have: nobody grants it, or a layer takes it away.
+    pub(crate) fn denials(&self) -> impl Iterator<Item = String> {
+        self.denials.iter().cloned().chain(self.missing_grants())
     }
 
     /// Returns the [`denied_needs`](Self::denied_needs), each as a sentence that names the source of the

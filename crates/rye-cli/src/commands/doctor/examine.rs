@@ -1,18 +1,20 @@
 //! The checks, with a function for each requirement of a run.
 
 use std::fs;
+use std::path::PathBuf;
 
 use rye::resolve::{ItemKind, ResolveError, Space, trust_entries};
 use rye::sandbox::Mode;
 use rye::sign::PublicKey;
 use rye::web::Credential;
-use rye::{PrepareError, Project, ProviderFacts, Rye};
+use rye::{PrepareError, Project, ProviderFacts, Rye, Severity};
 
 use super::places::{committed_keys, records, unread_repository};
-use super::{Finding, sentence};
+use super::{Finding, Standing, sentence};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::files;
 use crate::key_store::{KeyStore, end_of_trust, signing_key_if_any};
 use crate::output;
 
@@ -169,7 +171,13 @@ fn trust(environment: &Environment, rye: &Rye) -> Finding {
 /// Counts the usable and the refused items.
 fn items(rye: &Rye, environment: &Environment) -> Vec<Finding> {
     let preview = environment.preview(false).ok();
-    let of_kind = |kind| of_kind(rye, preview.as_deref().unwrap_or(rye), kind);
+    let of_kind = |kind| {
+        let found = of_kind(rye, preview.as_deref().unwrap_or(rye), kind);
+        match misfit(environment).filter(|_| kind == ItemKind::Config && found.standing != Standing::Wrong) {
+            Some(misfit) => misfit,
+            None => found,
+        }
+    };
     let unread = rye.refuse_config_in_other_case().err();
     let unread = unread.map(|error| {
         Finding::wrong(
@@ -194,6 +202,21 @@ fn of_kind(rye: &Rye, shown: &Project, kind: ItemKind) -> Finding {
         }
         None => Finding::note("items", format!("{text}, such as {}", code(first)), &advice),
     }
+}
+
+/// The first file of configuration that `rye check` finds an error in, although it is signed and can be parsed.
+fn misfit(environment: &Environment) -> Option<Finding> {
+    let is_config =
+        |path: &PathBuf| rye::place(path).is_some_and(|(kind, _)| kind == ItemKind::Config);
+    let files: Vec<PathBuf> = files::of_project(environment).ok()?;
+    let files: Vec<PathBuf> = files.into_iter().filter(is_config).collect();
+    let checked = environment.to_check(false, false).ok()?.checker().check_files(&files);
+    checked.iter().find_map(|checked| {
+        let error = checked.findings.iter().find(|it| it.severity == Severity::Error)?;
+        let path = checked.path.display();
+        let text = format!("config: `{path}`: {}", error.message);
+        Some(Finding::wrong("items", text, &format!("`rye check {path}` shows it at its place")))
+    })
 }
 
 /// The number of items of a kind, and the reason for each that is refused.
