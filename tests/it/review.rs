@@ -33,7 +33,7 @@ const ROOT: &str = "# Root
 ```
 ";
 
-const STYLE: &str = "```yaml\nname: Style\n```\n\nWrite plainly.\n";
+const STYLE: &str = "```yaml\nname: style\n```\n\nWrite plainly.\n";
 
 const LEAF: &str = ".ai/directives/test/leaf.md";
 
@@ -105,7 +105,7 @@ fn one_character_of_knowledge() {
 fn knowledge_that_is_not_in_the_prompt() {
     check(
         ".ai/knowledge/test/style.md",
-        &STYLE.replace("Style", "Manner"),
+        &STYLE.replace("name: style", "name: style\ntags: [manner]"),
         &["items: knowledge `test/style`"],
         &["knowledge `test/style`"],
     );

@@ -13,11 +13,11 @@ use rye_transcript::{Limits, SpendLimit, ToolSpec};
 use serde_json::{Value, json};
 
 use super::executed::execution_items;
-use crate::privileges;
 use super::{
     ContextFacts, Explained, HookFacts, ItemFacts, LayerFacts, LimitFacts, ModelFacts, PortFacts,
     SkippedFacts, ToolFacts,
 };
+use crate::privileges;
 
 pub(super) fn explain(project: &Project, request: &PlanRequest) -> Result<Explained, PrepareError> {
     let plan = project.plan(request)?;

@@ -173,7 +173,9 @@ fn items(rye: &Rye, environment: &Environment) -> Vec<Finding> {
     let preview = environment.preview(false).ok();
     let of_kind = |kind| {
         let found = of_kind(rye, preview.as_deref().unwrap_or(rye), kind);
-        match misfit(environment).filter(|_| kind == ItemKind::Config && found.standing != Standing::Wrong) {
+        match misfit(environment)
+            .filter(|_| kind == ItemKind::Config && found.standing != Standing::Wrong)
+        {
             Some(misfit) => misfit,
             None => found,
         }
