@@ -188,6 +188,12 @@ impl Scratch {
     ///
     /// Those of [`Rye::open`].
     pub fn open(&self) -> Result<Rye, OpenError> {
+        Rye::open(&self.setup())
+    }
+
+    /// The settings with which the library is opened.
+    #[must_use]
+    pub fn setup(&self) -> Setup {
         let spaces = Spaces::new()
             .with_project(self.project())
             .with_user(self.user())
@@ -197,6 +203,7 @@ impl Scratch {
             document = document.with_grants(grants.clone());
         }
         let mut setup = Setup::new(spaces, now());
+        setup.own_key = Some(self.key.public());
         setup.policy = self.policy.clone();
         setup.policy_pins = Some(self.pins());
         setup.processes = self.starts_programs.then(|| {
@@ -207,7 +214,7 @@ impl Scratch {
         let name = document.item_name();
         setup.trust_documents =
             vec![sign(&document.to_toml(), CommentStyle::Hash, &name, &self.key, now())];
-        Rye::open(&setup)
+        setup
     }
 
     /// Runs a directive with the `steps` provider.

@@ -10,6 +10,7 @@ mod chain;
 mod children;
 mod continuing;
 mod creating;
+mod drafts;
 mod holes;
 mod hooks;
 mod inline;

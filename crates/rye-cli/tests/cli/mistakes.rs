@@ -316,8 +316,13 @@ fn servers_of_tools() {
     const SERVERS: &str = ".ai/config/mcp/servers.yaml";
     let unknown = told(&[(TOOL, &tool), (SERVERS, servers)]);
     let unlocked = told(&[(TOOL, &tool.replace("nots", "notes")), (SERVERS, servers)]);
+    // A run refuses the directive before its first request, so that the step is an error.
+    let calling = directive("", "", &step("call", &call("my/t", &[])));
+    let calling = calling.replace("rye.file-system.*", "my.t");
+    let called =
+        told(&[(TOOL, &tool.replace("nots", "notes")), (SERVERS, servers), (FILE, &calling)]);
     insta::assert_snapshot!(format!(
-        "unknown\n{unknown}not locked\n{unlocked}nowhere\n{}",
+        "unknown\n{unknown}not locked\n{unlocked}nowhere\n{}called\n{called}",
         told(&[(TOOL, &tool)])
     ));
 }

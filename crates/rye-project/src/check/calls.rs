@@ -17,7 +17,7 @@ use super::catalog::Catalog;
 use super::{Finding, called_items, event_data};
 use crate::aliases::tool_id;
 use crate::needs::{Callee, callee};
-use crate::plan::typed_by;
+use crate::plan::{lock_refusal, typed_by};
 use crate::primary::Operation;
 
 /// The findings about the calls of a directive's own steps and hooks.
@@ -95,8 +95,20 @@ impl Calls<'_> {
             .find(|it| it.name().strip_prefix("rye_") == Some(action.value.primary.as_str()));
         match operation {
             Some(operation) => self.of_operation(action, operation),
-            None => self.of_execution(action),
+            None => self.of_execution(action).into_iter().chain(self.unlocked(action)).collect(),
         }
+    }
+
+    /// A step that calls a tool of a server that the lock does not name is refused before it begins (SPEC 9.4).
+    fn unlocked(&self, action: &Spanned<Action>) -> Option<Finding> {
+        let called = &action.value;
+        let is_tool = called.item_type.as_deref() == Some("tool");
+        let id = called.item_id.as_deref().filter(|_| is_tool)?;
+        let tool = self.catalog.tool(&tool_id(id).parse().ok()?)?;
+        let reason = lock_refusal(self.catalog.project, tool)?;
+        let message = format!("{} calls `{id}`, which is not offered: {reason}", self.by);
+        let finding = Finding::error("unlocked-server", &message, action.span.clone());
+        Some(Finding { bars_signing: false, ..finding }.with_label("refused before it begins"))
     }
 
     /// A search, load, fetch or signature, whose arguments stand beside the item.
