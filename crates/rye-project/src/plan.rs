@@ -47,7 +47,6 @@ use rye_thread::{Hooks, Opening, OutputContract, ThreadId};
 use rye_tools::fs::Root;
 
 pub use self::accepted::accepted_digests;
-pub(crate) use self::accepted::lock_refusal;
 pub(crate) use self::authority::ceilings;
 pub use self::authority::{added_item, return_capability};
 use self::authority::{authority, below, lessened_by_signers, narrow};

@@ -14,10 +14,11 @@ use serde_json::{Map, Value};
 
 use self::parameters::Misfit;
 use super::catalog::Catalog;
+use super::tool::{UNLOCKED, UnlockedServer, unlocked_server};
 use super::{Finding, called_items, event_data};
 use crate::aliases::tool_id;
 use crate::needs::{Callee, callee};
-use crate::plan::{lock_refusal, typed_by};
+use crate::plan::typed_by;
 use crate::primary::Operation;
 
 /// The findings about the calls of a directive's own steps and hooks.
@@ -105,10 +106,11 @@ impl Calls<'_> {
         let is_tool = called.item_type.as_deref() == Some("tool");
         let id = called.item_id.as_deref().filter(|_| is_tool)?;
         let tool = self.catalog.tool(&tool_id(id).parse().ok()?)?;
-        let reason = lock_refusal(self.catalog.project, tool)?;
-        let message = format!("{} calls `{id}`, which is not offered: {reason}", self.by);
-        let finding = Finding::error("unlocked-server", &message, action.span.clone());
-        Some(Finding { bars_signing: false, ..finding }.with_label("refused before it begins"))
+        let UnlockedServer { message, help } = unlocked_server(self.catalog, tool)?;
+        let message = format!("{} calls `{id}`, and {message}", self.by);
+        let finding = Finding::error(UNLOCKED, &message, action.span.clone());
+        let finding = Finding { bars_signing: false, ..finding };
+        Some(finding.with_label("refused before it begins").with_help(&help))
     }
 
     /// A search, load, fetch or signature, whose arguments stand beside the item.

@@ -56,6 +56,37 @@ pub(super) fn namesake_finding(
     Some(finding.with_label("not offered to threads").with_help("rename the file"))
 }
 
+/// The code of the findings about a server that the lock does not have.
+pub(super) const UNLOCKED: &str = "unlocked-server";
+
+/// A server that the lock does not have, in words.
+pub(super) struct UnlockedServer {
+    pub(super) message: String,
+    pub(super) help: String,
+}
+
+/// Returns the server of a tool if the project's lock does not have it, so that no thread is offered the tool.
+#[cfg(feature = "mcp")]
+pub(super) fn unlocked_server(
+    catalog: &Catalog<'_>,
+    tool: &ToolManifest,
+) -> Option<UnlockedServer> {
+    let Executor::Mcp { server, .. } = &tool.executor else { return None };
+    let is_known = catalog.servers.as_ref()?.contains(server);
+    let is_unlocked = catalog.lock.as_ref()?.server(server).is_none();
+    (is_known && is_unlocked).then(|| UnlockedServer {
+        message: format!("what the MCP server `{server}` offers is not locked yet"),
+        help: format!(
+            "look at it with `rye mcp discover {server}`, then `rye lock --server {server}`"
+        ),
+    })
+}
+
+#[cfg(not(feature = "mcp"))]
+pub(super) fn unlocked_server(_: &Catalog<'_>, _: &ToolManifest) -> Option<UnlockedServer> {
+    None
+}
+
 /// A tool that the lock of its server does not have is not offered to a thread.
 #[cfg(feature = "mcp")]
 fn lock_finding(
@@ -64,15 +95,11 @@ fn lock_finding(
     name: &str,
     tool: &PlacedTool,
 ) -> Option<Finding> {
-    let lock = catalog.lock.as_ref()?;
-    let Some(locked) = lock.server(server) else {
-        let message = format!("what the MCP server `{server}` offers is not locked yet");
-        let finding = Finding::warning("unlocked-server", &message, tool.place(&["server"]));
-        let help = format!(
-            "look at it with `rye mcp discover {server}`, then `rye lock --server {server}`"
-        );
-        return Some(finding.with_label("its tools are not offered").with_help(&help));
-    };
+    if let Some(unlocked) = unlocked_server(catalog, &tool.manifest) {
+        let finding = Finding::warning(UNLOCKED, &unlocked.message, tool.place(&["server"]));
+        return Some(finding.with_label("its tools are not offered").with_help(&unlocked.help));
+    }
+    let locked = catalog.lock.as_ref()?.server(server)?;
     if locked.has(name) {
         return None;
     }

@@ -17,18 +17,6 @@ pub fn accepted_digests(
     move |item| servers.as_ref()?.accepted_digest(item.content.value())
 }
 
-/// Returns the reason why the lock lets a tool of a server not be offered; no server is looked at.
-#[cfg(feature = "mcp")]
-pub(crate) fn lock_refusal(project: &Project, manifest: &ToolManifest) -> Option<String> {
-    Servers::of(project, None).ok()?.lock_refusal(manifest)
-}
-
-/// Returns nothing, because this program uses no server.
-#[cfg(not(feature = "mcp"))]
-pub(crate) fn lock_refusal(_: &Project, _: &ToolManifest) -> Option<String> {
-    None
-}
-
 /// Returns a lookup that finds nothing, because no tool of a server is offered without the feature `mcp`.
 #[cfg(not(feature = "mcp"))]
 pub fn accepted_digests(_: &Project) -> impl Fn(&Item<ToolManifest>) -> Option<Digest> + use<> {

@@ -122,12 +122,6 @@ impl Servers {
         Some(Digest::of(set.canonical().as_bytes()))
     }
 
-    /// Returns the reason why the lock lets no tool of the server that a manifest wraps be offered.
-    pub(crate) fn lock_refusal(&self, manifest: &ToolManifest) -> Option<String> {
-        let Executor::Mcp { server, .. } = &manifest.executor else { return None };
-        self.read_lock(server).err()
-    }
-
     fn read_lock(&self, name: &str) -> Result<ToolSet, String> {
         let lock = self.locked.get_or_init(|| {
             if !self.lock.exists() {

@@ -14,8 +14,8 @@ use crate::session::Session;
 #[test]
 fn a_pin_that_was_edited_is_looked_at_and_written_again() {
     let session = session();
-    contains(&session.rye("lock --trust TRUST --allow-unsigned"), 0, &[]);
     contains(&session.rye("lock --server own --allow-unsigned"), 0, &[]);
+    contains(&session.rye("lock --trust TRUST --allow-unsigned"), 0, &[]);
     session.change(".ai/rye.lock", "Reads an item as it is", "Reads no item as it is");
     let advice = "write it again with `rye lock --server own`";
     contains(&run(&session), 3, &[advice]);
@@ -42,8 +42,8 @@ fn a_pin_that_was_edited_is_looked_at_and_written_again() {
 fn a_part_that_was_edited_is_not_dropped_by_who_writes_another() {
     let session = session();
     let path = session.project().join(".ai/rye.lock");
-    contains(&session.rye("lock --trust TRUST --allow-unsigned"), 0, &[]);
     contains(&session.rye("lock --server own --allow-unsigned"), 0, &[]);
+    contains(&session.rye("lock --trust TRUST --allow-unsigned"), 0, &[]);
     let refused = |command: &str, advice: &str| {
         let before = std::fs::read(&path).unwrap();
         let shown = session.rye(&format!("{command} --trust TRUST --allow-unsigned"));
