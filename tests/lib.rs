@@ -9,6 +9,7 @@ use std::time::Duration;
 use rye::providers::ApiKey;
 use rye::resolve::{Spaces, item_at};
 use rye::sandbox::ProcessHost;
+use rye::sign::chain::{Head, sign_checkpoint};
 use rye::sign::{CommentStyle, ItemName, Policy, SigningKey, Timestamp, TrustDocument, sign};
 use rye::thread::{
     ApprovalRequest, Cancel, Clock, Decision, Failure, FailureKind, Moment, Registry, ThreadId,
@@ -327,6 +328,33 @@ impl Scratch {
         let mut record = ThreadRecord::read(&folder, &[self.key.public()]).expect("a record");
         change(&mut record);
         record.write(&folder, &self.key).expect("a record that can be written");
+    }
+
+    /// Changes the records of a thread's transcript, and chains and signs them again with the operator's key. The derived record
+    /// is removed, so that it is computed again.
+    ///
+    /// # Panics
+    ///
+    /// The thread has no transcript that can be read.
+    pub fn edit_transcript(&self, thread: &ThreadId, mut change: impl FnMut(&mut Value)) {
+        let folder = self.project().join(".ai/threads").join(thread.as_str());
+        let path = folder.join("transcript.jsonl");
+        let text = fs::read_to_string(&path).expect("a transcript");
+        let (mut head, mut lines) = (Head::genesis(), String::new());
+        for (seq, line) in text.lines().enumerate() {
+            let mut record: Value = serde_json::from_str(line).expect("a record");
+            change(&mut record);
+            if record["event"] == "checkpoint" {
+                let checkpoint = sign_checkpoint(&head, seq as u64, thread.as_str(), &self.key);
+                record["payload"] = checkpoint.expect("a checkpoint").to_json();
+            }
+            record["prev"] = head.to_string().into();
+            let line = record.to_string();
+            head = head.link(line.as_bytes());
+            lines.push_str(&format!("{line}\n"));
+        }
+        write(&path, &lines);
+        fs::remove_file(folder.join("thread.json")).expect("a derived record");
     }
 
     /// Turns a thread into one whose preparation failed, with an empty transcript.

@@ -13,6 +13,7 @@ mod creating;
 mod drafts;
 mod holes;
 mod hooks;
+mod inheriting;
 mod inline;
 mod model;
 mod needs;

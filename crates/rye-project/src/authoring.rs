@@ -11,7 +11,7 @@ pub use self::complexity::{ClassLimits, Complexity, UnknownComplexity};
 pub use self::configuration::{DRAFTED_CONFIGS, draft_config, draft_hook, draft_provider};
 pub(crate) use self::directive::DirectiveDraft;
 pub(crate) use self::permissions::Permissions;
-use crate::config::complexity_limits;
+use crate::config::{RESILIENCE_FILE, complexity_limits};
 use crate::plan::PrepareError;
 use crate::project::Project;
 
@@ -71,7 +71,7 @@ impl Project {
     ///
     /// When that configuration is refused or broken.
     pub fn class_limits(&self, class: Complexity) -> Result<ClassLimits, PrepareError> {
-        let config = self.library.config("agent/resilience")?;
+        let config = self.library.config(RESILIENCE_FILE)?;
         Ok(complexity_limits(config.as_ref(), class)?)
     }
 }

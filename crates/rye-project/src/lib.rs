@@ -56,9 +56,9 @@ pub use self::place::{kind_of, place};
 pub use self::plan::{
     Answerer, CALLING_DIRECTIVE, CallError, Chained, ChildBounds, Composed, Hooking,
     ItemProvenance, LimitOptions, LimitSource, Model, NotDriven, Offer, Placing, Plan, PlanRequest,
-    PlannedRun, PrepareError, ProviderChoice, SetLimits, ToolCall, TreeAccess, TreeFunction,
-    Widening, Withheld, accepted_digests, added_item, directive_additions, resolve_chain,
-    return_capability, sandbox_warning,
+    PlannedRun, PrepareError, ProviderChoice, RecordedSettings, SetLimits, ToolCall, TreeAccess,
+    TreeFunction, Widening, Withheld, accepted_digests, added_item, directive_additions,
+    resolve_chain, return_capability, sandbox_warning,
 };
 pub use self::preview::Preview;
 pub use self::project::{OpenError, Project, Setup};

@@ -61,6 +61,7 @@ pub use self::hooking::Hooking;
 pub(crate) use self::hooking::{hook_action_problem, is_composed};
 use self::lacking::Lacking;
 use self::limits::limits;
+pub(crate) use self::limits::spend_limit;
 pub use self::limits::{LimitSource, SetLimits};
 pub use self::operations::directive_additions;
 use self::operations::{Directions, Structure, with_operations};
@@ -76,7 +77,9 @@ use self::provider::carries_out_steps;
 pub use self::provider::{Answerer, Model};
 pub(crate) use self::provider::{answerer, provider_config};
 pub(crate) use self::request::STEPS;
-pub use self::request::{ChildBounds, LimitOptions, Placing, PlanRequest, ProviderChoice};
+pub use self::request::{
+    ChildBounds, LimitOptions, Placing, PlanRequest, ProviderChoice, RecordedSettings,
+};
 #[cfg(feature = "mcp")]
 pub(crate) use self::servers::{ServerFault, Servers, new_connections};
 pub use self::tools::{Offer, Withheld};
@@ -88,8 +91,8 @@ pub use self::widening::Widening;
 pub(crate) use self::widening::widenings;
 use self::widening::widenings_of_chain;
 use crate::config::{
-    APPROVAL_FILE, HOOKS_FILE, RISK_FILE, approval_patterns, meant_in_other_case, policy_layers,
-    requests_at_once, risk_table,
+    APPROVAL_FILE, HOOKS_FILE, RESILIENCE_FILE, RISK_FILE, approval_patterns, meant_in_other_case,
+    policy_layers, requests_at_once, risk_table,
 };
 use crate::project::Project;
 
@@ -184,8 +187,11 @@ impl Project {
         let directions = directions(&contract, &composed, request);
         offer.palette =
             with_operations(offer.palette, self, &authority, &asked, &request.tree, directions)?;
-        let resilience = library.config("agent/resilience")?;
-        let limits = limits(resilience.as_ref(), &composed.chain, &request.limits, child_bounds)?;
+        let resilience = library.config(RESILIENCE_FILE)?;
+        let limits = match &request.recorded {
+            Some(recorded) => SetLimits::recorded(recorded.limits.clone()),
+            None => limits(resilience.as_ref(), &composed.chain, &request.limits, child_bounds)?,
+        };
         let requests = requests_at_once(resilience.as_ref())?;
         let (placed, hooks_files) = (library.config_hooks()?, library.config(HOOKS_FILE)?);
         let hooks = composed.hooking.hooks(&composed.chain, &composed.inputs, &asked)?;
@@ -290,7 +296,7 @@ fn project_root(library: &Library) -> Result<Root, PrepareError> {
 
 /// The form in which a directive that a call executes is returned.
 fn directions(contract: &OutputContract, composed: &Composed, request: &PlanRequest) -> Directions {
-    let structure = match carries_out_steps(composed, &request.provider) {
+    let structure = match carries_out_steps(composed, &request.provider()) {
         true => Structure::Planned,
         false => Structure::Text,
     };

@@ -3,7 +3,9 @@
 use rye_caps::Grant;
 use rye_parse::Directive;
 
-use crate::{Item, ItemId, ItemKind, Library, PlacedHook, ResolveError, grant};
+use crate::{
+    Item, ItemId, ItemKind, Library, PlacedHook, ResolveError, StatedLimits, StatedModel, grant,
+};
 
 /// A directive, the directive that it extends, and so on to the root. Each is verified (SPEC 7.1).
 #[derive(Clone, Debug)]
@@ -82,6 +84,20 @@ impl ExtendsChain {
     /// (SPEC D5).
     pub fn declaring(&self) -> Option<&Item<Directive>> {
         self.links.iter().find(|link| link.content.value().permissions.is_some())
+    }
+
+    /// The `<model>` of the nearest directive that has one (SPEC D19).
+    pub fn model(&self) -> Option<StatedModel<'_>> {
+        StatedModel::nearest(self.leaf_first())
+    }
+
+    /// Each limit from the nearest directive that sets it (SPEC D19).
+    pub fn limits(&self) -> StatedLimits<'_> {
+        StatedLimits::nearest(self.leaf_first())
+    }
+
+    fn leaf_first(&self) -> impl Iterator<Item = (&ItemId, &Directive)> {
+        self.links.iter().map(|link| (&link.id, link.content.value()))
     }
 
     /// The grant of the declaring directive. If no directive of the chain declares permissions, it is empty

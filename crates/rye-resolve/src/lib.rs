@@ -63,6 +63,7 @@ mod hooks;
 mod item;
 mod library;
 mod placed_hook;
+mod stated;
 mod trust;
 
 mod search;
@@ -85,6 +86,7 @@ pub use search::{
 };
 pub use spaces::{Location, ShippedFile, Space, Spaces};
 pub use standing::fault_of_place;
+pub use stated::{StatedLimits, StatedModel};
 pub use suggest::nearest_id;
 pub use trust::{TrustEntry, TrustNote, TrustRemark, trust_entries, trust_store};
 

@@ -156,6 +156,20 @@ pub struct ModelFacts {
     pub model: Option<String>,
     /// The file of the provider's configuration; `None` for the steps.
     pub item: Option<ItemFacts>,
+    /// The source of the choice.
+    pub set_by: ModelSource,
+}
+
+/// The source of the choice of a model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "what tells of a model has to name each source")]
+pub enum ModelSource {
+    /// The program and the provider's configuration, when nothing else does.
+    Default,
+    /// A directive of the chain, in its `<model>` (SPEC D19).
+    Directive(ItemId),
+    /// The operator, for this one time.
+    Options,
 }
 
 /// A declared input or output.

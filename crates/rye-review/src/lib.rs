@@ -11,7 +11,7 @@ mod privileges;
 pub use self::difference::{Change, Difference, PatternChange, Section};
 pub use self::explain::{
     ContextFacts, Explained, HookFacts, ItemFacts, LayerFacts, LimitFacts, LostFacts, ModelFacts,
-    PortFacts, Signer, SkippedFacts, StartFacts, ToolFacts,
+    ModelSource, PortFacts, Signer, SkippedFacts, StartFacts, ToolFacts,
 };
 pub use self::lock_report::{LockFinding, LockReport};
 pub use self::privileges::{

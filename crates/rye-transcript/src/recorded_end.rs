@@ -7,8 +7,8 @@ use crate::account::LimitedDisk;
 use crate::failure::disk::LimitsDisk;
 use crate::json::Shown;
 use crate::{
-    Event, Failure, Limits, Moment, Nanos, Reading, Record, ThreadId, ThreadState, Usage,
-    recorded_event,
+    Event, Failure, Limits, Moment, Nanos, ProviderInfo, Reading, Record, ThreadId, ThreadState,
+    Usage, recorded_event,
 };
 
 /// The end of a thread by its transcript, which is written before `thread.json` is.
@@ -76,6 +76,19 @@ pub fn recorded_limits(reading: &Reading) -> Option<RecordedLimits> {
     let last =
         reading.records_with_seals().rev().filter(resumed).find_map(|(record, _)| limits(record));
     Some(RecordedLimits { last: last.unwrap_or_else(|| first.clone()), first })
+}
+
+/// The provider and the model that a thread began with, as its transcript holds them; `None` before it began, and if it ended
+/// before its provider was known.
+#[must_use]
+pub fn recorded_provider(reading: &Reading) -> Option<ProviderInfo> {
+    let first = reading.records.iter().find(|record| record.event == "thread_start")?;
+    match recorded_event(first) {
+        Ok(Event::ThreadStart { provider, .. }) => {
+            Some(provider).filter(|provider| !provider.provider.is_empty())
+        }
+        _ => None,
+    }
 }
 
 /// The root of the thread's tree, as the first record of its transcript names it; `None` before the thread began.

@@ -34,21 +34,21 @@ pub use rye_project::{
     FileChanges, Finding, Hooking, ItemProvenance, LimitOptions, LimitSource, Lock, LockError,
     LockedDirective, LockedItem, LockedTool, Model, NamedProvider, Need, NeedSource, NotDriven,
     Offer, OpenError, Placing, Plan, PlanRequest, PlannedRun, PolicyError, PrepareError, Preview,
-    Project, ProjectPolicy, PromptsError, ProviderChoice, ProviderFacts, RenderRequest, Rendered,
-    Risks, SCHEMAS, Schema, SetLimits, Setup, Severity, SignError, SignFileError, SignedFile,
-    SigningStatus, SpacesToCheck, Subject, Template, TextChange, TreeAccess, TreeFunction,
-    UnknownComplexity, UnreadableFile, Use, Verification, VerificationSummary, VerifyError,
-    Widening, bad_grants, check, directive_additions, draft, draft_config, draft_directive,
-    draft_hook, draft_provider, draft_script, engine_audience, github, kind_of, place,
-    replace_file, sarif, schema, shipped_files, starter, with_signature,
+    Project, ProjectPolicy, PromptsError, ProviderChoice, ProviderFacts, RecordedSettings,
+    RenderRequest, Rendered, Risks, SCHEMAS, Schema, SetLimits, Setup, Severity, SignError,
+    SignFileError, SignedFile, SigningStatus, SpacesToCheck, Subject, Template, TextChange,
+    TreeAccess, TreeFunction, UnknownComplexity, UnreadableFile, Use, Verification,
+    VerificationSummary, VerifyError, Widening, bad_grants, check, directive_additions, draft,
+    draft_config, draft_directive, draft_hook, draft_provider, draft_script, engine_audience,
+    github, kind_of, place, replace_file, sarif, schema, shipped_files, starter, with_signature,
 };
 #[cfg(feature = "mcp")]
 pub use rye_project::{NotWrapped, ServerChange, ServerTools, ServerToolsError, WrapperFile};
 pub use rye_review::{
     Change, ContextFacts, Difference, Explained, HookFacts, ItemFacts, LayerFacts, LayerPrivileges,
-    LimitFacts, LockFinding, LockReport, LostFacts, ModelFacts, NothingToJudge, PatternChange,
-    PatternPrivileges, PortFacts, Privileges, PrivilegesError, Section, Signer, SkippedFacts,
-    StartFacts, Tightened, ToolFacts,
+    LimitFacts, LockFinding, LockReport, LostFacts, ModelFacts, ModelSource, NothingToJudge,
+    PatternChange, PatternPrivileges, PortFacts, Privileges, PrivilegesError, Section, Signer,
+    SkippedFacts, StartFacts, Tightened, ToolFacts,
 };
 #[cfg(feature = "mcp")]
 pub use rye_session::{Approvals, HttpOptions, McpServer, ServeError, ServerHost, reading};

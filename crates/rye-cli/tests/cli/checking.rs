@@ -98,6 +98,47 @@ fn what_hooks_need_is_granted_used_and_kept() {
     assert!(explained.contains("used by hook `h`"), "{explained}");
 }
 
+/// Metadata that is inherited counts as present. A limit of a base that allows more than the default is named until the leaf or the
+/// operator states one (SPEC D19).
+#[test]
+fn limits_and_model_of_a_base() {
+    let base = |limits: &str| {
+        directive("base", MAY_LIST, LIST)
+            .replace("<limits turns=\"4\" />", &format!("<limits {limits} />"))
+    };
+    let leaf = |own: &str| {
+        let leaf = directive("work", own, LIST).replace("version", "extends=\"base\" version");
+        leaf.replace("<model tier=\"fast\" />", "").replace("<limits turns=\"4\" />", "")
+    };
+    let check = |limits: &str, own: &str, operator: &str, expected: &[&str]| {
+        let session = holding(&leaf(own));
+        session.put(".ai/directives/base.md", &base(limits));
+        if !operator.is_empty() {
+            let path = session.home().join(".ai/config/agent/resilience.yaml");
+            let path = path.to_str().unwrap();
+            session.put(path, &format!("limits: {{ {operator} }}\n"));
+            session.sign_file_as_it_is(path, &crate::session::example_key());
+        }
+        assert_eq!(codes(&session, ""), expected, "{limits} {own} {operator}");
+    };
+    check("turns=\"4\" spend=\"0.50\"", "", "", &[]);
+    check("turns=\"4\" spend=\"0.50\"", MAY_LIST, "", &[]);
+    check("spend=\"unlimited\"", "", "", &[]);
+    let twice = ["warning inherited-limit:4", "warning inherited-limit:4"];
+    check("turns=\"11\" spend=\"0.501\" depth=\"5\"", "", "", &twice);
+    check("turns=\"11\" spend=\"0.501\"", "<limits spend=\"0.501\" />", "", &twice[..1]);
+    check("turns=\"11\" spend=\"0.501\"", "", "turns: 5", &twice[..1]);
+    check("turns=\"11\" spend=\"0.501\"", "", "turns: 5, spend: '0.10'", &[]);
+
+    let session = holding(&leaf(""));
+    session.put(".ai/directives/base.md", &base("spend=\"0.75\""));
+    let found = session.rye("check --trust TRUST");
+    let message =
+        "`spend` is 0.75, inherited from `base`, and above the configured default of 0.50";
+    assert!(found.contains(message), "{found}");
+    assert!(found.contains("accept it with `spend=\"0.75\"` in `<limits>`"), "{found}");
+}
+
 /// Without permissions in the chain nothing is allowed, so that no step could be followed.
 #[test]
 fn steps_without_any_permissions_are_denied() {

@@ -10,6 +10,7 @@ use rye_files::read_plain;
 use rye_parse::{Directive, HookEvent, Knowledge, ParseError, PlacedTool, ToolManifest};
 use rye_resolve::{
     ExtendsChain, ItemId, ItemKind, Listed, Location, PlacedHook, ResolveError, Space,
+    StatedLimits, StatedModel,
 };
 use rye_thread::{ArgumentSchema, DIRECTIVE_RETURN, THREAD_DIRECTIVE};
 use serde_json::Value;
@@ -21,7 +22,9 @@ use super::signature::Signature;
 use crate::Lock;
 use crate::aliases::tool_id;
 use crate::causes::with_causes;
-use crate::config::{RISK_FILE, SERVERS_FILE, risk_table};
+use crate::config::{
+    ConfiguredLimits, RESILIENCE_FILE, RISK_FILE, SERVERS_FILE, risk_table, thread_limits,
+};
 use crate::needs::{CalledDirective, CalledItems};
 use crate::place::LONGEST_FILE;
 use crate::plan::starts_threads;
@@ -43,6 +46,8 @@ pub(super) struct Catalog<'a> {
     pub(super) hooks: Result<Vec<PlacedHook>, String>,
     /// The risk table, or why it cannot be had.
     pub(super) risk: Result<RiskTable, String>,
+    /// The limits of a thread whose directive states none. Where they cannot be had, every run is refused.
+    pub(super) limits: ConfiguredLimits,
     /// The names of the MCP servers; none where a file that may name some cannot be read.
     pub(super) servers: Option<BTreeSet<String>>,
     /// The project's lock; none where there is none that can be read.
@@ -113,6 +118,16 @@ pub(super) struct Chain<'c> {
 }
 
 impl<'c> Chain<'c> {
+    /// The `<model>` that the directive states or inherits.
+    pub(super) fn model(&self) -> Option<StatedModel<'c>> {
+        StatedModel::nearest(self.links.iter().copied())
+    }
+
+    /// The limits that the directive states or inherits.
+    pub(super) fn limits(&self) -> StatedLimits<'c> {
+        StatedLimits::nearest(self.links.iter().copied())
+    }
+
     /// The links that declare `<permissions>`, the nearest first.
     pub(super) fn declaring(&self) -> impl Iterator<Item = (&'c ItemId, &'c Directive)> + '_ {
         self.links.iter().copied().filter(|(_, link)| link.permissions.is_some())
@@ -131,6 +146,7 @@ impl<'a> Catalog<'a> {
             in_other_case: HashMap::new(),
             hooks: project.library.config_hooks().map_err(|error| with_causes(&error)),
             risk: risk(project),
+            limits: configured_limits(project),
             servers: servers(project),
             #[cfg(feature = "mcp")]
             lock: lock(project),
@@ -474,6 +490,11 @@ fn parent(link: &Directive) -> Option<ItemId> {
 fn risk(project: &Project) -> Result<RiskTable, String> {
     let config = project.library.config(RISK_FILE).map_err(|error| with_causes(&error))?;
     risk_table(config.as_ref()).map_err(|error| error.to_string())
+}
+
+fn configured_limits(project: &Project) -> ConfiguredLimits {
+    let config = project.library.config(RESILIENCE_FILE).ok().flatten();
+    thread_limits(config.as_ref()).unwrap_or_default()
 }
 
 /// The MCP servers that files of all spaces name, signed or not: a manifest is about one of them before it is signed, too.

@@ -226,6 +226,11 @@ impl Checker<'_> {
                 let granted = grants::findings(&self.catalog, &chain);
                 let is_denied = granted.iter().any(|it| it.code == denied::MISSING_PERMISSION);
                 findings.extend(metadata::of_directive(directive, id, &chain, is_denied));
+                findings.extend(metadata::inherited_limits(
+                    directive,
+                    &chain,
+                    &self.catalog.limits,
+                ));
                 findings.extend(references::of_directive(&self.catalog, directive, &chain));
                 findings.extend(calls::findings(&self.catalog, directive, source));
                 findings.extend(granted);

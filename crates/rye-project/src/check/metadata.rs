@@ -2,11 +2,14 @@
 
 use std::ops::Range;
 
-use rye_parse::{Directive, Knowledge};
-use rye_resolve::ItemId;
+use rye_parse::{Directive, Knowledge, Spanned};
+use rye_resolve::{ItemId, StatedLimits};
+use rye_thread::{Nanos, SpendLimit};
 
 use super::Finding;
 use super::catalog::Chain;
+use crate::config::ConfiguredLimits;
+use crate::plan::spend_limit;
 
 /// The findings about the metadata of a directive. `is_denied` tells that a finding about its permissions is there already.
 pub(super) fn of_directive(
@@ -37,16 +40,15 @@ fn of_thread(
     is_denied: bool,
     place: Range<usize>,
 ) -> Option<Finding> {
-    let limits = &directive.limits;
-    let bounds =
-        [&limits.turns, &limits.tokens, &limits.duration_seconds, &limits.spawns, &limits.depth];
-    let is_limited = limits.spend.is_some() || bounds.iter().any(|limit| limit.is_some());
-    let has_model = directive.model.is_some();
-    if !is_limited && !has_model && directive.permissions.is_none() {
+    let own = StatedLimits::nearest(chain.links.first().copied());
+    if own.by.is_empty() && directive.model.is_none() && directive.permissions.is_none() {
         return None;
     }
     // What cannot be followed may declare them.
-    let has_permissions = is_denied || chain.broken.is_some() || chain.declaring().next().is_some();
+    let is_broken = chain.broken.is_some();
+    let has_model = is_broken || chain.model().is_some();
+    let is_limited = is_broken || !chain.limits().by.is_empty();
+    let has_permissions = is_denied || is_broken || chain.declaring().next().is_some();
     let lacks = [
         ("`<model>`", !has_model),
         ("`<limits>`", !is_limited),
@@ -65,6 +67,58 @@ fn of_thread(
             .with_label(label)
             .with_help(&format!("add it to `<metadata>`; until then {until}")),
     )
+}
+
+/// The inherited limits that allow more than a directive without them would have (SPEC D19).
+pub(super) fn inherited_limits(
+    directive: &Directive,
+    chain: &Chain<'_>,
+    configured: &ConfiguredLimits,
+) -> Vec<Finding> {
+    let (Some((leaf, _)), Some(extends)) = (chain.links.first(), &directive.extends) else {
+        return Vec::new();
+    };
+    let StatedLimits { limits: stated, by, .. } = chain.limits();
+    let default = &configured.limits;
+    let count = |stated: &Option<Spanned<u64>>, default: u64| {
+        let stated = stated.as_ref()?.value;
+        (default < stated).then(|| (stated.to_string(), default.to_string()))
+    };
+    let spend = stated.spend.as_ref().map(|spend| spend_limit(spend.value));
+    let spend = match (spend, default.spend) {
+        (Some(SpendLimit::AtMost(stated)), SpendLimit::AtMost(default)) if default < stated => {
+            Some((dollars(stated), dollars(default)))
+        }
+        _ => None,
+    };
+    let rows = [
+        ("turns", count(&stated.turns, default.turns)),
+        ("tokens", count(&stated.tokens, default.tokens)),
+        ("spend", spend),
+        ("duration_seconds", count(&stated.duration_seconds, default.duration_seconds)),
+        ("spawns", count(&stated.spawns, default.spawns)),
+        ("depth", count(&stated.depth, default.depth)),
+    ];
+    let of_base = |name: &str| by.get(name).filter(|by| *by != leaf);
+    let is_open = |name: &str| !configured.by_operator.contains(name);
+    rows.into_iter()
+        .filter(|(name, _)| is_open(name))
+        .filter_map(|(name, higher)| {
+            let ((stated, default), by) = (higher?, of_base(name)?);
+            let message = format!(
+                "`{name}` is {stated}, inherited from `{by}`, and above the configured default of {default}"
+            );
+            let finding = Finding::warning("inherited-limit", &message, extends.span.clone());
+            Some(finding.with_label("inherited from there").with_help(&format!(
+                "accept it with `{name}=\"{stated}\"` in `<limits>`, or state a lower one there or in your own `config/agent/resilience.yaml`"
+            )))
+        })
+        .collect()
+}
+
+/// The amount as `<limits>` has it.
+fn dollars(amount: Nanos) -> String {
+    amount.to_string().trim_end_matches(" USD").to_owned()
 }
 
 pub(super) fn of_knowledge(knowledge: &Knowledge, id: &ItemId, source: &str) -> Option<Finding> {

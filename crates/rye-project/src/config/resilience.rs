@@ -1,6 +1,6 @@
 //! `config/agent/resilience.yaml`: what bounds a thread when nothing else says so (SPEC 10.5).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use rye_resolve::{Config, Location, Space};
@@ -11,6 +11,9 @@ use serde::Deserialize;
 use super::read::{ConfigError, ConfigFile, read};
 use crate::authoring::{ClassLimits, Complexity};
 use crate::shipped::shipped_files;
+
+/// The file that bounds threads.
+pub(crate) const RESILIENCE_FILE: &str = "agent/resilience";
 
 /// Limits of a thread whose directive and command line set none.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -29,7 +32,7 @@ pub(crate) struct Resilience {
 }
 
 impl ConfigFile for Resilience {
-    const FILE: &'static str = "agent/resilience";
+    const FILE: &'static str = RESILIENCE_FILE;
     const SCHEMA: &'static str = "resilience";
 }
 
@@ -117,6 +120,8 @@ pub(crate) struct ConfiguredLimits {
     pub(crate) limits: Limits,
     /// The file that set a limit, by the limit's name; one that no file set is not here.
     pub(crate) set_by: BTreeMap<&'static str, Location>,
+    /// The limits that a file of the operator states, by name, whatever a project lowers.
+    pub(crate) by_operator: BTreeSet<&'static str>,
 }
 
 /// The limits that the layers of `agent/resilience` set.
@@ -215,6 +220,9 @@ impl ConfiguredLimits {
         let is_project = location.space == Space::Project;
         self.limits = if is_project { lower_of(&before, &nearer) } else { nearer };
         for (name, differs) in differences(&before, &self.limits) {
+            if matches!(location.space, Space::User | Space::System) && file.states(name) {
+                self.by_operator.insert(name);
+            }
             // A project that repeats what the operator says sets nothing.
             if differs || (!is_project && file.states(name)) {
                 self.set_by.insert(name, location.clone());

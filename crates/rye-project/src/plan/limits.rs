@@ -1,10 +1,10 @@
-//! The limits of the thread: configuration, then directive, then the operator's options (SPEC
-//! 10.5).
+//! The limits of the thread: configuration, then the chain of the directive, then the operator's
+//! options (SPEC 10.5).
 
 use std::collections::BTreeMap;
 
-use rye_parse::{Directive, Spend};
-use rye_resolve::{Config, ExtendsChain, Item, ItemId, Location};
+use rye_parse::{Spanned, Spend};
+use rye_resolve::{Config, ExtendsChain, ItemId, Location, StatedLimits};
 use rye_thread::{FailureKind, Limit, Limits, Nanos, Outcome, SpendLimit, ThreadId};
 
 use super::error::PrepareError;
@@ -29,7 +29,7 @@ pub enum LimitSource {
     Default,
     /// A file of the configuration `agent/resilience`.
     Config(Location),
-    /// The directive, in its `<limits>`.
+    /// A directive of the chain, in its `<limits>` (SPEC D19).
     Directive(ItemId),
     /// The operator, for this one time, or the call that starts the thread.
     Options,
@@ -47,10 +47,10 @@ pub(crate) fn limits(
     let of_file = |(name, location)| (name, LimitSource::Config(location));
     let set_by = configured.set_by.into_iter().map(of_file).collect();
     let mut set = SetLimits { limits: configured.limits, set_by };
-    let leaf = chain.leaf();
     let by_options = LimitSource::Options;
-    refuse_other_currencies(leaf)?;
-    set.declare(&leaf.content.value().limits, &LimitSource::Directive(leaf.id.clone()));
+    let stated = chain.limits();
+    refuse_other_currencies(chain, &stated)?;
+    set.declare(&stated);
     set.count("turns", |limits| &mut limits.turns, options.turns, &by_options);
     set.count("tokens", |limits| &mut limits.tokens, options.tokens, &by_options);
     let seconds = options.duration_seconds;
@@ -66,16 +66,33 @@ pub(crate) fn limits(
 
 /// Refuses a currency other than US dollars, because prices are in US dollars and exchange rates
 /// are unknown.
-fn refuse_other_currencies(leaf: &Item<Directive>) -> Result<(), PrepareError> {
-    match &leaf.content.value().limits.spend_currency {
-        Some(currency) if currency.value != "USD" => {
-            Err(PrepareError::Currency { id: leaf.id.clone(), currency: currency.value.clone() })
-        }
-        _ => Ok(()),
+fn refuse_other_currencies(
+    chain: &ExtendsChain,
+    stated: &StatedLimits<'_>,
+) -> Result<(), PrepareError> {
+    let leaf = chain.leaf();
+    let own = leaf.content.value().limits.spend_currency.as_ref().map(|own| (&leaf.id, own));
+    let of_spend = stated.by.get("spend").copied().zip(stated.limits.spend_currency.as_ref());
+    let other = own.into_iter().chain(of_spend).find(|(_, currency)| currency.value != "USD");
+    other.map_or(Ok(()), |(id, currency)| {
+        Err(PrepareError::Currency { id: id.clone(), currency: currency.value.clone() })
+    })
+}
+
+/// The limit on money that a directive states.
+pub(crate) fn spend_limit(stated: Spend) -> SpendLimit {
+    match stated {
+        Spend::Unlimited => SpendLimit::Unlimited,
+        Spend::Nanos(nanos) => SpendLimit::AtMost(Nanos::new(nanos)),
     }
 }
 
 impl SetLimits {
+    /// The limits of a thread that goes on, which its record holds. No source is known (SPEC D19).
+    pub(crate) fn recorded(limits: Limits) -> Self {
+        Self { limits, set_by: BTreeMap::new() }
+    }
+
     /// Returns the source of the limit that ended a thread. Returns `None` if no limit of the thread
     /// ended it. For example, an answer that cost more than its reservation is bounded by the
     /// reservation, which has no source.
@@ -88,20 +105,20 @@ impl SetLimits {
         (!is_reservation).then(|| source.clone())
     }
 
-    fn declare(&mut self, declared: &rye_parse::Limits, source: &LimitSource) {
-        let given =
-            |declared: &Option<rye_parse::Spanned<u64>>| declared.as_ref().map(|limit| limit.value);
-        let seconds = given(&declared.duration_seconds);
-        self.count("turns", |limits| &mut limits.turns, given(&declared.turns), source);
-        self.count("tokens", |limits| &mut limits.tokens, given(&declared.tokens), source);
-        self.count("duration_seconds", |limits| &mut limits.duration_seconds, seconds, source);
-        self.count("spawns", |limits| &mut limits.spawns, given(&declared.spawns), source);
-        self.count("depth", |limits| &mut limits.depth, given(&declared.depth), source);
-        let spend = declared.spend.as_ref().map(|spend| match spend.value {
-            Spend::Unlimited => SpendLimit::Unlimited,
-            Spend::Nanos(nanos) => SpendLimit::AtMost(Nanos::new(nanos)),
-        });
-        self.spend(spend, source);
+    fn declare(&mut self, stated: &StatedLimits<'_>) {
+        let rye_parse::Limits { turns, tokens, duration_seconds, spawns, depth, spend, .. } =
+            &stated.limits;
+        let given = |limit: &Option<Spanned<u64>>| limit.as_ref().map(|limit| limit.value);
+        let by = |name| stated.by.get(name).map(|id| LimitSource::Directive((*id).clone()));
+        let by = |name| by(name).unwrap_or(LimitSource::Default);
+        self.count("turns", |limits| &mut limits.turns, given(turns), &by("turns"));
+        self.count("tokens", |limits| &mut limits.tokens, given(tokens), &by("tokens"));
+        let (name, seconds) = ("duration_seconds", given(duration_seconds));
+        self.count(name, |limits| &mut limits.duration_seconds, seconds, &by(name));
+        self.count("spawns", |limits| &mut limits.spawns, given(spawns), &by("spawns"));
+        self.count("depth", |limits| &mut limits.depth, given(depth), &by("depth"));
+        let spend = spend.as_ref().map(|spend| spend_limit(spend.value));
+        self.spend(spend, &by("spend"));
     }
 
     /// No limit of a child is above what its parent has left (SPEC 10.5).

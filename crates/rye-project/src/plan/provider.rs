@@ -4,10 +4,10 @@ use rye_caps::{Capability, Kind, Primary};
 use rye_parse::{Directive, Step, nearest_name};
 use rye_prompt::{Inputs, ReturnStyle, steps};
 use rye_providers::{
-    ApiKey, ModelChoice, ModelPreference, PlannedCall, PlannedOutput, PlannedStep, ProviderConfig,
-    RandomBits, ReturnsStyle, StepsProvider, connect,
+    ApiKey, ChoiceError, ModelChoice, ModelPreference, PlannedCall, PlannedOutput, PlannedStep,
+    ProviderConfig, RandomBits, ReturnsStyle, StepsProvider, connect,
 };
-use rye_resolve::{Item, ItemId, ItemKind, Library, Space};
+use rye_resolve::{Item, ItemId, ItemKind, Library, Space, StatedModel};
 use rye_thread::{DIRECTIVE_RETURN, OutputContract, Provider, ProviderInfo};
 use serde_json::{Map, Value, json};
 
@@ -133,7 +133,8 @@ pub(crate) fn answerer(
     composed: &Composed,
     request: &PlanRequest,
 ) -> Result<Answerer, PrepareError> {
-    if carries_out_steps(composed, &request.provider) {
+    let chosen = request.provider();
+    if carries_out_steps(composed, &chosen) {
         let steps = match &request.tool {
             Some(tool) => {
                 refuse_references(&composed.chain.leaf().id, &composed.inputs)?;
@@ -143,14 +144,14 @@ pub(crate) fn answerer(
         };
         return Ok(Answerer::Steps(steps));
     }
-    let name = match &request.provider {
+    let name = match chosen.as_ref() {
         ProviderChoice::Named(name) => name.as_str(),
         ProviderChoice::Directive | ProviderChoice::Steps => {
             named_provider(composed).unwrap_or(DEFAULT)
         }
     };
     let (item, config) = provider_config(library, name)?;
-    let choice = config.choose(&wish(composed, request)).map_err(|source| PrepareError::Model {
+    let choice = choose(&config, composed, request).map_err(|source| PrepareError::Model {
         id: composed.chain.leaf().id.clone(),
         provider: name.to_owned(),
         source: Box::new(source),
@@ -169,9 +170,9 @@ pub(crate) fn carries_out_steps(composed: &Composed, choice: &ProviderChoice) ->
     }
 }
 
-/// The provider that the directive's `<model>` names.
+/// The provider that the `<model>` of the chain names.
 fn named_provider(composed: &Composed) -> Option<&str> {
-    let model = composed.chain.leaf().content.value().model.as_ref()?;
+    let model = composed.chain.model()?.model;
     Some(model.value.provider.as_ref()?.value.as_str())
 }
 
@@ -248,12 +249,29 @@ fn vouch(item: &Item<String>, name: &str) -> Result<(), PrepareError> {
     })
 }
 
+/// Chooses the model of the thread. A thread that is resumed keeps its own, also where its directive would choose another one by
+/// now. If the configuration lacks that one, it is not what it was, and the comparison with the record says so.
+fn choose(
+    config: &ProviderConfig,
+    composed: &Composed,
+    request: &PlanRequest,
+) -> Result<ModelChoice, ChoiceError> {
+    let wish = wish(composed, request);
+    let Some(recorded) = &request.recorded else { return config.choose(&wish) };
+    let fallback = recorded.fallback.as_deref().or(wish.fallback);
+    let kept =
+        ModelPreference { id: Some(&recorded.model), fallback, ..ModelPreference::default() };
+    let alone = ModelPreference { fallback: None, ..kept };
+    let chosen = config.choose(&kept).ok().filter(|choice| choice.model == recorded.model);
+    chosen.map_or_else(|| config.choose(&alone).or_else(|_| config.choose(&wish)), Ok)
+}
+
 /// The model that the operator names, else the one that the directive asks for.
 fn wish<'a>(composed: &'a Composed, request: &'a PlanRequest) -> ModelPreference<'a> {
     if let Some(model) = &request.model {
         return ModelPreference { id: Some(model), ..ModelPreference::default() };
     }
-    let Some(model) = composed.chain.leaf().content.value().model.as_ref() else {
+    let Some(StatedModel { model, .. }) = composed.chain.model() else {
         return ModelPreference::default();
     };
     let text = |text: &'a Option<rye_parse::Spanned<String>>| {

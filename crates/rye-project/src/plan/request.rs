@@ -1,5 +1,6 @@
 //! The request for a plan.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -55,6 +56,23 @@ pub struct PlanRequest {
     pub tool: Option<ItemId>,
     /// The access of the tools to the tree of the thread; by default, no thread is driven.
     pub tree: Arc<dyn TreeAccess>,
+    /// The settings of a thread that is resumed, which it keeps (SPEC D19).
+    pub recorded: Option<RecordedSettings>,
+}
+
+/// The settings of a thread that its record holds. A thread that is resumed keeps them, whatever its directive or the
+/// configuration would choose by now (SPEC D19).
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "a thread that loses one of these must not compile")]
+pub struct RecordedSettings {
+    /// The name of the provider that the thread began with.
+    pub provider: String,
+    /// The model that the thread began with.
+    pub model: String,
+    /// The model that took over from the first one, if it did.
+    pub fallback: Option<String>,
+    /// The limits, as the operator raised them.
+    pub limits: Limits,
 }
 
 impl PlanRequest {
@@ -69,7 +87,27 @@ impl PlanRequest {
         let child_bounds = None;
         let tool = None;
         let tree = Arc::new(NotDriven);
-        Self { directive, inputs, provider, model, returns, limits, child_bounds, tool, tree }
+        let recorded = None;
+        Self {
+            directive,
+            inputs,
+            provider,
+            model,
+            returns,
+            limits,
+            child_bounds,
+            tool,
+            tree,
+            recorded,
+        }
+    }
+
+    /// The provider of the thread, which a thread that is resumed keeps.
+    pub(crate) fn provider(&self) -> Cow<'_, ProviderChoice> {
+        match &self.recorded {
+            Some(recorded) => Cow::Owned(ProviderChoice::from_name(&recorded.provider)),
+            None => Cow::Borrowed(&self.provider),
+        }
     }
 }
 
@@ -87,7 +125,7 @@ pub enum Placing {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProviderChoice {
-    /// The provider that the directive's `<model>` names, which may be `steps`, else `anthropic_messages`.
+    /// The provider that the `<model>` of the directive or of its nearest base names, which may be `steps`, else `anthropic_messages`.
     #[default]
     Directive,
     /// A provider's configuration by its name, such as `anthropic_messages`.

@@ -3,8 +3,8 @@
 use rye_caps::Pattern;
 use rye_parse::{Directive, Hook, Outputs};
 use rye_project::{
-    Answerer, HOOKS_FILE, LimitSource, Plan, PlanRequest, PrepareError, Project, accepted_digests,
-    hook_meaning, opening_digest, return_capability, with_causes,
+    Answerer, Composed, HOOKS_FILE, LimitSource, Plan, PlanRequest, PrepareError, Project,
+    ProviderChoice, accepted_digests, hook_meaning, opening_digest, return_capability, with_causes,
 };
 use rye_prompt::{Context, Origin, Piece, Slot};
 use rye_resolve::{Config, Item, PlacedHook};
@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 
 use super::executed::execution_items;
 use super::{
-    ContextFacts, Explained, HookFacts, ItemFacts, LayerFacts, LimitFacts, ModelFacts, PortFacts,
-    SkippedFacts, ToolFacts,
+    ContextFacts, Explained, HookFacts, ItemFacts, LayerFacts, LimitFacts, ModelFacts, ModelSource,
+    PortFacts, SkippedFacts, ToolFacts,
 };
 use crate::privileges;
 
@@ -48,7 +48,10 @@ pub(super) fn explain(project: &Project, request: &PlanRequest) -> Result<Explai
         withheld: plan.offer.withheld.iter().map(ToString::to_string).collect(),
         starts: None,
         limits: limits(&plan),
-        model: answerer.as_ref().map(model).map_err(|error| with_causes(error)),
+        model: answerer
+            .as_ref()
+            .map(|answerer| model(answerer, model_source(composed, request)))
+            .map_err(|error| with_causes(error)),
         inputs: inputs(leaf.content.value()),
         outputs: outputs(leaf.content.value()),
         hooks: hooks(&plan),
@@ -180,16 +183,24 @@ fn limits(plan: &Plan) -> Vec<LimitFacts> {
     rows.into_iter().map(|(name, value)| LimitFacts { name, value, set_by: set_by(name) }).collect()
 }
 
-fn model(answerer: &Answerer) -> ModelFacts {
+fn model(answerer: &Answerer, set_by: ModelSource) -> ModelFacts {
     let provider = answerer.name().to_owned();
     match answerer {
         Answerer::Model(model) => ModelFacts {
             provider,
+            set_by,
             model: Some(model.choice.model.clone()),
             item: Some(ItemFacts::of(&model.item)),
         },
-        Answerer::Steps(_) => ModelFacts { provider, model: None, item: None },
+        Answerer::Steps(_) => ModelFacts { provider, model: None, item: None, set_by },
     }
+}
+
+fn model_source(composed: &Composed, request: &PlanRequest) -> ModelSource {
+    if request.provider != ProviderChoice::Directive || request.model.is_some() {
+        return ModelSource::Options;
+    }
+    composed.chain.model().map_or(ModelSource::Default, |it| ModelSource::Directive(it.by.clone()))
 }
 
 fn inputs(directive: &Directive) -> Vec<PortFacts> {

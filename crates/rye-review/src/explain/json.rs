@@ -5,8 +5,8 @@ use rye_project::LimitSource;
 use serde_json::{Value, json};
 
 use super::{
-    ContextFacts, Explained, ItemFacts, LimitFacts, ModelFacts, PortFacts, Signer, StartFacts,
-    ToolFacts,
+    ContextFacts, Explained, ItemFacts, LimitFacts, ModelFacts, ModelSource, PortFacts, Signer,
+    StartFacts, ToolFacts,
 };
 
 impl Explained {
@@ -114,7 +114,17 @@ fn limit(limit: &LimitFacts) -> Value {
 }
 
 fn model(model: &ModelFacts) -> Value {
-    json!({ "provider": model.provider, "model": model.model, "item": model.item.as_ref().map(item) })
+    let set_by = match &model.set_by {
+        ModelSource::Default => json!({ "layer": "default" }),
+        ModelSource::Directive(id) => json!({ "layer": "directive", "id": id.as_str() }),
+        ModelSource::Options => json!({ "layer": "options" }),
+    };
+    json!({
+        "provider": model.provider,
+        "model": model.model,
+        "item": model.item.as_ref().map(item),
+        "set_by": set_by,
+    })
 }
 
 fn port(port: &PortFacts) -> Value {

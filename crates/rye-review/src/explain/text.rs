@@ -6,7 +6,8 @@ use rye_project::LimitSource;
 use rye_resolve::Location;
 
 use super::{
-    ContextFacts, Explained, ItemFacts, LayerFacts, PortFacts, Signer, StartFacts, ToolFacts,
+    ContextFacts, Explained, ItemFacts, LayerFacts, ModelSource, PortFacts, Signer, StartFacts,
+    ToolFacts,
 };
 use crate::columns::columns;
 use crate::one_line::one_line;
@@ -82,6 +83,11 @@ impl Explained {
             Ok(model) => {
                 let mut row = vec![model.provider.clone(), model.model.clone().unwrap_or_default()];
                 row.extend(model.item.iter().flat_map(origin));
+                row.push(match &model.set_by {
+                    ModelSource::Default => "default".to_owned(),
+                    ModelSource::Directive(id) => format!("directive {id}"),
+                    ModelSource::Options => "options".to_owned(),
+                });
                 row
             }
             Err(reason) => vec![format!("none: {reason}")],

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use rye_project::{ChildBounds, LimitOptions, NotDriven, Placing, PlanRequest, ProviderChoice};
+use rye_project::{
+    ChildBounds, LimitOptions, NotDriven, Placing, PlanRequest, ProviderChoice, RecordedSettings,
+};
 use rye_prompt::ReturnStyle;
 use rye_providers::{ApiKey, RandomBits};
 use rye_resolve::ItemId;
@@ -38,6 +40,8 @@ pub struct RunRequest {
     pub(crate) added: Vec<AddedItem>,
     /// The one tool that the operator calls, which is then all that the thread declares.
     pub(crate) tool: Option<ItemId>,
+    /// The settings that a thread that is resumed keeps.
+    pub(crate) recorded: Option<RecordedSettings>,
 }
 
 impl RunRequest {
@@ -64,6 +68,7 @@ impl RunRequest {
             child_bounds,
             added,
             tool: None,
+            recorded: None,
         }
     }
 }
@@ -105,6 +110,7 @@ impl From<&RunRequest> for PlanRequest {
             child_bounds: request.child_bounds.clone(),
             tool: request.tool.clone(),
             tree: Arc::new(NotDriven::default()),
+            recorded: request.recorded.clone(),
         }
     }
 }

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::authoring::{ClassLimits, Complexity, DirectiveDraft, Permissions, UnknownComplexity};
 use crate::causes::with_causes;
-use crate::config::{complexity_limits, is_provider};
+use crate::config::{RESILIENCE_FILE, complexity_limits, is_provider};
 
 /// The arguments, which the tool's schema has accepted. An optional one that is empty counts as absent.
 #[derive(Debug, Deserialize)]
@@ -234,7 +234,7 @@ fn keep_value<T>(problems: &mut Vec<String>, read: Result<T, Vec<String>>) -> Op
 }
 
 fn class_limits(library: &Library, class: Complexity) -> Result<ClassLimits, Vec<String>> {
-    let config = library.config("agent/resilience").map_err(|error| vec![with_causes(&error)])?;
+    let config = library.config(RESILIENCE_FILE).map_err(|error| vec![with_causes(&error)])?;
     complexity_limits(config.as_ref(), class).map_err(|error| vec![with_causes(&error)])
 }
 

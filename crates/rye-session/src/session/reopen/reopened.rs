@@ -3,14 +3,15 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use rye_project::{ChildBounds, ItemProvenance, added_item};
+use rye_project::{ChildBounds, ItemProvenance, RecordedSettings, added_item};
 use rye_resolve::ItemId;
 use rye_sign::token::Token;
 use rye_sign::{PublicKey, SigningKey};
 use rye_thread::transcript::Reading;
 use rye_thread::{
-    AddedItem, DecidedApproval, Journal, OutputContract, PendingApproval, RaisedLimits, ThreadId,
-    ThreadRecord, added_items, decided_approval, pending_approval,
+    AddedItem, DecidedApproval, Journal, OutputContract, PendingApproval, ProviderInfo,
+    RaisedLimits, ThreadId, ThreadRecord, added_items, decided_approval, pending_approval,
+    recorded_provider,
 };
 use serde_json::Value;
 
@@ -30,6 +31,8 @@ use crate::thread_reading::{Found, RecordSigner};
 pub(super) struct Reopened {
     pub(super) threads: PathBuf,
     pub(super) record: ThreadRecord,
+    /// The provider and the model that the thread began with.
+    began_with: Option<ProviderInfo>,
     /// The verified token of the thread's beginning.
     token: Option<Token>,
     /// The keys whose checkpoints its transcript may hold.
@@ -64,6 +67,15 @@ impl Reopened {
         let threads = Arc::clone(&store.threads);
         let Self { threads: folder, record, keys, key, .. } = self;
         Ok(Journal::open(&folder, record, &keys, key, registry, threads)?)
+    }
+
+    /// The provider, the model and the limits of its record, which it keeps (SPEC D19).
+    fn settings(&self) -> Option<RecordedSettings> {
+        let ProviderInfo { provider, model, .. } = self.began_with.clone()?;
+        let limits = self.record.limits.clone();
+        let by_now = self.record.model.clone();
+        let fallback = by_now.filter(|by_now| *by_now != model);
+        Some(RecordedSettings { provider, model, fallback, limits })
     }
 
     fn signs(&mut self) {
@@ -132,9 +144,21 @@ impl Rye {
         let added = added_items(&reading.transcript).ok_or_else(unreadable)?;
         let asked = pending_approval(&reading.transcript);
         let decided = decided_approval(&reading.transcript);
+        let began_with = recorded_provider(&reading.transcript);
         let record = reading.record;
         let token = reading.token;
-        Ok(Reopened { threads, record, token, keys, added, asked, decided, key, is_operators })
+        Ok(Reopened {
+            threads,
+            record,
+            began_with,
+            token,
+            keys,
+            added,
+            asked,
+            decided,
+            key,
+            is_operators,
+        })
     }
 
     /// Prepares a new run with the thread's recorded request.
@@ -153,6 +177,7 @@ impl Rye {
         }
         request.child_bounds = child_bounds;
         request.added.clone_from(&reopened.added);
+        request.recorded = reopened.settings();
         prepare(self, &request, host, &reopened.key)
             .map_err(|source| ReopenError::Prepare { thread, source: Box::new(source) })
     }
