@@ -1,6 +1,6 @@
 //! Presentation of a call that waits for a decision.
 
-use rye::thread::{ApprovalReason, ApprovalRequest, ThreadId};
+use rye::thread::{ApprovalRequest, ThreadId};
 use serde_json::Value;
 
 use crate::output;
@@ -9,20 +9,15 @@ use crate::output;
 const MOST_LINES: usize = 200;
 const MOST_BYTES: usize = 16 * 1024;
 
-/// Returns the name of a call that waits, with what has to be known of it before its arguments.
-pub(crate) fn name_of(request: &ApprovalRequest) -> String {
-    let item = output::line(&request.item_id);
-    match request.reason {
-        ApprovalReason::Interrupted => {
-            format!("`{item}`, which began before and may have happened,")
-        }
-        _ => format!("`{item}`"),
-    }
+/// Returns a call with its arguments and the reason why it waits, as one line (SPEC 14.1).
+pub(crate) fn question_of(request: &ApprovalRequest) -> String {
+    let (item, arguments) = (output::line(&request.item_id), output::text(&in_short(request)));
+    format!("`{item}` with {arguments}; {}", request.why())
 }
 
-/// Returns the arguments without the text to sign, which [`text_to_sign`] shows.
+/// Returns the arguments that the decision is about, without the text to sign, which [`text_to_sign`] shows.
 pub(crate) fn in_short(request: &ApprovalRequest) -> Value {
-    let mut arguments = request.arguments.clone();
+    let mut arguments = request.decisive_arguments();
     if let (Some(_), Value::Object(members)) = (signed_text(request), &mut arguments) {
         members.shift_remove("text");
     }
@@ -82,6 +77,8 @@ fn with_margin(line: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use rye::thread::ApprovalReason;
+
     use super::*;
 
     #[track_caller]
@@ -105,13 +102,19 @@ mod tests {
     #[test]
     fn a_call_that_began_before_says_so() {
         let thread = "sign-019a0000-0000-7000-8000-000000000001".parse().unwrap();
-        let name = |reason| {
-            name_of(&ApprovalRequest::new(&thread, "c", "notes/a\u{1b}", &Value::Null, reason))
+        let question = |reason| {
+            let arguments = serde_json::json!({ "a": "\u{1b}" });
+            let request = ApprovalRequest::new(&thread, "c", "notes/a\u{1b}", &arguments, reason);
+            question_of(&request)
         };
-        assert_eq!(name(ApprovalReason::Configured), "`notes/a\\u{1b}`");
         assert_eq!(
-            name(ApprovalReason::Interrupted),
-            "`notes/a\\u{1b}`, which began before and may have happened,"
+            question(ApprovalReason::Configured),
+            "`notes/a\\u{1b}` with {\"a\":\"\\u001b\"}; the configuration asks before each call of it"
+        );
+        assert_eq!(
+            question(ApprovalReason::Interrupted),
+            "`notes/a\\u{1b}` with {\"a\":\"\\u001b\"}; it began before and may have happened, and an approval may do it a \
+             second time"
         );
     }
 

@@ -320,6 +320,7 @@ pub(crate) fn run_stream_schema() -> Schema {
     let mut shared: Map<String, Value> = shared.collect();
     let mut waits_for = object(WAITS_FOR);
     put(&mut waits_for, "thread", Text.schema());
+    put(&mut waits_for, "why", Text.schema());
     shared.insert("waits_for".to_owned(), waits_for);
     let schema = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -59,7 +59,19 @@ impl HookEvent {
     /// Returns the paths of the event's data. `N` in a path is an index into a list, and `*` is any name with all below it.
     #[must_use]
     pub fn data_paths(self) -> Vec<&'static str> {
-        let own: &[&str] = match self {
+        let failure: &[&str] = if self == Self::AfterComplete { &ERROR } else { &[] };
+        let mut paths = [&OPENING, &THREAD[..], self.own_paths(), failure].concat();
+        paths.sort_unstable();
+        paths
+    }
+
+    /// Returns `true` if the event's data have a member of this name that not every event has.
+    pub(crate) fn has_of_its_own(self, name: &str) -> bool {
+        self.own_paths().iter().any(|path| path.split('.').next() == Some(name))
+    }
+
+    const fn own_paths(self) -> &'static [&'static str] {
+        match self {
             Self::AfterComplete => &["state", "text"],
             Self::AfterStep => &AFTER_STEP,
             Self::ContextLimitReached => &["context.tokens", "context.window"],
@@ -67,11 +79,7 @@ impl HookEvent {
             Self::Error => &ERROR,
             Self::Limit => &LIMIT,
             Self::ThreadContinued | Self::ThreadStarted => &[],
-        };
-        let failure: &[&str] = if self == Self::AfterComplete { &ERROR } else { &[] };
-        let mut paths = [&OPENING, &THREAD[..], own, failure].concat();
-        paths.sort_unstable();
-        paths
+        }
     }
 
     /// Returns the paths of the data that hooks see before the thread exists: where they put knowledge into its opening.

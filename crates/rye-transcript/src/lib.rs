@@ -65,6 +65,7 @@ mod account;
 mod added;
 mod amount;
 mod approval;
+mod approval_question;
 mod child_end;
 mod derived_record;
 pub mod disk;

@@ -76,7 +76,8 @@ fn as_recorded(event: &Event, at: Moment) -> String {
         Event::UserMessage { text } => section("User", &fence("", text)),
         Event::ApprovalRequested(request) => {
             let title = format!("Waiting for approval: `{}`", request.item_id);
-            section(&title, &fence("json", &pretty(&request.arguments)))
+            let arguments = fence("json", &pretty(&request.arguments));
+            section(&title, &format!("Asked because: {}\n\n{arguments}", request.why()))
         }
         Event::HookCallResult { .. }
         | Event::HookCallStart { .. }

@@ -41,6 +41,8 @@ fn pending(reading: &Reading) -> Option<&Record> {
 pub struct DecidedApproval {
     /// The tool that was called.
     pub item_id: String,
+    /// The reason why the call waited, in the words of [`ApprovalRequest::why`].
+    pub why: String,
     /// The decision.
     pub decision: Decision,
     /// The way of the decision, such as `command`.
@@ -90,7 +92,8 @@ fn request(record: &Record) -> Option<ApprovalRequest> {
 fn decision(asked: &Record, decided: &Record) -> Option<DecidedApproval> {
     match recorded_events([asked, decided]).last()? {
         Ok(Event::ApprovalDecided { request, decision, by }) => {
-            Some(DecidedApproval { item_id: request.item_id, decision, by, at: decided.at })
+            let why = request.why();
+            Some(DecidedApproval { item_id: request.item_id, why, decision, by, at: decided.at })
         }
         _ => None,
     }

@@ -8,7 +8,7 @@ use rye::{Cancelled, Host, ReopenError, decision_commands};
 use serde_json::{Value, json};
 
 use super::run::{Prompt, Variables, random, tell, with_signals};
-use crate::approval::{in_short, name_of, text_to_sign};
+use crate::approval::{question_of, text_to_sign};
 use crate::call_name::CallReference;
 use crate::clock::SystemClock;
 use crate::confirm;
@@ -18,7 +18,7 @@ use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::key_store::signing_key_if_any;
-use crate::output::{self, Answer};
+use crate::output::Answer;
 use crate::stream::Telling;
 use crate::thread_argument::ThreadArgument;
 
@@ -197,9 +197,8 @@ fn decide(
         let row = decision_row(thread, &asked, decision, &first);
         Answer::one("decisions", row).print();
     } else {
-        let arguments = output::text(&in_short(&request));
         let word = decision.as_str().replace('_', " ");
-        println!("{word}: {} with {arguments}", name_of(&request));
+        println!("{word}: {}", question_of(&request));
         if let Some(text) = text_to_sign(&request).filter(|_| decision.is_approval()) {
             print!("{text}");
         }
@@ -232,6 +231,7 @@ fn decision_row(
         "arguments": request.arguments,
         "arguments_sha256": request.sha256,
         "asked_because": request.reason.as_str(),
+        "why": request.why(),
         "resume": first.as_str(),
     })
 }
@@ -242,7 +242,7 @@ fn confirm_approval(asked: &PendingApproval) -> Result<(), Failure> {
         return Ok(());
     }
     let request = &asked.request;
-    eprintln!("{} with {}", name_of(request), output::text(&in_short(request)));
+    eprintln!("{}", question_of(request));
     text_to_sign(request).iter().for_each(|text| eprint!("{text}"));
     match confirm::ask(&format!("Approve this call of thread {}?", request.thread))? {
         Some(false) => Err(Failure::refused("nothing is decided")),
@@ -259,10 +259,9 @@ fn check_call(
     let Some(call) = call.filter(|call| !call.is(asked, thread)) else { return Ok(()) };
     let request = &asked.request;
     Err(Failure::failed(format!(
-        "the call `{call}` does not wait, and nothing is decided; thread `{}` waits for approval: {} with {}; decide with {}",
+        "the call `{call}` does not wait, and nothing is decided; thread `{}` waits for approval: {}; decide with {}",
         request.thread,
-        name_of(request),
-        output::text(&in_short(request)),
+        question_of(request),
         decision_commands(asked)
     )))
 }

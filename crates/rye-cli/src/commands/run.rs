@@ -17,7 +17,7 @@ use rye::{
 use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
 
-use crate::approval::{in_short, name_of, text_to_sign};
+use crate::approval::{in_short, question_of, text_to_sign};
 use crate::clock::SystemClock;
 use crate::confirm;
 use crate::directive::{id_of, is_there, resolve_directive};
@@ -272,15 +272,14 @@ impl Approver for Prompt {
         if let Some(text) = text_to_sign(request) {
             eprint!("{text}\n");
         }
-        let (why, question) = match request.reason {
-            ApprovalReason::Interrupted => ("It began before and may have happened. ", "Run it?"),
-            ApprovalReason::Escalated => ("A hook asks for a decision. ", "Go on?"),
-            _ => ("", "Run it?"),
+        let question = match request.reason {
+            ApprovalReason::Escalated => "Approve?",
+            _ => "Run it?",
         };
         let may_always = !request.covers.is_empty();
         let always = if may_always { " [a]lways in this thread," } else { "" };
-        eprint!("`{}` with {arguments}\n", request.item_id);
-        let question = format!("{why}{question} [y]es,{always} [n]o, anything else: later: ");
+        eprint!("`{}` with {arguments}\n{}\n", output::line(&request.item_id), request.why());
+        let question = format!("{question} [y]es,{always} [n]o, anything else: later: ");
         let (answer, answered) = tokio::sync::oneshot::channel();
         // A separate thread, because reading from a terminal blocks. It ends if the call is decided elsewhere.
         std::thread::spawn(move || {
@@ -425,9 +424,8 @@ fn next(report: &RunReport, environment: &Environment) -> Option<String> {
     let thread = &report.thread;
     match (report.outcome.state, &report.outcome.asked) {
         (ThreadState::Suspended, Some(request)) => Some(format!(
-            "waits for approval: {} with {}; {}decide with {}, then `rye resume {thread}`",
-            name_of(request),
-            in_short(request),
+            "waits for approval: {}; {}decide with {}, then `rye resume {thread}`",
+            question_of(request),
             look_at_text(request),
             commands(request, environment),
         )),

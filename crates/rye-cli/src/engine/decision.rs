@@ -36,36 +36,36 @@ impl Engine {
         let submitted =
             self.submit(thread, "order", &order(thread, decision, &call), environment)?;
         let is_done = self.worker_answer(&submitted)?.is_done();
-        if is_done {
-            self.check_decided(thread, (decision, &call), environment)?;
-        }
+        let decided = match is_done {
+            true => Some(self.check_decided(thread, (decision, &call), environment)?),
+            false => None,
+        };
         if environment.json() {
-            Answer::one("decisions", row(decision, &call, is_done)).print();
-        } else if is_done {
-            println!("{}: `{}`", decision.as_str(), output::line(&call.item));
+            Answer::one("decisions", row(decision, &call, decided.as_ref())).print();
+        } else if let Some(DecidedApproval { item_id, why, .. }) = &decided {
+            println!("{}: `{}`; {why}", decision.as_str(), output::line(item_id));
         }
         Ok(Exit::Fine)
     }
 
-    /// Checks that the signed records have the decision. A server that shows none of them shows no decision either.
+    /// Returns the decision that the signed records have, if it is this one. A server that shows none of them shows no decision either.
     fn check_decided(
         &self,
         thread: &ThreadId,
         (decision, call): (&Decision, &CallName),
         environment: &Environment,
-    ) -> Result<(), Failure> {
+    ) -> Result<DecidedApproval, Failure> {
         let mirror = Mirror::after_order(self, thread, environment)?;
         let shown = mirror.ids().find(|id| **id == call.thread);
         let reading = shown.map(|id| mirror.reading(id)).transpose()?;
         let decided = reading.and_then(|reading| decision_on(&reading.transcript, call.seq));
-        let is_so = |it: DecidedApproval| it.decision == *decision && it.item_id == call.item;
-        if decided.is_some_and(is_so) {
-            return Ok(());
-        }
-        Err(Failure::refused(format!(
-            "the engine says that the call of thread `{thread}` is {}, and its records do not",
-            decision.as_str()
-        )))
+        let is_so = |it: &DecidedApproval| it.decision == *decision && it.item_id == call.item;
+        decided.filter(is_so).ok_or_else(|| {
+            Failure::refused(format!(
+                "the engine says that the call of thread `{thread}` is {}, and its records do not",
+                decision.as_str()
+            ))
+        })
     }
 
     /// Shows the call of a tree that waits, and returns its name.
@@ -133,13 +133,14 @@ fn order(thread: &ThreadId, decision: &Decision, call: &CallName) -> Value {
     order
 }
 
-fn row(decision: &Decision, call: &CallName, is_done: bool) -> Value {
+fn row(decision: &Decision, call: &CallName, decided: Option<&DecidedApproval>) -> Value {
     json!({
         "thread": call.thread.as_str(),
         "decision": decision.as_str(),
         "reason": decision.reason().map(DenialReason::as_str),
         "item_id": call.item,
         "arguments_sha256": call.sha256,
-        "is_carried_out": is_done,
+        "why": decided.map(|decided| decided.why.as_str()),
+        "is_carried_out": decided.is_some(),
     })
 }

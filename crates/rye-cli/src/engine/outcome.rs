@@ -9,7 +9,7 @@ use rye::thread::{
 use serde_json::{Value, json};
 
 use super::transcripts::Mirror;
-use crate::approval::{in_short, name_of, whole_text_to_sign};
+use crate::approval::{question_of, whole_text_to_sign};
 use crate::call_name::CallName;
 use crate::environment::Environment;
 use crate::exit::Exit;
@@ -130,6 +130,8 @@ fn waiting_json(asked: &PendingApproval) -> Value {
         "item_id": request.item_id,
         "arguments": request.arguments,
         "arguments_sha256": request.sha256,
+        "asked_because": request.reason.as_str(),
+        "why": request.why(),
         "call": CallName::of(asked).to_string(),
     })
 }
@@ -157,8 +159,7 @@ pub(crate) fn commands(asked: &PendingApproval, tree: &str) -> String {
 
 /// Prints a call that waits.
 pub(super) fn tell_call(asked: &PendingApproval) {
-    let arguments = output::text(&in_short(&asked.request));
-    eprintln!("waits for approval: {} with {arguments}", name_of(&asked.request));
+    eprintln!("waits for approval: {}", question_of(&asked.request));
     // No other command shows the text of a call of a child, so that it is shown as a whole.
     whole_text_to_sign(&asked.request).iter().for_each(|text| eprint!("{text}"));
 }

@@ -20,7 +20,7 @@ pub(super) fn line(thread: &ThreadId, depth: usize, event: &Event) -> Option<Str
             format!("{state} ({}, {cost})", output::turns(*turns))
         }
         Event::ApprovalRequested(request) => {
-            format!("waits for approval: `{}`", request.item_id)
+            format!("waits for approval: `{}`; {}", output::line(&request.item_id), request.why())
         }
         event => super::line(event)?,
     };

@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod authoring;
+#[cfg(unix)]
+mod began_before;
 mod births;
 mod breakages;
 mod calling;

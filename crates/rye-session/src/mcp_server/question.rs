@@ -33,7 +33,7 @@ const MOST_SPACES: usize = 8;
 /// The function returns the reason if the call is not for people at clients, or is more than they can be
 /// expected to look at.
 pub(super) fn question(root: &ThreadId, waiting: &Waiting) -> Result<ElicitRequest, &'static str> {
-    let ApprovalRequest { thread, item_id, sha256, reason, arguments, .. } = waiting.request();
+    let ApprovalRequest { thread, item_id, sha256, arguments, .. } = waiting.request();
     if *item_id == Operation::Sign.name() {
         // The text to sign is not among the arguments, and the key lends more than one call.
         return Err("what is signed with the operator's key is for the operator to look at");
@@ -44,25 +44,27 @@ pub(super) fn question(root: &ThreadId, waiting: &Waiting) -> Result<ElicitReque
         true => format!(" below thread {},", code(root.as_str())),
         false => format!(", which goes on with thread {},", code(root.as_str())),
     };
-    let why = match reason {
-        ApprovalReason::Interrupted => " It began before and may have happened.",
-        // The effect of an approval depends on the hook's event: it may raise a limit.
-        ApprovalReason::Escalated => {
-            return Err("what a hook asks is for the operator to look at");
-        }
-        ApprovalReason::Configured => "",
-        _ => return Err("why the call waits cannot be told to a client"),
-    };
+    let why = why(waiting.request())?;
     let item = code(item_id);
     let thread = code(thread.as_str());
     let directive = code(waiting.directive());
     let message = format!(
-        "Rye: may {item} be called, once, in thread {thread}{place} of directive {directive}?{why} The decision is recorded \
+        "Rye: may {item} be called, once, in thread {thread}{place} of directive {directive}? It is asked because {why}. The decision is recorded \
          with the SHA-256 of the arguments, {sha256}. All that follows are the arguments, as the record has them:\n\n{arguments}"
     );
     let requested_schema = schema();
     let form = ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema };
     Ok(ElicitRequest::new(form))
+}
+
+/// Returns the reason why the call waits, if a client's person may decide about it.
+fn why(request: &ApprovalRequest) -> Result<String, &'static str> {
+    match request.reason {
+        ApprovalReason::Interrupted | ApprovalReason::Configured => Ok(request.why()),
+        // The effect of an approval depends on the hook's event: it may raise a limit.
+        ApprovalReason::Escalated => Err("what a hook asks is for the operator to look at"),
+        _ => Err("why the call waits cannot be told to a client"),
+    }
 }
 
 /// Arguments as a person reads them, whole or not at all.

@@ -99,5 +99,6 @@ pub(crate) fn waits_for(request: &ApprovalRequest) -> Value {
         "arguments": request.arguments,
         "arguments_sha256": request.sha256,
         "reason": request.reason.as_str(),
+        "why": request.why(),
     })
 }

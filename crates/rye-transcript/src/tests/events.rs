@@ -30,7 +30,7 @@ rows! {
         "Call of `a/b` denied by command\n\n```\nnot on a `Friday`\n```\n\n";
     ApprovalRequested:
         r#"{"call_id":"1","item_id":"a/b","arguments":{"x":1},"arguments_sha256":"5041bf1f713df204784353e82f6a4a535931cb64f1f4b4a5aeaffcb720918b22","reason":"configured"}"#,
-        "## Waiting for approval: `a/b`\n\n```json\n{\n  \"x\": 1\n}\n```\n\n";
+        "## Waiting for approval: `a/b`\n\nAsked because: the configuration asks before each call of it\n\n```json\n{\n  \"x\": 1\n}\n```\n\n";
     AssistantReasoning:
         r#"{"text":"Why.\nSo."}"#,
         "## Reasoning\n\n> Why.\n> So.\n\n";

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rye_transcript::{Record, Usage};
+use rye_transcript::{Event, Record, Usage, recorded_event};
 use serde_json::{Value, json};
 
 use super::{dollars, time};
@@ -185,7 +185,7 @@ impl Steps {
 
     /// Adds a step for an event beside the model, if the event is one that a reader wants to see.
     fn event(&mut self, record: &Record, content: &Value) {
-        let Some(message) = sentence(&record.event, content) else { return };
+        let Some(message) = sentence(record, content) else { return };
         self.add(record, "system", &message);
         if let Some(step) = self.steps.last_mut() {
             step["extra"] = json!({ "event": record.event, "record": record.seq });
@@ -193,11 +193,21 @@ impl Steps {
     }
 }
 
+/// Returns the reason why the call in a record waits.
+fn why(record: &Record) -> String {
+    match recorded_event(record) {
+        Ok(Event::ApprovalRequested(request)) => request.why(),
+        _ => String::new(),
+    }
+}
+
 /// An event in words. The events of the model, of calls and of the chain have none.
-fn sentence(event: &str, content: &Value) -> Option<String> {
+fn sentence(record: &Record, content: &Value) -> Option<String> {
     let of = |name: &str| text(&content[name]);
-    Some(match event {
-        "approval_requested" => format!("the call of `{}` waits for a decision", of("item_id")),
+    Some(match record.event.as_str() {
+        "approval_requested" => {
+            format!("the call of `{}` waits for a decision: {}", of("item_id"), why(record))
+        }
         "approval_decided" => format!("{} by {}", of("decision"), of("by")),
         "child_ended" => format!("the thread `{}` ended as {}", of("thread"), of("state")),
         "hook_triggered" => format!("the hook `{}` acts at `{}`", of("hook"), of("hook_event")),

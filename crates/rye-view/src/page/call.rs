@@ -190,7 +190,7 @@ pub(crate) fn approval(
         (named_value("arguments", &content["arguments"], is_open))
         @if is_open {
             dl.kv {
-                dt { "Asked because" } dd { (why(content)) }
+                @if let Some(asked) = &thread.pending { dt { "Asked because" } dd { (asked.request.why()) } }
                 dt { "Arguments" } dd.m { "sha256 " (Shown(&hex_groups(digest.get(..32).unwrap_or(digest), 8))) }
                 dt { "Decide" } dd.m { "rye approve " (Shown(id)) " --call " (record.seq) " --resume" }
             }
@@ -210,18 +210,6 @@ fn decision_form(thread: &str, token: &str) -> Markup {
             button.btn.go type="submit" name="decision" value="approve" { "Approve" }
             button.btn type="submit" name="decision" value="deny" { "Deny" }
             input type="text" name="reason" maxlength="400" placeholder="Reason for a denial, which the model is told" aria-label="Reason for a denial";
-        }
-    }
-}
-
-/// The reason why the call waits.
-fn why(content: &Value) -> Markup {
-    html! {
-        @match content["reason"].as_str().unwrap_or_default() {
-            "configured" => { "of a pattern in " code { "config/agent/approval.yaml" } }
-            "escalated" => "a hook wants a decision",
-            "interrupted" => "the program ended while the call ran, and a second call may do more than the first",
-            other => { (Shown(other)) }
         }
     }
 }

@@ -4,6 +4,7 @@ use rye_view::Signer;
 use serde_json::json;
 
 use crate::recording::{CHILD, Recording, text_of};
+use crate::trajectories::trajectory;
 
 /// A thread with everything that a page shows in its own way.
 pub(crate) fn everything() -> Recording {
@@ -103,6 +104,24 @@ fn a_call_that_waits_is_shown_with_its_arguments_and_the_command() {
     let page = recording.page();
     let command = format!("rye approve {} --call ", crate::recording::THREAD);
     check(&page, &["1 call waits for approval", "rec ask", "waits for a decision", &command], &[]);
+    check(&page, &["Asked because", "the configuration asks before each call of it"], &[BEGAN]);
+}
+
+/// The clause about a call that was cut off.
+const BEGAN: &str =
+    "it began before and may have happened, and an approval may do it a second time";
+
+/// SPEC 14.1: the page and the trajectory say of a call that was cut off that it may have happened.
+#[test]
+fn a_call_that_began_before_says_so() {
+    let mut recording = Recording::begin();
+    recording
+        .turn(1)
+        .add("approval_requested", json!({ "call_id": "e", "item_id": "rye/file-system/write", "arguments": { "path": "R.md" }, "arguments_sha256": "4f3ebae8", "reason": "interrupted" }))
+        .checkpoint();
+    check(&recording.page(), &["Asked because", BEGAN], &["the configuration asks"]);
+    let trajectory = trajectory(&recording).to_string();
+    assert!(trajectory.contains(&format!("waits for a decision: {BEGAN}")), "{trajectory}");
 }
 
 /// A picture with thousands of spans joins those that no eye tells apart.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::pages::everything;
 use crate::recording::Recording;
 
-fn trajectory(recording: &Recording) -> Value {
+pub(crate) fn trajectory(recording: &Recording) -> Value {
     let (record, reading) = (recording.record(), recording.reading());
     let source = Source::new(&record, &reading, Signer::Trusted, Moment::from_unix_millis(0));
     serde_json::from_str(&export::atif(&source)).unwrap()

@@ -1,6 +1,7 @@
 //! The records of a transcript, as lines and as JSON.
 
-use rye::thread::transcript::Record;
+use rye::thread::recorded_event;
+use rye::thread::transcript::{Event, Record};
 use serde_json::{Value, json};
 
 use crate::output;
@@ -8,7 +9,13 @@ use crate::output;
 pub(super) fn line(record: &Record) -> String {
     let payload: Value = serde_json::from_str(record.payload.get()).unwrap_or_default();
     let about = match record.event.as_str() {
-        "approval_requested" => payload["item_id"].as_str().map(str::to_owned),
+        "approval_requested" => payload["item_id"].as_str().map(|item| {
+            let why = match recorded_event(record) {
+                Ok(Event::ApprovalRequested(request)) => format!("; {}", request.why()),
+                _ => String::new(),
+            };
+            format!("{}{why}", output::line(item))
+        }),
         "approval_decided" => payload["decision"].as_str().map(|decision| {
             let reason = payload["reason"].as_str().map(output::line);
             let reason = reason.map_or_else(String::new, |reason| format!(": {reason}"));

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::records::{event, line};
 use super::source::{Reach, with_source};
 use super::{Known, Show, read};
-use crate::approval::{in_short, name_of, text_to_sign};
+use crate::approval::{in_short, text_to_sign};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -163,7 +163,8 @@ fn print_results(reading: &ThreadReading) {
 /// Prints the call that waits for approval, and the commands that decide.
 fn print_question(reading: &ThreadReading, known: &Known) {
     let Some(pending) = pending_approval(&reading.transcript) else { return };
-    println!("waits for  approval of {}", name_of(&pending.request).trim_end_matches(','));
+    println!("waits for  approval of `{}`", output::line(&pending.request.item_id));
+    println!("because    {}", pending.request.why());
     println!("arguments  {}", in_short(&pending.request));
     text_of(&pending, known).iter().for_each(|text| print!("{text}"));
     println!("decide     {}", commands(&pending, known));

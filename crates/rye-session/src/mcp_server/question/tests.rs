@@ -69,3 +69,19 @@ fn nothing_ends_the_code_that_it_stands_in() {
         assert_eq!(block(text), expected);
     }
 }
+
+/// SPEC 14.1: a person at a client is told of a call that was cut off that it may have happened.
+#[test]
+fn a_client_is_told_why_a_call_waits() {
+    let thread = "a-019a0000-0000-7000-8000-000000000001".parse().unwrap();
+    for reason in ApprovalReason::ALL {
+        let request = ApprovalRequest::new(&thread, "c", "a/b", &json!({}), *reason);
+        let expected = match reason {
+            ApprovalReason::Escalated => Err("what a hook asks is for the operator to look at"),
+            _ => Ok(request.why()),
+        };
+        assert_eq!(why(&request), expected);
+        let data = crate::session::waits_for(&request);
+        assert_eq!(data["why"], request.why());
+    }
+}

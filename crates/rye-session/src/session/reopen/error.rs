@@ -285,7 +285,8 @@ impl ReopenError {
 fn waiting_calls(below: &[PendingApproval]) -> String {
     let call = |asked: &PendingApproval| {
         let ApprovalRequest { thread, item_id, .. } = &asked.request;
-        format!("`{item_id}` of thread `{thread}` does: {}", decision_commands(asked))
+        let (why, commands) = (asked.request.why(), decision_commands(asked));
+        format!("`{item_id}` of thread `{thread}` does ({why}): {commands}")
     };
     below.iter().map(call).collect::<Vec<_>>().join("; ")
 }

@@ -150,8 +150,11 @@ pub(super) fn row(
         value["parent"] = parent.as_str().into();
     }
     if let Standing::Suspended(request) = standing {
-        value["waits_for"] =
-            json!({ "thread": request.thread.as_str(), "item_id": request.item_id });
+        value["waits_for"] = json!({
+            "thread": request.thread.as_str(),
+            "item_id": request.item_id,
+            "why": request.why(),
+        });
     }
     value
 }

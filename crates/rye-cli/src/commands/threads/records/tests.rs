@@ -41,6 +41,11 @@ fn rows() -> Vec<(&'static str, Value, &'static str)> {
     vec![
         ("approval_decided", json!({"call_id": "1", "decision": "denied"}), "denied"),
         ("approval_requested", json!({"call_id": "1", "item_id": "a/b"}), "a/b"),
+        (
+            "approval_requested",
+            json!({"call_id": "1", "item_id": "a/b", "arguments": {}, "arguments_sha256": "x", "reason": "interrupted"}),
+            "a/b; it began before and may have happened, and an approval may do it a second time",
+        ),
         ("assistant_reasoning", json!({"text": "x"}), ""),
         ("assistant_text", json!({"text": "x"}), ""),
         ("checkpoint", json!({"head": "x"}), ""),
