@@ -242,7 +242,7 @@ const ATTEMPTS: usize = 100;
 const STATEMENTS: usize = 32;
 /// The longest wait for another program's write lock.
 const BUSY: Duration = Duration::from_secs(10);
-const VERSION: i64 = 6;
+const VERSION: i64 = 7;
 
 fn migrate(connection: &mut Connection) -> Result<(), DatabaseError> {
     write(connection, |connection| {
@@ -296,8 +296,9 @@ CREATE TABLE thread (
     input_tokens INTEGER NOT NULL,
     output_tokens INTEGER NOT NULL,
     cache_read_tokens INTEGER NOT NULL,
-    cache_write_tokens INTEGER NOT NULL
+    cache_write_tokens INTEGER NOT NULL,
+    used_unsigned INTEGER
 ) STRICT;
 CREATE INDEX threads_below ON thread (parent);
-PRAGMA user_version = 6;
+PRAGMA user_version = 7;
 ";

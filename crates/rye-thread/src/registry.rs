@@ -128,6 +128,22 @@ impl Registry {
         Ok(reindexed)
     }
 
+    /// Notes of threads whose records the caller verified whether they used unsigned items, which the records of a new list do not
+    /// vouch for.
+    ///
+    /// # Errors
+    ///
+    /// [`RegistryError`] if the write fails.
+    pub fn note_unsigned(&self, verified: &[(ThreadId, bool)]) -> Result<(), RegistryError> {
+        self.database().write(|connection| {
+            for (thread, used_unsigned) in verified {
+                let values = params![thread.as_str(), used_unsigned];
+                database::execute(connection, NOTE_UNSIGNED, values)?;
+            }
+            Ok(())
+        })
+    }
+
     /// The ids of all rows.
     fn names(&self) -> Result<BTreeSet<String>, RegistryError> {
         let database = self.database();
@@ -151,14 +167,14 @@ pub struct Reindexed {
     pub unreadable: Vec<ThreadId>,
 }
 
-const ON_CONFLICT_UPDATE: &str = "INSERT INTO thread VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
+const ON_CONFLICT_UPDATE: &str = "INSERT INTO thread VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
     ON CONFLICT (id) DO UPDATE SET state = ?4, updated_millis = ?6, cost_nanos = ?7, model = ?8, turns = ?9,
-    input_tokens = ?10, output_tokens = ?11, cache_read_tokens = ?12, cache_write_tokens = ?13";
+    input_tokens = ?10, output_tokens = ?11, cache_read_tokens = ?12, cache_write_tokens = ?13, used_unsigned = ?14";
 
 /// The insertion that keeps an existing row, because a process has entered it meanwhile and it is
 /// newer.
 const ON_CONFLICT_KEEP: &str = "INSERT INTO thread
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) ON CONFLICT (id) DO NOTHING";
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14) ON CONFLICT (id) DO NOTHING";
 
 fn insert(
     connection: &Connection,
@@ -181,6 +197,7 @@ fn insert(
         number(output),
         number(cache_read),
         number(cache_write),
+        row.used_unsigned,
     ];
     database::execute(connection, statement, values)?;
     Ok(())
@@ -226,9 +243,11 @@ impl From<DatabaseError> for RegistryError {
     }
 }
 
+const NOTE_UNSIGNED: &str = "UPDATE thread SET used_unsigned = ?2 WHERE id = ?1";
+
 const COLUMNS: &str =
     "id, parent, directive, state, created_millis, updated_millis, cost_nanos, model, turns,
-    input_tokens, output_tokens, cache_read_tokens, cache_write_tokens";
+    input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, used_unsigned";
 
 /// Reads the summary of a thread from its row with the `COLUMNS`.
 fn summary(row: &Row<'_>) -> Result<ThreadSummary, RegistryError> {
@@ -253,6 +272,7 @@ fn summary(row: &Row<'_>) -> Result<ThreadSummary, RegistryError> {
         model: row.get(7)?,
         turns: count(8)?,
         usage,
+        used_unsigned: row.get(13)?,
     })
 }
 

@@ -93,6 +93,12 @@ impl ThreadRecord {
         }
     }
 
+    /// Returns `true` if the thread used items that nobody signed, which `--allow-unsigned` permits.
+    #[must_use]
+    pub fn used_unsigned(&self) -> bool {
+        self.facts.get("verified") == Some(&Value::Bool(false))
+    }
+
     /// Writes `thread.json` into the folder, signed at the time of `updated`.
     ///
     /// A reader sees the old or the new record. A power loss may undo the write, or leave a file that is no JSON. A

@@ -45,7 +45,16 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
         }
     }
     print!("{}", table(&pages(&project, "threads/", "list of 10,000 threads")?));
+    print!("{}", table(&[list(&project)?]));
     Ok(())
+}
+
+/// Measures `rye threads list`, which is read from the index.
+fn list(project: &Project<'_>) -> anyhow::Result<Row> {
+    let times: anyhow::Result<Vec<Duration>> =
+        (0..ROUNDS).map(|_| project.took(&["threads", "list"])).collect();
+    let name = "`rye threads list` of 10,000".to_owned();
+    Ok(Row { name, spread: spread(times?), bytes: 0, memory: None })
 }
 
 /// A line of the output.

@@ -96,3 +96,26 @@ fn a_thread_whose_records_cannot_be_read_is_left_out() {
     let json = session.rye("threads reindex --json");
     assert!(json.contains("\"ok\": false") && json.contains("index-"), "{json}");
 }
+
+/// The list is read from the index alone, so that its time does not grow with the records. What is shown of one thread is read from
+/// its records.
+#[test]
+fn rule_22_the_list_reads_no_record_of_a_thread_that_ended() {
+    let session = Session::new();
+    session.rye("run notes/index --trust TRUST --provider steps --allow-unsigned");
+    let folder = session.project().join(".ai/threads").join(session.thread());
+    for command in ["threads list --trust TRUST", "threads reindex --trust TRUST"] {
+        session.rye(command);
+        let listed = out(&session, "threads list --trust TRUST");
+        assert!(!listed.contains("unverified"), "{listed}");
+        let record = fs::read(folder.join("thread.json")).unwrap();
+        let transcript = fs::read(folder.join("transcript.jsonl")).unwrap();
+        fs::write(folder.join("thread.json"), "{}").unwrap();
+        fs::write(folder.join("transcript.jsonl"), "{}\n").unwrap();
+        assert_eq!(out(&session, "threads list --trust TRUST"), listed, "after {command}");
+        let shown = session.rye("threads show --trust TRUST");
+        assert!(!shown.ends_with("exit 0\n"), "{shown}");
+        fs::write(folder.join("thread.json"), record).unwrap();
+        fs::write(folder.join("transcript.jsonl"), transcript).unwrap();
+    }
+}

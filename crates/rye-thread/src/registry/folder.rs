@@ -68,6 +68,7 @@ fn row(thread: &ThreadId, first: &[u8], path: &Path) -> Option<ThreadSummary> {
         model,
         turns,
         usage,
+        used_unsigned: None,
     })
 }
 

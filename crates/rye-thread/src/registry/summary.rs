@@ -29,6 +29,8 @@ pub struct ThreadSummary {
     pub turns: u64,
     /// The token usage of all replies, current as `turns` is.
     pub usage: Usage,
+    /// `true` if it used unsigned items; `None` if the row was made of records that nobody verified.
+    pub used_unsigned: Option<bool>,
 }
 
 impl ThreadSummary {
@@ -46,6 +48,7 @@ impl ThreadSummary {
             model: record.model.clone(),
             turns: record.turns,
             usage: record.usage,
+            used_unsigned: Some(record.used_unsigned()),
         }
     }
 

@@ -52,6 +52,7 @@ fn lists_the_newest_first_and_shows_one() {
         model: Some("m".to_owned()),
         turns: 3,
         usage: new.usage,
+        used_unsigned: Some(false),
     };
     assert_eq!(expected.duration(), Duration::from_millis(10));
     assert_eq!(registry.show(&new.thread).unwrap(), Some(expected));

@@ -86,7 +86,7 @@ fn failure(thread: &Thread<'_>) -> Markup {
 
 fn unsigned_notice(thread: &Thread<'_>) -> Markup {
     html! {
-        @if thread.source.record.facts.get("verified") == Some(&Value::Bool(false)) {
+        @if thread.source.record.used_unsigned() {
             div.bannerbar role="status" {
                 span { (icon("suspended")) " " strong { "Unverified items" } }
                 span { "The thread used items that have no signature." }

@@ -8,7 +8,6 @@ use std::time::Duration;
 use rye::thread::store::{StoreOptions, StoreView};
 use rye::thread::{Nanos, ThreadId, ThreadRecord, ThreadState, ThreadSummary, Usage, thread_root};
 use rye::{Rye, ThreadReadError};
-use serde_json::Value;
 
 use super::nothing;
 use crate::environment::Environment;
@@ -234,11 +233,15 @@ impl Known {
         figures
     }
 
-    /// Returns `true` if the verified record of the thread says that it used unsigned items, or `None` if no
-    /// verified record says so or denies it.
-    pub(super) fn is_unverified(&self, thread: &ThreadId) -> Option<bool> {
+    /// Returns `true` if the thread used unsigned items, or `None` if neither the list nor a verified record says so or denies it.
+    pub(super) fn is_unverified(&self, thread: &ThreadSummary) -> Option<bool> {
+        thread.used_unsigned.or_else(|| self.record_used_unsigned(&thread.thread))
+    }
+
+    /// Returns `true` if the verified record of the thread says that it used unsigned items.
+    pub(super) fn record_used_unsigned(&self, thread: &ThreadId) -> Option<bool> {
         let record = self.rye.as_ref()?.thread_record(&self.threads, thread).ok()?;
-        Some(record.facts.get("verified") == Some(&Value::Bool(false)))
+        Some(record.used_unsigned())
     }
 
     /// Returns the state of the thread as a word. Its record cannot say that a running thread has no owner.

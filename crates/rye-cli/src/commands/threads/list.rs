@@ -37,7 +37,7 @@ pub(super) fn list(
     }
     for (thread, state) in listed {
         let cost = known.cost_of(thread).to_string();
-        let mark = match known.is_unverified(&thread.thread) {
+        let mark = match known.is_unverified(thread) {
             Some(true) => "  unverified",
             Some(false) => "",
             None => "  unverified?",
@@ -82,6 +82,6 @@ pub(super) fn row(known: &Known, thread: &ThreadSummary) -> Value {
             "cache_write": figures.usage.cache_write,
         },
         "cost_nanos": figures.cost.get(),
-        "used_unsigned": known.is_unverified(&thread.thread),
+        "used_unsigned": known.is_unverified(thread),
     })
 }

@@ -1,10 +1,12 @@
 //! `rye threads reindex`.
 
+use std::path::PathBuf;
+
 use rye::thread::ThreadId;
 use rye::thread::store::{LocalStore, StoreOptions};
 use serde_json::Value;
 
-use super::NONE;
+use super::{Known, NONE};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -21,6 +23,7 @@ pub(super) fn reindex(environment: &Environment) -> Result<Exit, Failure> {
     let store = LocalStore::open_with(&threads, options)
         .map_err(|error| Failure::of(&error, Exit::Failed))?;
     let reindexed = store.reindex().map_err(|error| Failure::of(&error, Exit::Failed))?;
+    note_unsigned(threads, &store, environment)?;
     let is_whole = reindexed.unreadable.is_empty();
     if environment.json() {
         let unreadable = reindexed.unreadable.iter().map(ThreadId::as_str).map(Value::from);
@@ -37,6 +40,21 @@ pub(super) fn reindex(environment: &Environment) -> Result<Exit, Failure> {
         output::warnings(&reindexed.unreadable.iter().map(left_out).collect::<Vec<_>>());
     }
     Ok(if is_whole { Exit::Fine } else { Exit::Failed })
+}
+
+/// Verifies the record of each thread once, so that the list does not have to.
+fn note_unsigned(
+    threads: PathBuf,
+    store: &LocalStore,
+    environment: &Environment,
+) -> Result<(), Failure> {
+    let known = Known::read(threads, environment)?;
+    let verified = known.summaries.iter().filter_map(|summary| {
+        let used_unsigned = known.record_used_unsigned(&summary.thread)?;
+        Some((summary.thread.clone(), used_unsigned))
+    });
+    let verified: Vec<_> = verified.collect();
+    store.registry().note_unsigned(&verified).map_err(|error| Failure::of(&error, Exit::Failed))
 }
 
 /// Prints the result for a project in which no thread has run.

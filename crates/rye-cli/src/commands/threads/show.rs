@@ -215,7 +215,7 @@ fn print_records(reading: &ThreadReading) {
 
 /// Returns `true` if the thread used unsigned items, which `--allow-unsigned` permits.
 fn is_unverified(reading: &ThreadReading) -> bool {
-    reading.record.facts.get("verified") == Some(&Value::Bool(false))
+    reading.record.used_unsigned()
 }
 
 /// Returns the items that calls added to the conversation. If they cannot be read, the list is empty, and a

@@ -126,7 +126,7 @@ fn a_folder_that_cannot_be_written_is_looked_at() {
 fn a_file_that_is_none_of_this_program_is_not_believed() {
     for (change, expected) in [
         ("CREATE TABLE more (a)", "holds tables or triggers that this program did not create"),
-        ("PRAGMA user_version = 99", "has version 99 and this program reads version 6"),
+        ("PRAGMA user_version = 99", "has version 99 and this program reads version 7"),
     ] {
         let folder = tempfile::tempdir().unwrap();
         drop(held(folder.path()));
