@@ -7,8 +7,8 @@ use std::io::{self, IsTerminal as _};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rye::thread::transcript::{Event, Target};
-use rye::thread::{Clock as _, Delta, Nanos, Observer, OutputPiece, ThreadId};
+use rye::thread::transcript::Event;
+use rye::thread::{Clock as _, Delta, Nanos, Observer, OutputPiece, ThreadId, called_item};
 use serde_json::Value;
 
 use self::spinner::Spinner;
@@ -259,7 +259,8 @@ fn one_line(event: &Event) -> Option<String> {
         }
         Event::RequestRetried { retry, .. } => Some(format!("  {retry}")),
         Event::ToolCallStart { name, arguments, target, .. } => {
-            let (name, arguments) = called_tool(name, arguments, target.as_ref());
+            let target = target.as_ref().map(|target| target.item_id.as_str());
+            let (name, arguments) = called_item(name, arguments, target);
             Some(format!("  {name} {}", short(arguments)))
         }
         Event::SpawnChild(spawn) => {
@@ -289,24 +290,6 @@ fn one_line(event: &Event) -> Option<String> {
         _ => None,
     }
 }
-
-/// Returns the tool of a call with its own arguments, because one palette name may stand for many tools. The
-/// call that returns outputs has no target, so that only its arguments name the item.
-fn called_tool<'a>(
-    name: &'a str,
-    arguments: &'a Value,
-    target: Option<&'a Target>,
-) -> (&'a str, &'a Value) {
-    match (target, arguments["item_id"].as_str()) {
-        (Some(target), _) => (&target.item_id, arguments),
-        (None, Some(item_id)) if name == EXECUTE => {
-            (item_id, arguments.get("parameters").unwrap_or(&Value::Null))
-        }
-        _ => (name, arguments),
-    }
-}
-
-const EXECUTE: &str = "rye_execute";
 
 fn indent(text: &str) -> String {
     text.lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")

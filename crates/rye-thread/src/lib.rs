@@ -102,8 +102,8 @@ pub use rye_transcript::{
     Refusal, Reply, Retry, Spawn, SpendLimit, StopReason, THREAD_DIRECTIVE, ThreadId,
     ThreadIdError, ThreadRecord, ThreadReference, ThreadReferenceError, ThreadState,
     ThreadStateError, ToolCall, ToolResult, ToolSpec, TranscriptClaim, Usage, Waiting, added_items,
-    count_json_values, count_values, decided_approval, decision_on, ended_children, handed_over,
-    mend_halves, pending_approval, recorded_end, recorded_event, recorded_limits,
+    called_item, count_json_values, count_values, decided_approval, decision_on, ended_children,
+    handed_over, mend_halves, pending_approval, recorded_end, recorded_event, recorded_limits,
     recorded_provider, recorded_root, spawned_children, thread_root, wait_in_words,
 };
 

@@ -66,6 +66,7 @@ mod added;
 mod amount;
 mod approval;
 mod approval_question;
+mod called_item;
 mod child_end;
 mod derived_record;
 pub mod disk;
@@ -110,6 +111,7 @@ pub use self::approval::{
     ApprovalReason, ApprovalRequest, Decider, Decision, DecisionError, DenialReason,
     DenialReasonError,
 };
+pub use self::called_item::called_item;
 pub use self::child_end::ChildEnd;
 pub use self::event::{Event, Injected, Target, Triggered};
 pub use self::failure::{Failure, FailureKind, Refusal};

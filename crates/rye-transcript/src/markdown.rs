@@ -1,7 +1,7 @@
 //! The transcript for people: each event as a piece of Markdown.
 
 use rye_parse::hidden_characters;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::{Decision, Event, Failure, Moment, Nanos, Record, recorded_events};
 
@@ -67,7 +67,9 @@ fn as_recorded(event: &Event, at: Moment) -> String {
                 ("", _) => "ended before it began".to_owned(),
                 (model, provider) => format!("`{model}` at `{provider}`"),
             };
-            format!("# Thread\n\n{at}, {answers}\n\n{unverified}")
+            let title = directive_of(facts).map_or_else(String::new, |id| format!(" of `{id}`"));
+            let title = format!("# Thread{title}").replace('\n', "\\n");
+            format!("{title}\n\n{at}, {answers}\n\n{unverified}{}", inputs_of(facts))
         }
         Event::ThreadResumed { opening, limits, .. } => {
             let raised = if limits.is_some() { ", with raised limits" } else { "" };
@@ -100,6 +102,21 @@ pub fn markdown_of(records: &[Record]) -> Option<String> {
 
 /// The mark of a thread that `--allow-unsigned` let run.
 const UNVERIFIED: &str = "**Unverified: this thread used unsigned items.**\n\n";
+
+/// Returns the directive of a thread, which is the first of its chain.
+fn directive_of(facts: &Map<String, Value>) -> Option<&str> {
+    facts.get("chain")?.get(0)?.get("id")?.as_str()
+}
+
+/// Formats the inputs of a thread, if it has some.
+fn inputs_of(facts: &Map<String, Value>) -> String {
+    match facts.get("inputs") {
+        Some(inputs @ Value::Object(members)) if !members.is_empty() => {
+            format!("Inputs:\n\n{}\n", fence("json", &pretty(inputs)))
+        }
+        _ => String::new(),
+    }
+}
 
 /// Formats the cost of an attempt without a reply, if it has one.
 fn cost_note(cost: Nanos) -> String {

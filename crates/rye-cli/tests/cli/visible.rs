@@ -197,7 +197,8 @@ fn what_clients_are_allowed_is_looked_up() {
     assert!(told.ends_with("exit 2\n"), "{told}");
 }
 
-/// A record that was changed says nothing, and the list says so. One that was removed is read from the transcript.
+/// The list has the mark of its own. Without it, a record that was changed says nothing, which the list shows. One that was removed is
+/// read from the transcript.
 #[track_caller]
 fn the_mark_is_taken_from_no_changed_record(session: &Session) {
     let threads = std::fs::read_dir(session.project().join(".ai/threads")).unwrap();
@@ -210,6 +211,13 @@ fn the_mark_is_taken_from_no_changed_record(session: &Session) {
     let mut changed = record(&text);
     changed["facts"]["verified"] = true.into();
     std::fs::write(&path, changed.to_string()).unwrap();
+    let listed = session.rye("threads list");
+    assert!(listed.contains("  unverified\n"), "{listed}");
+    let list = session.project().join(".ai/threads/registry.db");
+    std::fs::remove_file(&list).unwrap();
+    let changed = session.rye("threads list");
+    assert!(changed.contains("cannot be read"), "{changed}");
+    session.rye("threads reindex");
     let changed = session.rye("threads list");
     assert!(changed.contains("  unverified?\n"), "{changed}");
     let data = session.rye("threads list --json");

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use similar::{DiffOp, TextDiff};
 
-use super::{Thread, item_name, main_argument, payload};
+use super::{Thread, called, item_name, main_argument, payload};
 
 /// The most calls of each thread that are aligned, because the time grows with the square of their number.
 pub(crate) const MOST_CALLS: usize = 2_000;
@@ -56,17 +56,17 @@ pub(crate) fn calls(thread: &Thread<'_>) -> Vec<Called> {
         let content = payload(record);
         let result = entry.result.and_then(|index| thread.record(index));
         let answer = result.map(payload).unwrap_or_default();
-        let item = content["target"]["item_id"].as_str().or_else(|| content["name"].as_str());
+        let (item, arguments) = called(&content);
         let began = thread.active_at(record);
         Some(Called {
             turn,
             seq: record.seq,
-            name: item_name(item.unwrap_or_default()),
-            argument: main_argument(&content["arguments"]).unwrap_or_default().to_owned(),
+            name: item_name(item),
+            argument: main_argument(arguments).unwrap_or_default().to_owned(),
             took: result.map(|result| thread.active_at(result).saturating_sub(began)),
             began,
             is_bad: answer["is_error"] == true || !answer["refusal"].is_null(),
-            request: format!("{} {}", item.unwrap_or_default(), content["arguments"]),
+            request: format!("{item} {arguments}"),
             answer: answer.get("content").unwrap_or(&Value::Null).to_string(),
         })
     });

@@ -7,7 +7,7 @@ use rye_transcript::{Nanos, Record, Usage};
 use serde_json::Value;
 
 use super::{ActiveClock, Entry, Pause, PauseKind, Section, Span, SpanKind, Thread};
-use super::{item_name, main_argument, payload, usage_of};
+use super::{called, item_name, main_argument, payload, usage_of};
 use crate::Source;
 
 /// A request under way.
@@ -345,13 +345,12 @@ const SHORTEST_STOP: i64 = 1_000;
 
 /// The short name of a call for the title of its turn, and the longer one for its span.
 fn names(payload: &Value) -> (String, String) {
-    let named = [&payload["target"]["item_id"], &payload["item_id"], &payload["name"]];
-    let item = named.into_iter().find_map(Value::as_str);
-    let item = item_name(item.unwrap_or_default());
-    let argument = main_argument(&payload["arguments"]).unwrap_or_default();
+    let (item, arguments) = called(payload);
+    let item = item_name(item);
+    let argument = main_argument(arguments).unwrap_or_default();
     let argument = argument.lines().next().unwrap_or_default();
     let last = item.rsplit('/').next().unwrap_or_default();
-    let short = match payload["arguments"]["command"].as_str() {
+    let short = match arguments["command"].as_str() {
         Some(_) => argument.split_whitespace().take(2).collect::<Vec<_>>().join(" "),
         None => last.to_owned(),
     };

@@ -1,6 +1,6 @@
 //! The members of payloads that pages show.
 
-use rye_transcript::{Record, Usage};
+use rye_transcript::{Record, Usage, called_item};
 use serde_json::Value;
 
 /// The payload of a record. A member that a record does not have reads as null.
@@ -15,6 +15,12 @@ pub(crate) fn item_name(item: &str) -> String {
         Some((rest, last)) if rest.rsplit('/').next() == Some(last) => rest.to_owned(),
         _ => short.to_owned(),
     }
+}
+
+/// The item of a call or of a question about one, with the arguments of that item.
+pub(crate) fn called(payload: &Value) -> (&str, &Value) {
+    let target = payload["target"]["item_id"].as_str().or_else(|| payload["item_id"].as_str());
+    called_item(payload["name"].as_str().unwrap_or_default(), &payload["arguments"], target)
 }
 
 /// The argument that says most about a call in one line.

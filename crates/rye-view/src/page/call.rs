@@ -10,7 +10,7 @@ use super::figures::{dollars, duration, hex_groups, short_id};
 use super::links::Links;
 use super::text::{Shown, block, line};
 use super::value::{is_shown_whole, named_value};
-use crate::model::{Thread, item_name, main_argument, payload};
+use crate::model::{Thread, called, item_name, main_argument, payload};
 
 /// A call with what came of it.
 pub(crate) fn call(
@@ -37,8 +37,7 @@ pub(crate) fn call(
 }
 
 fn name(content: &Value) -> String {
-    let item = content["target"]["item_id"].as_str().or_else(|| content["name"].as_str());
-    item_name(item.unwrap_or_default())
+    item_name(called(content).0)
 }
 
 /// The argument that says most, and for an edit how many lines changed.

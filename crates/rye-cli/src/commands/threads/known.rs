@@ -8,6 +8,7 @@ use std::time::Duration;
 use rye::thread::store::{StoreOptions, StoreView};
 use rye::thread::{Nanos, ThreadId, ThreadRecord, ThreadState, ThreadSummary, Usage, thread_root};
 use rye::{Rye, ThreadReadError};
+use serde_json::{Map, Value};
 
 use super::nothing;
 use crate::environment::Environment;
@@ -214,6 +215,21 @@ impl Known {
         self.figures_of(thread).cost
     }
 
+    /// Returns the tokens of the threads below this one. Rows of the list are not signed and may form a circle, so that each counts once.
+    pub(super) fn tokens_below(&self, thread: &ThreadId) -> u64 {
+        let mut seen = BTreeSet::from([thread]);
+        let mut tokens: u64 = 0;
+        let mut parents = vec![thread];
+        while let Some(parent) = parents.pop() {
+            let children = self.summaries.iter().filter(|it| it.parent.as_ref() == Some(parent));
+            for child in children.filter(|child| seen.insert(&child.thread)).collect::<Vec<_>>() {
+                tokens = tokens.saturating_add(self.figures_of(child).usage.total());
+                parents.push(&child.thread);
+            }
+        }
+        tokens
+    }
+
     /// Returns the figures of the thread. The transcript of a thread that has not ended says them. If nothing bounds the cost of a child
     /// that cannot be read, the list says the cost.
     pub(super) fn figures_of(&self, thread: &ThreadSummary) -> Figures {
@@ -242,6 +258,15 @@ impl Known {
     pub(super) fn record_used_unsigned(&self, thread: &ThreadId) -> Option<bool> {
         let record = self.rye.as_ref()?.thread_record(&self.threads, thread).ok()?;
         Some(record.used_unsigned())
+    }
+
+    /// Returns the inputs of the thread by its verified record, or none if there is no such record.
+    pub(super) fn inputs_of(&self, thread: &ThreadId) -> Map<String, Value> {
+        let record = self.rye.as_ref().and_then(|it| it.thread_record(&self.threads, thread).ok());
+        match record.and_then(|mut record| record.facts.remove("inputs")) {
+            Some(Value::Object(inputs)) => inputs,
+            _ => Map::new(),
+        }
     }
 
     /// Returns the state of the thread as a word. Its record cannot say that a running thread has no owner.

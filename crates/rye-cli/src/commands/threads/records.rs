@@ -1,7 +1,7 @@
 //! The records of a transcript, as lines and as JSON.
 
-use rye::thread::recorded_event;
 use rye::thread::transcript::{Event, Record};
+use rye::thread::{called_item, recorded_event};
 use serde_json::{Value, json};
 
 use crate::output;
@@ -34,18 +34,17 @@ pub(super) fn line(record: &Record) -> String {
             format!("opening {opening}{raised}")
         }),
         "tool_call_start" => {
-            // A call of an unknown tool has no target. Its name may be in the arguments only.
-            let places = [&payload["target"]["item_id"], &payload["arguments"]["item_id"]];
-            let named = |name: &str| match name {
-                EXECUTE => places.into_iter().find_map(Value::as_str).unwrap_or(name).to_owned(),
-                _ => places[0].as_str().unwrap_or(name).to_owned(),
-            };
+            let target = payload["target"]["item_id"].as_str();
+            let named = |name| called_item(name, &payload["arguments"], target).0.to_owned();
             payload["name"].as_str().map(named)
         }
-        "tool_call_result" if !payload["refusal"].is_null() => Some("refused".to_owned()),
-        "tool_call_result" => {
-            payload["is_error"].as_bool().map(|error| if error { "error" } else { "ok" }.to_owned())
+        "tool_call_result" if !payload["refusal"].is_null() => {
+            Some(with_words("refused", payload["refusal"]["message"].as_str()))
         }
+        "tool_call_result" => payload["is_error"].as_bool().map(|is_error| match is_error {
+            true => with_words("error", words_of(&payload["content"]).as_deref()),
+            false => "ok".to_owned(),
+        }),
         "context_injected" => payload["item_id"].as_str().map(str::to_owned),
         "hook_triggered" => payload["hook"].as_str().map(str::to_owned),
         "thread_continued" => payload["next"].as_str().map(str::to_owned),
@@ -56,8 +55,26 @@ pub(super) fn line(record: &Record) -> String {
         .to_owned()
 }
 
-/// The tool that calls other tools.
-const EXECUTE: &str = "rye_execute";
+/// Returns the words of a failed result: its text, its error, or the whole result as JSON.
+fn words_of(content: &Value) -> Option<String> {
+    let members = ["error", "message", "stderr"].into_iter().map(|name| &content[name]);
+    let text = std::iter::once(content).chain(members).find_map(Value::as_str);
+    let text = text.map_or_else(|| content.to_string(), str::to_owned);
+    (!content.is_null()).then_some(text)
+}
+
+/// Returns a state with the beginning of what is to say about it.
+fn with_words(state: &str, words: Option<&str>) -> String {
+    let Some(words) = words.map(str::trim).filter(|words| !words.is_empty()) else {
+        return state.to_owned();
+    };
+    let shown: String = output::line(words).chars().take(MOST_CHARS).collect();
+    let rest = if shown.len() < output::line(words).len() { "…" } else { "" };
+    format!("{state}: {shown}{rest}")
+}
+
+/// The most characters of an error in a line. The whole is in the record.
+const MOST_CHARS: usize = 160;
 
 pub(super) fn event(record: &Record) -> Value {
     let payload: Value = serde_json::from_str(record.payload.get()).unwrap_or_default();

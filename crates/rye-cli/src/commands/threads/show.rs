@@ -47,6 +47,7 @@ pub(super) fn tell(
     if environment.json() {
         let mut whole = whole(&reading);
         whole["cost_nanos"] = cost.get().into();
+        whole["tokens_below"] = known.tokens_below(thread).into();
         whole["children"] = children.iter().map(child_json).collect();
         Answer::one("threads", whole).print();
     } else {
@@ -123,7 +124,11 @@ fn print(reading: &ThreadReading, known: &Known, cost: Nanos, children: &[Child<
         println!("model      {}", model.join(" "));
     }
     println!("turns      {} of {}", record.turns, record.limits.turns);
-    println!("tokens     {} of {}", record.usage.total(), record.limits.tokens);
+    let below = match known.tokens_below(&record.thread) {
+        0 => String::new(),
+        below => format!(", and {below} of the threads below it"),
+    };
+    println!("tokens     {} of {}{below}", record.usage.total(), record.limits.tokens);
     println!("cost       {cost}");
     if is_unverified(reading) {
         println!("unverified it used items that nobody signed");
@@ -152,7 +157,8 @@ fn print_results(reading: &ThreadReading) {
         println!("changed    {}, which starts by itself when its folder is opened", file);
     }
     if let Some(failure) = &record.failure {
-        println!("failure    {failure}");
+        let failure = output::visible(&failure.to_string());
+        print!("failure    {}\n", output::hanging(&failure, 11));
     }
     items_added(reading).iter().for_each(|item| println!("added      {}", added_line(item)));
     for warning in thread_warnings(&reading.transcript) {

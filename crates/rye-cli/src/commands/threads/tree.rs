@@ -10,7 +10,7 @@ use super::{Known, no_thread, read};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output::Answer;
+use crate::output::{self, Answer};
 use crate::thread_argument::OptionalThread;
 
 pub(super) fn tree(
@@ -82,7 +82,12 @@ impl<'a> Below<'a> {
         let state = self.known.standing(&thread.thread, thread.state);
         let next = self.goes_on.get(&thread.thread);
         let next = next.map_or(String::new(), |next| format!("  as {next}"));
-        println!("{lead}{}  {state}  {}{next}", thread.thread, self.known.cost_of(thread));
+        let figures = self.known.figures_of(thread);
+        let (turns, cost) = (output::turns(figures.turns), figures.cost);
+        let inputs = self.known.inputs_of(&thread.thread);
+        let inputs = inputs.iter().map(|(name, value)| format!("  {name}={}", in_short(value)));
+        let inputs: String = inputs.collect();
+        println!("{lead}{}  {state}  {turns}  {cost}{next}{inputs}", thread.thread);
         self.children(thread, depth).for_each(|child| self.print(child, depth + 1));
     }
 
@@ -91,6 +96,7 @@ impl<'a> Below<'a> {
         if let Some(next) = self.goes_on.get(&thread.thread) {
             branch["continued_by"] = next.as_str().into();
         }
+        branch["inputs"] = self.known.inputs_of(&thread.thread).into();
         branch["total_nanos"] = self.known.cost_of(thread).get().into();
         let children = self.children(thread, depth).map(|child| self.json(child, depth + 1));
         branch["children"] = children.collect();
@@ -98,4 +104,14 @@ impl<'a> Below<'a> {
     }
 }
 
+/// Returns the beginning of an input.
+fn in_short(value: &Value) -> String {
+    let text = output::text(value);
+    match text.char_indices().nth(MOST_CHARS) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text,
+    }
+}
+
+const MOST_CHARS: usize = 40;
 const MOST_LEVELS: usize = 16;

@@ -71,6 +71,21 @@ fn rows() -> Vec<(&'static str, Value, &'static str)> {
         ("thread_start", json!({"model": "m"}), ""),
         ("tool_call_result", json!({"is_error": false, "refusal": null}), "ok"),
         ("tool_call_result", json!({"is_error": true, "refusal": null}), "error"),
+        (
+            "tool_call_result",
+            json!({"is_error": true, "refusal": null, "content": {"error": "no\nfile"}}),
+            "error: no\\nfile",
+        ),
+        (
+            "tool_call_result",
+            json!({"is_error": true, "refusal": null, "content": {"exit_code": 1, "stderr": "x"}}),
+            "error: x",
+        ),
+        (
+            "tool_call_result",
+            json!({"is_error": true, "refusal": {"layer": "x", "message": "not allowed"}}),
+            "refused: not allowed",
+        ),
         ("tool_call_result", json!({"is_error": true, "refusal": {"layer": "x"}}), "refused"),
         ("tool_call_start", json!({"name": "a_b", "target": {"item_id": "a/b"}}), "a/b"),
         ("tool_call_start", json!({"name": "a_b", "target": null}), "a_b"),
