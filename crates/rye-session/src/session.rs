@@ -247,7 +247,12 @@ impl Rye {
         let directive = request.directive.to_string();
         // Another machine may begin it.
         let is_final = self.replica.is_none() || !source.is_of_machine();
-        let threads = self.threads().filter(|_| is_final && !source.lacks(&request.directive));
+        // The caller mends a usage error and runs again. The parent of a child waits for its record, and an engine for an end.
+        let is_usage = source.class() == Class::Usage
+            && request.child_bounds.is_none()
+            && self.replica.is_none();
+        let is_left = is_final && !is_usage && !source.lacks(&request.directive);
+        let threads = self.threads().filter(|_| is_left);
         let Some(threads) = threads else {
             return RunError::Prepare { directive, thread: None, unrecorded: None, source };
         };

@@ -35,7 +35,7 @@ use self::accountant::Accountant;
 use self::caller::ModelCaller;
 use self::executor::CallExecutor;
 pub use self::first::first_request;
-use self::first::refuse_unpriced;
+use self::first::{refuse_long_opening, refuse_unpriced};
 use self::hooks::{HookContext, HookRunner, Occasion};
 pub use self::last_result::last_result;
 pub use self::observe::{Observer, OutputPiece};
@@ -290,7 +290,8 @@ impl<'a> Driver<'a> {
         self.recorder.journal.begin(&self.caller.info, now);
         self.opening(run).iter().for_each(|event| self.recorder.emit(event));
         self.recorder.checkpoint();
-        refuse_unpriced(&self.caller.info, run.limits()).map_err(Stop::Failed)
+        refuse_unpriced(&self.caller.info, run.limits()).map_err(Stop::Failed)?;
+        refuse_long_opening(&self.caller.info, run).map_err(Stop::Failed)
     }
 
     /// Returns the events that are recorded before the first request.

@@ -71,6 +71,8 @@ pub struct Run {
     measured: Option<Measured>,
     is_reminded: bool,
     refusals: Vec<Refusal>,
+    /// The last refusal, until a later call succeeds.
+    standing_refusal: Option<Refusal>,
     text: String,
     /// The number of requests that were repeated after a failure.
     retries: u64,
@@ -108,6 +110,7 @@ impl Run {
             measured: None,
             is_reminded: false,
             refusals: Vec::new(),
+            standing_refusal: None,
             text: String::new(),
             retries: 0,
             unusable: 0,
@@ -226,6 +229,11 @@ impl Run {
             return Err(self.out_of_turn("tool results"));
         };
         let answers = decide::after_calls(&batch.calls, returned, &self.contract, unwanted)?;
+        if let Some(refusal) = answers.refusals.last() {
+            self.standing_refusal = Some(refusal.clone());
+        } else if answers.results.iter().any(|result| !result.is_error) {
+            self.standing_refusal = None;
+        }
         self.refusals.extend(answers.refusals);
         self.messages.push(Message::ToolResults { results: answers.results });
         self.phase = match answers.outputs {

@@ -306,7 +306,7 @@ fn a_changed_directive_is_a_divergence() {
 #[test]
 fn a_thread_that_never_began_is_not_replayed() {
     let session = Session::new();
-    session.rye("run notes/index --trust TRUST --provider steps --input folder=1 --input other=2");
+    session.rye("run notes/index --provider steps");
     let refused = session.rye("replay THREAD --trust TRUST");
     assert!(
         refused.contains("never began, so that nothing can be replayed; `rye threads show index-"),

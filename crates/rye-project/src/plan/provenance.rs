@@ -63,7 +63,8 @@ impl Composed {
             format!("optional knowledge `{}` was not found and is left out", wanted.id)
         }));
         warnings.extend(unused_knowledge(self));
-        warnings.extend(project.trust_notes().iter().map(ToString::to_string));
+        let notes = project.trust_notes().iter().filter(|note| note.is_warning());
+        warnings.extend(notes.map(ToString::to_string));
         warnings
     }
 }

@@ -67,6 +67,19 @@ pub struct TrustNote {
     pub remark: TrustRemark,
 }
 
+impl TrustNote {
+    /// Returns `true` if the operator should be warned of the note at each run.
+    #[must_use]
+    pub fn is_warning(&self) -> bool {
+        match &self.remark {
+            TrustRemark::Admitted(note) => note.is_warning(),
+            TrustRemark::Hidden { .. } | TrustRemark::Refused(_) | TrustRemark::Unreadable(_) => {
+                true
+            }
+        }
+    }
+}
+
 /// A remark on a trust document.
 #[non_exhaustive]
 #[derive(Debug)]

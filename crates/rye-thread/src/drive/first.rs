@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::stop::out_of_money;
 use crate::{
-    Account, End, Failure, FailureKind, Limits, Prices, ProviderInfo, Request, Run, SpendLimit,
-    Step,
+    Account, End, Failure, FailureKind, Limit, LimitHit, Limits, Prices, ProviderInfo, Request,
+    Run, SpendLimit, Step,
 };
 
 /// The request that [`drive`](crate::drive) sends first for this run to this model; nothing is sent or reserved.
@@ -16,6 +16,7 @@ use crate::{
 /// model without a price, or a run that has begun already.
 pub fn first_request(mut run: Run, info: &ProviderInfo) -> Result<Request, Failure> {
     refuse_unpriced(info, run.limits())?;
+    refuse_long_opening(info, &run)?;
     let begun = "the run has begun already, so that its first request is behind it";
     if run.turns() > 0 {
         return Err(Failure::new(FailureKind::OutOfTurn, begun));
@@ -45,6 +46,17 @@ pub(super) fn refuse_unpriced(info: &ProviderInfo, limits: &Limits) -> Result<()
         info.model
     );
     Err(Failure::new(FailureKind::Unpriced, &message))
+}
+
+/// Refuses a limit on tokens that the opening exceeds by itself, before it is sent and paid. A model that costs nothing is asked.
+pub(super) fn refuse_long_opening(info: &ProviderInfo, run: &Run) -> Result<(), Failure> {
+    let (least, most) = (run.least_input(), run.limits().tokens);
+    if least <= most || info.prices == Some(Prices::free()) {
+        return Ok(());
+    }
+    let hit = LimitHit::new(Limit::Tokens, least, most);
+    let message = format!("{hit}; the prompt alone has more tokens, so that nothing was sent");
+    Err(Failure::new(FailureKind::Limit(hit), &message))
 }
 
 /// The longest answer, up to `most`, that the free money can pay after the input.

@@ -194,23 +194,30 @@ fn judge(
     }
 }
 
-/// Returns the failure with the refusal that may have caused it.
-pub(super) fn blame(failure: Failure, refusals: &[Refusal]) -> Failure {
-    match refusals.last() {
-        Some(refusal) if failure.kind.may_follow_from_refusal() => {
-            // A failure that quotes the refusal says it only once.
-            let message = match failure.message.contains(&refusal.message) {
-                true => failure.message,
-                false => format!("{}; then: {}", refusal.message, failure.message),
-            };
-            // A limit stays a limit, so that no hook treats it as a refusal that a retry could mend.
-            let kind = match failure.kind {
-                limit @ FailureKind::Limit(_) => limit,
-                _ => FailureKind::Refused,
-            };
-            Failure::new(kind, &message)
+/// Returns the failure with the refusal that may have caused it. A refusal after which a call succeeded caused nothing.
+///
+/// The cause comes first and decides the kind. A limit is a cause of its own, so that no hook treats it as a refusal that a retry
+/// could mend.
+pub(super) fn blame(failure: Failure, standing: Option<&Refusal>) -> Failure {
+    let Some(refusal) = standing.filter(|_| failure.kind.may_follow_from_refusal()) else {
+        return failure;
+    };
+    // A failure that quotes the refusal says it only once.
+    let is_quoted = failure.message.contains(&refusal.message);
+    match failure.kind {
+        FailureKind::Limit(_) if is_quoted => failure,
+        FailureKind::Limit(_) => {
+            let message = format!(
+                "{}; the last call before it was refused: {}",
+                failure.message, refusal.message
+            );
+            Failure::new(failure.kind, &message)
         }
-        _ => failure,
+        _ if is_quoted => Failure::new(FailureKind::Refused, &failure.message),
+        _ => {
+            let message = format!("{}; then: {}", refusal.message, failure.message);
+            Failure::new(FailureKind::Refused, &message)
+        }
     }
 }
 
@@ -241,6 +248,12 @@ pub(super) fn input_bound(run: &Run) -> u64 {
         .fold(tokens.saturating_add(FRAME), u64::saturating_add)
 }
 
+pub(super) fn least_input(run: &Run) -> u64 {
+    let system = run.system.as_ref().map_or(0, |system| bytes(system.len()));
+    let messages = run.messages.iter().map(size);
+    messages.fold(system, u64::saturating_add) / MOST_BYTES_PER_TOKEN
+}
+
 pub(super) fn context_estimate(run: &Run) -> u64 {
     let (counted, tokens) = match run.measured {
         Some(measured) => (measured.messages, measured.tokens),
@@ -259,6 +272,9 @@ pub(super) fn context_estimate(run: &Run) -> u64 {
 
 /// The approximate number of bytes of text or JSON per token.
 const BYTES_PER_TOKEN: u64 = 4;
+
+/// The most bytes of a prompt per token, on average: twice as many as of English prose.
+const MOST_BYTES_PER_TOKEN: u64 = 8;
 
 /// The maximum number of tokens that a provider adds around a message or a tool.
 const FRAME: u64 = 128;

@@ -72,6 +72,12 @@ impl Run {
         &self.refusals
     }
 
+    /// Returns a lower bound of the input tokens of the first request. No tokenizer puts more text into a token on average.
+    #[must_use]
+    pub(crate) fn least_input(&self) -> u64 {
+        decide::least_input(self)
+    }
+
     /// Returns an upper bound of the input tokens of the next request.
     ///
     /// Messages that a provider has counted have their count. Each byte since then counts as a token, with a surcharge

@@ -64,7 +64,7 @@ impl Run {
     }
 
     pub(super) fn end_failed(&mut self, failure: Failure) -> End {
-        let end = End::Failed(decide::blame(failure, &self.refusals));
+        let end = End::Failed(decide::blame(failure, self.standing_refusal.as_ref()));
         self.failed_in = self.calls_in_progress();
         self.phase = Phase::Done(end.clone());
         end

@@ -157,6 +157,20 @@ async fn tokens() {
     .await;
 }
 
+/// A prompt that exceeds the limit by itself is not sent.
+#[tokio::test]
+async fn tokens_of_the_prompt_alone() {
+    let mut thread = Thread::new(Vec::new());
+    thread.limits.tokens = 0;
+    let driven = thread.drive().await;
+    let failure = driven.failure();
+    assert!(failure.starts_with("Limit(LimitHit { limit: Tokens, value: "), "{failure}");
+    let says = "; the prompt alone has more tokens, so that nothing was sent";
+    assert!(failure.ends_with(says), "{failure}");
+    assert_eq!(driven.outcome.turns, 0);
+    assert_eq!(driven.payloads("step_start"), Vec::<serde_json::Value>::new());
+}
+
 #[tokio::test]
 async fn duration() {
     let mut thread = Thread::new(Vec::new());

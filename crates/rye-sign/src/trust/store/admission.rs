@@ -58,6 +58,19 @@ pub enum AdmissionNote {
     Unsigned,
 }
 
+impl AdmissionNote {
+    /// Returns `true` if the operator should be warned of the note at each run.
+    ///
+    /// The others tell how the documents stand: a list of them shows these, and what follows from them is an error of its own.
+    #[must_use]
+    pub const fn is_warning(&self) -> bool {
+        match self {
+            Self::ContentOnly | Self::UnknownSigner { .. } | Self::Unsigned => true,
+            Self::AlreadyTrusted | Self::Expired { .. } | Self::Revoked { .. } => false,
+        }
+    }
+}
+
 /// The result of the check on the signer of a document.
 pub(crate) struct SignerCheck<'s> {
     /// The trusted key that signed a project's document. Its limits apply to the new key.

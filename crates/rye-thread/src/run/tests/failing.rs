@@ -116,8 +116,28 @@ fn a_failure_that_may_follow_from_a_refusal_is_one() {
     check_blame(network.clone(), &network, "it ended");
     // A limit stays a limit, so that no hook treats it as a failure that a retry could mend.
     let limit = FailureKind::Limit(LimitHit::new(Limit::Turns, 1, 1));
-    check_blame(limit.clone(), &limit, both);
+    let limit_first =
+        "it ended; the last call before it was refused: `rye.execute.tool.t` is not allowed";
+    check_blame(limit.clone(), &limit, limit_first);
     assert!(!limit.may_be_retried());
+}
+
+/// A refusal that a later call got over causes neither the limit nor the missing outputs that come long after it.
+#[test]
+fn a_refusal_that_was_survived_is_not_blamed() {
+    let limit = FailureKind::Limit(LimitHit::new(Limit::Turns, 1, 1));
+    for kind in [limit, FailureKind::MissingOutputs] {
+        let mut run = run(required());
+        exchange(&mut run, calls(vec![tool("1")]));
+        let refused = Returned::refusal(ToolResult::error(&tool("1"), json!("no")), refusal());
+        run.tools_returned(vec![refused]).unwrap();
+        exchange(&mut run, calls(vec![tool("2")]));
+        let result = ToolResult::ok(&tool("2"), json!("yes"));
+        run.tools_returned(vec![Returned::ran(result)]).unwrap();
+        run.fail(Failure::new(kind.clone(), "it ended")).unwrap();
+        let Step::Done(End::Failed(failure)) = run.step(START) else { panic!("not failed") };
+        assert_eq!((failure.kind, failure.message.as_str()), (kind, "it ended"));
+    }
 }
 
 #[test]
