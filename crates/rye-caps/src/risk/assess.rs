@@ -49,7 +49,7 @@ impl RiskTable {
         standing: &[Standing<'_>],
         acknowledgements: &[Acknowledgement],
     ) -> Finding {
-        let own = self.classify(pattern);
+        let own = self.own_classification(pattern, standing);
         let worse = standing.iter().filter(|it| own.risk < it.classification.risk);
         let worst =
             worse.filter(|it| pattern.matches(it.item)).max_by_key(|it| it.classification.risk);
@@ -68,6 +68,23 @@ impl RiskTable {
         let acknowledged = acknowledgement.map(|acknowledgement| acknowledgement.reason.clone());
         let pattern = pattern.clone();
         Finding { pattern, classification, stands_for, risk, policy, acknowledged, verdict }
+    }
+}
+
+impl RiskTable {
+    /// Returns the risk that the table gives to the pattern itself.
+    ///
+    /// A row that covers both an item and the function behind it says nothing of the item that a nearer row for the function does not
+    /// say better: a tool that narrows `write` is no riskier than `write`. A row for the item alone stands.
+    fn own_classification(&self, pattern: &Pattern, standing: &[Standing<'_>]) -> Classification {
+        let own = self.classify(pattern);
+        let is_only = |it: &&Standing<'_>| *pattern == Pattern::exactly(it.item);
+        let Some(item) = standing.iter().find(is_only) else { return own };
+        let is_general = own.by.as_ref().is_some_and(|row| row.matches(item.function));
+        match is_general && item.classification.risk < own.risk {
+            true => item.classification.clone(),
+            false => own,
+        }
     }
 }
 

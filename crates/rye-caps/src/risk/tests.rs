@@ -313,6 +313,29 @@ fn a_table_reports_every_problem() {
     check_problems(&json!({ "classifications": "rye.*" }), &["`classifications` is not a list"]);
 }
 
+/// A row for tools in general says nothing of a tool whose function has a nearer row. A row for the tool alone does.
+#[test]
+fn a_tool_that_stands_for_a_milder_function_is_as_mild() {
+    let status = "rye.execute.tool.rye.web.status".parse().unwrap();
+    let known = [Invocation::new("rye.execute.tool.t.z".parse().unwrap(), [status])];
+    let risk = |table: &RiskTable, pattern: &str| {
+        let grant: Grant = [pattern.parse::<Pattern>().unwrap()].into_iter().collect();
+        table.assess(&grant, &known, &[]).remove(0).risk
+    };
+    assert_eq!(risk(&table(), "rye.execute.tool.t.z"), Risk::Safe);
+    assert_eq!(risk(&table(), "rye.execute.tool.t.y"), Risk::Write);
+    assert_eq!(risk(&table(), "rye.execute.tool.t.[yz]"), Risk::Write);
+    let own = RiskTable::from_value(&json!({
+        "version": "1.0.0",
+        "category": "agent",
+        "classifications": [
+            { "risk": "elevated", "patterns": ["rye.execute.tool.t.*"], "description": "ours" },
+            { "risk": "safe", "patterns": ["rye.execute.tool.rye.web.status"], "description": "reads" },
+        ],
+    }));
+    assert_eq!(risk(&own.unwrap(), "rye.execute.tool.t.z"), Risk::Elevated);
+}
+
 /// A second name for a function is as risky as the function, whatever the table says about the name (SPEC 9.6b).
 #[test]
 fn a_grant_is_as_risky_as_the_functions_behind_what_it_covers() {
@@ -332,7 +355,7 @@ fn a_grant_is_as_risky_as_the_functions_behind_what_it_covers() {
     };
     assert_eq!(risk("rye.execute.tool.t.*"), (Risk::Unrestricted, Some("t.x".to_owned())));
     assert_eq!(risk("rye.execute.tool.t.[y-z]"), (Risk::Elevated, Some("t.y".to_owned())));
-    assert_eq!(risk("rye.execute.tool.t.z"), (Risk::Write, None));
+    assert_eq!(risk("rye.execute.tool.t.z"), (Risk::Safe, None));
     assert_eq!(risk("rye.execute.tool.other"), (Risk::Write, None));
     let grant: Grant = ["rye.execute.tool.t.x".parse::<Pattern>().unwrap()].into_iter().collect();
     assert_eq!(
