@@ -17,6 +17,8 @@ pub(crate) enum Exit {
     Suspended,
     /// A limit or a budget was reached.
     Limit,
+    /// The signal of this number stopped the work, which can be resumed.
+    Signal(u8),
     /// Two directives differ, and the second may do no more than the first. Only `rye diff --exit-code` uses
     /// it.
     Differs,
@@ -34,6 +36,7 @@ impl Exit {
             Self::Refused => "refused",
             Self::Suspended => "suspended",
             Self::Limit => "limit",
+            Self::Signal(_) => "stopped",
             Self::Differs => "differs",
             Self::Widens => "widens",
         }
@@ -47,6 +50,7 @@ impl Exit {
             Self::Refused => 3,
             Self::Suspended => 4,
             Self::Limit => 5,
+            Self::Signal(number) => number.saturating_add(128),
         }
     }
 }

@@ -29,6 +29,7 @@ mod progress;
 mod refused;
 mod revision;
 mod side;
+mod signals;
 mod stream;
 mod table;
 #[cfg(feature = "otel")]

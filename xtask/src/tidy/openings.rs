@@ -21,6 +21,7 @@ const UNBOUNDED: &[([&str; 2], usize)] = &[
 const EXCEPTIONS: &[(&str, &str)] = &[
     ("crates/rye-sandbox/src/", "it reads what the kernel and its own processes wrote"),
     ("crates/rye-cli/src/commands/doctor/places.rs", "it reads the list of mounts in `/proc`"),
+    ("crates/rye-cli/src/signals.rs", "it reads the ignored signals in `/proc`"),
     ("crates/rye-files/src/open.rs", "other systems than Unix have no pipes among files"),
 ];
 

@@ -18,7 +18,7 @@ use rye::{
     reading,
 };
 
-use super::run::{Variables, multi_thread_runtime, random, stop_signal};
+use super::run::{Variables, multi_thread_runtime, random};
 use crate::clock::SystemClock;
 use crate::environment::Environment;
 use crate::exit::Exit;
@@ -184,7 +184,7 @@ fn notice(grant: &Grant, environment: &Environment) -> Result<Option<String>, Fa
 
 async fn over_pipes(server: McpServer) -> Result<(), ServeError> {
     let (read, write) = rmcp::transport::io::stdio_pipes();
-    server.serve(read, write, stop_signal()).await
+    server.serve(read, write, crate::signals::wait()).await
 }
 
 async fn over_http(
@@ -197,7 +197,7 @@ async fn over_http(
     }
     let listener = tokio::net::TcpListener::bind(address).await?;
     eprintln!("listening at http://{}/mcp", listener.local_addr()?);
-    server.serve_http(listener, options, stop_signal()).await
+    server.serve_http(listener, options, crate::signals::wait()).await
 }
 
 /// The capability of the shell, which each command tool and script needs.

@@ -29,6 +29,7 @@ use crate::failure::Failure;
 use crate::inputs::{Given, bound};
 use crate::key_store::signing_key_if_any;
 use crate::output::{self, Answer};
+use crate::signals;
 use crate::stream::{self, RunReporter, Telling};
 #[cfg(feature = "otel")]
 use crate::telemetry::with_export;
@@ -184,7 +185,7 @@ fn with_other_providers(error: RunError, rye: &Rye) -> Failure {
 pub(super) fn with_signals<T>(cancel: &Cancel, run: impl Future<Output = T>) -> Result<T, Failure> {
     let signals = runtime()?;
     let watched = cancel.clone();
-    let watch = move || signals.block_on(interrupt_on_signal(watched));
+    let watch = move || signals.block_on(signals::interrupt(watched));
     let started = std::thread::Builder::new().name("rye-signals".to_owned()).spawn(watch);
     started.map_err(|error| cannot_start(&error))?;
     // The telemetry of the run is complete once its runtime is dropped.
@@ -302,49 +303,13 @@ pub(super) fn random() -> u64 {
     high ^ low
 }
 
-/// Stops the thread at the first signal, so that it can be resumed. The second signal ends the program.
-async fn interrupt_on_signal(cancel: Cancel) {
-    stop_signal().await;
-    cancel.interrupt();
-    stop_signal().await;
-    #[expect(clippy::exit, reason = "the operator insists")]
-    std::process::exit(130);
-}
-
-/// Waits for Ctrl-C or a termination signal. It waits for ever if neither can be received.
-pub(super) async fn stop_signal() {
-    let interrupted = async {
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending::<()>().await;
-        }
-    };
-    tokio::select! {
-        () = interrupted => {}
-        () = terminate_signal() => {}
-    }
-}
-
-#[cfg(unix)]
-async fn terminate_signal() {
-    use tokio::signal::unix::{SignalKind, signal};
-    match signal(SignalKind::terminate()) {
-        Ok(mut signals) => drop(signals.recv().await),
-        Err(_) => std::future::pending().await,
-    }
-}
-
-#[cfg(not(unix))]
-async fn terminate_signal() {
-    std::future::pending().await
-}
-
 pub(super) fn tell(report: &RunReport, watch: &RunReporter, environment: &Environment) -> Exit {
     watch.warn(&report.warnings);
     if environment.streams() {
         stream::result(&report.to_json());
     } else if environment.json() {
         Answer::one("threads", report.to_json())
-            .with("state", report.outcome.state.as_str())
+            .with("state", report.state())
             .fine_if(exit(report) == Exit::Fine)
             .print();
     } else {
@@ -401,7 +366,7 @@ fn tell_end(report: &RunReport, environment: &Environment) {
         );
     }
     if let Some(failure) = &outcome.failure {
-        eprintln!("error: {failure}");
+        eprint!("error: {}\n", output::hanging(&output::visible(&failure.to_string()), 2));
     }
     if let Some(advice) = report.advice() {
         eprintln!("{advice}");
@@ -409,7 +374,7 @@ fn tell_end(report: &RunReport, environment: &Environment) {
     eprintln!(
         "thread {} {} ({}, {})",
         report.thread,
-        outcome.state,
+        report.state(),
         output::turns(outcome.turns),
         outcome.cost
     );
@@ -473,6 +438,9 @@ fn exit(report: &RunReport) -> Exit {
     match report.outcome.failure.as_ref().map(|failure| &failure.kind) {
         None if report.outcome.state == ThreadState::Completed => Exit::Fine,
         None if report.outcome.state == ThreadState::Suspended => Exit::Suspended,
+        None if report.outcome.state == ThreadState::Running => {
+            signals::exit().unwrap_or(Exit::Failed)
+        }
         Some(FailureKind::Refused) => Exit::Refused,
         Some(FailureKind::Limit(_)) => Exit::Limit,
         _ => Exit::Failed,

@@ -161,9 +161,16 @@ fn a_signal_leaves_a_thread_that_can_go_on() {
              max_output: 100\n    prices: {{input: \"1\", output: \"1\"}}\n"
         ),
     );
-    for signal in ["INT", "TERM"] {
-        let arguments =
-            ["run", "notes/index", "--provider", "slow", "--allow-unsigned", "--json", "--quiet"];
+    let start = ["run", "notes/index", "--provider", "slow", "--allow-unsigned"];
+    let again = ["resume", "--last", "--allow-unsigned"];
+    let json = ["--json", "--quiet"];
+    for (signal, code, words, form) in [
+        ("INT", 130, &start[..], &json[..]),
+        ("TERM", 143, &again[..], &json[..]),
+        ("HUP", 129, &again[..], &[][..]),
+        ("TERM", 143, &start[..], &[][..]),
+    ] {
+        let arguments = [words, form].concat();
         let mut command = rye(&session, &session.project(), &arguments);
         command.arg("--trust").arg(trust_document());
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -173,12 +180,31 @@ fn a_signal_leaves_a_thread_that_can_go_on() {
         kill(signal, &child);
         let output = child.wait_with_output().unwrap();
         drop(connection);
-        let shown = String::from_utf8(output.stdout).unwrap();
-        assert!(shown.contains("\"state\": \"running\""), "{signal}: {shown}");
-        assert_eq!(output.status.code(), Some(1));
+        let shown = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+        let expected = match form {
+            [] => ["stopped; go on with `rye resume index-", " stopped (0 turns, "],
+            _ => ["\"state\": \"stopped\"", "\"resume\": \"rye resume index-"],
+        };
+        expected.iter().for_each(|it| assert!(shown.contains(it), "{signal}: {shown}"));
+        assert_eq!(output.status.code(), Some(code), "{signal}: {shown}");
         assert!(session.rye("threads show").contains("state      stopped"));
         assert!(session.rye("threads verify").starts_with("$ rye threads verify\nok "));
     }
+}
+
+/// `nohup` has the program ignore the end of the terminal, so that it goes on.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_ignored_signal_stops_nothing() {
+    let session = Session::new();
+    session.asks_before_it_writes();
+    let script = "trap '' HUP; kill -HUP $$; exec \"$0\" \"$@\"";
+    let ignoring = ["-c", script, env!("CARGO_BIN_EXE_rye"), "run", "notes/index", "--trust"];
+    #[expect(clippy::disallowed_methods, reason = "a shell has the program ignore a signal")]
+    let mut command = Command::new("sh");
+    command.args(ignoring).arg(trust_document()).args(["--provider", "steps"]);
+    command.current_dir(session.project()).env_clear().env("HOME", session.home());
+    assert_eq!(command.output().unwrap().status.code(), Some(4));
 }
 
 #[cfg(unix)]

@@ -1,7 +1,7 @@
 //! A run's report as data, the same on every surface.
 
 use rye_project::LimitSource;
-use rye_thread::{ApprovalRequest, FailureKind, ThreadId};
+use rye_thread::{ApprovalRequest, FailureKind, ThreadId, ThreadState};
 use serde_json::{Value, json};
 
 use super::RunReport;
@@ -43,6 +43,21 @@ impl RunReport {
         })
     }
 
+    /// Returns the state of the thread, or `stopped` if the run was interrupted, so that nothing drives the thread.
+    #[must_use]
+    pub fn state(&self) -> &'static str {
+        match self.outcome.state {
+            ThreadState::Created | ThreadState::Running => "stopped",
+            state => state.as_str(),
+        }
+    }
+
+    /// Returns the command that goes on with a thread that was stopped or that a limit or its provider ended.
+    fn resume_command(&self) -> Option<String> {
+        let is_stopped = self.outcome.state == ThreadState::Running;
+        self.resume.clone().or_else(|| is_stopped.then(|| format!("rye resume {}", self.thread)))
+    }
+
     /// Thread, state, outputs, text, cost, the call that waits, the failure and the warnings; and the threads before it,
     /// where it goes on with a conversation.
     #[must_use]
@@ -60,8 +75,8 @@ impl RunReport {
         if let Some(called) = &self.called {
             told["result"] = json!({ "content": called.content, "is_error": called.is_error });
         }
-        if let Some(command) = &self.resume {
-            told["resume"] = command.as_str().into();
+        if let Some(command) = self.resume_command() {
+            told["resume"] = command.into();
         }
         if !self.self_starting.is_empty() {
             told["self_starting"] = self.self_starting.as_slice().into();
@@ -74,7 +89,7 @@ impl RunReport {
         json!({
             "thread": self.thread.as_str(),
             "folder": self.folder.to_string_lossy(),
-            "state": outcome.state.as_str(),
+            "state": self.state(),
             "outputs": outcome.outputs,
             "text": outcome.text,
             "turns": outcome.turns,

@@ -17,7 +17,7 @@ use super::source::{Reach, project, with_source};
 use super::{Known, open_known, read};
 use crate::clock::SystemClock;
 use crate::commands::reopen::host;
-use crate::commands::run::{multi_thread_runtime, stop_signal};
+use crate::commands::run::multi_thread_runtime;
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -84,7 +84,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
             eprintln!("the browser that opens it first may decide, and every other one only reads");
         }
         let shown = Arc::clone(&threads);
-        let served = serve(shown, deciding, listener, &token, stop_signal()).await;
+        let served = serve(shown, deciding, listener, &token, crate::signals::wait()).await;
         // Pages that are being made hold the threads.
         threads.note_browser();
         served

@@ -147,7 +147,7 @@ async fn a_call_that_is_cancelled_leaves_a_thread_that_can_go_on() {
         let thread =
             json!({ "thread": "waits-019a0000-0000-7000-8000-000000000000", "wait_seconds": 50 });
         let status = wire.call("rye_thread_status", thread).await;
-        assert_eq!(status["structuredContent"]["state"], "running", "{era:?}: {status}");
+        assert_eq!(status["structuredContent"]["state"], "stopped", "{era:?}: {status}");
         assert!(wire.notifications.is_empty(), "{:?}", wire.notifications);
         let shown = session.rye("threads list --json");
         assert!(shown.contains("\"running\""), "{era:?}: {shown}");
