@@ -95,8 +95,11 @@ fn key(arguments: &Arguments, environment: &Environment) -> Result<(SigningKey, 
              `rye keys import FILE` takes over one that you have"
         )));
     }
-    let (key, _) = keys::generate(&arguments.owner, &store, environment)?;
-    Ok((key, true))
+    match keys::generate(&arguments.owner, &store, environment) {
+        Ok((key, _)) => Ok((key, true)),
+        // Another program has made the key at the same time.
+        Err(failure) => signing_key_if_any(environment)?.map(|key| (key, false)).ok_or(failure),
+    }
 }
 
 /// Returns the path of the item below `.ai`, and its text with a signature for that path.

@@ -58,3 +58,27 @@ fn the_user_space_is_no_project() {
     insta::assert_snapshot!(session.rye("init ../home --new-key"));
     assert_eq!(fs::read_dir(session.home()).unwrap().count(), 0);
 }
+
+/// Several programs that find no key make one, and all use it.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "what runs at once has to be programs")]
+fn a_key_is_made_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().join("home");
+    std::fs::create_dir(&home).unwrap();
+    let start = |number: usize| {
+        let project = folder.path().join(format!("project{number}"));
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_rye"));
+        command.arg("init").arg(project).arg("--new-key").current_dir(folder.path());
+        command.env_clear().env("HOME", &home);
+        command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+        command.spawn().unwrap()
+    };
+    let running: Vec<_> = (0..6).map(start).collect();
+    for child in running {
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    let keys = std::fs::read_dir(home.join(".ai/config/keys/trusted")).unwrap();
+    assert_eq!(keys.count(), 1);
+}

@@ -139,3 +139,24 @@ fn half_a_key_store_is_not_completed() {
     assert!(!private(&session).exists());
     assert!(session.rye("trust list").starts_with("$ rye trust list\n0 trust documents"));
 }
+
+/// Build machines change the line ends of a variable, and repeat a build with the same key.
+#[test]
+fn a_key_in_a_variable_is_read_in_its_forms() {
+    let pem = std::fs::read_to_string(crate::session::example_key()).unwrap();
+    let lines: Vec<&str> = pem.lines().collect();
+    for text in [pem.clone(), lines.join("\\n"), lines.join(" "), lines.join("\\r\\n") + "\\n"] {
+        let session = Session::new();
+        let import = "keys import --from-env KEY_OF_BUILD";
+        for round in 0..2 {
+            let told = session.rye_with(import, &[("KEY_OF_BUILD", &text)]);
+            assert!(told.ends_with("exit 0\n"), "{round}: {told}");
+            assert!(told.contains("key id       56dbf7b2d9ce86ed"), "{told}");
+        }
+        let other = session.rye_with(import, &[("KEY_OF_BUILD", OTHER_KEY)]);
+        assert!(other.contains("exists and is not replaced"), "{other}");
+    }
+}
+
+/// Another key than that of the examples.
+const OTHER_KEY: &str = "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g\n-----END PRIVATE KEY-----\n";

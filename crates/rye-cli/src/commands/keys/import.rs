@@ -18,7 +18,8 @@ use crate::key_store::{KeyStore, read_signing_key, warn_of_end};
 #[command(
     after_help = "The key is PKCS#8 PEM, as `rye keys export --private` and `openssl genpkey -algorithm ed25519` write \
                   it. It is never an argument, which other users of the machine could see. An existing key is never \
-                  replaced.\n\n\
+                  replaced; to import the same one again changes nothing. In a variable, line ends may be spaces or \
+                  written out as `\\n`.\n\n\
                   Examples:\n  rye keys import key.pem --owner ada@example.org\n  rye keys import --from-env RYE_SIGNING_KEY\n  \
                   gpg --decrypt key.pem.gpg | rye keys import -"
 )]
@@ -39,7 +40,6 @@ pub(super) fn run(
     store: &KeyStore,
     environment: &Environment,
 ) -> Result<Exit, Failure> {
-    check_vacant(store)?;
     let key = match (&arguments.file, &arguments.from_env) {
         (_, Some(name)) => from_variable(name)?,
         (Some(path), _) if path == Path::new("-") => from_standard_input()?,
@@ -50,6 +50,11 @@ pub(super) fn run(
             ));
         }
     };
+    if is_same(&key, store) {
+        tell(&key.public(), None, environment);
+        return Ok(Exit::Fine);
+    }
+    check_vacant(store)?;
     let trusted = settle(&key, &arguments.owner, store, environment)?;
     tell(&key.public(), Some((&store.private(), &trusted)), environment);
     warn_of_end(&key.public(), environment);
@@ -62,8 +67,42 @@ fn from_variable(name: &str) -> Result<SigningKey, Failure> {
             "the environment variable `{name}` is not set, or is empty"
         )));
     };
-    read(&pem, &format!("the environment variable `{name}`"))
+    read(&with_lines(&pem), &format!("the environment variable `{name}`"))
 }
+
+/// Returns `true` if the key is there already, so that a build that is repeated imports nothing.
+fn is_same(key: &SigningKey, store: &KeyStore) -> bool {
+    let present = store.private().exists().then(|| read_signing_key(&store.private()).ok());
+    present.flatten().is_some_and(|present| present.public() == key.public())
+}
+
+/// Returns the text of a key with its lines. Build machines give variables whose line ends are spaces or are written out as `\n`.
+fn with_lines(pem: &str) -> Zeroizing<String> {
+    let mut text = Zeroizing::new(String::with_capacity(pem.len() + 2));
+    let plain = Zeroizing::new(pem.trim().replace("\\r", "").replace("\\n", "\n"));
+    let Some((begin, rest)) = plain.split_once(BEGIN) else {
+        text.push_str(&plain);
+        return text;
+    };
+    let Some((body, end)) = rest.split_once(END) else {
+        text.push_str(&plain);
+        return text;
+    };
+    text.push_str(begin);
+    text.push_str(BEGIN);
+    for line in body.split_whitespace() {
+        text.push('\n');
+        text.push_str(line);
+    }
+    text.push('\n');
+    text.push_str(END);
+    text.push_str(end.trim_end());
+    text.push('\n');
+    text
+}
+
+const BEGIN: &str = "-----BEGIN PRIVATE KEY-----";
+const END: &str = "-----END PRIVATE KEY-----";
 
 fn from_standard_input() -> Result<SigningKey, Failure> {
     // The buffer is large enough for every such key, so that no copy of a part stays in memory when it grows.

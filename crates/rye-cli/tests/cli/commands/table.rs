@@ -176,7 +176,7 @@ pub(super) const TABLE: &[(&str, &[Row])] = &[
         "keys import",
         &[
             (New, "keys import KEY --owner ada@example.org", 0),
-            (Keyed, "keys import KEY", 1),
+            (Keyed, "keys import KEY", 0),
             (New, "keys import nowhere.pem", 1),
             (New, "keys import --from-env NOTHING", 2),
             (New, "keys import", 2),
