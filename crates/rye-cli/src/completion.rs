@@ -21,6 +21,7 @@ use rye::resolve::{ItemKind, Library};
 use rye::sign::{Policy, TrustStore};
 use rye::thread::ThreadReference;
 
+use crate::directive_inputs::inputs_of;
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::global::Global;
@@ -78,6 +79,7 @@ fn add_completers(command: Command, place: &Arc<Place>) -> Command {
 #[derive(Clone, Copy, Debug)]
 enum Wanted {
     Directive,
+    Input,
     Tool,
     Item,
     Provider,
@@ -96,6 +98,7 @@ impl Wanted {
         }
         match argument.get_id().as_str() {
             "directive" | "directives" | "sides" => Some(Self::Directive),
+            "inputs" | "raw" => Some(Self::Input),
             "tool" => Some(Self::Tool),
             "id" => Some(Self::Item),
             "provider" => Some(Self::Provider),
@@ -107,25 +110,32 @@ impl Wanted {
 /// The environment of the candidates: the spaces and the project in the words.
 struct Place {
     environment: Option<Environment>,
+    typed: Vec<OsString>,
+}
+
+/// Returns the environment that the options for spaces name in an incomplete command line, and ignores all other words.
+pub(crate) fn environment_of(typed: &[OsString]) -> Option<Environment> {
+    let mut named = vec![OsString::from(PROGRAM)];
+    let mut takes_next = false;
+    for word in typed {
+        let option = SPACES.iter().find(|option| begins(word, option));
+        if takes_next || option.is_some() {
+            named.push(word.clone());
+        }
+        takes_next = !takes_next && option.is_some_and(|option| word == option);
+    }
+    let global = Global::augment_args(Command::new(PROGRAM)).ignore_errors(true);
+    let matches = global.try_get_matches_from(named).ok()?;
+    let global = Global::from_arg_matches(&matches).ok()?;
+    Some(Environment::read(global, false))
 }
 
 impl Place {
-    /// Reads the options for spaces from an incomplete command line, and ignores all other words.
+    /// Reads the words after the name of the program.
     fn of(words: &[OsString]) -> Self {
-        let typed = words.iter().skip_while(|word| *word != "--").skip(1);
-        let mut named = vec![OsString::from(PROGRAM)];
-        let mut takes_next = false;
-        for word in typed {
-            let option = SPACES.iter().find(|option| begins(word, option));
-            if takes_next || option.is_some() {
-                named.push(word.clone());
-            }
-            takes_next = !takes_next && option.is_some_and(|option| word == option);
-        }
-        let global = Global::augment_args(Command::new(PROGRAM)).ignore_errors(true);
-        let matches = global.try_get_matches_from(named).ok();
-        let global = matches.and_then(|matches| Global::from_arg_matches(&matches).ok());
-        Self { environment: global.map(|global| Environment::read(global, false)) }
+        let typed = words.iter().skip_while(|word| *word != "--").skip(2).cloned();
+        let typed: Vec<OsString> = typed.collect();
+        Self { environment: environment_of(&typed), typed }
     }
 
     /// Returns the candidates for `word`.
@@ -133,6 +143,7 @@ impl Place {
         let Some(text) = word.to_str() else { return Vec::new() };
         let names = match wanted {
             Wanted::Directive => self.items(&[ItemKind::Directive]),
+            Wanted::Input => self.inputs(),
             Wanted::Tool => self.tools(),
             Wanted::Item => self.items(&[ItemKind::Directive, ItemKind::Knowledge, ItemKind::Tool]),
             Wanted::Provider => self.providers(),
@@ -158,6 +169,14 @@ impl Place {
         ids.sort_unstable();
         ids.dedup();
         ids
+    }
+
+    /// Returns the inputs of the directive that was typed, as `NAME=`.
+    fn inputs(&self) -> Vec<String> {
+        let environment = self.environment.as_ref();
+        let found = environment.and_then(|environment| inputs_of(&self.typed, environment));
+        let inputs = found.map(|(_, inputs)| inputs).unwrap_or_default();
+        inputs.iter().map(|input| format!("{}=", input.name.value)).collect()
     }
 
     fn tools(&self) -> Vec<String> {

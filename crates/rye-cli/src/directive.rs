@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use rye::parse::Directive;
 use rye::resolve::{ItemId, ItemKind, Library, ResolveError, Space};
 use rye::sign::{Policy, TrustStore};
 use rye::{Project, place};
@@ -49,6 +50,12 @@ fn is_file_name(argument: &str) -> bool {
 pub(crate) fn is_there(id: &ItemId, environment: &Environment) -> bool {
     let located = unverified_library(environment).locate(ItemKind::Directive, id);
     !matches!(located, Err(ResolveError::NotFound { .. }))
+}
+
+/// Returns a directive that the program ships.
+pub(crate) fn shipped_directive(id: &ItemId, environment: &Environment) -> Option<Directive> {
+    let item = unverified_library(environment).directive(id).ok()?;
+    Some(item.content.into_value())
 }
 
 /// Returns the files of project and user space that the id stands for, one for each kind of item. No file is read.

@@ -1,6 +1,7 @@
 //! Inputs on the command line.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
 use std::path::Path;
 use std::str::FromStr;
 
@@ -52,15 +53,16 @@ struct NameAndValue {
 }
 
 impl FromStr for NameAndValue {
-    type Err = String;
+    type Err = Infallible;
 
+    /// A text without a name is kept with an empty one, so that it is told together with the mistakes of the others.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text.split_once('=') {
+        Ok(match text.split_once('=') {
             Some((name, value)) if !name.is_empty() => {
-                Ok(Self { name: name.to_owned(), value: value.to_owned() })
+                Self { name: name.to_owned(), value: value.to_owned() }
             }
-            _ => Err("write it as NAME=VALUE".to_owned()),
-        }
+            _ => Self { name: String::new(), value: text.to_owned() },
+        })
     }
 }
 
@@ -75,23 +77,41 @@ fn values<'a>(
     raw: &'a [NameAndValue],
     what: &str,
 ) -> Result<BTreeMap<String, Value>, Failure> {
+    let mut problems: Vec<String> = Vec::new();
+    let formless = read.clone().chain(raw).filter(|given| given.name.is_empty());
+    problems.extend(formless.map(|given| {
+        let text = &given.value;
+        format!("`{text}` is no {what}; write it as NAME=VALUE")
+    }));
     let mut from_standard_input = read.clone().filter(|given| is_standard_input(&given.value));
     if from_standard_input.nth(1).is_some() {
-        return Err(Failure::usage(format!("only one {what} can be read from standard input")));
+        problems.push(format!("only one {what} can be read from standard input"));
     }
     let mut names = BTreeSet::new();
-    if let Some(twice) = read.clone().chain(raw).find(|given| !names.insert(&given.name)) {
-        return Err(Failure::usage(format!("{what} `{}` is given twice", twice.name)));
-    }
+    let named = |given: &&NameAndValue| !given.name.is_empty();
+    let twice = read.clone().chain(raw).filter(named).filter(|given| !names.insert(&given.name));
+    problems.extend(twice.map(|given| format!("{what} `{}` is given twice", given.name)));
     let as_they_stand =
         raw.iter().map(|NameAndValue { name, value }| (name.clone(), value.as_str().into()));
     let mut values: BTreeMap<String, Value> = as_they_stand.collect();
-    for NameAndValue { name, value } in read {
-        let text = text(value)
-            .map_err(|failure| failure.within(&format!("{what} `{name}` has no value")))?;
-        values.insert(name.clone(), Value::from(text));
+    let mut unread: Vec<Failure> = Vec::new();
+    // Standard input is read once, and only if there is no mistake.
+    let reads = problems.is_empty();
+    for NameAndValue { name, value } in read.filter(|it| reads || !is_standard_input(&it.value)) {
+        match text(value) {
+            Ok(text) => drop(values.insert(name.clone(), Value::from(text))),
+            Err(failure) => unread.push(failure.within(&format!("{what} `{name}` has no value"))),
+        }
     }
-    Ok(values)
+    match (problems.as_slice(), unread.as_slice()) {
+        ([], []) => Ok(values),
+        // A file that cannot be read is no mistake of the command line.
+        ([], [_]) => unread.pop().map_or(Ok(values), Err),
+        _ => {
+            problems.extend(unread.iter().map(ToString::to_string));
+            Err(Failure::usage(problems.join("; ")))
+        }
+    }
 }
 
 /// Returns the text of a value.

@@ -15,6 +15,7 @@ mod commands;
 mod completion;
 mod confirm;
 mod directive;
+mod directive_inputs;
 #[cfg(feature = "engine")]
 mod engine;
 mod environment;
@@ -57,7 +58,13 @@ fn main() -> ExitCode {
     }
     let cli = match command_line::read(&words) {
         Ok(cli) => cli,
-        Err(error) => return failure::report_command_line(&error).into(),
+        Err(error) => {
+            let exit = failure::report_command_line(&error);
+            if exit == Exit::Fine {
+                directive_inputs::print_help(&words);
+            }
+            return exit.into();
+        }
     };
     let environment = Environment::read(cli.global, cli.command.tells_as_it_happens());
     let clock = Environment::moment().validate().map_err(|error| Failure::of(&error, Exit::Failed));

@@ -30,6 +30,9 @@ pub(crate) struct Arguments {
     tool: ItemId,
     #[command(flatten)]
     given: GivenArguments,
+    /// Ask nothing on the terminal: a call that needs approval waits for `rye approve`
+    #[arg(long, short)]
+    quiet: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Exit, Failure> {
@@ -43,7 +46,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
     let watch = telling.begin(&request.thread, environment);
     let cancel = Cancel::new();
     let clock = SystemClock::new();
-    let prompt = Prompt::new(environment, false);
+    let prompt = Prompt::new(environment, arguments.quiet);
     let host = Host { observer: &watch, approver: &prompt, ..host(&clock, &cancel, environment)? };
     let report = with_signals(&cancel, rye.run(request, host))??;
     Ok(tell(&report, &watch, environment))

@@ -1,6 +1,7 @@
 //! `rye resume`, `rye approve`, `rye deny` and `rye cancel`.
 
 use clap::Args;
+use rye::thread::store::StoreView;
 use rye::thread::{
     Cancel, Decider, Decision, DenialReason, PendingApproval, RaisedLimits, SpendLimit, ThreadId,
 };
@@ -191,10 +192,13 @@ fn decide(
     }
     let request = rye.decide_about(&asked, decision, &Decider::command(), &host)?;
     let first = rye.first_of_tree(thread)?;
+    // A process that owns the tree was asked, and goes on by itself.
+    let owner = rye.threads().and_then(|threads| StoreView::owner(&threads, &first).ok().flatten());
     if environment.json() && decided.resume {
         // The report of the resumed run is the only JSON value.
     } else if environment.json() {
-        let row = decision_row(thread, &asked, decision, &first);
+        let mut row = decision_row(thread, &asked, decision, &first);
+        row["goes_on_in"] = owner.map(|owner| owner.to_string()).into();
         Answer::one("decisions", row).print();
     } else {
         let word = decision.as_str().replace('_', " ");
@@ -203,7 +207,10 @@ fn decide(
             print!("{text}");
         }
         if !decided.resume {
-            eprintln!("go on with `rye resume {first}`");
+            match owner {
+                Some(owner) => eprintln!("{owner} drives the thread and goes on by itself"),
+                None => eprintln!("go on with `rye resume {first}`"),
+            }
         }
     }
     match decided.resume {

@@ -1,5 +1,6 @@
 //! The HTTP requests to the ingress of an engine.
 
+use std::cell::Cell;
 use std::io::Read as _;
 use std::time::Duration;
 
@@ -36,6 +37,8 @@ const THREAD: &str = "RyeThread";
 /// Why a request has no answer.
 #[derive(Debug)]
 pub(crate) enum NoAnswer {
+    /// There is no connection, so that the request did not arrive. A later one may.
+    Unconnected(Failure),
     /// The engine cannot be reached now, or says so. A later request may be answered.
     Unreachable(Failure),
     /// No answer came in time, because no worker runs.
@@ -51,7 +54,7 @@ pub(crate) enum NoAnswer {
 impl NoAnswer {
     /// Returns `true` if a later request may be answered.
     pub(crate) fn may_pass(&self) -> bool {
-        matches!(self, Self::Unreachable(_) | Self::Late(_))
+        matches!(self, Self::Unconnected(_) | Self::Unreachable(_) | Self::Late(_))
     }
 }
 
@@ -64,7 +67,8 @@ impl From<Failure> for NoAnswer {
 impl From<NoAnswer> for Failure {
     fn from(error: NoAnswer) -> Self {
         match error {
-            NoAnswer::Unreachable(failure)
+            NoAnswer::Unconnected(failure)
+            | NoAnswer::Unreachable(failure)
             | NoAnswer::Late(failure)
             | NoAnswer::Elsewhere(failure)
             | NoAnswer::Final(failure) => failure,
@@ -116,6 +120,9 @@ impl Engine {
             match error.is_timeout() {
                 true => {
                     NoAnswer::Late(Failure::failed(format!("{what} in time; a worker has to run")))
+                }
+                false if error.is_connect() => {
+                    NoAnswer::Unconnected(Failure::failed(format!("{what}: {error}")))
                 }
                 false => NoAnswer::Unreachable(Failure::failed(format!("{what}: {error}"))),
             }
@@ -185,11 +192,19 @@ impl Engine {
             let request = self.client.post(place).header("idempotency-key", &key).json(&signed);
             self.answer(request.timeout(TIMEOUT))
         };
-        let accepted = try_again(send).map_err(|error| match error.may_pass() {
-            true => Failure::from(error)
-                .within("the engine may have the request, and carries it out then"),
-            false => Failure::from(error),
-        })?;
+        let may_have_it = Cell::new(false);
+        let send = || {
+            send().inspect_err(|error| {
+                let may = !matches!(error, NoAnswer::Unconnected(_)) && error.may_pass();
+                may_have_it.set(may_have_it.get() || may);
+            })
+        };
+        let accepted =
+            try_again(send).map_err(|error| match may_have_it.get() && error.may_pass() {
+                true => Failure::from(error)
+                    .within("the engine may have the request, and carries it out then"),
+                false => Failure::from(error),
+            })?;
         let invocation = accepted["invocationId"].as_str().filter(|id| is_plain(id));
         let invocation = invocation.ok_or_else(|| {
             Failure::failed("the engine's answer to the request is not understood".to_owned())
@@ -202,7 +217,9 @@ impl Engine {
         let place = format!("restate/invocation/{}/attach", submitted.invocation);
         match self.answer(self.client.get(self.place(&place)?).timeout(WORKER_TIMEOUT)) {
             Ok(_) => Ok(WorkerAnswer::Done),
-            Err(NoAnswer::Unreachable(failure)) => Ok(WorkerAnswer::Missing(failure.to_string())),
+            Err(NoAnswer::Unconnected(failure) | NoAnswer::Unreachable(failure)) => {
+                Ok(WorkerAnswer::Missing(failure.to_string()))
+            }
             Err(NoAnswer::Elsewhere(failure)) => Ok(WorkerAnswer::Hidden(failure)),
             Err(NoAnswer::Late(_)) => Ok(WorkerAnswer::Missing("no worker answers".to_owned())),
             Err(NoAnswer::Kept(why)) => Ok(WorkerAnswer::Missing(why)),
@@ -262,7 +279,9 @@ fn is_plain(id: &str) -> bool {
 fn try_again(send: impl Fn() -> Result<Value, NoAnswer>) -> Result<Value, NoAnswer> {
     for pause in RETRIES {
         match send() {
-            Err(NoAnswer::Unreachable(_)) => sleep(Duration::from_millis(pause)),
+            Err(NoAnswer::Unconnected(_) | NoAnswer::Unreachable(_)) => {
+                sleep(Duration::from_millis(pause))
+            }
             answered => return answered,
         }
     }

@@ -76,7 +76,7 @@ const DIRECTIVES: &[&str] = &["notes/base", "notes/index", "notes/own"];
 #[test]
 fn what_is_typed_and_what_can_follow() {
     let session = session();
-    let rows: [(&[&str], &[&str]); 30] = [
+    let rows: [(&[&str], &[&str]); 33] = [
         (&["resu"], &["resume"]),
         (&["keys", "g"], &["generate"]),
         (&["threads", "ta"], &["tail"]),
@@ -103,6 +103,9 @@ fn what_is_typed_and_what_can_follow() {
         (&["run", "x", "--provider", "lo"], &["local"]),
         (&["run", "x", "--provider=lo"], &["--provider=local"]),
         (&["run", "x", "--provider", "st"], &["steps"]),
+        (&["run", "notes/index", "--input", ""], &["folder=", "index="]),
+        (&["run", "notes/index", "--provider", "steps", "-i", "fo"], &["folder="]),
+        (&["run", "notes/none", "--input", ""], &[]),
         (&["check", "pl"], &["plain.txt"]),
         (&["sign", ".ai/tools/op"], &[".ai/tools/ops/"]),
         (&["verify", ".ai/tools/ops/"], &[".ai/tools/ops/deploy.yaml"]),

@@ -163,3 +163,61 @@ fn an_input_is_read_from_where_it_says() {
     session.rye("call rye/file-system/write path=raw.md --raw-input content=-");
     assert_eq!(std::fs::read_to_string(session.project().join("raw.md")).unwrap(), "-");
 }
+
+/// SPEC 12.1b: a command that was mistyped is typed again, and leaves no thread. A refusal does.
+#[test]
+fn a_mistyped_command_leaves_no_thread() {
+    let session = Session::new();
+    for options in ["--input maxwords=3", "--input n=1 --input folder=notes"] {
+        let told = session.rye(&format!("run notes/index {options} --trust TRUST"));
+        assert!(told.ends_with("exit 2\n"), "{told}");
+        assert!(!session.has_record(), "{told}");
+    }
+    let told = session.rye("run notes/index");
+    assert!(told.ends_with("exit 3\n") && session.has_record(), "{told}");
+}
+
+/// A key that was revoked, and a second document of one key, are news once: `rye trust list` has them.
+#[test]
+fn documents_as_the_operator_left_them_are_no_warning() {
+    let session = Session::new();
+    session.rye("keys generate");
+    let added = session.rye("trust add TRUST --yes");
+    assert!(added.ends_with("exit 0\n"), "{added}");
+    let run = "run notes/index --trust TRUST --provider steps";
+    let told = session.rye(run);
+    assert!(told.ends_with("exit 0\n") && !told.contains("warning: trust document"), "{told}");
+    let listed = session.rye("trust list --trust TRUST");
+    assert!(listed.contains("another trust document for this key was read before"), "{listed}");
+}
+
+#[test]
+fn help_about_a_run_names_the_inputs_of_its_directive() {
+    let session = Session::new();
+    let general = shown(&session, "run --help");
+    let (general, _) = general.split_once("--- standard error").unwrap();
+    for line in ["run notes/index --help", "run --help notes/index", "render notes/index -h"] {
+        let told = shown(&session, line);
+        assert!(told.contains("\nInputs of `notes/index`:\n  folder (string, "), "{told}");
+        assert!(told.ends_with("exit 0\n"), "{told}");
+    }
+    let told = shown(&session, "run notes/index --help");
+    assert!(told.starts_with(general), "{told}");
+    assert!(!shown(&session, "run notes/none --help").contains("Inputs of"));
+}
+
+/// All mistakes of a command line are told at once.
+#[test]
+fn one_mistake_does_not_hide_another() {
+    let session = Session::new();
+    let told =
+        session.rye("run notes/index --input folder --input n=1 --raw-input n=2 -i x=@nowhere");
+    for mistake in [
+        "`folder` is no input; write it as NAME=VALUE",
+        "input `n` is given twice",
+        "input `x` has no value",
+    ] {
+        assert!(told.contains(mistake), "{told}");
+    }
+    assert!(told.ends_with("exit 2\n"), "{told}");
+}
