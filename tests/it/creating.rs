@@ -11,10 +11,15 @@ use rye::parse::Directive;
 use rye::resolve::ItemKind;
 use rye::sign::Provenance;
 use rye::thread::{ApprovalRequest, Approver, Cancel, Decider, Decision, ThreadId, ThreadState};
-use rye::{Host, ProviderChoice, RunReport, RunRequest, Severity, check, place};
+use rye::{
+    Complexity, Host, ProviderChoice, RunReport, RunRequest, Severity, check, place, shipped_files,
+};
 use rye_tests::{Scratch, inputs};
+use serde_json::{Value, json};
 
 use self::items::{CHILD, whole};
+use super::model;
+use super::server::Server;
 
 /// An approver that decides every call in the same way.
 struct Operator(Decision);
@@ -169,7 +174,7 @@ async fn a_directive_is_what_was_said_of_it() {
 #[tokio::test]
 async fn limits_follow_from_the_complexity_and_the_configuration() {
     let rows = [
-        ("simple", (6, 4_096, 50_000_000)),
+        ("simple", (5, 20_000, 50_000_000)),
         ("moderate", (15, 200_000, 500_000_000)),
         ("complex", (30, 200_000, 1_000_000_000)),
     ];
@@ -193,6 +198,127 @@ async fn limits_follow_from_the_complexity_and_the_configuration() {
             assert_eq!(limits.tokens.unwrap().value, tokens, "{class}");
             assert_eq!(limits.spend.unwrap().value, rye::parse::Spend::Nanos(nanos), "{class}");
         }
+    }
+}
+
+/// The inputs that the directive itself gives as examples, with the text of `permissions_needed` as its description has it.
+fn own_example() -> Vec<(&'static str, String)> {
+    let id = "rye/core/create_threaded_directive";
+    let shipped = format!("directives/{id}.md");
+    let file = shipped_files().iter().find(|file| file.path == shipped).unwrap();
+    let read = rye::parse::directive(file.text).unwrap();
+    let example = |name: &str| {
+        let input = read.inputs.iter().find(|input| input.value.name.value == name).unwrap();
+        let (_, example) = input.value.description.split_once("such as `").unwrap();
+        example.split_once('`').unwrap().0.to_owned()
+    };
+    let named = ["name", "category", "permissions_needed"].map(|name| (name, example(name)));
+    let said = [("description", SAID.to_owned()), ("complexity", "simple".to_owned())];
+    named.into_iter().chain(said).collect()
+}
+
+/// Returns the state of each item of the project: signed or not.
+fn signatures(scratch: &Scratch) -> Vec<bool> {
+    let files = files(scratch).into_keys();
+    let signed = files.filter(|path| !path.ends_with("local.yaml")).map(|path| {
+        let text = fs::read_to_string(&path).unwrap();
+        matches!(scratch.rye().verify(&path, &text).result, Ok(Provenance::Signed(_)))
+    });
+    signed.collect()
+}
+
+#[tokio::test]
+async fn a_threaded_directive_of_its_own_example_is_signed() {
+    let scratch = Scratch::new().with_operator();
+    let given = own_example();
+    let given: Vec<(&str, &str)> =
+        given.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let report = run(&scratch, "create_threaded_directive", &given, (Decision::Approved, 1)).await;
+    assert_eq!(report.outcome.state, ThreadState::Completed, "{}", failure(&report));
+    assert_eq!(signatures(&scratch), [true]);
+}
+
+/// A model that does what the steps say needs no more turns and authority than the directive has.
+#[tokio::test]
+async fn a_model_has_the_own_example_signed() {
+    let given: BTreeMap<_, _> = own_example().into_iter().collect();
+    let id = format!("{}/{}", given["category"], given["name"]);
+    let path = format!(".ai/directives/{id}.md");
+    let create = json!({
+        "item_type": "directive", "name": given["name"], "category": given["category"],
+        "description": SAID, "complexity": given["complexity"],
+        "permissions": given["permissions_needed"], "extends": "rye/agent/core/base",
+    });
+    let mut turn = 0;
+    let (named, read) = (id.clone(), path.clone());
+    let server = Server::new(move |request| {
+        turn += 1;
+        let (name, input) = match turn {
+            1 => ("rye_search", json!({ "item_type": "directive", "query": named })),
+            2 => (
+                "rye_load",
+                json!({ "item_type": "knowledge", "item_id": "rye/authoring/directives" }),
+            ),
+            3 => ("rye_core_create_item", create.clone()),
+            4 => ("rye_file_system_read", json!({ "path": read })),
+            5 => {
+                let created = result_of(&request.json(), "call_3");
+                let sha256 = created["sha256"].clone();
+                (
+                    "rye_sign",
+                    json!({ "item_type": "directive", "item_id": named, "sha256": sha256 }),
+                )
+            }
+            _ => (
+                "rye_agent_threads_directive_return",
+                json!({ "directive_path": read, "signed": "yes" }),
+            ),
+        };
+        model::answer(&json!([model::tool_use(&format!("call_{turn}"), name, &input)]), "tool_use")
+    });
+    let scratch = Scratch::new().with_operator();
+    scratch.sign(".ai/tools/rye/agent/providers/local.yaml", &model::provider(&server));
+    let thread = ThreadId::new(&id, "019a0000-0000-7000-8000-000000000001").unwrap();
+    let mut request =
+        RunRequest::new("rye/core/create_threaded_directive".parse().unwrap(), thread);
+    request.inputs = given.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
+    request.provider = ProviderChoice::Named("local".to_owned());
+    let cancel = Cancel::new();
+    let operator = Operator(Decision::Approved);
+    let report = scratch
+        .rye()
+        .run(request, Host { approver: &operator, ..scratch.host(&cancel) })
+        .await
+        .unwrap();
+    assert_eq!(report.outcome.state, ThreadState::Completed, "{}", failure(&report));
+    assert_eq!(signatures(&scratch), [true]);
+}
+
+/// The JSON of a call's result in a request to the model.
+fn result_of(request: &Value, call: &str) -> Value {
+    let messages = request["messages"].as_array().unwrap().iter();
+    let mut blocks =
+        messages.flat_map(|message| message["content"].as_array().into_iter().flatten());
+    let result = blocks.find(|block| block["tool_use_id"] == call).unwrap();
+    let text = result["content"]
+        .as_str()
+        .unwrap_or_else(|| result["content"][0]["text"].as_str().unwrap());
+    serde_json::from_str(text).unwrap_or_else(|_| panic!("{text}"))
+}
+
+/// The knowledge for authors states the same table.
+#[test]
+fn authors_read_the_classes_of_the_configuration() {
+    let rye = Scratch::new().rye();
+    let shipped = "knowledge/rye/authoring/directives.md";
+    let text = shipped_files().iter().find(|file| file.path == shipped).unwrap().text;
+    for &class in Complexity::ALL {
+        let limits = rye.class_limits(class).unwrap();
+        let stated = format!(
+            "turns=\"{}\" tokens=\"{}\" spend=\"{}\"",
+            limits.turns, limits.tokens, limits.spend
+        );
+        assert!(text.contains(&stated), "{class}: {stated}");
     }
 }
 
