@@ -158,6 +158,17 @@ impl Scratch {
         write(&path, &text)
     }
 
+    /// Writes an item of the user space, signed.
+    ///
+    /// # Panics
+    ///
+    /// The item has problems that prevent signing.
+    pub fn sign_user(&self, path: &str, text: &str) -> PathBuf {
+        let path = self.user().join(path);
+        let text = with_signature(&path, text, &self.key, now()).expect("an item without problems");
+        write(&path, &text)
+    }
+
     /// Writes an item of the project, signed without checks.
     ///
     /// # Panics

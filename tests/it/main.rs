@@ -10,6 +10,7 @@ mod chain;
 mod children;
 mod continuing;
 mod creating;
+mod defaults;
 mod drafts;
 mod holes;
 mod hooks;

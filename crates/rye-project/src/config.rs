@@ -1,6 +1,7 @@
 //! Configuration files as they are written: one struct per file, from which the JSON schema is made.
 
 mod approval;
+mod default_provider;
 mod engines;
 mod examine;
 mod files;
@@ -19,6 +20,8 @@ mod web;
 
 pub use self::approval::FILE as APPROVAL_FILE;
 pub(crate) use self::approval::approval_patterns;
+pub use self::default_provider::DefaultProvider;
+pub(crate) use self::default_provider::{FILE as DEFAULT_PROVIDER_FILE, default_provider};
 pub use self::engines::{EngineAddress, engine_audience};
 pub(crate) use self::files::{FILES, FileRules, meant_in_other_case, rules_of_file};
 pub use self::hooks::FILE as HOOKS_FILE;

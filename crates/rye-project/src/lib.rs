@@ -41,8 +41,8 @@ pub use self::bundle::Bundle;
 pub use self::causes::with_causes;
 pub use self::check::{Checked, Checker, Finding, Severity, SpacesToCheck, check, github, sarif};
 pub use self::config::{
-    APPROVAL_FILE, ConfigError, EngineAddress, HOOKS_FILE, PROVIDERS, SCHEMAS, Schema,
-    engine_audience, risk_table, schema,
+    APPROVAL_FILE, ConfigError, DefaultProvider, EngineAddress, HOOKS_FILE, PROVIDERS, SCHEMAS,
+    Schema, engine_audience, risk_table, schema,
 };
 pub use self::file_digests::{FileChanges, UnreadableFile};
 pub use self::lock::{Lock, LockError, LockedDirective, LockedItem, LockedTool};
@@ -54,11 +54,11 @@ pub use self::opening_digest::opening_digest;
 pub use self::outcome::Class;
 pub use self::place::{kind_of, place};
 pub use self::plan::{
-    Answerer, CALLING_DIRECTIVE, CallError, Chained, ChildBounds, Composed, Hooking,
-    ItemProvenance, LimitOptions, LimitSource, Model, NotDriven, Offer, Placing, Plan, PlanRequest,
-    PlannedRun, PrepareError, ProviderChoice, RecordedSettings, SetLimits, ToolCall, TreeAccess,
-    TreeFunction, Widening, Withheld, accepted_digests, added_item, directive_additions,
-    resolve_chain, return_capability, sandbox_warning,
+    Answerer, CALLING_DIRECTIVE, CallError, Chained, ChildBounds, Composed, DEFAULT_PROVIDER,
+    Hooking, ItemProvenance, LimitOptions, LimitSource, Model, NotDriven, Offer, Placing, Plan,
+    PlanRequest, PlannedRun, PrepareError, ProviderChoice, RecordedSettings, SetLimits, ToolCall,
+    TreeAccess, TreeFunction, Widening, Withheld, accepted_digests, added_item,
+    directive_additions, resolve_chain, return_capability, sandbox_warning,
 };
 pub use self::preview::Preview;
 pub use self::project::{OpenError, Project, Setup};

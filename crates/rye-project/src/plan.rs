@@ -74,8 +74,8 @@ pub(crate) use self::provenance::{
     chain_drafts, chain_warnings, is_unvouched, row_and_provenance, weaknesses,
 };
 use self::provider::carries_out_steps;
-pub use self::provider::{Answerer, Model};
-pub(crate) use self::provider::{answerer, provider_config};
+pub use self::provider::{Answerer, DEFAULT_PROVIDER, Model};
+pub(crate) use self::provider::{answerer, chosen_default, provider_config};
 pub(crate) use self::request::STEPS;
 pub use self::request::{
     ChildBounds, LimitOptions, Placing, PlanRequest, ProviderChoice, RecordedSettings,

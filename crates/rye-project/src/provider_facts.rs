@@ -2,8 +2,9 @@
 
 use rye_resolve::{ItemKind, ResolveError};
 
+use crate::config::DefaultProvider;
 use crate::config::{PROVIDERS, is_provider};
-use crate::plan::{PrepareError, provider_config};
+use crate::plan::{PrepareError, chosen_default, provider_config};
 use crate::project::Project;
 
 /// A provider's configuration, as far as it can be used.
@@ -38,6 +39,16 @@ impl Project {
                 (name.clone(), self.provider(name))
             })
             .collect())
+    }
+
+    /// The provider that the configuration makes the default of runs that name none; `None` if no file does, which means
+    /// [`DEFAULT_PROVIDER`](crate::DEFAULT_PROVIDER).
+    ///
+    /// # Errors
+    ///
+    /// When a file cannot be verified or read, or when a project's file names a provider that is the project's own.
+    pub fn default_provider(&self) -> Result<Option<DefaultProvider>, PrepareError> {
+        chosen_default(self.library())
     }
 
     fn provider(&self, name: String) -> Result<ProviderFacts, PrepareError> {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use rye::sandbox::TemporaryFolder;
 use rye::sign::SigningKey;
-use rye::{Draft, starter, with_signature};
+use rye::{DEFAULT_PROVIDER, DefaultProvider, Draft, starter, with_signature};
 use serde_json::json;
 
 use super::keys;
@@ -22,7 +22,8 @@ use crate::output::{self, Answer};
 #[derive(Debug, Args)]
 #[command(
     after_help = "The folder gets an `.ai` folder, whole or not at all; one that has it is left as it is. The items are signed \
-                  with your key. Without a key, the command asks whether to make one; `--new-key` makes it without asking.\n\n\
+                  with your key. Without a key, the command asks whether to make one; `--new-key` makes it without asking. The answer \
+                  says which provider answers runs that name none.\n\n\
                   Examples:\n  rye init\n  rye init notes --new-key --owner ada@example.org"
 )]
 pub(crate) struct Arguments {
@@ -136,16 +137,31 @@ fn tell(
     let public = key.public();
     let key = public.key_id();
     let next = next(arguments, folder, environment);
+    let default = default_provider(folder, environment);
     if environment.json() {
         let made = files.iter().map(|(path, _)| json!({ "path": format!(".ai/{path}") }));
         let answer = Answer::of("items", made).with("project", output::path(folder));
         let answer = answer.with("key_id", key.to_string()).with("new_key", is_new);
-        return answer.with("next", next).print();
+        let default = default.map_or(DEFAULT_PROVIDER.to_owned(), |default| default.name);
+        return answer.with("default_provider", default).with("next", next).print();
     }
     println!("project  {}", folder.display());
     files.iter().for_each(|(path, _)| println!("signed   .ai/{path}"));
     println!("key      {key}{}", if is_new { ", which is new" } else { "" });
+    match default {
+        Some(DefaultProvider { name, location, .. }) => {
+            println!("provider {name}, says `{location}`");
+        }
+        None => println!(
+            "provider {DEFAULT_PROVIDER}, until `default` in `config/agent/providers.yaml` of your user space names another"
+        ),
+    }
     println!("next     {next}");
+}
+
+/// Returns the provider that the user's configuration makes the default. If it cannot be read, the first run says why.
+fn default_provider(folder: &Path, environment: &Environment) -> Option<DefaultProvider> {
+    environment.rye_in(folder).ok()?.default_provider().ok()?
 }
 
 /// Returns the next command for the user.

@@ -7,8 +7,16 @@ use crate::config::schema;
 
 /// The configurations that a project may have and that [`draft_config`] drafts, by the names of their schemas; hooks have a
 /// template of their own.
-pub const DRAFTED_CONFIGS: [&str; 7] =
-    ["approval", "capability_risk", "mcp_servers", "processes", "resilience", "trust", "web"];
+pub const DRAFTED_CONFIGS: [&str; 8] = [
+    "approval",
+    "capability_risk",
+    "default_provider",
+    "mcp_servers",
+    "processes",
+    "resilience",
+    "trust",
+    "web",
+];
 
 /// Drafts the configuration of a provider: a server on this machine that needs no key.
 #[must_use]
@@ -30,6 +38,7 @@ pub fn draft_config(name: &str) -> Option<Draft> {
     let text = match name {
         "approval" => include_str!("../templates/config/approval.yaml"),
         "capability_risk" => include_str!("../templates/config/capability_risk.yaml"),
+        "default_provider" => include_str!("../templates/config/default_provider.yaml"),
         "mcp_servers" => include_str!("../templates/config/mcp_servers.yaml"),
         "processes" => include_str!("../templates/config/processes.yaml"),
         "resilience" => include_str!("../templates/config/resilience.yaml"),

@@ -4,6 +4,7 @@ use rye_resolve::ItemId;
 use serde_json::Value;
 
 use super::approval::Approval;
+use super::default_provider::DefaultProviderFile;
 use super::engines::EnginesFile;
 use super::hooks;
 use super::processes::ProcessesFile;
@@ -16,9 +17,10 @@ use super::trust::Trust;
 use super::web::WebFile;
 
 /// The configuration files that are read, as ids below `config`.
-pub(crate) const FILES: [&str; 10] = [
+pub(crate) const FILES: [&str; 11] = [
     Approval::FILE,
     CapabilityRisk::FILE,
+    DefaultProviderFile::FILE,
     EnginesFile::FILE,
     hooks::FILE,
     ProcessesFile::FILE,
@@ -66,9 +68,10 @@ impl FileRules {
     }
 }
 
-static RULES: [FileRules; 9] = [
+static RULES: [FileRules; 10] = [
     FileRules::of::<Approval>(),
     FileRules::of::<CapabilityRisk>(),
+    FileRules::of::<DefaultProviderFile>(),
     FileRules::of::<EnginesFile>(),
     FileRules::of::<ProcessesFile>(),
     FileRules::of::<ProvidersFile>(),

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use serde_json::Value;
 
 use super::approval::Approval;
+use super::default_provider::DefaultProviderFile;
 use super::engines::EnginesFile;
 use super::processes::ProcessesFile;
 use super::providers::ProvidersFile;
@@ -39,6 +40,7 @@ pub static SCHEMAS: LazyLock<Vec<Schema>> = LazyLock::new(|| {
     vec![
         of_file::<Approval>("config/agent/approval.yaml"),
         of_file::<CapabilityRisk>("config/agent/capability_risk.yaml"),
+        of_file::<DefaultProviderFile>("config/agent/providers.yaml"),
         of_file::<EnginesFile>("config/agent/engines.yaml"),
         row(hooks::HOOKS, "config/agent/hooks.yaml", hooks::hooks_schema()),
         of_file::<ServersFile>("config/mcp/servers.yaml"),

@@ -229,6 +229,17 @@ pub enum PrepareError {
         /// The name of the variable.
         variable: String,
     },
+    /// A project makes a provider of its own the default (SPEC 4.3).
+    #[error(
+        "`{location}` makes `{name}` the default, which is the project's own; to accept it, copy it with \
+         `rye load rye/agent/providers/{name} --to user`, or name it with `--provider {name}`"
+    )]
+    DefaultProvider {
+        /// The name of the provider.
+        name: String,
+        /// The file that says so.
+        location: String,
+    },
     /// The key that signed the provider's configuration may not grant the use of it (SPEC 2.7).
     #[error("provider `{provider}` is refused because of who signed its configuration")]
     ProviderSigner {
@@ -293,7 +304,8 @@ impl PrepareError {
         match self {
             Self::HookItems { source, .. } => source.class(),
             Self::Resolve(error) if error.is_unverified() => Class::Refused,
-            Self::Needs { .. }
+            Self::DefaultProvider { .. }
+            | Self::Needs { .. }
             | Self::Drafts { .. }
             | Self::Policy(_)
             | Self::ProviderSigner { .. }

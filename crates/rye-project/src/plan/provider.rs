@@ -20,7 +20,10 @@ use super::prompting::Composed;
 use super::request::{PlanRequest, ProviderChoice, STEPS};
 use super::typing::{typed_by, with_types};
 use crate::aliases::tool_id;
-use crate::config::{PROVIDERS, PROVIDERS_FILE, provider_variables};
+use crate::config::{
+    DEFAULT_PROVIDER_FILE, DefaultProvider, PROVIDERS, PROVIDERS_FILE, default_provider,
+    provider_variables,
+};
 use crate::primary::Operation;
 
 /// The provider before it has a key. Nothing in it needs the environment.
@@ -45,6 +48,8 @@ pub struct Model {
     pub config: ProviderConfig,
     /// The model, and how it is asked.
     pub choice: ModelChoice,
+    /// `true` if neither the operator nor the directive names the provider.
+    pub is_default: bool,
 }
 
 impl Answerer {
@@ -62,6 +67,15 @@ impl Answerer {
         match self {
             Self::Model(model) => Some(&model.item),
             Self::Steps(_) => None,
+        }
+    }
+
+    /// Returns the name of the provider if neither the operator nor the directive names it.
+    #[must_use]
+    pub fn default_name(&self) -> Option<&str> {
+        match self {
+            Self::Model(model) if model.is_default => Some(&model.name),
+            Self::Model(_) | Self::Steps(_) => None,
         }
     }
 
@@ -144,22 +158,49 @@ pub(crate) fn answerer(
         };
         return Ok(Answerer::Steps(steps));
     }
-    let name = match chosen.as_ref() {
-        ProviderChoice::Named(name) => name.as_str(),
-        ProviderChoice::Directive | ProviderChoice::Steps => {
-            named_provider(composed).unwrap_or(DEFAULT)
-        }
+    let named = match chosen.as_ref() {
+        ProviderChoice::Named(name) => Some(name.as_str()),
+        ProviderChoice::Directive | ProviderChoice::Steps => named_provider(composed),
     };
+    let (name, is_default) = match (named, &request.default_provider) {
+        (Some(name), _) => (name.to_owned(), false),
+        (None, Some(name)) => (name.clone(), true),
+        (None, None) => (configured_default(library)?, true),
+    };
+    let name = name.as_str();
     let (item, config) = provider_config(library, name)?;
     let choice = choose(&config, composed, request).map_err(|source| PrepareError::Model {
         id: composed.chain.leaf().id.clone(),
         provider: name.to_owned(),
         source: Box::new(source),
     })?;
-    Ok(Answerer::Model(Box::new(Model { name: name.to_owned(), item, config, choice })))
+    let name = name.to_owned();
+    Ok(Answerer::Model(Box::new(Model { name, item, config, choice, is_default })))
 }
 
-const DEFAULT: &str = "anthropic_messages";
+/// The provider where nothing names one, no configuration either.
+pub const DEFAULT_PROVIDER: &str = "anthropic_messages";
+
+/// The provider that the configuration names for runs that name none.
+fn configured_default(library: &Library) -> Result<String, PrepareError> {
+    let chosen = chosen_default(library)?;
+    Ok(chosen.map_or_else(|| DEFAULT_PROVIDER.to_owned(), |chosen| chosen.name))
+}
+
+/// The default that a configuration file sets, if one does. A project's file names a provider that the operator has without
+/// the project, because it decides where prompts go (SPEC 4.3).
+pub(crate) fn chosen_default(library: &Library) -> Result<Option<DefaultProvider>, PrepareError> {
+    let config = library.config(DEFAULT_PROVIDER_FILE)?;
+    let Some(chosen) = default_provider(config.as_ref())? else { return Ok(None) };
+    if chosen.is_of_project() {
+        let (item, _) = provider_config(library, &chosen.name)?;
+        if item.location.space == Space::Project {
+            let DefaultProvider { name, location } = chosen;
+            return Err(PrepareError::DefaultProvider { name, location: location.to_string() });
+        }
+    }
+    Ok(Some(chosen))
+}
 
 /// Returns `true` if no model answers: the operator or `<model>` names `steps` (SPEC 10.13).
 pub(crate) fn carries_out_steps(composed: &Composed, choice: &ProviderChoice) -> bool {

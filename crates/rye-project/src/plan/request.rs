@@ -44,6 +44,8 @@ pub struct PlanRequest {
     pub inputs: Placing,
     /// The provider that answers.
     pub provider: ProviderChoice,
+    /// The provider where the directive names none, instead of the one that the configuration names.
+    pub default_provider: Option<String>,
     /// A model of the provider's, instead of the one that the directive asks for.
     pub model: Option<String>,
     /// The way to ask for outputs, instead of the provider's own.
@@ -82,6 +84,7 @@ impl PlanRequest {
         let provider = ProviderChoice::Directive;
         let inputs = Placing::AsWritten;
         let limits = LimitOptions::default();
+        let default_provider = None;
         let model = None;
         let returns = None;
         let child_bounds = None;
@@ -92,6 +95,7 @@ impl PlanRequest {
             directive,
             inputs,
             provider,
+            default_provider,
             model,
             returns,
             limits,
@@ -125,7 +129,8 @@ pub enum Placing {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProviderChoice {
-    /// The provider that the `<model>` of the directive or of its nearest base names, which may be `steps`, else `anthropic_messages`.
+    /// The provider that the `<model>` of the directive or of its nearest base names, which may be `steps`, else the default of
+    /// `config/agent/providers.yaml`, else `anthropic_messages`.
     #[default]
     Directive,
     /// A provider's configuration by its name, such as `anthropic_messages`.

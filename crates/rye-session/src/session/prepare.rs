@@ -102,6 +102,7 @@ pub(crate) fn prepare(
     // Planning only reads, so that the policy is held, and pinned, for a run that could begin.
     rye.hold_policy(plan.processes.as_deref())?;
     let destination = answerer.destination();
+    let default_provider = answerer.default_name().map(str::to_owned);
     let begins = begins(rye, &mut plan, opening, request.continues.as_ref())?;
     let Begins { opening, text, directive, injected } = begins;
     let mut vouched = plan.provenances(Some(&answerer));
@@ -118,7 +119,7 @@ pub(crate) fn prepare(
         facts(rye, &plan.composed, &vouched, &token, key, host.signing_key.is_some(), &notices);
     let is_exposed = sandbox.as_ref().is_some_and(is_exposed);
     record.facts.extend(sandbox.map(|report| (SANDBOX.to_owned(), sandbox_fact(&report))));
-    record_request(&mut record, request);
+    record_request(&mut record, request, default_provider.as_deref());
     record_instruction(&mut record, directive.as_ref());
     let mut tokens = bounds.map(|bounds| bounds.tokens.clone()).unwrap_or_default();
     let above = (!tokens.is_empty()).then(|| tokens.iter().map(json).collect::<Value>());
@@ -176,8 +177,8 @@ fn is_exposed(sandbox: &Report) -> bool {
 }
 
 /// Records what was asked for, and the thread that this one continues.
-fn record_request(record: &mut ThreadRecord, request: &RunRequest) {
-    record.facts.insert(recorded::REQUEST.to_owned(), recorded::choices(request));
+fn record_request(record: &mut ThreadRecord, request: &RunRequest, default_provider: Option<&str>) {
+    record.facts.insert(recorded::REQUEST.to_owned(), recorded::choices(request, default_provider));
     if let Some(continuation) = &request.continues {
         record.continues = Some(continuation.thread.clone());
         let fact = recorded::continuation_fact(continuation);

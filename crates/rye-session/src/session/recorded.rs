@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rye_project::{LimitOptions, ProviderChoice};
+use rye_project::{DEFAULT_PROVIDER, LimitOptions, ProviderChoice};
 use rye_thread::{AddedItem, Nanos, SpendLimit, ThreadRecord};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -16,10 +16,15 @@ pub(super) const REQUEST: &str = "request";
 pub(super) const CONTINUATION: &str = "continuation";
 
 /// The choices of a request, apart from the directive and the inputs, which have facts of their own.
-pub(super) fn choices(request: &RunRequest) -> Value {
+///
+/// `default_provider` answers because neither the request nor the directive names a provider.
+pub(super) fn choices(request: &RunRequest, default_provider: Option<&str>) -> Value {
     let LimitOptions { turns, tokens, spend, duration_seconds, spawns, depth } = request.limits;
     let disk = RequestDisk {
         provider: request.provider.name().map(str::to_owned),
+        default_provider: default_provider
+            .filter(|name| *name != DEFAULT_PROVIDER)
+            .map(str::to_owned),
         model: request.model.clone(),
         returns: request.returns.map(|style| style.to_string()),
         turns,
@@ -58,6 +63,8 @@ pub(super) fn recorded_request(record: &ThreadRecord) -> Result<RunRequest, Stri
     let mut request = RunRequest::new(directive, record.thread.clone());
     request.inputs = inputs;
     request.provider = disk.provider.as_deref().map(ProviderChoice::from_name).unwrap_or_default();
+    let default = disk.default_provider.unwrap_or_else(|| DEFAULT_PROVIDER.to_owned());
+    request.default_provider = Some(default);
     request.model = disk.model;
     request.returns = match disk.returns {
         Some(style) => Some(style.parse().map_err(|error| format!("`returns`: {error}"))?),
@@ -95,6 +102,9 @@ fn continuation(record: &ThreadRecord) -> Result<Option<Continuation>, String> {
 #[serde(deny_unknown_fields)]
 struct RequestDisk {
     provider: Option<String>,
+    /// Absent for the default that holds where no configuration sets one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    default_provider: Option<String>,
     model: Option<String>,
     returns: Option<String>,
     turns: Option<u64>,
@@ -142,11 +152,12 @@ mod tests {
     fn a_request_is_read_as_it_was_recorded() {
         let thread: ThreadId = "greet-019a0000-0000-7000-8000-000000000001".parse().unwrap();
         let mut request = RunRequest::new("test/greet".parse().unwrap(), thread.clone());
-        for change in 0..5 {
+        for change in 0..6 {
             match change {
                 0 => {}
                 3 => request.tool = Some("rye/file-system/read".parse().unwrap()),
                 1 => request.provider = ProviderChoice::Steps,
+                4 => request.default_provider = Some("local".to_owned()),
                 2 => request.provider = ProviderChoice::Named("local".to_owned()),
                 _ => {
                     request.model = Some("m".to_owned());
@@ -156,9 +167,12 @@ mod tests {
                     request.limits.spend = Some(SpendLimit::AtMost(Nanos::new(5)));
                 }
             }
+            request.default_provider.get_or_insert_with(|| DEFAULT_PROVIDER.to_owned());
             let at = Moment::from_unix_millis(0);
             let mut record = ThreadRecord::new(&thread, "test/greet", &Limits::default(), at);
-            record.facts.insert(REQUEST.to_owned(), choices(&request));
+            record
+                .facts
+                .insert(REQUEST.to_owned(), choices(&request, request.default_provider.as_deref()));
             record.facts.insert("inputs".to_owned(), json!({}));
             let read = recorded_request(&record).unwrap();
             assert_eq!(format!("{read:?}"), format!("{request:?}"));

@@ -26,6 +26,9 @@ pub struct RunRequest {
     pub inputs: BTreeMap<String, Value>,
     /// The provider that answers.
     pub provider: ProviderChoice,
+    /// The provider where the directive names none, instead of the one that the configuration names now. A thread that is
+    /// resumed keeps the one that it began with (SPEC D19).
+    pub(crate) default_provider: Option<String>,
     /// A model of the provider's, instead of the one that the directive asks for.
     pub model: Option<String>,
     /// The way to ask for outputs, instead of the provider's own.
@@ -51,6 +54,7 @@ impl RunRequest {
         let provider = ProviderChoice::Directive;
         let inputs = BTreeMap::new();
         let limits = LimitOptions::default();
+        let default_provider = None;
         let model = None;
         let returns = None;
         let continues = None;
@@ -61,6 +65,7 @@ impl RunRequest {
             thread,
             inputs,
             provider,
+            default_provider,
             model,
             returns,
             limits,
@@ -104,6 +109,7 @@ impl From<&RunRequest> for PlanRequest {
             directive: request.directive.clone(),
             inputs: Placing::Values(request.inputs.clone()),
             provider: request.provider.clone(),
+            default_provider: request.default_provider.clone(),
             model: request.model.clone(),
             returns: request.returns,
             limits: request.limits,

@@ -7,7 +7,7 @@ use rye::resolve::{ItemKind, ResolveError, Space, trust_entries};
 use rye::sandbox::Mode;
 use rye::sign::PublicKey;
 use rye::web::Credential;
-use rye::{PrepareError, Project, ProviderFacts, Rye, Severity};
+use rye::{DEFAULT_PROVIDER, DefaultProvider, PrepareError, Project, ProviderFacts, Rye, Severity};
 
 use super::places::{committed_keys, records, unread_repository};
 use super::{Finding, Standing, sentence};
@@ -31,6 +31,7 @@ pub(super) fn all(environment: &Environment) -> Vec<Finding> {
             findings.push(trust(environment, &rye));
             findings.extend(items(&rye, environment));
             findings.extend(providers(&rye));
+            findings.push(default_provider(&rye));
             findings.extend(sandbox(&rye));
             findings.extend(bounds(&rye));
             findings.extend(home(&rye));
@@ -274,6 +275,34 @@ fn provider(facts: &ProviderFacts) -> Finding {
             &format!("set `{name}` to run with it; `--provider steps` needs no model"),
         ),
         _ => Finding::fine("provider", text),
+    }
+}
+
+/// Reports the provider of runs that name none, and the file that chooses it.
+fn default_provider(rye: &Rye) -> Finding {
+    let named = match rye.default_provider() {
+        Ok(named) => named,
+        Err(error) => {
+            let text = sentence(&Failure::from(error));
+            return Finding::note("provider", text, "mend or sign the file that is named");
+        }
+    };
+    let Some(DefaultProvider { name, location, .. }) = named else {
+        let text =
+            format!("runs that name no provider ask {DEFAULT_PROVIDER}, as no file names another");
+        return Finding::fine("provider", text);
+    };
+    let text = format!("runs that name no provider ask {name}, says `{location}`");
+    let is_usable = rye
+        .providers()
+        .is_ok_and(|all| all.iter().any(|(known, facts)| *known == name && facts.is_ok()));
+    match is_usable {
+        true => Finding::fine("provider", text),
+        false => Finding::note(
+            "provider",
+            format!("{text}, which is no usable provider"),
+            "name another one there, or add its configuration with `rye new provider`",
+        ),
     }
 }
 
