@@ -18,6 +18,7 @@ mod inheriting;
 mod inline;
 mod model;
 mod needs;
+mod programs;
 mod prompts;
 mod quickstart;
 mod refusal;

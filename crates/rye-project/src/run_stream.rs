@@ -83,6 +83,7 @@ const PAYLOADS: [(&str, Members); 23] = [
             ("position", OneOf(&["system", "before", "after", "turn"])),
             ("sha256", Sha256),
             ("hook?", Text),
+            ("standard_error?", Text),
         ],
     ),
     (
@@ -190,6 +191,7 @@ const PAYLOADS: [(&str, Members); 23] = [
             ("limit?", A("limit")),
             ("added?", Many("added")),
             ("hook?", Text),
+            ("standard_error?", Text),
         ],
     ),
     (

@@ -74,13 +74,15 @@ pub struct ToolOutput {
     pub status: ToolStatus,
     /// The items whose texts `content` adds to the conversation. Each of them bounds the thread from now on.
     pub added: Vec<AddedItem>,
+    /// The standard error of a program that succeeded. The record keeps it for the operator; the model does not read it.
+    pub standard_error: Option<String>,
 }
 
 impl ToolOutput {
     /// Creates a successful output.
     #[must_use]
     pub const fn ok(content: Value) -> Self {
-        Self { content, status: ToolStatus::Ok, added: Vec::new() }
+        Self { content, status: ToolStatus::Ok, added: Vec::new(), standard_error: None }
     }
 
     /// Sets the items that the output adds to the conversation.
@@ -89,16 +91,22 @@ impl ToolOutput {
         Self { added, ..self }
     }
 
+    /// Sets the standard error of the program that made the output. Empty text is none.
+    #[must_use]
+    pub fn with_standard_error(self, text: String) -> Self {
+        Self { standard_error: (!text.is_empty()).then_some(text), ..self }
+    }
+
     /// Creates the output of a failure that the model can read and work around.
     #[must_use]
     pub const fn error(content: Value) -> Self {
-        Self { content, status: ToolStatus::Error, added: Vec::new() }
+        Self { content, status: ToolStatus::Error, added: Vec::new(), standard_error: None }
     }
 
     /// Creates the output of a refusal by the tool's own confinement, such as for a path outside the project.
     #[must_use]
     pub const fn refusal(content: Value) -> Self {
-        Self { content, status: ToolStatus::Refused, added: Vec::new() }
+        Self { content, status: ToolStatus::Refused, added: Vec::new(), standard_error: None }
     }
 }
 

@@ -12,7 +12,7 @@ use rye_sandbox::{Exit, Job, Processes, Script, Template, TemplateError, command
 use rye_thread::{AuthorisedCall, OutputSink, Tool, ToolOutput};
 use serde_json::{Map, Value, json};
 
-use crate::program_result::{failure, forward, start_failure, with_account};
+use crate::program_result::{QUOTED, failure, forward, start_failure, with_account};
 use crate::self_starting::{collection, foreign};
 
 /// A program, with templates for its arguments.
@@ -189,7 +189,9 @@ fn as_input(arguments: &Map<String, Value>) -> Vec<u8> {
 async fn run(processes: &Processes, job: Job, told: &dyn OutputSink) -> ToolOutput {
     let limit: Duration = job.limit;
     match processes.run(job, &forward(told)).await {
-        Ok(ended) if ended.code == 0 && !ended.is_late => ToolOutput::ok(result(&ended)),
+        Ok(ended) if ended.code == 0 && !ended.is_late => {
+            ToolOutput::ok(result(&ended)).with_standard_error(ended.error.end(QUOTED))
+        }
         Ok(ended) => ToolOutput::error(failure(&ended, limit)),
         Err(error) => start_failure(&error),
     }

@@ -95,8 +95,8 @@ fn bounded_list(
     (!list.is_empty()).then(|| list.into())
 }
 
-/// The number of bytes that a failure quotes of each output.
-const QUOTED: usize = 4 * 1024;
+/// The number of bytes that a failure quotes of each output, and that the record keeps of a success's standard error.
+pub(crate) const QUOTED: usize = 4 * 1024;
 
 /// Returns the result of a failed program: the reason, and the end of its outputs.
 pub(crate) fn failure(ended: &Exit, limit: Duration) -> Value {

@@ -71,6 +71,8 @@ pub struct ToolResult {
     pub content: Value,
     /// `true` if the call failed or was refused.
     pub is_error: bool,
+    /// The standard error of a program that succeeded, for the operator. No model is sent it.
+    pub standard_error: Option<String>,
 }
 
 impl ToolResult {
@@ -89,6 +91,12 @@ impl ToolResult {
         Self::new(call, content, true)
     }
 
+    /// Sets the standard error of the program that made the result.
+    #[must_use]
+    pub fn with_standard_error(self, standard_error: Option<String>) -> Self {
+        Self { standard_error, ..self }
+    }
+
     /// The names of the members take up some bytes as well.
     fn size(&self) -> usize {
         self.call_id.len() + self.name.len() + self.content.to_string().len() + 128
@@ -101,8 +109,9 @@ impl ToolResult {
             let message = format!(
                 "the tool ran, and its result is nested deeper than {MAX_DEPTH} levels, which is not kept"
             );
-            return Self { call_id, name, content: json!({ "error": message }), is_error: true };
+            let content = json!({ "error": message });
+            return Self { call_id, name, content, is_error: true, standard_error: None };
         }
-        Self { call_id, name, content, is_error }
+        Self { call_id, name, content, is_error, standard_error: None }
     }
 }

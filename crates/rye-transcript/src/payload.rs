@@ -105,6 +105,8 @@ struct ReceiptDisk<'a> {
     added: Vec<AddedDisk>,
     #[serde(skip_serializing_if = "Option::is_none")]
     hook: Option<Cow<'a, str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    standard_error: Option<Cow<'a, str>>,
 }
 
 impl<'a> ReceiptDisk<'a> {
@@ -118,6 +120,7 @@ impl<'a> ReceiptDisk<'a> {
             limit: None,
             added: Vec::new(),
             hook: None,
+            standard_error: result.standard_error.as_deref().map(Cow::Borrowed),
         }
     }
 
@@ -127,6 +130,7 @@ impl<'a> ReceiptDisk<'a> {
             name: self.name.into_owned(),
             content: self.content.into_owned(),
             is_error: self.is_error,
+            standard_error: self.standard_error.map(Cow::into_owned),
         };
         let refusal = self.refusal.map(RefusalDisk::into_refusal);
         if let Some(hook) = self.hook {

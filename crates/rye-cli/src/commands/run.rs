@@ -325,13 +325,16 @@ pub(super) fn tell(report: &RunReport, watch: &RunReporter, environment: &Enviro
     if output::is_lost() { Exit::Failed } else { exit(report) }
 }
 
-/// Prints the result of the tool of `rye call`. A failure is reported at the end.
+/// Prints the result of the tool of `rye call`, and its standard error on standard error. A failure is reported at the end.
 fn tell_call(report: &RunReport) {
     let called = report.called.as_ref().filter(|called| !called.is_error);
     match called.map(|called| &called.content) {
         Some(Value::String(text)) => print!("{text}\n"),
         Some(content) => print!("{content:#}\n"),
         None => {}
+    }
+    if let Some(text) = called.and_then(|called| called.standard_error.as_deref()) {
+        eprint!("{}\n", output::visible(text.trim_end()));
     }
 }
 

@@ -35,6 +35,20 @@ fn a_tool_is_called_and_its_call_is_on_record() {
 
 /// The thread declares the tool and nothing else.
 #[test]
+fn the_standard_error_of_a_program_is_shown() {
+    let session = Session::new();
+    let script = "#!/bin/sh\n# /// rye\n# description: Complains.\n# input_schema: {type: object}\n# ///\n\
+                  printf 'one \\033[31mred\\ntwo\\n' >&2\nprintf done\n";
+    session.put(".ai/tools/team/complain.sh", script);
+    let called = session.rye("call team/complain --allow-unsigned");
+    assert!(called.contains("done\n") && called.contains("one \\u{1b}[31mred\ntwo\n"), "{called}");
+    let told = report(&session.rye("call team/complain --allow-unsigned --json"));
+    assert_eq!(told["result"]["standard_error"], "one \u{1b}[31mred\ntwo");
+    let shown = session.rye("threads show --last");
+    assert!(shown.contains("      stderr  one \\u{1b}[31mred\n      stderr  two\n"), "{shown}");
+}
+
+#[test]
 fn a_call_has_the_authority_of_its_tool_alone() {
     let session = Session::new();
     session.rye("call rye/file-system/ls path=notes");

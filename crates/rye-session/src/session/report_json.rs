@@ -74,6 +74,9 @@ impl RunReport {
         }
         if let Some(called) = &self.called {
             told["result"] = json!({ "content": called.content, "is_error": called.is_error });
+            if let Some(text) = &called.standard_error {
+                told["result"]["standard_error"] = text.as_str().into();
+            }
         }
         if let Some(command) = self.resume_command() {
             told["resume"] = command.into();

@@ -58,7 +58,9 @@ pub(super) fn tool_answer(
 ) -> Returned {
     match output.status {
         ToolStatus::Ok => {
-            Returned::ran(ToolResult::ok(call, output.content)).with_added(output.added)
+            let result = ToolResult::ok(call, output.content);
+            let result = result.with_standard_error(output.standard_error);
+            Returned::ran(result).with_added(output.added)
         }
         ToolStatus::Error => Returned::ran(ToolResult::error(call, output.content)),
         ToolStatus::Refused => {

@@ -92,7 +92,7 @@ rows! {
         r#"{"format":"rye-transcript","version":2,"provider":"p","model":"m","nanos_per_million_tokens":null,"limits":{"turns":10,"tokens":200000,"spend_nanos":{"at_most":500000000},"duration_seconds":600,"spawns":10,"depth":5},"tools":[{"name":"a_b","description":"A.","input_schema":{},"output_schema":null}],"palette":{"a_b":"a/b"},"facts":{},"root":"hello-019a0000-0000-7000-8000-000000000001","created":"2026-11-20T18:00:00.250Z","signed_by":"K","parent":"hello-019a0000-0000-7000-8000-000000000001","continues":"hello-019a0000-0000-7000-8000-000000000001"}"#,
         "# Thread\n\n2026-11-20T18:00:00.250Z, `m` at `p`\n\n";
     ToolCallResult:
-        r#"{"call_id":"1","name":"a_b","content":{"error":"no"},"is_error":true,"refusal":{"capability":"rye.execute.tool.a.b","layer":"tool","pattern":null,"message":"no"},"limit":{"name":"spawns","value":2,"maximum":2},"added":[{"item":{"id":"a/b","kind":"directive"},"key_id":"k","grants":[["rye.load.*"]]}]}"#,
+        r#"{"call_id":"1","name":"a_b","content":{"error":"no"},"is_error":true,"refusal":{"capability":"rye.execute.tool.a.b","layer":"tool","pattern":null,"message":"no"},"limit":{"name":"spawns","value":2,"maximum":2},"added":[{"item":{"id":"a/b","kind":"directive"},"key_id":"k","grants":[["rye.load.*"]]}],"standard_error":"It took long."}"#,
         "## Failed: `a_b`\n\n```json\n{\n  \"error\": \"no\"\n}\n```\n\n";
     ToolCallStart:
         r#"{"call_id":"1","name":"a_b","arguments":{"x":1},"target":{"item_id":"a/b","capability":"rye.execute.tool.a.b","effect":"once"}}"#,

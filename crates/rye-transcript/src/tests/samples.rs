@@ -145,7 +145,8 @@ events! {
             signed_by: "K".to_owned(),
         };
     ToolCallResult: Event::ToolCallResult {
-            result: ToolResult::error(&call(), json!({"error": "no"})),
+            result: ToolResult::error(&call(), json!({"error": "no"}))
+                .with_standard_error(Some("It took long.".to_owned())),
             refusal: Some(refusal()),
             limit: Some(LimitHit { limit: Limit::Spawns, value: 2, maximum: 2 }),
             added: vec![added_item()],

@@ -76,6 +76,12 @@ fn with_words(state: &str, words: Option<&str>) -> String {
 /// The most characters of an error in a line. The whole is in the record.
 const MOST_CHARS: usize = 160;
 
+/// Returns what a program that succeeded wrote to its standard error, if the record has it.
+pub(super) fn standard_error(record: &Record) -> Option<String> {
+    let payload: Value = serde_json::from_str(record.payload.get()).unwrap_or_default();
+    payload["standard_error"].as_str().map(str::to_owned)
+}
+
 pub(super) fn event(record: &Record) -> Value {
     let payload: Value = serde_json::from_str(record.payload.get()).unwrap_or_default();
     json!({ "seq": record.seq, "at": record.at.to_string(), "event": record.event, "payload": payload })

@@ -10,7 +10,7 @@ use rye::{ThreadReading, decision_commands};
 use rye_view::{Charset, export};
 use serde_json::{Value, json};
 
-use super::records::{event, line};
+use super::records::{event, line, standard_error};
 use super::source::{Reach, with_source};
 use super::{Known, Show, read};
 use crate::approval::{in_short, text_to_sign};
@@ -216,7 +216,12 @@ fn print_records(reading: &ThreadReading) {
             torn.len()
         );
     }
-    reading.transcript.records.iter().for_each(|record| println!("{}", line(record)));
+    for record in &reading.transcript.records {
+        println!("{}", line(record));
+        for said in standard_error(record).iter().flat_map(|text| text.lines()) {
+            println!("      stderr  {}", output::line(said));
+        }
+    }
 }
 
 /// Returns `true` if the thread used unsigned items, which `--allow-unsigned` permits.
