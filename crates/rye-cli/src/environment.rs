@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use rye::files::{Refusal, read_plain, read_plain_or_pipe};
-use rye::resolve::{Spaces, project_root};
+use rye::resolve::{RunDocument, Spaces, project_root};
 use rye::sandbox::{ENVIRONMENT, Launcher, ProcessHost, Variables};
 use rye::sign::{Policy, PublicKey, Timestamp};
 use rye::thread::Moment;
@@ -232,7 +232,12 @@ impl Environment {
             setup.policy = setup.policy.dangerous_allow_unsigned();
         }
         setup.own_key = self.own_key();
-        setup.trust_documents = self.trust_documents()?;
+        let (of_project, of_operator): (Vec<_>, Vec<_>) =
+            self.trust_documents()?.into_iter().partition(|document| document.is_in_project);
+        let texts =
+            |documents: Vec<NamedDocument>| documents.into_iter().map(|it| it.text).collect();
+        setup.trust_documents = texts(of_operator);
+        setup.project_trust_documents = texts(of_project);
         setup.search_cache = self.search_cache();
         setup.policy_pins = self.policy_pins();
         setup.server_facts = self.server_facts();
@@ -301,9 +306,58 @@ impl Environment {
         Some(user.join(".ai/state/policy"))
     }
 
-    pub(crate) fn trust_documents(&self) -> Result<Vec<String>, Failure> {
-        self.global.trust.iter().map(|path| read_named(path)).collect()
+    /// Reads the documents that `--trust` names.
+    pub(crate) fn trust_documents(&self) -> Result<Vec<NamedDocument>, Failure> {
+        self.global.trust.iter().map(|path| self.named_document(path)).collect()
     }
+
+    /// Reads a trust document at the place that its path leads to, so that what is read is what was judged. A pipe has no place.
+    fn named_document(&self, path: &Path) -> Result<NamedDocument, Failure> {
+        let named = self.absolute(path);
+        let real = named.canonicalize().ok();
+        // A link in the project leads where the project says.
+        let folder = named.parent().and_then(|folder| folder.canonicalize().ok());
+        let is_in_project = real.iter().chain(&folder).any(|place| self.is_in_project(place));
+        let text = read_named(real.as_deref().unwrap_or(path))?;
+        Ok(NamedDocument { text, is_in_project })
+    }
+
+    /// Returns `true` if a folder above `place`, or `place` itself, is the project's, by identity.
+    fn is_in_project(&self, place: &Path) -> bool {
+        let Some(project) = self.project.as_deref().map(|project| self.absolute(project)) else {
+            return false;
+        };
+        place.ancestors().any(|folder| is_same(folder, &project))
+    }
+}
+
+/// A trust document that `--trust` names.
+pub(crate) struct NamedDocument {
+    text: String,
+    /// `true` if it lies in the project, whose author may have named it, too (SPEC 2.8).
+    is_in_project: bool,
+}
+
+impl NamedDocument {
+    pub(crate) fn for_run(&self) -> RunDocument<'_> {
+        match self.is_in_project {
+            true => RunDocument::in_project(&self.text),
+            false => RunDocument::new(&self.text),
+        }
+    }
+}
+
+/// Returns `true` if both paths lead to one file or folder.
+#[cfg(unix)]
+fn is_same(one: &Path, other: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let identity = |path: &Path| path.metadata().ok().map(|it| (it.dev(), it.ino()));
+    identity(one).is_some_and(|one| identity(other) == Some(one))
+}
+
+#[cfg(not(unix))]
+fn is_same(one: &Path, other: &Path) -> bool {
+    one.canonicalize().ok().is_some_and(|one| other.canonicalize().ok() == Some(one))
 }
 
 /// Reads a plain file, for example of a project.

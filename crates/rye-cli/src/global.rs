@@ -23,7 +23,8 @@ pub(crate) struct Global {
     /// A further read-only system root (may be given many times)
     #[arg(long, global = true, value_name = "DIR", help_heading = "Where")]
     pub(crate) system: Vec<PathBuf>,
-    /// Trust this document's key, for this command only (may be given many times)
+    /// Trust this document's key, for this command only (may be given many times). A file of the project counts only if a key that
+    /// you trust signed it
     #[arg(long, global = true, value_name = "FILE", help_heading = "Trust")]
     pub(crate) trust: Vec<PathBuf>,
     /// Accept unsigned items, for authoring; tampered ones stay refused

@@ -5,7 +5,7 @@ use std::sync::Arc;
 #[cfg(feature = "mcp")]
 use std::sync::{Mutex, Weak};
 
-use rye_resolve::{Config, Library, ResolveError, Spaces, TrustNote, trust_store};
+use rye_resolve::{Config, Library, ResolveError, RunDocument, Spaces, TrustNote, trust_store};
 use rye_sandbox::{ProcessHost, Variables};
 use rye_sign::{Policy, PublicKey, Timestamp, TrustStore};
 use rye_thread::{ClockError, Moment};
@@ -21,6 +21,9 @@ pub struct Setup {
     pub spaces: Spaces,
     /// Texts of trust documents that count for this value only (SPEC 2.8).
     pub trust_documents: Vec<String>,
+    /// Texts of such documents that lie in the project. Each counts only if a key of the user space or of a system root signed
+    /// it, because a project cannot vouch for itself.
+    pub project_trust_documents: Vec<String>,
     /// The operator's switches for what verifies.
     pub policy: Policy,
     /// `true` for strict verification, whatever configuration says. Signatures then have to bind kind and id
@@ -81,6 +84,7 @@ impl Setup {
         Self {
             spaces,
             trust_documents: Vec::new(),
+            project_trust_documents: Vec::new(),
             policy: Policy::default(),
             strict: false,
             now,
@@ -155,7 +159,10 @@ impl Project {
     ) -> Result<Self, OpenError> {
         refuse_linked(&setup.spaces)?;
         Moment::from_unix_millis(setup.now.as_unix().saturating_mul(1_000)).validate()?;
-        let documents: Vec<&str> = setup.trust_documents.iter().map(String::as_str).collect();
+        let documents = setup.trust_documents.iter().map(|text| RunDocument::new(text));
+        let of_project = setup.project_trust_documents.iter();
+        let documents: Vec<RunDocument<'_>> =
+            documents.chain(of_project.map(|text| RunDocument::in_project(text))).collect();
         let (trust, notes) = trust_store(&setup.spaces, &documents, setup.now)?;
         let library = |policy| Library::new(setup.spaces.clone(), trust.clone(), policy, setup.now);
         // The caller's policy, which is stricter, judges the signature of the policy file itself.

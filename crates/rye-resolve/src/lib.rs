@@ -88,7 +88,7 @@ pub use spaces::{Location, ShippedFile, Space, Spaces};
 pub use standing::fault_of_place;
 pub use stated::{StatedLimits, StatedModel};
 pub use suggest::nearest_id;
-pub use trust::{TrustEntry, TrustNote, TrustRemark, trust_entries, trust_store};
+pub use trust::{RunDocument, TrustEntry, TrustNote, TrustRemark, trust_entries, trust_store};
 
 /// Compiles the example of the README.
 #[cfg(doctest)]

@@ -28,7 +28,7 @@ use crate::{
 /// A folder of documents cannot be read, or a document of the run does not count.
 pub fn trust_store(
     spaces: &Spaces,
-    run_documents: &[&str],
+    run_documents: &[RunDocument<'_>],
     now: Timestamp,
 ) -> Result<(TrustStore, Vec<TrustNote>), ResolveError> {
     let (store, entries) = trust_entries(spaces, run_documents, now)?;
@@ -42,7 +42,7 @@ pub fn trust_store(
 /// Those of [`trust_store`].
 pub fn trust_entries(
     spaces: &Spaces,
-    run_documents: &[&str],
+    run_documents: &[RunDocument<'_>],
     now: Timestamp,
 ) -> Result<(TrustStore, Vec<TrustEntry>), ResolveError> {
     let mut admitting = Admitting::new(now);
@@ -51,10 +51,38 @@ pub fn trust_entries(
     for root in operator.iter().chain(&project) {
         admitting.root(root)?;
     }
-    for (index, text) in run_documents.iter().enumerate() {
-        admitting.run(index, text)?;
+    // A key that only this run trusts vouches for no document of the project.
+    let numbered = || run_documents.iter().enumerate();
+    let in_project = |document: &RunDocument<'_>| document.origin == Origin::Project;
+    for (index, document) in numbered().filter(|(_, document)| in_project(document)) {
+        admitting.run(index, document)?;
+    }
+    for (index, document) in numbered().filter(|(_, document)| !in_project(document)) {
+        admitting.run(index, document)?;
     }
     Ok((admitting.store, admitting.entries))
+}
+
+/// A trust document that the operator named for this run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RunDocument<'a> {
+    text: &'a str,
+    origin: Origin,
+}
+
+impl<'a> RunDocument<'a> {
+    /// Creates a document that lies outside of the project. It counts because the operator named it.
+    #[must_use]
+    pub const fn new(text: &'a str) -> Self {
+        Self { text, origin: Origin::Run }
+    }
+
+    /// Creates a document that lies in the project. It counts only if a key of the operator's spaces signed it, because a
+    /// project cannot vouch for itself by being named (SPEC 2.8).
+    #[must_use]
+    pub const fn in_project(text: &'a str) -> Self {
+        Self { text, origin: Origin::Project }
+    }
 }
 
 struct Document {
@@ -141,8 +169,9 @@ impl Admitting {
         self.entries.push(TrustEntry { location, remarks, stem, text });
     }
 
-    fn run(&mut self, index: usize, text: &str) -> Result<(), ResolveError> {
-        let admission = self.store.admit(text, None, Origin::Run, self.now);
+    fn run(&mut self, index: usize, document: &RunDocument<'_>) -> Result<(), ResolveError> {
+        let RunDocument { text, origin } = *document;
+        let admission = self.store.admit(text, None, origin, self.now);
         let admission = admission.map_err(|source| ResolveError::RunTrust {
             number: index + 1,
             source: Box::new(source),

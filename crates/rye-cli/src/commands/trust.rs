@@ -9,7 +9,7 @@ use clap::Subcommand;
 use rye::resolve::{Space, TrustEntry, trust_entries};
 use rye::sign::{KeyId, TrustStore};
 
-use crate::environment::Environment;
+use crate::environment::{Environment, NamedDocument};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
@@ -61,7 +61,7 @@ struct Known {
 impl Known {
     fn read(environment: &Environment) -> Result<Self, Failure> {
         let documents = environment.trust_documents()?;
-        let documents: Vec<&str> = documents.iter().map(String::as_str).collect();
+        let documents: Vec<_> = documents.iter().map(NamedDocument::for_run).collect();
         let (store, entries) =
             trust_entries(&environment.spaces(), &documents, Environment::now())?;
         Ok(Self { store, entries })

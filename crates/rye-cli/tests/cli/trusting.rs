@@ -23,6 +23,50 @@ fn a_key_is_made_once_and_trusted() {
     assert!(shown.contains("signed by  a trusted key"), "{shown}");
 }
 
+/// `--trust` names a review. A path in a configuration that came with the project is none.
+#[test]
+fn a_document_of_the_project_is_not_trusted_by_its_name() {
+    let session = Session::new();
+    let document = fs::read_to_string(session.trust()).unwrap();
+    session.put("keys/theirs.toml", &document);
+    let outside = session.project().join("../theirs.toml");
+    fs::write(&outside, &document).unwrap();
+    std::os::unix::fs::symlink("../theirs.toml", session.project().join("out.toml")).unwrap();
+    std::os::unix::fs::symlink("project/keys/theirs.toml", session.project().join("../in.toml"))
+        .unwrap();
+    std::os::unix::fs::symlink("project", session.project().join("../way")).unwrap();
+    let run = "run notes/index --provider steps --trust";
+    for path in [
+        "keys/theirs.toml",
+        "./.ai/../keys/theirs.toml",
+        "out.toml",
+        "../in.toml",
+        "../way/keys/theirs.toml",
+    ] {
+        let told = session.rye(&format!("{run} {path}"));
+        assert!(told.contains("a project cannot vouch for itself"), "{path}: {told}");
+        assert!(told.ends_with("--- exit 3\n"), "{path}: {told}");
+        let served = session.rye_reading(&format!("mcp --trust {path}"), "");
+        assert!(served.contains("a project cannot vouch for itself"), "{path}: {served}");
+    }
+    let told = session.rye(&format!("{run} ../theirs.toml"));
+    assert!(told.ends_with("--- exit 0\n"), "{told}");
+    // A key of the user space vouches for what it signed.
+    session.rye("keys generate");
+    let mine = session.home().join(".ai/config/keys/signing/private_key.pem");
+    session.put(
+        &format!(".ai/config/keys/trusted/56dbf7b2d9ce86ed.toml"),
+        EXAMPLE.split_once('\n').unwrap().1,
+    );
+    let signed = session.rye(&format!(
+        "sign .ai/config/keys/trusted/56dbf7b2d9ce86ed.toml --key {}",
+        mine.display()
+    ));
+    assert!(signed.ends_with("--- exit 0\n"), "{signed}");
+    let told = session.rye(&format!("{run} .ai/config/keys/trusted/56dbf7b2d9ce86ed.toml"));
+    assert!(told.ends_with("--- exit 0\n"), "{told}");
+}
+
 #[test]
 fn no_key_yet() {
     let session = Session::new();

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use rye_resolve::{ResolveError, trust_entries, trust_store};
+use rye_resolve::{ResolveError, RunDocument, trust_entries, trust_store};
 use rye_sign::{KeyId, SigningKey, TrustDocument};
 
 use crate::world::{World, directive, document, id, key_id, now, signed_text, trust_path};
@@ -80,7 +80,7 @@ fn a_run_s_document_counts_and_vouches_for_no_other_key() {
         &document("stranger", &world.stranger),
     );
     let run = document("third", &third);
-    let (store, notes) = trust_store(&world.spaces(), &[&run], now()).unwrap();
+    let (store, notes) = trust_store(&world.spaces(), &[RunDocument::new(&run)], now()).unwrap();
     assert!(store.find(third.public().key_id()).is_some());
     assert!(store.find(world.stranger.public().key_id()).is_none());
     assert_eq!(
@@ -89,11 +89,38 @@ fn a_run_s_document_counts_and_vouches_for_no_other_key() {
     );
 }
 
+/// Naming a file of the project is no review of it, as an MCP client's configuration names what came with the project.
+#[test]
+fn a_run_s_document_that_lies_in_the_project_counts_only_by_a_key_of_the_operator() {
+    let file = |world: &World| trust_path(&world.stranger);
+    let plain = |world: &World| document("stranger", &world.stranger);
+    let by = |world: &World, key: &SigningKey| signed_text(key, &file(world), &plain(world));
+    let third = SigningKey::generate().unwrap();
+    let world = World::new();
+    let third_document = document("third", &third);
+    for (text, counts) in [
+        (plain(&world), false),
+        (by(&world, &world.stranger), false),
+        (by(&world, &third), false),
+        (by(&world, &world.operator), true),
+    ] {
+        // The third key is trusted for this run alone, which is not enough to vouch.
+        let documents = [RunDocument::new(&third_document), RunDocument::in_project(&text)];
+        let store = trust_store(&world.spaces(), &documents, now());
+        assert_eq!(store.is_ok(), counts, "{text}");
+    }
+}
+
 #[test]
 fn a_run_s_document_that_does_not_count_is_an_error() {
     let world = World::new();
     let good = document("stranger", &world.stranger);
-    let error = trust_store(&world.spaces(), &[&good, "owner = 1"], now()).unwrap_err();
+    let error = trust_store(
+        &world.spaces(),
+        &[RunDocument::new(&good), RunDocument::new("owner = 1")],
+        now(),
+    )
+    .unwrap_err();
     assert!(matches!(error, ResolveError::RunTrust { number: 2, .. }), "{error:?}");
     assert_eq!(error.to_string(), "trust document 2 of this run does not count");
 }

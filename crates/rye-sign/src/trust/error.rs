@@ -37,7 +37,7 @@ pub enum TrustError {
     },
     /// The document comes from a project, and no trusted key of the operator signed it (SPEC 2.8).
     #[error(
-        "a project cannot vouch for itself: its trust document for the key `{key_id}` is {}, and counts only when a key that you trust signed it; compare its fingerprint with the owner, then accept it with `rye trust add {key_id}`, or with `--trust FILE` for one command",
+        "a project cannot vouch for itself: its trust document for the key `{key_id}` is {}, and counts only when a key that you trust signed it; compare its fingerprint with the owner, then accept it with `rye trust add {key_id}`, or name a copy outside of the project with `--trust FILE`",
         signer_text(.signer, .key_id)
     )]
     SelfVouched {

@@ -48,7 +48,7 @@ fn check_unverified(trust: &TrustStore, text: &str, message: &str) {
 
 fn self_vouched(how: &str) -> String {
     format!(
-        "a project cannot vouch for itself: its trust document for the key `{SUBJECT}` is {how}, and counts only when a key that you trust signed it; compare its fingerprint with the owner, then accept it with `rye trust add {SUBJECT}`, or with `--trust FILE` for one command"
+        "a project cannot vouch for itself: its trust document for the key `{SUBJECT}` is {how}, and counts only when a key that you trust signed it; compare its fingerprint with the owner, then accept it with `rye trust add {SUBJECT}`, or name a copy outside of the project with `--trust FILE`"
     )
 }
 

@@ -10,7 +10,7 @@ use rye_view::receipt::Receipt;
 use serde_json::{Value, json};
 
 use crate::commands::threads::export::MOST_BYTES;
-use crate::environment::{Environment, read_named};
+use crate::environment::{Environment, NamedDocument, read_named};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{self, Answer};
@@ -50,7 +50,7 @@ fn named_file(text: &str) -> Result<NamedFile, String> {
 
 pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<Exit, Failure> {
     let documents = environment.trust_documents()?;
-    let documents: Vec<&str> = documents.iter().map(String::as_str).collect();
+    let documents: Vec<_> = documents.iter().map(NamedDocument::for_run).collect();
     let (trust, _) = trust_store(&environment.spaces(), &documents, Environment::now())?;
     let text = read_named(&arguments.file)?;
     let refused = |error: rye_view::receipt::ReceiptError| Failure::of(&error, Exit::Refused);
