@@ -55,7 +55,7 @@ pub(crate) fn is_there(id: &ItemId, environment: &Environment) -> bool {
 /// Returns a directive that the program ships.
 pub(crate) fn shipped_directive(id: &ItemId, environment: &Environment) -> Option<Directive> {
     let item = unverified_library(environment).directive(id).ok()?;
-    Some(item.content.into_value())
+    Some(item.content.value().clone())
 }
 
 /// Returns the files of project and user space that the id stands for, one for each kind of item. No file is read.

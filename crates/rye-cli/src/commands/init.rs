@@ -161,7 +161,7 @@ fn tell(
 
 /// Returns the provider that the user's configuration makes the default. If it cannot be read, the first run says why.
 fn default_provider(folder: &Path, environment: &Environment) -> Option<DefaultProvider> {
-    environment.rye_in(folder).ok()?.default_provider().ok()?
+    environment.preview_in(folder).ok()?.default_provider().ok()?
 }
 
 /// Returns the next command for the user.
