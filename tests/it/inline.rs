@@ -55,8 +55,8 @@ fn results(events: &[(String, Value)]) -> Vec<&Value> {
 async fn steps_of_an_executed_directive_are_carried_out() {
     let scratch = Scratch::new();
     let write_inner = write("{input:file}");
-    let inner =
-        "<inputs><input name=\"file\" type=\"string\" required=\"true\">File</input></inputs>";
+    let inner = "<inputs><input name=\"file\" type=\"string\" required=\"true\">File</input></inputs>\
+        <outputs><output name=\"path\" type=\"string\">Where {input:file} is, not \\{input:file}</output></outputs>";
     let leaf = action("directive", "test/leaf", &[]);
     let advice = action("knowledge", "test/advice", &[]);
     put(&scratch, "leaf", &directive("leaf", "*", &[&write("leaf.txt")], ""));
@@ -72,6 +72,8 @@ async fn steps_of_an_executed_directive_are_carried_out() {
     let events = scratch.events(&report);
     let told = results(&events);
     assert_eq!(told[0]["content"]["inputs"], json!({"file": "inner.txt"}));
+    let outputs = told[0]["content"]["outputs"].to_string();
+    assert!(outputs.contains("Where inner.txt is, not {input:file}"), "{outputs}");
     let directions = told[0]["content"]["your_directions"].as_str().unwrap();
     assert!(directions.starts_with("Do it for inner."), "{directions}");
     assert_eq!(told[4]["content"]["content"], "Be brief.");

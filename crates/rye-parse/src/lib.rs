@@ -85,7 +85,7 @@ pub use hooks::{ConfigHook, HookLayer, HookPosition, hooks};
 pub use knowledge::{Knowledge, knowledge, knowledge_yaml};
 pub use line_difference::{LineComparer, unified_diff};
 pub use name::ParseNameError;
-pub use placeholder::{Fallback, Placeholder, placeholders};
+pub use placeholder::{Fallback, Placeholder, StepReference, placeholders, step_references};
 pub use problem::{ParseError, Problem, ProblemKind};
 pub use reference::FORMAT_REFERENCE;
 pub use span::{Position, Spanned, position};

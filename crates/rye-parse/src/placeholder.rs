@@ -8,7 +8,7 @@ use crate::{Spanned, name::is_name_char};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(
     clippy::exhaustive_enums,
-    reason = "the grammar is closed: a third form would change what existing text means"
+    reason = "the grammar is closed: another form would change what existing text means"
 )]
 pub enum Placeholder {
     /// `{input:name}`, `{input:name?}`, `{input:name:default}`, `{input:name|default}` or `${inputs.name}`.
@@ -18,13 +18,27 @@ pub enum Placeholder {
         /// The replacement if the input has no value.
         fallback: Fallback,
     },
-    /// `${steps.STEP.key.key}`: a part of the result of an earlier step, in action parameters only.
-    Step {
-        /// The name of the step.
-        name: String,
-        /// The keys of a part of the result; empty for the whole result.
-        path: Vec<String>,
+    /// `\\{input:name}` or `\\${inputs.name}`: a placeholder that is written as it is, without the backslash (SPEC 17.2).
+    Escaped {
+        /// The text after the backslash.
+        text: String,
     },
+    /// `${steps.STEP.key.key}`: a part of the result of an earlier step. The results exist when a step is followed without a
+    /// model.
+    Step(StepReference),
+}
+
+/// A reference to the result of an earlier step (SPEC 10.13).
+///
+/// A step may have any name. Its name and the keys end at a `.`, and hold neither braces nor line ends. A part may be empty, so that
+/// a reference with a slip is an error and not text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "the grammar is closed")]
+pub struct StepReference {
+    /// The name of the step.
+    pub name: String,
+    /// The keys of a part of the result; empty for the whole result.
+    pub path: Vec<String>,
 }
 
 /// The replacement of a placeholder whose input has no value.
@@ -54,6 +68,22 @@ pub enum Fallback {
 /// );
 /// ```
 pub fn placeholders(text: &str) -> Vec<Spanned<Placeholder>> {
+    scan(text, read)
+}
+
+/// Finds every reference to the result of a step, in order. Text that only resembles one, such as an unclosed brace, is not reported.
+pub fn step_references(text: &str) -> Vec<Spanned<StepReference>> {
+    scan(text, |text, brace| {
+        let start = brace
+            .checked_sub(1)
+            .filter(|_| text.get(..brace).is_some_and(|it| it.ends_with('$')))?;
+        let (reference, length) = step(text.get(brace + 1..)?)?;
+        Some(Spanned::new(reference, start..brace + 1 + length))
+    })
+}
+
+/// Finds what `read` reads at the braces of a text, without overlaps.
+fn scan<T>(text: &str, read: impl Fn(&str, usize) -> Option<Spanned<T>>) -> Vec<Spanned<T>> {
     // No placeholder ends after the last `}`. Without this limit, each `{` would search to the end of the text.
     let last = memrchr(b'}', text.as_bytes());
     let closable = last.and_then(|last| text.get(..=last)).unwrap_or("");
@@ -78,12 +108,23 @@ fn read(text: &str, brace: usize) -> Option<Spanned<Placeholder>> {
     let dollar = text.get(..brace)?.ends_with('$');
     let (value, length) = match (dollar, inside) {
         (true, inside) if inside.starts_with("inputs.") => dotted_input(inside)?,
-        (true, inside) if inside.starts_with("steps.") => step(inside)?,
+        (true, inside) if inside.starts_with("steps.") => {
+            let (reference, length) = step(inside)?;
+            (Placeholder::Step(reference), length)
+        }
         (_, inside) if inside.starts_with("input:") => input(inside)?,
         _ => return None,
     };
     let start = if inside.starts_with("input:") { brace } else { brace - 1 };
-    Some(Spanned::new(value, start..brace + 1 + length))
+    let end = brace + 1 + length;
+    let is_escaped = text.get(..start)?.ends_with('\\');
+    match value {
+        Placeholder::Input { .. } if is_escaped => {
+            let text = text.get(start..end)?.to_owned();
+            Some(Spanned::new(Placeholder::Escaped { text }, start - 1..end))
+        }
+        value => Some(Spanned::new(value, start..end)),
+    }
 }
 
 /// Parses `input:name…}`. Returns its length with the closing brace.
@@ -113,28 +154,17 @@ fn dotted_input(inside: &str) -> Option<(Placeholder, usize)> {
 }
 
 /// Parses `steps.STEP.key.key}`. Returns its length with the closing brace.
-fn step(inside: &str) -> Option<(Placeholder, usize)> {
-    let (name, mut rest) = take_title(inside.strip_prefix("steps.")?)?;
-    let mut path = Vec::new();
-    while let Some(after) = rest.strip_prefix('.') {
-        let (key, left) = take_title(after)?;
-        path.push(key.to_owned());
-        rest = left;
-    }
+fn step(inside: &str) -> Option<(StepReference, usize)> {
+    let rest = inside.strip_prefix("steps.")?;
+    let end = rest.find(|c: char| matches!(c, '{' | '}') || c.is_control())?;
+    let (names, rest) = rest.split_at_checked(end)?;
     let rest = rest.strip_prefix('}')?;
-    Some((Placeholder::Step { name: name.to_owned(), path }, inside.len() - rest.len()))
+    let mut names = names.split('.').map(str::to_owned);
+    let reference = StepReference { name: names.next()?, path: names.collect() };
+    Some((reference, inside.len() - rest.len()))
 }
 
 /// Splits a name from the text after it.
-/// Splits the name of a step, or a key of its result, off the front: letters and digits of any script, `_`, `-`, and single spaces
-/// between them.
-fn take_title(text: &str) -> Option<(&str, &str)> {
-    let is_title = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | ' ');
-    let end = text.find(|c| !is_title(c)).unwrap_or(text.len());
-    let is_spaced = |name: &str| !name.is_empty() && name.trim() == name && !name.contains("  ");
-    text.split_at_checked(end).filter(|(name, _)| is_spaced(name))
-}
-
 fn take_name(text: &str) -> Option<(&str, &str)> {
     let end = text.bytes().position(|byte| !is_name_char(char::from(byte))).unwrap_or(text.len());
     text.split_at_checked(end).filter(|(name, _)| !name.is_empty())

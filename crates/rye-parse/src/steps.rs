@@ -8,6 +8,7 @@ use crate::{ParseNameError, Spanned};
 pub(crate) mod action;
 mod call;
 mod read;
+mod stray;
 mod token;
 
 pub(crate) use read::read;

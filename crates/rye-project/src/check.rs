@@ -15,6 +15,7 @@ mod hidden;
 mod leftovers;
 mod metadata;
 mod permissions;
+mod placing;
 mod references;
 mod report;
 mod signature;

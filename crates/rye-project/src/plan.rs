@@ -26,6 +26,7 @@ mod request;
 mod server_facts;
 #[cfg(feature = "mcp")]
 mod servers;
+mod steps;
 mod tools;
 mod tree_access;
 mod typing;

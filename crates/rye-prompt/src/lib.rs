@@ -85,6 +85,6 @@ pub use inputs::{BindError, BindProblem, Inputs, ValueOrigin};
 pub use link::Link;
 pub use opening::{Opening, opening};
 pub use placement::{Part, RenderError, RenderProblem};
-pub use render::{ReturnStyle, UnknownReturnStyle, body, render, template};
+pub use render::{ReturnStyle, UnknownReturnStyle, body, outputs, render, template};
 pub use steps::steps;
 pub use system::{SystemFacts, TemplateError, system};

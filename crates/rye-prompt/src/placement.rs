@@ -2,6 +2,7 @@
 
 mod error;
 mod frame;
+mod shown;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,6 +13,8 @@ use serde_json::Value;
 
 pub use self::error::{Part, RenderError, RenderProblem};
 pub(crate) use self::frame::Placed;
+use self::shown::shown_result;
+pub(crate) use self::shown::shown_results;
 use crate::inputs::{Inputs, coerce};
 use crate::json::compact;
 
@@ -37,6 +40,8 @@ pub(crate) struct Placer<'a> {
 enum Filling<'a> {
     Value(&'a Value),
     Default(String, ValueType),
+    /// Text of the author's.
+    Literal(String),
     AsWritten,
 }
 
@@ -56,7 +61,8 @@ impl<'a> Placer<'a> {
         }
     }
 
-    /// Replaces the placeholders of `text` in one pass. Placeholders of the results of earlier steps stay as written.
+    /// Replaces the placeholders of `text` in one pass. A reference to the result of a step says in the body that it is one, because a
+    /// model has that result in its conversation. In other parts it stays as written.
     pub(crate) fn place(&mut self, text: &str, part: &Part) -> Placed {
         let mut placed = Placed::with_capacity(text.len());
         let slice =
@@ -69,6 +75,7 @@ impl<'a> Placer<'a> {
                 Filling::Value(Value::String(value)) => self.push(&mut placed, value, part),
                 Filling::Value(value) => self.push(&mut placed, &compact(value), part),
                 Filling::Default(default, _) => self.push(&mut placed, &default, part),
+                Filling::Literal(text) => placed.push_literal(&text),
                 Filling::AsWritten => placed.push_literal(written),
             }
             end = span.end;
@@ -117,12 +124,20 @@ impl<'a> Placer<'a> {
             Filling::Default(default, declared) => {
                 coerce(&Value::from(default.as_str()), declared).unwrap_or(default.into())
             }
+            Filling::Literal(text) => text.into(),
             Filling::AsWritten => text.into(),
         })
     }
 
     fn fill(&mut self, placeholder: &Placeholder, written: &str, part: &Part) -> Filling<'a> {
-        let Placeholder::Input { name, fallback } = placeholder else { return Filling::AsWritten };
+        let (name, fallback) = match placeholder {
+            Placeholder::Input { name, fallback } => (name, fallback),
+            Placeholder::Escaped { text } => return Filling::Literal(text.clone()),
+            Placeholder::Step(reference) if *part == Part::Body => {
+                return Filling::Literal(shown_result(reference));
+            }
+            Placeholder::Step(_) => return Filling::AsWritten,
+        };
         let Some(input) = self.declared.get(name.as_str()).copied() else {
             if self.blames(part, written) {
                 let suggestion =

@@ -2,7 +2,7 @@
 
 mod returns;
 
-use rye_parse::Directive;
+use rye_parse::{Directive, Outputs};
 use strum::{Display, EnumString, IntoStaticStr, VariantArray};
 use thiserror::Error;
 
@@ -83,6 +83,27 @@ pub fn body(directive: &Directive, inputs: &Inputs) -> Result<String, RenderErro
     let mut placer = Placer::new(directive, inputs);
     let body = placer.place(directive.body.value.trim(), &Part::Body).in_frame();
     placer.finish().map(|()| body)
+}
+
+/// Returns the outputs, with the inputs placed into their texts as in the prompt, for callers that have the rest as data (SPEC D16).
+///
+/// # Errors
+///
+/// The ones of [`render`] that concern the outputs.
+pub fn outputs(directive: &Directive, inputs: &Inputs) -> Result<Outputs, RenderError> {
+    let mut placer = Placer::new(directive, inputs);
+    let mut outputs = directive.outputs.clone();
+    let mut place = |text: &mut String| *text = placer.place(text, &Part::Outputs).in_frame();
+    match &mut outputs {
+        Outputs::List(outputs) => {
+            outputs.iter_mut().for_each(|output| place(&mut output.value.description));
+        }
+        Outputs::Dict(outputs) => {
+            outputs.iter_mut().for_each(|output| place(&mut output.value.text));
+        }
+        Outputs::None => {}
+    }
+    placer.finish().map(|()| outputs)
 }
 
 /// Joins the parts of SPEC 8.2 with newlines. Absent parts are left out.

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use thiserror::Error;
 
 use crate::json::{canonical, compact};
+use crate::placement::shown_results;
 use crate::{Inputs, Link, RenderError, steps};
 
 /// The facts that a system template can contain.
@@ -141,7 +142,8 @@ fn call(action: &Action) -> Value {
         .filter_map(|(key, text)| Some((key.to_owned(), Value::from(text.as_deref()?))))
         .collect();
     if !action.parameters.is_empty() {
-        arguments.insert("parameters".to_owned(), Value::Object(action.parameters.clone()));
+        let parameters = shown_results(&Value::Object(action.parameters.clone()));
+        arguments.insert("parameters".to_owned(), parameters);
     }
     arguments.extend(action.options.clone());
     json!({ "name": format!("rye_{}", action.primary.as_str()), "arguments": arguments })

@@ -74,6 +74,8 @@ pub use http::{RandomBits, Timing, Waits};
 pub use key::{ApiKey, ApiKeyError};
 pub use protocol::{Delivery, Protocol};
 pub use refusal::Refusal;
-pub use steps::{PLANNED_STEPS, PlannedCall, PlannedOutput, PlannedStep, Presence, StepsProvider};
+pub use steps::{
+    PLANNED_STEPS, PlannedCall, PlannedOutput, PlannedStep, Presence, StepsProvider, write_as_text,
+};
 pub use stream::{Ending, StreamDecoder};
 pub use wire::{DecodeError, EncodeError, StreamError};

@@ -5,9 +5,9 @@ mod history;
 mod json;
 mod plan;
 mod provider;
-mod reference;
 mod walk;
 
+pub use self::fill::write_as_text;
 pub use self::json::PLANNED_STEPS;
 pub use self::plan::{PlannedCall, PlannedOutput, PlannedStep, Presence};
 pub use self::provider::StepsProvider;

@@ -80,7 +80,8 @@ fn outcome(text: &str) -> String {
             directive(&metadata(text))
         }
         "execute" | "fetch" => directive(&metadata(&format!("<permissions>{text}</permissions>"))),
-        "process" | "step" | "success_criteria" => directive(&format!("{}\n{text}", file(""))),
+        "process" | "success_criteria" => directive(&format!("{}\n{text}", file(""))),
+        "step" => directive(&format!("{}\n<process>\n{text}</process>\n", file(""))),
         "name" => parse::knowledge_yaml(text).map(|knowledge| knowledge.notes),
         "" if text.starts_with("- id:") => {
             parse::hooks(&format!("hooks:\n{text}"), "yaml").map(|_| Vec::new())

@@ -1,5 +1,6 @@
 //! `rye check` as a check of a project, and the commands that refuse what it calls an error.
 
+mod bodies;
 #[cfg(feature = "git")]
 mod revisions;
 

@@ -140,10 +140,10 @@ fn values_make_no_reference_to_a_step() {
         assert!(refused.contains("step `write` refers to the result of a step"), "{refused}");
         assert!(refused.ends_with("--- exit 2\n"), "{refused}");
     }
-    let fine = run("{steps", ".}");
+    let fine = run("{step", ".}");
     assert!(fine.ends_with("--- exit 0\n"), "{fine}");
     let written = fs::read_to_string(session.project().join("out.md")).unwrap();
-    assert!(written.ends_with(" ${steps.}"), "{written}");
+    assert!(written.ends_with(" ${step.}"), "{written}");
 }
 
 /// The program is told to end, by the terminal or by the system, while a model takes its time.

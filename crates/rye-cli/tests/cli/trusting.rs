@@ -315,8 +315,7 @@ fn what_is_unsigned_is_rendered_and_run_with_a_warning() {
     }
 }
 
-const UNSIGNED: &str =
-    "# U\n\n```xml\n<directive name=\"unsigned\" version=\"1.0.0\" />\n```\n\nDo it.\n";
+const UNSIGNED: &str = "# U\n\n```xml\n<directive name=\"unsigned\" version=\"1.0.0\"><permissions><execute><tool>rye.file-system.ls</tool></execute></permissions></directive>\n```\n\nDo it: `rye_execute(item_type=\"tool\", item_id=\"rye/file-system/ls\")`\n";
 
 /// Another's signature does not go unseen, and a key that ended signs nothing that counts.
 #[test]

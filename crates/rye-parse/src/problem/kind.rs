@@ -246,6 +246,12 @@ pub enum ProblemKind {
         /// The subject, such as "`<step>`" or "`rye_execute(…)`".
         what: String,
     },
+    /// Note: a step at a place where one may not expect it.
+    #[error("a step stands {place}, and is carried out all the same")]
+    StrayStep {
+        /// The place, such as "outside of `<process>`".
+        place: String,
+    },
     /// Note: a step without an end tag, which ends before the next step or with the process.
     #[error("`<step>` has no end tag")]
     UnclosedStep,

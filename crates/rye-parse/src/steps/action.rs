@@ -64,7 +64,7 @@ pub(crate) fn inputs(
             named_parameter(report, child, parameters, &mut names);
         } else {
             expect::attributes(report, child, &[]);
-            let value = expect::text(report, child).value;
+            let value = expect::value(report, child);
             insert(report, child.name.clone().map(str::to_owned), value, parameters, &mut names);
         }
     }
@@ -113,17 +113,18 @@ fn named_parameter(
     names: &mut BTreeSet<String>,
 ) {
     expect::attributes(report, element, &["name", "value"]);
-    let text = expect::text(report, element);
+    let text = expect::value(report, element);
     let value = match element.attribute("value") {
-        Some(value) if text.value.is_empty() => value.value.clone().into_owned(),
+        Some(value) if text.is_empty() => value.value.clone().into_owned(),
         Some(_) => {
             let kind =
                 ProblemKind::Duplicate { what: format!("the value of `<{}>`", element.name.value) };
-            let problem = Problem::new(kind, text.span, "a value beside the attribute");
+            let place = expect::text(report, element).span;
+            let problem = Problem::new(kind, place, "a value beside the attribute");
             report.error(problem.help("write the value as `value=\"…\"` or as text, not both"));
             return;
         }
-        None => text.value,
+        None => text,
     };
     if let Some(name) = expect::require(report, element, "name") {
         insert(report, name, value, parameters, names);

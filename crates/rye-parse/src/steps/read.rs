@@ -3,10 +3,12 @@
 use std::ops::Range;
 
 use super::{
-    Primary, Step, action, call,
+    Primary, Step, action, call, stray,
     token::{Kind, Token, tokens},
 };
-use crate::{Problem, ProblemKind, Spanned, problem::Report, span::trim_range, xml};
+use crate::{
+    Problem, ProblemKind, Spanned, problem::Report, span::trim_range, suggest::suggestion, xml,
+};
 
 /// Parses the steps of the text after the fence, then those of the parts inside the fence.
 ///
@@ -17,8 +19,10 @@ pub(crate) fn read(
     inside: &[Range<usize>],
 ) -> Vec<Spanned<Step>> {
     let mut steps = Vec::new();
-    for range in std::iter::once(after).chain(inside) {
+    for (place, range) in std::iter::once(after).chain(inside).enumerate() {
         let tokens = tokens(report.source, range.clone());
+        let is_in_process = 0 < place;
+        stray::report_stray_steps(report, &tokens, is_in_process);
         let marked = tokens
             .iter()
             .any(|token| matches!(token.kind, Kind::Open("step") | Kind::Empty("step")));
@@ -76,7 +80,7 @@ impl<'s> Reader<'_, 's> {
                 }
                 Kind::Close("process") => self.close_unclosed(token.span.start),
                 _ if self.step.is_some() => self.inside(token),
-                _ => {}
+                _ => self.outside(token),
             }
         }
         self.close_unclosed(end);
@@ -92,8 +96,11 @@ impl<'s> Reader<'_, 's> {
                     self.close_section(token.span.start);
                     self.open(Some(heading.to_owned()), token.span.start, token.span.end);
                 }
-                Kind::Code(_) => self.inside(token),
-                Kind::Open(_) | Kind::Empty(_) | Kind::Close(_) => {}
+                Kind::Code(_) | Kind::UnclosedCode(_) => self.inside(token),
+                Kind::UnclosedMarkup(_) => {}
+                Kind::Open(_) | Kind::Empty(_) | Kind::Close(_) | Kind::Unknown(_) => {
+                    self.outside(token);
+                }
             }
         }
         self.close_section(range.end);
@@ -115,7 +122,26 @@ impl<'s> Reader<'_, 's> {
             }
             (Kind::Empty(name), None) => self.element(name, token.span.clone(), &token.span),
             (Kind::Code(code), None | Some(("description", _))) => self.call(code, &token.span),
+            (Kind::UnclosedCode(code), None | Some(("description", _))) => {
+                if let Some((primary, _)) = call::start(code) {
+                    let why = "its closing backtick is missing".to_owned();
+                    self.unreadable(format!("`rye_{primary}(…)`"), token.span.clone(), Some(why));
+                }
+            }
+            (Kind::Unknown(name), None) => {
+                let why = suggestion(name, Primary::NAMES);
+                self.unreadable(format!("`<{name}>`"), token.span.clone(), Some(why));
+            }
             _ => {}
+        }
+    }
+
+    /// Reports a call that is in no step, so that nothing carries it out.
+    fn outside(&mut self, token: &Token<'s>) {
+        let (Kind::Open(name) | Kind::Empty(name)) = token.kind else { return };
+        if name.parse::<Primary>().is_ok() && self.has_attributes(&token.span) {
+            let why = "put it into a `<step name=\"…\">`".to_owned();
+            self.unreadable(format!("`<{name}>`"), token.span.clone(), Some(why));
         }
     }
 
@@ -147,13 +173,24 @@ impl<'s> Reader<'_, 's> {
 
     fn call(&mut self, code: &str, span: &Range<usize>) {
         let (Some(open), Some((primary, arguments))) = (&mut self.step, call::start(code)) else {
-            return;
+            return self.misspelt(code, span);
         };
         open.calls.push(span.clone());
         open.calling = true;
         match call::read(primary, arguments) {
             Ok(action) => open.step.actions.push(Spanned::new(action, span.clone())),
             Err(why) => self.unreadable(format!("`rye_{primary}(…)`"), span.clone(), Some(why)),
+        }
+    }
+
+    /// Reports a code span that is nearly a call: `rye_exec(…)`. Other names are those of tools, which a text may mention.
+    fn misspelt(&mut self, code: &str, span: &Range<usize>) {
+        let name = code.strip_prefix("rye_").and_then(|rest| rest.split_once('('));
+        let Some((name, arguments)) = name.filter(|_| self.step.is_some()) else { return };
+        let names_item = ["item_id", "item_type"].iter().any(|it| arguments.contains(it));
+        if name.parse::<Primary>().is_err() && names_item {
+            let why = suggestion(name, Primary::NAMES);
+            self.unreadable(format!("`rye_{name}(…)`"), span.clone(), Some(why));
         }
     }
 

@@ -40,6 +40,12 @@ pub(super) enum Kind<'s> {
     Close(&'s str),
     /// An inline code span that may be a call, with its text. Other code spans are not tokens.
     Code(&'s str),
+    /// The start of a code span with a call whose end is missing, with the rest of its line.
+    UnclosedCode(&'s str),
+    /// A tag with the attributes of a call and an unknown name.
+    Unknown(&'s str),
+    /// The start of markup whose content is no step, and whose end is missing.
+    UnclosedMarkup(&'s str),
     /// A heading, or a line in bold, with its text.
     Heading(&'s str),
 }
@@ -163,6 +169,10 @@ impl<'s> Scanner<'s> {
         let inside = self.text.get(at + length..self.paragraph).unwrap_or("");
         let Some(close) = closing_run(inside, length) else {
             self.unclosed.insert(length);
+            let line = inside.lines().next().unwrap_or("").trim_end();
+            if line.trim_start().starts_with(CALL) {
+                self.push(Kind::UnclosedCode(line.trim_start()), at..at + length + line.len());
+            }
             return at + length;
         };
         let span = at..at + length + close + length;
@@ -176,17 +186,20 @@ impl<'s> Scanner<'s> {
     /// Processes a comment, CDATA section, opaque element or tag.
     fn markup(&mut self, at: usize, rest: &'s str) -> usize {
         let hidden = [("<!--", "-->"), ("<![CDATA[", "]]>")];
-        if let Some((_, end)) = hidden.iter().find(|(start, _)| rest.starts_with(start)) {
-            return at + self.find(rest, end).unwrap_or(1);
+        if let Some((start, end)) = hidden.iter().find(|(start, _)| rest.starts_with(start)) {
+            return self.skip(at, rest, rest.get(..start.len()).unwrap_or(""), end);
         }
         let (name, closes) = match rest.strip_prefix("</") {
             Some(after) => (tag_name(after), true),
             None => (tag_name(rest.get(1..).unwrap_or("")), false),
         };
         if !closes && OPAQUE.contains(&name) {
-            return at + self.find(rest, &format!("</{name}>")).unwrap_or(1);
+            let tag = rest.get(..name.len() + 1).unwrap_or("");
+            return self.skip(at, rest, tag, &format!("</{name}>"));
         }
-        let Some(name) = TAGS.iter().copied().find(|tag| *tag == name) else { return at + 1 };
+        let Some(name) = TAGS.iter().copied().find(|tag| *tag == name) else {
+            return if closes { at + 1 } else { self.unknown(at, rest, name) };
+        };
         let Some(length) = tag_length(rest) else { return at + 1 };
         let empty = rest.get(..length).is_some_and(|tag| tag.ends_with("/>"));
         let kind = match (closes, empty) {
@@ -196,6 +209,30 @@ impl<'s> Scanner<'s> {
         };
         self.push(kind, at..at + length);
         at + length
+    }
+
+    /// Returns the position after markup, or after its first character if its end is missing.
+    fn skip(&mut self, at: usize, rest: &'s str, start: &'s str, end: &str) -> usize {
+        match self.find(rest, end) {
+            Some(length) => at + length,
+            None => {
+                self.push(Kind::UnclosedMarkup(start), at..at + start.len());
+                at + 1
+            }
+        }
+    }
+
+    /// Records a tag that is nearly a call: it names an item, and its own name is not known.
+    fn unknown(&mut self, at: usize, rest: &'s str, name: &'s str) -> usize {
+        let names_item = |tag: &str| [" item_id=", " item_type="].iter().any(|it| tag.contains(it));
+        let may_be = !name.is_empty() && rest.get(name.len() + 1..).is_some_and(starts_blank);
+        match tag_length(rest).filter(|_| may_be) {
+            Some(length) if rest.get(..length).is_some_and(names_item) => {
+                self.push(Kind::Unknown(name), at..at + length);
+                at + length
+            }
+            _ => at + 1,
+        }
     }
 
     /// Returns the position after the first `end` in `rest`.
@@ -259,6 +296,10 @@ fn closing_run(text: &str, length: usize) -> Option<usize> {
         at = start + found;
     }
     None
+}
+
+fn starts_blank(text: &str) -> bool {
+    text.starts_with(char::is_whitespace)
 }
 
 /// Returns the name at the start of a tag.

@@ -83,6 +83,46 @@ pub(crate) fn text(report: &mut Report<'_>, element: &Element<'_>) -> Spanned<St
     Spanned::new(value.trim().to_owned(), span)
 }
 
+/// Returns the text of an element as a value. White space at its ends that only lays out the file is trimmed. White space from
+/// CDATA, from character references and from opaque elements stays.
+pub(crate) fn value(report: &mut Report<'_>, element: &Element<'_>) -> String {
+    let mut value = String::new();
+    let mut trailing = 0;
+    for (place, node) in element.children.iter().enumerate() {
+        match node {
+            Node::Text(text) => {
+                let layout = layout(report.source, &text.span);
+                let skip = if place == 0 { layout.start.min(text.value.len()) } else { 0 };
+                value.push_str(text.value.get(skip..).unwrap_or_default());
+                trailing = layout.end.min(text.value.len() - skip);
+            }
+            Node::Element(child) if child.is_opaque() => {
+                child.texts().for_each(|text| value.push_str(&text.value));
+                trailing = 0;
+            }
+            Node::Element(child) => unknown_child(report, element, child, &[]),
+        }
+    }
+    value.truncate(value.len() - trailing);
+    value
+}
+
+/// Returns how many bytes of a text are layout, at its start and at its end.
+fn layout(source: &str, span: &std::ops::Range<usize>) -> std::ops::Range<usize> {
+    let raw = source.get(span.clone()).unwrap_or_default();
+    let length = |layout: &str| layout.replace("\r\n", "\n").len();
+    let is_cdata = |before: &str| before.ends_with("<![CDATA[");
+    let starts = match source.get(..span.start).is_some_and(is_cdata) {
+        true => 0,
+        false => length(raw.get(..raw.len() - raw.trim_start().len()).unwrap_or_default()),
+    };
+    let ends = match source.get(span.end..).is_some_and(|after| after.starts_with("]]>")) {
+        true => 0,
+        false => length(raw.get(raw.trim_end().len()..).unwrap_or_default()),
+    };
+    starts..ends
+}
+
 /// Returns the trimmed text of an element, and reports an empty one.
 pub(crate) fn some_text(report: &mut Report<'_>, element: &Element<'_>) -> Option<Spanned<String>> {
     let text = text(report, element);
@@ -244,10 +284,11 @@ pub(crate) fn first<'s>(
     let name = element.name.value;
     if seen.contains(&name) {
         let kind = ProblemKind::Duplicate { what: format!("`<{name}>`") };
-        report.error(
-            Problem::new(kind, element.name.span.clone(), "declared before")
-                .help("keep one of them"),
-        );
+        let problem = Problem::new(kind, element.name.span.clone(), "declared before");
+        report.error(problem.help(match element.attributes.is_empty() {
+            true => "keep one of them",
+            false => "keep one of them, with the attributes of both",
+        }));
         return false;
     }
     seen.push(name);

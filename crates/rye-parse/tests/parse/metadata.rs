@@ -26,7 +26,7 @@ rows! { limit_refused;
     spend_of_a_dot: "<limits spend=\"«.5»\"/>", "`spend` is `.5`, not an amount such as `0.50` (at most 9 decimals) or `unlimited`";
     limit_as_element: "<limits><«turns»>4</turns></limits>", "unknown element `<turns>` in `<limits>`; write limits as attributes, such as `<limits turns=\"6\"/>`";
     limits_with_text: "<limits>«four turns»</limits>", "text in `<limits>`";
-    limits_twice: "<limits turns=\"1\"/><«limits» turns=\"2\"/>", "`<limits>` is declared twice; keep one of them";
+    limits_twice: "<limits turns=\"1\"/><«limits» turns=\"2\"/>", "`<limits>` is declared twice; keep one of them, with the attributes of both";
 }
 
 #[track_caller]

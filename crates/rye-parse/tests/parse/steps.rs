@@ -1,6 +1,6 @@
 //! Steps in a body, and placeholders.
 
-use rye_parse::{Fallback, Placeholder, Step, placeholders};
+use rye_parse::{Fallback, Placeholder, Step, StepReference, placeholders};
 
 use crate::{noted, read, rows};
 
@@ -48,6 +48,12 @@ rows! { steps;
     step_with_parameters: "<step name=\"s\">Write.\n<execute item_type=\"tool\" item_id=\"rye/file-system/fs_write\">\n<param name=\"path\" value=\"{input:p}\" />\n<param name=\"content\">a &lt; b</param>\n</execute>\n</step>", &[
         r#"s: Write. | execute tool rye/file-system/fs_write - - {"path":"{input:p}","content":"a < b"} {}"#,
     ];
+    layout_around_a_parameter: "<step><execute item_id=\"x\"><param name=\"a\">\r\n  b\n c \n</param><param name=\"b\"> \n </param></execute></step>", &[
+        r#"-:  | execute - x - - {"a":"b\n c","b":""} {}"#,
+    ];
+    white_space_of_a_parameter: "<step><execute item_id=\"x\"><param name=\"a\"> <![CDATA[ x\n]]> </param><param name=\"b\">&#10;y&#32;\n</param><param name=\"c\"><![CDATA[ ]]></param><param name=\"d\">&#10;</param><param name=\"e\"> a<![CDATA[\n]]></param></execute></step>", &[
+        r#"-:  | execute - x - - {"a":" x\n","b":"\ny ","c":" ","d":"\n","e":"a\n"} {}"#,
+    ];
     other_attributes: "<step><load item_type=\"tool\" item_id=\"x\" destination=\"project\"/></step>", &[
         r#"-:  | load tool x - - {} {"destination":"project"}"#,
     ];
@@ -91,15 +97,15 @@ fn body_noted(marked: &str, messages: &[&str]) {
 
 rows! { body_noted;
     unclosed_step: "<process>«<step name=\"s\">» a\n</process>", &["`<step>` has no end tag; add `</step>` behind its calls; until then they belong to it"];
-    unclosed_steps: "«<step>»a«<step>»b", &[
+    unclosed_steps: "<process>«<step>»a«<step>»b", &[
         "`<step>` has no end tag; add `</step>` behind its calls; until then they belong to it",
         "`<step>` has no end tag; add `</step>` behind its calls; until then they belong to it",
     ];
-    unclosed_call: "<step>«<execute item_id=\"x\">»a</step>", &["`<execute>` cannot be read as a step; its `</execute>` is missing"];
-    malformed_call: "<step>«<execute item_id=x/>»</step>", &[
+    unclosed_call: "<process><step>«<execute item_id=\"x\">»a</step>", &["`<execute>` cannot be read as a step; its `</execute>` is missing"];
+    malformed_call: "<process><step>«<execute item_id=x/>»</step>", &[
         "`<execute>` cannot be read as a step; malformed attribute of `<execute>`; quote every value; if this is text, write `<` as `&lt;` or use CDATA",
     ];
-    unknown_call_child: "<step>«<execute item_id=\"x\"><arg/></execute>»</step>", &[
+    unknown_call_child: "<process><step>«<execute item_id=\"x\"><arg/></execute>»</step>", &[
         "`<execute>` cannot be read as a step; unknown element `<arg>` in `<execute>`; valid: `param`, `inputs`",
     ];
     elided_parameters: "«`rye_execute(item_id=\"x\", parameters={...})`»", &[
@@ -121,6 +127,36 @@ rows! { body_noted;
         "`rye_sign(…)` cannot be read as a step; `,` or `)` is expected after `item_id`",
     ];
     more_behind: "«`rye_sign(item_id=\"x\") now`»", &["`rye_sign(…)` cannot be read as a step; the call does not end at its `)`"];
+    quote_in_parameters: "«`rye_execute(item_id=\"x\", parameters={'a': 1})`»", &[
+        "`rye_execute(…)` cannot be read as a step; the value of `parameters` is not JSON",
+    ];
+    unknown_operation: "«`rye_exec(item_type=\"tool\", item_id=\"x\")`»", &[
+        "`rye_exec(…)` cannot be read as a step; did you mean `execute`? valid: `execute`, `search`, `load`, `sign`, `fetch`",
+    ];
+    unknown_element: "<process><step>«<excute item_type=\"tool\" item_id=\"x\"/>» <note x=\"1\"/></step>", &[
+        "`<excute>` cannot be read as a step; did you mean `execute`? valid: `execute`, `search`, `load`, `sign`, `fetch`",
+    ];
+    unclosed_backtick: "Do «`rye_sign(item_id=\"x\")»\n\n`b`", &["`rye_sign(…)` cannot be read as a step; its closing backtick is missing"];
+    call_outside_of_steps: "<process>«<search query=\"x\"/>»<step>a</step></process>", &[
+        "`<search>` cannot be read as a step; put it into a `<step name=\"…\">`",
+    ];
+    call_without_steps: "Then «<search query=\"x\"/>», and <search> it.", &[
+        "`<search>` cannot be read as a step; put it into a `<step name=\"…\">`",
+    ];
+    step_outside_of_process: "«<step>»a</step><process><step>b</step></process><step>c</step>", &[
+        "a step stands outside of `<process>`, and is carried out all the same; put it between `<process>` and `</process>`",
+    ];
+    step_in_an_open_comment: "<process>«<!--»<step>a</step></process>", &[
+        "a step stands behind `<!--`, which is not closed, and is carried out all the same; close it, or remove it",
+    ];
+    step_in_an_open_example: "<process>«<example» x><step>a</step></process>", &[
+        "a step stands behind `<example`, which is not closed, and is carried out all the same; close it, or remove it",
+    ];
+    no_step_in_an_open_comment: "Then <!-- that.", &[];
+    call_in_indented_code: "For example:\n\n    «`rye_sign(item_id=\"x\")`»", &[
+        "a step stands in indented code, and is carried out all the same; indent it less if it is a step, or put it into a fence if it is an example",
+    ];
+    call_in_a_list: "- Do:\n\n    `rye_sign(item_id=\"x\")`\n\n1. And\n\n\t`rye_sign(item_id=\"x\")`\n    `rye_sign(item_id=\"x\")`", &[];
     unclosed_parenthesis: "«`rye_sign(item_id=\"x\"`»", &["`rye_sign(…)` cannot be read as a step; `,` or `)` is expected after `item_id`"];
 }
 
@@ -129,6 +165,15 @@ fn steps_inside_the_fence() {
     let source = "```xml\n<directive name=\"a\"><process><step name=\"s\"><sign item_type=\"directive\" item_id=\"{input:n}\"/></step></process></directive>\n```\n\n<step name=\"t\">x</step>";
     let steps: Vec<_> = read(source).steps.iter().map(|step| shown(&step.value)).collect();
     assert_eq!(steps, ["t: x", "s:  | sign directive {input:n} - - {} {}"]);
+}
+
+fn step(name: &str, path: &[&str]) -> Placeholder {
+    let path = path.iter().map(|key| (*key).to_owned()).collect();
+    Placeholder::Step(StepReference { name: name.to_owned(), path })
+}
+
+fn escaped(text: &str) -> Placeholder {
+    Placeholder::Escaped { text: text.to_owned() }
 }
 
 fn input(name: &str, fallback: Fallback) -> Placeholder {
@@ -151,9 +196,21 @@ rows! { found;
     dotted: "${inputs.n-1}", &[("${inputs.n-1}", input("n-1", Fallback::None))];
     dollar_before: "${input:n}", &[("{input:n}", input("n", Fallback::None))];
     step_result: "${steps.s.a.b}${steps.t}", &[
-        ("${steps.s.a.b}", Placeholder::Step { name: "s".into(), path: vec!["a".into(), "b".into()] }),
-        ("${steps.t}", Placeholder::Step { name: "t".into(), path: vec![] }),
+        ("${steps.s.a.b}", step("s", &["a", "b"])),
+        ("${steps.t}", step("t", &[])),
+    ];
+    any_name_of_a_step: "${steps.Größe.path} ${steps.my step.x} ${steps.} ${steps.a.}", &[
+        ("${steps.Größe.path}", step("Größe", &["path"])),
+        ("${steps.my step.x}", step("my step", &["x"])),
+        ("${steps.}", step("", &[])),
+        ("${steps.a.}", step("a", &[""])),
+    ];
+    written_literally: "\\{input:a} \\${inputs.b} \\\\{input:a?} \\${steps.a} \\{input:", &[
+        ("\\{input:a}", escaped("{input:a}")),
+        ("\\${inputs.b}", escaped("${inputs.b}")),
+        ("\\{input:a?}", escaped("{input:a?}")),
+        ("${steps.a}", step("a", &[])),
     ];
     neighbours: "{{input:a}}{input:b}", &[("{input:a}", input("a", Fallback::None)), ("{input:b}", input("b", Fallback::None))];
-    not_placeholders: "{input:} {input:a b} {input:a {inputs.a} ${inputs.a.b} ${steps.} ${steps.a.} {Input:a} {input:ä} {input:a?x}", &[];
+    not_placeholders: "{input:} {input:a b} {input:a {inputs.a} ${inputs.a.b} ${steps.a ${steps.a\n} {Input:a} {input:ä} {input:a?x}", &[];
 }

@@ -6,7 +6,9 @@ mod results;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use rye_parse::{Action, Directive, Hook, Outputs, Placeholder, Primary, Spanned, placeholders};
+use rye_parse::{
+    Action, Directive, Hook, Outputs, Placeholder, Primary, Spanned, StepReference, placeholders,
+};
 use rye_prompt::{BindProblem, Inputs, ValueOrigin};
 use rye_resolve::ItemId;
 use rye_thread::{ArgumentSchema, DIRECTIVE_RETURN};
@@ -36,6 +38,7 @@ pub(super) fn findings(catalog: &Catalog<'_>, directive: &Directive, source: &st
         findings.extend(event_data::of_declaring(directive, hook, source));
     }
     findings.extend(results::findings(catalog, directive, source));
+    findings.extend(results::namesakes(directive, source));
     findings
 }
 
@@ -268,7 +271,7 @@ impl Calls<'_> {
                     // In a call that a model reads, such a text stands for what the model finds.
                     let is_description =
                         text.contains('<') || text.contains("...") || text.contains('…');
-                    is_description || !placeholders(text).is_empty()
+                    is_description || placeholders(text).iter().any(|it| !is_escaped(&it.value))
                 }
             },
             Value::Array(values) => values.iter().any(|value| self.is_open(value)),
@@ -344,14 +347,19 @@ fn is_return(action: &Action) -> bool {
         && action.item_id.as_deref() == Some(DIRECTIVE_RETURN)
 }
 
+/// Returns `true` for a placeholder that is written as it is.
+fn is_escaped(found: &Placeholder) -> bool {
+    matches!(found, Placeholder::Escaped { .. })
+}
+
 /// The steps that a value refers to, each with the keys behind its name.
 fn references(value: &Value) -> Vec<(String, Vec<String>)> {
     match value {
         Value::String(text) => {
             let found = placeholders(text).into_iter();
             let steps = found.filter_map(|found| match found.value {
-                Placeholder::Step { name, path } => Some((name, path)),
-                Placeholder::Input { .. } => None,
+                Placeholder::Step(StepReference { name, path }) => Some((name, path)),
+                Placeholder::Input { .. } | Placeholder::Escaped { .. } => None,
             });
             steps.collect()
         }

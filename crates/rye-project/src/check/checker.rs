@@ -10,7 +10,7 @@ use rye_sign::{SigningKey, Timestamp};
 use super::catalog::{Catalog, Content, Fault, Loaded};
 use super::{
     Checked, Finding, approval, bounds, calls, denied, finish, form, grants, metadata, of_space,
-    references, signature, tool, vouching,
+    placing, references, signature, tool, vouching,
 };
 use crate::config::{RISK_FILE, is_provider};
 use crate::parallel::in_parallel;
@@ -232,6 +232,7 @@ impl Checker<'_> {
                     &self.catalog.limits,
                 ));
                 findings.extend(references::of_directive(&self.catalog, directive, &chain));
+                findings.extend(placing::unplaced_inputs(directive, &chain, source));
                 findings.extend(calls::findings(&self.catalog, directive, source));
                 findings.extend(granted);
                 let signers = signature.as_ref().map_or(&[][..], |it| it.bounds());

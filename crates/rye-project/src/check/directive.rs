@@ -4,16 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use rye_parse::{
-    ContextContent, ContextEntry, Directive, Hook, Input, Outputs, Placeholder, Spanned,
-    did_you_mean, nearest_name, placeholders,
+    ContextContent, ContextEntry, Directive, Hook, Input, Outputs, Placeholder, Problem,
+    ProblemKind, Spanned, did_you_mean, nearest_name, placeholders,
 };
 use rye_prompt::Inputs;
 use rye_resolve::{ItemId, declared_problems, permission_problems};
 
-use super::{Finding, KEPT, LISTED, grants};
+use super::{Finding, KEPT, LISTED, Severity, grants, placing};
 
 pub(super) fn findings(directive: &Directive, source: &str, id: Option<&ItemId>) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = directive.notes.iter().map(Finding::note).collect();
+    let mut findings: Vec<Finding> = directive.notes.iter().map(of_note).collect();
     findings.extend(id.into_iter().flat_map(|id| claims(directive, id)));
     findings.extend(extends(directive));
     findings.extend(permissions(directive));
@@ -22,10 +22,21 @@ pub(super) fn findings(directive: &Directive, source: &str, id: Option<&ItemId>)
     findings.extend(directive.inputs.iter().filter_map(unfit_default));
     findings.extend(other_currency(directive));
     findings.extend(undeclared_inputs(directive, source));
+    findings.extend(placing::foreign_placeholders(directive, source));
     findings
         .extend(directive.context.iter().filter_map(|entry| unfilled_placeholder(entry, source)));
     findings.extend(directive.hooks.iter().flat_map(|hook| of_hook(&hook.value, source)));
     findings
+}
+
+/// A note of the parser. A call that cannot be read is probably not meant, and no run without a model carries it out.
+fn of_note(note: &Problem) -> Finding {
+    match note.kind {
+        ProblemKind::UnreadableStep { .. } => {
+            Finding { severity: Severity::Warning, ..Finding::note(note) }
+        }
+        _ => Finding::note(note),
+    }
 }
 
 /// A placeholder of an input in the text of a context entry, which no value is placed into.
@@ -62,7 +73,7 @@ fn of_hook(hook: &Hook, source: &str) -> Vec<Finding> {
 fn input(placeholder: &Placeholder) -> Option<String> {
     match placeholder {
         Placeholder::Input { name, .. } => Some(name.clone()),
-        Placeholder::Step { .. } => None,
+        Placeholder::Escaped { .. } | Placeholder::Step(_) => None,
     }
 }
 

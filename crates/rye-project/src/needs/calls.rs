@@ -1,7 +1,7 @@
 //! The needs of one call, and the directive that it starts or executes.
 
 use rye_caps::{Capability, Kind, Pattern, Primary};
-use rye_parse::{Action, Hook, HookEvent, placeholders};
+use rye_parse::{Action, Hook, HookEvent, Placeholder, placeholders};
 use rye_resolve::{ItemId, ItemKind};
 use serde_json::Value;
 
@@ -137,7 +137,10 @@ fn replace_placeholders(text: &str, with: &str) -> String {
     let mut end = 0;
     for found in placeholders(text) {
         result.push_str(text.get(end..found.span.start).unwrap_or_default());
-        result.push_str(with);
+        match &found.value {
+            Placeholder::Escaped { text } => result.push_str(text),
+            Placeholder::Input { .. } | Placeholder::Step(_) => result.push_str(with),
+        }
         end = found.span.end;
     }
     result.push_str(text.get(end..).unwrap_or_default());

@@ -50,7 +50,10 @@ pub(crate) fn template(text: &str, parameters: &[String]) -> Result<Template, St
         if !before.is_empty() {
             pieces.push(Placing::Text(before.to_owned()));
         }
-        pieces.push(placing(found.value, parameters)?);
+        pieces.push(match found.value {
+            Placeholder::Escaped { text } => Placing::Text(text),
+            found => placing(found, parameters)?,
+        });
         end = found.span.end;
     }
     let rest = text.get(end..).unwrap_or_default();

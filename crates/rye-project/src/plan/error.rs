@@ -198,6 +198,22 @@ pub enum PrepareError {
         /// Every problem.
         source: rye_providers::ConfigError,
     },
+    /// The directive has no step with a call, and a model was not asked for (SPEC 10.13).
+    #[error(
+        "directive `{id}` has no structured steps, so that only a model can follow it; run it with a provider, or write its calls as `<execute>` in `<step>` elements"
+    )]
+    NoSteps {
+        /// The directive.
+        id: ItemId,
+    },
+    /// Calls of steps that cannot be read, so that no run without a model carries them out.
+    #[error("steps of directive `{id}` cannot be carried out without a model: {}; `rye check` shows each", calls.join("; "))]
+    UnreadableSteps {
+        /// The directive.
+        id: ItemId,
+        /// The line of each call, with the reason.
+        calls: Vec<String>,
+    },
     /// A step names a tool that no space has.
     #[error("step `{step}` of directive `{id}` names no tool")]
     UnknownTool {
@@ -323,6 +339,7 @@ impl PrepareError {
             | Self::Inputs { .. }
             | Self::MadeReference { .. }
             | Self::NoProject
+            | Self::NoSteps { .. }
             | Self::NothingSent { .. } => Class::Usage,
             _ => Class::Failed,
         }

@@ -1,30 +1,26 @@
 //! The provider that answers the thread's requests.
 
 use rye_caps::{Capability, Kind, Primary};
-use rye_parse::{Directive, Step, nearest_name};
-use rye_prompt::{Inputs, ReturnStyle, steps};
+use rye_parse::nearest_name;
+use rye_prompt::ReturnStyle;
 use rye_providers::{
-    ApiKey, ChoiceError, ModelChoice, ModelPreference, PlannedCall, PlannedOutput, PlannedStep,
-    ProviderConfig, RandomBits, ReturnsStyle, StepsProvider, connect,
+    ApiKey, ChoiceError, ModelChoice, ModelPreference, ProviderConfig, RandomBits, ReturnsStyle,
+    StepsProvider, connect,
 };
 use rye_resolve::{Item, ItemId, ItemKind, Library, Space, StatedModel};
-use rye_thread::{DIRECTIVE_RETURN, OutputContract, Provider, ProviderInfo};
-use serde_json::{Map, Value, json};
+use rye_thread::{Provider, ProviderInfo};
 
 use super::authority::of_signer;
 use super::calling::one_call;
-use super::contract::contract;
 use super::error::PrepareError;
 use super::prices::vouched_prices;
 use super::prompting::Composed;
 use super::request::{PlanRequest, ProviderChoice, STEPS};
-use super::typing::{typed_by, with_types};
-use crate::aliases::tool_id;
+use super::steps::{refuse_references, steps_provider};
 use crate::config::{
     DEFAULT_PROVIDER_FILE, DefaultProvider, PROVIDERS, PROVIDERS_FILE, default_provider,
     provider_variables,
 };
-use crate::primary::Operation;
 
 /// The provider before it has a key. Nothing in it needs the environment.
 #[derive(Debug)]
@@ -324,119 +320,6 @@ fn wish<'a>(composed: &'a Composed, request: &'a PlanRequest) -> ModelPreference
         id: text(&model.id),
         fallback: text(&model.fallback),
     }
-}
-
-/// The provider that follows the directive's own steps (SPEC 10.13).
-fn steps_provider(library: &Library, composed: &Composed) -> Result<StepsProvider, PrepareError> {
-    let steps = planned_steps(library, composed.chain.leaf(), &composed.inputs)?;
-    let outputs = outputs(&contract(&composed.chain)?);
-    Ok(StepsProvider::new(steps, outputs))
-}
-
-/// The steps of a directive with its inputs placed, as plans.
-pub(super) fn planned_steps(
-    library: &Library,
-    directive: &Item<Directive>,
-    inputs: &Inputs,
-) -> Result<Vec<PlannedStep>, PrepareError> {
-    refuse_references(&directive.id, inputs)?;
-    refuse_unknown_tools(library, directive)?;
-    let steps = steps(directive.content.value(), inputs)
-        .map_err(|source| PrepareError::Prompt { id: directive.id.clone(), source })?;
-    let planned = |(index, step)| planned_step(library, index, step);
-    let steps: Vec<PlannedStep> = steps.into_iter().enumerate().map(planned).collect();
-    let written = directive.content.value().steps.iter().map(|step| step.value.clone());
-    let written: Vec<PlannedStep> = written.enumerate().map(planned).collect();
-    refuse_new_references(&directive.id, &written, &steps)?;
-    Ok(steps)
-}
-
-/// A tool that is not there cannot be granted either, and to say so would lead nowhere. What placeholders stand for is known
-/// when the step is followed.
-fn refuse_unknown_tools(library: &Library, leaf: &Item<Directive>) -> Result<(), PrepareError> {
-    for (index, step) in leaf.content.value().steps.iter().map(|step| &step.value).enumerate() {
-        let actions = step.actions.iter().map(|action| &action.value);
-        let named = actions
-            .filter(|action| action.primary == rye_parse::Primary::Execute)
-            .filter(|action| action.item_type.as_deref() == Some("tool"))
-            .filter_map(|action| tool_id(action.item_id.as_deref()?).parse::<ItemId>().ok());
-        for tool in named.filter(|tool| tool.as_str() != DIRECTIVE_RETURN) {
-            let found = library.locate(ItemKind::Tool, &tool);
-            if let Err(source @ rye_resolve::ResolveError::NotFound { .. }) = found {
-                let step = step.name.clone().unwrap_or_else(|| (index + 1).to_string());
-                let id = leaf.id.clone();
-                let source = Box::new(source);
-                return Err(PrepareError::UnknownTool { id, step, source });
-            }
-        }
-    }
-    Ok(())
-}
-
-/// A given value is data and never scanned again (SPEC 6.2), but a step's text is, for the results of earlier steps.
-fn refuse_references(id: &ItemId, inputs: &Inputs) -> Result<(), PrepareError> {
-    let values = inputs.values().iter();
-    let named = values
-        .filter(|(_, value)| value.to_string().contains("${steps."))
-        .map(|(name, _)| name.clone());
-    match named.collect::<Vec<_>>() {
-        names if names.is_empty() => Ok(()),
-        names => Err(PrepareError::InputReference { id: id.clone(), names }),
-    }
-}
-
-/// Values can also make a reference together with the text around them, or with each other.
-fn refuse_new_references(
-    id: &ItemId,
-    written: &[PlannedStep],
-    placed: &[PlannedStep],
-) -> Result<(), PrepareError> {
-    let references =
-        |step: &PlannedStep| step.calls.iter().map(PlannedCall::references).sum::<usize>();
-    let made = written.iter().zip(placed).find(|(a, b)| references(a) != references(b));
-    made.map_or(Ok(()), |(step, _)| {
-        Err(PrepareError::MadeReference { id: id.clone(), step: step.name.clone() })
-    })
-}
-
-fn outputs(contract: &OutputContract) -> Vec<PlannedOutput> {
-    let planned = |name: &str, required| {
-        if required { PlannedOutput::required(name) } else { PlannedOutput::optional(name) }
-    };
-    contract.fields().iter().map(|field| planned(&field.name, field.required)).collect()
-}
-
-fn planned_step(library: &Library, index: usize, step: Step) -> PlannedStep {
-    let name = step.name.unwrap_or_else(|| format!("step_{}", index + 1));
-    let calls =
-        step.actions.into_iter().map(|action| planned_call(library, action.value)).collect();
-    PlannedStep::new(&name, &step.description, calls)
-}
-
-fn planned_call(library: &Library, action: rye_parse::Action) -> PlannedCall {
-    let primary = action.primary.as_str();
-    let kind = action.item_type;
-    let id = action.item_id;
-    let operation =
-        Operation::ALL.iter().copied().find(|it| it.name().strip_prefix("rye_") == Some(primary));
-    let Some(operation) = operation else {
-        let parameters = with_types(library, id.as_deref(), action.parameters);
-        let call = PlannedCall::new(primary, kind.as_deref(), id.as_deref(), parameters);
-        return call.with_options(fork_options(action.options));
-    };
-    let mut arguments = action.parameters;
-    arguments.extend(action.options);
-    arguments.extend(action.query.map(|query| ("query".to_owned(), query.into())));
-    arguments.extend(action.scope.map(|scope| ("scope".to_owned(), scope.into())));
-    let arguments = typed_by(&operation.input_schema(), arguments);
-    PlannedCall::new(primary, kind.as_deref(), id.as_deref(), arguments)
-}
-
-/// Returns the options of an action that concern the thread in which a directive runs.
-fn fork_options(options: Map<String, Value>) -> Map<String, Value> {
-    let own = options.into_iter().filter(|(name, _)| ["thread", "async"].contains(&name.as_str()));
-    let schema = json!({ "properties": { "async": { "type": "boolean" } } });
-    typed_by(&schema, own.collect())
 }
 
 fn return_style(style: ReturnsStyle) -> ReturnStyle {

@@ -1,6 +1,9 @@
 //! Giving the texts of a step's parameters the types that the tool declares.
 
+use std::collections::BTreeSet;
+
 use crate::aliases::tool_id;
+use rye_parse::ValueType;
 use rye_resolve::{ItemId, Library};
 use serde_json::{Map, Value};
 
@@ -15,6 +18,41 @@ pub(crate) fn with_types(
         Some(schema) => typed_by(&schema, parameters),
         None => parameters,
     }
+}
+
+/// Returns the parameters that take text alone, by the inputs of a directive or the schema of a tool.
+pub(super) fn texts_of(
+    library: &Library,
+    kind: Option<&str>,
+    id: Option<&str>,
+) -> BTreeSet<String> {
+    let names = match (kind, id) {
+        (Some("directive"), Some(id)) => id.parse().ok().and_then(|id: ItemId| {
+            let directive = library.directive(&id).ok()?;
+            let inputs = directive.content.value().inputs.iter().map(|input| &input.value);
+            let texts = inputs.filter(|input| input.value_type == ValueType::String);
+            Some(texts.map(|input| input.name.value.clone()).collect())
+        }),
+        (Some("tool"), Some(id)) => schema(library, id).map(|schema| texts_by(&schema)),
+        _ => None,
+    };
+    names.unwrap_or_default()
+}
+
+/// Returns the members of a schema that are text alone.
+pub(super) fn texts_by(schema: &Value) -> BTreeSet<String> {
+    let mut members = Vec::new();
+    let mut left = MOST_PARTS;
+    collect_members(schema, schema, &mut left, &mut members);
+    let is_text = |name: &&String| {
+        let mut types = Types::default();
+        let mut left = MOST_PARTS;
+        for member in members.iter().filter_map(|members| members.get(*name)) {
+            types.collect(schema, member, &mut left);
+        }
+        types.is_text()
+    };
+    members.iter().flat_map(|members| members.keys()).filter(is_text).cloned().collect()
 }
 
 /// The same by a schema that is at hand.
@@ -82,6 +120,13 @@ impl<'a> Types<'a> {
             *left = fewer;
             self.collect(root, part, left);
         }
+    }
+
+    /// Returns `true` if nothing but text is allowed.
+    fn is_text(&self) -> bool {
+        !self.has_others
+            && !self.names.is_empty()
+            && self.names.iter().all(|name| *name == "string")
     }
 
     /// Returns the text as the value that it is, if that has one of the types. Where text is allowed, it stays text.

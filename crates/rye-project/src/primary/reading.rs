@@ -69,10 +69,12 @@ impl TakenDirective {
         let Chained { chain, inputs, context, .. } = &self.chained;
         let leaf = chain.leaf();
         let directive = leaf.content.value();
-        let meaning = directive_meaning(directive);
+        let unplaced = |source| PrepareError::Prompt { id: leaf.id.clone(), source };
+        let mut placed = directive.clone();
+        placed.outputs = rye_prompt::outputs(directive, inputs).map_err(unplaced)?;
+        let meaning = directive_meaning(&placed);
         let part = |name: &str| meaning.get(name).cloned().unwrap_or(Value::Null);
-        let body = rye_prompt::body(directive, inputs)
-            .map_err(|source| PrepareError::Prompt { id: leaf.id.clone(), source })?;
+        let body = rye_prompt::body(directive, inputs).map_err(unplaced)?;
         let mut content = json!({
             "kind": ItemKind::Directive.as_str(),
             "id": leaf.id.as_str(),

@@ -67,6 +67,8 @@ fn an_absent_optional_input_stays_as_written() {
 fn an_earlier_result_stays_for_the_provider() {
     check("${steps.one.path} {input:text}", json!({"text": "x"}), json!("${steps.one.path} x"));
     check("${steps.one.path}", json!({}), json!("${steps.one.path}"));
+    check(r"\{input:text}", json!({"text": "x"}), json!("{input:text}"));
+    check(r"a \${inputs.text} {input:text}", json!({"text": "x"}), json!("a ${inputs.text} x"));
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! References to earlier results, replaced in the parameters of a call.
 
-use rye_parse::{did_you_mean, nearest_name, quoted};
+use std::collections::BTreeSet;
+
+use rye_parse::{Spanned, StepReference, did_you_mean, nearest_name, quoted, step_references};
 use serde_json::{Map, Value};
 
 use super::history::Finished;
-use super::reference::{Piece, Reference, pieces};
 
 /// Replaces every reference in the values of `parameters`, at any depth, by the results of the finished
 /// steps.
@@ -22,6 +23,22 @@ pub(super) fn fill(
     filled.collect()
 }
 
+/// Writes values as text, as they are written within a longer text. `names` are the parameters that take text alone. What the author
+/// wrote as another value than text stays.
+pub fn write_as_text(
+    names: &BTreeSet<String>,
+    written: &Map<String, Value>,
+    parameters: &mut Map<String, Value>,
+) {
+    for name in names {
+        if let (Some(Value::String(_)), Some(value)) = (written.get(name), parameters.get_mut(name))
+            && !value.is_string()
+        {
+            *value = Value::String(value.to_string());
+        }
+    }
+}
+
 fn fill_value(value: &Value, finished: &[Finished<'_>]) -> Result<Value, String> {
     match value {
         Value::String(text) => fill_text(text, finished),
@@ -32,26 +49,33 @@ fn fill_value(value: &Value, finished: &[Finished<'_>]) -> Result<Value, String>
 }
 
 fn fill_text(text: &str, finished: &[Finished<'_>]) -> Result<Value, String> {
-    let pieces = pieces(text);
-    if let [Piece::Reference(reference)] = pieces.as_slice() {
-        return resolve(reference, finished).cloned();
+    let references = step_references(text);
+    let slice = |range| text.get(range).unwrap_or_default();
+    if let [Spanned { value, span }] = references.as_slice()
+        && *span == (0..text.len())
+    {
+        return resolve(value, text, finished).cloned();
     }
-    let mut filled = String::new();
-    for piece in pieces {
-        match piece {
-            Piece::Text(text) => filled.push_str(text),
-            Piece::Reference(reference) => match resolve(&reference, finished)? {
-                Value::String(text) => filled.push_str(text),
-                other => filled.push_str(&other.to_string()),
-            },
+    let (mut filled, mut end) = (String::new(), 0);
+    for Spanned { value, span } in references {
+        filled.push_str(slice(end..span.start));
+        match resolve(&value, slice(span.clone()), finished)? {
+            Value::String(text) => filled.push_str(text),
+            other => filled.push_str(&other.to_string()),
         }
+        end = span.end;
     }
+    filled.push_str(slice(end..text.len()));
     Ok(Value::String(filled))
 }
 
 /// Returns the value of a reference. If the step had several calls, the last result that has the keys counts.
-fn resolve<'a>(reference: &Reference<'_>, finished: &[Finished<'a>]) -> Result<&'a Value, String> {
-    let Reference { step, path, written } = reference;
+fn resolve<'a>(
+    reference: &StepReference,
+    written: &str,
+    finished: &[Finished<'a>],
+) -> Result<&'a Value, String> {
+    let StepReference { name: step, path } = reference;
     let Some(found) = finished.iter().rev().find(|finished| finished.step == *step) else {
         let names = || finished.iter().map(|finished| finished.step.as_str());
         let known =
@@ -73,9 +97,9 @@ fn resolve<'a>(reference: &Reference<'_>, finished: &[Finished<'a>]) -> Result<&
     })
 }
 
-fn follow<'a>(result: &'a Value, path: &[&str]) -> Option<&'a Value> {
+fn follow<'a>(result: &'a Value, path: &[String]) -> Option<&'a Value> {
     path.iter().try_fold(result, |value, key| match value {
-        Value::Object(object) => object.get(*key),
+        Value::Object(object) => object.get(key),
         Value::Array(values) => values.get(key.parse::<usize>().ok()?),
         _ => None,
     })

@@ -1,9 +1,10 @@
 //! Plans and their turns.
 
+use std::collections::BTreeSet;
+
+use rye_parse::step_references;
 use rye_thread::DIRECTIVE_RETURN;
 use serde_json::{Map, Value};
-
-use super::reference::{Piece, pieces};
 
 /// A step that is followed without a model.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,6 +39,8 @@ pub struct PlannedCall {
     pub parameters: Map<String, Value>,
     /// The other arguments of the operation itself, such as `thread`.
     pub options: Map<String, Value>,
+    /// The parameters that take text alone. A reference that is all of such a parameter becomes text.
+    pub texts: BTreeSet<String>,
 }
 
 impl PlannedCall {
@@ -55,6 +58,7 @@ impl PlannedCall {
             item_id: owned(item_id),
             parameters,
             options: Map::new(),
+            texts: BTreeSet::new(),
         }
     }
 
@@ -62,6 +66,12 @@ impl PlannedCall {
     #[must_use]
     pub fn with_options(self, options: Map<String, Value>) -> Self {
         Self { options, ..self }
+    }
+
+    /// Sets the parameters that take text alone.
+    #[must_use]
+    pub fn with_texts(self, texts: BTreeSet<String>) -> Self {
+        Self { texts, ..self }
     }
 
     /// Makes an action that executes a tool.
@@ -114,10 +124,7 @@ impl PlannedCall {
 
 fn references(value: &Value) -> usize {
     match value {
-        Value::String(text) => {
-            let is_reference = |piece: &Piece<'_>| matches!(piece, Piece::Reference(_));
-            pieces(text).iter().filter(|piece| is_reference(piece)).count()
-        }
+        Value::String(text) => step_references(text).len(),
         Value::Array(values) => values.iter().map(references).sum(),
         Value::Object(object) => object.values().map(references).sum(),
         _ => 0,

@@ -7,7 +7,7 @@ use rye_thread::{
 };
 use serde_json::{Map, Value, json};
 
-use super::fill::{fill, key_list, keys};
+use super::fill::{fill, key_list, keys, write_as_text};
 use super::history::{Finished, History};
 use super::plan::{PlannedCall, PlannedOutput, PlannedStep, Presence, Turn};
 use super::walk::Walk;
@@ -134,8 +134,9 @@ fn step_reply(
 ) -> Result<Reply, String> {
     let mut calls = Vec::new();
     for (id, call) in &turn.calls {
-        let parameters = fill(&call.parameters, finished)
+        let mut parameters = fill(&call.parameters, finished)
             .map_err(|reason| format!("the step `{}` cannot begin: {reason}", turn.name))?;
+        write_as_text(&call.texts, &call.parameters, &mut parameters);
         calls.push(tool_call(id, call, parameters));
     }
     let notes = [turn.notes.as_slice(), last_notes].concat();

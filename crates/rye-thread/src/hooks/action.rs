@@ -67,9 +67,15 @@ fn fill_text(text: &str, data: &Value, missing: &mut Vec<String>) -> Value {
     let mut filled = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {
-        filled.push_str(before);
         match after.split_once('}').filter(|(path, _)| is_path(path)) {
+            // The author wants the text and not the value (SPEC 17.2).
+            Some((path, left)) if before.ends_with('\\') => {
+                filled.push_str(before.strip_suffix('\\').unwrap_or(before));
+                filled.push_str(&format!("${{{path}}}"));
+                rest = left;
+            }
             Some((path, left)) => {
+                filled.push_str(before);
                 match found(path, data, missing) {
                     Some(Value::String(text)) => filled.push_str(text),
                     Some(other) => filled.push_str(&other.to_string()),
@@ -78,6 +84,7 @@ fn fill_text(text: &str, data: &Value, missing: &mut Vec<String>) -> Value {
                 rest = left;
             }
             None => {
+                filled.push_str(before);
                 filled.push_str("${");
                 rest = after;
             }
@@ -145,6 +152,12 @@ mod tests {
         check("${calls.0.ok}", Ok(json!(true)));
         check(" ${cost.spend} ", Ok(json!(0.5)));
         check("${nothing}", Ok(Value::Null));
+    }
+
+    #[test]
+    fn a_backslash_keeps_a_path_as_it_is() {
+        check(r"\${cost.turns}", Ok(json!("${cost.turns}")));
+        check(r"a \${inputs.x} ${cost.turns} \${ \x", Ok(json!(r"a ${inputs.x} 3 \${ \x")));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The results of steps: what later steps refer to, and what the directive returns (SPEC 10.13).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use rye_parse::{
@@ -42,6 +42,24 @@ pub(super) fn findings(catalog: &Catalog<'_>, directive: &Directive, source: &st
     }
     findings.extend(missing_outputs(directive, &finished));
     findings
+}
+
+/// Steps with the name of an earlier one. A reference means the last of them that has ended.
+pub(super) fn namesakes(directive: &Directive, source: &str) -> Vec<Finding> {
+    let mut names = BTreeSet::new();
+    let named = directive.steps.iter().filter_map(|step| Some((step.value.name.as_deref()?, step)));
+    let again = named.filter(|(name, _)| !names.insert(*name));
+    again
+        .map(|(name, step)| {
+            let message = format!(
+                "an earlier step has the name `{name}`, too, so that `${{steps.{name}}}` means the last one that has ended"
+            );
+            let line = source.get(step.span.clone()).and_then(|text| text.lines().next());
+            let end = step.span.start + line.map_or(0, str::len);
+            let finding = Finding::warning("duplicate-step", &message, step.span.start..end);
+            finding.with_label("the same name").with_help("give each step a name of its own")
+        })
+        .collect()
 }
 
 /// The name by which other steps refer to a step.

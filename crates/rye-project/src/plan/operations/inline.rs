@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 use super::{error_output, kind_of};
 use crate::plan::authority::added_item;
 use crate::plan::provenance::row_and_provenance;
-use crate::plan::provider::planned_steps;
+use crate::plan::steps::planned_steps;
 use crate::primary::{
     PrimaryError, TakenDirective, id, item_id_schema, kind, object_schema, read_arguments,
     read_knowledge, take_directive, take_knowledge, usage,

@@ -174,6 +174,40 @@ fn a_whole_reference_keeps_its_type_and_an_embedded_one_becomes_text() {
     );
 }
 
+/// The name of a step and the keys of its result are any text without dots and braces.
+#[test]
+fn a_step_may_have_any_name() {
+    for name in ["Größe", "my step", "step-1", "1. Look"] {
+        let text = format!("${{steps.{name}.path}}");
+        let use_of = step("use", "t/b", json!({ "whole": text, "part": format!("= {text}") }));
+        let mut talk = Talk::new(vec![step(name, "t/a", json!({})), use_of], vec![]);
+        talk.calls(&[json!({ "path": "x" })]);
+        match name.contains('.') {
+            true => talk.fails(&format!(
+                "the step `use` cannot begin: `{text}` names a step without a result; with one: `{name}`"
+            )),
+            false => {
+                let expected = json!({ "whole": "x", "part": "= x" });
+                check_calls(&talk.calls(&[json!({})]), &[("t/b", expected)]);
+            }
+        }
+    }
+}
+
+/// A value that is no text becomes text where the tool takes nothing else, as it would with text around it.
+#[test]
+fn a_whole_reference_for_a_text_becomes_text() {
+    let arguments = json!({ "content": "${steps.a.list}", "n": "${steps.a.list}", "x": [1] });
+    let Value::Object(arguments) = arguments else { panic!("an object") };
+    let texts = ["content".to_owned(), "x".to_owned()].into();
+    let call = PlannedCall::tool("t/b", arguments).with_texts(texts);
+    let write = PlannedStep::new("b", "", vec![call]);
+    let mut talk = Talk::new(vec![step("a", "t/a", json!({})), write], vec![]);
+    talk.calls(&[json!({ "list": ["é", 2] })]);
+    let expected = json!({ "content": "[\"é\",2]", "n": ["é", 2], "x": [1] });
+    check_calls(&talk.calls(&[json!({})]), &[("t/b", expected)]);
+}
+
 #[test]
 fn a_reference_to_nothing_names_what_there_is() {
     let use_of = |text: &str| step("use", "t/b", json!({ "x": text }));
@@ -194,6 +228,10 @@ fn a_reference_to_nothing_names_what_there_is() {
         Talk::new(vec![step("list", "t/a", json!({})), use_of("${steps.list.a}")], vec![]);
     talk.calls(&[json!("text")]);
     talk.fails("the step `use` cannot begin: `${steps.list.a}` names nothing in the result of `list`, which has no keys");
+    let mut talk =
+        Talk::new(vec![step("list", "t/a", json!({})), use_of("${steps.list.}")], vec![]);
+    talk.calls(&[json!("text")]);
+    talk.fails("the step `use` cannot begin: `${steps.list.}` names nothing in the result of `list`, which has no keys");
     let talk = Talk::new(vec![use_of("${steps.use.a}")], vec![]);
     talk.fails("the step `use` cannot begin: `${steps.use.a}` names a step without a result; with one: no step has one yet");
 }
