@@ -5,6 +5,9 @@ mod configuration;
 mod directive;
 mod permissions;
 
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
 use rye_resolve::{ItemId, ItemKind};
 
 pub use self::complexity::{ClassLimits, Complexity, UnknownComplexity};
@@ -100,6 +103,33 @@ pub fn starter() -> Vec<Draft> {
     .into()
 }
 
+/// The texts of the templates that a model would read, and that tell their author what to write in their place.
+#[derive(Debug, Default)]
+pub(crate) struct TemplateTexts {
+    /// The bodies of knowledge.
+    pub(crate) bodies: BTreeSet<String>,
+    /// The descriptions of directives.
+    pub(crate) descriptions: BTreeSet<String>,
+}
+
+/// The texts of the drafts, as they are parsed. What the first directives of a project say holds as it is.
+pub(crate) static TEMPLATE_TEXTS: LazyLock<TemplateTexts> = LazyLock::new(|| {
+    let mut texts = TemplateTexts::default();
+    let id: ItemId = "x".parse().expect("because it is an id");
+    let starter = starter().into_iter().map(|draft| draft.text);
+    let new = draft(ItemKind::Knowledge, &id).map(|draft| draft.text);
+    let knowledge = starter.chain(new).filter_map(|text| rye_parse::knowledge(&text).ok());
+    texts.bodies = knowledge
+        .filter(|knowledge| knowledge.title.is_some())
+        .map(|knowledge| knowledge.body.value.trim().to_owned())
+        .collect();
+    let new = draft(ItemKind::Directive, &id);
+    let directive = new.and_then(|draft| rye_parse::directive(&draft.text).ok());
+    texts.descriptions =
+        directive.and_then(|it| it.description).map(|text| text.value).into_iter().collect();
+    texts
+});
+
 fn xml_category(id: &ItemId) -> String {
     id.folder().map(|folder| format!("    <category>{folder}</category>\n")).unwrap_or_default()
 }
@@ -146,6 +176,16 @@ mod tests {
             let checked = check(&path, kind, Some(&id), draft.text);
             assert!(checked.findings.is_empty(), "{}: {:?}", draft.path, checked.findings);
         }
+    }
+
+    #[test]
+    fn texts_to_replace_are_those_of_the_templates() {
+        let TemplateTexts { bodies, descriptions } = &*TEMPLATE_TEXTS;
+        let begins = |texts: &BTreeSet<String>| -> Vec<String> {
+            texts.iter().map(|text| text.split(' ').take(3).collect::<Vec<_>>().join(" ")).collect()
+        };
+        assert_eq!(begins(bodies), ["Say here what", "Say what a"]);
+        assert_eq!(begins(descriptions), ["Says what this"]);
     }
 
     #[test]

@@ -107,7 +107,7 @@ fn new_items_pass_their_check_and_replace_nothing() {
         session.rye(&format!("new {kind} fresh/item"));
     }
     let checked = session.rye("check");
-    assert!(checked.contains("7 checked: 0 errors, 0 warnings, 7 notes"), "{checked}");
+    assert!(checked.contains("7 checked: 0 errors, 3 warnings, 7 notes"), "{checked}");
     session.put(".ai/tools/fresh/other.sh", "");
     insta::assert_snapshot!(session.rye("new tool fresh/other"));
 }

@@ -226,6 +226,7 @@ impl Checker<'_> {
                 let granted = grants::findings(&self.catalog, &chain);
                 let is_denied = granted.iter().any(|it| it.code == denied::MISSING_PERMISSION);
                 findings.extend(metadata::of_directive(directive, id, &chain, is_denied));
+                findings.extend(metadata::template_description(directive));
                 findings.extend(metadata::inherited_limits(
                     directive,
                     &chain,
@@ -240,6 +241,7 @@ impl Checker<'_> {
             }
             Content::Knowledge(Ok(knowledge)) => {
                 findings.extend(metadata::of_knowledge(knowledge, id, source));
+                findings.extend(metadata::template_body(knowledge));
             }
             Content::Tool(Ok(tool)) if !is_provider(id) => {
                 findings.extend(tool::namesake_finding(&self.catalog, id, tool));

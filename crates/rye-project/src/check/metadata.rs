@@ -8,6 +8,7 @@ use rye_thread::{Nanos, SpendLimit};
 
 use super::Finding;
 use super::catalog::Chain;
+use crate::authoring::TEMPLATE_TEXTS;
 use crate::config::ConfiguredLimits;
 use crate::plan::spend_limit;
 
@@ -130,6 +131,26 @@ pub(super) fn of_knowledge(knowledge: &Knowledge, id: &ItemId, source: &str) -> 
     let names = missing(&lacks)?;
     let help = "add it to the metadata at the start of the file";
     Some(lacking(&format!("the knowledge entry lacks {names}"), metadata(source)).with_help(help))
+}
+
+/// The description of a directive that is still the template's.
+pub(super) fn template_description(directive: &Directive) -> Option<Finding> {
+    let description = directive.description.as_ref()?;
+    let is_template = TEMPLATE_TEXTS.descriptions.contains(description.value.trim());
+    is_template.then(|| of_template("description", description.span.clone()))
+}
+
+/// The body of a knowledge entry that is still the template's.
+pub(super) fn template_body(knowledge: &Knowledge) -> Option<Finding> {
+    let body = &knowledge.body;
+    let is_template = TEMPLATE_TEXTS.bodies.contains(body.value.trim());
+    is_template.then(|| of_template("text", body.span.clone()))
+}
+
+fn of_template(what: &str, place: Range<usize>) -> Finding {
+    let message = format!("the {what} is still that of the template, and a model would read it");
+    let finding = Finding::warning("template-text", &message, place);
+    finding.with_label("says what to write").with_help("write it in your own words")
 }
 
 fn lacking(message: &str, place: Range<usize>) -> Finding {
