@@ -135,7 +135,7 @@ fn read(report: &mut Report<'_>, document: &Document) -> Vec<Spanned<ConfigHook>
         Some(Value::Array(values)) => entry::all(report, document, values),
         Some(other) => {
             let place = document.place(&["hooks"]);
-            let problem = wrong_type("`hooks`".to_owned(), other, "a list", place);
+            let problem = wrong_type(report.source, "`hooks`".to_owned(), other, "a list", place);
             report.error(problem.help("begin each hook with `- id: …`"));
             Vec::new()
         }

@@ -130,7 +130,7 @@ impl<'t> Collector<'t> {
             Ok(Value::Object(value)) => Some(Document { value, places: self.places.take(), start }),
             Ok(value) => {
                 let what = format!("the {} document", self.format);
-                let problem = wrong_type(what, &value, "a mapping", start);
+                let problem = wrong_type(report.source, what, &value, "a mapping", start);
                 report.error(problem.help("write `key: value` pairs"));
                 None
             }
@@ -210,6 +210,7 @@ fn first_line(source: &str, range: Range<usize>) -> Range<usize> {
 
 /// A problem with a value of another type than is expected.
 pub(crate) fn wrong_type(
+    source: &str,
     what: String,
     value: &Value,
     expected: &str,
@@ -217,13 +218,29 @@ pub(crate) fn wrong_type(
 ) -> Problem {
     let found = type_name(value).to_owned();
     let kind = ProblemKind::WrongType { what, found, expected: expected.to_owned() };
+    let written = written_value(source, place.end, value);
     let problem = Problem::new(kind, place, format!("not {expected}"));
     match (expected, value) {
         ("text", Value::Number(_) | Value::Bool(_)) => {
-            problem.help(format!("quote it: `\"{value}\"`"))
+            problem.help(format!("quote it: `\"{written}\"`"))
         }
         _ => problem,
     }
+}
+
+/// Returns a number or a boolean as it is written behind its key, which ends at `key_end`: `1.10` and not `1.1`. If it stands elsewhere,
+/// returns it as JSON.
+fn written_value(source: &str, key_end: usize, value: &Value) -> String {
+    let line = source.get(key_end..).and_then(|rest| rest.lines().next()).unwrap_or_default();
+    let behind = line.trim_start_matches(['"', '\'', ' ']).trim_start_matches([':', '=']);
+    let behind = behind.split([',', '}', ']']).next().unwrap_or_default();
+    let written = behind.split(" #").next().unwrap_or_default().trim();
+    let is_same = match value {
+        Value::Number(number) => written.parse().ok() == number.as_f64(),
+        Value::Bool(bool) => written.parse() == Ok(*bool),
+        _ => false,
+    };
+    if is_same { written.to_owned() } else { value.to_string() }
 }
 
 /// A problem with a key that nothing reads.

@@ -11,6 +11,8 @@ mod directive;
 mod event_data;
 mod finding;
 mod grants;
+#[cfg(test)]
+mod helps;
 mod hidden;
 mod leftovers;
 mod metadata;

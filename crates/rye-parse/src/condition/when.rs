@@ -92,6 +92,19 @@ impl<'t> Reader<'_, '_, 't> {
         Some(Spanned::new(Condition::Compare { path, operator: parsed, value }, span))
     }
 
+    /// Says what to write in place of a word behind an operator. A word with a dot is probably meant as a path of the data, which stands
+    /// before an operator only.
+    fn literal_help(&mut self, operator: Operator, word: &str) -> String {
+        let is_path = word.contains('.') && !word.starts_with(['"', '\'', '[']);
+        match operand::of_value(&mut self.report.patterns, operator, &Value::from(word)) {
+            Ok(_) if is_path => {
+                "a path of the data stands before the operator; behind it, write a value".to_owned()
+            }
+            Ok(_) => format!("quote a text: `\"{word}\"`"),
+            Err(unfit) => format!("write {}", unfit.expected.replace("`a, b`", "`[\"a\", \"b\"]`")),
+        }
+    }
+
     /// Parses the literal after an operator. The outer `None` is a reported problem.
     fn literal(
         &mut self,
@@ -120,7 +133,7 @@ impl<'t> Reader<'_, '_, 't> {
         let literal = literal?;
         let Some(value) = lex::literal(literal) else {
             let what = "a text, number, boolean or list is expected";
-            let help = format!("quote a text: `\"{}\"`", self.slice(literal));
+            let help = self.literal_help(operator, self.slice(literal));
             self.problem(what, literal.span.clone(), "not a value", Some(help));
             return None;
         };

@@ -58,6 +58,9 @@ fn root_element(report: &mut Report<'_>, root: &Element<'_>, fence: Fence) -> Op
     let mut inside = Vec::new();
     for child in root.elements() {
         match child.name.value {
+            name if METADATA.contains(&name) && !CHILDREN.contains(&name) => {
+                report_outside_metadata(report, root, child);
+            }
             name if !CHILDREN.contains(&name) => {
                 expect::unknown_child(report, root, child, &CHILDREN)
             }
@@ -72,6 +75,22 @@ fn root_element(report: &mut Report<'_>, root: &Element<'_>, fence: Fence) -> Op
     directive.body = body(report, &fence.body, &inside);
     directive.steps = steps::read(report, &fence.body, &inside);
     Some(directive)
+}
+
+/// Reports metadata directly below the root. It may only be moved if `<metadata>` has none of its name yet.
+fn report_outside_metadata(report: &mut Report<'_>, root: &Element<'_>, child: &Element<'_>) {
+    let name = child.name.value;
+    let kind =
+        ProblemKind::UnknownElement { parent: root.name.value.to_owned(), name: name.to_owned() };
+    let metadata = root.elements().filter(|element| element.name.value == "metadata");
+    let is_there = metadata.flat_map(Element::elements).any(|element| element.name.value == name);
+    let problem = Problem::new(kind, child.name.span.clone(), "belongs into `<metadata>`");
+    report.error(problem.help(match is_there {
+        true => format!(
+            "`<metadata>` has a `<{name}>`: put what this one adds into that one, and remove this one"
+        ),
+        false => "move it into `<metadata>`".to_owned(),
+    }));
 }
 
 /// Parses `<metadata>`. In old files, some of its elements are directly below the root and count as part of it.

@@ -31,7 +31,8 @@ impl<'d> Node<'d> {
             return Some(Self { document, path, value });
         }
         let keys: Vec<&str> = path.iter().map(String::as_str).collect();
-        report.error(wrong_type(what.to_owned(), value, "a mapping", document.place(&keys)));
+        let place = document.place(&keys);
+        report.error(wrong_type(report.source, what.to_owned(), value, "a mapping", place));
         None
     }
 
@@ -99,7 +100,8 @@ impl<'d> Node<'d> {
 
     /// Reports a value of the wrong type.
     pub(super) fn wrong(&self, report: &mut Report<'_>, key: &str, value: &Value, expected: &str) {
-        report.error(wrong_type(format!("`{key}`"), value, expected, self.place(key)));
+        let (what, place) = (format!("`{key}`"), self.place(key));
+        report.error(wrong_type(report.source, what, value, expected, place));
     }
 
     /// Reports a value of the wrong form.

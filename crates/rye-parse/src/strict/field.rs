@@ -115,7 +115,7 @@ impl Document {
         expected: &str,
     ) {
         let what = format!("`{}`", path.join("."));
-        report.error(wrong_type(what, value, expected, self.place(path)));
+        report.error(wrong_type(report.source, what, value, expected, self.place(path)));
     }
 
     fn one_text(&self, report: &mut Report<'_>, path: &[&str], value: &Value) -> Option<String> {

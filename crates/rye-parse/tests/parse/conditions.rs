@@ -85,7 +85,9 @@ rows! { when_refused;
         "unknown operator `is`; did you mean `eq`? valid: `eq`, `ne`, `gt`, `gte`, `lt`, `lte`, `in`, `contains`, `regex`, `exists`",
         "the condition cannot be read: a text, number, boolean or list is expected; quote a text: `\"x\"`",
     ];
-    when_with_entities_is_shown_whole: "«a &lt; x»", &["the condition cannot be read: a text, number, boolean or list is expected; quote a text: `\"x\"`"];
+    when_with_entities_is_shown_whole: "«a &lt; x»", &["the condition cannot be read: a text, number, boolean or list is expected; write a number such as `0.9`"];
+    when_of_two_paths: "cost.spend eq «limits.spend»", &["the condition cannot be read: a text, number, boolean or list is expected; a path of the data stands before the operator; behind it, write a value"];
+    when_in_a_word: "a in «b»", &["the condition cannot be read: a text, number, boolean or list is expected; write a list such as `[\"a\", \"b\"]`"];
 }
 
 #[track_caller]

@@ -43,7 +43,7 @@ rows! { knowledge_refused;
     unclosed_front_matter: "«---»\nname: a\n", &["the `---` fence is not closed; write --- on the line after the metadata"];
     list: "```yaml\n«- a»\n```\n", &["the YAML document is a list, not a mapping; write `key: value` pairs"];
     number_as_version: "```yaml\nname: a\n«version»: 1.10\n«title»: true\n```\n", &[
-        "`version` is a number, not text; quote it: `\"1.1\"`",
+        "`version` is a number, not text; quote it: `\"1.10\"`",
         "`title` is a boolean, not text; quote it: `\"true\"`",
     ];
     number_in_tags: "```yaml\n«tags»: [a, 1]\n```\n", &["`tags` is a number, not text; quote it: `\"1\"`"];
