@@ -190,7 +190,7 @@ impl Project {
             with_operations(offer.palette, self, &authority, &asked, &request.tree, directions)?;
         let resilience = library.config(RESILIENCE_FILE)?;
         let limits = match &request.recorded {
-            Some(recorded) => SetLimits::recorded(recorded.limits.clone()),
+            Some(recorded) => SetLimits::from_record(recorded.limits.clone()),
             None => limits(resilience.as_ref(), &composed.chain, &request.limits, child_bounds)?,
         };
         let requests = requests_at_once(resilience.as_ref())?;

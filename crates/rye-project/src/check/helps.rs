@@ -22,10 +22,9 @@ fn hook(inside: &str) -> String {
     metadata(&format!("<hooks><hook id=\"h\" event=\"limit\">{inside}{action}</hook></hooks>"))
 }
 
-/// Files with one mistake or more, each with the place of a file of its kind.
-fn mistakes() -> Vec<(&'static str, String)> {
-    let inputs = "<inputs><input name=\"topic\" /><input name=\"n\" type=\"integer\" /></inputs>";
-    let directives = [
+/// Directives with mistakes in their fence.
+fn fences() -> Vec<String> {
+    vec![
         metadata("<limits turn=\"6\" />"),
         metadata("<limits turns=\"6\" max_turns=\"8\" />"),
         metadata("<limits turns=\"6\" /><limits spend=\"0.10\" />"),
@@ -45,6 +44,13 @@ fn mistakes() -> Vec<(&'static str, String)> {
         metadata("<description>a < b</description>"),
         directive("<inputs><input name=\"a\" type=\"strng\" /></inputs>", "{input:a}"),
         directive("<inputs><input name=\"a\" required=\"yes\" /></inputs>", "{input:a}"),
+    ]
+}
+
+/// Directives with mistakes in their body or in their hooks.
+fn bodies_and_hooks() -> Vec<String> {
+    let inputs = "<inputs><input name=\"topic\" /><input name=\"n\" type=\"integer\" /></inputs>";
+    vec![
         directive(inputs, "About {input:topci}, {{topic}}, {n}, ${input.topic} and $ARGUMENTS."),
         directive("<process><step name=\"s\">a</step></process>", ""),
         directive(
@@ -70,7 +76,11 @@ fn mistakes() -> Vec<(&'static str, String)> {
         metadata(
             "<hooks><hook id=\"h\" event=\"limit\"><action primary=\"exec\" item_type=\"tool\" item_id=\"a\" /></hook></hooks>",
         ),
-    ];
+    ]
+}
+
+/// Files with one mistake or more, each with the place of a file of its kind.
+fn mistakes() -> Vec<(&'static str, String)> {
     let knowledge = [
         "```yaml\nname: k\ntitle: K\nversion: 1.10\n```\n\nB\n",
         "```yaml\nname: k\ntitle: K\nversion: 1.0 # first\n```\n\nB\n",
@@ -92,7 +102,8 @@ fn mistakes() -> Vec<(&'static str, String)> {
         ),
     ];
     let of = |path: &'static str| move |text: &str| (path, text.to_owned());
-    let directives = directives.into_iter().map(|text| (".ai/directives/d.md", text));
+    let directives = fences().into_iter().chain(bodies_and_hooks());
+    let directives = directives.map(|text| (".ai/directives/d.md", text));
     directives
         .chain(knowledge.into_iter().map(of(".ai/knowledge/k.md")))
         .chain(tools.into_iter().map(of(".ai/tools/t.yaml")))

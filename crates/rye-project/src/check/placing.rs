@@ -46,7 +46,7 @@ fn foreign_places(directive: &Directive) -> Vec<(Range<usize>, Option<&str>)> {
     let only = inputs.first().copied().filter(|_| inputs.len() == 1);
     let arguments = text.match_indices(ARGUMENTS).filter(|_| !inputs.is_empty());
     let arguments = arguments.map(|(at, _)| (at..at + ARGUMENTS.len(), only));
-    let found = braced(text).filter_map(named).chain(arguments);
+    let found = texts_in_braces(text).filter_map(named).chain(arguments);
     found.filter(|(place, _)| is_foreign(place)).collect()
 }
 
@@ -65,7 +65,7 @@ fn foreign(written: &str, input: Option<&str>, place: Range<usize>) -> Finding {
 }
 
 /// The places of texts in braces on one line, with the dollar sign before and all braces.
-fn braced(text: &str) -> impl Iterator<Item = Range<usize>> {
+fn texts_in_braces(text: &str) -> impl Iterator<Item = Range<usize>> {
     let bytes = text.as_bytes();
     let mut after = 0;
     std::iter::from_fn(move || {

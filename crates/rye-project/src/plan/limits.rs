@@ -89,7 +89,7 @@ pub(crate) fn spend_limit(stated: Spend) -> SpendLimit {
 
 impl SetLimits {
     /// The limits of a thread that goes on, which its record holds. No source is known (SPEC D19).
-    pub(crate) fn recorded(limits: Limits) -> Self {
+    pub(crate) fn from_record(limits: Limits) -> Self {
         Self { limits, set_by: BTreeMap::new() }
     }
 
