@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::builder::ValueParser;
-use clap::{Arg, Args as _, Command, FromArgMatches as _, value_parser};
+use clap::{Arg, Command, value_parser};
 use clap_complete::Shell;
 use clap_complete::engine::{
     ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter as _,
@@ -24,8 +24,8 @@ use rye::thread::ThreadReference;
 use crate::directive_inputs::inputs_of;
 use crate::environment::Environment;
 use crate::exit::Exit;
-use crate::global::Global;
 use crate::thread_argument::{folders, threads_folder};
+use crate::typed_spaces::environment_of;
 
 /// The variable that the script of a shell sets to the name of the shell.
 const VARIABLE: &str = "RYE_COMPLETE";
@@ -113,23 +113,6 @@ struct Place {
     typed: Vec<OsString>,
 }
 
-/// Returns the environment that the options for spaces name in an incomplete command line, and ignores all other words.
-pub(crate) fn environment_of(typed: &[OsString]) -> Option<Environment> {
-    let mut named = vec![OsString::from(PROGRAM)];
-    let mut takes_next = false;
-    for word in typed {
-        let option = SPACES.iter().find(|option| begins(word, option));
-        if takes_next || option.is_some() {
-            named.push(word.clone());
-        }
-        takes_next = !takes_next && option.is_some_and(|option| word == option);
-    }
-    let global = Global::augment_args(Command::new(PROGRAM)).ignore_errors(true);
-    let matches = global.try_get_matches_from(named).ok()?;
-    let global = Global::from_arg_matches(&matches).ok()?;
-    Some(Environment::read(global, false))
-}
-
 impl Place {
     /// Reads the words after the name of the program.
     fn of(words: &[OsString]) -> Self {
@@ -202,15 +185,6 @@ impl Place {
         });
         ids
     }
-}
-
-/// The options that name spaces and the project.
-const SPACES: [&str; 3] = ["--project", "--user-space", "--system"];
-
-/// Returns `true` if the word is the option, or the option with its value.
-fn begins(word: &OsStr, option: &str) -> bool {
-    let rest = word.to_str().and_then(|word| word.strip_prefix(option));
-    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
 }
 
 /// Returns the files and folders whose paths begin with the word.

@@ -6,10 +6,10 @@ use std::path::Path;
 use rye::parse::{Input, directive};
 use rye::resolve::ItemId;
 
-use crate::completion::environment_of;
 use crate::directive::{files_of, id_of, shipped_directive};
 use crate::environment::{Environment, read_named};
 use crate::output;
+use crate::typed_spaces::environment_of;
 
 /// The commands that take a directive and its inputs.
 const COMMANDS: [&str; 2] = ["run", "render"];

@@ -36,6 +36,7 @@ mod table;
 #[cfg(feature = "otel")]
 mod telemetry;
 mod thread_argument;
+mod typed_spaces;
 
 use std::env;
 use std::ffi::OsString;

@@ -37,9 +37,9 @@ async fn stop() -> u8 {
     let [hangup, interrupt, terminate] =
         [SignalKind::hangup(), SignalKind::interrupt(), SignalKind::terminate()];
     tokio::select! {
-        number = received(hangup) => number,
-        number = received(interrupt) => number,
-        number = received(terminate) => number,
+        number = receive(hangup) => number,
+        number = receive(interrupt) => number,
+        number = receive(terminate) => number,
     }
 }
 
@@ -53,7 +53,7 @@ async fn stop() -> u8 {
 }
 
 #[cfg(unix)]
-async fn received(kind: tokio::signal::unix::SignalKind) -> u8 {
+async fn receive(kind: tokio::signal::unix::SignalKind) -> u8 {
     let number = kind.as_raw_value();
     if !is_ignored(number)
         && let Ok(mut signals) = tokio::signal::unix::signal(kind)

@@ -247,10 +247,11 @@ impl Rye {
         let directive = request.directive.to_string();
         // Another machine may begin it.
         let is_final = self.replica.is_none() || !source.is_of_machine();
-        // The caller mends a usage error and runs again. The parent of a child waits for its record, and an engine for an end.
-        let is_usage = source.class() == Class::Usage
-            && request.child_bounds.is_none()
-            && self.replica.is_none();
+        // The caller mends a usage error and runs again. The parent of a child, the predecessor of a successor and an engine wait for
+        // its record.
+        let is_awaited =
+            request.child_bounds.is_some() || request.continues.is_some() || self.replica.is_some();
+        let is_usage = source.class() == Class::Usage && !is_awaited;
         let is_left = is_final && !is_usage && !source.lacks(&request.directive);
         let threads = self.threads().filter(|_| is_left);
         let Some(threads) = threads else {

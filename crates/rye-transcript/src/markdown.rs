@@ -3,7 +3,7 @@
 use rye_parse::hidden_characters;
 use serde_json::{Map, Value};
 
-use crate::{Decision, Event, Failure, Moment, Nanos, Record, recorded_events};
+use crate::{Decision, Event, Failure, Moment, Nanos, ProviderInfo, Record, recorded_events};
 
 /// Returns one event as Markdown that ends in a blank line, or an empty text for events that only programs read.
 ///
@@ -60,17 +60,7 @@ fn as_recorded(event: &Event, at: Moment) -> String {
             format!("*Turn {turn}: {} tokens, {cost}*\n\n", reply.usage.total())
         }
         Event::SystemPrompt { text } => section("System", &fence("", text)),
-        Event::ThreadStart { provider, facts, .. } => {
-            let is_unverified = facts.get("verified") == Some(&Value::Bool(false));
-            let unverified = if is_unverified { UNVERIFIED } else { "" };
-            let answers = match (provider.model.as_str(), provider.provider.as_str()) {
-                ("", _) => "ended before it began".to_owned(),
-                (model, provider) => format!("`{model}` at `{provider}`"),
-            };
-            let title = directive_of(facts).map_or_else(String::new, |id| format!(" of `{id}`"));
-            let title = format!("# Thread{title}").replace('\n', "\\n");
-            format!("{title}\n\n{at}, {answers}\n\n{unverified}{}", inputs_of(facts))
-        }
+        Event::ThreadStart { provider, facts, .. } => opening(provider, facts, at),
         Event::ThreadResumed { opening, limits, .. } => {
             let raised = if limits.is_some() { ", with raised limits" } else { "" };
             format!("*Resumed {at}, opening {opening}{raised}*\n\n")
@@ -102,6 +92,19 @@ pub fn markdown_of(records: &[Record]) -> Option<String> {
 
 /// The mark of a thread that `--allow-unsigned` let run.
 const UNVERIFIED: &str = "**Unverified: this thread used unsigned items.**\n\n";
+
+/// Formats the beginning of a thread.
+fn opening(provider: &ProviderInfo, facts: &Map<String, Value>, at: Moment) -> String {
+    let is_unverified = facts.get("verified") == Some(&Value::Bool(false));
+    let unverified = if is_unverified { UNVERIFIED } else { "" };
+    let answers = match (provider.model.as_str(), provider.provider.as_str()) {
+        ("", _) => "ended before it began".to_owned(),
+        (model, provider) => format!("`{model}` at `{provider}`"),
+    };
+    let title = directive_of(facts).map_or_else(String::new, |id| format!(" of `{id}`"));
+    let title = format!("# Thread{title}").replace('\n', "\\n");
+    format!("{title}\n\n{at}, {answers}\n\n{unverified}{}", inputs_of(facts))
+}
 
 /// Returns the directive of a thread, which is the first of its chain.
 fn directive_of(facts: &Map<String, Value>) -> Option<&str> {

@@ -17,7 +17,7 @@ use rye_transcript::{ChildEnd, PendingApproval, Record, ThreadId, Usage};
 
 pub(crate) use self::clock::ActiveClock;
 use self::fold::Fold;
-pub(crate) use self::payload::{called, item_name, main_argument, payload, usage_of};
+pub(crate) use self::payload::{item_name, item_of_call, main_argument, payload, usage_of};
 pub(crate) use self::section::{Entry, Section};
 pub(crate) use self::span::{Pause, PauseKind, Span, SpanKind};
 pub(crate) use self::window::{Found, Page, Part, Window};

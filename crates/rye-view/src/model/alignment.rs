@@ -3,7 +3,7 @@
 use serde_json::Value;
 use similar::{DiffOp, TextDiff};
 
-use super::{Thread, called, item_name, main_argument, payload};
+use super::{Thread, item_name, item_of_call, main_argument, payload};
 
 /// The most calls of each thread that are aligned, because the time grows with the square of their number.
 pub(crate) const MOST_CALLS: usize = 2_000;
@@ -56,7 +56,7 @@ pub(crate) fn calls(thread: &Thread<'_>) -> Vec<Called> {
         let content = payload(record);
         let result = entry.result.and_then(|index| thread.record(index));
         let answer = result.map(payload).unwrap_or_default();
-        let (item, arguments) = called(&content);
+        let (item, arguments) = item_of_call(&content);
         let began = thread.active_at(record);
         Some(Called {
             turn,

@@ -7,7 +7,7 @@ use rye_transcript::{Nanos, Record, Usage};
 use serde_json::Value;
 
 use super::{ActiveClock, Entry, Pause, PauseKind, Section, Span, SpanKind, Thread};
-use super::{called, item_name, main_argument, payload, usage_of};
+use super::{item_name, item_of_call, main_argument, payload, usage_of};
 use crate::Source;
 
 /// A request under way.
@@ -345,7 +345,7 @@ const SHORTEST_STOP: i64 = 1_000;
 
 /// The short name of a call for the title of its turn, and the longer one for its span.
 fn names(payload: &Value) -> (String, String) {
-    let (item, arguments) = called(payload);
+    let (item, arguments) = item_of_call(payload);
     let item = item_name(item);
     let argument = main_argument(arguments).unwrap_or_default();
     let argument = argument.lines().next().unwrap_or_default();

@@ -18,7 +18,7 @@ pub(crate) fn item_name(item: &str) -> String {
 }
 
 /// The item of a call or of a question about one, with the arguments of that item.
-pub(crate) fn called(payload: &Value) -> (&str, &Value) {
+pub(crate) fn item_of_call(payload: &Value) -> (&str, &Value) {
     let target = payload["target"]["item_id"].as_str().or_else(|| payload["item_id"].as_str());
     called_item(payload["name"].as_str().unwrap_or_default(), &payload["arguments"], target)
 }

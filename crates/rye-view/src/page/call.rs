@@ -10,7 +10,7 @@ use super::figures::{dollars, duration, hex_groups, short_id};
 use super::links::Links;
 use super::text::{Shown, block, line};
 use super::value::{is_shown_whole, named_value};
-use crate::model::{Thread, called, item_name, main_argument, payload};
+use crate::model::{Thread, item_name, item_of_call, main_argument, payload};
 
 /// A call with what came of it.
 pub(crate) fn call(
@@ -37,7 +37,7 @@ pub(crate) fn call(
 }
 
 fn name(content: &Value) -> String {
-    item_name(called(content).0)
+    item_name(item_of_call(content).0)
 }
 
 /// The argument that says most, and for an edit how many lines changed.

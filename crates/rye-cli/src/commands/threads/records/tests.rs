@@ -76,17 +76,6 @@ fn rows() -> Vec<(&'static str, Value, &'static str)> {
             json!({"is_error": true, "refusal": null, "content": {"error": "no\nfile"}}),
             "error: no\\nfile",
         ),
-        (
-            "tool_call_result",
-            json!({"is_error": true, "refusal": null, "content": {"exit_code": 1, "stderr": "x"}}),
-            "error: x",
-        ),
-        (
-            "tool_call_result",
-            json!({"is_error": true, "refusal": {"layer": "x", "message": "not allowed"}}),
-            "refused: not allowed",
-        ),
-        ("tool_call_result", json!({"is_error": true, "refusal": {"layer": "x"}}), "refused"),
         ("tool_call_start", json!({"name": "a_b", "target": {"item_id": "a/b"}}), "a/b"),
         ("tool_call_start", json!({"name": "a_b", "target": null}), "a_b"),
         ("tool_call_start", json!({"name": "a_b", "arguments": {"item_id": "c/d"}}), "a_b"),
@@ -98,6 +87,27 @@ fn rows() -> Vec<(&'static str, Value, &'static str)> {
         ),
         ("user_message", json!({"text": "x"}), ""),
     ]
+}
+
+/// A failed result is listed with its words.
+#[test]
+fn an_error_is_named() {
+    for (event, payload, about) in [
+        (
+            "tool_call_result",
+            json!({"is_error": true, "refusal": null, "content": {"exit_code": 1, "stderr": "x"}}),
+            "error: x",
+        ),
+        (
+            "tool_call_result",
+            json!({"is_error": true, "refusal": {"layer": "x", "message": "not allowed"}}),
+            "refused: not allowed",
+        ),
+        ("tool_call_result", json!({"is_error": true, "refusal": {"layer": "x"}}), "refused"),
+    ] {
+        let expected = format!("   0  1970-01-01T00:00:00.000Z  {event:<18} {about}");
+        assert_eq!(line(&record(event, &payload)), expected);
+    }
 }
 
 #[test]
