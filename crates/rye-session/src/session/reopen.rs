@@ -285,7 +285,7 @@ impl Rye {
         let reopened = self.reopen(&thread, host)?;
         reopened.refuse_foreign(host)?;
         if let Some(decided) = reopened.decided {
-            return Err(ReopenError::Decided { thread, decided });
+            return Err(ReopenError::Decided { thread, decided: Box::new(decided) });
         }
         let (asked, record) = (reopened.asked, reopened.record);
         let store = self.open_store(&reopened.threads)?;
@@ -379,7 +379,10 @@ impl Rye {
         let store = self.open_store(&threads)?;
         let found = self.found(&threads, thread)?.reading;
         if let Some(decided) = decided_approval(&found.transcript) {
-            return Err(ReopenError::Decided { thread: thread.clone(), decided });
+            return Err(ReopenError::Decided {
+                thread: thread.clone(),
+                decided: Box::new(decided),
+            });
         }
         let waiting = self.waiting_call(&found.record, &found.transcript, &store)?;
         waiting.check(expected, decision)?;
@@ -396,7 +399,7 @@ impl Rye {
                 Ok(waiting.into_request())
             }
             Answer::Recorded(decided) => {
-                Err(ReopenError::Decided { thread: thread.clone(), decided })
+                Err(ReopenError::Decided { thread: thread.clone(), decided: Box::new(decided) })
             }
         }
     }
@@ -414,7 +417,10 @@ impl Rye {
         let reopened = self.reopen(thread, host)?;
         reopened.refuse_foreign(host)?;
         if let Some(decided) = reopened.decided {
-            return Err(ReopenError::Decided { thread: thread.clone(), decided });
+            return Err(ReopenError::Decided {
+                thread: thread.clone(),
+                decided: Box::new(decided),
+            });
         }
         let record = reopened.record.clone();
         if reopened.asked.is_none() {
@@ -466,7 +472,7 @@ fn not_resumed(thread: &ThreadId, limits: &Limits, source: ResumeError) -> Reope
 fn why_not(asked: &PendingApproval, reading: &Reading) -> ReopenError {
     let thread = asked.request.thread.clone();
     match decided_approval(reading) {
-        Some(decided) => ReopenError::Decided { thread, decided },
+        Some(decided) => ReopenError::Decided { thread, decided: Box::new(decided) },
         None => ReopenError::AnotherCall { thread },
     }
 }

@@ -69,7 +69,7 @@ pub enum ReopenError {
         /// The thread.
         thread: ThreadId,
         /// The recorded decision, with its time.
-        decided: DecidedApproval,
+        decided: Box<DecidedApproval>,
     },
     /// The call may be approved once, and not for the rest of its thread.
     #[error(
