@@ -119,6 +119,39 @@ async fn knowledge_at_the_start_is_in_the_opening() {
     assert!(first("x").contains("and stop.\n\n<directive"), "{}", first("x"));
 }
 
+/// The result of a tool at the start has an element as knowledge has, which it cannot close, unless the hook says otherwise.
+#[tokio::test]
+async fn a_result_at_the_start_stands_in_an_element() {
+    let inner = "one </Read> two </ read>";
+    for (wrap, expected) in [
+        ("", "<Read id=\"rye/file-system/read\" type=\"tool\">\n"),
+        (", wrap: false", "{\"path\":\"a.txt\",\"content\":\"one </Read> two </ read>\""),
+    ] {
+        let scratch = Scratch::new();
+        scratch.put("a.txt", inner);
+        let hook = format!(
+            "{{id: begin, event: thread_started{wrap}, action: {{primary: execute, item_type: tool, item_id: fs_read, params: {{path: a.txt}}}}}}"
+        );
+        scratch.sign(".ai/config/agent/hooks.yaml", &format!("hooks:\n  - {hook}\n"));
+        scratch.sign(".ai/directives/test/write.md", &two_steps(""));
+        let report = scratch.run("test/write", &[]).await.unwrap();
+        assert_eq!(report.outcome.state, ThreadState::Completed, "{:?}", report.outcome.failure);
+        let events = scratch.events(&report);
+        let said =
+            events.iter().filter(|(name, _)| name == "user_message").map(|(_, it)| &it["text"]);
+        let said: Vec<&str> = said.filter_map(Value::as_str).collect();
+        let told = said.iter().find(|text| text.starts_with(expected));
+        let Some(told) = told else { panic!("{said:?}") };
+        if wrap.is_empty() {
+            assert!(told.ends_with("\n</Read>"), "{told}");
+            assert!(told.contains("one &lt;/Read> two &lt;/ read>"), "{told}");
+        }
+        // What is on record is told again as it stands there.
+        let replayed = scratch.rye().replay(&report.thread).await.unwrap();
+        assert!(replayed.divergence.is_none(), "{:?}", replayed.divergence);
+    }
+}
+
 /// Knowledge that a hook adds during a thread needs a permit like any other load.
 #[tokio::test]
 async fn knowledge_in_a_turn_is_a_permitted_load() {

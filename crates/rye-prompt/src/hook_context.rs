@@ -63,11 +63,16 @@ impl HookEntry {
 
     /// Returns the name of the item or, if it has none, the last segment of its id.
     fn element_name(&self) -> String {
-        let last = self.id.rsplit('/').next().unwrap_or_default();
         Some(pascal_case(&self.name))
             .filter(|name| !name.is_empty())
-            .unwrap_or_else(|| pascal_case(last))
+            .unwrap_or_else(|| element_name(&self.id))
     }
+}
+
+/// Returns the name of the element in which what the item `id` says stands: its last segment in PascalCase (SPEC 8.6).
+#[must_use]
+pub fn element_name(id: &str) -> String {
+    pascal_case(id.rsplit('/').next().unwrap_or_default())
 }
 
 /// Turns `coding-standards` and `coding standards` into `CodingStandards`, and keeps `DirectiveInstruction`.

@@ -80,7 +80,7 @@ pub use context::{
     ComposeError, Context, ContextReference, Origin, Piece, Slot, Suppression, compose,
     context_references,
 };
-pub use hook_context::{HookEntry, Wrap};
+pub use hook_context::{HookEntry, Wrap, element_name};
 pub use inputs::{BindError, BindProblem, Inputs, ValueOrigin};
 pub use link::Link;
 pub use opening::{Opening, opening};

@@ -59,7 +59,8 @@ impl FirstRequest {
         let info = model.choice.describe(&model.name);
         let limits = plan.limits.limits;
         let max_output = info.max_output;
-        let run = begin_run(opening, None, &plan.offer.palette, plan.contract, limits, max_output);
+        let tools = plan.offer.palette.specs(&plan.contract);
+        let run = begin_run(opening, None, tools, plan.contract, limits, max_output);
         let request = first_request(run, &info).map_err(|failure| PrepareError::Ended {
             id: id.clone(),
             failure: Box::new(failure),

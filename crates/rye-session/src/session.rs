@@ -28,8 +28,8 @@ use rye_project::{Class, LimitSource, PrepareError, with_causes};
 use rye_sign::SigningKey;
 use rye_thread::store::{Inbox, StoreOptions, TreeOwnership};
 use rye_thread::{
-    ClockError, Limits, Opening, Outcome, OutputContract, Palette, ResumeError, Run, ThreadId,
-    ThreadRecord, ThreadSummary, ToolResult,
+    ClockError, Limits, Opening, Outcome, OutputContract, ResumeError, Run, ThreadId, ThreadRecord,
+    ThreadSummary, ToolResult, ToolSpec,
 };
 use tokio::sync::Semaphore;
 
@@ -336,16 +336,16 @@ fn leave_failed(
     journal.fail(reason, now).map_err(storage_error)
 }
 
-/// The run that a thread begins with, with the whole palette. `text` is the second message of a successor.
+/// The run that a thread begins with. `text` is the second message of a successor.
 pub(crate) fn begin_run(
     opening: Opening,
     text: Option<&str>,
-    palette: &Palette,
+    tools: Vec<ToolSpec>,
     contract: OutputContract,
     limits: Limits,
     max_output: u64,
 ) -> Run {
-    let mut run = Run::new(opening, palette.specs(&contract), contract, limits, max_output);
+    let mut run = Run::new(opening, tools, contract, limits, max_output);
     if let Some(text) = text {
         run.inject(text).expect("because a run that has not begun takes a text");
     }

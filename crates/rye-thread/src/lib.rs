@@ -81,6 +81,7 @@ pub use self::journal::{Journal, JournalError};
 pub use self::outcome::Outcome;
 pub use self::palette::{
     Need, Needs, Palette, PaletteEntry, PaletteError, PaletteProblem, WithheldTool, palette_name,
+    palette_names,
 };
 pub use self::provider::{Delta, DeltaSink, Provider, ProviderTelemetry, ServerAddress};
 pub use self::provider_error::ProviderError;
@@ -104,7 +105,7 @@ pub use rye_transcript::{
     ThreadStateError, ToolCall, ToolResult, ToolSpec, TranscriptClaim, Usage, Waiting, added_items,
     called_item, count_json_values, count_values, decided_approval, decision_on, ended_children,
     handed_over, mend_halves, pending_approval, recorded_end, recorded_event, recorded_limits,
-    recorded_provider, recorded_root, spawned_children, thread_root, wait_in_words,
+    recorded_provider, recorded_root, recorded_tools, spawned_children, thread_root, wait_in_words,
 };
 
 #[cfg(doctest)]

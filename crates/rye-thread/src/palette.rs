@@ -17,7 +17,7 @@ use serde_json::Value;
 pub(crate) use self::direct_call::MISFIT;
 pub(crate) use self::execute::{EXECUTE, arguments as execute_arguments};
 use self::execute::{Execution, execution, fork_arguments, inline_arguments};
-pub use self::name::palette_name;
+pub use self::name::{assign as palette_names, palette_name};
 pub(crate) use self::name::{bare_name, names_return, words};
 use self::operation::OPERATIONS;
 pub use self::operation::{Need, Needs};
@@ -265,14 +265,36 @@ impl Palette {
 
     /// Returns the tools that the model sees, sorted by name.
     ///
-    /// These are every tool, the open operations and `rye_execute`, and `directive_return` if outputs are declared.
+    /// These are every tool, the open operations and `rye_execute`, and `directive_return` if outputs are declared. Aliases are
+    /// understood in calls and not offered.
     #[must_use]
     pub fn specs(&self, contract: &OutputContract) -> Vec<ToolSpec> {
+        let ids = self.offered.values().map(|offered| offered.entry.item_id.as_str());
+        self.specs_naming(ids, contract)
+    }
+
+    /// Returns the same tools, in the form in which the thread began with them: earlier versions named the aliases of tools to
+    /// the model, and the requests of a thread do not change.
+    #[must_use]
+    pub fn specs_as_recorded(
+        &self,
+        contract: &OutputContract,
+        recorded: &[ToolSpec],
+    ) -> Vec<ToolSpec> {
+        let with_aliases = self.specs_naming(self.names.keys().map(String::as_str), contract);
+        if with_aliases == recorded { with_aliases } else { self.specs(contract) }
+    }
+
+    /// Returns the tools that the model sees, where `rye_execute` names these ids.
+    fn specs_naming<'a>(
+        &self,
+        ids: impl Iterator<Item = &'a str>,
+        contract: &OutputContract,
+    ) -> Vec<ToolSpec> {
         let mut specs: Vec<ToolSpec> =
             self.offered.values().map(|offered| offered.entry.spec.clone()).collect();
         let open = self.operations.iter().filter(|(name, _)| !self.closed.contains(*name));
         specs.extend(open.map(|(_, offered)| offered.entry.spec.clone()));
-        let ids = self.names.keys().map(String::as_str);
         let fork = self.fork.as_ref().map(|fork| &fork.entry.spec);
         let inline = self.inline.as_ref().map_or(&[][..], |inline| inline.kinds.as_slice());
         specs.push(execute::spec(ids, contract, fork, inline));

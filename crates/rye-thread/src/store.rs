@@ -41,6 +41,7 @@ use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 
+pub use self::file_system::shared_file_system;
 pub use self::local::{LocalStore, StoreOptions};
 pub use self::memory::MemoryStore;
 pub use self::owner::Owner;

@@ -140,6 +140,7 @@ pub use self::read::{Damage, DamageKind, Reading, read};
 pub use self::record::Record;
 pub use self::recorded_end::{
     RecordedEnd, RecordedLimits, recorded_end, recorded_limits, recorded_provider, recorded_root,
+    recorded_tools,
 };
 pub use self::reference::{ThreadReference, ThreadReferenceError};
 pub use self::retry::{Retry, wait_in_words};

@@ -8,7 +8,7 @@ use crate::failure::disk::LimitsDisk;
 use crate::json::Shown;
 use crate::{
     Event, Failure, Limits, Moment, Nanos, ProviderInfo, Reading, Record, ThreadId, ThreadState,
-    Usage, recorded_event,
+    ToolSpec, Usage, recorded_event,
 };
 
 /// The end of a thread by its transcript, which is written before `thread.json` is.
@@ -88,6 +88,15 @@ pub fn recorded_provider(reading: &Reading) -> Option<ProviderInfo> {
             Some(provider).filter(|provider| !provider.provider.is_empty())
         }
         _ => None,
+    }
+}
+
+/// The tools that the model of a thread sees, as the first record has them; none before the thread began.
+#[must_use]
+pub fn recorded_tools(reading: &Reading) -> Vec<ToolSpec> {
+    match reading.records.first().map(recorded_event) {
+        Some(Ok(Event::ThreadStart { tools, .. })) => tools,
+        _ => Vec::new(),
     }
 }
 

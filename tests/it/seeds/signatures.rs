@@ -183,7 +183,7 @@ fn the_trust_document_does_not_count_in_a_project() {
     let text = document();
     check_error(
         TrustStore::new().admit(&text, None, Origin::Project, now()),
-        "a project cannot vouch for itself: its trust document for the key `6ea18199041a1ea8` is signed by `4b987fd4e40303ac`, and counts only when a key that you trust signed it; compare its fingerprint with the owner, then accept it with `rye trust add 6ea18199041a1ea8`, or with `--trust FILE` for one command",
+        "a project cannot vouch for itself: its trust document for the key `6ea18199041a1ea8` is signed by `4b987fd4e40303ac`, and counts only when a key that you trust signed it; compare its fingerprint with the owner, then accept it with `rye trust add 6ea18199041a1ea8`, or name a copy outside of the project with `--trust FILE`",
     );
 }
 

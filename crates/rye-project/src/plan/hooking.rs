@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rye_caps::Grant;
 use rye_parse::{Action, HookEvent, HookPosition, Primary};
-use rye_prompt::{Context, HookEntry, Inputs, Slot, Wrap};
+use rye_prompt::{Context, HookEntry, Inputs, Slot, Wrap, element_name};
 use rye_resolve::{ExtendsChain, Item, ItemId, ItemKind, Library, PlacedHook, ResolveError};
 use rye_sign::Provenance;
 use rye_thread::{ActionTarget, Hook, HookAction, HookEffect, HookLayer, Hooks, Palette};
@@ -178,7 +178,15 @@ impl Hooking {
                 return Err(format!("no hook can {} a {kind}", primary.as_str()));
             }
         };
-        Ok(Some(HookAction::new(target, arguments)))
+        let action = HookAction::new(target, arguments);
+        let element = match &action.target {
+            ActionTarget::Tool(id) if placed.wrap => Some(element_name(id)),
+            _ => None,
+        };
+        Ok(Some(match element {
+            Some(name) => action.in_element(&name),
+            None => action,
+        }))
     }
 
     /// Returns the provenance of the hooks and of every item that they put before the model. Each

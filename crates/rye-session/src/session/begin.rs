@@ -51,7 +51,8 @@ impl Begun {
         let max_output = means.provider.describe().max_output;
         let limits = record.limits.clone();
         let text = text.as_deref();
-        let run = begin_run(opening, text, &means.palette, contract, limits, max_output);
+        let tools = means.palette.specs(&contract);
+        let run = begin_run(opening, text, tools, contract, limits, max_output);
         let journal = store.journal(&threads, record, key)?;
         let folder = journal.folder().to_owned();
         Ok(Self { run, journal, means, inherited, folder, warnings, before: None })

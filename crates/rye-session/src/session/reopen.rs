@@ -22,7 +22,7 @@ use rye_thread::transcript::Reading;
 use rye_thread::{
     ApprovalRequest, Decider, Decision, FailureKind, JournalError, Limits, PendingApproval,
     RaisedLimits, ResumeError, ThreadId, ThreadRecord, ThreadState, decided_approval, decision_on,
-    recorded_limits,
+    recorded_limits, recorded_tools,
 };
 use serde_json::Map;
 
@@ -235,7 +235,8 @@ impl Rye {
         warnings.extend((!is_operators).then(|| SELF_VOUCHED.to_owned()));
         let max_output = means.provider.describe().max_output;
         let text = text.as_deref();
-        let run = begin_run(opening, text, &means.palette, contract, limits, max_output);
+        let tools = means.palette.specs_as_recorded(&contract, &recorded_tools(&reading));
+        let run = begin_run(opening, text, tools, contract, limits, max_output);
         let mut facts = Map::from_iter([(TOKEN.to_owned(), token)]);
         // It may be another machine by now, or another sandbox on the same one.
         facts.extend(sandbox.map(|sandbox| (SANDBOX.to_owned(), sandbox)));

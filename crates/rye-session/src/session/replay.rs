@@ -2,7 +2,7 @@
 
 use rye_parse::unified_diff;
 use rye_project::{PlanRequest, PlannedRun};
-use rye_thread::{Divergence, ReplayContext, Replayed, ThreadId, replay};
+use rye_thread::{Divergence, ReplayContext, Replayed, ThreadId, recorded_tools, replay};
 
 use super::continuing::{Begins, begins};
 use super::conversation::never_began;
@@ -40,7 +40,9 @@ impl Rye {
         let palette = &plan.offer.palette;
         let limits = plan.limits.limits.clone();
         let text = text.as_deref();
-        let run = begin_run(opening, text, palette, plan.contract.clone(), limits, info.max_output);
+        let contract = plan.contract.clone();
+        let tools = palette.specs_as_recorded(&contract, &recorded_tools(&reading.transcript));
+        let run = begin_run(opening, text, tools, contract, limits, info.max_output);
         let authority = &plan.authority;
         let hooks = &plan.hooks;
         let record = &reading.record;

@@ -386,6 +386,11 @@ impl<'a> CallExecutor<'a> {
         }
     }
 
+    /// Returns `true` if results come from a recording.
+    pub(super) fn is_replay(&self) -> bool {
+        self.recording.is_some()
+    }
+
     /// Runs the call of a hook, which may take this long, and returns its result.
     pub(super) async fn run_action(
         &self,

@@ -7,7 +7,7 @@ mod data;
 mod due;
 mod log;
 
-use self::action::{action_call, injects, item, start, time_for};
+use self::action::{action_call, in_element, injects, item, start, time_for};
 pub(super) use self::conclude::{Acted, Frame, apply};
 pub(super) use self::data::Occasion;
 use self::data::{event_data, may_be_told};
@@ -249,7 +249,10 @@ impl<'a> HookRunner<'a> {
         check_cancelled(self.cancel)?;
         let left = time_for(hook.event, context.recorder.time.left(run));
         let returned = context.executor.run_action(prepared, left, context.recorder).await?;
-        let Returned { result, refusal, .. } = returned;
+        let Returned { mut result, refusal, .. } = returned;
+        if !context.executor.is_replay() {
+            result = in_element(hook.event, action, result);
+        }
         let hook = hook.id.clone();
         context.recorder.emit(&Event::HookCallResult { hook, result: result.clone(), refusal });
         Ok(result)

@@ -10,6 +10,8 @@ pub struct HookAction {
     pub target: ActionTarget,
     /// Its arguments, in which `${path}` stands for a part of the event's data.
     pub arguments: Map<String, Value>,
+    /// The name of the element that the result of a tool stands in where a model reads it; `None` leaves the result bare.
+    pub element: Option<String>,
 }
 
 /// The item that an action runs, always with the thread's own authority.
@@ -26,7 +28,13 @@ impl HookAction {
     /// Creates an action on an item.
     #[must_use]
     pub const fn new(target: ActionTarget, arguments: Map<String, Value>) -> Self {
-        Self { target, arguments }
+        Self { target, arguments, element: None }
+    }
+
+    /// Puts the result of a tool into an element of this name where a model reads it (SPEC 8.6).
+    #[must_use]
+    pub fn in_element(self, name: &str) -> Self {
+        Self { element: Some(name.to_owned()), ..self }
     }
 
     /// Returns the arguments with the event's data in place of the placeholders.

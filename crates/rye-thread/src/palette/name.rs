@@ -51,7 +51,8 @@ pub(crate) fn words(name: &str) -> Vec<&str> {
 /// Returns one name per id, in the given order.
 ///
 /// Every id of a collision gets a hash, so that a name does not depend on the order of the tools.
-pub(super) fn assign(ids: &[&str]) -> Vec<String> {
+#[must_use]
+pub fn assign(ids: &[&str]) -> Vec<String> {
     let mut wanted: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
     for id in ids.iter().copied().chain([DIRECTIVE_RETURN]) {
         wanted.entry(palette_name(id)).or_default().insert(id);

@@ -117,10 +117,28 @@ fn specs_are_sorted_and_show_directive_return_only_for_outputs() {
     let execute = specs.iter().find(|spec| spec.name == "rye_execute").unwrap();
     assert_eq!(
         execute.description,
-        "Runs a tool by its item id with the parameters that it takes. Item ids: a/a, fs_a, \
+        "Runs a tool by its item id with the parameters that it takes. Item ids: a/a, \
          rye/agent/threads/directive_return, z/z."
     );
     assert_eq!(palette.specs(&contract), specs, "the same bytes every time");
+}
+
+/// A thread that began when aliases were named keeps its tools to the byte. Other recorded tools are not taken over.
+#[test]
+fn a_recorded_thread_keeps_the_tools_that_it_began_with() {
+    let palette = Palette::new(vec![entry("a/a").with_aliases(&["fs_a"])]).unwrap();
+    let contract = OutputContract::default();
+    let specs = palette.specs(&contract);
+    let mut older = specs.clone();
+    older[1].description = older[1].description.replace("Item ids: a/a.", "Item ids: a/a, fs_a.");
+    assert_ne!(older, specs);
+    assert_eq!(palette.specs_as_recorded(&contract, &older), older);
+    assert_eq!(palette.specs_as_recorded(&contract, &specs), specs);
+    older[1].description.push_str(" More.");
+    assert_eq!(palette.specs_as_recorded(&contract, &older), specs);
+    assert!(palette.specs_as_recorded(&contract, &[]) == specs);
+    let fs_a = palette.by_id("fs_a").map(|offered| offered.entry.item_id.as_str());
+    assert_eq!(fs_a, Some("a/a"), "an old name is understood");
 }
 
 #[track_caller]

@@ -15,6 +15,13 @@ pub(super) fn check(threads: &Path, is_single_host: bool) -> Result<(), StoreErr
     }
 }
 
+/// Returns the name of the file system of a folder, if it is one that other machines may share, on which no thread is driven
+/// unless the operator declares that this machine alone uses it.
+#[must_use]
+pub fn shared_file_system(folder: &Path) -> Option<&'static str> {
+    shared_kind(folder)
+}
+
 #[cfg(target_os = "linux")]
 fn shared_kind(threads: &Path) -> Option<&'static str> {
     let found = rustix::fs::statfs(threads).ok()?;
