@@ -24,6 +24,8 @@ mod signature;
 mod tool;
 mod vouching;
 
+pub(crate) use self::vouching::named_by;
+
 use std::cmp::Reverse;
 use std::ops::Range;
 use std::path::{Path, PathBuf};

@@ -31,6 +31,7 @@ mod search;
 
 mod copy;
 mod load;
+mod needed;
 mod reading;
 
 mod sign;
@@ -48,8 +49,8 @@ pub use self::error::{PrimaryError, causes, error_json};
 pub use self::execute::{ExecuteRequest, Executed, execute};
 pub(crate) use self::execute::{take_directive, take_knowledge};
 pub use self::fetch::{FetchRequest, Fetched, fetch};
-pub(crate) use self::load::writing_capability;
 pub use self::load::{LoadRequest, Loaded, load};
+pub use self::needed::needed_items;
 pub use self::operation::{
     Asked, KINDS, Operation, inputs_by_either_name, item_id_schema, item_type_schema,
     object_schema, read_arguments,

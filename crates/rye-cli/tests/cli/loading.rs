@@ -62,6 +62,60 @@ fn a_copy_keeps_its_signature_and_replaces_nothing() {
     assert_eq!(std::fs::read_to_string(&copy).unwrap(), "Another.\n");
 }
 
+/// What comes with the program has no signature that a copy could keep.
+#[test]
+fn a_shipped_item_is_copied_unsigned_and_counts_once_it_is_signed() {
+    let session = Session::new();
+    session.rye("keys generate");
+    let copied = session.rye("load rye/agent/core/Identity --to project");
+    assert!(copied.contains("/.ai/knowledge/rye/agent/core/Identity.md\nnext: "), "{copied}");
+    assert!(copied.ends_with("--- exit 0\n"), "{copied}");
+    let command = copied.split('`').nth(1).unwrap().strip_prefix("rye ").unwrap().to_owned();
+    let refused = session.rye("load rye/agent/core/Identity");
+    assert!(refused.contains("unsigned") && refused.ends_with("--- exit 3\n"), "{refused}");
+    let command =
+        command.replace("<DIR>", &session.project().parent().unwrap().display().to_string());
+    let signed = session.rye(&command);
+    assert!(signed.ends_with("--- exit 0\n"), "{signed}");
+    let loaded = session.rye("load rye/agent/core/Identity");
+    assert!(loaded.ends_with("--- exit 0\n"), "{loaded}");
+    let told = session.rye("load rye/agent/core/Behavior --to user --json");
+    assert!(told.contains("\"next\": \"rye sign "), "{told}");
+}
+
+/// `--with` takes along what a directive names, and only that.
+#[test]
+fn a_directive_is_copied_with_what_it_needs() {
+    let session = Session::new();
+    let several = session.rye("load notes/base notes/index-style --trust TRUST --to user");
+    assert!(several.ends_with("--- exit 0\n"), "{several}");
+    for path in ["directives/notes/base.md", "knowledge/notes/index-style.md"] {
+        assert!(session.home().join(".ai").join(path).exists(), "{several}");
+    }
+    let session = Session::new();
+    let alone = session.rye("load notes/index --trust TRUST --with");
+    assert!(alone.ends_with("--- exit 2\n"), "{alone}");
+    let copied = session.rye("load notes/index --trust TRUST --to user --with");
+    assert!(copied.ends_with("--- exit 0\n"), "{copied}");
+    let run = session.rye("run notes/index --trust TRUST --provider steps");
+    assert!(run.ends_with("--- exit 0\n"), "{run}");
+    let mut files = Vec::new();
+    let mut folders = vec![session.home().join(".ai")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
+            match entry.path() {
+                path if path.is_dir() => folders.push(path),
+                path => files.push(path.display().to_string()),
+            }
+        }
+    }
+    files.retain(|path| path.ends_with(".md"));
+    let there = |end: &str| files.iter().any(|path| path.ends_with(end));
+    assert!(there("directives/notes/index.md") && there("directives/notes/base.md"), "{files:?}");
+    assert!(there("knowledge/notes/index-style.md"), "{files:?}");
+    assert_eq!(files.len(), 3, "{files:?}");
+}
+
 #[cfg(unix)]
 #[test]
 fn a_copy_does_not_follow_a_link_out_of_the_space() {

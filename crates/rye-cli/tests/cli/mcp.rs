@@ -184,6 +184,7 @@ async fn a_client_copies_where_it_may_write() {
     const PROVIDER: &str = "protocol: anthropic_messages\nbase_url: https://example.org\nmodels:\n  m: { context_window: 1000, \
                             max_output: 10 }\n";
     const WRITE: &str = "rye.execute.tool.rye.file-system.write";
+    const USER: &str = "rye.execute.tool.rye.user-space.write";
     let (note, provider) =
         (".ai/knowledge/notes/mine.md", ".ai/tools/rye/agent/providers/mine.yaml");
     let session = Session::new();
@@ -198,6 +199,8 @@ async fn a_client_copies_where_it_may_write() {
         (&[], ids[1], None, Ok(false)),
         (&[], ids[0], Some("project"), Err("--allow rye.execute.tool.rye.file-system.write")),
         (&[WRITE], ids[0], Some("user"), Err("at `/destination`: ")),
+        (&[USER], ids[0], Some("project"), Err("--allow rye.execute.tool.rye.file-system.write")),
+        (&[USER, WRITE], ids[1], Some("user"), Err("configuration is for the operator alone")),
         (&[WRITE], ids[1], Some("project"), Err("configuration is for the operator alone")),
         (&[WRITE], ids[0], Some("project"), Ok(true)),
     ] {

@@ -12,7 +12,7 @@ use super::finding::{DRAFT, UNKNOWN_KEY, UNSIGNED};
 use super::{Checked, Finding, Severity};
 use crate::aliases::tool_id;
 use crate::config::is_hooks;
-use crate::needs::{Callee, callee};
+use crate::needs::{CalledItems, Callee, callee};
 
 /// The findings about the items that `checked` names. An item whose file is among the checked ones has them there instead.
 pub(super) fn findings(
@@ -97,7 +97,12 @@ fn named_items(catalog: &Catalog<'_>, checked: &Checked) -> Vec<Named> {
     }
 }
 
-fn of_directive(catalog: &Catalog<'_>, directive: &Directive) -> Vec<Named> {
+/// Returns the items that a directive names and that its threads need.
+pub(crate) fn named_by(items: &dyn CalledItems, directive: &Directive) -> Vec<(ItemKind, ItemId)> {
+    of_directive(items, directive).into_iter().map(|named| (named.kind, named.id)).collect()
+}
+
+fn of_directive(items: &dyn CalledItems, directive: &Directive) -> Vec<Named> {
     let referred = [
         (&directive.extends, "`extends`"),
         (&directive.continuation_directive, "`<continuation_directive>`"),
@@ -119,20 +124,20 @@ fn of_directive(catalog: &Catalog<'_>, directive: &Directive) -> Vec<Named> {
     }
     for (place, step) in directive.steps.iter().map(|step| &step.value).enumerate() {
         let by = format!("step `{}`", step.name.clone().unwrap_or_else(|| (place + 1).to_string()));
-        named.extend(step.actions.iter().flat_map(|action| of_action(catalog, action, &by)));
+        named.extend(step.actions.iter().flat_map(|action| of_action(items, action, &by)));
     }
-    named.extend(directive.hooks.iter().flat_map(|hook| of_hook(catalog, &hook.value)));
+    named.extend(directive.hooks.iter().flat_map(|hook| of_hook(items, &hook.value)));
     named
 }
 
-fn of_hook(catalog: &Catalog<'_>, hook: &Hook) -> Vec<Named> {
+fn of_hook(items: &dyn CalledItems, hook: &Hook) -> Vec<Named> {
     let by = format!("hook `{}`", hook.id.value);
-    hook.actions.iter().flat_map(|action| of_action(catalog, action, &by)).collect()
+    hook.actions.iter().flat_map(|action| of_action(items, action, &by)).collect()
 }
 
 /// The items of a call that need to be verified: its own, and the directive that it starts. One that is loaded or signed does
 /// not have to be.
-fn of_action(catalog: &Catalog<'_>, action: &Spanned<Action>, by: &str) -> Vec<Named> {
+fn of_action(items: &dyn CalledItems, action: &Spanned<Action>, by: &str) -> Vec<Named> {
     if action.value.primary != Primary::Execute {
         return Vec::new();
     }
@@ -140,7 +145,7 @@ fn of_action(catalog: &Catalog<'_>, action: &Spanned<Action>, by: &str) -> Vec<N
         let kind: ItemKind = action.value.item_type.as_deref()?.parse().ok()?;
         Named::new(kind, action.value.item_id.as_deref()?, by, &action.span)
     };
-    let child = match callee(&action.value, catalog) {
+    let child = match callee(&action.value, items) {
         Some(Callee::Child(id)) => Named::new(ItemKind::Directive, id.as_str(), by, &action.span),
         _ => None,
     };

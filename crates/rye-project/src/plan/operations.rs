@@ -19,8 +19,7 @@ pub use self::signing::directive_additions;
 use super::tree_access::TreeAccess;
 use crate::outcome::Class;
 use crate::primary::{
-    Asked, Caller, FetchRequest, KINDS, LoadRequest, Operation, PrimaryError, fetch,
-    writing_capability,
+    Asked, Caller, Destination, FetchRequest, KINDS, LoadRequest, Operation, PrimaryError, fetch,
 };
 use crate::project::Project;
 
@@ -42,7 +41,7 @@ pub(super) fn with_operations(
         let project = Arc::clone(&project);
         let tree = Arc::clone(tree);
         let thread = InThread { operation, project, asked: asked.clone(), tree };
-        entry(Arc::new(thread)).asking_for(asked)
+        entry(Arc::new(thread), authority).asking_for(asked)
     };
     let is_open = |entry: &PaletteEntry| {
         let operation = Operation::ALL.iter().copied().find(|it| it.name() == entry.item_id);
@@ -57,13 +56,13 @@ fn is_open(operation: Operation, authority: &Authority) -> bool {
     })
 }
 
-fn entry(tool: Arc<InThread>) -> PaletteEntry {
+fn entry(tool: Arc<InThread>, authority: &Authority) -> PaletteEntry {
     let operation = tool.operation;
     let description = match operation {
         Operation::Sign => signing::DESCRIPTION,
         _ => operation.description(),
     };
-    let spec = ToolSpec::new("", description, operation.input_schema());
+    let spec = ToolSpec::new("", description, operation.schema_for(authority));
     let (effect, asking) = match operation {
         // What lies there after an interruption may be another text than the one that was approved.
         Operation::Sign => (Effect::Once, Asking::Always),
@@ -112,11 +111,11 @@ impl Needs for InThread {
     fn need(&self, arguments: &Value, _: &Authority) -> Result<Need, ToolOutput> {
         let asked = Asked::of(self.operation, arguments.clone());
         let asked = asked.map_err(|error| error_output(&error))?;
-        let mut writes = false;
+        let mut writes = None;
         let (primary, kind, id) = match &asked {
             Asked::Sign(request) => (Primary::Sign, request.kind, &request.id),
             Asked::Read(FetchRequest::Load(LoadRequest { kind, id, destination, .. })) => {
-                writes = destination.is_some();
+                writes = destination.map(Destination::capability);
                 (Primary::Load, *kind, id)
             }
             Asked::Read(FetchRequest::Search(query)) => {
@@ -128,8 +127,8 @@ impl Needs for InThread {
         let capability = Capability::new(primary, kind, id.as_str());
         capability
             .map(|capability| match writes {
-                true => Need::All(capability, vec![writing_capability()]),
-                false => Need::Exactly(capability),
+                Some(writing) => Need::All(capability, vec![writing]),
+                None => Need::Exactly(capability),
             })
             .map_err(|error| error_output(&PrimaryError::usage(error.to_string())))
     }

@@ -98,11 +98,6 @@ pub enum PrimaryError {
         /// The obstacle.
         reason: String,
     },
-    /// A thread or a client asked for a copy in the operator's own space.
-    #[error(
-        "only the operator copies items into the user space, with `rye load ID --to user`; ask for `destination: project`"
-    )]
-    UserSpace,
     /// The request makes no sense.
     #[error("{message}")]
     Usage {
@@ -126,8 +121,7 @@ impl PrimaryError {
             | Self::Denied(_)
             | Self::NotForThreads { .. }
             | Self::OtherText { .. }
-            | Self::NothingToSearch { .. }
-            | Self::UserSpace => Class::Refused,
+            | Self::NothingToSearch { .. } => Class::Refused,
             Self::Copy { .. } | Self::Failed { .. } | Self::Tool { .. } => Class::Failed,
             Self::NoKey | Self::Usage { .. } | Self::WhichText { .. } => Class::Usage,
             Self::Prepare(error) => error.class(),

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use rye_caps::{Capability, Kind, Primary};
 use rye_resolve::{Item, ItemId, ItemKind};
+use rye_sign::Provenance;
 use serde_json::Value;
 
 use super::caller::Caller;
@@ -49,13 +50,22 @@ pub struct Loaded {
     pub copied_to: Option<PathBuf>,
 }
 
+impl Loaded {
+    /// Returns the command that signs the copy, if there is one that no key signed.
+    #[must_use]
+    pub fn signing_command(&self) -> Option<String> {
+        let path = self.copied_to.as_ref()?;
+        let is_signed = matches!(self.item.content.provenance(), Provenance::Signed(_));
+        (!is_signed).then(|| format!("rye sign {}", path.display()))
+    }
+}
+
 /// Reads the verified file of the id, and copies it if the request asks for that.
 ///
 /// # Errors
 ///
 /// The function fails if the caller may not load the item, or if the item cannot be had. It fails if the item
-/// cannot be copied: a copy replaces no other file. An unsigned item is not copied, because Rye would refuse
-/// the copy.
+/// cannot be copied: a copy replaces no other file.
 pub fn load(
     project: &Project,
     request: &LoadRequest,
@@ -75,8 +85,8 @@ pub fn load(
     Ok(Loaded { item, copied_to })
 }
 
-/// Copying is writing: a caller that is not the operator needs what writes files of the project, and no capability is for the
-/// operator's own space. Nor is one for a provider's configuration, which says where prompts and keys go.
+/// Copying is writing: a caller that is not the operator needs what writes there. No capability is for a provider's
+/// configuration, which says where prompts and keys go.
 fn may_copy(
     caller: &Caller,
     request: &LoadRequest,
@@ -86,22 +96,26 @@ fn may_copy(
     match destination {
         _ if caller.is_operator() => Ok(()),
         _ if is_provider => Err(PrimaryError::Configuration),
-        Destination::Project => {
-            Ok(caller.authority().permit(&writing_capability().into()).map(drop)?)
-        }
-        Destination::User => Err(PrimaryError::UserSpace),
+        _ => Ok(caller.authority().permit(&destination.capability().into()).map(drop)?),
     }
 }
 
-/// The capability of writing files of the project, which copying an item there needs.
-pub(crate) fn writing_capability() -> Capability {
-    Capability::new(Primary::Execute, Kind::Tool, "rye/file-system/write")
-        .expect("because the id of a shipped tool is a valid id")
+impl Destination {
+    /// The capability of copying items there: that of writing files of the project, or that of the operator's own space, which
+    /// no tool has.
+    pub(crate) fn capability(self) -> Capability {
+        let id = match self {
+            Self::Project => "rye/file-system/write",
+            Self::User => "rye/user-space/write",
+        };
+        Capability::new(Primary::Execute, Kind::Tool, id).expect("because it is a valid id")
+    }
 }
 
 impl Loaded {
     /// Returns the facts about the item as JSON, with its raw text as `content` and its own description as
-    /// `metadata`. `metadata` is `null` where it cannot be parsed. `copied_to` is the path of the copy.
+    /// `metadata`. `metadata` is `null` where it cannot be parsed. `copied_to` is the path of the copy, and `next` the
+    /// command that signs it, if no key did.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let mut row = item::facts(&self.item);
@@ -109,6 +123,9 @@ impl Loaded {
         row.insert("content".to_owned(), self.item.source.as_str().into());
         let copied_to = self.copied_to.as_ref().map(|path| path.to_string_lossy().into_owned());
         row.insert("copied_to".to_owned(), copied_to.into());
+        if let Some(command) = self.signing_command() {
+            row.insert("next".to_owned(), command.into());
+        }
         Value::Object(row)
     }
 }

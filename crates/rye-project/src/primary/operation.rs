@@ -1,6 +1,6 @@
 //! The operations on items as tools that a model can call, on every surface with the same names and arguments.
 
-use rye_caps::Primary;
+use rye_caps::{Authority, Primary};
 use rye_resolve::{ItemId, ItemKind, SearchQuery};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -72,6 +72,17 @@ impl Operation {
         }
     }
 
+    /// Returns the schema of the arguments for a caller with this authority. The user space is a destination only where the
+    /// caller may write there.
+    #[must_use]
+    pub fn schema_for(self, authority: &Authority) -> Value {
+        let mut schema = self.input_schema();
+        if self == Self::Load && !authority.allows(&Destination::User.capability()) {
+            schema["properties"]["destination"] = destination(&[Destination::Project]);
+        }
+        schema
+    }
+
     /// Returns the schema of the arguments. It is plain for every client: no references, no types that are lists.
     #[must_use]
     pub fn input_schema(self) -> Value {
@@ -85,7 +96,7 @@ impl Operation {
                 &[],
             ),
             Self::Load => object_schema(
-                &json!({ "item_type": kind, "item_id": id, "destination": destination() }),
+                &json!({ "item_type": kind, "item_id": id, "destination": destination(&[Destination::Project, Destination::User]) }),
                 &["item_type", "item_id"],
             ),
             Self::Sign => object_schema(
@@ -130,11 +141,14 @@ fn scope() -> Value {
 /// The `scope` of a search that looks for items of every kind.
 const ALL_KINDS: &str = "all";
 
-/// Returns the schema of the destination. Threads and clients copy into the project alone. The user
-/// space is for the operator, and the operator does not read this schema.
-fn destination() -> Value {
-    let spaces = [Destination::Project.as_str()];
-    json!({ "type": "string", "enum": spaces, "description": "Copy the file into the project, with its signature." })
+/// Returns the schema of the destination, one of these.
+fn destination(spaces: &[Destination]) -> Value {
+    let description = match spaces {
+        [Destination::Project] => "Copy the file into the project, with its signature.",
+        _ => "Copy the file into this space, with its signature.",
+    };
+    let spaces: Vec<&str> = spaces.iter().map(|space| space.as_str()).collect();
+    json!({ "type": "string", "enum": spaces, "description": description })
 }
 
 /// Returns the schema of arguments with these members and no others.

@@ -63,7 +63,7 @@ impl Operation {
         }
     }
 
-    fn input_schema(self) -> Value {
+    fn input_schema(self, caller: &Caller) -> Value {
         let thread = json!({ "type": "string", "description": "The thread's id." });
         match self {
             Self::Execute => object_schema(
@@ -77,7 +77,7 @@ impl Operation {
                 }),
                 &["item_type", "item_id"],
             ),
-            Self::Items(operation) => operation.input_schema(),
+            Self::Items(operation) => operation.schema_for(caller.authority()),
             Self::ThreadCancel => object_schema(&json!({ "thread": thread }), &["thread"]),
             Self::ThreadStatus => object_schema(
                 &json!({
@@ -176,8 +176,8 @@ pub(super) struct Offered {
 }
 
 impl Offered {
-    fn new(operation: Operation) -> Self {
-        let mut schema = operation.input_schema();
+    fn new(operation: Operation, caller: &Caller) -> Self {
+        let mut schema = operation.input_schema(caller);
         schema["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
         let arguments =
             ArgumentSchema::new(&schema).expect("because our own schemas are tested to be schemas");
@@ -197,7 +197,7 @@ impl Offered {
 /// Every tool that the grant leaves anything to do with, sorted by name.
 pub(super) fn offered_tools(caller: &Caller) -> Vec<Offered> {
     let operations = Operation::all().filter(|it| it.is_offered(caller));
-    operations.map(Offered::new).collect()
+    operations.map(|operation| Offered::new(operation, caller)).collect()
 }
 
 fn members(schema: Value) -> Arc<Map<String, Value>> {

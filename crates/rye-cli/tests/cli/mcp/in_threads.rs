@@ -217,7 +217,7 @@ fn a_thread_copies_an_item_where_it_may_write() {
     let writing = "<execute><tool>rye.file-system.write</tool></execute>";
     let rows = [
         ("project", "", false, "add `<execute><tool>rye.file-system.write</tool></execute>`"),
-        ("user", writing, false, "at `/destination`: "),
+        ("user", writing, false, "add `<execute><tool>rye.user-space.write</tool></execute>`"),
         ("project", writing, true, "exit 0"),
     ];
     for (space, permissions, copies, expected) in rows {
@@ -235,6 +235,26 @@ fn a_thread_copies_an_item_where_it_may_write() {
         let signed = std::fs::read_to_string(own).unwrap();
         assert!(signed.contains("rye:signed"), "{signed}");
         assert_eq!(copy, copies.then_some(signed), "{space}: {ran}");
+    }
+}
+
+/// The user space is written where a grant names it, and nowhere else.
+#[test]
+fn a_thread_copies_into_the_user_space_where_it_may() {
+    for (permissions, copies) in [("rye.file-system.write", false), ("rye.user-space.write", true)]
+    {
+        let session = Session::new();
+        let arguments = json!({
+            "item_type": "knowledge", "item_id": "notes/index-style", "destination": "user",
+        });
+        let grant = format!(
+            "<load>*</load><execute><tool>{permissions}</tool></execute><acknowledge risk=\"elevated\">A test.</acknowledge>"
+        );
+        put_caller(&session, &grant, &[row("", "rye_load", arguments)]);
+        let ran = session.rye("run notes/calls --trust TRUST --provider steps");
+        assert_eq!(ran.ends_with("exit 0\n"), copies, "{ran}");
+        let copy = session.home().join(".ai/knowledge/notes/index-style.md");
+        assert_eq!(copy.exists(), copies, "{ran}");
     }
 }
 
