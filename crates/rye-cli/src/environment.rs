@@ -7,15 +7,17 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use rye::files::{Refusal, read_plain, read_plain_or_pipe};
-use rye::resolve::{RunDocument, Spaces, project_root};
+use rye::resolve::{ItemKind, RunDocument, Spaces, project_root};
 use rye::sandbox::{ENVIRONMENT, Launcher, ProcessHost, Variables};
 use rye::sign::{Policy, PublicKey, Timestamp};
 use rye::thread::Moment;
 use rye::web::SystemNames;
-use rye::{Preview, Rye, Setup, SpacesToCheck, shipped_files};
+use rye::{Preview, Rye, Setup, SpacesToCheck, shipped_files, system_roots};
 
 use crate::failure::Failure;
 use crate::global::{Color, Global};
+use crate::lock_judge::LockOfProject;
+use crate::writable::may_be_made;
 
 /// The options, the folders and the output settings of the program.
 #[derive(Clone, Debug)]
@@ -24,6 +26,8 @@ pub(crate) struct Environment {
     working_directory: Option<PathBuf>,
     project: Option<PathBuf>,
     user: Option<PathBuf>,
+    /// The system roots, or the reason why they are not known.
+    system: Result<Vec<PathBuf>, String>,
     may_color: bool,
     streams: bool,
 }
@@ -41,7 +45,12 @@ impl Environment {
         let project = global.project.clone().or_else(found);
         let may_color = env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
         let streams = is_stream && global.json;
-        Self { global, working_directory, project, user, may_color, streams }
+        let system = match env::var_os("RYE_SYSTEM").filter(|paths| !paths.is_empty()) {
+            _ if !global.system.is_empty() => Ok(global.system.clone()),
+            Some(paths) => Ok(env::split_paths(&paths).collect()),
+            None => configured_system(user.as_deref()),
+        };
+        Self { global, working_directory, project, user, system, may_color, streams }
     }
 
     /// Returns a variable that configuration names, such as one with a provider's key.
@@ -78,6 +87,7 @@ impl Environment {
             ("RYE_DEV_MODE", *allow_unsigned && Self::variable("RYE_DEV_MODE").is_some()),
             ("--allow-unsigned", *allow_unsigned),
             ("--system", !system.is_empty()),
+            ("RYE_SYSTEM", Self::variable("RYE_SYSTEM").is_some()),
             ("--trust", !trust.is_empty()),
         ];
         given.into_iter().find_map(|(option, is_given)| is_given.then_some(option))
@@ -113,8 +123,12 @@ impl Environment {
 
     /// Returns the project, or a failure with advice.
     pub(crate) fn project(&self) -> Result<&Path, Failure> {
-        let project = self.project.as_deref().ok_or_else(|| {
-            Failure::usage("no project here: no folder above has an `.ai` folder; `rye init` begins one, `--project DIR` names one")
+        let project = self.project.as_deref().ok_or_else(|| match self.is_in_user_space() {
+            true => Failure::usage(
+                "this is the user space, whose items count in every project, and no project; go to a project, or name it with \
+                 `--project DIR`",
+            ),
+            false => Failure::usage("no project here: no folder above has an `.ai` folder; `rye init` begins one, `--project DIR` names one"),
         })?;
         if project.join(".ai").is_dir() {
             return Ok(project);
@@ -125,21 +139,23 @@ impl Environment {
         )))
     }
 
-    /// Returns the space that a command without a path is about: the project, or the user space where the working directory is the
-    /// folder of that, or lies in its `.ai`.
-    pub(crate) fn own_space(&self) -> Result<&Path, Failure> {
-        let is_there = |user: &&Path| {
-            let folder = self.working_directory.as_deref().and_then(|it| it.canonicalize().ok());
-            let user = user.canonicalize().ok();
-            folder.zip(user).is_some_and(|(folder, user)| {
-                user.join(".ai").is_dir()
-                    && (folder == user || folder.starts_with(user.join(".ai")))
-            })
-        };
-        match self.user.as_deref().filter(|_| self.project.is_none()).filter(is_there) {
-            Some(user) => Ok(user),
-            None => self.project(),
+    /// Returns the folder whose items a command works on that names none: the project, or the user space in its own folder.
+    pub(crate) fn items_folder(&self) -> Result<&Path, Failure> {
+        match (&self.project, &self.user) {
+            (None, Some(user)) if self.is_in_user_space() => Ok(user),
+            _ => self.project(),
         }
+    }
+
+    /// Returns `true` if the working directory is the user space, or a folder of its `.ai`.
+    fn is_in_user_space(&self) -> bool {
+        let (Some(user), Some(folder)) = (&self.user, &self.working_directory) else {
+            return false;
+        };
+        let user = self.absolute(user);
+        let ai = user.join(".ai");
+        ai.is_dir()
+            && (is_same(folder, &user) || folder.ancestors().any(|folder| is_same(folder, &ai)))
     }
 
     /// Returns the user space, or a failure with advice.
@@ -163,6 +179,11 @@ impl Environment {
         self.spaces_with(self.project.as_deref())
     }
 
+    /// Returns the system roots; none if they are not known, which stops what needs the whole setup.
+    fn system_roots(&self) -> &[PathBuf] {
+        self.system.as_deref().unwrap_or_default()
+    }
+
     fn spaces_with(&self, project: Option<&Path>) -> Spaces {
         let mut spaces = Spaces::new().with_shipped(shipped_files());
         if let Some(project) = project {
@@ -171,7 +192,7 @@ impl Environment {
         if let Some(user) = &self.user {
             spaces = spaces.with_user(user);
         }
-        self.global.system.iter().fold(spaces, |spaces, root| spaces.with_system(root))
+        self.system_roots().iter().fold(spaces, |spaces, root| spaces.with_system(root))
     }
 
     /// Opens the library over the spaces, with the operator's options.
@@ -179,10 +200,12 @@ impl Environment {
         Ok(Rye::open(&self.setup()?)?)
     }
 
-    /// Opens the library like [`rye`](Self::rye). It is strict if the configuration or `is_strict` says so.
-    pub(crate) fn rye_as(&self, is_strict: bool) -> Result<Rye, Failure> {
+    /// Opens the library like [`rye`](Self::rye). It is strict if the configuration or `is_strict` says so, and begins only
+    /// threads that are as the lock has them if the configuration or `is_locked` says so.
+    pub(crate) fn rye_as(&self, is_strict: bool, is_locked: bool) -> Result<Rye, Failure> {
         let mut setup = self.setup()?;
         setup.strict = is_strict;
+        setup.locked = is_locked;
         Ok(Rye::open(&setup)?)
     }
 
@@ -200,7 +223,7 @@ impl Environment {
         Ok(Preview::open(&setup)?)
     }
 
-    /// Opens the spaces only for checks and signatures. An invalid trust policy does not prevent that.
+    /// Opens the spaces only for checks and signatures. An invalid trust policy, or list of system roots, does not prevent that.
     ///
     /// Where programs decide by the exit code, so with `is_locked` and where `CI` is set, a draft of the operator's is an error.
     pub(crate) fn to_check(
@@ -208,7 +231,7 @@ impl Environment {
         is_strict: bool,
         is_locked: bool,
     ) -> Result<SpacesToCheck, Failure> {
-        let mut setup = self.setup()?;
+        let mut setup = self.setup_of_known()?;
         setup.strict = is_strict;
         setup.refuses_drafts = is_locked || Self::variable("CI").is_some();
         Ok(SpacesToCheck::open(&setup)?)
@@ -223,11 +246,20 @@ impl Environment {
 
     /// Returns the setup of the library, with the operator's options.
     pub(crate) fn setup(&self) -> Result<Setup, Failure> {
+        if let Err(reason) = &self.system {
+            return Err(Failure::refused(reason.clone()));
+        }
+        self.setup_of_known()
+    }
+
+    /// Returns the setup with the system roots that are known.
+    fn setup_of_known(&self) -> Result<Setup, Failure> {
         if self.global.project.is_some() {
             // Otherwise, a misspelled path would be an empty project.
             self.project()?;
         }
         let mut setup = Setup::new(self.spaces(), Self::now());
+        setup.lock_judge = Some(Arc::new(LockOfProject));
         if self.global.allow_unsigned {
             setup.policy = setup.policy.dangerous_allow_unsigned();
         }
@@ -272,7 +304,7 @@ impl Environment {
         host.home = env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
         let users = read_plain(Path::new("/etc/passwd"), MOST).unwrap_or_default();
         host.other_homes = ProcessHost::homes_in(&String::from_utf8_lossy(&users));
-        let keys = self.user.iter().chain(&self.global.system);
+        let keys = self.user.iter().chain(self.system_roots());
         host.hidden = keys.map(|space| space.join(".ai/config/keys/signing")).collect();
         if let Some(notes) = self.hidden_folder() {
             host.journal = notes;
@@ -281,23 +313,33 @@ impl Environment {
     }
 
     /// Returns the folder in the user space with the notes of the launcher. It is there before a program starts, and every sandbox but
-    /// `none` hides it from the programs of tools.
+    /// `none` hides it from the programs of tools. If it could not be written, a temporary folder takes its place.
     pub(crate) fn hidden_folder(&self) -> Option<PathBuf> {
         let user = self.user.as_ref().filter(|user| user.is_dir())?;
-        Some(user.join(".ai/cache/programs"))
+        let folder = user.join(".ai/cache/programs");
+        may_be_made(&folder).then_some(folder)
     }
 
-    /// Returns the folder of the search cache. It is in the user space, so that a project cannot change
-    /// search results.
+    /// Returns the folder of the search cache.
     fn search_cache(&self) -> Option<PathBuf> {
-        let user = self.user.as_ref().filter(|user| user.is_dir())?;
-        Some(user.join(".ai/cache/search"))
+        self.cache("search")
+    }
+
+    /// Returns the folder of a cache: below `XDG_CACHE_HOME`, else in the user space. It is never in the project, so that a project
+    /// cannot change what was kept. There is none where it could not be written.
+    fn cache(&self, name: &str) -> Option<PathBuf> {
+        let named = Self::variable("XDG_CACHE_HOME").map(PathBuf::from);
+        let named = named.filter(|folder| folder.is_absolute() && !self.is_in_project(folder));
+        let folder = match named {
+            Some(folder) => folder.join("rye"),
+            None => self.user.as_ref().filter(|user| user.is_dir())?.join(".ai/cache"),
+        };
+        may_be_made(&folder).then(|| folder.join(name))
     }
 
     /// Returns the folder with what was learned of MCP servers, in the user space.
     fn server_facts(&self) -> Option<PathBuf> {
-        let user = self.user.as_ref().filter(|user| user.is_dir())?;
-        Some(user.join(".ai/cache/servers"))
+        self.cache("servers")
     }
 
     /// Returns the folder with the pinned policies of projects, in the user space.
@@ -329,6 +371,23 @@ impl Environment {
         };
         place.ancestors().any(|folder| is_same(folder, &project))
     }
+}
+
+/// Returns the system roots of the user's configuration, or the reason why they are not known.
+fn configured_system(user: Option<&Path>) -> Result<Vec<PathBuf>, String> {
+    let Some(user) = user else { return Ok(Vec::new()) };
+    let folder = user.join(".ai/config");
+    let files = ItemKind::Config.extensions().iter();
+    if !files.map(|it| folder.join(format!("spaces.{it}"))).any(|file| file.exists()) {
+        return Ok(Vec::new());
+    }
+    system_roots(user, Environment::now()).map_err(|error| with_causes(&error))
+}
+
+/// Returns the error with everything that caused it.
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
 /// A trust document that `--trust` names.

@@ -43,7 +43,7 @@ pub(crate) fn named_with_trust(
 /// Returns the files that a check of a whole project looks at: its own, and the configuration of the user space, on which each of
 /// its runs rests, too.
 pub(crate) fn of_project(environment: &Environment) -> Result<Vec<PathBuf>, Failure> {
-    let own = environment.own_space()?;
+    let own = environment.items_folder()?;
     let mut files = named(&[own.join(".ai")], environment)?;
     let config = environment.user().ok().map(|user| user.join(".ai/config"));
     if let Some(config) = config.filter(|config| config.is_dir() && !config.starts_with(own)) {
@@ -114,18 +114,6 @@ pub(crate) fn replace(path: &Path, old: &str, text: &str) -> Result<(), Failure>
     // Links are followed, so that the file is replaced and not the link.
     let target = path.canonicalize().map_err(|source| Failure::io("find", path, &source))?;
     replace_file(&target, old, text).map_err(|error| Failure::of(&error, Exit::Failed))
-}
-
-/// Returns `true` if files can be made in this folder, as far as it is known without making one.
-#[cfg(unix)]
-pub(crate) fn is_writable(folder: &Path) -> bool {
-    use rustix::fs::{Access, access};
-    access(folder, Access::WRITE_OK | Access::EXEC_OK).is_ok()
-}
-
-#[cfg(not(unix))]
-pub(crate) fn is_writable(folder: &Path) -> bool {
-    folder.metadata().is_ok_and(|found| found.is_dir() && !found.permissions().readonly())
 }
 
 /// Writes a file of the program atomically. A link in its place is replaced and not followed.

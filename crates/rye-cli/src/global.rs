@@ -20,7 +20,8 @@ pub(crate) struct Global {
         help_heading = "Where"
     )]
     pub(crate) user_space: Option<PathBuf>,
-    /// A further read-only system root (may be given many times)
+    /// A further read-only system root (may be given many times). Default: the folders of `RYE_SYSTEM`, else those of `system`
+    /// in `config/spaces.yaml` of the user space
     #[arg(long, global = true, value_name = "DIR", help_heading = "Where")]
     pub(crate) system: Vec<PathBuf>,
     /// Trust this document's key, for this command only (may be given many times). A file of the project counts only if a key that

@@ -109,6 +109,27 @@ pub(crate) fn warn_of_end(key: &PublicKey, environment: &Environment) {
     )]);
 }
 
+/// Returns a sentence for each trusted key whose trust ends within two weeks, for commands that look ahead.
+pub(crate) fn ending_soon(environment: &Environment) -> Vec<String> {
+    let Ok((trust, _)) = trust_store(&environment.spaces(), &[], Environment::now()) else {
+        return Vec::new();
+    };
+    let now = Environment::now().as_unix();
+    let ends = trust.key_ids().into_iter().filter_map(|id| {
+        let key = trust.find(&id)?;
+        let at = key.expires().filter(|_| key.revoked().is_none())?;
+        let left = at.as_unix().checked_sub(now).filter(|left| (1..=SOON).contains(left))?;
+        let days = output::counted(usize::try_from(left.div_euclid(DAY)).unwrap_or_default() + 1, "day");
+        Some(format!("the trust in the key `{id}` expires at {at}, in less than {days}; what it signed is refused then"))
+    });
+    ends.collect()
+}
+
+const DAY: i64 = 24 * 60 * 60;
+
+/// The time before an end of trust in which it is told, in seconds.
+const SOON: i64 = 14 * DAY;
+
 pub(crate) fn end_of_trust(key: &TrustedKey) -> Option<String> {
     match (key.revoked(), key.expires()) {
         (Some(at), _) => Some(format!("was revoked at {at}")),

@@ -26,6 +26,7 @@ mod files;
 mod global;
 mod inputs;
 mod key_store;
+mod lock_judge;
 mod progress;
 mod refused;
 mod revision;
@@ -37,6 +38,7 @@ mod table;
 mod telemetry;
 mod thread_argument;
 mod typed_spaces;
+mod writable;
 
 use std::env;
 use std::ffi::OsString;

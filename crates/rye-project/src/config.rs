@@ -15,6 +15,7 @@ mod resilience;
 mod risk;
 mod schema;
 mod servers;
+mod system_roots;
 mod trust;
 mod web;
 
@@ -39,5 +40,8 @@ pub(crate) use self::risk::RISK_FILE;
 pub use self::risk::risk_table;
 pub use self::schema::{SCHEMAS, Schema, schema};
 pub(crate) use self::servers::{FILE as SERVERS_FILE, servers};
-pub(crate) use self::trust::{policy_layers, single_host, strict_extends, trust_policy};
+pub use self::system_roots::{SystemRootsError, system_roots};
+pub(crate) use self::trust::{
+    policy_layers, requires_lock, single_host, strict_extends, trust_policy,
+};
 pub(crate) use self::web::{FILE as WEB_FILE, web_rules};

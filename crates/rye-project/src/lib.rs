@@ -7,6 +7,7 @@ mod bundle;
 mod causes;
 mod check;
 mod config;
+mod directive_form;
 mod file_digests;
 mod lock;
 mod needs;
@@ -42,8 +43,9 @@ pub use self::causes::with_causes;
 pub use self::check::{Checked, Checker, Finding, Severity, SpacesToCheck, check, github, sarif};
 pub use self::config::{
     APPROVAL_FILE, ConfigError, DefaultProvider, EngineAddress, HOOKS_FILE, PROVIDERS, SCHEMAS,
-    Schema, engine_audience, risk_table, schema,
+    Schema, SystemRootsError, engine_audience, risk_table, schema, system_roots,
 };
+pub use self::directive_form::DirectiveForm;
 pub use self::file_digests::{FileChanges, UnreadableFile};
 pub use self::lock::{Lock, LockError, LockedDirective, LockedItem, LockedTool};
 pub use self::needs::{
@@ -61,7 +63,7 @@ pub use self::plan::{
     directive_additions, resolve_chain, return_capability, sandbox_warning,
 };
 pub use self::preview::Preview;
-pub use self::project::{OpenError, Project, Setup};
+pub use self::project::{LockJudge, OpenError, Project, Setup};
 pub use self::project_policy::{PolicyError, ProjectPolicy};
 pub use self::prompts::PromptsError;
 pub use self::provider_facts::{NamedProvider, ProviderFacts};

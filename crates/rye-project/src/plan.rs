@@ -55,7 +55,7 @@ pub(crate) use self::backend::{parameters, template};
 pub(crate) use self::called_items::{CALLED_ITEMS, holds_items};
 use self::calling::declared_grant;
 pub use self::calling::{CALLING_DIRECTIVE, CallError, ToolCall};
-use self::contract::contract;
+pub(crate) use self::contract::contract;
 pub use self::error::PrepareError;
 pub(crate) use self::functions::{invocation, starts_threads};
 pub use self::hooking::Hooking;
@@ -153,11 +153,26 @@ impl Project {
     pub fn plan_run(&self, request: &PlanRequest) -> Result<PlannedRun, PrepareError> {
         let plan = self.plan(request)?;
         plan.refusal()?;
+        self.refuse_unlocked(request)?;
         let answerer = plan.answerer(self, request)?;
         plan.refuse_denied(&answerer)?;
         plan.refuse_drafts(Some(&answerer))?;
         let opening = plan.opening(Some(&answerer), request)?;
         Ok(PlannedRun { plan, answerer, opening })
+    }
+
+    /// Refuses a directive that is not as it was locked, where that is demanded. A tool that the operator calls by its name has
+    /// no directive of its own.
+    fn refuse_unlocked(&self, request: &PlanRequest) -> Result<(), PrepareError> {
+        if !self.requires_lock || request.tool.is_some() {
+            return Ok(());
+        }
+        let directive = &request.directive;
+        let judged = match &self.lock_judge {
+            Some(judge) => judge.judge(self, directive),
+            None => Err(vec!["this program cannot compare it".to_owned()]),
+        };
+        judged.map_err(|problems| PrepareError::NotAsLocked { id: directive.clone(), problems })
     }
 
     /// Plans a thread: resolves, verifies and composes everything that the directive refers to.

@@ -1,17 +1,20 @@
 //! The project: one value with the spaces of items, the trusted keys and the policy, all read once.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 #[cfg(feature = "mcp")]
 use std::sync::{Mutex, Weak};
 
-use rye_resolve::{Config, Library, ResolveError, RunDocument, Spaces, TrustNote, trust_store};
+use rye_resolve::{
+    Config, ItemId, Library, ResolveError, RunDocument, Spaces, TrustNote, trust_store,
+};
 use rye_sandbox::{ProcessHost, Variables};
 use rye_sign::{Policy, PublicKey, Timestamp, TrustStore};
 use rye_thread::{ClockError, Moment};
 use rye_web::Names;
 
-use crate::config::{ConfigError, single_host, strict_extends, trust_policy};
+use crate::config::{ConfigError, requires_lock, single_host, strict_extends, trust_policy};
 
 /// The settings of [`Project`], which looks nothing up by itself.
 #[derive(Clone, Debug)]
@@ -29,6 +32,10 @@ pub struct Setup {
     /// `true` for strict verification, whatever configuration says. Signatures then have to bind kind and id
     /// over the whole text. Directives may grant no more than the directives that they extend (SPEC 2.4, D6).
     pub strict: bool,
+    /// `true` to begin only threads whose directives are as `.ai/rye.lock` has them, whatever configuration says.
+    pub locked: bool,
+    /// The comparison with the lock. Where it is demanded and there is none, no thread begins.
+    pub lock_judge: Option<Arc<dyn LockJudge>>,
     /// The time by which keys expire.
     pub now: Timestamp,
     /// The operator's present key, by which drafts of the operator are known (SPEC D20). Without it, none is.
@@ -87,6 +94,8 @@ impl Setup {
             project_trust_documents: Vec::new(),
             policy: Policy::default(),
             strict: false,
+            locked: false,
+            lock_judge: None,
             now,
             own_key: None,
             refuses_drafts: false,
@@ -109,6 +118,9 @@ pub struct Project {
     pub(crate) strict_extends: bool,
     /// `true` if this machine alone uses its network file systems.
     pub(crate) single_host: bool,
+    /// `true` if threads begin only as the lock has their directives.
+    pub(crate) requires_lock: bool,
+    pub(crate) lock_judge: Option<Arc<dyn LockJudge>>,
     pub(crate) now: Timestamp,
     /// The operator's present key.
     pub(crate) own_key: Option<PublicKey>,
@@ -126,6 +138,16 @@ pub struct Project {
     /// The MCP servers that the threads which are driven now have been connected to.
     #[cfg(feature = "mcp")]
     pub(crate) connections: Arc<Mutex<Weak<rye_tools::mcp::Connections>>>,
+}
+
+/// A comparison of directives with the lock of their project.
+pub trait LockJudge: fmt::Debug + Send + Sync {
+    /// Compares a directive as it is now with its record in `.ai/rye.lock`.
+    ///
+    /// # Errors
+    ///
+    /// Each thing that is not as it was locked, or the reason why that cannot be said.
+    fn judge(&self, project: &Project, directive: &ItemId) -> Result<(), Vec<String>>;
 }
 
 impl Project {
@@ -171,6 +193,7 @@ impl Project {
         let policy = if setup.strict { policy.strict() } else { policy };
         let strict_extends = setup.strict || strict_extends(trust_config.as_ref())?;
         let single_host = single_host(trust_config.as_ref())?;
+        let requires_lock = setup.locked || requires_lock(trust_config.as_ref())?;
         let mut library = library(policy.clone());
         if let Some(folder) = &setup.search_cache {
             library = library.with_search_cache(folder);
@@ -182,6 +205,8 @@ impl Project {
             policy,
             strict_extends,
             single_host,
+            requires_lock,
+            lock_judge: setup.lock_judge.clone(),
             now: setup.now,
             own_key: setup.own_key.clone(),
             refuses_drafts: setup.refuses_drafts || setup.strict,

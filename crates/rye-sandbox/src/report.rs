@@ -57,23 +57,46 @@ pub(crate) struct Finding {
 /// started, because a weaker mode than necessary would be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "the sandbox could not be tried out, so that no program is started: {reasons}; mend that and try again"
+    "the sandbox could not be tried out, so that no program is started: {reasons}; {}",
+    if *is_of_folder { "set `TMPDIR` to a folder outside of the project that you may write" } else { "mend that and try again" }
 )]
 #[non_exhaustive]
 pub struct ProbeError {
     reasons: String,
+    is_of_folder: bool,
+    is_refusal: bool,
 }
 
 impl ProbeError {
     pub(crate) fn new(undecided: &[Finding]) -> Self {
         let reasons =
             undecided.iter().map(|finding| format!("`{}`: {}", finding.mode, finding.reason));
-        Self { reasons: reasons.collect::<Vec<_>>().join("; ") }
+        Self {
+            reasons: reasons.collect::<Vec<_>>().join("; "),
+            is_of_folder: false,
+            is_refusal: false,
+        }
+    }
+
+    /// Returns `true` if the folder for temporary files could be used and is refused, because it lies in the project.
+    #[must_use]
+    pub fn is_refusal(&self) -> bool {
+        self.is_refusal
+    }
+
+    /// Returns `true` if the folder for temporary files is the trouble, and not the sandbox.
+    #[must_use]
+    pub fn is_of_folder(&self) -> bool {
+        self.is_of_folder
     }
 
     /// Returns the error of a folder in which no folder of a call can be made.
     pub(crate) fn of_calls(error: &io::Error) -> Self {
-        Self { reasons: format!("cannot make a folder for the call: {error}") }
+        let reasons = format!("cannot make a folder for the call: {error}");
+        // The system's own errors have a number.
+        let is_refusal =
+            error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none();
+        Self { reasons, is_of_folder: true, is_refusal }
     }
 }
 
@@ -177,6 +200,12 @@ impl Report {
     pub fn advice(&self) -> Option<&'static str> {
         if self.enforcement.is_whole() || self.policy == Policy::Off {
             return None;
+        }
+        // User namespaces are allowed, and what is missing is `/proc` in them.
+        if self.passed_over.iter().any(|finding| finding.reason.contains("/proc")) {
+            return Some(
+                "let `/proc` be mounted: in a container, with `--security-opt systempaths=unconfined`, or `procMount: Unmasked` of Kubernetes",
+            );
         }
         Some(match (cfg!(target_os = "linux"), self.mode().is_whole()) {
             (true, true) => {

@@ -7,6 +7,7 @@
 mod arguments;
 mod asking;
 mod call;
+mod directive_tools;
 mod error;
 mod forks;
 mod handler;

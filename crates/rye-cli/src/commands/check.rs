@@ -13,6 +13,7 @@ use crate::excerpt::{Excerpt, rendered};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::files;
+use crate::key_store::ending_soon;
 use crate::output::{self, Answer};
 
 /// Check a project and show every problem at its place: form, references, permissions, signatures, configuration
@@ -70,6 +71,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
     if arguments.format.is_some() {
         checked.extend(held.as_ref().map(Held::to_checked));
     }
+    output::warnings(&ending_soon(environment));
     let is_ok = checked.iter().all(Checked::is_ok) && held.as_ref().is_none_or(Held::is_fine);
     tell(&checked, held.as_ref(), is_ok, arguments, environment);
     Ok(if is_ok { Exit::Fine } else { Exit::Failed })

@@ -35,7 +35,7 @@ use crate::key_store::signing_key_if_any;
                   Over HTTP, the server listens to this machine alone. With `--allow` it also wants a token from its clients, \
                   which it takes from the variable RYE_MCP_TOKEN: other users of the machine can reach it too.\n\n\
                   Examples:\n  rye mcp --project /home/me/notes\n  rye mcp --allow 'rye.execute.tool.rye.file-system.*'\n  \
-                  rye mcp --allow 'rye.execute.directive.notes.*' --http 127.0.0.1:8931"
+                  rye mcp --allow 'rye.execute.directive.notes.*' --as-tools\n  rye mcp --allow 'rye.execute.directive.notes.*' --http 127.0.0.1:8931"
 )]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -54,6 +54,9 @@ pub(crate) struct Arguments {
     /// configuration, or `steps` for no model at all
     #[arg(long, value_name = "NAME", help_heading = "Clients")]
     provider: Option<String>,
+    /// Offer each directive that clients may run as a tool of its own, too: its inputs are the arguments, and its outputs the result
+    #[arg(long, help_heading = "Clients")]
+    as_tools: bool,
     /// Serve over HTTP at this address of this machine; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:8931", help_heading = "HTTP")]
     http: Option<SocketAddr>,
@@ -126,6 +129,7 @@ fn serve(arguments: &Arguments, environment: &Environment) -> Result<Exit, Failu
     check_provider(arguments.provider.as_deref(), environment)?;
     host.provider =
         arguments.provider.as_deref().map(ProviderChoice::from_name).unwrap_or_default();
+    host.directives_as_tools = arguments.as_tools;
     host.approvals = approvals(arguments.approve_by_client, &host.grant)?;
     host.notice = notice(&host.grant, environment)?;
     crate::output::warnings(&unmatched(&arguments.allow, environment)?);
@@ -338,6 +342,7 @@ fn host(grant: Grant, environment: &Environment) -> Result<ServerHost, Failure> 
         replica: None,
         grant,
         provider: ProviderChoice::Directive,
+        directives_as_tools: false,
         clock: Arc::new(SystemClock::new()),
         secrets: Arc::new(Variables),
         random: Arc::new(random),

@@ -96,7 +96,7 @@ pub(crate) struct New {
 
 pub(crate) fn run(command: &Command, environment: &Environment) -> Result<Exit, Failure> {
     let draft = draft_of(command, environment)?;
-    let path = environment.own_space()?.join(".ai").join(&draft.path);
+    let path = environment.items_folder()?.join(".ai").join(&draft.path);
     let (kind, id) = place(&path).expect("because a draft belongs into a folder of items");
     refuse_links(&path)?;
     refuse_twins(kind, &path).map_err(|failure| add_advice(command, failure))?;

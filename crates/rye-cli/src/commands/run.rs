@@ -85,6 +85,10 @@ pub(crate) struct Arguments {
     #[arg(long, help_heading = "Trust")]
     #[cfg_attr(feature = "engine", arg(conflicts_with = "engine"))]
     strict: bool,
+    /// Refuse the directive, and each that its thread starts, unless it is as `.ai/rye.lock` has it
+    #[arg(long, help_heading = "Trust")]
+    #[cfg_attr(feature = "engine", arg(conflicts_with = "engine"))]
+    locked: bool,
     /// Sign the directive first, with your key, after what it adds was shown; `rye sign` says what is refused
     #[arg(long, help_heading = "Trust")]
     sign: bool,
@@ -119,7 +123,7 @@ pub(crate) fn run(arguments: Arguments, environment: &Environment) -> Result<Exi
     }
     let prompt = Prompt::new(environment, arguments.telling.quiet);
     let named = arguments.directive.clone();
-    let is_strict = arguments.strict;
+    let (is_strict, is_locked) = (arguments.strict, arguments.locked);
     let (request, telling) = request(arguments, environment)?;
     #[cfg(feature = "engine")]
     if let Some(engine) = engine {
@@ -128,7 +132,7 @@ pub(crate) fn run(arguments: Arguments, environment: &Environment) -> Result<Exi
     }
     let watch = telling.begin(&request.thread, environment);
     let (signing_key, opened) = match signing_key_if_any(environment) {
-        Ok(key) => (key.map(Arc::new), environment.rye_as(is_strict)),
+        Ok(key) => (key.map(Arc::new), environment.rye_as(is_strict, is_locked)),
         Err(failure) => (None, Err(failure)),
     };
     let cancel = Cancel::new();

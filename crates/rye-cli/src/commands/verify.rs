@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
     let policy = if arguments.strict { policy.strict() } else { policy };
     let rye = environment.rye_by(policy)?;
     let paths = match arguments.paths.as_slice() {
-        [] => vec![environment.own_space()?.join(".ai")],
+        [] => vec![environment.items_folder()?.join(".ai")],
         paths => paths.to_vec(),
     };
     let verified = rye.verify_files(&files::named_with_trust(&paths, environment)?);

@@ -315,3 +315,80 @@ fn a_key_that_cannot_be_looked_at() {
     let signed = session.rye("sign .ai/directives");
     assert!(signed.contains("cannot look for") && signed.ends_with("--- exit 1\n"), "{signed}");
 }
+
+/// Two weeks before a trust ends, those who look are told. The signatures count until then.
+#[test]
+fn a_trust_that_ends_soon() {
+    let session = Session::new();
+    let path = session.home().join(".ai/config/keys/trusted/56dbf7b2d9ce86ed.toml");
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let document = fs::read_to_string(session.trust()).unwrap();
+    let (_, document) = document.split_once('\n').unwrap();
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+    for (days, is_told) in [(3, true), (13, true), (20, false), (400, false)] {
+        let at = i64::try_from(now + days * 86_400).unwrap();
+        let at = rye::sign::Timestamp::from_unix(at);
+        let ending = document.replacen("owner", &format!("expires = \"{at}\"\nowner"), 1);
+        fs::write(&path, ending).unwrap();
+        for command in ["doctor", "check"] {
+            let told = session.rye(command);
+            assert_eq!(
+                told.contains("the trust in the key `56dbf7b2d9ce86ed` expires at"),
+                is_told,
+                "{days}: {told}"
+            );
+        }
+    }
+}
+
+/// A document of this command counts, as it does for the items that are counted below.
+#[test]
+fn a_document_of_this_command_is_counted() {
+    let told = Session::new().rye("doctor --trust TRUST");
+    assert!(told.contains("trust      1 trust document counted"), "{told}");
+}
+
+/// A folder for temporary files that is not there is no refusal, and no disk space helps.
+#[test]
+fn a_missing_folder_for_temporary_files() {
+    let session = Session::new();
+    let nowhere = session.home().join("nowhere").display().to_string();
+    let variables = [("TMPDIR", nowhere.as_str())];
+    let told = session.rye_with("call rye/bash/bash command=true", &variables);
+    assert!(
+        told.contains("set `TMPDIR` to a folder outside of the project that you may write"),
+        "{told}"
+    );
+    assert!(!told.contains("free") && told.ends_with("--- exit 1\n"), "{told}");
+    let told = session.rye_with("doctor", &variables);
+    assert!(
+        told.contains(
+            "to do: set `TMPDIR` to a folder outside of the project that you may write, or unset it"
+        ),
+        "{told}"
+    );
+}
+
+/// Caches go where the desktop keeps them, but never into the project.
+#[test]
+fn caches_go_where_the_variable_says() {
+    for (place, is_heeded) in [("../caches", true), ("caches", false)] {
+        let session = Session::new();
+        let folder = session.project().join(place);
+        fs::create_dir_all(&folder).unwrap();
+        let named = folder.canonicalize().unwrap().display().to_string();
+        session.rye_with("search index --trust TRUST", &[("XDG_CACHE_HOME", &named)]);
+        assert_eq!(folder.join("rye/search").exists(), is_heeded, "{place}");
+        assert_eq!(session.home().join(".ai/cache/search").exists(), !is_heeded, "{place}");
+    }
+}
+
+/// A user space that cannot be written is told.
+#[cfg(unix)]
+#[test]
+fn a_user_space_that_cannot_be_written() {
+    let session = Session::new();
+    fs::write(session.home().join(".ai"), "in the way").unwrap();
+    let told = session.rye("doctor");
+    assert!(told.contains("home` cannot be written: keys and trust stay as they are"), "{told}");
+}

@@ -230,7 +230,7 @@ fn a_name_that_makes_no_id() {
 #[test]
 fn a_pipe_without_a_writer() {
     let session = Session::new();
-    let pipe = session.project().join("trust.toml");
+    let pipe = session.project().join("../trust.toml");
     rustix::fs::mknodat(
         rustix::fs::CWD,
         &pipe,
@@ -239,7 +239,7 @@ fn a_pipe_without_a_writer() {
         0,
     )
     .unwrap();
-    let told = session.rye("list --trust trust.toml");
+    let told = session.rye("list --trust ../trust.toml");
     let expected =
         "it is a pipe that no program opened for writing within 1 s; start that program first";
     assert!(told.contains(expected), "{told}");
@@ -247,7 +247,7 @@ fn a_pipe_without_a_writer() {
         let (pipe, text) = (pipe, fs::read(session.trust()).unwrap());
         std::thread::spawn(move || fs::write(pipe, text))
     };
-    assert!(session.rye("list --trust trust.toml").ends_with("--- exit 0\n"));
+    assert!(session.rye("list --trust ../trust.toml").ends_with("--- exit 0\n"));
     writer.join().unwrap().unwrap();
 }
 

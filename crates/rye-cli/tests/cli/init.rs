@@ -82,3 +82,22 @@ fn a_key_is_made_once() {
     let keys = std::fs::read_dir(home.join(".ai/config/keys/trusted")).unwrap();
     assert_eq!(keys.count(), 1);
 }
+
+/// In the folder of the user space, the commands on items work on its items, and the others say what to do.
+#[test]
+fn the_items_of_the_user_space_are_worked_on_in_its_folder() {
+    let session = Session::new();
+    session.rye("keys import KEY");
+    let at_home = |arguments: &str| session.rye_in(session.home(), arguments);
+    let made = at_home("new knowledge notes/mine");
+    assert!(made.ends_with("--- exit 0\n"), "{made}");
+    assert!(session.home().join(".ai/knowledge/notes/mine.md").is_file());
+    let checked = at_home("check");
+    assert!(checked.contains("knowledge/notes/mine.md"), "{checked}");
+    let run = at_home("run notes/mine --provider steps");
+    assert!(
+        run.contains("this is the user space, whose items count in every project, and no project"),
+        "{run}"
+    );
+    assert!(run.ends_with("--- exit 2\n"), "{run}");
+}

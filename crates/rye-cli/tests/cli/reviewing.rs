@@ -160,6 +160,40 @@ fn a_lock_holds() {
     exits(&session.rye("check --locked --trust TRUST"), 0);
 }
 
+/// What differs from the lock begins no thread, by the option and by the operator's configuration, which a project cannot lift.
+#[test]
+fn a_run_that_has_to_be_as_locked() {
+    let session = Session::new();
+    session.rye("keys import KEY");
+    session.rye("trust add TRUST --yes");
+    let run = "run notes/index --provider steps";
+    let none = session.rye(&format!("{run} --locked"));
+    assert!(none.contains("there is no lock; `rye lock` writes it"), "{none}");
+    exits(&none, 3);
+    exits(&session.rye("lock"), 0);
+    exits(&session.rye(&format!("{run} --locked")), 0);
+    session.put("../home/.ai/config/trust.yaml", "require_lock: true\n");
+    exits(&session.rye("sign ../home/.ai/config/trust.yaml"), 0);
+    exits(&session.rye(run), 0);
+    let style = ".ai/knowledge/notes/index-style.md";
+    session.change(style, "one Markdown file", "two Markdown files");
+    exits(&session.rye(&format!("sign {style}")), 0);
+    session.put(".ai/config/trust.yaml", "require_lock: false\n");
+    exits(&session.rye("sign .ai/config/trust.yaml"), 0);
+    let threads =
+        || std::fs::read_dir(session.project().join(".ai/threads")).map_or(0, Iterator::count);
+    for command in [run.to_owned(), format!("{run} --locked")] {
+        let refused = session.rye(&command);
+        assert!(refused.contains("knowledge `notes/index-style` changed: sha256"), "{refused}");
+        exits(&refused, 3);
+    }
+    // A tool that is called by its name has no directive.
+    exits(&session.rye("call rye/file-system/ls"), 0);
+    assert!(threads() > 0);
+    exits(&session.rye("lock"), 0);
+    exits(&session.rye(run), 0);
+}
+
 #[test]
 fn a_directive_that_is_not_in_the_lock() {
     let session = plain();

@@ -13,12 +13,13 @@ use crate::session::Session;
 
 const SERVERS: &str = ".ai/config/mcp/servers.yaml";
 
-/// The trust document lies in the project, which is all that a sandbox surely shows.
+/// The server's user space lies in the project, which is all that a sandbox surely shows.
 fn servers(session: &Session, more: &str) -> String {
-    session.put("trust.toml", &fs::read_to_string(session.trust()).unwrap());
+    let document = fs::read_to_string(session.trust()).unwrap();
+    session.put("space/.ai/config/keys/trusted/56dbf7b2d9ce86ed.toml", &document);
     let program = env!("CARGO_BIN_EXE_rye");
     format!(
-        "servers:\n  own:\n    command: {program}\n    args: [mcp, --trust, trust.toml{more}]\n"
+        "servers:\n  own:\n    command: {program}\n    args: [mcp, --user-space, space{more}]\n"
     )
 }
 

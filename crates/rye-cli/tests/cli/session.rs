@@ -112,6 +112,11 @@ impl Session {
         self.command(arguments, &[]).output().unwrap()
     }
 
+    /// Runs the program in another folder and returns what it said.
+    pub(crate) fn rye_in(&self, folder: PathBuf, arguments: &str) -> String {
+        self.shown(arguments, self.command(arguments, &[]).current_dir(folder).output().unwrap())
+    }
+
     fn command(&self, arguments: &str, variables: &[(&str, &str)]) -> Command {
         let words = arguments.split_whitespace().map(|word| match word {
             "TRUST" => examples().join("keys/example-trust.toml").display().to_string(),

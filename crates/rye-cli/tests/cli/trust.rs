@@ -227,3 +227,44 @@ fn a_key_is_revoked_by_the_document_that_counts() {
     assert!(output.ends_with("--- exit 0\n"), "{output}");
     check_verifies(&session, 3);
 }
+
+/// System roots come from the option, else from the variable, else from the signed configuration of the user space.
+#[test]
+fn system_roots_of_the_variable_and_of_the_configuration() {
+    let session = Session::new();
+    session.rye("keys generate");
+    for name in ["one", "two"] {
+        let text =
+            "```yaml\nname: NAME\ntitle: T\ncategory: team\nversion: \"1.0.0\"\n```\n\nText.\n";
+        session
+            .put(&format!("../{name}/.ai/knowledge/team/{name}.md"), &text.replace("NAME", name));
+        session.rye(&format!("sign ../{name}/.ai/knowledge/team/{name}.md --re-sign"));
+    }
+    let parent = session.project().parent().unwrap().to_owned();
+    let place = |name: &str| parent.join(name).display().to_string();
+    let found = |variables: &[(&str, &str)], options: &str| -> Vec<&str> {
+        let is_there = |name: &&str| {
+            let shown = session
+                .rye_with(&format!("which team/{name} --kind knowledge {options}"), variables);
+            shown.contains(&format!("/.ai/knowledge/team/{name}.md"))
+        };
+        ["one", "two"].into_iter().filter(is_there).collect()
+    };
+    assert_eq!(found(&[], ""), [""; 0]);
+    assert_eq!(found(&[("RYE_SYSTEM", &place("one"))], ""), ["one"]);
+    let both = format!("{}:{}", place("one"), place("two"));
+    assert_eq!(found(&[("RYE_SYSTEM", &both)], ""), ["one", "two"]);
+    assert_eq!(found(&[("RYE_SYSTEM", &place("one"))], "--system ../two"), ["two"]);
+    let config = "../home/.ai/config/spaces.yaml";
+    session.put(config, &format!("system: [\"{}\", ../two]\n", place("one")));
+    let unsigned = session.rye("run notes/index --provider steps");
+    assert!(unsigned.contains("unsigned") && unsigned.ends_with("--- exit 3\n"), "{unsigned}");
+    let signed = session.rye(&format!("sign {config}"));
+    assert!(signed.ends_with("--- exit 0\n"), "{signed}");
+    assert_eq!(found(&[], ""), ["one", "two"]);
+    assert_eq!(found(&[("RYE_SYSTEM", &place("one"))], ""), ["one"]);
+    // A project adds none.
+    session.put(".ai/config/spaces.yaml", "system: [/tmp]\n");
+    let checked = session.rye("check .ai/config/spaces.yaml");
+    assert!(checked.contains("a project may not add system roots"), "{checked}");
+}

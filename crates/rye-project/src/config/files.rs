@@ -13,11 +13,12 @@ use super::read::{ConfigFile, ConfigProblem, problems};
 use super::resilience::Resilience;
 use super::risk::CapabilityRisk;
 use super::servers::ServersFile;
+use super::system_roots::SpacesFile;
 use super::trust::Trust;
 use super::web::WebFile;
 
 /// The configuration files that are read, as ids below `config`.
-pub(crate) const FILES: [&str; 11] = [
+pub(crate) const FILES: [&str; 12] = [
     Approval::FILE,
     CapabilityRisk::FILE,
     DefaultProviderFile::FILE,
@@ -28,6 +29,7 @@ pub(crate) const FILES: [&str; 11] = [
     WebFile::FILE,
     ServersFile::FILE,
     ProvidersFile::FILE,
+    SpacesFile::FILE,
     Trust::FILE,
 ];
 
@@ -68,7 +70,7 @@ impl FileRules {
     }
 }
 
-static RULES: [FileRules; 10] = [
+static RULES: [FileRules; 11] = [
     FileRules::of::<Approval>(),
     FileRules::of::<CapabilityRisk>(),
     FileRules::of::<DefaultProviderFile>(),
@@ -77,6 +79,7 @@ static RULES: [FileRules; 10] = [
     FileRules::of::<ProvidersFile>(),
     FileRules::of::<Resilience>(),
     FileRules::of::<ServersFile>(),
+    FileRules::of::<SpacesFile>(),
     FileRules::of::<Trust>(),
     FileRules::of::<WebFile>(),
 ];

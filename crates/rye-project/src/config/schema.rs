@@ -13,6 +13,7 @@ use super::read::ConfigFile;
 use super::resilience::Resilience;
 use super::risk::CapabilityRisk;
 use super::servers::ServersFile;
+use super::system_roots::SpacesFile;
 use super::trust::Trust;
 use super::web::WebFile;
 use super::{hooks, provider};
@@ -57,6 +58,7 @@ pub static SCHEMAS: LazyLock<Vec<Schema>> = LazyLock::new(|| {
             "each line of `rye run --json`",
             run_stream::run_stream_schema(),
         ),
+        of_file::<SpacesFile>("config/spaces.yaml"),
         of_file::<Trust>("config/trust.yaml"),
         of_file::<WebFile>("config/agent/web.yaml"),
     ]

@@ -37,6 +37,11 @@ pub(crate) struct Trust {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "bool")]
     single_host: Option<bool>,
+    /// `true` if no thread begins whose directive is not as `.ai/rye.lock` has it; default: `false`. A project may only switch
+    /// it on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool")]
+    require_lock: Option<bool>,
 }
 
 impl ConfigFile for Trust {
@@ -148,6 +153,22 @@ pub(crate) fn strict_extends(config: Option<&Config>) -> Result<bool, ConfigErro
         is_strict = read::<Trust>(layer)?.strict_extends.unwrap_or(is_strict);
     }
     Ok(is_strict)
+}
+
+/// Returns `true` if threads begin only as the lock has their directives. A layer that says so counts, whatever a nearer one of
+/// a project says.
+///
+/// # Errors
+///
+/// When a layer breaks the schema.
+pub(crate) fn requires_lock(config: Option<&Config>) -> Result<bool, ConfigError> {
+    let mut is_required = false;
+    for layer in config.map_or(&[][..], Config::layers).iter().rev() {
+        let stated = read::<Trust>(layer)?.require_lock.unwrap_or(is_required);
+        let is_project = layer.location.space == Space::Project;
+        is_required = stated || (is_project && is_required);
+    }
+    Ok(is_required)
 }
 
 /// Returns `true` if the operator declares that this machine alone uses its network file systems.

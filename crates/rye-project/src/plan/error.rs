@@ -245,6 +245,18 @@ pub enum PrepareError {
         /// The name of the variable.
         variable: String,
     },
+    /// The directive is not as `.ai/rye.lock` has it, which is demanded.
+    #[error(
+        "directive `{id}` is not as `.ai/rye.lock` has it, and only locked ones run here: {}; `rye check --locked` shows it, and \
+         `rye lock {id}` accepts it after a review",
+        problems.join("; ")
+    )]
+    NotAsLocked {
+        /// The directive.
+        id: ItemId,
+        /// Each difference.
+        problems: Vec<String>,
+    },
     /// A project makes a provider of its own the default (SPEC 4.3).
     #[error(
         "`{location}` makes `{name}` the default, which is the project's own; to accept it, copy it with \
@@ -320,13 +332,20 @@ impl PrepareError {
         match self {
             Self::HookItems { source, .. } => source.class(),
             Self::Resolve(error) if error.is_unverified() => Class::Refused,
+            Self::Policy(crate::PolicyError::Sandbox(error)) | Self::Sandbox(error)
+                if !error.is_refusal() =>
+            {
+                Class::Failed
+            }
             Self::DefaultProvider { .. }
             | Self::Needs { .. }
             | Self::Drafts { .. }
+            | Self::NotAsLocked { .. }
             | Self::Policy(_)
             | Self::ProviderSigner { .. }
             | Self::ProviderVariable { .. }
             | Self::Risk { .. }
+            | Self::Sandbox(_)
             | Self::Token(_)
             | Self::Tool { .. }
             | Self::Widening { .. } => Class::Refused,

@@ -7,10 +7,11 @@ use rmcp::RoleServer;
 use rmcp::model::{CallToolResponse, CallToolResult};
 use rmcp::service::RequestContext;
 use rye_caps::Primary;
-use rye_project::primary::{Asked, PrimaryError, execute, fetch, sign};
+use rye_project::primary::{Asked, ExecuteRequest, PrimaryError, execute, fetch, sign};
+use rye_resolve::{ItemId, ItemKind};
 use rye_sign::Digest;
 use rye_thread::ThreadReference;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tokio::runtime::Handle;
 
 use super::arguments::{Request, request};
@@ -30,6 +31,8 @@ pub(super) struct Call<'a> {
     pub(super) states: &'a RequestStates,
     /// The digest over the client, the tool and its arguments.
     pub(super) digest: Digest,
+    /// `true` for a tool that is a directive, whose result is the outputs.
+    pub(super) is_directive: bool,
     pub(super) context: RequestContext<RoleServer>,
 }
 
@@ -106,6 +109,11 @@ impl Call<'_> {
             self.runs.end_waiting(self.host, &running.thread);
         }
     }
+}
+
+/// Runs the directive `id` as `rye_execute` does, with these arguments as its inputs.
+pub(super) fn directive_request(id: ItemId, inputs: Map<String, Value>) -> ExecuteRequest {
+    ExecuteRequest::new(ItemKind::Directive, id).with(inputs)
 }
 
 async fn primary(host: &ServerHost, request: Request) -> Result<CallToolResult, RequestError> {

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use rmcp::ErrorData;
-use rmcp::model::{CallToolResponse, InputRequiredResult, ProgressNotificationParam};
+use rmcp::model::{
+    CallToolResponse, CallToolResult, InputRequiredResult, ProgressNotificationParam,
+};
 use rye_caps::Primary;
 use rye_project::primary::ExecuteRequest;
 use rye_resolve::ItemKind;
@@ -12,6 +14,7 @@ use rye_thread::Decision;
 use super::arguments::Waits;
 use super::asking::{Given, Way, asking, await_answer, decider, is_newer, way};
 use super::call::Call;
+use super::directive_tools::outputs_result;
 use super::error::RequestError;
 use super::host::Approvals;
 use super::question::question;
@@ -77,7 +80,7 @@ impl Call<'_> {
                 .and_then(|decision| self.settle(&running, &waiting, decision))
             {
                 Ok(started) => self.attend(started).await,
-                Err(why) => with_reason(result, &running.thread, &waiting, &why).into(),
+                Err(why) => self.form_result(with_reason(result, &running.thread, &waiting, &why)),
             },
         )
     }
@@ -89,19 +92,28 @@ impl Call<'_> {
         self.tell(told, format!("thread {}", started.0.thread)).await;
         loop {
             let ended = self.wait_for_end(&mut started, &mut told).await;
-            let Some(waiting) = ended.asks else { return ended.result.into() };
+            let Some(waiting) = ended.asks else { return self.form_result(ended.result) };
             let next = match self.ask(&started.0, &waiting, &mut told).await {
                 Next::Ask(result) => return result.into(),
-                Next::NoDecider => return ended.result.into(),
+                Next::NoDecider => return self.form_result(ended.result),
                 Next::Left(why) => Err(why.to_owned()),
                 Next::Decided(decision) => self.settle(&started.0, &waiting, decision),
             };
             match next {
                 Ok(next) => started = next,
                 Err(why) => {
-                    return with_reason(ended.result, &started.0.thread, &waiting, &why).into();
+                    let result = with_reason(ended.result, &started.0.thread, &waiting, &why);
+                    return self.form_result(result);
                 }
             }
+        }
+    }
+
+    /// Returns the result of a thread in the form that the called tool has.
+    fn form_result(&self, result: CallToolResult) -> CallToolResponse {
+        match self.is_directive {
+            true => outputs_result(result).into(),
+            false => result.into(),
         }
     }
 

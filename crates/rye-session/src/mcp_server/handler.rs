@@ -5,23 +5,26 @@ use std::sync::Arc;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, GetPromptRequestParams, GetPromptResponse,
     Implementation, ListPromptsResult, ListToolsResult, PaginatedRequestParams, ServerCapabilities,
-    ServerConfig,
+    ServerConfig, Tool,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use rye_mcp::{HttpOptions, ServeError, serve_http, serve_streams};
+use rye_resolve::ItemId;
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
+use super::arguments::Waits;
 use super::asking::{Given, client_name};
-use super::call::Call;
+use super::call::{Call, directive_request};
+use super::directive_tools::directive_tools;
 use super::error::RequestError;
 use super::host::ServerHost;
 use super::prompts;
 use super::request_state::{RequestStates, request_digest};
-use super::results::error_result;
+use super::results::{broken_result, error_result};
 use super::runs::Runs;
 use super::tools::{Offered, offered_tools};
 
@@ -113,6 +116,31 @@ impl McpServer {
         Ok((own, self.shared.calls.try_acquire().map_err(taken(MOST_CALLS))?))
     }
 
+    /// Returns the directives that are tools, as they are now; none unless the operator wants that.
+    async fn directive_tools(&self) -> Result<Vec<(ItemId, Tool)>, ErrorData> {
+        if !self.shared.host.directives_as_tools {
+            return Ok(Vec::new());
+        }
+        self.blocking(directive_tools).await
+    }
+
+    /// Finds the tool of a name.
+    async fn called_tool(&self, name: &str) -> Result<Called<'_>, ErrorData> {
+        let offered = &self.shared.offered;
+        if let Some(known) = offered.iter().find(|offered| offered.tool.name == name) {
+            return Ok(Called::Operation(known));
+        }
+        let directives = self.directive_tools().await?;
+        if let Some((id, _)) = directives.iter().find(|(_, tool)| tool.name == name) {
+            return Ok(Called::Directive(id.clone()));
+        }
+        let names =
+            offered.iter().map(|it| &it.tool).chain(directives.iter().map(|(_, tool)| tool));
+        let names = names.map(|tool| &*tool.name).collect::<Vec<_>>().join(", ");
+        let message = format!("there is no tool `{name}`; the tools are: {names}");
+        Err(ErrorData::invalid_params(message, None))
+    }
+
     async fn blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce(&ServerHost) -> Result<T, RequestError> + Send + 'static,
@@ -129,6 +157,12 @@ impl McpServer {
             Err(_) => Err(ErrorData::internal_error("the operation ended without an answer", None)),
         }
     }
+}
+
+/// The tool that a client calls.
+enum Called<'a> {
+    Operation(&'a Offered),
+    Directive(ItemId),
 }
 
 const INSTRUCTIONS: &str = "Rye keeps directives (signed workflows), knowledge and tools. Find them with `rye_search`, read \
@@ -150,7 +184,13 @@ impl ServerHandler for McpServer {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let tools = self.shared.offered.iter().map(|offered| offered.tool.clone()).collect();
+        let mut tools: Vec<Tool> =
+            self.shared.offered.iter().map(|offered| offered.tool.clone()).collect();
+        let of_directives = self.directive_tools().await?.into_iter().map(|(_, tool)| tool);
+        let new: Vec<Tool> = of_directives
+            .filter(|tool| tools.iter().all(|known| known.name != tool.name))
+            .collect();
+        tools.extend(new);
         Ok(ListToolsResult::with_all_items(tools))
     }
 
@@ -159,19 +199,12 @@ impl ServerHandler for McpServer {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let known = self.shared.offered.iter().find(|offered| offered.tool.name == request.name);
-        let offered = known.ok_or_else(|| {
-            let names: Vec<&str> = self.shared.offered.iter().map(|it| &*it.tool.name).collect();
-            let names = names.join(", ");
-            ErrorData::invalid_params(
-                format!("there is no tool `{}`; the tools are: {names}", request.name),
-                None,
-            )
-        })?;
+        let called = self.called_tool(&request.name).await?;
         let arguments = Value::Object(request.arguments.unwrap_or_default());
         let digest = request_digest(&request.name, &arguments, &client_name(&context));
         let Inner { host, runs, states, .. } = &*self.shared;
-        let call = Call { host, runs, states, digest, context };
+        let is_directive = matches!(called, Called::Directive(_));
+        let call = Call { host, runs, states, digest, is_directive, context };
         let _places = match self.places() {
             Ok(places) => places,
             Err(error) => return Ok(error_result(&error).into()),
@@ -180,7 +213,14 @@ impl ServerHandler for McpServer {
         if !given.is_nothing() {
             return call.go_on_with_answer(given).await;
         }
-        Ok(call.answer(offered, arguments).await)
+        match (called, arguments) {
+            (Called::Directive(id), Value::Object(inputs)) => {
+                let started = call.start_directive(directive_request(id, inputs), Waits::ForTheEnd);
+                Ok(started.await.unwrap_or_else(|error| error_result(&error).into()))
+            }
+            (Called::Directive(_), _) => Ok(broken_result().into()),
+            (Called::Operation(offered), arguments) => Ok(call.answer(offered, arguments).await),
+        }
     }
 
     async fn list_prompts(

@@ -32,6 +32,8 @@ pub struct ServerHost {
     pub grant: Grant,
     /// The provider for the threads that clients start. A client cannot choose it.
     pub provider: ProviderChoice,
+    /// `true` to offer each directive that clients may run as a tool of its own, too, typed by its inputs and outputs.
+    pub directives_as_tools: bool,
     /// The clock.
     pub clock: Arc<dyn Clock>,
     /// The source of the providers' keys.

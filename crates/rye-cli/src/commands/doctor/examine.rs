@@ -11,12 +11,13 @@ use rye::{DEFAULT_PROVIDER, DefaultProvider, PrepareError, Project, ProviderFact
 
 use super::places::{committed_keys, records, unread_repository};
 use super::{Finding, Standing, sentence};
-use crate::environment::Environment;
+use crate::environment::{Environment, NamedDocument};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::files;
-use crate::key_store::{KeyStore, end_of_trust, signing_key_if_any};
+use crate::key_store::{KeyStore, end_of_trust, ending_soon, signing_key_if_any};
 use crate::output;
+use crate::writable::may_be_made;
 
 /// Runs all checks, in the order in which a new user needs them.
 pub(super) fn all(environment: &Environment) -> Vec<Finding> {
@@ -29,6 +30,7 @@ pub(super) fn all(environment: &Environment) -> Vec<Finding> {
     match environment.rye() {
         Ok(rye) => {
             findings.push(trust(environment, &rye));
+            findings.extend(ends(environment));
             findings.extend(items(&rye, environment));
             findings.extend(providers(&rye));
             findings.push(default_provider(&rye));
@@ -64,6 +66,14 @@ fn spaces(environment: &Environment) -> Vec<Finding> {
         ),
     };
     let user = match environment.user() {
+        Ok(user) if user.is_dir() && !may_be_made(&user.join(".ai")) => Finding::note(
+            "user",
+            format!(
+                "`{}` cannot be written: keys and trust stay as they are, and caches are temporary",
+                user.display()
+            ),
+            "make it a folder that you may write into, or name another one with `--user-space`",
+        ),
         Ok(user) if user.is_dir() => Finding::fine("user", output::path(user)),
         Ok(user) => Finding::note(
             "user",
@@ -135,9 +145,18 @@ fn mode(_: &Environment) -> Option<Finding> {
     None
 }
 
+/// Warns of keys whose trust ends soon.
+fn ends(environment: &Environment) -> Vec<Finding> {
+    let ends = ending_soon(environment).into_iter();
+    let advice = "write a later `expires` into its trust document and sign that, or sign the items with another key";
+    ends.map(|text| Finding::note("trust", text, advice)).collect()
+}
+
 /// Checks the trusted keys.
 fn trust(environment: &Environment, rye: &Rye) -> Finding {
-    let entries = trust_entries(rye.library().spaces(), &[], Environment::now());
+    let named = environment.trust_documents().unwrap_or_default();
+    let named: Vec<_> = named.iter().map(NamedDocument::for_run).collect();
+    let entries = trust_entries(rye.library().spaces(), &named, Environment::now());
     let (_, entries) = match entries {
         Ok(entries) => entries,
         Err(error) => {
@@ -312,7 +331,14 @@ fn sandbox(rye: &Rye) -> Option<Finding> {
         Ok(report) => report?,
         Err(PrepareError::NoProject) => return None,
         Err(PrepareError::Sandbox(error)) => {
-            let advice = "mend what is named, or free what is used up: disk space, memory, open files or processes";
+            let advice = match error.is_of_folder() {
+                true => {
+                    "set `TMPDIR` to a folder outside of the project that you may write, or unset it"
+                }
+                false => {
+                    "mend what is named, or free what is used up: disk space, memory, open files or processes"
+                }
+            };
             return Some(Finding::wrong("sandbox", error.to_string(), advice));
         }
         Err(error) => {
@@ -331,16 +357,19 @@ fn sandbox(rye: &Rye) -> Option<Finding> {
         Mode::None => format!("{mode}, {wanted}"),
         _ => format!("{mode} with {landlock}, {wanted}"),
     };
+    // The reasons against stronger modes say what to mend.
+    let refused = report.passed_over().map(|(mode, reason)| format!("; no {mode}: {reason}"));
+    let refused: String = refused.collect();
     Some(match (report.may_start(), gaps.is_empty()) {
         (true, true) => Finding::fine("sandbox", format!("{text}: programs are kept in")),
         (true, false) => {
             let advice =
                 report.advice().unwrap_or("`sandbox: preferred` takes what this machine can do");
-            Finding::note("sandbox", format!("{text}: {gaps}"), advice)
+            Finding::note("sandbox", format!("{text}: {gaps}{refused}"), advice)
         }
         (false, _) => {
             let advice = report.advice().unwrap_or("run where there is a whole sandbox");
-            Finding::note("sandbox", format!("{text}: no program is started"), advice)
+            Finding::note("sandbox", format!("{text}: no program is started{refused}"), advice)
         }
     })
 }

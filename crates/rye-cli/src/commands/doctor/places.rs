@@ -2,12 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
+use rye::thread::store::shared_file_system;
+
 use super::{Finding, sentence};
 use crate::commands::threads::{LeftOpen, left_open};
 use crate::environment::Environment;
 use crate::key_store::KeyStore;
+use crate::output;
 use crate::revision::is_committed;
-use crate::{files, output};
+use crate::writable::is_writable;
 
 /// Checks the folder for threads, and reports unfinished threads.
 pub(super) fn records(environment: &Environment) -> Vec<Finding> {
@@ -15,15 +18,33 @@ pub(super) fn records(environment: &Environment) -> Vec<Finding> {
     let ai = project.join(".ai");
     let threads = ai.join("threads");
     let folder = if threads.exists() { &threads } else { &ai };
-    if !files::is_writable(folder) {
+    if !is_writable(folder) {
         return vec![Finding::wrong(
             "records",
             format!("`{}` cannot be written, so that no run can be recorded", folder.display()),
             "make it a folder that you may write into; until then, items can be looked at and nothing runs",
         )];
     }
-    let places = distant(folder).into_iter().chain(committed_threads(project));
+    let refusing = report_shared(folder, environment);
+    let places = refusing.or_else(|| distant(folder)).into_iter().chain(committed_threads(project));
     places.chain(open_threads(threads, environment)).collect()
+}
+
+/// Reports a file system on which every run is refused.
+fn report_shared(folder: &Path, environment: &Environment) -> Option<Finding> {
+    let is_single_host = || environment.rye().is_ok_and(|rye| rye.is_single_host());
+    let kind = shared_file_system(folder)?;
+    (!is_single_host()).then(|| refused_file_system(folder, kind))
+}
+
+fn refused_file_system(folder: &Path, kind: &str) -> Finding {
+    let text = format!(
+        "`{}` lies on a file system that other machines may share ({kind}), on which no run begins",
+        folder.display()
+    );
+    let advice = "keep the project on a disk of this machine, or set `single_host: true` in `config/trust.yaml` of your user space \
+                  if this machine alone uses it";
+    Finding::wrong("records", text, advice)
 }
 
 /// Warns about network file systems, because the ledger and the ownership of threads depend on locks and
@@ -148,6 +169,7 @@ fn open_threads(threads: PathBuf, environment: &Environment) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::commands::doctor::Standing;
 
     const MOUNTS: &str = "\
 22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw\n\
@@ -156,6 +178,15 @@ mod tests {
 32 22 0:27 / /mnt/c rw - 9p C:\\134 rw\n\
 33 22 0:28 / /mnt/over rw - ext4 /dev/vdc rw\n\
 34 22 0:29 / /mnt/over rw - fuse.sshfs server: rw\n";
+
+    /// Where every run is refused, nothing is green.
+    #[test]
+    fn a_file_system_that_every_run_refuses_is_wrong() {
+        let finding = refused_file_system(Path::new("/mnt/c/notes/.ai"), "FUSE");
+        assert_eq!(finding.standing, Standing::Wrong);
+        assert!(finding.text.contains("`/mnt/c/notes/.ai`") && finding.text.contains("FUSE"));
+        assert!(finding.advice.is_some_and(|advice| advice.contains("single_host: true")));
+    }
 
     #[test]
     fn file_systems_of_other_machines_are_known() {

@@ -45,6 +45,53 @@ async fn a_thread_is_waited_for_and_told_of() {
     );
 }
 
+/// A directive as a tool takes its inputs and returns its outputs, with the authority of `rye_execute` and no more.
+#[tokio::test]
+async fn directives_are_typed_tools() {
+    let session = Session::new();
+    session.put(".ai/directives/other/mine.md", "# Unsigned\n");
+    let typed = |grant: &[&str]| {
+        let host = ServerHost { directives_as_tools: true, ..host(&session, granted(grant)) };
+        McpServer::new(host)
+    };
+    let mut wire = Wire::begin(typed(RUNS), Era::Inline).await;
+    let listed = wire.ask("tools/list", json!({})).await["result"]["tools"].clone();
+    let tools = listed.as_array().unwrap();
+    let tool = |name: &str| tools.iter().find(|tool| tool["name"] == name).cloned();
+    let index = tool("notes_index").unwrap_or_else(|| panic!("{listed}"));
+    assert_eq!(index["inputSchema"]["properties"]["folder"]["type"], "string", "{index}");
+    assert_eq!(index["inputSchema"]["additionalProperties"], false, "{index}");
+    assert!(tool("rye_execute").is_some() && tool("rye_core_init").is_none(), "{listed}");
+    let answer = wire.call("notes_index", json!({ "folder": "notes" })).await;
+    assert_eq!(answer["isError"], false, "{answer}");
+    let outputs = &answer["structuredContent"];
+    let required = index["outputSchema"]["required"].as_array().unwrap();
+    assert!(
+        !required.is_empty()
+            && required.iter().all(|name| !outputs[name.as_str().unwrap()].is_null()),
+        "{answer}"
+    );
+    assert!(outputs["thread"].is_null(), "{answer}");
+    for wrong in [json!({ "colour": "red" }), json!({ "folder": { "a": 1 }, "b": 2 })] {
+        let answer = wire.call("notes_index", wrong).await;
+        assert_eq!(
+            (&answer["isError"], &answer["structuredContent"]),
+            (&json!(true), &json!(null)),
+            "{answer}"
+        );
+    }
+    // Without the grant, and without the option, there is no such tool.
+    for server in [typed(&[]), server(&session, granted(RUNS))] {
+        let mut wire = Wire::begin(server, Era::Inline).await;
+        let params = json!({ "name": "notes_index", "arguments": { "folder": "notes" } });
+        let answer = wire.ask("tools/call", params).await;
+        assert!(
+            answer["error"]["message"].as_str().unwrap().contains("there is no tool"),
+            "{answer}"
+        );
+    }
+}
+
 #[tokio::test]
 async fn a_host_chooses_the_folder_of_the_records() {
     let session = Session::new();

@@ -170,6 +170,7 @@ pub(super) fn host(session: &Session, grant: Grant) -> ServerHost {
         replica: None,
         grant,
         provider: ProviderChoice::Steps,
+        directives_as_tools: false,
         clock: Arc::new(Still),
         secrets: Arc::new(NoSecrets),
         random: Arc::new(|| 0),
