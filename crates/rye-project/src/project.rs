@@ -235,6 +235,8 @@ impl Project {
             now: self.now,
             own_key: self.own_key.clone(),
             refuses_drafts: self.refuses_drafts,
+            lock_judge: self.lock_judge.clone(),
+            requires_lock: self.requires_lock,
             trust_config: self.trust_config.clone(),
             policy_pins: self.policy_pins.clone(),
             #[cfg(feature = "mcp")]
