@@ -63,6 +63,8 @@ async fn a_run_takes_what_its_base_states() {
     assert_eq!(limits.spend, SpendLimit::AtMost(Nanos::new(300_000_000)));
     assert_eq!(limits.tokens, Limits::default().tokens);
 
+    // What limits would be now, as after an update of the program, does not count.
+    scratch.sign(".ai/config/agent/resilience.yaml", "limits: { turns: 1 }\n");
     scratch.decide(&thread(), &Decision::Approved);
     let report = scratch.resume(&thread()).await.unwrap();
     assert_eq!(report.outcome.state, ThreadState::Completed, "{:?}", report.outcome.failure);

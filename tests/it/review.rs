@@ -117,7 +117,7 @@ fn a_limit() {
         LEAF,
         &DIRECTIVE.replace("turns=\"3\"", "turns=\"4\""),
         &["items: directive `test/leaf`", "limits: turns"],
-        &["directive `test/leaf`"],
+        &["directive `test/leaf`", "limit `turns`"],
     );
 }
 
@@ -131,7 +131,11 @@ fn a_wider_permission() {
             "items: directive `test/leaf`",
             "prompt: first user message",
         ],
-        &["directive `test/leaf`"],
+        &[
+            "directive `test/leaf`",
+            "permission `rye.execute.tool.rye.file-system.r*`",
+            "permission `rye.execute.tool.rye.file-system.read`",
+        ],
     );
 }
 
@@ -149,7 +153,11 @@ fn a_narrower_permission() {
             "tools: rye_file_system_read",
             "prompt: first user message",
         ],
-        &["directive `test/leaf`", "tool `rye/file-system/read`"],
+        &[
+            "directive `test/leaf`",
+            "tool `rye/file-system/read`",
+            "permission `rye.execute.tool.rye.file-system.read`",
+        ],
     );
 }
 
@@ -167,7 +175,7 @@ fn an_input_and_an_output() {
             "outputs: path",
             "prompt: first user message",
         ],
-        &["directive `test/leaf`"],
+        &["directive `test/leaf`", "input `who`", "output `path`"],
     );
 }
 

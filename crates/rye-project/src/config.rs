@@ -33,8 +33,9 @@ pub(crate) use self::provider::is_provider;
 pub(crate) use self::providers::{FILE as PROVIDERS_FILE, provider_variables};
 pub use self::read::ConfigError;
 pub(crate) use self::read::ConfigProblem;
+pub use self::resilience::RESILIENCE_FILE;
 pub(crate) use self::resilience::{
-    ConfiguredLimits, RESILIENCE_FILE, complexity_limits, requests_at_once, thread_limits,
+    ConfiguredLimits, complexity_limits, requests_at_once, thread_limits,
 };
 pub(crate) use self::risk::RISK_FILE;
 pub use self::risk::risk_table;

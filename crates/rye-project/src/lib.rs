@@ -42,8 +42,9 @@ pub use self::bundle::Bundle;
 pub use self::causes::with_causes;
 pub use self::check::{Checked, Checker, Finding, Severity, SpacesToCheck, check, github, sarif};
 pub use self::config::{
-    APPROVAL_FILE, ConfigError, DefaultProvider, EngineAddress, HOOKS_FILE, PROVIDERS, SCHEMAS,
-    Schema, SystemRootsError, engine_audience, risk_table, schema, system_roots,
+    APPROVAL_FILE, ConfigError, DefaultProvider, EngineAddress, HOOKS_FILE, PROVIDERS,
+    RESILIENCE_FILE, SCHEMAS, Schema, SystemRootsError, engine_audience, risk_table, schema,
+    system_roots,
 };
 pub use self::directive_form::DirectiveForm;
 pub use self::file_digests::{FileChanges, UnreadableFile};

@@ -1,7 +1,7 @@
 //! Differences between two directives, or between two states of one (SPEC 8.7).
 
 mod json;
-mod rows;
+pub(crate) mod rows;
 mod text;
 mod widening;
 
@@ -183,7 +183,10 @@ fn missing_patterns(inner: &Grant, outer: &Grant) -> Vec<PatternChange> {
         .collect()
 }
 
-fn changes(before: &BTreeMap<String, String>, after: &BTreeMap<String, String>) -> Vec<Change> {
+pub(crate) fn changes(
+    before: &BTreeMap<String, String>,
+    after: &BTreeMap<String, String>,
+) -> Vec<Change> {
     let gone = before.keys().filter(|name| !after.contains_key(*name));
     let mut names: Vec<&String> = after.keys().chain(gone).collect();
     names.sort_unstable();

@@ -4,14 +4,17 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
+use rye_caps::LayerName;
 use rye_parse::LineComparer;
 use rye_project::{
-    HOOKS_FILE, Lock, LockError, LockedDirective, LockedItem, LockedTool, PROVIDERS, TextChange,
+    HOOKS_FILE, LimitSource, Lock, LockError, LockedDirective, LockedItem, LockedTool, PROVIDERS,
+    TextChange,
 };
 use rye_resolve::{ItemId, Space};
 use serde_json::{Value, json};
 
-use crate::explain::{Explained, ItemFacts, ToolFacts};
+use crate::difference::{self, Change, rows};
+use crate::explain::{Explained, ItemFacts, LimitFacts, PortFacts, ToolFacts};
 use crate::one_line::one_line;
 
 impl Explained {
@@ -45,7 +48,29 @@ fn record(explained: &Explained) -> LockedDirective {
         digest: explained.digest,
         system: explained.system.clone(),
         first_user_message: explained.first_user_message.clone(),
+        facts: stated_facts(explained),
     }
+}
+
+/// What the directives of the chain state: what configuration says differs from machine to machine.
+fn stated_facts(explained: &Explained) -> BTreeMap<String, String> {
+    let named = |sort: &str, name: &str| format!("{sort} `{name}`");
+    let is_stated = |limit: &&LimitFacts| matches!(limit.set_by, LimitSource::Directive(_));
+    let limits = explained.limits.iter().filter(is_stated);
+    let limits = limits.map(|limit| (named("limit", limit.name), limit.value.clone()));
+    let declared = explained.layers.iter();
+    let declared = declared.filter(|layer| matches!(layer.name, LayerName::Directive(_)));
+    let permissions = declared.flat_map(|layer| layer.grant.patterns());
+    let permissions =
+        permissions.map(|pattern| (named("permission", pattern.as_str()), "granted".to_owned()));
+    let ports = |sort: &'static str, rows: &[PortFacts]| {
+        rows::ports(rows).into_iter().map(move |(name, text)| (format!("{sort} `{name}`"), text))
+    };
+    limits
+        .chain(permissions)
+        .chain(ports("input", &explained.inputs))
+        .chain(ports("output", &explained.outputs))
+        .collect()
 }
 
 /// Every file that counts wherever the project is: the operator's own configuration is left out.
@@ -156,6 +181,11 @@ fn report(locked: &LockedDirective, now: &LockedDirective, explained: &Explained
     let causes = Causes::of(&items, explained.id.as_str());
     let mut findings: Vec<LockFinding> =
         items.iter().filter_map(|pair| item(pair, explained)).collect();
+    // A lock of an earlier version has no facts.
+    if !locked.facts.is_empty() {
+        let facts = difference::changes(&locked.facts, &now.facts);
+        findings.extend(facts.into_iter().map(LockFinding::of_fact));
+    }
     let tools = pairs(&locked.tools, &now.tools, |tool| &tool.name);
     findings.extend(tools.iter().filter_map(|pair| tool(pair, &causes)));
     let prompt = prompt(locked, now);
@@ -295,6 +325,16 @@ fn prompt(locked: &LockedDirective, now: &LockedDirective) -> Vec<TextChange> {
 }
 
 impl LockFinding {
+    fn of_fact(change: Change) -> Self {
+        let Change { name, before, after } = change;
+        let text = match (before, after) {
+            (Some(before), Some(after)) => format!("was {before} and is {after} now"),
+            (None, Some(after)) => format!("is new: {after}"),
+            _ => "is gone".to_owned(),
+        };
+        Self::of(&name, &text)
+    }
+
     fn of(subject: &str, change: &str) -> Self {
         Self { subject: subject.to_owned(), change: change.to_owned(), path: None }
     }

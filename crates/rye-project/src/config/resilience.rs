@@ -13,7 +13,7 @@ use crate::authoring::{ClassLimits, Complexity};
 use crate::shipped::shipped_files;
 
 /// The file that bounds threads.
-pub(crate) const RESILIENCE_FILE: &str = "agent/resilience";
+pub const RESILIENCE_FILE: &str = "agent/resilience";
 
 /// Limits of a thread whose directive and command line set none.
 #[derive(Debug, Default, Deserialize, JsonSchema)]

@@ -66,6 +66,8 @@ struct DirectiveTable {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     system: Option<String>,
     first_user_message: String,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    facts: BTreeMap<String, String>,
     #[serde(default, rename = "item")]
     items: Vec<ItemTable>,
     #[serde(default, rename = "tool")]
@@ -194,23 +196,23 @@ fn table(id: &ItemId, locked: &LockedDirective) -> DirectiveTable {
         sha256: locked.digest.to_string(),
         system: locked.system.clone(),
         first_user_message: locked.first_user_message.clone(),
+        facts: locked.facts.clone(),
         items: locked.items.iter().map(item).collect(),
         tools: locked.tools.iter().map(tool).collect(),
     }
 }
 
-fn parse_directive(table: DirectiveTable) -> Result<(ItemId, LockedDirective), LockError> {
+fn parse_directive(mut table: DirectiveTable) -> Result<(ItemId, LockedDirective), LockError> {
     let id: ItemId = table.id.parse().map_err(|error| unreadable(&error))?;
     let stated = sha256(&table.sha256)?;
     // The texts are exact. A file with other line ends than it was written with is another lock.
     if opening_digest(table.system.as_deref(), &table.first_user_message) != stated {
         return Err(LockError::Edited { id });
     }
-    let items = table.items.into_iter().map(item).collect::<Result<_, _>>()?;
-    let tools = table.tools.into_iter().map(tool).collect::<Result<_, _>>()?;
-    let system = table.system;
-    let first_user_message = table.first_user_message;
-    Ok((id, LockedDirective { items, tools, digest: stated, system, first_user_message }))
+    let items = std::mem::take(&mut table.items).into_iter().map(item).collect::<Result<_, _>>()?;
+    let tools = std::mem::take(&mut table.tools).into_iter().map(tool).collect::<Result<_, _>>()?;
+    let DirectiveTable { system, first_user_message, facts, .. } = table;
+    Ok((id, LockedDirective { items, tools, digest: stated, system, first_user_message, facts }))
 }
 
 fn item(table: ItemTable) -> Result<LockedItem, LockError> {

@@ -17,6 +17,7 @@ fn sample() -> Lock {
         digest: crate::opening_digest::opening_digest(texts.0.as_deref(), &texts.1),
         system: texts.0,
         first_user_message: texts.1,
+        facts: BTreeMap::from([("limit `turns`".to_owned(), "5".to_owned())]),
     };
     let listed = [serde_json::json!({
         "name": "read", "description": "Reads \u{200b}\"it\".", "inputSchema": { "type": "object", "a": 1 }

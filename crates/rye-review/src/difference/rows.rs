@@ -85,7 +85,7 @@ fn model(explained: &Explained) -> BTreeMap<String, String> {
     BTreeMap::from([("provider".to_owned(), provider), ("model".to_owned(), model)])
 }
 
-fn ports(ports: &[PortFacts]) -> BTreeMap<String, String> {
+pub(crate) fn ports(ports: &[PortFacts]) -> BTreeMap<String, String> {
     let row = |port: &PortFacts| {
         let mut facts = vec![port.value_type.clone()];
         facts.push(if port.required { "required" } else { "optional" }.to_owned());

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use rye_project::RESILIENCE_FILE;
+use rye_resolve::ItemKind;
 use rye_sign::token::{Claims, Token};
 use serde_json::{Map, Value};
 
@@ -31,26 +33,34 @@ pub(super) fn signed_again(then: &Map<String, Value>, now: &Map<String, Value>) 
     let is_new = |name: &str, row: &Value| !rows(then, name).iter().any(|then| is_one(then, row));
     let new = |name: &&'static str| {
         let name = *name;
-        rows(now, name).iter().filter(move |row| is_new(name, row)).cloned()
+        rows(now, name).into_iter().filter(move |row| is_new(name, row)).cloned()
     };
     ROWS.iter().flat_map(new).collect()
 }
 
-fn rows<'a>(facts: &'a Map<String, Value>, name: &str) -> &'a [Value] {
-    facts.get(name).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+fn rows<'a>(facts: &'a Map<String, Value>, name: &str) -> Vec<&'a Value> {
+    let rows = facts.get(name).and_then(Value::as_array);
+    rows.into_iter().flatten().filter(|row| !is_kept_otherwise(row)).collect()
+}
+
+/// Returns `true` for the configuration of limits. The record has the limits themselves, which the thread keeps (SPEC D19), so that
+/// another version of the program with other defaults continues it.
+fn is_kept_otherwise(row: &Value) -> bool {
+    row.get("kind").is_some_and(|kind| kind == ItemKind::Config.as_str())
+        && row.get("id").is_some_and(|id| id == RESILIENCE_FILE)
 }
 
 /// The rows of a fact that are not what they were, by kind and id.
 fn changed_rows(then: &Map<String, Value>, now: &Map<String, Value>, name: &str) -> Vec<String> {
     let then = rows(then, name);
     let now = rows(now, name);
-    if then.len() == now.len() && then.iter().zip(now).all(|(then, now)| is_same(then, now)) {
+    if then.len() == now.len() && then.iter().zip(&now).all(|(then, now)| is_same(then, now)) {
         return Vec::new();
     }
     let gone = then.iter().filter(|row| !now.iter().any(|other| is_same(row, other)));
     let new = now.iter().filter(|row| !then.iter().any(|other| is_same(other, row)));
     let mut named = Vec::new();
-    for name in gone.chain(new).map(row_name) {
+    for name in gone.chain(new).map(|row| row_name(row)) {
         if !named.contains(&name) {
             named.push(name);
         }
