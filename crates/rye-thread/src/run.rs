@@ -71,7 +71,7 @@ pub struct Run {
     measured: Option<Measured>,
     is_reminded: bool,
     refusals: Vec<Refusal>,
-    /// The last refusal, until a later call succeeds.
+    /// The refusal of one of the last calls.
     standing_refusal: Option<Refusal>,
     text: String,
     /// The number of requests that were repeated after a failure.
@@ -229,11 +229,7 @@ impl Run {
             return Err(self.out_of_turn("tool results"));
         };
         let answers = decide::after_calls(&batch.calls, returned, &self.contract, unwanted)?;
-        if let Some(refusal) = answers.refusals.last() {
-            self.standing_refusal = Some(refusal.clone());
-        } else if answers.results.iter().any(|result| !result.is_error) {
-            self.standing_refusal = None;
-        }
+        self.standing_refusal = answers.refusals.last().cloned();
         self.refusals.extend(answers.refusals);
         self.messages.push(Message::ToolResults { results: answers.results });
         self.phase = match answers.outputs {

@@ -351,18 +351,18 @@ impl<'a> Catalog<'a> {
         chain
     }
 
-    /// The calls of all tools that can be read and that stand for a function which is riskier than the tool by its id. A
-    /// permission is at least as risky as what it covers, so that the other calls add nothing to its risk.
-    pub(super) fn riskier_invocations(&self, table: &RiskTable) -> &[Invocation] {
+    /// The calls of all tools that can be read and that stand for a function of another risk than the tool by its id. The other
+    /// calls change nothing of the risk of a permission.
+    pub(super) fn other_risk_invocations(&self, table: &RiskTable) -> &[Invocation] {
         let risk = |capability: &Capability| table.classify_capability(capability).risk;
-        let is_riskier = |call: &Invocation| {
+        let is_other = |call: &Invocation| {
             let own = risk(call.item());
-            call.functions().iter().any(|function| risk(function) > own)
+            call.functions().iter().any(|function| risk(function) != own)
         };
         self.invocations.get_or_init(|| {
             let tools: Vec<&ItemId> = self.tools.keys().collect();
             let found = crate::parallel::in_parallel(&tools, |id| {
-                crate::plan::invocation(id, self.tool(id)?).ok().filter(is_riskier)
+                crate::plan::invocation(id, self.tool(id)?).ok().filter(is_other)
             });
             found.into_iter().flatten().collect()
         })

@@ -149,7 +149,7 @@ fn risky(
         .filter_map(|row| Acknowledgement::new(&row.value.risk, &row.value.reason).ok())
         .collect();
     let grant = grant(granted);
-    let invocations = catalog.riskier_invocations(table).iter();
+    let invocations = catalog.other_risk_invocations(table).iter();
     let granted_calls: Vec<Invocation> =
         invocations.filter(|invocation| grant.allows(invocation.item())).cloned().collect();
     let findings = table.assess(&grant, &granted_calls, &acknowledged);

@@ -194,7 +194,7 @@ fn judge(
     }
 }
 
-/// Returns the failure with the refusal that may have caused it. A refusal after which a call succeeded caused nothing.
+/// Returns the failure with the refusal that may have caused it. A refusal before the last calls caused nothing.
 ///
 /// The cause comes first and decides the kind. A limit is a cause of its own, so that no hook treats it as a refusal that a retry
 /// could mend.

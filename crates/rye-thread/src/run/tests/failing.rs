@@ -132,7 +132,8 @@ fn a_refusal_that_was_survived_is_not_blamed() {
         let refused = Returned::refusal(ToolResult::error(&tool("1"), json!("no")), refusal());
         run.tools_returned(vec![refused]).unwrap();
         exchange(&mut run, calls(vec![tool("2")]));
-        let result = ToolResult::ok(&tool("2"), json!("yes"));
+        // Also by one that failed for another reason.
+        let result = ToolResult::error(&tool("2"), json!("no such file"));
         run.tools_returned(vec![Returned::ran(result)]).unwrap();
         run.fail(Failure::new(kind.clone(), "it ended")).unwrap();
         let Step::Done(End::Failed(failure)) = run.step(START) else { panic!("not failed") };
