@@ -104,6 +104,21 @@ async fn a_thread_of_the_older_rule_goes_on_as_it_began() {
     assert_eq!((local.received().len(), other.received().len()), (0, 2));
 }
 
+/// What the operator states bounds what is inherited, and not what the leaf states itself.
+#[test]
+fn the_operator_bounds_what_is_inherited() {
+    let scratch = scratch(&server(vec![]), &server(vec![]));
+    let text = "limits: { turns: 2, depth: 1, spend: \"0.40\" }\n";
+    scratch.sign_user(".ai/config/agent/resilience.yaml", text);
+    let request = PlanRequest::new("test/leaf".parse().unwrap());
+    let explained = Explained::of(&scratch.rye(), &request).unwrap();
+    let value = |name: &str| explained.limits.iter().find(|limit| limit.name == name).unwrap();
+    assert_eq!((value("turns").value.as_str(), value("depth").value.as_str()), ("2", "2"));
+    assert!(matches!(value("turns").set_by, LimitSource::Config(_)));
+    // A lower one of the base stands.
+    assert_eq!(value("spend").value, "0.30 USD");
+}
+
 /// The plan of a thread that goes on has its model and limits from its record. A model that took over stays the fallback.
 #[test]
 fn a_plan_for_a_thread_that_goes_on() {

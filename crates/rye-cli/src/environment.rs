@@ -2,7 +2,7 @@
 
 use std::env;
 use std::io::{self, IsTerminal, Read as _};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -357,19 +357,24 @@ impl Environment {
     fn named_document(&self, path: &Path) -> Result<NamedDocument, Failure> {
         let named = self.absolute(path);
         let real = named.canonicalize().ok();
-        // A link in the project leads where the project says.
+        // A link in the project leads where the project says, whether it is the file or a folder above it.
         let folder = named.parent().and_then(|folder| folder.canonicalize().ok());
-        let is_in_project = real.iter().chain(&folder).any(|place| self.is_in_project(place));
+        let places = real.iter().chain(&folder).chain(std::iter::once(&named));
+        let is_in_project = places.into_iter().any(|place| self.is_in_project(place));
         let text = read_named(real.as_deref().unwrap_or(path))?;
         Ok(NamedDocument { text, is_in_project })
     }
 
-    /// Returns `true` if a folder above `place`, or `place` itself, is the project's, by identity.
+    /// Returns `true` if a folder above `place`, or `place` itself, is the project's, by identity. A path that leaves the project
+    /// again by `..` at once does not lie in it.
     fn is_in_project(&self, place: &Path) -> bool {
         let Some(project) = self.project.as_deref().map(|project| self.absolute(project)) else {
             return false;
         };
-        place.ancestors().any(|folder| is_same(folder, &project))
+        let leaves = |folder: &Path| {
+            place.strip_prefix(folder).is_ok_and(|below| below.starts_with(Component::ParentDir))
+        };
+        place.ancestors().any(|folder| !leaves(folder) && is_same(folder, &project))
     }
 }
 

@@ -10,6 +10,7 @@ mod items;
 mod prose;
 mod uses;
 
+use std::collections::HashSet;
 use std::fmt;
 
 use rye_caps::Pattern;
@@ -71,6 +72,8 @@ pub struct Needs {
     pub needs: Vec<Need>,
     /// A sentence for each part of the directive whose needs are not known.
     pub unjudged: Vec<String>,
+    /// The same sentences, to find one again.
+    known_unjudged: HashSet<String>,
     /// `true` if the calls of threads say what the unknown parts need.
     is_told_by_threads: bool,
     /// `true` if a child has permissions that are not known.
@@ -108,7 +111,7 @@ impl Needs {
     }
 
     fn add_unjudged(&mut self, reason: String) {
-        if !self.unjudged.contains(&reason) {
+        if self.known_unjudged.insert(reason.clone()) {
             self.unjudged.push(reason);
         }
     }

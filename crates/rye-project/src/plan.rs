@@ -275,8 +275,12 @@ impl Project {
     ///
     /// [`PrepareError::ConfigInOtherCase`] with the first such file.
     pub fn refuse_config_in_other_case(&self) -> Result<(), PrepareError> {
-        let listed = self.library.survey(ItemKind::Config).items.into_iter();
-        let mut miscased = listed.filter_map(|listed| {
+        let survey = self.library.survey(ItemKind::Config);
+        let mut folders = survey.problems.into_iter();
+        if let Some(folder) = folders.find(|it| matches!(it, ResolveError::OtherCase { .. })) {
+            return Err(folder.into());
+        }
+        let mut miscased = survey.items.into_iter().filter_map(|listed| {
             let meant = meant_in_other_case(&listed.id)?;
             Some(PrepareError::ConfigInOtherCase { path: listed.location.path, meant })
         });
@@ -352,7 +356,11 @@ impl Plan {
 
     /// Refuses a directive whose steps need what the authority denies, before a model is asked. Without a model, the call itself is
     /// refused, which costs nothing.
-    fn refuse_denied(&self, answerer: &Answerer) -> Result<(), PrepareError> {
+    ///
+    /// # Errors
+    ///
+    /// [`PrepareError::Needs`] with a sentence for each need.
+    pub fn refuse_denied(&self, answerer: &Answerer) -> Result<(), PrepareError> {
         match answerer {
             Answerer::Model(_) => self.refuse_lacking(&self.lacking.denied),
             Answerer::Steps(_) => Ok(()),

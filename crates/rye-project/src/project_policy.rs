@@ -33,7 +33,7 @@ pub struct ProjectPolicy {
 pub enum PolicyError {
     /// The policy is not the one that was pinned.
     #[error(
-        "the project's policy is not the one under which a program ran here without a whole sandbox: {change}; look at these \
+        "the project's policy is not the one that you accepted, or under which a program ran here without a whole sandbox: {change}; look at these \
          files, then accept them with `rye trust policy --accept`"
     )]
     Changed {

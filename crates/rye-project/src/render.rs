@@ -8,6 +8,7 @@ use rye_sign::Digest;
 use serde_json::Value;
 
 use crate::causes::with_causes;
+use crate::config::HOOKS_FILE;
 use crate::opening_digest::opening_digest;
 use crate::plan::{
     Answerer, Composed, ItemProvenance, Placing, PlanRequest, PrepareError, answerer, chain_drafts,
@@ -82,7 +83,8 @@ impl Project {
         let Texts { composed, prompt, opening, provider } = self.texts(&wish)?;
         let mut vouched: Vec<ItemProvenance> =
             provider.iter().flatten().map(ItemProvenance::of).collect();
-        vouched.extend(self.trust_config.iter().flat_map(ItemProvenance::of_layers));
+        let hooks = self.library.config(HOOKS_FILE)?;
+        vouched.extend(hooks.iter().chain(&self.trust_config).flat_map(ItemProvenance::of_layers));
         let mut notices: Vec<String> =
             provider.err().map(|error| without_provider(&error)).into_iter().collect();
         notices.extend(composed.item_warnings(&vouched, self));

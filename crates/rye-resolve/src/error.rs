@@ -105,6 +105,14 @@ pub enum ResolveError {
         /// The kind of the items that it lies among.
         kind: ItemKind,
     },
+    /// A folder has the name of a folder for items in another case, so that nothing reads it.
+    #[error("nothing is read from `{}`; name the folder `{folder}`", .path.display())]
+    OtherCase {
+        /// The folder.
+        path: PathBuf,
+        /// The name that it nearly has.
+        folder: &'static str,
+    },
     /// A folder holds more entries than are listed.
     #[error("`{}` holds more than {limit} entries; move what is not an item elsewhere", .path.display())]
     TooManyFiles {
@@ -287,6 +295,7 @@ impl ResolveError {
             Self::Misnamed { .. } => Some("no-id"),
             Self::NotAFile { .. } => Some("no-file"),
             Self::WrongType { .. } => Some("wrong-type"),
+            Self::OtherCase { .. } => Some("other-case"),
             _ => None,
         }
     }

@@ -4,6 +4,7 @@
 
 use std::path::{Component, Path};
 
+use crate::walk::is_in_other_case;
 use crate::{ItemId, ItemKind, ResolveError, disk, stem::stem};
 
 /// Returns the reason why the file at `path` is no item although it lies where items of a kind lie: a name that makes no id, a type
@@ -20,6 +21,10 @@ pub fn fault_of_place(path: &Path) -> Option<ResolveError> {
         names.push(name.to_string_lossy().into_owned());
     }
     let (folder, below) = names.split_first()?;
+    let other = ItemKind::ALL.iter().find(|kind| is_in_other_case(folder, kind.folder()));
+    if let Some(kind) = other {
+        return Some(ResolveError::OtherCase { path: ai.join(folder), folder: kind.folder() });
+    }
     let kind = ItemKind::ALL.iter().copied().find(|kind| kind.folder() == folder)?;
     let below = below.join("/");
     let is_reserved = below.parse::<ItemId>().is_ok_and(|id| kind.reserves(&id));

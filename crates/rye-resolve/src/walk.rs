@@ -86,12 +86,21 @@ impl<'a> Walk<'a> {
     }
 
     fn start(mut self) -> Holdings {
+        self.holdings.problems.extend(self.in_other_case());
         match disk::is_occupied(&self.top()) {
             Ok(true) => self.folder("", &mut Vec::new()),
             Ok(false) => {}
             Err(problem) => self.holdings.problems.push(problem),
         }
         self.holdings
+    }
+
+    /// Folders that nothing reads, because they have the kind's name in another case.
+    fn in_other_case(&self) -> Vec<ResolveError> {
+        let folder = self.kind.folder();
+        let names = disk::names(self.ai).ok().flatten().unwrap_or_default();
+        let other = names.iter().filter(|name| is_in_other_case(name, folder));
+        other.map(|name| ResolveError::OtherCase { path: self.ai.join(name), folder }).collect()
     }
 
     fn top(&self) -> PathBuf {
@@ -169,6 +178,11 @@ impl<'a> Walk<'a> {
             }
         }
     }
+}
+
+/// Returns `true` for another spelling of the name of a folder, by case alone.
+pub(crate) fn is_in_other_case(name: &str, folder: &str) -> bool {
+    name != folder && name.eq_ignore_ascii_case(folder)
 }
 
 fn join(below: &str, name: &str) -> String {

@@ -49,6 +49,7 @@ impl FirstRequest {
         let plan = project.plan(request)?;
         plan.refusal()?;
         let answerer = plan.answerer(project, request)?;
+        plan.refuse_denied(&answerer)?;
         let opening = plan.opening(Some(&answerer), request)?;
         let vouched = plan.provenances(Some(&answerer));
         let draft = !plan.drafts(Some(&answerer)).is_empty();

@@ -98,6 +98,22 @@ fn settle(
     Ok(trusted)
 }
 
+/// Trusts a key that is there already, if no document trusts it. Returns the path of a new document.
+fn trust(
+    key: &SigningKey,
+    owner: &str,
+    store: &KeyStore,
+    environment: &Environment,
+) -> Result<Option<PathBuf>, Failure> {
+    let document = TrustDocument::new(owner, key.public());
+    if store.existing(&document, environment)?.is_some() {
+        return Ok(None);
+    }
+    let path = store.document(&document);
+    create_all(&[(path.clone(), &signed_text(&document, key), 0o644)])?;
+    Ok(Some(path))
+}
+
 fn create_all(files: &[(PathBuf, &str, u32)]) -> Result<(), Failure> {
     for (index, (path, text, mode)) in files.iter().enumerate() {
         if let Err(failure) = create(path, text, *mode) {

@@ -99,6 +99,12 @@ fn apply(session: &Session, change: &str) {
             assert!(text().contains(from), "{change}: {}", text());
             write(text().replacen(from, to, 1).as_bytes());
         }
+        "cut-step" => {
+            let (text, name) = (text(), format!("<step name=\"{rest}\">"));
+            let start = text.find(&name).unwrap();
+            let end = start + text[start..].find("</step>").unwrap() + "</step>".len();
+            write((text[..start].to_owned() + &text[end..]).as_bytes());
+        }
         "drop" => {
             assert!(text().contains(&rest), "{change}: {}", text());
             write(text().replacen(&rest, "", 1).as_bytes());

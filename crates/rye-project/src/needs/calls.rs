@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::items::CalledItems;
 use crate::aliases::tool_id;
 use crate::plan::is_composed;
+use crate::primary::Destination;
 
 /// The item that a call brings into the thread or into a thread below it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,11 +81,21 @@ pub(super) fn action_needs(action: &Action) -> Result<Vec<Pattern>, String> {
     use rye_parse::Primary as Named;
     match action.primary {
         Named::Execute => of_item(action, Primary::Execute),
-        Named::Load => of_item(action, Primary::Load),
+        Named::Load => of_load(action),
         Named::Sign => of_item(action, Primary::Sign),
         Named::Fetch if action.item_id.is_some() => of_item(action, Primary::Load),
         Named::Search | Named::Fetch => of_search(action),
     }
+}
+
+/// A load that copies the item needs what writes there, too (SPEC 12.4).
+fn of_load(action: &Action) -> Result<Vec<Pattern>, String> {
+    let mut needs = of_item(action, Primary::Load)?;
+    let named =
+        [&action.options, &action.parameters].into_iter().find_map(|it| it.get("destination"));
+    let destination = named.and_then(|name| name.as_str()?.parse::<Destination>().ok());
+    needs.extend(destination.map(|it| Pattern::exactly(&it.capability())));
+    Ok(needs)
 }
 
 fn of_item(action: &Action, primary: Primary) -> Result<Vec<Pattern>, String> {

@@ -134,13 +134,18 @@ impl Creator {
 }
 
 fn result(kind: ItemKind, id: &ItemId, path: &str, text: &str, created: bool) -> Value {
+    let sign = format!("`rye check {path}`, then `rye sign {path}`");
+    let next = match created {
+        true => sign,
+        false => format!("`{path}` was there and nothing is written; edit it, then {sign}"),
+    };
     json!({
         "item_type": kind.as_str(),
         "item_id": id.as_str(),
         "path": path,
         "sha256": Digest::of(text.as_bytes()).to_string(),
         "created": created,
-        "next": format!("`rye check {path}`, then `rye sign {path}`"),
+        "next": next,
     })
 }
 

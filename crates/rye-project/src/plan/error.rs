@@ -234,6 +234,14 @@ pub enum PrepareError {
         /// The names that configurations have.
         known: Vec<String>,
     },
+    /// The provider that a file makes the default cannot be had.
+    #[error("the default provider of `{location}` cannot be used")]
+    NoDefaultProvider {
+        /// The file.
+        location: String,
+        /// The reason.
+        source: Box<PrepareError>,
+    },
     /// A project's provider configuration names a variable that the operator does not allow (SPEC 11.1).
     #[error(
         "`{location}` names the variable `{variable}`, which providers of a project may not have; add it to `variables` of \
@@ -331,6 +339,7 @@ impl PrepareError {
     pub fn class(&self) -> Class {
         match self {
             Self::HookItems { source, .. } => source.class(),
+            Self::NoDefaultProvider { source, .. } => source.class(),
             Self::Resolve(error) if error.is_unverified() => Class::Refused,
             Self::Policy(crate::PolicyError::Sandbox(error)) | Self::Sandbox(error)
                 if !error.is_refusal() =>

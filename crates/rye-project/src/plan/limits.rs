@@ -44,13 +44,19 @@ pub(crate) fn limits(
     child_bounds: Option<&ChildBounds>,
 ) -> Result<SetLimits, PrepareError> {
     let configured = thread_limits(config)?;
+    let by_operator = configured.by_operator;
     let of_file = |(name, location)| (name, LimitSource::Config(location));
     let set_by = configured.set_by.into_iter().map(of_file).collect();
     let mut set = SetLimits { limits: configured.limits, set_by };
     let by_options = LimitSource::Options;
     let stated = chain.limits();
     refuse_other_currencies(chain, &stated)?;
-    set.declare(&stated);
+    let leaf = &chain.leaf().id;
+    // What the operator states bounds what is inherited; a leaf states its own (SPEC D19).
+    let is_bounded = |name: &str| {
+        by_operator.contains(name) && stated.by.get(name).is_some_and(|by| *by != leaf)
+    };
+    set.declare(&stated, is_bounded);
     set.count("turns", |limits| &mut limits.turns, options.turns, &by_options);
     set.count("tokens", |limits| &mut limits.tokens, options.tokens, &by_options);
     let seconds = options.duration_seconds;
@@ -87,6 +93,14 @@ pub(crate) fn spend_limit(stated: Spend) -> SpendLimit {
     }
 }
 
+fn is_lower(limit: SpendLimit, than: SpendLimit) -> bool {
+    match (limit, than) {
+        (SpendLimit::AtMost(limit), SpendLimit::AtMost(than)) => limit < than,
+        (SpendLimit::AtMost(_), SpendLimit::Unlimited) => true,
+        (SpendLimit::Unlimited, _) => false,
+    }
+}
+
 impl SetLimits {
     /// The limits of a thread that goes on, which its record holds. No source is known (SPEC D19).
     pub(crate) fn from_record(limits: Limits) -> Self {
@@ -105,19 +119,46 @@ impl SetLimits {
         (!is_reservation).then(|| source.clone())
     }
 
-    fn declare(&mut self, stated: &StatedLimits<'_>) {
+    /// Takes the limits that directives state, but for those that are `bounded` and no lower than what is set.
+    fn declare(&mut self, stated: &StatedLimits<'_>, is_bounded: impl Fn(&str) -> bool) {
         let rye_parse::Limits { turns, tokens, duration_seconds, spawns, depth, spend, .. } =
             &stated.limits;
-        let given = |limit: &Option<Spanned<u64>>| limit.as_ref().map(|limit| limit.value);
+        let own = self.limits.clone();
+        let given = |name: &str, limit: &Option<Spanned<u64>>, own: u64| {
+            let stated = limit.as_ref().map(|limit| limit.value);
+            stated.filter(|stated| *stated < own || !is_bounded(name))
+        };
         let by = |name| stated.by.get(name).map(|id| LimitSource::Directive((*id).clone()));
         let by = |name| by(name).unwrap_or(LimitSource::Default);
-        self.count("turns", |limits| &mut limits.turns, given(turns), &by("turns"));
-        self.count("tokens", |limits| &mut limits.tokens, given(tokens), &by("tokens"));
-        let (name, seconds) = ("duration_seconds", given(duration_seconds));
+        self.count(
+            "turns",
+            |limits| &mut limits.turns,
+            given("turns", turns, own.turns),
+            &by("turns"),
+        );
+        self.count(
+            "tokens",
+            |limits| &mut limits.tokens,
+            given("tokens", tokens, own.tokens),
+            &by("tokens"),
+        );
+        let (name, seconds) =
+            ("duration_seconds", given("duration_seconds", duration_seconds, own.duration_seconds));
         self.count(name, |limits| &mut limits.duration_seconds, seconds, &by(name));
-        self.count("spawns", |limits| &mut limits.spawns, given(spawns), &by("spawns"));
-        self.count("depth", |limits| &mut limits.depth, given(depth), &by("depth"));
+        self.count(
+            "spawns",
+            |limits| &mut limits.spawns,
+            given("spawns", spawns, own.spawns),
+            &by("spawns"),
+        );
+        self.count(
+            "depth",
+            |limits| &mut limits.depth,
+            given("depth", depth, own.depth),
+            &by("depth"),
+        );
         let spend = spend.as_ref().map(|spend| spend_limit(spend.value));
+        let spend = spend.filter(|stated| is_lower(*stated, own.spend) || !is_bounded("spend"));
         self.spend(spend, &by("spend"));
     }
 
@@ -139,12 +180,7 @@ impl SetLimits {
         );
         let share = child_bounds.share.filter(|_| !is_set).map(SpendLimit::AtMost);
         for cap in std::iter::once(caps.spend).chain(share) {
-            let lower = match (self.limits.spend, cap) {
-                (SpendLimit::AtMost(own), SpendLimit::AtMost(cap)) => cap < own,
-                (SpendLimit::Unlimited, SpendLimit::AtMost(_)) => true,
-                (_, SpendLimit::Unlimited) => false,
-            };
-            self.spend(lower.then_some(cap), &parent);
+            self.spend(is_lower(cap, self.limits.spend).then_some(cap), &parent);
         }
     }
 

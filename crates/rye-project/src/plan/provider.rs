@@ -164,7 +164,10 @@ pub(crate) fn answerer(
         (None, None) => (configured_default(library)?, true),
     };
     let name = name.as_str();
-    let (item, config) = provider_config(library, name)?;
+    let (item, config) = provider_config(library, name).map_err(|error| match is_default {
+        true => of_default(library, error),
+        false => error,
+    })?;
     let choice = choose(&config, composed, request).map_err(|source| PrepareError::Model {
         id: composed.chain.leaf().id.clone(),
         provider: name.to_owned(),
@@ -176,6 +179,17 @@ pub(crate) fn answerer(
 
 /// The provider where nothing names one, no configuration either.
 pub const DEFAULT_PROVIDER: &str = "anthropic_messages";
+
+/// Names the file that makes the provider the default, if one does.
+fn of_default(library: &Library, error: PrepareError) -> PrepareError {
+    match chosen_default(library) {
+        Ok(Some(DefaultProvider { location, .. })) => PrepareError::NoDefaultProvider {
+            location: location.to_string(),
+            source: Box::new(error),
+        },
+        _ => error,
+    }
+}
 
 /// The provider that the configuration names for runs that name none.
 fn configured_default(library: &Library) -> Result<String, PrepareError> {

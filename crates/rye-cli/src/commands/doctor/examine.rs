@@ -193,12 +193,8 @@ fn items(rye: &Rye, environment: &Environment) -> Vec<Finding> {
     let preview = environment.preview(false).ok();
     let of_kind = |kind| {
         let found = of_kind(rye, preview.as_deref().unwrap_or(rye), kind);
-        match misfit(environment)
-            .filter(|_| kind == ItemKind::Config && found.standing != Standing::Wrong)
-        {
-            Some(misfit) => misfit,
-            None => found,
-        }
+        let is_open = kind == ItemKind::Config && found.standing != Standing::Wrong;
+        is_open.then(|| misfit(environment)).flatten().unwrap_or(found)
     };
     let unread = rye.refuse_config_in_other_case().err();
     let unread = unread.map(|error| {

@@ -7,7 +7,7 @@ use clap::Args;
 use rye::sign::SigningKey;
 use zeroize::Zeroizing;
 
-use super::{check_vacant, settle, tell};
+use super::{check_vacant, settle, tell, trust};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -51,7 +51,11 @@ pub(super) fn run(
         }
     };
     if is_same(&key, store) {
-        tell(&key.public(), None, environment);
+        // A key whose document was lost is trusted again.
+        let trusted = trust(&key, &arguments.owner, store, environment)?;
+        let private = store.private();
+        let made = trusted.as_deref().map(|document| (private.as_path(), document));
+        tell(&key.public(), made, environment);
         return Ok(Exit::Fine);
     }
     check_vacant(store)?;

@@ -34,9 +34,9 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "NAME")]
     owner: Option<String>,
     /// The most that items signed by the key may be granted (comma-separated, or many times), in place of what the
-    /// document says; default: no limit
-    #[arg(long, value_name = "PATTERN", value_delimiter = ',')]
-    grants: Vec<Pattern>,
+    /// document says; an empty text: nothing; default: no limit
+    #[arg(long, value_name = "PATTERN", value_delimiter = ',', value_parser = pattern_or_nothing)]
+    grants: Vec<PatternOrNothing>,
     /// The time when the trust ends, such as `2027-06-30T00:00:00Z`, in place of what the document says
     #[arg(long, value_name = "TIME")]
     expires: Option<Timestamp>,
@@ -160,13 +160,25 @@ impl Arguments {
     /// every item of the key.
     fn ceiling(&self, document: &TrustDocument) -> Result<Option<Vec<String>>, Failure> {
         if !self.grants.is_empty() {
-            return Ok(Some(self.grants.iter().map(ToString::to_string).collect()));
+            let patterns = self.grants.iter().filter_map(|it| it.0.as_ref());
+            return Ok(Some(patterns.map(ToString::to_string).collect()));
         }
         for text in document.grants().unwrap_or_default() {
             text.parse::<Pattern>().map_err(|error| self.wrong(&error))?;
         }
         Ok(document.grants().map(<[String]>::to_vec))
     }
+}
+
+/// A pattern, or the empty text, which grants nothing.
+#[derive(Debug, Clone)]
+struct PatternOrNothing(Option<Pattern>);
+
+fn pattern_or_nothing(text: &str) -> Result<PatternOrNothing, rye::caps::PatternError> {
+    if text.is_empty() {
+        return Ok(PatternOrNothing(None));
+    }
+    text.parse().map(|pattern| PatternOrNothing(Some(pattern)))
 }
 
 fn check_new(document: &TrustDocument, known: &Known) -> Result<(), Failure> {

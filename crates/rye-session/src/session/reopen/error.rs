@@ -164,7 +164,7 @@ pub enum ReopenError {
         next: ThreadId,
     },
     /// No call waits for a decision.
-    #[error("no call of thread `{thread}` waits for a decision; it is `{state}`")]
+    #[error("no call of thread `{thread}` waits for a decision; it is `{state}`{}", if_killed(*state, thread))]
     NothingAsked {
         /// The thread.
         thread: ThreadId,
@@ -298,5 +298,15 @@ fn advice_without_answer(is_signed: bool) -> &'static str {
     } else {
         "end that process, or make a key with `rye keys generate`: a request without a signature counts only for a process without \
          a key whose tools cannot write to `.ai/threads`"
+    }
+}
+
+/// A thread whose program was killed stays `running` in its record.
+fn if_killed(state: ThreadState, thread: &ThreadId) -> String {
+    match state {
+        ThreadState::Running => format!(
+            "; if its program was killed, `rye resume {thread}` goes on and asks what it has to"
+        ),
+        _ => String::new(),
     }
 }
