@@ -22,7 +22,7 @@ pub(crate) use self::block::element;
 pub use self::calls::{Callee, callee};
 pub use self::follow::needs_of;
 pub(crate) use self::follow::{needs_of_hook_action, needs_of_step_action};
-pub use self::items::{CalledDirective, CalledItems};
+pub use self::items::{CalledDirective, CalledItems, LibraryItems};
 pub use self::uses::{Use, is_denied, least, uses_as_written};
 
 /// Something that a directive has to be allowed, and where that is known from.

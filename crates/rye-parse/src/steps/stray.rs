@@ -36,9 +36,11 @@ pub(super) fn report_stray_steps(
         let place = "outside of `<process>`".to_owned();
         note(report, place, span, "a step", "put it between `<process>` and `</process>`");
     }
+    let mut lines = Lines { source: report.source, seen: 0, is_code: false };
     let indented = tokens.iter().filter(|_| !is_marked).find(|token| {
-        matches!(token.kind, Kind::Code(code) if call::start(code).is_some())
-            && is_indented_code(report.source, token.span.start)
+        // Each line is looked at once, however many calls it has.
+        lines.advance_to(token.span.start);
+        matches!(token.kind, Kind::Code(code) if call::start(code).is_some()) && lines.is_code
     });
     if let Some(token) = indented {
         let place = "in indented code".to_owned();
@@ -62,6 +64,25 @@ fn begins_step(token: &Token<'_>) -> bool {
         Kind::Open("step") | Kind::Empty("step") => true,
         Kind::Code(code) => call::start(code).is_some(),
         _ => false,
+    }
+}
+
+/// A walk over the lines of a text.
+struct Lines<'s> {
+    source: &'s str,
+    seen: usize,
+    /// `true` if the line that was come to is a code block.
+    is_code: bool,
+}
+
+impl Lines<'_> {
+    /// Comes to a place, which is no earlier one than the last.
+    fn advance_to(&mut self, place: usize) {
+        let passed = self.source.get(self.seen..place).unwrap_or_default();
+        if self.seen == 0 || passed.contains('\n') {
+            self.is_code = is_indented_code(self.source, place);
+        }
+        self.seen = place;
     }
 }
 

@@ -250,6 +250,7 @@ impl Checker<'_> {
             Content::Other if kind == ItemKind::Config => {
                 findings.extend(references::of_config(&self.catalog, id, path, source));
                 findings.extend(approval::findings(&self.catalog, id, path, source));
+                findings.extend(references::default_provider(&self.catalog, id, path, source));
                 findings.extend(of_space(space, path, id, source));
                 findings.extend(self.risk(id).filter(|_| is_vouched));
             }

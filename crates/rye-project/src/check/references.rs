@@ -12,7 +12,7 @@ use rye_resolve::{ExtendsChain, ItemId, ItemKind};
 
 use super::catalog::{Break, Catalog, Chain};
 use super::{Finding, calls};
-use crate::config::{PROVIDERS, is_hooks};
+use crate::config::{DEFAULT_PROVIDER_FILE, PROVIDERS, is_hooks};
 use crate::needs::{Callee, callee};
 use crate::plan::{STEPS, hook_action_problem};
 
@@ -103,24 +103,46 @@ fn extends(directive: &Directive, chain: &Chain<'_>) -> Option<Finding> {
 
 /// The provider that a directive names is one of the configurations among the tools.
 fn model(catalog: &Catalog<'_>, directive: &Directive) -> Option<Finding> {
-    let provider = directive.model.as_ref()?.value.provider.as_ref()?;
-    if provider.value == STEPS {
+    let named = directive.model.as_ref()?.value.provider.as_ref()?;
+    unknown_provider(catalog, "`<model>`", &named.value, named.span.clone())
+}
+
+/// The provider that a configuration makes the default is one of the configurations among the tools.
+pub(super) fn default_provider(
+    catalog: &Catalog<'_>,
+    id: &ItemId,
+    path: &Path,
+    source: &str,
+) -> Option<Finding> {
+    if id.as_str() != DEFAULT_PROVIDER_FILE {
         return None;
     }
-    let id: ItemId = format!("{PROVIDERS}{}", provider.value).parse().ok()?;
+    let config = rye_parse::placed_config(source, super::extension(path)).ok()?;
+    let named = config.value.get("default")?.as_str()?;
+    unknown_provider(catalog, "`default`", named, config.place(&["default"]))
+}
+
+fn unknown_provider(
+    catalog: &Catalog<'_>,
+    by: &str,
+    named: &str,
+    place: Range<usize>,
+) -> Option<Finding> {
+    if named == STEPS {
+        return None;
+    }
+    let id: ItemId = format!("{PROVIDERS}{named}").parse().ok()?;
     if catalog.has(ItemKind::Tool, &id) {
         return None;
     }
     let ids = catalog.ids(ItemKind::Tool);
     let names = ids.iter().filter_map(|id| id.as_str().strip_prefix(PROVIDERS));
     let names: Vec<&str> = names.collect();
-    let message = format!(
-        "`<model>` names the provider `{}`, of which there is no configuration here",
-        provider.value
-    );
+    let message =
+        format!("{by} names the provider `{named}`, of which there is no configuration here");
     Some(
         // Another machine may have one.
-        Finding::warning("unknown-provider", &message, provider.span.clone())
+        Finding::warning("unknown-provider", &message, place)
             .with_label("no such provider")
             .with_help(&format!(
                 "name one of `{}`, or write `.ai/tools/{id}.yaml`",

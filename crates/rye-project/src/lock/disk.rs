@@ -108,6 +108,8 @@ pub(super) fn read(text: &str) -> Result<Lock, LockError> {
 
 /// The lock without the parts that do not have their digest, and what is wrong with those.
 pub(super) fn salvage(text: &str) -> Result<(Lock, Vec<LockError>), LockError> {
+    // A checkout may have given the lines other ends. What is a part of a text is written as an escape.
+    let text = &text.replace("\r\n", "\n");
     let Versioned { version } = toml::from_str(text).map_err(|error| unreadable(&error))?;
     if version != FORMAT {
         return Err(LockError::OtherFormat { version });
@@ -205,7 +207,6 @@ fn table(id: &ItemId, locked: &LockedDirective) -> DirectiveTable {
 fn parse_directive(mut table: DirectiveTable) -> Result<(ItemId, LockedDirective), LockError> {
     let id: ItemId = table.id.parse().map_err(|error| unreadable(&error))?;
     let stated = sha256(&table.sha256)?;
-    // The texts are exact. A file with other line ends than it was written with is another lock.
     if opening_digest(table.system.as_deref(), &table.first_user_message) != stated {
         return Err(LockError::Edited { id });
     }

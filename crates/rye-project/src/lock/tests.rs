@@ -41,7 +41,9 @@ fn refused(text: &str, message: &str) {
 #[test]
 fn a_lock_is_read_as_it_was_written() {
     for lock in [Lock::default(), sample()] {
-        assert_eq!(lock.to_string().parse(), Ok(lock));
+        let text = lock.to_string();
+        assert_eq!(text.parse(), Ok(lock.clone()));
+        assert_eq!(text.replace('\n', "\r\n").parse(), Ok(lock), "with the line ends of Windows");
     }
 }
 

@@ -1,5 +1,8 @@
 //! The items that needs are followed into, verified or as they are written.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+
 use rye_caps::Grant;
 use rye_parse::Directive;
 use rye_resolve::{ItemId, Library};
@@ -30,16 +33,38 @@ pub struct CalledDirective {
     pub declared: Option<Grant>,
 }
 
-impl CalledItems for Library {
-    fn called_directive(&self, id: &ItemId) -> Option<CalledDirective> {
-        let leaf = self.directive(id).ok()?;
+/// The items of a library, each read once.
+#[derive(Debug)]
+pub struct LibraryItems<'l> {
+    library: &'l Library,
+    directives: RefCell<HashMap<ItemId, Option<CalledDirective>>>,
+    starters: RefCell<HashMap<ItemId, bool>>,
+}
+
+impl<'l> LibraryItems<'l> {
+    /// The items that `library` finds and verifies.
+    #[must_use]
+    pub fn of(library: &'l Library) -> Self {
+        Self { library, directives: RefCell::default(), starters: RefCell::default() }
+    }
+
+    fn read(&self, id: &ItemId) -> Option<CalledDirective> {
+        let leaf = self.library.directive(id).ok()?;
         let directive = leaf.content.value().clone();
-        let chain = self.chain(leaf).ok();
+        let chain = self.library.chain(leaf).ok();
         Some(CalledDirective { directive, declared: chain.and_then(|it| chain_grant(&it).ok()) })
+    }
+}
+
+impl CalledItems for LibraryItems<'_> {
+    fn called_directive(&self, id: &ItemId) -> Option<CalledDirective> {
+        let mut known = self.directives.borrow_mut();
+        known.entry(id.clone()).or_insert_with(|| self.read(id)).clone()
     }
 
     fn starts_threads(&self, tool: &ItemId) -> bool {
-        let manifest = || Some(starts_threads(self.tool(tool).ok()?.content.value()));
-        tool.as_str() == THREAD_DIRECTIVE || manifest().unwrap_or_default()
+        let manifest = || Some(starts_threads(self.library.tool(tool).ok()?.content.value()));
+        let starts = || tool.as_str() == THREAD_DIRECTIVE || manifest().unwrap_or_default();
+        *self.starters.borrow_mut().entry(tool.clone()).or_insert_with(starts)
     }
 }

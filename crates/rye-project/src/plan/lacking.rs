@@ -4,7 +4,7 @@ use rye_caps::{Authority, Capability, Denied, Grant, Invocation, LayerName};
 use rye_resolve::{ExtendsChain, Library};
 
 use super::tools::Offer;
-use crate::needs::{Need, NeedSource, needs_of};
+use crate::needs::{LibraryItems, Need, NeedSource, needs_of};
 
 /// The needs of steps that the directive grants and that a thread of it cannot have, each as a sentence.
 #[derive(Debug, Default)]
@@ -25,7 +25,8 @@ impl Lacking {
         offer: &Offer,
     ) -> Self {
         let mut lacking = Self::default();
-        for need in needs_of(chain.leaf().content.value(), [], library).needs {
+        let items = LibraryItems::of(library);
+        for need in needs_of(chain.leaf().content.value(), [], &items).needs {
             let Some(sources) = steps(&need) else { continue };
             let Ok(capability) = need.pattern.as_str().parse::<Capability>() else { continue };
             if !declared.allows(&capability) {

@@ -3,6 +3,7 @@
 use rye_resolve::{ItemId, ItemKind, ResolveError, Space};
 
 use crate::check::named_by;
+use crate::needs::LibraryItems;
 use crate::project::Project;
 
 /// Returns the item, and all items that it names and that these name in turn, each once. What comes with the program is
@@ -19,12 +20,13 @@ pub fn needed_items(
     let library = &project.library;
     let mut needed = vec![(kind, id.clone())];
     let mut place = 0;
+    let items = LibraryItems::of(library);
     while let Some((kind, id)) = needed.get(place).cloned() {
         place += 1;
         if kind != ItemKind::Directive {
             continue;
         }
-        for named in named_by(library, library.directive(&id)?.content.value()) {
+        for named in named_by(&items, library.directive(&id)?.content.value()) {
             let is_here = match library.locate(named.0, &named.1) {
                 Err(ResolveError::NotFound { .. }) => false,
                 located => located?.winner.space != Space::Builtin,

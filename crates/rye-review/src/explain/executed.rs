@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use rye_parse::Directive;
-use rye_project::{Callee, Chained, Placing, Project, callee, resolve_chain, with_causes};
+use rye_project::{
+    Callee, Chained, LibraryItems, Placing, Project, callee, resolve_chain, with_causes,
+};
 use rye_resolve::{Item, ItemId, ItemKind, ResolveError};
 
 use super::ItemFacts;
@@ -72,7 +74,8 @@ impl Executed {
 /// The items that the steps of a directive execute in its own thread, by literal ids.
 fn named_items(project: &Project, directive: &Directive) -> Vec<(ItemKind, ItemId)> {
     let actions = directive.steps.iter().flat_map(|step| &step.value.actions);
-    let executed = actions.filter_map(|action| match callee(&action.value, project.library()) {
+    let items = LibraryItems::of(project.library());
+    let executed = actions.filter_map(|action| match callee(&action.value, &items) {
         Some(Callee::Executed(kind, id)) => Some((kind, id)),
         _ => None,
     });

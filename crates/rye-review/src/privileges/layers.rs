@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use rye_caps::risk::{Acknowledgement, Finding, RiskTable};
 use rye_caps::{Grant, Layer, LayerName, Pattern};
 use rye_project::{
-    Needs, Plan, PlanRequest, PrepareError, Project, chain_grant, needs_of, return_capability,
-    risk_table, uses_as_written, with_causes,
+    LibraryItems, Needs, Plan, PlanRequest, PrepareError, Project, chain_grant, needs_of,
+    return_capability, risk_table, uses_as_written, with_causes,
 };
 use rye_resolve::Config;
 use rye_sign::Provenance;
@@ -33,8 +33,9 @@ pub(crate) fn of_plan(
     let declared = chain_grant(chain)?;
     let table = table(project)?;
     let hooks = plan.composed.hooking.placed.iter().map(|placed| &placed.hook);
-    let mut needs = needs_of(chain.leaf().content.value(), hooks, project.library());
-    of_threads(threads, plan, project.library(), &mut needs);
+    let items = LibraryItems::of(project.library());
+    let mut needs = needs_of(chain.leaf().content.value(), hooks, &items);
+    of_threads(threads, plan, &items, &mut needs);
     let uses = uses_as_written(&chain.grant()?, &needs);
     let Needs { needs, unjudged, .. } = needs;
     let grants = |layer: &Layer| of_layer(layer, plan, &table, &declared);

@@ -1,7 +1,7 @@
 //! The threads of a project, in its registry and beside it.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -217,11 +217,17 @@ impl Known {
 
     /// Returns the tokens of the threads below this one. Rows of the list are not signed and may form a circle, so that each counts once.
     pub(super) fn tokens_below(&self, thread: &ThreadId) -> u64 {
+        let mut below: HashMap<&ThreadId, Vec<&ThreadSummary>> = HashMap::new();
+        for summary in &self.summaries {
+            if let Some(parent) = &summary.parent {
+                below.entry(parent).or_default().push(summary);
+            }
+        }
         let mut seen = BTreeSet::from([thread]);
         let mut tokens: u64 = 0;
         let mut parents = vec![thread];
         while let Some(parent) = parents.pop() {
-            let children = self.summaries.iter().filter(|it| it.parent.as_ref() == Some(parent));
+            let children = below.get(parent).into_iter().flatten();
             for child in children.filter(|child| seen.insert(&child.thread)).collect::<Vec<_>>() {
                 tokens = tokens.saturating_add(self.figures_of(child).usage.total());
                 parents.push(&child.thread);
