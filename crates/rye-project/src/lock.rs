@@ -38,7 +38,7 @@ pub struct LockedDirective {
     pub system: Option<String>,
     /// The first user message, placeholders as written.
     pub first_user_message: String,
-    /// What the directives of the chain state, by name, such as ``limit `turns` ``, in words. It says what a changed directive
+    /// The statements of the chain's directives, by name, such as ``limit `turns` ``, in words. They tell what a changed directive
     /// changed; the digests of the items decide. A lock of an earlier version has none.
     pub facts: BTreeMap<String, String>,
 }

@@ -4,8 +4,8 @@
 
 use std::path::{Component, Path};
 
-use crate::walk::is_in_other_case;
-use crate::{ItemId, ItemKind, ResolveError, disk, stem::stem};
+use crate::stem::{is_in_other_case, stem};
+use crate::{ItemId, ItemKind, ResolveError, disk};
 
 /// Returns the reason why the file at `path` is no item although it lies where items of a kind lie: a name that makes no id, a type
 /// that its folder does not have, or a link out of the space or to policy. `None` for an item, for a file elsewhere, and for a

@@ -7,3 +7,8 @@ pub(crate) fn stem(kind: ItemKind, path: &str) -> Option<&str> {
     let (stem, extension) = path.rsplit_once('.')?;
     kind.extensions().contains(&extension).then_some(stem)
 }
+
+/// Returns `true` for another spelling of the name of a folder, by case alone.
+pub(crate) fn is_in_other_case(name: &str, folder: &str) -> bool {
+    name != folder && name.eq_ignore_ascii_case(folder)
+}

@@ -6,8 +6,11 @@ use std::{
 };
 
 use crate::{
-    ItemId, ItemKind, Location, ResolveError, ShippedFile, disk, root::Root, stamp::Stamp,
-    standing::fault_of_name, stem::stem,
+    ItemId, ItemKind, Location, ResolveError, ShippedFile, disk,
+    root::Root,
+    stamp::Stamp,
+    standing::fault_of_name,
+    stem::{is_in_other_case, stem},
 };
 
 /// A file that `id` means in its root, with its stamp or the reason why it is refused.
@@ -178,11 +181,6 @@ impl<'a> Walk<'a> {
             }
         }
     }
-}
-
-/// Returns `true` for another spelling of the name of a folder, by case alone.
-pub(crate) fn is_in_other_case(name: &str, folder: &str) -> bool {
-    name != folder && name.eq_ignore_ascii_case(folder)
 }
 
 fn join(below: &str, name: &str) -> String {

@@ -52,7 +52,7 @@ fn record(explained: &Explained) -> LockedDirective {
     }
 }
 
-/// What the directives of the chain state: what configuration says differs from machine to machine.
+/// The statements of the chain's directives. Those of configuration differ from machine to machine.
 fn stated_facts(explained: &Explained) -> BTreeMap<String, String> {
     let named = |sort: &str, name: &str| format!("{sort} `{name}`");
     let is_stated = |limit: &&LimitFacts| matches!(limit.set_by, LimitSource::Directive(_));

@@ -79,46 +79,16 @@ fn apply(session: &Session, change: &str) {
         Some(path) => session.home().join(path),
         None => session.project().join(&path),
     };
-    let read = || fs::read(&place).unwrap();
-    let text = || String::from_utf8(read()).unwrap();
-    let write = |bytes: &[u8]| fs::write(&place, bytes).unwrap();
+    let fine = |command: &str| {
+        let said = session.rye(command);
+        assert!(said.ends_with("--- exit 0\n"), "{change}: {said}");
+    };
     match verb {
         "write" => {
             fs::create_dir_all(place.parent().unwrap()).unwrap();
-            write(rest.as_bytes());
+            fs::write(&place, rest).unwrap();
         }
-        "cut" => {
-            let (from, to) = rest.split_once(' ').unwrap();
-            let (text, start) = (text(), text().find(from).unwrap());
-            let end = text.find(to).unwrap() + to.len();
-            write((text[..start].to_owned() + &text[end..]).as_bytes());
-        }
-        "append" => write((text() + &rest).as_bytes()),
-        "replace" => {
-            let (from, to) = rest.split_once(" => ").expect(change);
-            assert!(text().contains(from), "{change}: {}", text());
-            write(text().replacen(from, to, 1).as_bytes());
-        }
-        "cut-step" => {
-            let (text, name) = (text(), format!("<step name=\"{rest}\">"));
-            let start = text.find(&name).unwrap();
-            let end = start + text[start..].find("</step>").unwrap() + "</step>".len();
-            write((text[..start].to_owned() + &text[end..]).as_bytes());
-        }
-        "drop" => {
-            assert!(text().contains(&rest), "{change}: {}", text());
-            write(text().replacen(&rest, "", 1).as_bytes());
-        }
-        "unsign" => write(text().split_once('\n').unwrap().1.as_bytes()),
-        "crlf" => write(text().replace('\n', "\r\n").as_bytes()),
-        "bom" => write(&[b"\xef\xbb\xbf".as_slice(), &read()].concat()),
-        "utf16" => {
-            let units = text().encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
-            write(&[b"\xff\xfe".as_slice(), &units].concat());
-        }
-        "latin1" => write(&[read().as_slice(), b"gr\xfc\xdfe\n"].concat()),
-        "nul" => write(&[read().as_slice(), b"a\0b\n"].concat()),
-        "copy" => session.put(&rest, &text()),
+        "copy" => session.put(&rest, &fs::read_to_string(&place).unwrap()),
         "move" => {
             let target = session.project().join(&rest);
             fs::create_dir_all(target.parent().unwrap()).unwrap();
@@ -127,23 +97,53 @@ fn apply(session: &Session, change: &str) {
         "remove" => fs::remove_file(&place).unwrap(),
         "folder" => fs::create_dir_all(&place).unwrap(),
         "link" => link(&place, Path::new(&rest)),
-        "sign" => {
-            let said = session.rye(&format!("sign {path} {rest}"));
-            assert!(said.ends_with("--- exit 0\n"), "{change}: {said}");
-        }
+        "sign" => fine(&format!("sign {path} {rest}")),
         "sign-as-it-is" => {
-            let key = session.home().join(".ai/config/keys/signing/private_key.pem");
-            sign_raw(&place, &key);
+            sign_raw(&place, &session.home().join(".ai/config/keys/signing/private_key.pem"));
         }
         "sign-by-another" => sign_raw(&place, &example_key()),
-        "rye" => {
-            let said = session.rye(&format!("{path} {rest}"));
-            assert!(said.ends_with("--- exit 0\n"), "{change}: {said}");
-        }
+        "rye" => fine(&format!("{path} {rest}")),
         "own-key-is" => trust(session, &format!("{path} = \"2026-11-21T00:00:00Z\"")),
         "own-key-says" => trust(session, &format!("{path} {rest}")),
         "copy-trust" => copy_trust(session),
-        other => panic!("`{change}`: `{other}` changes nothing"),
+        _ => fs::write(&place, edited(&fs::read(&place).unwrap(), verb, &rest)).unwrap(),
+    }
+}
+
+/// The bytes of a file after a change of its text.
+fn edited(bytes: &[u8], verb: &str, rest: &str) -> Vec<u8> {
+    let text = String::from_utf8(bytes.to_vec()).unwrap();
+    let replaced = |from: &str, to: &str| {
+        assert!(text.contains(from), "{verb}: {from}: {text}");
+        text.replacen(from, to, 1).into_bytes()
+    };
+    let without = |from: &str, to: &str| {
+        let start = text.find(from).unwrap();
+        let end = start + text[start..].find(to).unwrap() + to.len();
+        (text[..start].to_owned() + &text[end..]).into_bytes()
+    };
+    match verb {
+        "append" => (text + rest).into_bytes(),
+        "replace" => {
+            let (from, to) = rest.split_once(" => ").expect(rest);
+            replaced(from, to)
+        }
+        "drop" => replaced(rest, ""),
+        "cut" => {
+            let (from, to) = rest.split_once(' ').unwrap();
+            without(from, to)
+        }
+        "cut-step" => without(&format!("<step name=\"{rest}\">"), "</step>"),
+        "unsign" => text.split_once('\n').unwrap().1.as_bytes().to_vec(),
+        "crlf" => text.replace('\n', "\r\n").into_bytes(),
+        "bom" => [b"\xef\xbb\xbf".as_slice(), bytes].concat(),
+        "utf16" => {
+            let units = text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
+            [b"\xff\xfe".as_slice(), &units].concat()
+        }
+        "latin1" => [bytes, b"gr\xfc\xdfe\n"].concat(),
+        "nul" => [bytes, b"a\0b\n"].concat(),
+        other => panic!("`{other}` changes nothing"),
     }
 }
 

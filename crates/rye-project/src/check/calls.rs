@@ -99,12 +99,16 @@ impl Calls<'_> {
             .find(|it| it.name().strip_prefix("rye_") == Some(action.value.primary.as_str()));
         match operation {
             Some(operation) => self.of_operation(action, operation),
-            None => self.of_execution(action).into_iter().chain(self.unlocked(action)).collect(),
+            None => self
+                .of_execution(action)
+                .into_iter()
+                .chain(self.of_unlocked_server(action))
+                .collect(),
         }
     }
 
     /// A step that calls a tool of a server that the lock does not name is refused before it begins (SPEC 9.4).
-    fn unlocked(&self, action: &Spanned<Action>) -> Option<Finding> {
+    fn of_unlocked_server(&self, action: &Spanned<Action>) -> Option<Finding> {
         let called = &action.value;
         let is_tool = called.item_type.as_deref() == Some("tool");
         let id = called.item_id.as_deref().filter(|_| is_tool)?;

@@ -248,14 +248,20 @@ impl Checker<'_> {
                 findings.extend(tool::around(&self.catalog, tool));
             }
             Content::Other if kind == ItemKind::Config => {
-                findings.extend(references::of_config(&self.catalog, id, path, source));
-                findings.extend(approval::findings(&self.catalog, id, path, source));
-                findings.extend(references::default_provider(&self.catalog, id, path, source));
+                findings.extend(self.of_config(id, path, source));
                 findings.extend(of_space(space, path, id, source));
                 findings.extend(self.risk(id).filter(|_| is_vouched));
             }
             _ => {}
         }
+        findings
+    }
+
+    /// The findings about what configuration names.
+    fn of_config(&self, id: &ItemId, path: &Path, source: &str) -> Vec<Finding> {
+        let mut findings = references::of_config(&self.catalog, id, path, source);
+        findings.extend(approval::findings(&self.catalog, id, path, source));
+        findings.extend(references::default_provider(&self.catalog, id, path, source));
         findings
     }
 
