@@ -75,7 +75,7 @@ pub struct ToolOutput {
     /// The items whose texts `content` adds to the conversation. Each of them bounds the thread from now on.
     pub added: Vec<AddedItem>,
     /// The standard error of a program that succeeded. The record keeps it for the operator; the model does not read it.
-    pub standard_error: Option<String>,
+    pub standard_error: Option<Box<str>>,
 }
 
 impl ToolOutput {
@@ -94,7 +94,8 @@ impl ToolOutput {
     /// Sets the standard error of the program that made the output. Empty text is none.
     #[must_use]
     pub fn with_standard_error(self, text: String) -> Self {
-        Self { standard_error: (!text.is_empty()).then_some(text), ..self }
+        let standard_error = (!text.is_empty()).then(|| text.into_boxed_str());
+        Self { standard_error, ..self }
     }
 
     /// Creates the output of a failure that the model can read and work around.

@@ -318,6 +318,7 @@ fn a_key_that_cannot_be_looked_at() {
 
 /// Two weeks before a trust ends, those who look are told. The signatures count until then.
 #[test]
+#[expect(clippy::disallowed_methods, reason = "the program judges by the clock of the machine")]
 fn a_trust_that_ends_soon() {
     let session = Session::new();
     let path = session.home().join(".ai/config/keys/trusted/56dbf7b2d9ce86ed.toml");

@@ -54,10 +54,8 @@ fn a_document_of_the_project_is_not_trusted_by_its_name() {
     // A key of the user space vouches for what it signed.
     session.rye("keys generate");
     let mine = session.home().join(".ai/config/keys/signing/private_key.pem");
-    session.put(
-        &format!(".ai/config/keys/trusted/56dbf7b2d9ce86ed.toml"),
-        EXAMPLE.split_once('\n').unwrap().1,
-    );
+    session
+        .put(".ai/config/keys/trusted/56dbf7b2d9ce86ed.toml", EXAMPLE.split_once('\n').unwrap().1);
     let signed = session.rye(&format!(
         "sign .ai/config/keys/trusted/56dbf7b2d9ce86ed.toml --key {}",
         mine.display()

@@ -59,7 +59,7 @@ pub(super) fn tool_answer(
     match output.status {
         ToolStatus::Ok => {
             let result = ToolResult::ok(call, output.content);
-            let result = result.with_standard_error(output.standard_error);
+            let result = result.with_standard_error(output.standard_error.map(String::from));
             Returned::ran(result).with_added(output.added)
         }
         ToolStatus::Error => Returned::ran(ToolResult::error(call, output.content)),
