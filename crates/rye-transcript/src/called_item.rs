@@ -42,21 +42,21 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(name: &str, arguments: &Value, target: Option<&str>, expected: (&str, Value)) {
+    fn check(name: &str, arguments: &Value, target: Option<&str>, expected: (&str, &Value)) {
         let (item, own) = called_item(name, arguments, target);
-        assert_eq!((item, own), (expected.0, &expected.1));
+        assert_eq!((item, own), expected);
     }
 
     #[test]
     fn a_call_is_named_by_its_item() {
         let flat = json!({ "url": "https://example.org" });
         let nested = json!({ "item_type": "tool", "item_id": "rye/web/fetch", "parameters": flat });
-        check("rye_web_fetch", &flat, Some("rye/web/fetch"), ("rye/web/fetch", flat.clone()));
-        check(EXECUTE, &nested, None, ("rye/web/fetch", flat.clone()));
-        check(EXECUTE, &json!({ "item_id": "a/b" }), None, ("a/b", Value::Null));
+        check("rye_web_fetch", &flat, Some("rye/web/fetch"), ("rye/web/fetch", &flat));
+        check(EXECUTE, &nested, None, ("rye/web/fetch", &flat));
+        check(EXECUTE, &json!({ "item_id": "a/b" }), None, ("a/b", &Value::Null));
         let beside = json!({ "item_id": "rye/web/fetch", "url": "https://example.org" });
-        check(EXECUTE, &beside, None, ("rye/web/fetch", beside.clone()));
-        check(EXECUTE, &flat, None, (EXECUTE, flat.clone()));
-        check("other", &nested, None, ("other", nested.clone()));
+        check(EXECUTE, &beside, None, ("rye/web/fetch", &beside));
+        check(EXECUTE, &flat, None, (EXECUTE, &flat));
+        check("other", &nested, None, ("other", &nested));
     }
 }
