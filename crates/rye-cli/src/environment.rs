@@ -258,6 +258,7 @@ impl Environment {
             // Otherwise, a misspelled path would be an empty project.
             self.project()?;
         }
+        self.refuse_own_system_roots()?;
         let mut setup = Setup::new(self.spaces(), Self::now());
         setup.lock_judge = Some(Arc::new(LockOfProject));
         if self.global.allow_unsigned {
@@ -348,6 +349,26 @@ impl Environment {
         Some(user.join(".ai/state/policy"))
     }
 
+    /// Refuses system roots that lie in the project: its author would vouch for what they hold (SPEC 2.8).
+    fn refuse_own_system_roots(&self) -> Result<(), Failure> {
+        let mut roots = self.system_roots().iter();
+        let own = roots
+            .find(|root| self.places(&self.absolute(root)).iter().any(|it| self.is_in_project(it)));
+        own.map_or(Ok(()), |root| {
+            Err(Failure::refused(format!(
+                "the system root `{}` lies in the project, which cannot vouch for itself; put it elsewhere",
+                root.display()
+            )))
+        })
+    }
+
+    /// Returns the places that a path stands for: itself, as a link in the project leads where the project says; the folder that it
+    /// lies in; and where it leads to.
+    fn places(&self, named: &Path) -> Vec<PathBuf> {
+        let folder = named.parent().and_then(|folder| folder.canonicalize().ok());
+        folder.into_iter().chain(named.canonicalize().ok()).chain([named.to_owned()]).collect()
+    }
+
     /// Reads the documents that `--trust` names.
     pub(crate) fn trust_documents(&self) -> Result<Vec<NamedDocument>, Failure> {
         self.global.trust.iter().map(|path| self.named_document(path)).collect()
@@ -356,12 +377,8 @@ impl Environment {
     /// Reads a trust document at the place that its path leads to, so that what is read is what was judged. A pipe has no place.
     fn named_document(&self, path: &Path) -> Result<NamedDocument, Failure> {
         let named = self.absolute(path);
-        let real = named.canonicalize().ok();
-        // A link in the project leads where the project says, whether it is the file or a folder above it.
-        let folder = named.parent().and_then(|folder| folder.canonicalize().ok());
-        let places = real.iter().chain(&folder).chain(std::iter::once(&named));
-        let is_in_project = places.into_iter().any(|place| self.is_in_project(place));
-        let text = read_named(real.as_deref().unwrap_or(path))?;
+        let is_in_project = self.places(&named).iter().any(|place| self.is_in_project(place));
+        let text = read_named(named.canonicalize().ok().as_deref().unwrap_or(path))?;
         Ok(NamedDocument { text, is_in_project })
     }
 

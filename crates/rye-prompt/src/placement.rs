@@ -28,6 +28,8 @@ const MAX_VALUE_BYTES: usize = 16 * 1024 * 1024;
 #[derive(Debug)]
 pub(crate) struct Placer<'a> {
     declared: BTreeMap<&'a str, &'a Input>,
+    /// The names of the directive's steps.
+    steps: BTreeSet<&'a str>,
     inputs: &'a Inputs,
     problems: Vec<RenderProblem>,
     /// The parts and texts with problems. One text in one part is one problem, however often it occurs.
@@ -52,8 +54,10 @@ impl<'a> Placer<'a> {
             .iter()
             .map(|input| (input.value.name.value.as_str(), &input.value))
             .collect();
+        let steps = directive.steps.iter().filter_map(|step| step.value.name.as_deref()).collect();
         Self {
             declared,
+            steps,
             inputs,
             problems: Vec::new(),
             blamed: BTreeSet::new(),
@@ -61,8 +65,9 @@ impl<'a> Placer<'a> {
         }
     }
 
-    /// Replaces the placeholders of `text` in one pass. A reference to the result of a step says in the body that it is one, because a
-    /// model has that result in its conversation. In other parts it stays as written.
+    /// Replaces the placeholders of `text` in one pass. A reference to the result of a step of the directive says in the body that it
+    /// is one, because a model has that result in its conversation. Another one, and one in another part, stays as written: it
+    /// may be code.
     pub(crate) fn place(&mut self, text: &str, part: &Part) -> Placed {
         let mut placed = Placed::with_capacity(text.len());
         let slice =
@@ -133,7 +138,9 @@ impl<'a> Placer<'a> {
         let (name, fallback) = match placeholder {
             Placeholder::Input { name, fallback } => (name, fallback),
             Placeholder::Escaped { text } => return Filling::Literal(text.clone()),
-            Placeholder::Step(reference) if *part == Part::Body => {
+            Placeholder::Step(reference)
+                if *part == Part::Body && self.steps.contains(reference.name.as_str()) =>
+            {
                 return Filling::Literal(shown_result(reference));
             }
             Placeholder::Step(_) => return Filling::AsWritten,

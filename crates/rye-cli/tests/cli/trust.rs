@@ -144,15 +144,27 @@ fn a_revoked_key_stays_revoked() {
 #[test]
 fn a_key_of_a_system_root_is_revoked_for_the_operator() {
     let session = Session::new();
-    session.put(&format!("system/.ai/config/keys/trusted/{ID}.toml"), &example_document());
-    let verify = "verify .ai/directives --system system";
+    session.put(&format!("../system/.ai/config/keys/trusted/{ID}.toml"), &example_document());
+    let verify = "verify .ai/directives --system ../system";
     assert!(session.rye(verify).ends_with("--- exit 0\n"));
-    insta::assert_snapshot!(session.rye(&format!("trust remove {ID} --system system")));
-    let revoke = format!("trust revoke {ID} --at 2026-11-20T00:00:00Z --system system");
+    insta::assert_snapshot!(session.rye(&format!("trust remove {ID} --system ../system")));
+    let revoke = format!("trust revoke {ID} --at 2026-11-20T00:00:00Z --system ../system");
     assert!(session.rye(&revoke).contains("revoked "));
     assert!(session.rye(verify).ends_with("--- exit 3\n"));
-    let removed = session.rye(&format!("trust remove {ID} --yes --system system"));
+    let removed = session.rye(&format!("trust remove {ID} --yes --system ../system"));
     insta::assert_snapshot!(removed);
+}
+
+/// Whoever named the root may be the project's author, as in an MCP client's configuration that came with it.
+#[test]
+fn no_system_root_lies_in_the_project() {
+    let session = Session::new();
+    session.put(&format!("system/.ai/config/keys/trusted/{ID}.toml"), &example_document());
+    for system in ["system", "../project/system"] {
+        let output = session.rye(&format!("run notes/index --provider steps --system {system}"));
+        assert!(output.contains("lies in the project, which cannot vouch for itself"), "{output}");
+        assert!(output.ends_with("--- exit 3\n"), "{output}");
+    }
 }
 
 #[test]

@@ -40,7 +40,8 @@ placed! {
     a_non_string_is_compact_json: "{input:n} {input:o}", {"n": 3, "o": {"z": [1, "é\n"], "a": null}} => r#"3 {"z":[1,"é\n"],"a":null}"#;
     a_value_is_not_scanned_again: "{input:a}{input:b}", {"a": "{input:b} ${inputs.b} {input:zzz}", "b": "!"} => "{input:b} ${inputs.b} {input:zzz}!";
     two_values_do_not_make_a_placeholder: "{input:a}{input:b}", {"a": "{input:", "b": "b}"} => "{input:b}";
-    a_step_placeholder_says_what_it_is: "${steps.one.path.0} ${steps.my step} {input:a}", {"a": "x"} => "[result of step one: path.0] [result of step my step] x";
+    a_step_placeholder_says_what_it_is: "<process><step name=\"one\"></step><step name=\"my step\"></step></process> ${steps.one.path.0} ${steps.my step} {input:a}", {"a": "x"} => "<process><step name=\"one\"></step><step name=\"my step\"></step></process> [result of step one: path.0] [result of step my step] x";
+    a_placeholder_of_no_step_is_code: "`${steps.length}` ${steps.gone.path}", {} => "`${steps.length}` ${steps.gone.path}";
     an_escaped_placeholder_is_written: r"\{input:a} \${inputs.a} \\{input:a} {input:a}", {"a": "x"} => r"{input:a} ${inputs.a} \{input:a} x";
     an_escaped_placeholder_needs_no_input: r"\{input:unknown:x} \${inputs.unknown}", {} => "{input:unknown:x} ${inputs.unknown}";
     a_backslash_elsewhere_stays: r"\a {input:a}\ \ {input:a}", {"a": "x"} => r"\a x\ \ x";

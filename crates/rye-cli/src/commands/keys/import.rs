@@ -82,8 +82,10 @@ fn is_same(key: &SigningKey, store: &KeyStore) -> bool {
 
 /// Returns the text of a key with its lines. Build machines give variables whose line ends are spaces or are written out as `\n`.
 fn with_lines(pem: &str) -> Zeroizing<String> {
-    let mut text = Zeroizing::new(String::with_capacity(pem.len() + 2));
-    let plain = Zeroizing::new(pem.trim().replace("\\r", "").replace("\\n", "\n"));
+    // No text is made longer in its place, which would leave a copy behind: a line end stands behind each word at most.
+    let mut text = Zeroizing::new(String::with_capacity(2 * pem.len() + 2));
+    let plain = Zeroizing::new(pem.trim().replace("\\r", ""));
+    let plain = Zeroizing::new(plain.replace("\\n", "\n"));
     let Some((begin, rest)) = plain.split_once(BEGIN) else {
         text.push_str(&plain);
         return text;
