@@ -13,39 +13,74 @@ use crate::{ItemId, ItemKind, ResolveError, disk};
 ///
 /// `path` is absolute. Its content is not read.
 pub fn fault_of_place(path: &Path) -> Option<ResolveError> {
-    let is_ai = |folder: &&Path| folder.file_name().is_some_and(|name| name == ".ai");
-    let ai = path.ancestors().skip(1).find(is_ai)?;
-    let mut names = Vec::new();
-    for component in path.strip_prefix(ai).ok()?.components() {
-        let Component::Normal(name) = component else { return None };
-        names.push(name.to_string_lossy().into_owned());
+    let place = match Place::of(path)? {
+        Ok(place) => place,
+        Err(fault) => return Some(fault),
+    };
+    place.fault(path).or_else(|| place.fault_of_link(path))
+}
+
+/// The same for a file that no link leads to. It costs one look at the file.
+pub fn fault_of_unlinked_place(path: &Path) -> Option<ResolveError> {
+    match Place::of(path)? {
+        Ok(place) => place.fault(path),
+        Err(fault) => Some(fault),
     }
-    let (folder, below) = names.split_first()?;
-    let other = ItemKind::ALL.iter().find(|kind| is_in_other_case(folder, kind.folder()));
-    if let Some(kind) = other {
-        return Some(ResolveError::OtherCase { path: ai.join(folder), folder: kind.folder() });
-    }
-    let kind = ItemKind::ALL.iter().copied().find(|kind| kind.folder() == folder)?;
-    let below = below.join("/");
-    let is_reserved = below.parse::<ItemId>().is_ok_and(|id| kind.reserves(&id));
-    if below.is_empty() || is_reserved {
-        return None;
-    }
-    if path.is_dir() && !path.is_symlink() {
-        let is_named_like_one = stem(kind, &below).is_some();
-        return is_named_like_one.then(|| ResolveError::NotAFile { path: path.to_owned() });
-    }
-    if let Some(fault) = fault_of_name(kind, &below, path) {
-        return Some(fault);
-    }
-    if !path.is_symlink() {
-        stem(kind, &below)?;
-    }
-    match disk::inside(ai, path) {
-        Err(fault @ (ResolveError::LeavesSpace { .. } | ResolveError::LinkedPolicy { .. })) => {
-            Some(fault)
+}
+
+/// The place of a file among items.
+struct Place<'p> {
+    ai: &'p Path,
+    kind: ItemKind,
+    /// The path below the kind's folder.
+    below: String,
+}
+
+impl<'p> Place<'p> {
+    /// The place of a file, or the fault of the folder that it lies in; `None` where no items lie.
+    fn of(path: &'p Path) -> Option<Result<Self, ResolveError>> {
+        let is_ai = |folder: &&Path| folder.file_name().is_some_and(|name| name == ".ai");
+        let ai = path.ancestors().skip(1).find(is_ai)?;
+        let mut names = Vec::new();
+        for component in path.strip_prefix(ai).ok()?.components() {
+            let Component::Normal(name) = component else { return None };
+            names.push(name.to_string_lossy().into_owned());
         }
-        _ => None,
+        let (folder, below) = names.split_first()?;
+        let other = ItemKind::ALL.iter().find(|kind| is_in_other_case(folder, kind.folder()));
+        if let Some(kind) = other {
+            let folder = ai.join(folder);
+            return Some(Err(ResolveError::OtherCase { path: folder, folder: kind.folder() }));
+        }
+        let kind = ItemKind::ALL.iter().copied().find(|kind| kind.folder() == folder)?;
+        let below = below.join("/");
+        let is_reserved = below.parse::<ItemId>().is_ok_and(|id| kind.reserves(&id));
+        (!below.is_empty() && !is_reserved).then_some(Ok(Self { ai, kind, below }))
+    }
+
+    /// The fault of the name, or of a folder with the name of a file.
+    fn fault(&self, path: &Path) -> Option<ResolveError> {
+        if path.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+            let is_named_like_one = stem(self.kind, &self.below).is_some();
+            return is_named_like_one.then(|| ResolveError::NotAFile { path: path.to_owned() });
+        }
+        fault_of_name(self.kind, &self.below, path)
+    }
+
+    /// The fault of a link on the way to the file.
+    fn fault_of_link(&self, path: &Path) -> Option<ResolveError> {
+        let found = path.symlink_metadata().ok();
+        let is_folder = found.as_ref().is_some_and(std::fs::Metadata::is_dir);
+        let is_link = found.is_some_and(|found| found.is_symlink());
+        if is_folder || (!is_link && stem(self.kind, &self.below).is_none()) {
+            return None;
+        }
+        match disk::inside(self.ai, path) {
+            Err(fault @ (ResolveError::LeavesSpace { .. } | ResolveError::LinkedPolicy { .. })) => {
+                Some(fault)
+            }
+            _ => None,
+        }
     }
 }
 

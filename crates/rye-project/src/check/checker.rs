@@ -4,7 +4,12 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
 use crate::causes::with_causes;
-use rye_resolve::{ItemId, ItemKind, ResolveError, Space, fault_of_place, item_at, nearest_id};
+use rye_caps::Layer;
+use rye_parse::Directive;
+use rye_resolve::{
+    ItemId, ItemKind, ResolveError, Space, fault_of_place, fault_of_unlinked_place, item_at,
+    nearest_id,
+};
 use rye_sign::{SigningKey, Timestamp};
 
 use super::catalog::{Catalog, Content, Fault, Loaded};
@@ -184,20 +189,31 @@ impl Checker<'_> {
 
     fn check_loaded(&self, path: &Path, named: &Named, loaded: &Loaded) -> Checked {
         let Named { kind, id } = named;
-        let findings = match (fault_of_place(path), &loaded.fault) {
+        let target = linked_target(path);
+        let fault = match target {
+            Some(_) => fault_of_place(path),
+            None => fault_of_unlinked_place(path),
+        };
+        let findings = match (fault, &loaded.fault) {
             (Some(fault), _) => vec![of_place(&fault)],
             (None, Some(fault)) => vec![of_fault(fault)],
             (None, None) => {
                 let mut findings = form(path, *kind, id.as_ref(), loaded);
-                findings.extend(self.around(path, named, loaded));
+                findings.extend(self.around(path, named, loaded, target.as_deref()));
                 findings
             }
         };
         finish(path, *kind, id.as_ref(), loaded.source.clone(), findings)
     }
 
-    /// The findings that follow from what is around the file.
-    fn around(&self, path: &Path, named: &Named, loaded: &Loaded) -> Vec<Finding> {
+    /// The findings that follow from what is around the file, which a link leads to if there is a `target`.
+    fn around(
+        &self,
+        path: &Path,
+        named: &Named,
+        loaded: &Loaded,
+        target: Option<&Path>,
+    ) -> Vec<Finding> {
         let kind = named.kind;
         let source = loaded.source.as_str();
         let spaces = self.catalog.project.library().spaces();
@@ -214,7 +230,7 @@ impl Checker<'_> {
                 .with_label("one file on some systems")
                 .with_help("rename one of them: where case does not matter, one replaces the other")
         }));
-        findings.extend(linked_target(path).map(|target| of_link(&target)));
+        findings.extend(target.map(of_link));
         let judge = || signature::judge(self.catalog.project, path, kind, id, source);
         let signature = (space != Space::Builtin).then(judge);
         findings.extend(signature.iter().filter_map(|it| it.finding().cloned()));
@@ -222,22 +238,8 @@ impl Checker<'_> {
             findings.iter().all(|finding| [LINKED, OTHER_CASE].contains(&finding.code));
         match &loaded.content {
             Content::Directive(Ok(directive)) => {
-                let chain = self.catalog.chain(id, directive);
-                let granted = grants::findings(&self.catalog, &chain);
-                let is_denied = granted.iter().any(|it| it.code == denied::MISSING_PERMISSION);
-                findings.extend(metadata::of_directive(directive, id, &chain, is_denied));
-                findings.extend(metadata::template_description(directive));
-                findings.extend(metadata::inherited_limits(
-                    directive,
-                    &chain,
-                    &self.catalog.limits,
-                ));
-                findings.extend(references::of_directive(&self.catalog, directive, &chain));
-                findings.extend(placing::unplaced_inputs(directive, &chain, source));
-                findings.extend(calls::findings(&self.catalog, directive, source));
-                findings.extend(granted);
                 let signers = signature.as_ref().map_or(&[][..], |it| it.bounds());
-                findings.extend(bounds::findings(&self.catalog, &chain, signers));
+                findings.extend(self.of_directive(directive, id, source, signers));
             }
             Content::Knowledge(Ok(knowledge)) => {
                 findings.extend(metadata::of_knowledge(knowledge, id, source));
@@ -254,6 +256,30 @@ impl Checker<'_> {
             }
             _ => {}
         }
+        findings
+    }
+
+    /// The findings about what a directive needs and names. Each of `signers` is the most that its signer may grant.
+    fn of_directive(
+        &self,
+        directive: &Directive,
+        id: &ItemId,
+        source: &str,
+        signers: &[Layer],
+    ) -> Vec<Finding> {
+        let catalog = &self.catalog;
+        let chain = catalog.chain(id, directive);
+        let granted = grants::findings(catalog, &chain);
+        let is_denied = granted.iter().any(|it| it.code == denied::MISSING_PERMISSION);
+        let mut findings = Vec::new();
+        findings.extend(metadata::of_directive(directive, id, &chain, is_denied));
+        findings.extend(metadata::template_description(directive));
+        findings.extend(metadata::inherited_limits(directive, &chain, &catalog.limits));
+        findings.extend(references::of_directive(catalog, directive, &chain));
+        findings.extend(placing::unplaced_inputs(directive, &chain, source));
+        findings.extend(calls::findings(catalog, directive, source));
+        findings.extend(granted);
+        findings.extend(bounds::findings(catalog, &chain, signers));
         findings
     }
 

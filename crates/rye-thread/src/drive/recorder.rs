@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::stop::Stop;
 use super::time::ThreadTime;
-use super::warnings::of_event;
+use super::warnings::{add_new, of_event};
 use crate::transcript::Event;
 use crate::{Clock, Journal, JournalError, Message, Moment, Observer, Outcome, Run};
 
@@ -31,7 +31,7 @@ impl<'a> Recorder<'a> {
 
     /// Records an event, which is written with the next [`Recorder::write`] or [`Recorder::sync`].
     pub(super) fn emit(&mut self, event: &Event) {
-        self.warnings.extend(of_event(event));
+        add_new(&mut self.warnings, of_event(event));
         self.emit_late(event, self.clock.now());
     }
 

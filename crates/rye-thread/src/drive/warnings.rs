@@ -10,7 +10,18 @@ use crate::{Counted, Nanos, Refusal, Reply, StopReason, ToolResult};
 #[must_use]
 pub fn thread_warnings(reading: &Reading) -> Vec<String> {
     let warnings = |record: &Record| recorded_event(record).ok().map(|event| of_event(&event));
-    reading.records.iter().filter_map(warnings).flatten().collect()
+    let mut told = Vec::new();
+    reading.records.iter().filter_map(warnings).for_each(|more| add_new(&mut told, more));
+    told
+}
+
+/// Adds the warnings that were not told yet: a hook that is refused at each event is one warning.
+pub(super) fn add_new(told: &mut Vec<String>, more: Vec<String>) {
+    for warning in more {
+        if !told.contains(&warning) {
+            told.push(warning);
+        }
+    }
 }
 
 /// The warnings of an event as it happens.
