@@ -110,8 +110,8 @@ async def cancelling(era):
         expect("a call that was given up", isinstance(given, BaseException), given)
         status = await client.call_tool("rye_thread_status", {"thread": thread, "wait_seconds": 50})
         state = status.structured_content
-        # Only a run that has stopped reports turns.
-        expect("a thread that can go on", state["state"] == "running" and "turns" in state, state)
+        # A run that has stopped reports turns, and the command that continues it.
+        expect("a thread that can go on", state["state"] == "stopped" and "turns" in state, state)
         expect("the revision", client.protocol_version == ERAS[era], client.protocol_version)
         cell(era, "cancel")
 
