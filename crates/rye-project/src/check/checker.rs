@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
-use crate::causes::with_causes;
 use rye_caps::Layer;
 use rye_parse::Directive;
 use rye_resolve::{
@@ -17,6 +16,7 @@ use super::{
     Checked, Finding, approval, bounds, calls, denied, finish, form, grants, metadata, of_space,
     placing, references, signature, tool, vouching,
 };
+use crate::causes::with_causes;
 use crate::config::{RISK_FILE, is_provider};
 use crate::parallel::in_parallel;
 use crate::place::{kind_of, place};
