@@ -50,8 +50,7 @@ impl Bounds {
 
     /// Returns a hint for the result of a program if its runtime got no more memory or processes from the
     /// kernel.
-    #[must_use]
-    pub fn hint(self, stderr: &str) -> Option<String> {
+    pub(crate) fn hint(self, stderr: &str) -> Option<String> {
         let has = |words: &[&str]| {
             stderr.lines().any(|line| words.iter().any(|word| line.contains(word)))
         };

@@ -21,8 +21,7 @@ use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
 use super::fault::Fault;
 use super::handover::{SandboxProcess, SetupReport};
 use super::mounts::DEVICES;
-use super::plan::TEMPORARY;
-use super::{Mode, NEWEST_LANDLOCK, Plan, guards, hierarchy, probe, system_calls};
+use super::{Cover, Mode, NEWEST_LANDLOCK, Plan, guards, hierarchy, probe, system_calls};
 
 /// Confines this process and replaces it by the program.
 pub(super) fn become_program(below: SandboxProcess, program: &[OsString]) -> Result<u8, Fault> {
@@ -57,14 +56,11 @@ pub(super) fn start_of(plan: &Plan, program: &OsStr) -> String {
         return start;
     }
     let path = Path::new(program);
-    let home = plan.homes.iter().find(|home| path.starts_with(&home.folder));
-    let covered = match home {
+    let covered = match Cover::of(plan).reason(path) {
         _ if plan.mode == Mode::Landlock && is_foreign(plan) => {
             ", in which root has no power over the files of another user".to_owned()
         }
-        _ if !plan.mode.is_whole() || path.starts_with(plan.project()) => String::new(),
-        Some(home) => format!(", which covers the home folder `{}`", home.folder.display()),
-        None if path.starts_with(TEMPORARY) => format!(", which has a `{TEMPORARY}` of its own"),
+        Some(reason) => format!(", which {reason}"),
         None => String::new(),
     };
     format!("{start} in the sandbox `{}`{covered}", plan.mode)

@@ -33,6 +33,7 @@ mod call_folder;
 mod confine;
 #[cfg(target_os = "linux")]
 mod control_group;
+mod cover;
 #[cfg(target_os = "linux")]
 mod descendants;
 mod enforcement;
@@ -86,6 +87,7 @@ mod usage;
 
 pub use self::account::{Account, Changed, Excerpt, Moved};
 pub use self::bounds::Bounds;
+pub use self::cover::Cover;
 pub use self::enforcement::{Enforcement, NEWEST_LANDLOCK, Promise};
 pub use self::launch::launch;
 pub(crate) use self::launch_protocol::{LAUNCH, SUPERVISE, UNSUPPORTED};

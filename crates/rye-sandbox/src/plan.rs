@@ -3,9 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
-#[cfg(target_os = "linux")]
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -17,7 +15,6 @@ use super::{Bounds, Enforcement, Layout, Mode, Promise, path_encoding};
 pub(crate) const GRACE: Duration = Duration::from_secs(2);
 
 /// The folder where programs expect to write temporary files.
-#[cfg(target_os = "linux")]
 pub(super) const TEMPORARY: &str = "/tmp";
 
 /// The size of the largest plan that the launcher reads, in bytes.
@@ -83,7 +80,6 @@ pub(crate) struct Plan {
 
 impl Plan {
     /// Returns the path of the project.
-    #[cfg(target_os = "linux")]
     pub(super) fn project(&self) -> &Path {
         self.project.path()
     }
@@ -91,6 +87,11 @@ impl Plan {
     /// Returns the folder for temporary files, in the folder of the call. The program may change it.
     pub(crate) fn temporary(&self) -> PathBuf {
         self.scratch.path().join(OWN)
+    }
+
+    /// Returns the home folders, except for those in the temporary folder, which is covered anyway.
+    pub(super) fn homes_to_cover(&self) -> impl Iterator<Item = &Home> {
+        self.homes.iter().filter(|home| !home.folder.starts_with(TEMPORARY))
     }
 
     /// Returns the frame that the launcher reads first: the length of the plan, a line end, and the plan.
@@ -182,11 +183,6 @@ impl Plan {
         Enforcement::new(self.mode, landlock, false)
     }
 
-    /// Returns the home folders, except for those in the temporary folder, which is covered anyway.
-    pub(super) fn homes_to_cover(&self) -> impl Iterator<Item = &Home> {
-        self.homes.iter().filter(|home| !home.folder.starts_with(TEMPORARY))
-    }
-
     /// Returns `true` for a path that is invisible because a home folder is covered.
     pub(super) fn is_covered(&self, place: &Path) -> bool {
         let is_covered = self.homes_to_cover().any(|home| home.covers(place));
@@ -194,7 +190,6 @@ impl Plan {
     }
 }
 
-#[cfg(target_os = "linux")]
 impl Home {
     /// Returns `true` for an invisible path below the folder.
     pub(super) fn covers(&self, place: &Path) -> bool {

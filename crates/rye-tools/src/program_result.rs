@@ -106,7 +106,7 @@ pub(crate) fn failure(ended: &Exit, limit: Duration) -> Value {
     };
     let stderr = ended.error.end(QUOTED);
     let mut content = json!({ "error": happened, "exit_code": ended.code });
-    if let Some(hint) = ended.bounds.hint(&stderr) {
+    if let Some(hint) = ended.hint(&stderr) {
         content["hint"] = hint.into();
     }
     content["stderr"] = stderr.into();

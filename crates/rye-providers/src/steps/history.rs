@@ -86,7 +86,7 @@ fn with_details(message: &str, result: &Map<String, Value>) -> String {
         };
         match name.as_str() {
             _ if text.is_empty() || message.contains(&text) => None,
-            "problems" | "stderr" => Some(text),
+            "hint" | "problems" | "stderr" => Some(text),
             _ => Some(format!("{name} {text}")),
         }
     };

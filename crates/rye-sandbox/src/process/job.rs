@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::capture::Capture;
-use crate::{Account, Bounds, Mode, ProbeError};
+use crate::{Account, Bounds, Cover, Mode, ProbeError};
 
 /// The default time limit.
 const USUAL: Duration = Duration::from_secs(120);
@@ -93,8 +93,16 @@ pub struct Exit {
     pub error: Capture,
     /// The supervisor's account of changes in the project.
     pub account: Account,
-    /// The limits of the program.
-    pub bounds: Bounds,
+    pub(super) bounds: Bounds,
+    pub(super) cover: Cover,
+}
+
+impl Exit {
+    /// Returns a hint if the standard error of the program says that it lacks something because of its limits or its sandbox.
+    #[must_use]
+    pub fn hint(&self, stderr: &str) -> Option<String> {
+        self.bounds.hint(stderr).or_else(|| self.cover.hint(stderr))
+    }
 }
 
 /// The reason why a program was not started.

@@ -17,7 +17,7 @@ use super::pipes::{StandardStream, drain, feed};
 use super::termination::{Guard, wait_for_end};
 use crate::call_folder::{CallFolder, Notes, START};
 use crate::other_names::MountTable;
-use crate::{Account, GRACE, LAUNCH, Launcher, Layout, Mode, Plan, SUPERVISE};
+use crate::{Account, Cover, GRACE, LAUNCH, Launcher, Layout, Mode, Plan, SUPERVISE};
 
 /// The number of bytes that are kept of each end of standard output, and of standard error.
 const OUTPUT: usize = 64 * 1024;
@@ -112,8 +112,8 @@ impl Processes {
         let (is_late, status) = wait_for_end(&mut child, &guard, talk, limit, notes).await?;
         guard.is_done = true;
         let account = self.account(plan, notes, &error)?;
-        let bounds = self.rules.bounds;
-        Ok(Exit { code: code(status), is_late, output, error, account, bounds })
+        let (bounds, cover) = (self.rules.bounds, Cover::of(plan));
+        Ok(Exit { code: code(status), is_late, output, error, account, bounds, cover })
     }
 
     /// Returns the whole input of the started process: the plan for the launcher, then the input of the

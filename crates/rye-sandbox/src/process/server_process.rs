@@ -14,7 +14,7 @@ use super::job::{Job, StartError, io_error};
 use super::run::{SAID, last_line};
 use super::termination::Guard;
 use crate::call_folder::CallFolder;
-use crate::{GRACE, Plan};
+use crate::{Cover, GRACE, Plan};
 
 /// A running server. Dropping it ends the server with everything that it started. First its input ends. If it
 /// continues, it is asked to end, and then it is killed, each after a while.
@@ -25,6 +25,7 @@ pub struct ServerProcess {
     child: Option<Child>,
     folder: Option<CallFolder>,
     input: Input,
+    cover: Cover,
 }
 
 /// The standard input of a program, shared by its writer and the code that ends the program.
@@ -73,7 +74,8 @@ impl Processes {
         let pipes = Pipes { stdin: input.clone(), stdout, stderr };
         let child = Some(child);
         let folder = Some(folder);
-        Ok((ServerProcess { guard, child, folder, input }, pipes))
+        let cover = Cover::of(&plan);
+        Ok((ServerProcess { guard, child, folder, input, cover }, pipes))
     }
 }
 
@@ -97,6 +99,12 @@ impl ServerProcess {
     /// Returns `true` if the program is known to have ended, without waiting.
     pub fn has_ended(&mut self) -> bool {
         !self.child.as_mut().is_some_and(|child| matches!(child.try_wait(), Ok(None)))
+    }
+
+    /// Returns a hint if the standard error of the server says that it lacks something because of its sandbox.
+    #[must_use]
+    pub fn hint(&self, stderr: &str) -> Option<String> {
+        self.cover.hint(stderr)
     }
 }
 

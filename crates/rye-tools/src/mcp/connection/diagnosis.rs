@@ -65,7 +65,18 @@ impl Diagnosis {
             Some(limit) => limit.to_owned(),
             None => self.secrets.short(&self.beginning(error)),
         };
-        ConnectError::Begin { problem, stderr: self.stderr() }
+        let stderr = self.stderr();
+        let problem = match self.hint(&stderr) {
+            Some(hint) => format!("{problem} ({})", self.secrets.short(&hint)),
+            None => problem,
+        };
+        ConnectError::Begin { problem, stderr }
+    }
+
+    /// Returns what the sandbox withholds from the server, if its standard error says that it lacks that.
+    fn hint(&self, stderr: &str) -> Option<String> {
+        let program = self.program.as_ref()?;
+        program.lock().unwrap_or_else(PoisonError::into_inner).hint(stderr)
     }
 
     /// Returns the limit that the server exceeded, after which the connection is closed.
