@@ -6,8 +6,8 @@ mod spans;
 
 use std::sync::{Arc, OnceLock};
 
-use opentelemetry::InstrumentationScope;
 use opentelemetry::trace::TracerProvider as _;
+use opentelemetry::{InstrumentationScope, KeyValue};
 use opentelemetry_otlp::{RetryPolicy, SpanExporter, WithHttpConfig as _};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::trace::SdkTracerProvider;
@@ -23,6 +23,10 @@ use crate::output;
 
 /// The first fault. It is reported once, because telemetry never fails a run.
 type Fault = Arc<OnceLock<String>>;
+
+/// The attribute of the scope that names the version of OpenTelemetry's GenAI conventions, and the version whose names the
+/// spans have. The repository of the conventions does not say the schema URL of that version.
+const CONVENTIONS: (&str, &str) = ("rye.gen_ai.conventions.version", "0.1.0");
 
 /// Does the work, and exports its telemetry to the target in the environment.
 pub(crate) fn with_export<T>(work: impl FnOnce() -> T) -> T {
@@ -56,7 +60,9 @@ fn begin(settings: &Settings, fault: &Fault) -> Result<SdkTracerProvider, String
         .with_resource(resource())
         .with_batch_exporter(Listing(exporter))
         .build();
-    let scope = InstrumentationScope::builder("rye").with_version(env!("CARGO_PKG_VERSION"));
+    let scope = InstrumentationScope::builder("rye")
+        .with_version(env!("CARGO_PKG_VERSION"))
+        .with_attributes([KeyValue::new(CONVENTIONS.0, CONVENTIONS.1)]);
     let layer = tracing_opentelemetry::layer()
         .with_tracer(provider.tracer_with_scope(scope.build()))
         .with_location(false)
@@ -74,7 +80,7 @@ fn begin(settings: &Settings, fault: &Fault) -> Result<SdkTracerProvider, String
 
 /// Returns the attributes of this service from the environment. The default name is `rye`.
 fn resource() -> Resource {
-    let version = opentelemetry::KeyValue::new("service.version", env!("CARGO_PKG_VERSION"));
+    let version = KeyValue::new("service.version", env!("CARGO_PKG_VERSION"));
     let found = Resource::builder().build();
     let name = found.get(&opentelemetry::Key::from_static_str("service.name"));
     let is_named = name.is_some_and(|name| !name.as_str().starts_with("unknown_service"));

@@ -86,9 +86,9 @@ fn agent(directive: &str, model: [&str; 2], usage: [u64; 4], end: &str) -> Strin
     )
 }
 
-fn counted(indent: &str, [created, read, input, output]: [u64; 4]) -> String {
+fn counted(indent: &str, [written, read, input, output]: [u64; 4]) -> String {
     format!(
-        "{indent}gen_ai.usage.cache_creation.input_tokens={created}\n{indent}gen_ai.usage.cache_read.input_tokens={read}\n\
+        "{indent}gen_ai.usage.cache_read.input_tokens={read}\n{indent}gen_ai.usage.cache_write.input_tokens={written}\n\
          {indent}gen_ai.usage.input_tokens={input}\n{indent}gen_ai.usage.output_tokens={output}\n"
     )
 }
@@ -117,6 +117,8 @@ fn a_run_of_steps() {
     assert!(resource.contains(&"service.name=\"night-run\"".to_owned()), "{resource:?}");
     let version = format!("service.version={:?}", env!("CARGO_PKG_VERSION"));
     assert!(resource.contains(&version), "{resource:?}");
+    let conventions = "scope rye.gen_ai.conventions.version=\"0.1.0\"".to_owned();
+    assert!(resource.contains(&conventions), "{resource:?}");
     let expected = [
         agent("notes/index", ["steps", "none"], [0; 4], "completed"),
         step(),

@@ -32,7 +32,7 @@ pub(super) fn agent(driver: &Driver<'_>) -> Span {
         gen_ai.usage.input_tokens = Empty,
         gen_ai.usage.output_tokens = Empty,
         gen_ai.usage.cache_read.input_tokens = Empty,
-        gen_ai.usage.cache_creation.input_tokens = Empty,
+        gen_ai.usage.cache_write.input_tokens = Empty,
         rye.thread.state = Empty,
         error.type = Empty,
     )
@@ -92,7 +92,7 @@ pub(super) fn chat(driver: &Driver<'_>, request: &Request) -> Span {
         gen_ai.usage.input_tokens = Empty,
         gen_ai.usage.output_tokens = Empty,
         gen_ai.usage.cache_read.input_tokens = Empty,
-        gen_ai.usage.cache_creation.input_tokens = Empty,
+        gen_ai.usage.cache_write.input_tokens = Empty,
         server.address = Empty,
         server.port = Empty,
         error.type = Empty,
@@ -145,7 +145,7 @@ fn used(span: &Span, usage: &Usage) {
     span.record("gen_ai.usage.input_tokens", count(input))
         .record("gen_ai.usage.output_tokens", count(usage.output))
         .record("gen_ai.usage.cache_read.input_tokens", count(usage.cache_read))
-        .record("gen_ai.usage.cache_creation.input_tokens", count(usage.cache_write));
+        .record("gen_ai.usage.cache_write.input_tokens", count(usage.cache_write));
 }
 
 /// The convention's integers are signed.

@@ -49,8 +49,8 @@ async fn check(thread: Thread, expected: &[&str]) {
     assert_eq!(tree(thread).await, expected);
 }
 
-const ANSWERED: &str = "gen_ai.response.finish_reasons=end_turn gen_ai.usage.cache_creation.input_tokens=0 \
-                        gen_ai.usage.cache_read.input_tokens=0 gen_ai.usage.input_tokens=100 \
+const ANSWERED: &str = "gen_ai.response.finish_reasons=end_turn gen_ai.usage.cache_read.input_tokens=0 \
+                        gen_ai.usage.cache_write.input_tokens=0 gen_ai.usage.input_tokens=100 \
                         gen_ai.usage.output_tokens=10 otel.kind=internal";
 
 fn answered(stop: &str) -> String {
@@ -60,8 +60,8 @@ fn answered(stop: &str) -> String {
 fn agent(state: &str, answers: u64) -> String {
     let (input, output) = (100 * answers, 10 * answers);
     format!(
-        "invoke_agent test/greet: gen_ai.usage.cache_creation.input_tokens=0 \
-         gen_ai.usage.cache_read.input_tokens=0 gen_ai.usage.input_tokens={input} \
+        "invoke_agent test/greet: gen_ai.usage.cache_read.input_tokens=0 \
+         gen_ai.usage.cache_write.input_tokens=0 gen_ai.usage.input_tokens={input} \
          gen_ai.usage.output_tokens={output} otel.kind=internal rye.thread.state={state}"
     )
 }
@@ -210,7 +210,7 @@ async fn tokens_are_counted_as_the_convention_wants() {
     (cached.usage.cache_read, cached.usage.cache_write) = (30, 400);
     let mut thread = Thread::new(vec![Turn::Reply(cached)]);
     thread.limits.spend = SpendLimit::Unlimited;
-    let counts = "gen_ai.usage.cache_creation.input_tokens=400 gen_ai.usage.cache_read.input_tokens=30 \
+    let counts = "gen_ai.usage.cache_read.input_tokens=30 gen_ai.usage.cache_write.input_tokens=400 \
                   gen_ai.usage.input_tokens=431 gen_ai.usage.output_tokens=2";
     let chat = format!(
         "  chat model-1: gen_ai.response.finish_reasons=max_tokens {counts} otel.kind=internal"

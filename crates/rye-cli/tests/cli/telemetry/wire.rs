@@ -83,11 +83,16 @@ pub(super) struct Span {
     pub(super) events: Vec<String>,
 }
 
-/// The attributes of the service, and the spans, of an `ExportTraceServiceRequest`.
+/// The attributes of the service and of the scope, and the spans, of an `ExportTraceServiceRequest`.
 pub(super) fn read(request: &[u8]) -> (Vec<String>, Vec<Span>) {
-    let resources = all(request, 1).flat_map(|spans| attributes(one(spans, 1), 1)).collect();
+    let resources = all(request, 1).flat_map(|spans| attributes(one(spans, 1), 1));
+    let scope = |scope: &[u8]| attributes(one(scope, 1), 3);
+    let described =
+        all(request, 1).flat_map(|spans| all(spans, 2).flat_map(scope).collect::<Vec<_>>());
+    let described =
+        resources.chain(described.map(|attribute| format!("scope {attribute}"))).collect();
     let scopes = all(request, 1).flat_map(|spans| all(spans, 2).collect::<Vec<_>>());
-    (resources, scopes.flat_map(|scope| all(scope, 2).map(span).collect::<Vec<_>>()).collect())
+    (described, scopes.flat_map(|scope| all(scope, 2).map(span).collect::<Vec<_>>()).collect())
 }
 
 fn span(span: &[u8]) -> Span {
