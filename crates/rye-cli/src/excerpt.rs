@@ -1,11 +1,13 @@
 //! Excerpts of files with their problems.
 
+use std::error::Error;
+use std::fmt;
 use std::ops::Range;
 use std::path::PathBuf;
 
 use miette::{
-    GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic, NamedSource, Report,
-    Severity,
+    Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic, NamedSource,
+    Severity, SourceCode,
 };
 use rye::parse::{Position, Problem, position};
 use rye::resolve::ResolveError;
@@ -87,17 +89,52 @@ pub(crate) fn unsigned(error: &ResolveError) -> Vec<PathBuf> {
 pub(crate) fn rendered(excerpt: &Excerpt, colors: bool) -> String {
     let theme = if colors { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
     let handler = GraphicalReportHandler::new_themed(theme).with_width(100).with_links(false);
-    let source = mask_hidden(&excerpt.source);
     let name = output::line(&excerpt.name);
+    let source = NamedSource::new(&name, mask_hidden(&excerpt.source));
     let mut text = String::new();
     for diagnostic in &excerpt.diagnostics {
-        let source = NamedSource::new(&name, source.clone());
         let diagnostic = fit(diagnostic, &name, &excerpt.source);
-        let report = Report::new(diagnostic).with_source_code(source);
-        let written = handler.render_report(&mut text, report.as_ref());
+        let written = handler.render_report(&mut text, &InSource { diagnostic, source: &source });
         written.expect("because writing to a string does not fail");
     }
     text
+}
+
+/// A diagnostic with the file that it is of. A `miette::Report` would ask the terminal for its properties each time.
+#[derive(Debug)]
+struct InSource<'a> {
+    diagnostic: MietteDiagnostic,
+    source: &'a NamedSource<String>,
+}
+
+impl fmt::Display for InSource<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.diagnostic.fmt(formatter)
+    }
+}
+
+impl Error for InSource<'_> {}
+
+impl Diagnostic for InSource<'_> {
+    fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        self.diagnostic.code()
+    }
+
+    fn severity(&self) -> Option<Severity> {
+        self.diagnostic.severity()
+    }
+
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        self.diagnostic.help()
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        self.diagnostic.labels()
+    }
+
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        Some(self.source)
+    }
 }
 
 /// Returns the diagnostic with the part of its span that can be shown: all of it, the first line, or only

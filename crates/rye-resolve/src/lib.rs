@@ -85,7 +85,7 @@ pub use search::{
     Described, Excerpt, Preview, SearchHit, SearchQuery, SearchQueryError, SearchResults, Summary,
 };
 pub use spaces::{Location, ShippedFile, Space, Spaces};
-pub use standing::{fault_of_place, fault_of_unlinked_place};
+pub use standing::{fault_of_place, fault_of_plain_place};
 pub use stated::{StatedLimits, StatedModel};
 pub use suggest::nearest_id;
 pub use trust::{RunDocument, TrustEntry, TrustNote, TrustRemark, trust_entries, trust_store};

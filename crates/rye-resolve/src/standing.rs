@@ -20,10 +20,10 @@ pub fn fault_of_place(path: &Path) -> Option<ResolveError> {
     place.fault(path).or_else(|| place.fault_of_link(path))
 }
 
-/// The same for a file that no link leads to. It costs one look at the file.
-pub fn fault_of_unlinked_place(path: &Path) -> Option<ResolveError> {
+/// The same for a plain file that no link leads to. It looks at the path alone.
+pub fn fault_of_plain_place(path: &Path) -> Option<ResolveError> {
     match Place::of(path)? {
-        Ok(place) => place.fault(path),
+        Ok(place) => fault_of_name(place.kind, &place.below, path),
         Err(fault) => Some(fault),
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use rye_caps::Layer;
 use rye_parse::Directive;
 use rye_resolve::{
-    ItemId, ItemKind, ResolveError, Space, fault_of_place, fault_of_unlinked_place, item_at,
+    ItemId, ItemKind, ResolveError, Space, fault_of_place, fault_of_plain_place, item_at,
     nearest_id,
 };
 use rye_sign::{SigningKey, Timestamp};
@@ -190,9 +190,9 @@ impl Checker<'_> {
     fn check_loaded(&self, path: &Path, named: &Named, loaded: &Loaded) -> Checked {
         let Named { kind, id } = named;
         let target = linked_target(path);
-        let fault = match target {
-            Some(_) => fault_of_place(path),
-            None => fault_of_unlinked_place(path),
+        let fault = match (&target, &loaded.fault) {
+            (None, None) => fault_of_plain_place(path),
+            _ => fault_of_place(path),
         };
         let findings = match (fault, &loaded.fault) {
             (Some(fault), _) => vec![of_place(&fault)],
