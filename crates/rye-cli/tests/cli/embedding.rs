@@ -124,7 +124,8 @@ async fn another_tool_is_refused() {
     assert_eq!(answer, "There is no shell.");
 }
 
-#[tokio::test]
+/// The waits between the attempts pass in no time.
+#[tokio::test(start_paused = true)]
 async fn what_fails_is_an_error() {
     let nobody =
         own_tool::ask("http://127.0.0.1:9", "m", tempfile::tempdir().unwrap().path()).await;
