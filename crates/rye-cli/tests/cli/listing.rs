@@ -32,6 +32,20 @@ fn start(session: &Session, arguments: &str) -> Child {
         .unwrap()
 }
 
+#[test]
+fn a_thread_whose_folder_was_removed_is_not_listed() {
+    let session = Session::new();
+    for _ in 0..2 {
+        session.rye("run notes/index --provider steps --trust TRUST");
+    }
+    let listed = rows(&session, "");
+    let [kept, removed] = ids(&listed)[..] else { panic!("{listed:?}") };
+    std::fs::remove_dir_all(session.project().join(".ai/threads").join(removed)).unwrap();
+    assert_eq!(ids(&rows(&session, "")), [kept]);
+    let shown = session.rye(&format!("threads show {removed}"));
+    assert!(shown.contains("name a thread that exists"), "{shown}");
+}
+
 /// The first answer costs 0.001 USD; the thread then waits for the second one, is listed, and is killed.
 #[test]
 fn a_running_and_a_killed_thread_are_listed_with_their_cost() {

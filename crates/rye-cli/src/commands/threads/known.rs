@@ -74,7 +74,7 @@ impl Known {
     pub(super) fn read(threads: PathBuf, environment: &Environment) -> Result<Self, Failure> {
         let mut known = Self::read_registry(threads);
         known.rye = environment.rye().ok();
-        known.add_unlisted(environment)?;
+        known.follow_folders(environment)?;
         known.see_ends();
         let threads = known.summaries.iter().map(|summary| summary.thread.clone());
         known.places = threads.zip(0..).collect();
@@ -124,12 +124,10 @@ impl Known {
         self.unreadable.extend(changed);
     }
 
-    /// Adds threads without an entry in the registry, such as those of a copied folder.
-    fn add_unlisted(&mut self, environment: &Environment) -> Result<(), Failure> {
-        let listed: BTreeSet<&ThreadId> = self.summaries.iter().map(|it| &it.thread).collect();
-        let mut unlisted = folders(&self.threads);
-        unlisted.retain(|it| !listed.contains(it));
-        unlisted.sort();
+    /// Adds threads without an entry in the registry, such as those of a copied folder, and leaves out entries without a folder.
+    fn follow_folders(&mut self, environment: &Environment) -> Result<(), Failure> {
+        let mut unlisted: BTreeSet<ThreadId> = folders(&self.threads).into_iter().collect();
+        self.summaries.retain(|summary| unlisted.remove(&summary.thread));
         for thread in unlisted {
             match environment.rye()?.thread(&self.threads, &thread) {
                 Ok(reading) => self.summaries.push(ThreadSummary::of(&reading.record)),
