@@ -62,6 +62,13 @@ impl Environment {
         env::var(name).ok().filter(|value| !value.is_empty())
     }
 
+    /// Returns `true` if the variable is set to anything but a word for no.
+    fn is_on(name: &str) -> bool {
+        let is_no =
+            |value: String| matches!(&*value.to_ascii_lowercase(), "0" | "false" | "no" | "off");
+        Self::variable(name).is_some_and(|value| !is_no(value))
+    }
+
     #[expect(
         clippy::disallowed_methods,
         reason = "the program is what reads the clock for all below"
@@ -233,7 +240,7 @@ impl Environment {
     ) -> Result<SpacesToCheck, Failure> {
         let mut setup = self.setup_of_known()?;
         setup.strict = is_strict;
-        setup.refuses_drafts = is_locked || Self::variable("CI").is_some();
+        setup.refuses_drafts = is_locked || Self::is_on("CI");
         Ok(SpacesToCheck::open(&setup)?)
     }
 

@@ -91,6 +91,10 @@ fn a_draft_is_an_error_where_ci_is_set() {
     let said = session.rye_with("check", &[("CI", "true")]);
     assert!(said.contains("× changed since you signed it at"), "{said}");
     assert!(said.ends_with("--- exit 1\n"), "{said}");
+    for no in ["", "0", "False"] {
+        let said = session.rye_with("check", &[("CI", no)]);
+        assert!(said.ends_with("--- exit 0\n"), "CI={no}: {said}");
+    }
 }
 
 #[test]
