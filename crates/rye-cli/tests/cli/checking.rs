@@ -188,6 +188,11 @@ fn configuration_without_a_signature_stops_runs() {
         (".ai/config/agent/approval.yaml", "ask: []\n", "runs of this project are refused"),
         (".ai/config/agent/hooks.yaml", "hooks: []\n", "runs of this project are refused"),
         (
+            ".ai/config/agent/providers.yaml",
+            "default: gemini\n",
+            "runs that name no provider are refused",
+        ),
+        (
             ".ai/tools/rye/agent/providers/mine.yaml",
             "protocol: anthropic_messages\nbase_url: https://example.org\nmodels:\n  m: { context_window: 1000, max_output: 10 }\n",
             "runs with this provider are refused",

@@ -8,7 +8,7 @@ use rye_resolve::{ItemId, ItemKind};
 use rye_sign::{CommentStyle, Error, Timestamp};
 
 use super::finding::{DRAFT, Finding, UNKNOWN_KEY, UNSIGNED};
-use crate::config::{is_hooks, is_provider, rules_of_file};
+use crate::config::{DEFAULT_PROVIDER_FILE, is_hooks, is_provider, rules_of_file};
 use crate::plan::ceilings;
 use crate::project::Project;
 
@@ -95,6 +95,9 @@ fn draft_finding(at: Timestamp, is_refused: bool, place: Range<usize>) -> Findin
 /// Items without a signature are as good as absent; configuration stops every run that reads it.
 fn unsigned_finding(kind: ItemKind, id: &ItemId) -> Finding {
     let refused = match kind {
+        ItemKind::Config if id.as_str() == DEFAULT_PROVIDER_FILE => {
+            "runs that name no provider are refused"
+        }
         ItemKind::Config if is_hooks(id) || rules_of_file(id.as_str()).is_some() => {
             "runs of this project are refused"
         }
