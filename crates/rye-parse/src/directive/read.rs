@@ -108,6 +108,9 @@ fn metadata<'s>(
             let kind = ProblemKind::UnknownMetadata { name: name.to_owned() };
             let problem = Problem::new(kind, child.name.span.clone(), "nothing reads this");
             report.note(match nearest_name(name, METADATA) {
+                _ if CHILDREN.contains(&name) => {
+                    problem.help("move it behind `</metadata>`: it counts there alone".to_owned())
+                }
                 Some(known) => problem.help(format!("did you mean `{known}`?")),
                 None => problem,
             });

@@ -148,6 +148,7 @@ fn metadata_noted(marked: &str, messages: &[&str]) {
 rows! { metadata_noted;
     unknown_metadata: "<«homepage»>x</homepage>", &["unknown metadata `<homepage>`"];
     near_metadata: "<«permission»/>", &["unknown metadata `<permission>`; did you mean `permissions`?"];
+    misplaced_metadata: "<«outputs»/>", &["unknown metadata `<outputs>`; move it behind `</metadata>`: it counts there alone"];
     text_in_model: "<model tier=\"fast\">«quick one»</model>", &["text in `<model>` is not used"];
     old_capability: "<permissions>«<cap>rye.execute.tool.x</cap>»</permissions>", &[
         "`<cap>` is the old form of a permission; write `<execute><tool>…</tool></execute>` and the like",

@@ -90,8 +90,12 @@ fn resolve<'a>(
             .first()
             .map(|key| did_you_mean(nearest_name(key, keys.iter().map(String::as_str))))
             .unwrap_or_default();
+        let whole = match keys.is_empty() {
+            true => format!("; `${{steps.{step}}}` is all of it"),
+            false => String::new(),
+        };
         format!(
-            "`{written}` names nothing in the result of `{step}`, which has {}{meant}",
+            "`{written}` names nothing in the result of `{step}`, which has {}{meant}{whole}",
             key_list(&keys)
         )
     })

@@ -55,11 +55,17 @@ pub(super) fn line(record: &Record) -> String {
         .to_owned()
 }
 
-/// Returns the words of a failed result: its text, its error, or the whole result as JSON.
+/// Returns the words of a failed result: its text, its error with the last line of its standard error, or the whole result as JSON.
 fn words_of(content: &Value) -> Option<String> {
-    let members = ["error", "message", "stderr"].into_iter().map(|name| &content[name]);
-    let text = std::iter::once(content).chain(members).find_map(Value::as_str);
-    let text = text.map_or_else(|| content.to_string(), str::to_owned);
+    let members = ["error", "message"].into_iter().map(|name| &content[name]);
+    let told = std::iter::once(content).chain(members).find_map(Value::as_str);
+    let standard_error = content["stderr"].as_str().unwrap_or_default();
+    let last = standard_error.lines().map(str::trim).rfind(|line| !line.is_empty());
+    let text = match (told, last) {
+        (Some(told), Some(last)) => format!("{told}: {last}"),
+        (Some(only), None) | (None, Some(only)) => only.to_owned(),
+        (None, None) => content.to_string(),
+    };
     (!content.is_null()).then_some(text)
 }
 

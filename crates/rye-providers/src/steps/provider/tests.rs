@@ -227,11 +227,11 @@ fn a_reference_to_nothing_names_what_there_is() {
     let mut talk =
         Talk::new(vec![step("list", "t/a", json!({})), use_of("${steps.list.a}")], vec![]);
     talk.calls(&[json!("text")]);
-    talk.fails("the step `use` cannot begin: `${steps.list.a}` names nothing in the result of `list`, which has no keys");
+    talk.fails("the step `use` cannot begin: `${steps.list.a}` names nothing in the result of `list`, which has no keys; `${steps.list}` is all of it");
     let mut talk =
         Talk::new(vec![step("list", "t/a", json!({})), use_of("${steps.list.}")], vec![]);
     talk.calls(&[json!("text")]);
-    talk.fails("the step `use` cannot begin: `${steps.list.}` names nothing in the result of `list`, which has no keys");
+    talk.fails("the step `use` cannot begin: `${steps.list.}` names nothing in the result of `list`, which has no keys; `${steps.list}` is all of it");
     let talk = Talk::new(vec![use_of("${steps.use.a}")], vec![]);
     talk.fails("the step `use` cannot begin: `${steps.use.a}` names a step without a result; with one: no step has one yet");
 }

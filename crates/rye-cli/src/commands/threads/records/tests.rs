@@ -76,6 +76,11 @@ fn rows() -> Vec<(&'static str, Value, &'static str)> {
             json!({"is_error": true, "refusal": null, "content": {"error": "no\nfile"}}),
             "error: no\\nfile",
         ),
+        (
+            "tool_call_result",
+            json!({"is_error": true, "refusal": null, "content": {"error": "it ended with code 1", "stderr": "Traceback:\n  x\nValueError: y\n"}}),
+            "error: it ended with code 1: ValueError: y",
+        ),
         ("tool_call_start", json!({"name": "a_b", "target": {"item_id": "a/b"}}), "a/b"),
         ("tool_call_start", json!({"name": "a_b", "target": null}), "a_b"),
         ("tool_call_start", json!({"name": "a_b", "arguments": {"item_id": "c/d"}}), "a_b"),
