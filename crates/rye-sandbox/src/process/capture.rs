@@ -54,7 +54,13 @@ impl Capture {
     /// Returns the end of the text, at most `most` bytes.
     #[must_use]
     pub fn end(&self, most: usize) -> String {
-        let text = self.text();
+        self.end_of_changed(most, str::to_owned)
+    }
+
+    /// Returns the end of the text after `change`, such as the removal of secrets, which a cut would hide.
+    #[must_use]
+    pub fn end_of_changed(&self, most: usize, change: impl FnOnce(&str) -> String) -> String {
+        let text = change(&self.text());
         let text = text.trim_end();
         let from = text.len().saturating_sub(most);
         let from = (from..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(0);

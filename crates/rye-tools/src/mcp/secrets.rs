@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use rye_sandbox::ENVIRONMENT;
 use rye_thread::Redactor;
 use rye_thread::ToolOutput;
 use serde_json::Value;
@@ -14,20 +15,27 @@ use super::tool_set::ToolSetError;
 /// The number of bytes that an error quotes of a message or of the standard error of a server.
 pub(super) const QUOTED: usize = 2 * 1024;
 
-/// The redacted values of headers, by the names of the headers. A variable is not named, because a careless
-/// configuration may have the secret in place of its name.
+/// The redacted values of headers and of variables that the server is handed, by the names of the headers and variables.
+/// The variable of a header is not named, because a careless configuration may have the secret in place of its name.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Secrets(Arc<[Redactor]>);
 
 impl Secrets {
-    /// Collects the secrets of the server. A program has none.
+    /// Collects the secrets of the server. The variables that every program has are none.
     pub(super) fn of(server: &Server, variable: impl Fn(&str) -> Option<String>) -> Self {
-        let Reached::Address(address) = &server.reached else { return Self::default() };
-        let secret = |(name, header): (&String, &ServerHeader)| {
-            let value = variable(&header.variable).filter(|value| !value.is_empty())?;
+        let secret = |name: &str, variable_name: &str| {
+            let value = variable(variable_name).filter(|value| !value.is_empty())?;
             Some(Redactor::new(name, &Zeroizing::new(value)))
         };
-        Self(address.headers.iter().filter_map(secret).collect())
+        let of_header = |(name, header): (&String, &ServerHeader)| secret(name, &header.variable);
+        Self(match &server.reached {
+            Reached::Address(address) => address.headers.iter().filter_map(of_header).collect(),
+            Reached::Program(program) => {
+                let handed = program.variables.iter().map(String::as_str);
+                let own = handed.filter(|name| !ENVIRONMENT.contains(name));
+                own.filter_map(|name| secret(name, name)).collect()
+            }
+        })
     }
 
     /// Returns the text without secrets. It must be called before the text is cut, because a cut secret would

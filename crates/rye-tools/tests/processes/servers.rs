@@ -180,7 +180,7 @@ async fn a_server_gets_no_keys_and_reads_none() {
     let mode = strongest(&arena);
     let mut host = arena.host();
     host.modes = vec![mode];
-    host.variables = Variables::by(|name| (name == "HANDED").then(|| "on".to_owned()));
+    host.variables = Variables::by(|name| (name == "HANDED").then(|| "handed-secret".to_owned()));
     let processes =
         rye_sandbox::Processes::new(host, Rules::default(), &arena.root.join("project"));
     let connections = Connections::new(&Arc::new(processes.unwrap()));
@@ -202,7 +202,7 @@ async fn a_server_gets_no_keys_and_reads_none() {
     assert!(!seen["variables"].to_string().contains(CANARY), "{seen}");
     assert_eq!(
         (&seen["variables"]["FIXED"], &seen["variables"]["HANDED"]),
-        (&json!("value"), &json!("on"))
+        (&json!("value"), &json!("[credential HANDED]"))
     );
     if mode != Mode::None {
         assert!(!seen.to_string().contains(CANARY), "{mode}: {seen}");

@@ -145,7 +145,8 @@ impl Diagnosis {
 
     fn stderr(&self) -> String {
         let end = |it: &Arc<Mutex<Capture>>| {
-            it.lock().unwrap_or_else(PoisonError::into_inner).end(QUOTED)
+            let captured = it.lock().unwrap_or_else(PoisonError::into_inner);
+            captured.end_of_changed(QUOTED, |text| self.secrets.text(text))
         };
         self.stderr.as_ref().map(end).unwrap_or_default()
     }
