@@ -330,3 +330,27 @@ fn what_was_read_of_a_directive() {
     assert!(output.contains("\"directive\": null"), "{output}");
     exits(&output, 1);
 }
+
+/// Who answers is known before the inputs are.
+#[test]
+fn a_directive_of_steps_that_needs_an_input_is_explained_and_locked() {
+    let session = Session::new();
+    session.rye("keys generate");
+    session.put(
+        ".ai/directives/notes/show.md",
+        "```xml\n<directive name=\"show\" version=\"1.0.0\"><metadata><description>Shows.</description>\
+         <category>notes</category><author>a</author><model provider=\"steps\" tier=\"fast\" /><limits turns=\"3\" />\
+         <permissions><execute><tool>rye.file-system.read</tool></execute></permissions></metadata>\
+         <inputs><input name=\"path\" type=\"string\" required=\"true\">x</input></inputs></directive>\n```\n\n\
+         <process><step name=\"read\"><execute item_type=\"tool\" item_id=\"rye/file-system/read\">\
+         <param name=\"path\" value=\"{input:path}\" /></execute></step></process>\n",
+    );
+    session.rye("sign .ai/directives/notes/show.md");
+    let explained = session.rye("explain notes/show");
+    assert!(explained.contains("\nmodel\n  steps"), "{explained}");
+    let locked = session.rye("lock notes/show");
+    assert!(locked.contains("1 directive locked"), "{locked}");
+    let run = session.rye("run notes/show --input path=README.md --locked");
+    assert!(!run.contains("not as locked"), "{run}");
+    assert!(session.rye("run notes/show --locked").contains("`path`"));
+}

@@ -150,7 +150,7 @@ pub(crate) fn answerer(
                 refuse_references(&composed.chain.leaf().id, &composed.inputs)?;
                 one_call(tool, composed)
             }
-            None => steps_provider(library, composed)?,
+            None => steps_provider(library, composed, &request.inputs)?,
         };
         return Ok(Answerer::Steps(steps));
     }

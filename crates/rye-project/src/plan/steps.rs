@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use super::contract::contract;
 use super::error::PrepareError;
 use super::prompting::Composed;
+use super::request::Placing;
 use super::typing::{texts_by, texts_of, typed_by, with_types};
 use crate::aliases::tool_id;
 use crate::primary::Operation;
@@ -18,12 +19,16 @@ use crate::primary::Operation;
 pub(super) fn steps_provider(
     library: &Library,
     composed: &Composed,
+    placing: &Placing,
 ) -> Result<StepsProvider, PrepareError> {
     let leaf = composed.chain.leaf();
     if leaf.content.value().steps.iter().all(|step| step.value.actions.is_empty()) {
         return Err(PrepareError::NoSteps { id: leaf.id.clone() });
     }
-    let steps = planned_steps(library, composed.chain.leaf(), &composed.inputs)?;
+    let steps = match placing {
+        Placing::Values(_) => planned_steps(library, leaf, &composed.inputs)?,
+        Placing::AsWritten => steps_as_written(library, leaf)?,
+    };
     let outputs = outputs(&contract(&composed.chain)?);
     Ok(StepsProvider::new(steps, outputs))
 }
@@ -35,20 +40,30 @@ pub(super) fn planned_steps(
     inputs: &Inputs,
 ) -> Result<Vec<PlannedStep>, PrepareError> {
     refuse_references(&directive.id, inputs)?;
+    let as_written = steps_as_written(library, directive)?;
+    let placed = steps(directive.content.value(), inputs)
+        .map_err(|source| PrepareError::Prompt { id: directive.id.clone(), source })?;
+    let placed = plan_each(library, directive, placed);
+    refuse_new_references(&directive.id, &as_written, &placed)?;
+    Ok(placed)
+}
+
+/// The steps of a directive with their placeholders, for which no inputs are needed.
+fn steps_as_written(
+    library: &Library,
+    directive: &Item<Directive>,
+) -> Result<Vec<PlannedStep>, PrepareError> {
     refuse_unreadable_calls(directive)?;
     refuse_unknown_tools(library, directive)?;
-    let steps = steps(directive.content.value(), inputs)
-        .map_err(|source| PrepareError::Prompt { id: directive.id.clone(), source })?;
-    let written = || directive.content.value().steps.iter().map(|step| &step.value);
-    let planned = |(index, (step, written)): (usize, (Step, &Step))| {
-        planned_step(library, index, step, written)
-    };
-    let steps: Vec<PlannedStep> =
-        steps.into_iter().zip(written()).enumerate().map(planned).collect();
-    let as_written = written().cloned().zip(written());
-    let written: Vec<PlannedStep> = as_written.enumerate().map(planned).collect();
-    refuse_new_references(&directive.id, &written, &steps)?;
-    Ok(steps)
+    let written = directive.content.value().steps.iter().map(|step| step.value.clone());
+    Ok(plan_each(library, directive, written.collect()))
+}
+
+/// Plans the steps of the directive, in which inputs may be placed.
+fn plan_each(library: &Library, directive: &Item<Directive>, steps: Vec<Step>) -> Vec<PlannedStep> {
+    let written = directive.content.value().steps.iter().map(|step| &step.value);
+    let steps = steps.into_iter().zip(written).enumerate();
+    steps.map(|(index, (step, written))| planned_step(library, index, step, written)).collect()
 }
 
 /// A call that cannot be read, or that does not say what it executes, would be left out, and the run would seem to be complete.
