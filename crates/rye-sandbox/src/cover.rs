@@ -98,7 +98,9 @@ const MISSING: [&str; 6] = [
 ];
 
 /// The words by which runtimes report that they reach no network, in lower case: the C library, Node.js, curl and Go.
-const OFFLINE: [&str; 7] = [
+const OFFLINE: [&str; 9] = [
+    "connect eperm",
+    "urlopen error [errno 1]",
     "temporary failure in name resolution",
     "name or service not known",
     "network is unreachable",
@@ -170,6 +172,8 @@ mod tests {
             "Error: getaddrinfo EAI_AGAIN example.org",
             "dial tcp: lookup example.org: no such host",
             "OSError: [Errno 101] Network is unreachable",
+            "urllib.error.URLError: <urlopen error [Errno 1] Operation not permitted>",
+            "Error: connect EPERM 127.0.0.1:80",
         ] {
             let hint = cover(false).hint(stderr).unwrap_or_default();
             assert!(hint.contains("`network: true`"), "{stderr}: {hint}");

@@ -84,6 +84,11 @@ fn with_details(message: &str, result: &Map<String, Value>) -> String {
             }
             other => other.to_string(),
         };
+        // What a program says last is mostly why it failed.
+        let text = match name.as_str() {
+            "stderr" | "stdout" => end_of(&text),
+            _ => text,
+        };
         match name.as_str() {
             _ if text.is_empty() || message.contains(&text) => None,
             "hint" | "problems" | "stderr" => Some(text),
@@ -98,6 +103,18 @@ fn with_details(message: &str, result: &Map<String, Value>) -> String {
     }
 }
 
+/// The most characters of an output, and of a whole message.
+const MOST_OF_OUTPUT: usize = 600;
+const MOST: usize = 2000;
+
+/// Returns the end of a program's output.
+fn end_of(text: &str) -> String {
+    match text.chars().count().checked_sub(MOST_OF_OUTPUT) {
+        None | Some(0) => text.to_owned(),
+        Some(left_out) => format!("…{}", text.chars().skip(left_out).collect::<String>()),
+    }
+}
+
 /// Returns the message of an error, shortened.
 fn error_text(content: &Value) -> String {
     let text = match content {
@@ -109,7 +126,7 @@ fn error_text(content: &Value) -> String {
         },
         other => other.to_string(),
     };
-    let mut short: String = text.chars().take(1000).collect();
+    let mut short: String = text.chars().take(MOST).collect();
     if short.len() < text.len() {
         short.push('…');
     }

@@ -322,13 +322,19 @@ fn a_call_that_failed_ends_the_plan_with_its_words() {
         json!({ "error": "it ended with code 3", "exit_code": 3, "stderr": "no file\n" }),
         "the step `a` failed: `execute tool t/a` answered: it ended with code 3: no file",
     );
+    let trace = format!("{}\nValueError: y\n", "é".repeat(1000));
+    let end = format!("…{}\nValueError: y", "é".repeat(600 - 14));
+    check(
+        json!({ "error": "it ended with code 1", "exit_code": 1, "stderr": trace }),
+        &format!("the step `a` failed: `execute tool t/a` answered: it ended with code 1: {end}"),
+    );
     check(
         json!({ "error": "they do not fit", "problems": ["`a` is missing", "`b` too"] }),
         "the step `a` failed: `execute tool t/a` answered: they do not fit: `a` is missing; `b` too",
     );
-    let long = "é".repeat(1200);
+    let long = "é".repeat(2200);
     let expected =
-        format!("the step `a` failed: `execute tool t/a` answered: {}…", "é".repeat(1000));
+        format!("the step `a` failed: `execute tool t/a` answered: {}…", "é".repeat(2000));
     check(json!(long), &expected);
 }
 
