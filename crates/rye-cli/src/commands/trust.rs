@@ -6,7 +6,7 @@ mod listing;
 mod policy;
 
 use clap::Subcommand;
-use rye::resolve::{Space, TrustEntry, trust_entries};
+use rye::resolve::{RevocationEntry, Space, TrustEntry, TrustReading, trust_entries};
 use rye::sign::{KeyId, TrustStore};
 
 use crate::environment::{Environment, NamedDocument};
@@ -17,7 +17,7 @@ use crate::failure::Failure;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Add(add::Arguments),
-    /// List all trust documents, whether they count, and why not
+    /// List all trust documents and revocation lists, whether they count, and why not
     #[command(after_help = "Example:\n  rye trust list --json")]
     List,
     /// Show the trust documents of one key
@@ -52,19 +52,20 @@ pub(crate) fn run(command: &Command, environment: &Environment) -> Result<Exit, 
     }
 }
 
-/// All trust documents, and the keys that they make count.
+/// All trust documents and revocation lists, and the keys that they make count.
 struct Known {
     store: TrustStore,
     entries: Vec<TrustEntry>,
+    lists: Vec<RevocationEntry>,
 }
 
 impl Known {
     fn read(environment: &Environment) -> Result<Self, Failure> {
         let documents = environment.trust_documents()?;
         let documents: Vec<_> = documents.iter().map(NamedDocument::for_run).collect();
-        let (store, entries) =
-            trust_entries(&environment.spaces(), &documents, Environment::now())?;
-        Ok(Self { store, entries })
+        let reading = trust_entries(&environment.spaces(), &documents, Environment::now())?;
+        let TrustReading { store, documents: entries, lists, .. } = reading;
+        Ok(Self { store, entries, lists })
     }
 
     /// Returns the documents of a key.
