@@ -2,10 +2,13 @@
 
 mod add;
 mod change;
+mod export;
 mod listing;
 mod policy;
+mod project;
 
 use clap::Subcommand;
+use rye::primary::Destination;
 use rye::resolve::{RevocationEntry, Space, TrustEntry, TrustReading, trust_entries};
 use rye::sign::{KeyId, TrustStore};
 
@@ -17,6 +20,7 @@ use crate::failure::Failure;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Add(add::Arguments),
+    Export(export::Arguments),
     /// List all trust documents and revocation lists, whether they count, and why not
     #[command(after_help = "Example:\n  rye trust list --json")]
     List,
@@ -40,6 +44,7 @@ pub(crate) fn run(command: &Command, environment: &Environment) -> Result<Exit, 
     let known = || Known::read(environment);
     match command {
         Command::Add(arguments) => add::run(arguments, &known()?, environment),
+        Command::Export(arguments) => export::run(arguments, &known()?, environment),
         Command::List => Ok(listing::list(&known()?, environment)),
         Command::Show(named) => {
             let known = known()?;
@@ -68,6 +73,15 @@ impl Known {
         Ok(Self { store, entries, lists })
     }
 
+    /// Returns the keys that decide about what is written into a space. The project's list concerns the project alone.
+    fn store_for(&self, space: Destination) -> TrustStore {
+        let outside = match space {
+            Destination::Project => None,
+            Destination::User => self.store.outside_project(),
+        };
+        outside.unwrap_or_else(|| self.store.clone())
+    }
+
     /// Returns the documents of a key.
     fn of(&self, key_id: &KeyId) -> Vec<&TrustEntry> {
         self.entries.iter().filter(|entry| entry.is_for(key_id)).collect()
@@ -83,9 +97,16 @@ impl Known {
         Ok(entries)
     }
 
-    /// Returns the document in the user space. Only this one is ever written.
+    /// Returns the document in the user space.
     fn of_user(&self, key_id: &KeyId) -> Option<&TrustEntry> {
         self.of(key_id).into_iter().find(|entry| space(entry) == Some(Space::User))
+    }
+
+    /// Returns the document to hand on: one that counts, if there is one, and the nearest to the operator.
+    fn to_hand_on(&self, key_id: &KeyId) -> Option<&TrustEntry> {
+        let entries = self.of(key_id);
+        let counting = entries.iter().find(|entry| entry.counts());
+        counting.or_else(|| entries.first()).copied()
     }
 }
 
