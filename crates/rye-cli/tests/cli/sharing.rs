@@ -118,6 +118,13 @@ fn a_member_vouches_for_another_in_the_project() {
     fs::create_dir(team.path("../carol")).unwrap();
     fine(&team.ada("--user-space ../carol trust add ada.toml --yes"));
     fine(&team.ada("--user-space ../carol verify .ai"));
+    // A key that is trusted for one command vouches for no other, whatever asks.
+    fs::create_dir(team.path("../dave")).unwrap();
+    fs::rename(team.path("ada.toml"), team.path("../ada.toml")).unwrap();
+    for command in ["verify .ai/config/keys", "verify .ai/directives", "check --strict"] {
+        let told = team.ada(&format!("--user-space ../dave --trust ../ada.toml {command}"));
+        assert!(told.contains("vouch for itself") || told.contains("unknown key"), "{told}");
+    }
     // What is there already is no error, and nothing is written.
     fine(&team.ada("trust add bob.toml --to project --yes"));
     fine(&team.ada("trust add BOB --to project --yes"));

@@ -1,5 +1,6 @@
 //! Acceptance of revocation lists.
 
+use proptest::prelude::*;
 use rye_sign::{
     AdmissionNote, CommentStyle, Error, Origin, Policy, RevocationError, RevocationList,
     RevokedKey, SigningKey, TrustDocument, TrustStore, sign, verification_state,
@@ -198,4 +199,31 @@ fn every_problem_of_a_list_is_reported() {
         RevocationList::parse(&"#".repeat(1024 * 1024 + 1)),
         "the list revokes no key, because it has 1048577 bytes, and at most 1048576 are read",
     );
+}
+
+proptest! {
+    #[test]
+    fn a_list_survives_the_round_trip(
+        reasons in proptest::collection::vec(any::<String>(), 0..4), seconds in any::<i32>()
+    ) {
+        let at = rye_sign::Timestamp::from_unix(seconds.into());
+        let entry = |reason: &String| RevokedKey::new(key(2).public().fingerprint().clone(), at, reason);
+        let list = reasons.iter().map(entry).fold(RevocationList::default(), RevocationList::with);
+        prop_assert_eq!(RevocationList::parse(&list.to_toml()), Ok(list));
+    }
+
+    /// No change of a signed list counts in a project, and no text panics.
+    #[test]
+    fn no_other_list_counts(text in ".*", field in "(version|category|revoked|key_id) ?=.{0,20}", place in any::<prop::sample::Index>()) {
+        let signed = signed_by(&key(1), &list(4));
+        let place = place.index(signed.len());
+        let other = if signed.as_bytes()[place] == b'A' { "B" } else { "A" };
+        let changed = format!("{}{other}{}", &signed[..place], &signed[place + 1..]);
+        for text in [&text, &format!("{field}\n{text}"), &(signed.clone() + &field), &changed] {
+            let mut trust = trusting(&[&key(1)]);
+            prop_assert!(trust.admit_list(text, "the list", Origin::Project, now()).is_err());
+            prop_assert!(trust.outside_project().is_none());
+            drop(trust.admit_list(text, "the list", Origin::Operator, now()));
+        }
+    }
 }

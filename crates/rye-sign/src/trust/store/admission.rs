@@ -120,7 +120,7 @@ pub(crate) fn check_signer<'s>(
     } else {
         verified_notes(document, text, store, now)?
     };
-    if origin == Origin::Project && signing_key.is_none_or(|key| key.origin() == Origin::Project) {
+    if origin == Origin::Project && signing_key.is_none_or(|key| key.origin() != Origin::Operator) {
         let signer = signer.map(|signer| if is_own_key { key_id.clone() } else { signer });
         return Err(self_vouched(signer));
     }
