@@ -89,8 +89,8 @@ pub use standing::{fault_of_place, fault_of_unlinked_place};
 pub use stated::{StatedLimits, StatedModel};
 pub use suggest::nearest_id;
 pub use trust::{
-    REVOCATION_LIST, RevocationEntry, RunDocument, TrustEntry, TrustNote, TrustReading,
-    TrustRemark, TrustSubject, is_revocation_list, trust_entries, trust_store,
+    REVOCATION_LIST, RevocationEntry, RunDocument, TRUST_DOCUMENTS, TrustEntry, TrustNote,
+    TrustReading, TrustRemark, TrustSubject, is_revocation_list, trust_entries, trust_store,
 };
 
 /// Compiles the example of the README.

@@ -253,16 +253,17 @@ fn origin(space: Space) -> Origin {
 /// The document files of a root, each with the stem of its name.
 fn files(root: &Root) -> Result<Vec<(Location, String)>, ResolveError> {
     let names: Vec<String> = match root {
-        Root::Disk { ai, .. } => disk::names(&ai.join(FOLDER))?.unwrap_or_default(),
+        Root::Disk { ai, .. } => disk::names(&ai.join(TRUST_DOCUMENTS))?.unwrap_or_default(),
         Root::Shipped(files) => {
-            let below =
-                |path: &str| path.strip_prefix(FOLDER)?.strip_prefix('/').map(str::to_owned);
+            let below = |path: &str| {
+                path.strip_prefix(TRUST_DOCUMENTS)?.strip_prefix('/').map(str::to_owned)
+            };
             files.iter().filter_map(|file| below(file.path)).collect()
         }
     };
     let file = |name: &String| {
         let stem = name.strip_suffix(".toml")?.to_owned();
-        Some((root.location(&format!("{FOLDER}/{name}")), stem))
+        Some((root.location(&format!("{TRUST_DOCUMENTS}/{name}")), stem))
     };
     Ok(names.iter().filter_map(file).collect())
 }
@@ -274,4 +275,5 @@ fn names(text: &str) -> Vec<String> {
     vec![key.key_id().to_string(), key.fingerprint().to_string()]
 }
 
-const FOLDER: &str = "config/keys/trusted";
+/// The folder of trust documents of a space, below its `.ai` folder.
+pub const TRUST_DOCUMENTS: &str = "config/keys/trusted";

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use rye_resolve::is_revocation_list;
+use rye_resolve::{REVOCATION_LIST, TRUST_DOCUMENTS, is_revocation_list};
 use rye_sign::{
     CommentStyle, Error, Origin, Provenance, RevocationList, TrustDocument, TrustError, Unverified,
 };
@@ -23,7 +23,7 @@ pub(super) fn subject(path: &Path, text: &str) -> Option<Subject> {
 }
 
 pub(crate) fn is_among_keys(path: &Path) -> bool {
-    path.parent().is_some_and(|folder| folder.ends_with(Path::new(".ai").join(KEYS)))
+    path.parent().is_some_and(|folder| folder.ends_with(Path::new(".ai").join(TRUST_DOCUMENTS)))
 }
 
 impl Project {
@@ -97,10 +97,9 @@ impl Place {
     /// Returns `true` for a trust document of the `.ai` folder, and for its revocation list.
     fn is_about_keys_of(&self, ai: &Path) -> bool {
         let Ok(ai) = ai.canonicalize() else { return false };
-        let is_among_keys = ai.join(KEYS).canonicalize().is_ok_and(|keys| keys == self.folder);
-        let is_list = is_revocation_list(&self.file) && self.folder == ai.join("config/keys");
+        let is_among_keys =
+            ai.join(TRUST_DOCUMENTS).canonicalize().is_ok_and(|keys| keys == self.folder);
+        let is_list = self.file == ai.join(REVOCATION_LIST);
         (is_among_keys || is_list) && self.file.starts_with(ai)
     }
 }
-
-const KEYS: &str = "config/keys/trusted";

@@ -122,6 +122,20 @@ fn a_project_that_revokes_the_operator_s_key_decides_about_itself_alone() {
     assert!(library.config("agent/limits").is_ok());
 }
 
+/// Trust that a project gave is taken back wherever it held.
+#[test]
+fn a_key_of_the_project_alone_is_revoked_in_every_space() {
+    let world = World::new();
+    world.signed("project", &trust_path(&world.stranger), &document("stranger", &world.stranger));
+    for space in SPACES {
+        let file = format!("directives/{space}.md");
+        world.signed_by(&world.stranger, space, &file, &directive(space, "", ""));
+    }
+    assert!(refused(&world.library()).is_empty());
+    world.signed("project", LIST, &list([&world.stranger]));
+    assert_eq!(refused(&world.library()), SPACES);
+}
+
 /// What a key vouched for in a project ends with the key: the list is read before the documents of the project.
 #[test]
 fn a_key_that_a_revoked_key_vouched_for_does_not_count() {

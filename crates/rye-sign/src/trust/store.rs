@@ -107,7 +107,8 @@ impl TrustStore {
     /// Returns the keys as they count outside of the project: without what the project's own list revokes. `None` if
     /// there is no difference.
     ///
-    /// A project decides about its own files and not about those of the operator.
+    /// A project decides about its own files and not about those of the operator. A key that only the project's
+    /// documents make count stays revoked, because the project takes back what it gave.
     #[must_use]
     pub fn outside_project(&self) -> Option<Self> {
         let is_elsewhere = |revocation: &Revocation| !revocation.is_of_project();
@@ -116,7 +117,8 @@ impl TrustStore {
         }
         let mut outside = self.clone();
         outside.listed.retain(|(_, revocation)| is_elsewhere(revocation));
-        outside.keys.values_mut().for_each(TrustedKey::forget_project_lists);
+        let keys = outside.keys.values_mut().filter(|key| key.origin() != Origin::Project);
+        keys.for_each(TrustedKey::forget_project_lists);
         Some(outside)
     }
 

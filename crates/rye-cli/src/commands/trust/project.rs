@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use rye::caps::{Grant, Pattern};
-use rye::resolve::{REVOCATION_LIST, Space, TrustEntry};
+use rye::resolve::{REVOCATION_LIST, Space, TRUST_DOCUMENTS, TrustEntry};
 use rye::sign::{
     CommentStyle, KeyId, Origin, RevocationList, RevokedKey, SigningKey, TrustDocument, TrustedKey,
     sign,
@@ -45,7 +45,7 @@ impl<'a> Vouching<'a> {
         check_bound(document, trusted)?;
         let key_id = document.key().key_id();
         let (path, existing) = match existing(key_id, known) {
-            None => (folder.join(format!("config/keys/trusted/{key_id}.toml")), None),
+            None => (folder.join(TRUST_DOCUMENTS).join(format!("{key_id}.toml")), None),
             Some((path, entry)) => {
                 let is_same = entry.document().as_ref() == Some(document);
                 let text = entry.text().unwrap_or_default();
