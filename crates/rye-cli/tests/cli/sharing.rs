@@ -134,6 +134,29 @@ fn a_member_vouches_for_another_in_the_project() {
     assert_eq!(fs::read_to_string(team.path(".ai/config/keys/trusted/BOB.toml")).unwrap(), written);
 }
 
+/// The question names the owner, the fingerprint and for whom the answer counts, and a no writes nothing.
+#[cfg(unix)]
+#[test]
+fn vouching_is_asked_for_at_a_terminal() {
+    use std::io::Write as _;
+    for (answer, is_written) in [("n\n", false), ("y\n", true)] {
+        let team = Team::new();
+        let words = ["trust", "add", "bob.toml", "--to", "project"];
+        let answering = |near: &mut fs::File| near.write_all(answer.as_bytes()).unwrap();
+        let (shown, output) =
+            crate::terminal::on_terminal(&team.session, &words, &[], "[y/N] ", answering);
+        let question = format!(
+            "owner        bob\nfingerprint  {}\nmay grant    without a limit\ntrusted by   all who read this \
+             project and trust your key\nDid its owner tell you this fingerprint? [y/N] ",
+            team.key.fingerprint()
+        );
+        let shown = shown.replace('\r', "");
+        assert!(shown.contains(&question), "{shown}");
+        assert_eq!(output.status.success(), is_written, "{shown}");
+        assert_eq!(team.path(".ai/config/keys/trusted/BOB.toml").exists(), is_written);
+    }
+}
+
 /// A document that waits in the project is signed where it lies.
 #[test]
 fn a_waiting_document_is_vouched_for_by_its_id() {

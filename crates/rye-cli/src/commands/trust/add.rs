@@ -75,7 +75,7 @@ pub(super) fn run(
     if let Some(stated) = &arguments.fingerprint {
         check_fingerprint(stated, document)?;
     } else if !arguments.yes {
-        ask(&offer)?;
+        ask(&offer, arguments.to)?;
     }
     let path = match place {
         Place::Project(vouching) => vouching.write()?,
@@ -247,13 +247,16 @@ fn check_fingerprint(stated: &KeyId, document: &TrustDocument) -> Result<(), Fai
 }
 
 /// Shows the document and asks the user at the terminal.
-fn ask(offer: &Offer) -> Result<(), Failure> {
+fn ask(offer: &Offer, to: Destination) -> Result<(), Failure> {
     let document = &offer.document;
     let owner = output::line(document.owner());
     let fingerprint = document.key().fingerprint();
     let mut shown = format!("owner        {owner}\nfingerprint  {fingerprint}");
     for (name, text) in extent(document, None) {
         shown += &format!("\n{name:<11}  {}", output::line(&text));
+    }
+    if to == Destination::Project {
+        shown += "\ntrusted by   all who read this project and trust your key";
     }
     let notes: String =
         offer.notes.iter().map(|note| format!("\nnote         {}", output::line(note))).collect();
