@@ -7,10 +7,12 @@ mod listing;
 mod policy;
 mod project;
 
+use std::path::Path;
+
 use clap::Subcommand;
 use rye::primary::Destination;
 use rye::resolve::{RevocationEntry, Space, TrustEntry, TrustReading, trust_entries};
-use rye::sign::{KeyId, TrustStore};
+use rye::sign::{KeyId, TrustDocument, TrustStore};
 
 use crate::environment::{Environment, NamedDocument};
 use crate::exit::Exit;
@@ -112,4 +114,10 @@ impl Known {
 
 fn space(entry: &TrustEntry) -> Option<Space> {
     entry.location.as_ref().map(|location| location.space)
+}
+
+/// Returns `true` if the name of the file is an id of the document's key. Under another name, the document does not count.
+fn is_named_for(document: &TrustDocument, path: &Path) -> bool {
+    let stem = path.file_stem().and_then(|stem| stem.to_str());
+    stem.and_then(|stem| stem.parse().ok()).is_some_and(|key_id| document.key().is_named(&key_id))
 }

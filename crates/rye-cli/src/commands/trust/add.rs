@@ -10,7 +10,7 @@ use rye::sign::{KeyId, Origin, PublicKey, Timestamp, TrustDocument};
 use serde_json::json;
 
 use super::listing::{detail, extent, limits, standing};
-use super::project::Vouching;
+use super::project::ProjectDocument;
 use super::{Known, space};
 use crate::confirm;
 use crate::environment::{Environment, read_text};
@@ -65,7 +65,7 @@ pub(super) fn run(
     let document = &offer.document;
     let place = match arguments.to {
         Destination::Project => {
-            Place::Project(Vouching::of(document, &offer.source, known, environment)?)
+            Place::Project(ProjectDocument::of(document, &offer.source, known, environment)?)
         }
         Destination::User => {
             check_new(document, known)?;
@@ -78,7 +78,7 @@ pub(super) fn run(
         ask(&offer, arguments.to)?;
     }
     let path = match place {
-        Place::Project(vouching) => vouching.write()?,
+        Place::Project(document) => document.write()?,
         Place::User => {
             let path = KeyStore::of(environment)?.document(document);
             create(
@@ -110,7 +110,7 @@ pub(super) fn run(
 
 /// The space that the document is written into.
 enum Place<'a> {
-    Project(Vouching<'a>),
+    Project(ProjectDocument<'a>),
     User,
 }
 

@@ -10,7 +10,7 @@ use rye::sign::{KeyId, RevokedKey, Timestamp, TrustDocument};
 use serde_json::json;
 
 use super::listing::{detail, standing};
-use super::{Known, Named, project, space};
+use super::{Known, Named, is_named_for, project, space};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -216,11 +216,6 @@ fn tell(document: &TrustDocument, path: &Path, environment: &Environment) -> Res
 
 fn is_of_user(entry: &TrustEntry) -> bool {
     space(entry) == Some(Space::User)
-}
-
-fn is_named_for(document: &TrustDocument, path: &Path) -> bool {
-    let stem = path.file_stem().and_then(|stem| stem.to_str());
-    stem.and_then(|stem| stem.parse().ok()).is_some_and(|key_id| document.key().is_named(&key_id))
 }
 
 fn path_of(entry: &TrustEntry) -> Option<&Path> {

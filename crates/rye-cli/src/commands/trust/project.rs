@@ -11,14 +11,14 @@ use rye::sign::{
 };
 
 use super::listing::grants_text;
-use super::{Known, space};
+use super::{Known, is_named_for, space};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::files;
 use crate::key_store::{create_beside, end_of_trust, signed_text, signing_key_if_any};
 
 /// A document that the operator's key may vouch for in the project.
-pub(super) struct Vouching<'a> {
+pub(super) struct ProjectDocument<'a> {
     path: PathBuf,
     text: String,
     /// The file that is there already, and whether it stays.
@@ -32,7 +32,7 @@ enum Existing<'a> {
     Unvouched(&'a str),
 }
 
-impl<'a> Vouching<'a> {
+impl<'a> ProjectDocument<'a> {
     /// Checks everything that prevents the document from counting in the project. `source` is the text that was offered.
     pub(super) fn of(
         document: &TrustDocument,
@@ -44,7 +44,7 @@ impl<'a> Vouching<'a> {
         let (key, trusted) = vouching_key(known, environment)?;
         check_bound(document, trusted)?;
         let key_id = document.key().key_id();
-        let (path, existing) = match existing(key_id, known) {
+        let (path, existing) = match existing(document, known) {
             None => (folder.join(TRUST_DOCUMENTS).join(format!("{key_id}.toml")), None),
             Some((path, entry)) => {
                 let is_same = entry.document().as_ref() == Some(document);
@@ -88,12 +88,15 @@ fn refuse_link(path: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The document of the project for a key: one that counts, if there is one.
-fn existing<'k>(key_id: &KeyId, known: &'k Known) -> Option<(&'k Path, &'k TrustEntry)> {
-    let mut entries = known.of(key_id);
-    entries.retain(|entry| space(entry) == Some(Space::Project));
-    let entry = entries.iter().find(|entry| entry.counts()).or_else(|| entries.first())?;
-    Some((&entry.location.as_ref()?.path, entry))
+/// The project's document for the key of `document`: one that counts, if there is one. A copy under another name never counts.
+fn existing<'k>(document: &TrustDocument, known: &'k Known) -> Option<(&'k Path, &'k TrustEntry)> {
+    let entries = known.of(document.key().key_id()).into_iter();
+    let of_project = entries.filter(|entry| space(entry) == Some(Space::Project));
+    let placed =
+        of_project.filter_map(|entry| Some((entry.location.as_ref()?.path.as_path(), entry)));
+    let named: Vec<_> = placed.filter(|(path, _)| is_named_for(document, path)).collect();
+    let counting = named.iter().find(|(_, entry)| entry.counts());
+    counting.or_else(|| named.first()).copied()
 }
 
 fn other_document(key_id: &KeyId, path: &Path) -> Failure {
