@@ -163,6 +163,7 @@ impl Admitting {
             let origin = origin(root.space());
             self.lists.push(RevocationEntry::admit(root, &mut self.store, origin, self.now));
         }
+        self.lists.extend(RevocationEntry::with_other_names(root)?);
         Ok(())
     }
 

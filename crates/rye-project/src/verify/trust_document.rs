@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use rye_resolve::{REVOCATION_LIST, TRUST_DOCUMENTS, is_revocation_list};
 use rye_sign::{
-    CommentStyle, Error, Origin, Provenance, RevocationList, TrustDocument, TrustError, Unverified,
+    CommentStyle, Error, Origin, Provenance, RevocationError, RevocationList, TrustDocument,
+    TrustError, Unverified,
 };
 
 use super::{Subject, VerifyError};
@@ -62,6 +63,10 @@ impl Project {
         path: &Path,
         text: &str,
     ) -> Result<Provenance, VerifyError> {
+        let is_ai = |folder: &Path| folder.file_name().is_some_and(|name| name == ".ai");
+        if path.ancestors().skip(1).any(is_ai) && !is_revocation_list(path) {
+            return Err(VerifyError::RevocationList(RevocationError::Misplaced));
+        }
         let origin = if self.is_operators(path) { Origin::Operator } else { Origin::Project };
         let file = path.display().to_string();
         let mut trust = self.trust_for(path).clone();

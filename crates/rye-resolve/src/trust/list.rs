@@ -2,11 +2,13 @@
 
 use std::path::Path;
 
-use rye_sign::{CommentStyle, KeyId, Origin, RevocationList, Timestamp, TrustStore, Unverified};
+use rye_sign::{
+    CommentStyle, KeyId, Origin, RevocationError, RevocationList, Timestamp, TrustStore, Unverified,
+};
 
 use super::entry::{TrustNote, TrustRemark, TrustSubject};
-use crate::Location;
 use crate::root::{Root, Text};
+use crate::{Location, ResolveError, disk};
 
 /// A revocation list that was read, with remarks on it.
 #[non_exhaustive]
@@ -41,6 +43,20 @@ impl RevocationEntry {
             Err(error) => vec![TrustRemark::ListRefused(error)],
         };
         Self { location, remarks, text: Some(text) }
+    }
+
+    /// The files beside the list of a root that are none, whatever they hold.
+    pub(super) fn with_other_names(root: &Root) -> Result<Vec<Self>, ResolveError> {
+        let Root::Disk { ai, .. } = root else { return Ok(Vec::new()) };
+        let (folder, own) = REVOCATION_LIST.rsplit_once('/').unwrap_or_default();
+        let names = disk::names(&ai.join(folder))?.unwrap_or_default();
+        let others = names.iter().filter(|name| name.ends_with(".toml") && *name != own);
+        let entry = |name: &String| Self {
+            location: root.location(&format!("{folder}/{name}")),
+            remarks: vec![TrustRemark::ListRefused(RevocationError::Misplaced)],
+            text: None,
+        };
+        Ok(others.map(entry).collect())
     }
 
     /// Returns `true` if the list counts.

@@ -164,6 +164,25 @@ fn a_refused_item_names_the_list() {
     );
 }
 
+/// A list under another name would be missed without a word.
+#[test]
+fn a_list_under_another_name_is_told() {
+    let world = world();
+    world.signed_by(&world.operator, "project", LIST, &list([]));
+    let text = fs::read_to_string(world.path("project/.ai").join(LIST)).unwrap();
+    world.write("project", "config/keys/revocations.toml", &text);
+    world.write("user", "config/keys/keys.toml", &list([&world.stranger]));
+    let told = notes(&world);
+    assert!(
+        told[0].starts_with(
+            "revocation list `user/.ai/config/keys/keys.toml`: the file revokes no key"
+        ),
+        "{told:?}"
+    );
+    assert!(told[1].contains("project/.ai/config/keys/revocations.toml"), "{told:?}");
+    assert!(refused(&world.library()).is_empty());
+}
+
 #[test]
 fn a_list_that_cannot_be_read_is_told() {
     let world = world();

@@ -56,6 +56,11 @@ pub enum RevocationError {
         /// All wrong fields.
         problems: Vec<TrustProblem>,
     },
+    /// The file has another name than the list of an `.ai` folder.
+    #[error(
+        "the file revokes no key, because the one list of an `.ai` folder is `config/keys/revoked.toml`; move its entries there"
+    )]
+    Misplaced,
     /// The list is not TOML.
     #[error("the list revokes no key, because it is not TOML")]
     NotToml {

@@ -4,7 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use rye::caps::{Grant, Pattern};
-use rye::resolve::{REVOCATION_LIST, Space, TRUST_DOCUMENTS, TrustEntry};
+use rye::resolve::{
+    REVOCATION_LIST, RevocationEntry, Space, TRUST_DOCUMENTS, TrustEntry, is_revocation_list,
+};
 use rye::sign::{
     CommentStyle, KeyId, Origin, RevocationList, RevokedKey, SigningKey, TrustDocument, TrustedKey,
     sign,
@@ -172,7 +174,10 @@ pub(super) fn revoke(
     let path = ai_folder(environment)?.join(REVOCATION_LIST);
     refuse_link(&path)?;
     let (key, _) = vouching_key(known, environment)?;
-    let present = known.lists.iter().find(|list| list.location.space == Space::Project);
+    let is_of_project = |list: &&RevocationEntry| {
+        list.location.space == Space::Project && is_revocation_list(&list.location.path)
+    };
+    let present = known.lists.iter().find(is_of_project);
     let Some(present) = present else {
         let text = RevocationList::default().with(entry.clone()).to_toml();
         create(&path, &signed_list(&text, &key))?;
