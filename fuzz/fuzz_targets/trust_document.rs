@@ -1,18 +1,21 @@
 //! Trust documents: what is read is read again from what it is written as, a project cannot vouch for itself, and what
-//! the operator signed for a project counts there as it was signed and not otherwise.
+//! the operator signed for a project counts there as it was signed and not otherwise. The same of revocation lists.
 
 #![no_main]
 
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use rye_sign::{CommentStyle, Origin, SigningKey, Timestamp, TrustDocument, TrustStore};
+use rye_sign::{
+    CommentStyle, Origin, RevocationList, SigningKey, Timestamp, TrustDocument, TrustStore,
+};
 
 static KEY: LazyLock<SigningKey> =
     LazyLock::new(|| SigningKey::generate().expect("the system gives random bytes"));
 
 fuzz_target!(|text: &str| {
     let now = Timestamp::from_unix(1_800_000_000);
+    list(text, now);
     let mut store = TrustStore::new();
     assert!(store.admit(text, None, Origin::Project, now).is_err(), "nobody vouches for a project");
     assert!(store.key_ids().is_empty(), "and so no key counts");
@@ -34,6 +37,20 @@ fuzz_target!(|text: &str| {
         signed.chars().enumerate().map(|(at, c)| if at == place { other(c) } else { c }).collect();
     assert!(!counts(&changed, now), "and for nothing else");
 });
+
+fn list(text: &str, now: Timestamp) {
+    let admitted = TrustStore::new().admit_list(text, "the list", Origin::Project, now);
+    assert!(admitted.is_err(), "nobody vouches for a project");
+    let Ok(list) = RevocationList::parse(text) else { return };
+    let written = list.to_toml();
+    assert_eq!(RevocationList::parse(&written).as_ref(), Ok(&list), "what was read is kept");
+    let name = RevocationList::item_name();
+    let signed = rye_sign::sign(&written, CommentStyle::Hash, &name, &KEY, now);
+    let mut store = TrustStore::new();
+    store.trust_key("the fuzzer", KEY.public());
+    let admitted = store.admit_list(&signed, "the list", Origin::Project, now);
+    assert!(admitted.is_ok(), "the operator vouches for it");
+}
 
 fn counts(text: &str, now: Timestamp) -> bool {
     let mut store = TrustStore::new();

@@ -1,4 +1,4 @@
-//! Completion of commands, options, ids, threads and paths. Shells call this program for it, with
+//! Completion of commands, options, ids, keys, threads and paths. Shells call this program for it, with
 //! `RYE_COMPLETE` set.
 //!
 //! Completion only reads: it verifies no item and writes nothing. If something cannot be read, it has no
@@ -17,7 +17,7 @@ use clap_complete::engine::{
     ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter as _,
 };
 use clap_complete::env::{CompleteEnv, Shells};
-use rye::resolve::{ItemKind, Library};
+use rye::resolve::{ItemKind, Library, TrustEntry, trust_entries};
 use rye::sign::{Policy, TrustStore};
 use rye::thread::ThreadReference;
 
@@ -59,7 +59,7 @@ pub(crate) fn script(shell: Shell) -> io::Result<Vec<u8>> {
     Ok(script)
 }
 
-/// Adds completers to a command and its subcommands, for arguments that name an item, a thread or a file.
+/// Adds completers to a command and its subcommands, for arguments that name an item, a key, a thread or a file.
 fn add_completers(command: Command, place: &Arc<Place>) -> Command {
     // The name of a new item does not exist yet.
     if command.get_name() == "new" {
@@ -82,6 +82,7 @@ enum Wanted {
     Input,
     Tool,
     Item,
+    Key,
     Provider,
     Thread,
     Path,
@@ -101,6 +102,7 @@ impl Wanted {
             "inputs" | "raw" => Some(Self::Input),
             "tool" => Some(Self::Tool),
             "id" => Some(Self::Item),
+            "key_id" => Some(Self::Key),
             "provider" => Some(Self::Provider),
             _ => None,
         }
@@ -129,6 +131,7 @@ impl Place {
             Wanted::Input => self.inputs(),
             Wanted::Tool => self.tools(),
             Wanted::Item => self.items(&[ItemKind::Directive, ItemKind::Knowledge, ItemKind::Tool]),
+            Wanted::Key => self.keys(),
             Wanted::Provider => self.providers(),
             Wanted::Thread => self.threads(),
             Wanted::Path => return paths(word),
@@ -172,6 +175,18 @@ impl Place {
         let tools = self.items(&[ItemKind::Tool]);
         let names = tools.iter().filter_map(|id| id.strip_prefix(PROVIDERS));
         names.chain(["steps"]).map(str::to_owned).collect()
+    }
+
+    /// Returns the ids of the keys that have trust documents.
+    fn keys(&self) -> Vec<String> {
+        let Some(environment) = &self.environment else { return Vec::new() };
+        let reading = trust_entries(&environment.spaces(), &[], Environment::now());
+        let documents = reading.map(|reading| reading.documents).unwrap_or_default();
+        let documents = documents.iter().filter_map(TrustEntry::document);
+        let mut ids: Vec<String> = documents.map(|it| it.key().key_id().to_string()).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        ids
     }
 
     /// Returns the threads of the project, newest first.

@@ -41,8 +41,9 @@ impl KeyStore {
         document: &TrustDocument,
         environment: &Environment,
     ) -> Result<Option<PathBuf>, Failure> {
-        let (_, entries) = trust_entries(&environment.spaces(), &[], Environment::now())?;
-        let of_key = entries.into_iter().filter(|entry| entry.is_for(document.key().key_id()));
+        let reading = trust_entries(&environment.spaces(), &[], Environment::now())?;
+        let of_key =
+            reading.documents.into_iter().filter(|entry| entry.is_for(document.key().key_id()));
         let of_user = of_key.filter_map(|entry| entry.location).find(|at| at.space == Space::User);
         let path = self.document(document);
         Ok(of_user.map(|at| at.path).or_else(|| path.exists().then_some(path)))
@@ -131,8 +132,8 @@ const DAY: i64 = 24 * 60 * 60;
 const SOON: i64 = 14 * DAY;
 
 pub(crate) fn end_of_trust(key: &TrustedKey) -> Option<String> {
-    match (key.revoked(), key.expires()) {
-        (Some(at), _) => Some(format!("was revoked at {at}")),
+    match (key.revocation(), key.expires()) {
+        (Some(revocation), _) => Some(format!("was {revocation}")),
         (None, Some(at)) if at <= Environment::now() => Some(format!("expired at {at}")),
         _ => None,
     }

@@ -5,8 +5,11 @@ mod file;
 use std::path::Path;
 
 use rye_caps::Pattern;
-use rye_resolve::{ItemId, ItemKind};
-use rye_sign::{CommentStyle, SigningKey, Timestamp, TrustDocument, TrustError, sign};
+use rye_resolve::{ItemId, ItemKind, is_revocation_list};
+use rye_sign::{
+    CommentStyle, ItemName, RevocationError, RevocationList, SigningKey, Timestamp, TrustDocument,
+    TrustError, sign,
+};
 
 pub use self::file::{SignFileError, SignedFile, SigningStatus, replace_file};
 pub(crate) use self::file::{
@@ -43,6 +46,14 @@ pub enum SignError {
         /// The problem of the document.
         source: Box<TrustError>,
     },
+    /// The file has the place of the revocation list and is none.
+    #[error("`{path}` cannot be signed as a revocation list")]
+    NoRevocationList {
+        /// The file.
+        path: String,
+        /// The problem of the list.
+        source: Box<RevocationError>,
+    },
     /// The `grants` of a trust document hold what is no pattern, which would refuse every item of its key.
     #[error("`{path}` grants what cannot be granted: {}", .problems.join("; "))]
     BadGrants {
@@ -69,6 +80,7 @@ impl SignError {
             Self::Faulty { checked } => &checked.findings,
             Self::NotAnItem { .. }
             | Self::NoTrustDocument { .. }
+            | Self::NoRevocationList { .. }
             | Self::BadGrants { .. }
             | Self::Unsignable { .. } => &[],
         }
@@ -78,7 +90,8 @@ impl SignError {
 /// Returns the text of the file at `path`, which must be absolute, with a new signature line in place of an
 /// old one.
 ///
-/// Trust documents are signed too, wherever they lie, under the key that they vouch for (SPEC 2.7).
+/// Trust documents are signed too, wherever they lie, under the key that they vouch for (SPEC 2.7), and so are
+/// revocation lists.
 ///
 /// # Errors
 ///
@@ -89,8 +102,8 @@ pub fn with_signature(
     key: &SigningKey,
     at: Timestamp,
 ) -> Result<String, SignError> {
-    if let Some(document) = trust_document(path, text)? {
-        return Ok(sign(text, CommentStyle::Hash, &document.item_name(), key, at));
+    if let Some(name) = name_about_keys(path, text)? {
+        return Ok(sign(text, CommentStyle::Hash, &name, key, at));
     }
     let (style, kind, id) = signable(path, text)?;
     Ok(sign(text, style, &item_name(kind, &id), key, at))
@@ -110,22 +123,26 @@ fn signable(path: &Path, text: &str) -> Result<(CommentStyle, ItemKind, ItemId),
     Ok((style, kind, id))
 }
 
-/// The trust document that a TOML file is, if it is one.
-fn trust_document(path: &Path, text: &str) -> Result<Option<TrustDocument>, SignError> {
+/// The name under which a trust document or a revocation list is signed; `None` for other files.
+fn name_about_keys(path: &Path, text: &str) -> Result<Option<ItemName>, SignError> {
     let is_toml = path.extension().is_some_and(|extension| extension == "toml");
     if !is_toml || place(path).is_some() {
         return Ok(None);
     }
     let name = || path.display().to_string();
-    match TrustDocument::parse(text) {
-        Ok(document) => match bad_grants(&document) {
-            problems if problems.is_empty() => Ok(Some(document)),
+    match (TrustDocument::parse(text), RevocationList::parse(text)) {
+        (Ok(document), _) => match bad_grants(&document) {
+            problems if problems.is_empty() => Ok(Some(document.item_name())),
             problems => Err(SignError::BadGrants { path: name(), problems }),
         },
-        Err(source) if is_among_keys(path) => {
+        (Err(source), _) if is_among_keys(path) => {
             Err(SignError::NoTrustDocument { path: name(), source: Box::new(source) })
         }
-        Err(_) => Ok(None),
+        (_, Ok(_)) => Ok(Some(RevocationList::item_name())),
+        (_, Err(source)) if is_revocation_list(path) => {
+            Err(SignError::NoRevocationList { path: name(), source: Box::new(source) })
+        }
+        (Err(_), Err(_)) => Ok(None),
     }
 }
 

@@ -8,8 +8,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use rye_files::NotText;
-use rye_resolve::{ItemId, ItemKind, ResolveError, fault_of_place};
-use rye_sign::{CommentStyle, Error, ItemName, Provenance, Timestamp, TrustError, Unverified};
+use rye_resolve::{ItemId, ItemKind, ResolveError, Space, fault_of_place};
+use rye_sign::{
+    CommentStyle, Error, ItemName, Provenance, RevocationError, Timestamp, TrustError, TrustStore,
+    Unverified,
+};
 
 pub use self::summary::VerificationSummary;
 pub(crate) use self::trust_document::is_among_keys;
@@ -37,6 +40,8 @@ pub struct Verification {
 pub enum Subject {
     /// An item of this kind.
     Item(ItemKind),
+    /// A list that revokes keys.
+    RevocationList,
     /// A document that vouches for a key (SPEC 2.7).
     TrustDocument,
 }
@@ -54,6 +59,9 @@ pub enum VerifyError {
     /// The signature fails, or there is none.
     #[error(transparent)]
     Signature(#[from] Error),
+    /// The revocation list does not count.
+    #[error(transparent)]
+    RevocationList(RevocationError),
     /// The trust document does not count.
     #[error(transparent)]
     TrustDocument(TrustError),
@@ -63,11 +71,12 @@ pub enum VerifyError {
 }
 
 impl Subject {
-    /// The name of the kind, as in `directive`; `trust` for trust documents.
+    /// The name of the kind, as in `directive`; `trust` for trust documents, and `revocations` for a revocation list.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Item(kind) => kind.as_str(),
+            Self::RevocationList => "revocations",
             Self::TrustDocument => "trust",
         }
     }
@@ -81,8 +90,11 @@ impl VerifyError {
             Self::Misplaced(error) => error.code_of_place().unwrap_or("no-item"),
             Self::NotText(_) => "not-text",
             Self::Signature(error) => error.code(),
-            Self::TrustDocument(TrustError::Unverified { source, .. }) => source.code(),
-            Self::TrustDocument(TrustError::SelfVouched { .. }) => "self-vouched",
+            Self::RevocationList(RevocationError::Unverified { source })
+            | Self::TrustDocument(TrustError::Unverified { source, .. }) => source.code(),
+            Self::RevocationList(RevocationError::NotVouched { .. })
+            | Self::TrustDocument(TrustError::SelfVouched { .. }) => "self-vouched",
+            Self::RevocationList(_) => "no-revocation-list",
             Self::TrustDocument(_) => "no-trust-document",
             Self::Unreadable(_) => "unreadable",
         }
@@ -94,14 +106,14 @@ impl Project {
     #[must_use]
     pub fn verify(&self, path: &Path, text: &str) -> Verification {
         let placed = place(path);
-        if placed.is_none() && trust_document::is_one(path, text) {
-            let result = self.trust_document(path, text);
-            return Verification {
-                path: path.to_owned(),
-                subject: Subject::TrustDocument,
-                id: None,
-                result,
+        if placed.is_none()
+            && let Some(subject) = trust_document::subject(path, text)
+        {
+            let result = match subject {
+                Subject::RevocationList => self.revocation_list(path, text),
+                _ => self.trust_document(path, text),
             };
+            return Verification { path: path.to_owned(), subject, id: None, result };
         }
         let kind = placed.as_ref().map_or_else(|| kind_of(path, text), |(kind, _)| *kind);
         if let Some(fault) = fault_of_place(path) {
@@ -126,7 +138,7 @@ impl Project {
         let own = self.own_key.as_ref()?;
         let style = CommentStyle::of_extension(path.extension()?.to_str()?)?;
         let unverified = Unverified::locate(text, style).ok()?;
-        let draft = unverified.draft(&item_name(kind, id), own, self.library.trust(), self.now)?;
+        let draft = unverified.draft(&item_name(kind, id), own, self.trust_for(path), self.now)?;
         Some(draft.signature().at())
     }
 
@@ -142,7 +154,7 @@ impl Project {
             path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
         let style = CommentStyle::of_extension(extension).ok_or(Error::Unsigned)?;
         let unverified = Unverified::locate(text, style)?;
-        let trust = self.library.trust();
+        let trust = self.trust_for(path);
         let policy = &self.policy;
         let now = self.now;
         let verified = match id {
@@ -150,6 +162,26 @@ impl Project {
             None => unverified.verify_detached_name(kind.as_str(), trust, policy, now)?,
         };
         Ok(verified.provenance().clone())
+    }
+}
+
+impl Project {
+    /// Returns the keys that the signature of the file at `path` is checked against. The project's revocation list
+    /// concerns the files of the project alone, and none of another project.
+    fn trust_for(&self, path: &Path) -> &TrustStore {
+        let space = if self.is_of_project(path) { Space::Project } else { Space::User };
+        self.library.trust_in(space)
+    }
+
+    /// Returns `true` for a file in the project's `.ai` folder, or in no such folder and below the project.
+    fn is_of_project(&self, path: &Path) -> bool {
+        let Some(project) = self.library.spaces().project() else { return false };
+        let is_ai = |folder: &&Path| folder.file_name().is_some_and(|name| name == ".ai");
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        match path.ancestors().skip(1).find(is_ai) {
+            Some(ai) => real(ai) == real(&project.join(".ai")),
+            None => real(path).starts_with(real(project)),
+        }
     }
 }
 

@@ -88,7 +88,10 @@ pub use spaces::{Location, ShippedFile, Space, Spaces};
 pub use standing::{fault_of_place, fault_of_plain_place};
 pub use stated::{StatedLimits, StatedModel};
 pub use suggest::nearest_id;
-pub use trust::{RunDocument, TrustEntry, TrustNote, TrustRemark, trust_entries, trust_store};
+pub use trust::{
+    REVOCATION_LIST, RevocationEntry, RunDocument, TRUST_DOCUMENTS, TrustEntry, TrustNote,
+    TrustReading, TrustRemark, TrustSubject, is_revocation_list, trust_entries, trust_store,
+};
 
 /// Compiles the example of the README.
 #[cfg(doctest)]

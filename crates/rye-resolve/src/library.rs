@@ -10,7 +10,7 @@ use rye_sign::{
 };
 
 use crate::{
-    Config, Item, ItemId, ItemKind, Listed, Located, Location, ResolveError, Spaces, Survey,
+    Config, Item, ItemId, ItemKind, Listed, Located, Location, ResolveError, Space, Spaces, Survey,
     decide::decide,
     listing,
     root::{Root, Text},
@@ -26,6 +26,8 @@ use crate::{
 pub struct Library {
     spaces: Spaces,
     trust: TrustStore,
+    /// The keys that files outside of the project are checked against, if they differ.
+    trust_outside: Option<Box<TrustStore>>,
     policy: Policy,
     now: Timestamp,
     search_cache: Option<PathBuf>,
@@ -37,7 +39,8 @@ impl Library {
     ///
     /// [`trust_store`](crate::trust_store) makes `trust` from the same spaces.
     pub fn new(spaces: Spaces, trust: TrustStore, policy: Policy, now: Timestamp) -> Self {
-        Self { spaces, trust, policy, now, search_cache: None, drafts_of: None }
+        let trust_outside = trust.outside_project().map(Box::new);
+        Self { spaces, trust, trust_outside, policy, now, search_cache: None, drafts_of: None }
     }
 
     /// Lets searches keep the words of verified items in `folder`, so that the next search reads fewer files.
@@ -68,9 +71,20 @@ impl Library {
         &self.spaces
     }
 
-    /// The keys that signatures are checked against.
+    /// The keys that signatures of the project's files are checked against.
     pub fn trust(&self) -> &TrustStore {
         &self.trust
+    }
+
+    /// The keys that signatures of files in `space` are checked against.
+    ///
+    /// The revocation list of a project concerns the project's files alone. Otherwise, it would decide about the
+    /// operator's own configuration.
+    pub fn trust_in(&self, space: Space) -> &TrustStore {
+        match (space, &self.trust_outside) {
+            (Space::User | Space::System | Space::Builtin, Some(outside)) => outside,
+            _ => &self.trust,
+        }
     }
 
     /// The policy that says which weaker signatures are accepted.
@@ -251,11 +265,12 @@ impl Library {
         let style = CommentStyle::of_extension(location.extension());
         let signable = style.is_some();
         let style = style.unwrap_or(STYLE_OF_THE_UNSIGNABLE);
-        let error = match accept(text, style, &item, &self.trust, &self.policy, self.now) {
+        let trust = self.trust_in(location.space);
+        let error = match accept(text, style, &item, trust, &self.policy, self.now) {
             Ok(verified) => return Ok(verified.to_owned_text().into()),
             Err(error) => error,
         };
-        if let Some(draft) = self.draft(text, style, &item) {
+        if let Some(draft) = self.draft(text, style, &item, trust) {
             return Ok(draft);
         }
         let location = location.clone();
@@ -266,10 +281,16 @@ impl Library {
     }
 
     /// The draft that a text is, where drafts are shown.
-    fn draft(&self, text: &str, style: CommentStyle, item: &ItemName) -> Option<Shown<String>> {
+    fn draft(
+        &self,
+        text: &str,
+        style: CommentStyle,
+        item: &ItemName,
+        trust: &TrustStore,
+    ) -> Option<Shown<String>> {
         let own = self.drafts_of.as_ref()?;
         let unverified = Unverified::locate(text, style).ok()?;
-        unverified.draft(item, own, &self.trust, self.now).map(Shown::from)
+        unverified.draft(item, own, trust, self.now).map(Shown::from)
     }
 }
 

@@ -94,7 +94,7 @@ impl Root {
     }
 
     /// Returns `true` if anything is at `relative`, a path below `.ai`.
-    fn holds(&self, relative: &str) -> Result<bool, ResolveError> {
+    pub(crate) fn holds(&self, relative: &str) -> Result<bool, ResolveError> {
         match self {
             Self::Disk { ai, .. } => disk::is_occupied(&ai.join(relative)),
             Self::Shipped(files) => Ok(files.iter().any(|file| file.path == relative)),

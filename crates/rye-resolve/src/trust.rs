@@ -2,18 +2,21 @@
 //! signed.
 
 mod entry;
+mod list;
 
 use std::collections::BTreeMap;
 
 use rye_sign::{CommentStyle, Origin, Timestamp, TrustDocument, TrustStore, Unverified};
 
-pub use self::entry::{TrustEntry, TrustNote, TrustRemark};
+pub use self::entry::{TrustEntry, TrustNote, TrustRemark, TrustSubject};
+pub use self::list::{REVOCATION_LIST, RevocationEntry, is_revocation_list};
 use crate::{
     Location, ResolveError, Space, Spaces, disk,
     root::{Root, Text},
 };
 
-/// Reads the trust documents of `spaces` and those that the operator named for this run (SPEC 2.7, 2.8).
+/// Reads the trust documents and revocation lists of `spaces`, and the documents that the operator named for this run
+/// (SPEC 2.7, 2.8).
 ///
 /// The documents of the user space come first, then those of the system roots and of the program. The
 /// project's follow; they count only if a key of the former signed them, because a project cannot vouch for
@@ -23,6 +26,11 @@ use crate::{
 /// of the operator's spaces has a refused document, no farther document for the same key counts either,
 /// because the refused document may have revoked the key.
 ///
+/// A revocation list, `.ai/config/keys/revoked.toml`, takes trust away from the keys that it names. The lists of the user
+/// space and of system roots are read after all documents there, and hold for everything. The project's list counts
+/// only if a key of the former signed it. It is read before the project's documents, and holds for the items of the
+/// project alone (see [`Library::trust_in`](crate::Library::trust_in)). A list that does not count gives a note.
+///
 /// # Errors
 ///
 /// A folder of documents cannot be read, or a document of the run does not count.
@@ -31,11 +39,27 @@ pub fn trust_store(
     run_documents: &[RunDocument<'_>],
     now: Timestamp,
 ) -> Result<(TrustStore, Vec<TrustNote>), ResolveError> {
-    let (store, entries) = trust_entries(spaces, run_documents, now)?;
-    Ok((store, entries.into_iter().flat_map(TrustEntry::into_notes).collect()))
+    let TrustReading { store, documents, lists } = trust_entries(spaces, run_documents, now)?;
+    let of_documents = documents.into_iter().flat_map(TrustEntry::into_notes);
+    Ok((
+        store,
+        of_documents.chain(lists.into_iter().flat_map(RevocationEntry::into_notes)).collect(),
+    ))
 }
 
-/// Reads the same documents as [`trust_store`] and returns an entry for each, with or without remarks.
+/// The trusted keys, and all files that were read for them.
+#[non_exhaustive]
+#[derive(Debug)]
+pub struct TrustReading {
+    /// The keys that count.
+    pub store: TrustStore,
+    /// The trust documents, in the order in which they were admitted.
+    pub documents: Vec<TrustEntry>,
+    /// The revocation lists, in the order in which they were admitted.
+    pub lists: Vec<RevocationEntry>,
+}
+
+/// Reads the same files as [`trust_store`] and returns an entry for each, with or without remarks.
 ///
 /// # Errors
 ///
@@ -44,11 +68,17 @@ pub fn trust_entries(
     spaces: &Spaces,
     run_documents: &[RunDocument<'_>],
     now: Timestamp,
-) -> Result<(TrustStore, Vec<TrustEntry>), ResolveError> {
+) -> Result<TrustReading, ResolveError> {
     let mut admitting = Admitting::new(now);
     let (project, operator): (Vec<Root>, Vec<Root>) =
         spaces.roots().into_iter().partition(|root| root.space() == Space::Project);
+    for root in &operator {
+        admitting.root(root)?;
+    }
     for root in operator.iter().chain(&project) {
+        admitting.list(root)?;
+    }
+    for root in &project {
         admitting.root(root)?;
     }
     // A key that only this run trusts vouches for no document of the project.
@@ -60,7 +90,8 @@ pub fn trust_entries(
     for (index, document) in numbered().filter(|(_, document)| !in_project(document)) {
         admitting.run(index, document)?;
     }
-    Ok((admitting.store, admitting.entries))
+    let Admitting { store, entries: documents, lists, .. } = admitting;
+    Ok(TrustReading { store, documents, lists })
 }
 
 /// A trust document that the operator named for this run.
@@ -109,6 +140,7 @@ impl Document {
 struct Admitting {
     store: TrustStore,
     entries: Vec<TrustEntry>,
+    lists: Vec<RevocationEntry>,
     /// The refused documents, by the stem of the file name, which is an id of the key.
     refused: BTreeMap<String, Location>,
     now: Timestamp,
@@ -116,7 +148,23 @@ struct Admitting {
 
 impl Admitting {
     fn new(now: Timestamp) -> Self {
-        Self { store: TrustStore::new(), entries: Vec::new(), refused: BTreeMap::new(), now }
+        Self {
+            store: TrustStore::new(),
+            entries: Vec::new(),
+            lists: Vec::new(),
+            refused: BTreeMap::new(),
+            now,
+        }
+    }
+
+    /// Admits the revocation list of one root, if it has one.
+    fn list(&mut self, root: &Root) -> Result<(), ResolveError> {
+        if root.holds(REVOCATION_LIST)? {
+            let origin = origin(root.space());
+            self.lists.push(RevocationEntry::admit(root, &mut self.store, origin, self.now));
+        }
+        self.lists.extend(RevocationEntry::with_other_names(root)?);
+        Ok(())
     }
 
     /// Admits the documents of one root. Whatever the file names, the document of a signer comes before those
@@ -206,16 +254,17 @@ fn origin(space: Space) -> Origin {
 /// The document files of a root, each with the stem of its name.
 fn files(root: &Root) -> Result<Vec<(Location, String)>, ResolveError> {
     let names: Vec<String> = match root {
-        Root::Disk { ai, .. } => disk::names(&ai.join(FOLDER))?.unwrap_or_default(),
+        Root::Disk { ai, .. } => disk::names(&ai.join(TRUST_DOCUMENTS))?.unwrap_or_default(),
         Root::Shipped(files) => {
-            let below =
-                |path: &str| path.strip_prefix(FOLDER)?.strip_prefix('/').map(str::to_owned);
+            let below = |path: &str| {
+                path.strip_prefix(TRUST_DOCUMENTS)?.strip_prefix('/').map(str::to_owned)
+            };
             files.iter().filter_map(|file| below(file.path)).collect()
         }
     };
     let file = |name: &String| {
         let stem = name.strip_suffix(".toml")?.to_owned();
-        Some((root.location(&format!("{FOLDER}/{name}")), stem))
+        Some((root.location(&format!("{TRUST_DOCUMENTS}/{name}")), stem))
     };
     Ok(names.iter().filter_map(file).collect())
 }
@@ -227,4 +276,5 @@ fn names(text: &str) -> Vec<String> {
     vec![key.key_id().to_string(), key.fingerprint().to_string()]
 }
 
-const FOLDER: &str = "config/keys/trusted";
+/// The folder of trust documents of a space, below its `.ai` folder.
+pub const TRUST_DOCUMENTS: &str = "config/keys/trusted";

@@ -4,6 +4,7 @@ use crate::digest::Digest;
 use crate::envelope::MalformedReason;
 use crate::item_name::ItemName;
 use crate::key_id::KeyId;
+use crate::revocation::Revocation;
 use crate::timestamp::Timestamp;
 
 /// A reason why a text is not verified (SPEC 2.5). Each message ends with what to do.
@@ -82,13 +83,13 @@ pub enum Error {
     },
     /// The key was revoked. The time that the signature states does not matter.
     #[error(
-        "the key `{key_id}` was revoked at {at}; review the file and sign it again with another key and `rye sign`"
+        "the key `{key_id}` was {revocation}; review the file and sign it again with another key and `rye sign`"
     )]
     Revoked {
         /// The key that signed.
         key_id: KeyId,
-        /// The time at which its owner or the operator revoked it.
-        at: Timestamp,
+        /// The time at which it was revoked, and the list that says so.
+        revocation: Revocation,
     },
     /// The text differs from the text that was signed.
     #[error(

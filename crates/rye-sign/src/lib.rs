@@ -41,10 +41,12 @@
 
 mod item_name;
 mod key_id;
+mod origin;
 mod timestamp;
 
 mod digest;
 mod key;
+mod revocation;
 mod signature_bytes;
 mod signing_key;
 
@@ -83,16 +85,18 @@ pub use json::{JsonError, JsonSignature, sign_json, verify_json};
 pub use key::{KeyError, PublicKey};
 pub use key_id::{KeyId, KeyIdError};
 pub use layout::further_signature_line;
+pub use origin::Origin;
 pub use policy::Policy;
 pub use provenance::{Binding, Coverage, Note, Provenance, Signature};
+pub use revocation::{Revocation, RevokingList};
 pub use shown::Shown;
 pub use sign::sign;
 pub use signing_key::{SecretPem, SigningKey};
 pub use state::verification_state;
 pub use timestamp::{Timestamp, TimestampError};
 pub use trust::{
-    Admission, AdmissionNote, Origin, TomlError, TrustDocument, TrustError, TrustProblem,
-    TrustStore, TrustedKey,
+    Admission, AdmissionNote, ListAdmission, RevocationError, RevocationList, RevokedKey,
+    TomlError, TrustDocument, TrustError, TrustProblem, TrustStore, TrustedKey,
 };
 pub use unverified::{Draft, Unverified, accept};
 pub use verified::Verified;

@@ -1,9 +1,10 @@
 //! A digest of everything that a verification depends on besides the text and its name.
 
 use crate::digest::Digest;
+use crate::origin::Origin;
 use crate::policy::Policy;
 use crate::timestamp::Timestamp;
-use crate::trust::{Origin, TrustStore, TrustedKey};
+use crate::trust::{TrustStore, TrustedKey};
 
 /// Returns a digest over the policy, over every trusted key with its limits, and over which keys are revoked or expired
 /// at `now`.
@@ -26,13 +27,14 @@ fn key_state(key: &TrustedKey, now: Timestamp) -> String {
         Origin::Run => "run",
     };
     format!(
-        "{} {} {origin} {:?} {:?} {:?} {:?} {}",
+        "{} {} {origin} {:?} {:?} {:?} {:?} {:?} {}",
         key.key().fingerprint(),
         key.key().key_id(),
         key.owner(),
         key.grants(),
         key.expires(),
         key.revoked(),
+        key.list_entries(),
         key.check_standing(now).is_ok(),
     )
 }

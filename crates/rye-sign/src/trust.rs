@@ -3,8 +3,11 @@
 mod document;
 mod error;
 mod parse;
+mod reader;
+mod revocation_list;
 mod store;
 
 pub use document::TrustDocument;
 pub use error::{TomlError, TrustError, TrustProblem};
-pub use store::{Admission, AdmissionNote, Origin, TrustStore, TrustedKey};
+pub use revocation_list::{RevocationError, RevocationList, RevokedKey};
+pub use store::{Admission, AdmissionNote, ListAdmission, TrustStore, TrustedKey};

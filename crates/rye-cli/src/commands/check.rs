@@ -72,6 +72,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
         checked.extend(held.as_ref().map(Held::to_checked));
     }
     output::warnings(&ending_soon(environment));
+    output::warnings(&spaces.warnings_of_lists());
     let is_ok = checked.iter().all(Checked::is_ok) && held.as_ref().is_none_or(Held::is_fine);
     tell(&checked, held.as_ref(), is_ok, arguments, environment);
     Ok(if is_ok { Exit::Fine } else { Exit::Failed })

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use rye::resolve::{ItemId, ItemKind, ResolveError, Space};
-use rye::sign::{Provenance, Timestamp, TrustDocument};
+use rye::sign::{Provenance, RevocationList, Timestamp, TrustDocument};
 use rye::{Rye, SignFileError, SignedFile, SigningStatus, directive_additions, place};
 use serde_json::{Value, json};
 
@@ -173,11 +173,16 @@ fn refusal(path: &Path, named: &[PathBuf]) -> Option<String> {
     if !is_toml || named.iter().any(|name| name == path) || place(path).is_some() {
         return None;
     }
-    TrustDocument::parse(&read_text(path).ok()?).ok()?;
-    Some(
-        "a trust document is signed by its own path alone; compare its owner and fingerprint first"
-            .to_owned(),
-    )
+    let text = read_text(path).ok()?;
+    let is_document = TrustDocument::parse(&text).is_ok();
+    if is_document || RevocationList::parse(&text).is_ok() {
+        let (subject, first) = match is_document {
+            true => ("trust document", "compare its owner and fingerprint first"),
+            false => ("revocation list", "review its entries first"),
+        };
+        return Some(format!("a {subject} is signed by its own path alone; {first}"));
+    }
+    None
 }
 
 /// Returns the totals. Unchanged files are counted if there are any.

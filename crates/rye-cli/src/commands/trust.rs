@@ -2,12 +2,17 @@
 
 mod add;
 mod change;
+mod export;
 mod listing;
 mod policy;
+mod project;
+
+use std::path::Path;
 
 use clap::Subcommand;
-use rye::resolve::{Space, TrustEntry, trust_entries};
-use rye::sign::{KeyId, TrustStore};
+use rye::primary::Destination;
+use rye::resolve::{RevocationEntry, Space, TrustEntry, TrustReading, trust_entries};
+use rye::sign::{KeyId, TrustDocument, TrustStore};
 
 use crate::environment::{Environment, NamedDocument};
 use crate::exit::Exit;
@@ -17,7 +22,8 @@ use crate::failure::Failure;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Add(add::Arguments),
-    /// List all trust documents, whether they count, and why not
+    Export(export::Arguments),
+    /// List all trust documents and revocation lists, whether they count, and why not
     #[command(after_help = "Example:\n  rye trust list --json")]
     List,
     /// Show the trust documents of one key
@@ -40,6 +46,7 @@ pub(crate) fn run(command: &Command, environment: &Environment) -> Result<Exit, 
     let known = || Known::read(environment);
     match command {
         Command::Add(arguments) => add::run(arguments, &known()?, environment),
+        Command::Export(arguments) => export::run(arguments, &known()?, environment),
         Command::List => Ok(listing::list(&known()?, environment)),
         Command::Show(named) => {
             let known = known()?;
@@ -52,19 +59,29 @@ pub(crate) fn run(command: &Command, environment: &Environment) -> Result<Exit, 
     }
 }
 
-/// All trust documents, and the keys that they make count.
+/// All trust documents and revocation lists, and the keys that they make count.
 struct Known {
     store: TrustStore,
     entries: Vec<TrustEntry>,
+    lists: Vec<RevocationEntry>,
 }
 
 impl Known {
     fn read(environment: &Environment) -> Result<Self, Failure> {
         let documents = environment.trust_documents()?;
         let documents: Vec<_> = documents.iter().map(NamedDocument::for_run).collect();
-        let (store, entries) =
-            trust_entries(&environment.spaces(), &documents, Environment::now())?;
-        Ok(Self { store, entries })
+        let reading = trust_entries(&environment.spaces(), &documents, Environment::now())?;
+        let TrustReading { store, documents: entries, lists, .. } = reading;
+        Ok(Self { store, entries, lists })
+    }
+
+    /// Returns the keys that decide about what is written into a space. The project's list concerns the project alone.
+    fn store_for(&self, space: Destination) -> TrustStore {
+        let outside = match space {
+            Destination::Project => None,
+            Destination::User => self.store.outside_project(),
+        };
+        outside.unwrap_or_else(|| self.store.clone())
     }
 
     /// Returns the documents of a key.
@@ -82,12 +99,25 @@ impl Known {
         Ok(entries)
     }
 
-    /// Returns the document in the user space. Only this one is ever written.
+    /// Returns the document in the user space.
     fn of_user(&self, key_id: &KeyId) -> Option<&TrustEntry> {
         self.of(key_id).into_iter().find(|entry| space(entry) == Some(Space::User))
+    }
+
+    /// Returns the document to hand on: one that counts, if there is one, and the nearest to the operator.
+    fn to_hand_on(&self, key_id: &KeyId) -> Option<&TrustEntry> {
+        let entries = self.of(key_id);
+        let counting = entries.iter().find(|entry| entry.counts());
+        counting.or_else(|| entries.first()).copied()
     }
 }
 
 fn space(entry: &TrustEntry) -> Option<Space> {
     entry.location.as_ref().map(|location| location.space)
+}
+
+/// Returns `true` if the name of the file is an id of the document's key. Under another name, the document does not count.
+fn is_named_for(document: &TrustDocument, path: &Path) -> bool {
+    let stem = path.file_stem().and_then(|stem| stem.to_str());
+    stem.and_then(|stem| stem.parse().ok()).is_some_and(|key_id| document.key().is_named(&key_id))
 }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use rye::sign::{Policy, Provenance};
-use rye::{Verification, VerificationSummary, VerifyError};
+use rye::{Subject, Verification, VerificationSummary, VerifyError};
 use serde_json::{Value, json};
 
 use crate::environment::Environment;
@@ -76,7 +76,7 @@ fn verdict_text(verification: &Verification) -> String {
             let notes: String = notes.collect();
             format!("ok       {path}  {coverage}, {binding}, by {owner} ({key})\n{notes}")
         }
-        Ok(_) => format!("ok       {path}  {UNSIGNED_TRUST}\n"),
+        Ok(_) => format!("ok       {path}  {}\n", counting_by_place(verification)),
         Err(error) => {
             let verdict = if is_broken(error) { "refused" } else { "refused for use" };
             format!("{verdict:<8} {path}\n         {}\n", reason(error))
@@ -95,7 +95,13 @@ fn is_broken(error: &VerifyError) -> bool {
     !is_weak
 }
 
-const UNSIGNED_TRUST: &str = "a trust document that counts because you put it there";
+/// Returns the reason why a file counts without a signature of a known key.
+fn counting_by_place(verification: &Verification) -> &'static str {
+    match verification.subject {
+        Subject::RevocationList => "a revocation list that counts because you put it there",
+        _ => "a trust document that counts because you put it there",
+    }
+}
 
 /// Returns the error with its causes. Text of the file in it cannot control the terminal.
 fn reason(error: &VerifyError) -> String {
@@ -154,7 +160,7 @@ fn row(verification: &Verification) -> Value {
             row["binding"] = signature.binding().to_string().into();
             row["notes"] = signature.notes().iter().map(ToString::to_string).collect::<Value>();
         }
-        Ok(_) => row["notes"] = json!([UNSIGNED_TRUST]),
+        Ok(_) => row["notes"] = json!([counting_by_place(verification)]),
         Err(error) => {
             row["outcome"] = error.code().into();
             row["error"] = Failure::of(error, Exit::Refused).to_string().into();

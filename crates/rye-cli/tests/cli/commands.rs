@@ -3,16 +3,19 @@
 //! The commands are read from what the program says of itself, so that one without rows here fails.
 
 mod table;
+mod table_of_trust;
 mod world;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
+use std::sync::LazyLock;
 
 use serde_json::Value;
 
 use self::table::{Row, TABLE};
+use self::table_of_trust::TABLE_OF_TRUST;
 use self::world::Worlds;
 use crate::session::Session;
 
@@ -32,15 +35,18 @@ fn leaves(session: &Session, above: &str) -> Vec<String> {
     if below.is_empty() { vec![above.to_owned()] } else { below }
 }
 
+/// All rows, by their commands.
+static ROWS: LazyLock<Vec<(&str, &[Row])>> = LazyLock::new(|| [TABLE, TABLE_OF_TRUST].concat());
+
 #[test]
 fn every_command_has_its_rows() {
     let mut told: BTreeSet<String> = leaves(&Session::new(), "").into_iter().collect();
     // They do something themselves, and have a command below them.
     told.extend(["mcp", "verify"].map(str::to_owned));
-    let shown: BTreeSet<String> = TABLE.iter().map(|(command, _)| (*command).to_owned()).collect();
+    let shown: BTreeSet<String> = ROWS.iter().map(|(command, _)| (*command).to_owned()).collect();
     assert_eq!(told, shown);
-    assert_eq!(TABLE.len(), shown.len(), "a command stands twice");
-    for (command, rows) in TABLE {
+    assert_eq!(ROWS.len(), shown.len(), "a command stands twice");
+    for (command, rows) in &*ROWS {
         let fine = rows.iter().filter(|row| row.2 == 0).count();
         let failures: BTreeSet<String> =
             rows.iter().filter(|row| row.2 != 0).map(|row| format!("{row:?}")).collect();
@@ -52,7 +58,7 @@ fn every_command_has_its_rows() {
 /// What scripts rely on, each shown by some command.
 #[test]
 fn every_exit_code_is_shown() {
-    let codes: BTreeSet<u8> = TABLE.iter().flat_map(|(_, rows)| *rows).map(|row| row.2).collect();
+    let codes: BTreeSet<u8> = ROWS.iter().flat_map(|(_, rows)| *rows).map(|row| row.2).collect();
     assert_eq!(codes, BTreeSet::from([0, 1, 2, 3, 4, 5]));
 }
 
@@ -62,7 +68,7 @@ fn the_help_of_every_command_is_in_the_reference() {
     let session = Session::new();
     let reference = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/cli.md");
     let reference = fs::read_to_string(reference).unwrap();
-    for (command, _) in TABLE {
+    for (command, _) in &*ROWS {
         let output = session.raw(&format!("{command} --help"));
         assert_eq!((output.status.code(), output.stderr.len()), (Some(0), 0), "{command}");
         let help = String::from_utf8(output.stdout).unwrap();
@@ -111,7 +117,7 @@ fn of_all(
         meant.map(|row| (of_row(worlds.session(row.0), row), row)).collect()
     };
     std::thread::scope(|scope| {
-        let parts: Vec<_> = TABLE
+        let parts: Vec<_> = ROWS
             .chunks(24)
             .map(|part| {
                 scope.spawn(move || -> Vec<(&'static str, Shown)> {

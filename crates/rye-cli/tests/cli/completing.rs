@@ -76,7 +76,8 @@ const DIRECTIVES: &[&str] = &["notes/base", "notes/index", "notes/own"];
 #[test]
 fn what_is_typed_and_what_can_follow() {
     let session = session();
-    let rows: [(&[&str], &[&str]); 33] = [
+    session.rye("trust add TRUST --yes");
+    let rows: [(&[&str], &[&str]); 35] = [
         (&["resu"], &["resume"]),
         (&["keys", "g"], &["generate"]),
         (&["threads", "ta"], &["tail"]),
@@ -106,6 +107,8 @@ fn what_is_typed_and_what_can_follow() {
         (&["run", "notes/index", "--input", ""], &["folder=", "index="]),
         (&["run", "notes/index", "--provider", "steps", "-i", "fo"], &["folder="]),
         (&["run", "notes/none", "--input", ""], &[]),
+        (&["trust", "show", "56"], &["56dbf7b2d9ce86ed"]),
+        (&["trust", "export", "5"], &["56dbf7b2d9ce86ed"]),
         (&["check", "pl"], &["plain.txt"]),
         (&["sign", ".ai/tools/op"], &[".ai/tools/ops/"]),
         (&["verify", ".ai/tools/ops/"], &[".ai/tools/ops/deploy.yaml"]),

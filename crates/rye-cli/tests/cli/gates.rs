@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use rye::sign::{CommentStyle, ItemName, SigningKey, sign};
+use rye::sign::{CommentStyle, ItemName, RevocationList, RevokedKey, SigningKey, sign};
 
 use crate::session::{Session, example_key};
 
@@ -106,6 +106,7 @@ fn apply(session: &Session, change: &str) {
         "own-key-is" => trust(session, &format!("{path} = \"2026-11-21T00:00:00Z\"")),
         "own-key-says" => trust(session, &format!("{path} {rest}")),
         "copy-trust" => copy_trust(session),
+        "list-own-key" => list_own_key(session, &place, &rest),
         _ => fs::write(&place, edited(&fs::read(&place).unwrap(), verb, &rest)).unwrap(),
     }
 }
@@ -186,6 +187,26 @@ fn copy_trust(session: &Session) {
     let path = own_trust(&other);
     let name = path.file_name().unwrap().to_str().unwrap();
     session.put(&format!(".ai/config/keys/trusted/{name}"), &fs::read_to_string(&path).unwrap());
+}
+
+/// Writes a revocation list with the operator's own key, signed by this key: `own`, `another`, or `nobody`.
+fn list_own_key(session: &Session, place: &Path, signer: &str) {
+    let own = own_trust(session);
+    let id = own.file_stem().unwrap().to_str().unwrap().parse().unwrap();
+    let entry = RevokedKey::new(id, "2026-11-21T00:00:00Z".parse().unwrap(), "left");
+    let text = RevocationList::default().with(entry).to_toml();
+    let key = match signer {
+        "own" => Some(session.home().join(".ai/config/keys/signing/private_key.pem")),
+        "another" => Some(example_key()),
+        _ => None,
+    };
+    let signed = key.map(|path| {
+        let key = SigningKey::from_pkcs8_pem(&fs::read_to_string(path).unwrap()).unwrap();
+        let at = "2026-11-20T18:00:00Z".parse().unwrap();
+        sign(&text, CommentStyle::Hash, &RevocationList::item_name(), &key, at)
+    });
+    fs::create_dir_all(place.parent().unwrap()).unwrap();
+    fs::write(place, signed.unwrap_or(text)).unwrap();
 }
 
 /// The cell of a gate: `-` for a refusal, `~` for a word about it, `+` for none.

@@ -58,6 +58,7 @@ mod searching;
 mod server;
 mod servers;
 mod session;
+mod sharing;
 #[cfg(target_os = "linux")]
 mod special_files;
 mod stopped;

@@ -76,7 +76,7 @@ fn make_pipe(path: &Path) {
 }
 
 /// Files that `rye` opens, in the project or with `~` in the home folder.
-const PLACES: [&str; 17] = [
+const PLACES: [&str; 18] = [
     ".ai/directives/notes/index.md",
     ".ai/directives/x.md",
     ".ai/knowledge/notes/index-style.md",
@@ -84,6 +84,7 @@ const PLACES: [&str; 17] = [
     ".ai/tools/rye/agent/providers/x.yaml",
     ".ai/config/trust.yaml",
     ".ai/config/agent/hooks.yaml",
+    ".ai/config/keys/revoked.toml",
     ".ai/config/keys/trusted/56dbf7b2d9ce86ed.toml",
     ".ai/rye.lock",
     ".ai/threads/registry.db",
@@ -97,7 +98,7 @@ const PLACES: [&str; 17] = [
 ];
 
 /// Commands, in which `FILE` is the path of the file.
-const COMMANDS: [&str; 21] = [
+const COMMANDS: [&str; 22] = [
     "list",
     "check",
     "check --locked",
@@ -117,6 +118,7 @@ const COMMANDS: [&str; 21] = [
     "doctor",
     "search notes",
     "trust list",
+    "trust revoke 0123456789abcdef --to project",
     "sign FILE --key KEY",
     "cancel THREAD",
 ];

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use rye_caps::Layer;
 use rye_parse::Directive;
 use rye_resolve::{
-    ItemId, ItemKind, ResolveError, Space, fault_of_place, fault_of_plain_place, item_at,
-    nearest_id,
+    ItemId, ItemKind, ResolveError, Space, TrustSubject, fault_of_place, fault_of_plain_place,
+    item_at, nearest_id,
 };
 use rye_sign::{SigningKey, Timestamp};
 
@@ -53,6 +53,14 @@ impl SpacesToCheck {
     #[must_use]
     pub fn checker(&self) -> Checker<'_> {
         self.0.checker()
+    }
+
+    /// The notes on revocation lists that do not count, or that should be signed again.
+    #[must_use]
+    pub fn warnings_of_lists(&self) -> Vec<String> {
+        let notes = self.0.trust_notes().iter().filter(|note| note.is_warning());
+        let of_lists = notes.filter(|note| note.subject == TrustSubject::RevocationList);
+        of_lists.map(ToString::to_string).collect()
     }
 }
 

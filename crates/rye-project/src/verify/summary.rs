@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rye_sign::Provenance;
 
-use super::Verification;
+use super::{Subject, Verification};
 
 /// Counts of files by their results. The words are those of coverage and binding, and of
 /// [`VerifyError::code`](crate::VerifyError::code).
@@ -41,7 +41,7 @@ impl VerificationSummary {
                 if let Provenance::Signed(signature) = provenance {
                     count(&mut self.coverage, signature.coverage().to_string());
                     count(&mut self.binding, signature.binding().to_string());
-                } else {
+                } else if verification.subject == Subject::TrustDocument {
                     self.unsigned_trust += 1;
                 }
             }

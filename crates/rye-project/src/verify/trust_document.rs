@@ -1,21 +1,30 @@
-//! Trust documents among the files that are verified: whether they count where they lie.
+//! Trust documents and revocation lists among the files that are verified: whether they count where they lie.
 
 use std::path::{Path, PathBuf};
 
-use rye_sign::{CommentStyle, Error, Origin, Provenance, TrustDocument, TrustError, Unverified};
+use rye_resolve::{REVOCATION_LIST, TRUST_DOCUMENTS, is_revocation_list};
+use rye_sign::{
+    CommentStyle, Error, Origin, Provenance, RevocationError, RevocationList, TrustDocument,
+    TrustError, Unverified,
+};
 
-use super::VerifyError;
+use super::{Subject, VerifyError};
 use crate::project::Project;
 
-/// Returns `true` if a file that is no item is a document that vouches for a key, by its folder or by its
-/// text.
-pub(super) fn is_one(path: &Path, text: &str) -> bool {
-    let is_toml = path.extension().is_some_and(|extension| extension == "toml");
-    is_toml && (is_among_keys(path) || TrustDocument::parse(text).is_ok())
+/// Returns the sort of a file that is no item, if it is about keys: by its place or by its text.
+pub(super) fn subject(path: &Path, text: &str) -> Option<Subject> {
+    if path.extension().is_none_or(|extension| extension != "toml") {
+        return None;
+    }
+    if is_among_keys(path) || TrustDocument::parse(text).is_ok() {
+        return Some(Subject::TrustDocument);
+    }
+    let is_list = is_revocation_list(path) || RevocationList::parse(text).is_ok();
+    is_list.then_some(Subject::RevocationList)
 }
 
 pub(crate) fn is_among_keys(path: &Path) -> bool {
-    path.parent().is_some_and(|folder| folder.ends_with(Path::new(".ai").join(KEYS)))
+    path.parent().is_some_and(|folder| folder.ends_with(Path::new(".ai").join(TRUST_DOCUMENTS)))
 }
 
 impl Project {
@@ -28,7 +37,7 @@ impl Project {
     ) -> Result<Provenance, VerifyError> {
         let stem = path.file_stem().and_then(|stem| stem.to_str()).filter(|_| is_among_keys(path));
         let origin = if self.is_operators(path) { Origin::Operator } else { Origin::Project };
-        let mut trust = self.library.trust().clone();
+        let mut trust = self.trust_for(path).clone();
         trust.admit(text, stem, origin, self.now).map_err(VerifyError::TrustDocument)?;
         let document = TrustDocument::parse(text).map_err(VerifyError::TrustDocument)?;
         let verified = Unverified::locate(text, CommentStyle::Hash).and_then(|unverified| {
@@ -47,12 +56,30 @@ impl Project {
         }
     }
 
+    /// Returns the provenance of a revocation list. One outside of the operator's spaces needs a trusted key, which may
+    /// have ended since.
+    pub(super) fn revocation_list(
+        &self,
+        path: &Path,
+        text: &str,
+    ) -> Result<Provenance, VerifyError> {
+        let is_ai = |folder: &Path| folder.file_name().is_some_and(|name| name == ".ai");
+        if path.ancestors().skip(1).any(is_ai) && !is_revocation_list(path) {
+            return Err(VerifyError::RevocationList(RevocationError::Misplaced));
+        }
+        let origin = if self.is_operators(path) { Origin::Operator } else { Origin::Project };
+        let file = path.display().to_string();
+        let mut trust = self.trust_for(path).clone();
+        let admitted = trust.admit_list(text, &file, origin, self.now);
+        admitted.map(|list| list.provenance).map_err(VerifyError::RevocationList)
+    }
+
     /// Returns `true` for a file that counts because of its place. The real path decides. The target of a
     /// link or of a path through `..` is elsewhere.
     fn is_operators(&self, path: &Path) -> bool {
         let spaces = self.library.spaces();
         let Some(real) = Place::of(path) else { return false };
-        let is_below = |root: &Path| real.is_among_keys_of(&root.join(".ai"));
+        let is_below = |root: &Path| real.is_about_keys_of(&root.join(".ai"));
         let is_project = spaces.project().is_some_and(is_below);
         let roots = spaces.user().into_iter().chain(spaces.system().iter().map(PathBuf::as_path));
         !is_project && roots.into_iter().any(is_below)
@@ -72,12 +99,12 @@ impl Place {
         Some(Self { file, folder })
     }
 
-    fn is_among_keys_of(&self, ai: &Path) -> bool {
-        let (Ok(ai), Ok(keys)) = (ai.canonicalize(), ai.join(KEYS).canonicalize()) else {
-            return false;
-        };
-        self.folder == keys && self.file.starts_with(ai)
+    /// Returns `true` for a trust document of the `.ai` folder, and for its revocation list.
+    fn is_about_keys_of(&self, ai: &Path) -> bool {
+        let Ok(ai) = ai.canonicalize() else { return false };
+        let is_among_keys =
+            ai.join(TRUST_DOCUMENTS).canonicalize().is_ok_and(|keys| keys == self.folder);
+        let is_list = self.file == ai.join(REVOCATION_LIST);
+        (is_among_keys || is_list) && self.file.starts_with(ai)
     }
 }
-
-const KEYS: &str = "config/keys/trusted";

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use rye_sign::{AdmissionNote, CommentStyle, KeyId, TrustDocument, TrustError, Unverified};
+use rye_sign::{
+    AdmissionNote, CommentStyle, KeyId, RevocationError, TrustDocument, TrustError, Unverified,
+};
 
 use crate::{Location, ResolveError, error::with_causes};
 
@@ -22,7 +24,7 @@ impl TrustEntry {
     /// Returns `true` if the document counts. A revocation or an expiry may still have ended the trust in its
     /// key.
     pub fn counts(&self) -> bool {
-        self.remarks.iter().all(|remark| matches!(remark, TrustRemark::Admitted(_)))
+        self.remarks.iter().all(TrustRemark::counts)
     }
 
     /// The whole text, unless it cannot be read.
@@ -52,16 +54,29 @@ impl TrustEntry {
 
     pub(super) fn into_notes(self) -> impl Iterator<Item = TrustNote> {
         let location = self.location;
-        let note = move |remark| TrustNote { location: location.clone(), remark };
+        let subject = TrustSubject::Document;
+        let note = move |remark| TrustNote { subject, location: location.clone(), remark };
         self.remarks.into_iter().map(note)
     }
 }
 
-/// A remark for the operator on a trust document. `Display` gives the whole message.
+/// A sort of file that decides which keys count.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TrustSubject {
+    /// A trust document.
+    Document,
+    /// A revocation list.
+    RevocationList,
+}
+
+/// A remark for the operator on a trust document or a revocation list. `Display` gives the whole message.
 #[non_exhaustive]
 #[derive(Debug)]
 pub struct TrustNote {
-    /// The document, or `None` for one that was named for this run.
+    /// The sort of the file.
+    pub subject: TrustSubject,
+    /// The file, or `None` for one that was named for this run.
     pub location: Option<Location>,
     /// The remark.
     pub remark: TrustRemark,
@@ -73,22 +88,25 @@ impl TrustNote {
     pub fn is_warning(&self) -> bool {
         match &self.remark {
             TrustRemark::Admitted(note) => note.is_warning(),
-            TrustRemark::Hidden { .. } | TrustRemark::Refused(_) | TrustRemark::Unreadable(_) => {
-                true
-            }
+            TrustRemark::Hidden { .. }
+            | TrustRemark::ListRefused(_)
+            | TrustRemark::Refused(_)
+            | TrustRemark::Unreadable(_) => true,
         }
     }
 }
 
-/// A remark on a trust document.
+/// A remark on a trust document or a revocation list.
 #[non_exhaustive]
 #[derive(Debug)]
 pub enum TrustRemark {
-    /// The document counts, with this note.
+    /// The file counts, with this note.
     Admitted(AdmissionNote),
     /// The document does not count.
     Refused(TrustError),
-    /// The document cannot be read, and so does not count.
+    /// The revocation list does not count.
+    ListRefused(RevocationError),
+    /// The file cannot be read, and so does not count.
     Unreadable(ResolveError),
     /// The document does not count, because a nearer document for the same key was refused.
     Hidden {
@@ -97,11 +115,22 @@ pub enum TrustRemark {
     },
 }
 
+impl TrustRemark {
+    /// Returns `true` if the file counts despite the remark.
+    pub(super) fn counts(&self) -> bool {
+        matches!(self, Self::Admitted(_))
+    }
+}
+
 impl fmt::Display for TrustNote {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sort = match self.subject {
+            TrustSubject::Document => "trust document",
+            TrustSubject::RevocationList => "revocation list",
+        };
         match &self.location {
-            Some(location) => write!(f, "trust document `{location}`: ")?,
-            None => f.write_str("trust document of this run: ")?,
+            Some(location) => write!(f, "{sort} `{location}`: ")?,
+            None => write!(f, "{sort} of this run: ")?,
         }
         self.remark.fmt(f)
     }
@@ -111,6 +140,7 @@ impl fmt::Display for TrustRemark {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Admitted(note) => note.fmt(f),
+            Self::ListRefused(error) => f.write_str(&with_causes(error)),
             Self::Refused(error) => f.write_str(&with_causes(error)),
             Self::Unreadable(error) => f.write_str(&with_causes(error)),
             Self::Hidden { by } => {

@@ -10,6 +10,7 @@ mod hooks;
 mod links;
 mod listing;
 mod placing;
+mod revoking;
 mod searching;
 mod trusting;
 mod verifying;

@@ -189,7 +189,7 @@ fn every_document_is_told_with_what_came_of_it() {
     let file = trust_path(&world.stranger);
     world.write("project", &file, &document("stranger", &world.stranger));
     world.write("system", "config/keys/trusted/0000000000000000.toml", "owner = 1\n");
-    let (_, entries) = trust_entries(&world.spaces(), &[], now()).unwrap();
+    let entries = trust_entries(&world.spaces(), &[], now()).unwrap().documents;
     let told: Vec<(bool, Option<String>, usize)> = entries
         .iter()
         .map(|entry| {

@@ -7,7 +7,10 @@ use std::{
 };
 
 use rye_resolve::{ItemId, Library, ShippedFile, Spaces, trust_store};
-use rye_sign::{CommentStyle, ItemName, Policy, SigningKey, Timestamp, TrustDocument, sign};
+use rye_sign::{
+    CommentStyle, ItemName, Policy, RevocationList, RevokedKey, SigningKey, Timestamp,
+    TrustDocument, sign,
+};
 use tempfile::TempDir;
 
 pub(crate) struct World {
@@ -110,6 +113,16 @@ pub(crate) fn trust_path(key: &SigningKey) -> String {
     format!("config/keys/trusted/{}.toml", key_id(key))
 }
 
+/// The revocation list of a space, below `.ai`.
+pub(crate) const LIST: &str = "config/keys/revoked.toml";
+
+/// An unsigned list that revokes `keys`.
+pub(crate) fn list<'k>(keys: impl IntoIterator<Item = &'k SigningKey>) -> String {
+    let entry = |key: &SigningKey| RevokedKey::new(key.public().key_id().clone(), now(), "left");
+    let list = keys.into_iter().map(entry).fold(RevocationList::default(), RevocationList::with);
+    list.to_toml()
+}
+
 /// An unsigned document that says that `key` is `owner`'s.
 pub(crate) fn document(owner: &str, key: &SigningKey) -> String {
     TrustDocument::new(owner, key.public()).to_toml()
@@ -134,6 +147,9 @@ fn item_name(file: &str) -> ItemName {
     let (stem, _) = file.rsplit_once('.').unwrap();
     if let Some(key) = stem.strip_prefix("config/keys/trusted/") {
         return ItemName::new("trust", key).unwrap();
+    }
+    if file == LIST {
+        return RevocationList::item_name();
     }
     let (folder, id) = stem.split_once('/').unwrap();
     let kinds = rye_resolve::ItemKind::ALL;

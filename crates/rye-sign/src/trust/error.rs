@@ -62,13 +62,15 @@ pub enum TrustError {
     },
 }
 
-/// One wrong field of a trust document.
+/// One wrong field of a trust document or a revocation list.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TrustProblem {
-    /// The `category` is not `keys/trusted`.
-    #[error("the category `{text}` instead of `keys/trusted`")]
+    /// The `category` is that of another file.
+    #[error("the category `{text}` instead of `{expected}`")]
     Category {
+        /// The category of such a file.
+        expected: &'static str,
         /// The value as written.
         text: String,
     },
@@ -104,17 +106,23 @@ pub enum TrustProblem {
         /// The value as written.
         text: String,
     },
-    /// The document has a field that trust documents do not have.
-    #[error(
-        "the unknown field `{field}`; valid are `version`, `category`, `fingerprint`, `owner`, `attestation`, `grants`, `expires`, `revoked`, `public_key.pem`"
-    )]
+    /// The file has a field that such files do not have.
+    #[error("the unknown field `{field}`; valid are {valid}")]
     Unknown {
         /// The field.
         field: String,
+        /// The fields of such a file.
+        valid: &'static str,
     },
     /// The major version of the format is not `1`.
     #[error("the version `{text}`, of which this program reads `1`; update the program")]
     Version {
+        /// The value as written.
+        text: String,
+    },
+    /// An entry of a revocation list names no key.
+    #[error("the `key_id` `{text}`, which is not 16 or 64 lowercase hex digits")]
+    KeyId {
         /// The value as written.
         text: String,
     },
@@ -139,7 +147,7 @@ pub struct TomlError {
     pub message: String,
 }
 
-fn problem_list(problems: &[TrustProblem]) -> String {
+pub(crate) fn problem_list(problems: &[TrustProblem]) -> String {
     problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; and ")
 }
 

@@ -1,24 +1,31 @@
 //! The trusted keys.
 
 mod admission;
+mod list_admission;
 mod trusted_key;
 
 use std::collections::BTreeMap;
 
 pub use admission::{Admission, AdmissionNote};
-pub use trusted_key::{Origin, TrustedKey};
+pub use list_admission::ListAdmission;
+pub use trusted_key::TrustedKey;
 
 use crate::key::PublicKey;
 use crate::key_id::KeyId;
+use crate::origin::Origin;
+use crate::revocation::{Revocation, RevokingList};
 use crate::timestamp::Timestamp;
 use crate::trust::document::TrustDocument;
 use crate::trust::error::TrustError;
+use crate::trust::revocation_list::{RevocationError, RevocationList};
 
 /// The trusted keys. An empty store trusts no key.
 #[derive(Debug, Clone, Default)]
 pub struct TrustStore {
     /// The keys by their fingerprint, because the short ids of two keys could collide.
     keys: BTreeMap<KeyId, TrustedKey>,
+    /// The entries of all revocation lists. They hold for keys that are added later, too.
+    listed: Vec<(KeyId, Revocation)>,
 }
 
 impl TrustStore {
@@ -59,6 +66,62 @@ impl TrustStore {
         Ok(Admission { key_id, owner, notes })
     }
 
+    /// Accepts a revocation list and revokes its keys, those included whose documents are admitted later. `file` names
+    /// the list in the messages about its keys.
+    ///
+    /// Admit a list after the operator's documents and before those of the project. A list of a project revokes keys
+    /// for the project's items alone, see [`outside_project`](Self::outside_project), and it counts only if a key of
+    /// the operator signed it. A revocation grants nothing, so the `grants` of that key do not bound it, and neither
+    /// does the end of that key: otherwise, revoking one key would give back another.
+    ///
+    /// # Errors
+    ///
+    /// The list cannot be parsed, or it is signed and the signature fails. Or the list comes from a project and no
+    /// trusted key of the operator signed it.
+    pub fn admit_list(
+        &mut self,
+        text: &str,
+        file: &str,
+        origin: Origin,
+        now: Timestamp,
+    ) -> Result<ListAdmission, RevocationError> {
+        let list = RevocationList::parse(text)?;
+        let admission = list_admission::check_list(text, self, origin, now)?;
+        for entry in list.entries() {
+            let by = RevokingList {
+                file: file.to_owned(),
+                signer: admission.signer.clone(),
+                reason: entry.reason.clone(),
+                origin,
+            };
+            let revocation = Revocation { at: entry.at, by: Some(Box::new(by)) };
+            let of_entry = |key: &&mut TrustedKey| key.key().is_named(&entry.key_id);
+            for key in self.keys.values_mut().filter(of_entry) {
+                key.list(revocation.clone());
+            }
+            self.listed.push((entry.key_id.clone(), revocation));
+        }
+        Ok(admission)
+    }
+
+    /// Returns the keys as they count outside of the project: without what the project's own list revokes. `None` if
+    /// there is no difference.
+    ///
+    /// A project decides about its own files and not about those of the operator. A key that only the project's
+    /// documents make count stays revoked, because the project takes back what it gave.
+    #[must_use]
+    pub fn outside_project(&self) -> Option<Self> {
+        let is_elsewhere = |revocation: &Revocation| !revocation.is_of_project();
+        if self.listed.iter().all(|(_, revocation)| is_elsewhere(revocation)) {
+            return None;
+        }
+        let mut outside = self.clone();
+        outside.listed.retain(|(_, revocation)| is_elsewhere(revocation));
+        let keys = outside.keys.values_mut().filter(|key| key.origin() != Origin::Project);
+        keys.for_each(TrustedKey::forget_project_lists);
+        Some(outside)
+    }
+
     /// Trusts the operator's own key, which needs no document.
     pub fn trust_key(&mut self, owner: &str, key: PublicKey) {
         self.insert(TrustedKey::new(TrustDocument::new(owner, key), Origin::Operator, None));
@@ -86,8 +149,12 @@ impl TrustStore {
 
     /// Adds a key, or merges it with its earlier document. Returns `true` if the store had the key before.
     fn insert(&mut self, mut new: TrustedKey) -> bool {
+        let listed = self.listed.iter().filter(|(key_id, _)| new.key().is_named(key_id));
+        let listed: Vec<Revocation> = listed.map(|(_, revocation)| revocation.clone()).collect();
         let fingerprint = new.key().fingerprint().clone();
         let Some(old) = self.keys.remove(&fingerprint) else {
+            // The key of an earlier document has them already.
+            listed.into_iter().for_each(|revocation| new.list(revocation));
             self.keys.insert(fingerprint, new);
             return false;
         };

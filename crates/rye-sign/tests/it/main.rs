@@ -4,6 +4,7 @@ mod chain;
 mod json;
 mod line;
 mod properties;
+mod revocation;
 mod sign;
 mod state;
 mod token;

@@ -52,6 +52,17 @@ fn self_vouched(how: &str) -> String {
     )
 }
 
+/// What the operator trusts for one run vouches for nothing, be it asked after that trust was read.
+#[test]
+fn a_key_of_the_run_vouches_for_no_document_of_the_project() {
+    let mut trust = TrustStore::new();
+    admit(&mut trust, &TrustDocument::new("run", key(1).public()).to_toml(), Origin::Run)
+        .expect("counts");
+    let signer = key(1).public().key_id().clone();
+    let message = self_vouched(&format!("signed by `{signer}`"));
+    check_refused(&trust, &signed_by(&key(1), &document(2)), Origin::Project, &message);
+}
+
 #[test]
 fn the_operator_may_trust_without_a_signature() {
     for origin in [Origin::Operator, Origin::Run] {

@@ -1,7 +1,7 @@
 //! Verification of receipts with trusted keys, and with the transcript and the outputs where they are at hand.
 
 use rye_sign::dsse::{Envelope, EnvelopeError};
-use rye_sign::{Digest, KeyId, PublicKey, Timestamp, TrustStore, TrustedKey};
+use rye_sign::{Digest, KeyId, PublicKey, Revocation, Timestamp, TrustStore, TrustedKey};
 use rye_transcript::{Damage, Moment, Reading, ThreadId, read};
 use serde_json::Value;
 
@@ -74,12 +74,12 @@ pub enum ReceiptError {
         actual: Digest,
     },
     /// The key was revoked.
-    #[error("the key `{key_id}` was revoked at {at}; ask its owner for a receipt by another key")]
+    #[error("the key `{key_id}` was {revocation}; ask its owner for a receipt by another key")]
     Revoked {
         /// The key.
         key_id: KeyId,
-        /// The time of the revocation.
-        at: Timestamp,
+        /// The time of the revocation, and the list that says so.
+        revocation: Revocation,
     },
 }
 
@@ -186,8 +186,8 @@ impl Receipt {
 
 fn check_standing(key: &TrustedKey, at: Moment) -> Result<(), ReceiptError> {
     let key_id = key.key().key_id().clone();
-    if let Some(at) = key.revoked() {
-        return Err(ReceiptError::Revoked { key_id, at });
+    if let Some(revocation) = key.revocation() {
+        return Err(ReceiptError::Revoked { key_id, revocation });
     }
     match key.expires() {
         Some(expires) if expires <= at.timestamp() => {

@@ -3,9 +3,11 @@
 use std::fs;
 use std::path::PathBuf;
 
-use rye::resolve::{ItemKind, ResolveError, Space, trust_entries};
+use rye::resolve::{
+    ItemKind, ResolveError, Space, TrustNote, TrustRemark, TrustSubject, trust_entries,
+};
 use rye::sandbox::Mode;
-use rye::sign::PublicKey;
+use rye::sign::{PublicKey, RevocationError};
 use rye::web::Credential;
 use rye::{DEFAULT_PROVIDER, DefaultProvider, PrepareError, Project, ProviderFacts, Rye, Severity};
 
@@ -30,6 +32,7 @@ pub(super) fn all(environment: &Environment) -> Vec<Finding> {
     match environment.rye() {
         Ok(rye) => {
             findings.push(trust(environment, &rye));
+            findings.extend(revocations(&rye));
             findings.extend(ends(environment));
             findings.extend(items(&rye, environment));
             findings.extend(providers(&rye));
@@ -118,7 +121,14 @@ fn of_key(key: &PublicKey, environment: &Environment) -> Option<Finding> {
         Some(how) => Finding::wrong(
             "keys",
             format!("signing key {id}, which {how}"),
-            "move it away, make a new one with `rye keys generate`, and sign your items again",
+            match rye.library().trust_in(Space::User).find(id).and_then(end_of_trust) {
+                Some(_) => {
+                    "move it away, make a new one with `rye keys generate`, and sign your items again"
+                }
+                None => {
+                    "the project's list concerns the project alone; ask the signer of the list, or let another key sign here"
+                }
+            },
         ),
     })
 }
@@ -157,8 +167,8 @@ fn trust(environment: &Environment, rye: &Rye) -> Finding {
     let named = environment.trust_documents().unwrap_or_default();
     let named: Vec<_> = named.iter().map(NamedDocument::for_run).collect();
     let entries = trust_entries(rye.library().spaces(), &named, Environment::now());
-    let (_, entries) = match entries {
-        Ok(entries) => entries,
+    let entries = match entries {
+        Ok(reading) => reading.documents,
         Err(error) => {
             let failure = Failure::from(error);
             return Finding::wrong("trust", sentence(&failure), "mend the file that is named");
@@ -186,6 +196,24 @@ fn trust(environment: &Environment, rye: &Rye) -> Finding {
             "`rye trust list` shows them; `rye trust add KEY_ID` accepts one whose fingerprint you compared",
         ),
     }
+}
+
+/// Checks the revocation lists.
+fn revocations(rye: &Rye) -> Vec<Finding> {
+    let notes = rye.trust_notes().iter();
+    let of_lists = notes.filter(|note| note.subject == TrustSubject::RevocationList);
+    let finding = |note: &TrustNote| {
+        let advice = "`rye trust list` shows the list; mend it or remove it, and sign it by its path with `rye sign`";
+        let is_broken = match &note.remark {
+            TrustRemark::ListRefused(error) => !matches!(error, RevocationError::NotVouched { .. }),
+            remark => matches!(remark, TrustRemark::Unreadable(_)),
+        };
+        match is_broken {
+            true => Finding::wrong("trust", note.to_string(), advice),
+            false => Finding::note("trust", note.to_string(), advice),
+        }
+    };
+    of_lists.map(finding).collect()
 }
 
 /// Counts the usable and the refused items.

@@ -4,11 +4,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 use rye::caps::Pattern;
-use rye::resolve::Space;
+use rye::primary::Destination;
+use rye::resolve::{Space, TrustEntry};
 use rye::sign::{KeyId, Origin, PublicKey, Timestamp, TrustDocument};
 use serde_json::json;
 
 use super::listing::{detail, extent, limits, standing};
+use super::project::ProjectDocument;
 use super::{Known, space};
 use crate::confirm;
 use crate::environment::{Environment, read_text};
@@ -22,9 +24,12 @@ use crate::output::{self, Answer};
 #[command(
     after_help = "Compare the fingerprint with its owner by another way than the one that the file came by. Without a \
                   terminal, give `--fingerprint` or `--yes`.\n\n\
+                  With `--to project`, the document goes into the project, signed by your own key. There it counts for all who \
+                  trust your key, and for no more than your key may grant.\n\n\
                   Examples:\n  rye trust add ada.pem --owner ada@example.org\n  \
                   rye trust add ada.toml --expires 2027-06-30T00:00:00Z\n  \
-                  rye trust add 56dbf7b2d9ce86ed --grants 'rye.execute.tool.notes.*'"
+                  rye trust add 56dbf7b2d9ce86ed --grants 'rye.execute.tool.notes.*'\n  \
+                  rye trust add ada.toml --to project"
 )]
 pub(crate) struct Arguments {
     /// A trust document, a public key in PEM, or the id of a key whose document the project carries
@@ -43,6 +48,9 @@ pub(crate) struct Arguments {
     /// The 64 digits that the key's owner told you; anything else is refused
     #[arg(long, value_name = "HEX")]
     fingerprint: Option<KeyId>,
+    /// Write the document into this space [possible values: project, user]
+    #[arg(long, value_name = "SPACE", default_value = "user")]
+    to: Destination,
     /// Do not ask
     #[arg(long)]
     yes: bool,
@@ -55,14 +63,32 @@ pub(super) fn run(
 ) -> Result<Exit, Failure> {
     let offer = Offer::of(arguments, known, environment)?;
     let document = &offer.document;
-    check_new(document, known)?;
+    let place = match arguments.to {
+        Destination::Project => {
+            Place::Project(ProjectDocument::of(document, &offer.source, known, environment)?)
+        }
+        Destination::User => {
+            check_new(document, known)?;
+            Place::User
+        }
+    };
     if let Some(stated) = &arguments.fingerprint {
         check_fingerprint(stated, document)?;
     } else if !arguments.yes {
-        ask(&offer)?;
+        ask(&offer, arguments.to)?;
     }
-    let path = KeyStore::of(environment)?.document(document);
-    create(&path, &vouched_text(document, &known.store, environment)?, 0o644)?;
+    let path = match place {
+        Place::Project(document) => document.write()?,
+        Place::User => {
+            let path = KeyStore::of(environment)?.document(document);
+            create(
+                &path,
+                &vouched_text(document, &known.store_for(Destination::User), environment)?,
+                0o644,
+            )?;
+            path
+        }
+    };
     let status = standing(document, &Known::read(environment)?.store);
     if environment.json() {
         let row = json!({
@@ -82,9 +108,17 @@ pub(super) fn run(
     Ok(Exit::Fine)
 }
 
+/// The space that the document is written into.
+enum Place<'a> {
+    Project(ProjectDocument<'a>),
+    User,
+}
+
 /// The document to write, with the notes about its source.
 struct Offer {
     document: TrustDocument,
+    /// The text of the source, as it was read.
+    source: String,
     notes: Vec<String>,
 }
 
@@ -103,13 +137,14 @@ impl Offer {
                 ));
             };
             let document = arguments.with_overrides(&TrustDocument::new(owner, key))?;
-            return Ok(Self { document, notes: Vec::new() });
+            return Ok(Self { document, source: text, notes: Vec::new() });
         }
-        let admission = known.store.clone().admit(&text, None, Origin::Run, Environment::now());
+        let mut store = known.store_for(arguments.to);
+        let admission = store.admit(&text, None, Origin::Run, Environment::now());
         let admission = admission.map_err(|error| arguments.wrong(&error))?;
         let document = TrustDocument::parse(&text).map_err(|error| arguments.wrong(&error))?;
         let notes = admission.notes.iter().map(ToString::to_string).collect();
-        Ok(Self { document: arguments.with_overrides(&document)?, notes })
+        Ok(Self { document: arguments.with_overrides(&document)?, source: text, notes })
     }
 }
 
@@ -121,9 +156,14 @@ fn text(
     let path = environment.absolute(&arguments.source);
     let key_id = arguments.source.to_str().and_then(|text| text.parse::<KeyId>().ok());
     let Some(key_id) = key_id.filter(|_| !path.exists()) else { return read_text(&path) };
-    let carried = known.of(&key_id).into_iter().filter(|entry| space(entry) != Some(Space::User));
-    let carried = carried.filter_map(|entry| entry.text()).next();
-    carried.map(str::to_owned).ok_or_else(|| {
+    let carried = match arguments.to {
+        Destination::Project => known.to_hand_on(&key_id),
+        Destination::User => {
+            let mut others = known.of(&key_id).into_iter();
+            others.find(|entry| space(entry) != Some(Space::User) && entry.text().is_some())
+        }
+    };
+    carried.and_then(TrustEntry::text).map(str::to_owned).ok_or_else(|| {
         Failure::failed(format!(
             "the project carries no trust document for the key `{key_id}`; ask the owner for it, or for the public key, and give the file"
         ))
@@ -207,13 +247,16 @@ fn check_fingerprint(stated: &KeyId, document: &TrustDocument) -> Result<(), Fai
 }
 
 /// Shows the document and asks the user at the terminal.
-fn ask(offer: &Offer) -> Result<(), Failure> {
+fn ask(offer: &Offer, to: Destination) -> Result<(), Failure> {
     let document = &offer.document;
     let owner = output::line(document.owner());
     let fingerprint = document.key().fingerprint();
     let mut shown = format!("owner        {owner}\nfingerprint  {fingerprint}");
     for (name, text) in extent(document, None) {
         shown += &format!("\n{name:<11}  {}", output::line(&text));
+    }
+    if to == Destination::Project {
+        shown += "\ntrusted by   all who read this project and trust your key";
     }
     let notes: String =
         offer.notes.iter().map(|note| format!("\nnote         {}", output::line(note))).collect();

@@ -4,12 +4,13 @@ use std::fs;
 use std::path::Path;
 
 use clap::Args;
+use rye::primary::Destination;
 use rye::resolve::{Space, TrustEntry};
-use rye::sign::{KeyId, Timestamp, TrustDocument};
+use rye::sign::{KeyId, RevokedKey, Timestamp, TrustDocument};
 use serde_json::json;
 
 use super::listing::{detail, standing};
-use super::{Known, Named, space};
+use super::{Known, Named, is_named_for, project, space};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -22,7 +23,10 @@ use crate::{confirm, files};
 #[command(
     after_help = "The document stays in the user space and says since when, so that no other document for the key counts \
                   either. A key that the project or the system offers is revoked for you alone.\n\n\
-                  Example:\n  rye trust revoke 56dbf7b2d9ce86ed"
+                  With `--to project`, the key goes onto the project's list `.ai/config/keys/revoked.toml`, signed by your own \
+                  key. There it is revoked for the project's items, for all who trust your key.\n\n\
+                  Examples:\n  rye trust revoke 56dbf7b2d9ce86ed\n  \
+                  rye trust revoke 56dbf7b2d9ce86ed --to project --reason 'left the team'"
 )]
 pub(crate) struct Revoke {
     #[command(flatten)]
@@ -30,6 +34,12 @@ pub(crate) struct Revoke {
     /// The time to state, such as `2026-11-20T18:00:00Z`; default: now. What was signed before it is refused too
     #[arg(long, value_name = "TIME")]
     at: Option<Timestamp>,
+    /// The space to revoke the key in [possible values: project, user]
+    #[arg(long, value_name = "SPACE", default_value = "user")]
+    to: Destination,
+    /// The reason that the project's list states
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
 }
 
 /// Forget a trust document of the user space
@@ -53,6 +63,15 @@ pub(super) fn revoke(
     environment: &Environment,
 ) -> Result<Exit, Failure> {
     let key_id = &arguments.named.key_id;
+    match (arguments.to, &arguments.reason) {
+        (Destination::Project, _) => return revoke_in_project(arguments, known, environment),
+        (Destination::User, Some(_)) => {
+            return Err(Failure::usage(
+                "`--reason` is for the list of a project; add `--to project`, or leave it out",
+            ));
+        }
+        (Destination::User, None) => {}
+    }
     let entries = known.require(key_id)?;
     // If the user space has several documents, the revocation goes into the one that counts.
     let counting = entries.iter().copied().find(|entry| is_of_user(entry) && entry.counts());
@@ -66,7 +85,7 @@ pub(super) fn revoke(
         return Err(Failure::failed(format!("the key `{key_id}` is revoked since {at}")));
     }
     let document = document.with_revoked(arguments.at.unwrap_or_else(Environment::now));
-    let text = vouched_text(&document, &known.store, environment)?;
+    let text = vouched_text(&document, &known.store_for(Destination::User), environment)?;
     // A document with the name of another key does not count.
     let counting = entry.filter(|entry| is_of_user(entry)).and_then(path_of);
     let path = match counting.filter(|path| is_named_for(&document, path)) {
@@ -82,10 +101,59 @@ pub(super) fn revoke(
         }
     };
     tell(&document, &path, environment)?;
-    if signing_key_if_any(environment)?.is_some_and(|key| key.public() == *document.key()) {
-        output::warnings(&["this is the key that you sign with: what it signs is refused from now on; move it away and make another with `rye keys generate`".to_owned()]);
-    }
+    warn_of_own(document.key().key_id(), Destination::User, environment)?;
     Ok(Exit::Fine)
+}
+
+/// Adds the key to the list of the project.
+fn revoke_in_project(
+    arguments: &Revoke,
+    known: &Known,
+    environment: &Environment,
+) -> Result<Exit, Failure> {
+    let document = known.of(&arguments.named.key_id).into_iter().find_map(TrustEntry::document);
+    let key_id = document.as_ref().map_or(&arguments.named.key_id, |it| it.key().key_id());
+    let at = arguments.at.unwrap_or_else(Environment::now);
+    let reason = arguments.reason.as_deref().unwrap_or_default().trim();
+    let path = project::revoke(&RevokedKey::new(key_id.clone(), at, reason), known, environment)?;
+    let owner = document.as_ref().map(TrustDocument::owner);
+    if environment.json() {
+        let row = json!({
+            "key_id": key_id.to_string(),
+            "owner": owner,
+            "status": "revoked",
+            "revoked": at.to_string(),
+            "reason": reason,
+            "path": output::path(&path),
+        });
+        Answer::one("documents", row).print();
+    } else {
+        println!("revoked  {key_id}  {}", owner.unwrap_or_default());
+        detail("list", &path.display().to_string());
+    }
+    if document.is_none() {
+        let warning = format!(
+            "no trust document here is for the key `{key_id}`; the list names it all the same"
+        );
+        output::warnings(&[warning]);
+    }
+    warn_of_own(key_id, Destination::Project, environment)?;
+    Ok(Exit::Fine)
+}
+
+/// Warns if this is the operator's own key.
+fn warn_of_own(key_id: &KeyId, to: Destination, environment: &Environment) -> Result<(), Failure> {
+    if !signing_key_if_any(environment)?.is_some_and(|key| key.public().is_named(key_id)) {
+        return Ok(());
+    }
+    let (place, advice) = match to {
+        Destination::Project => (" in this project", "let another key sign here"),
+        Destination::User => ("", "move it away and make another with `rye keys generate`"),
+    };
+    output::warnings(&[format!(
+        "this is the key that you sign with: what it signs{place} is refused from now on; {advice}"
+    )]);
+    Ok(())
 }
 
 pub(super) fn remove(
@@ -148,11 +216,6 @@ fn tell(document: &TrustDocument, path: &Path, environment: &Environment) -> Res
 
 fn is_of_user(entry: &TrustEntry) -> bool {
     space(entry) == Some(Space::User)
-}
-
-fn is_named_for(document: &TrustDocument, path: &Path) -> bool {
-    let stem = path.file_stem().and_then(|stem| stem.to_str());
-    stem.and_then(|stem| stem.parse().ok()).is_some_and(|key_id| document.key().is_named(&key_id))
 }
 
 fn path_of(entry: &TrustEntry) -> Option<&Path> {

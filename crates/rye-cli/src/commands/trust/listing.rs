@@ -1,7 +1,7 @@
 //! `rye trust list` and `rye trust show`: the path and the status of each document.
 
-use rye::resolve::TrustEntry;
-use rye::sign::{KeyId, Timestamp, TrustDocument, TrustStore, TrustedKey};
+use rye::resolve::{RevocationEntry, Space, TrustEntry};
+use rye::sign::{KeyId, RevokedKey, Timestamp, TrustDocument, TrustStore, TrustedKey};
 use serde_json::{Value, json};
 
 use super::{Known, space};
@@ -14,10 +14,12 @@ pub(super) fn list(known: &Known, environment: &Environment) -> Exit {
     if environment.json() {
         let rows = known.entries.iter().map(|entry| data(entry, &known.store));
         let counting = known.entries.iter().filter(|entry| entry.counts()).count();
-        Answer::of("documents", rows).with("counting", counting).print();
+        let answer = Answer::of("documents", rows).with("counting", counting);
+        answer.beside("revocation_lists", known.lists.iter().map(list_data)).print();
         return Exit::Fine;
     }
     known.entries.iter().for_each(|entry| print(entry, &known.store));
+    known.lists.iter().for_each(print_list);
     let counting = known.entries.iter().filter(|entry| entry.counts()).count();
     let documents = output::counted(known.entries.len(), "trust document");
     match known.entries.len() - counting {
@@ -120,24 +122,85 @@ pub(super) fn extent(
 ) -> Vec<(&'static str, String)> {
     let own: Vec<&[String]> = document.grants().into_iter().collect();
     let lists = key.map_or(own, |key| key.grants().iter().map(Vec::as_slice).collect());
-    let told = |patterns: &&[String]| match patterns {
+    let expires = key.map_or(document.expires(), TrustedKey::expires);
+    let expires = expires.map(|at| at.to_string());
+    let revoked = match key {
+        None => document.revoked().map(|at| at.to_string()),
+        Some(key) => key.revocation().map(|revocation| match revocation.by {
+            None => revocation.at.to_string(),
+            Some(list) => format!("{} by {list}", revocation.at),
+        }),
+    };
+    let times = [("expires", expires), ("revoked", revoked)];
+    let times = times.into_iter().filter_map(|(name, at)| Some((name, at?)));
+    std::iter::once(("may grant", grants_text(&lists))).chain(times).collect()
+}
+
+/// Returns the limits of a key in words, one list of patterns for each document.
+pub(super) fn grants_text<L: AsRef<[String]>>(lists: &[L]) -> String {
+    let told = |patterns: &L| match patterns.as_ref() {
         [] => "nothing".to_owned(),
         patterns => patterns.join(", "),
     };
     let lists: Vec<String> = lists.iter().map(told).collect();
-    let grants = match lists.as_slice() {
+    match lists.as_slice() {
         [] => "without a limit".to_owned(),
         lists => lists.join("; of that only "),
-    };
-    let expires = key.map_or(document.expires(), TrustedKey::expires);
-    let revoked = key.map_or(document.revoked(), TrustedKey::revoked);
-    let times = [("expires", expires), ("revoked", revoked)];
-    let times = times.into_iter().filter_map(|(name, at)| Some((name, at?.to_string())));
-    std::iter::once(("may grant", grants)).chain(times).collect()
+    }
+}
+
+/// Prints a revocation list with its entries.
+fn print_list(list: &RevocationEntry) {
+    let status = if list.counts() { "counts" } else { "ignored" };
+    println!("{status:<8} {}", list_name(list));
+    for RevokedKey { key_id, at, reason, .. } in list.list().iter().flat_map(|it| it.entries()) {
+        let reason = if reason.is_empty() { String::new() } else { format!(": {reason}") };
+        detail("revokes", &format!("{key_id} since {at}{reason}"));
+    }
+    detail("list", &format!("{} ({})", list.location.path.display(), list.location.space));
+    if let Some(signer) = list.signer() {
+        detail("signed by", signer.as_str());
+    }
+    let lead = if list.counts() { "note" } else { "because" };
+    list.remarks.iter().for_each(|remark| detail(lead, &remark.to_string()));
+}
+
+fn list_name(list: &RevocationEntry) -> &'static str {
+    match list.location.space {
+        Space::Project => "revocation list, for the items of this project",
+        _ => "revocation list",
+    }
+}
+
+/// Returns a revocation list as JSON.
+fn list_data(list: &RevocationEntry) -> Value {
+    let entry = |entry: &RevokedKey| json!({ "key_id": entry.key_id.to_string(), "revoked": entry.at.to_string(), "reason": entry.reason });
+    let entries = list.list().map(|list| list.entries().iter().map(entry).collect::<Vec<_>>());
+    json!({
+        "counts": list.counts(),
+        "space": list.location.space.to_string(),
+        "path": output::path(&list.location.path),
+        "keys": entries,
+        "signed_by": list.signer().map(|signer| signer.to_string()),
+        "remarks": list.remarks.iter().map(ToString::to_string).collect::<Vec<_>>(),
+    })
 }
 
 pub(super) fn detail(name: &str, text: &str) {
     println!("         {name:<11}  {text}");
+}
+
+/// Returns the list that revokes the key of a document that counts.
+fn revoked_by(entry: &TrustEntry, document: &TrustDocument, store: &TrustStore) -> Option<Value> {
+    let key = store.find(document.key().key_id()).filter(|_| entry.counts())?;
+    let revocation = key.revocation()?;
+    let list = revocation.by?;
+    Some(json!({
+        "path": list.file,
+        "revoked": revocation.at.to_string(),
+        "reason": list.reason,
+        "signed_by": list.signer.map(|signer| signer.to_string()),
+    }))
 }
 
 /// Returns the document as JSON.
@@ -157,6 +220,7 @@ fn data(entry: &TrustEntry, store: &TrustStore) -> Value {
         "grants": document.and_then(TrustDocument::grants),
         "expires": time(document.and_then(TrustDocument::expires)),
         "revoked": time(document.and_then(TrustDocument::revoked)),
+        "revoked_by": document.and_then(|document| revoked_by(entry, document, store)),
         "signed_by": entry.signer().map(|signer| signer.to_string()),
         "remarks": remarks(entry),
         "public_key": document.map(|document| document.key().to_pem()),

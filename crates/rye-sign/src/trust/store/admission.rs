@@ -3,12 +3,13 @@
 use crate::comment::CommentStyle;
 use crate::error::Error;
 use crate::key_id::KeyId;
+use crate::origin::Origin;
 use crate::policy::Policy;
 use crate::provenance::{Binding, Provenance};
 use crate::timestamp::Timestamp;
 use crate::trust::document::TrustDocument;
 use crate::trust::error::TrustError;
-use crate::trust::store::{Origin, TrustStore, TrustedKey};
+use crate::trust::store::{TrustStore, TrustedKey};
 use crate::unverified::Unverified;
 
 /// The result of accepting a trust document.
@@ -23,7 +24,7 @@ pub struct Admission {
     pub notes: Vec<AdmissionNote>,
 }
 
-/// A warning about a trust document that was accepted.
+/// A warning about a trust document, or a revocation list, that was accepted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AdmissionNote {
@@ -47,6 +48,17 @@ pub enum AdmissionNote {
         /// The time of the revocation.
         at: Timestamp,
     },
+    /// The trust in the key that signed a revocation list has ended.
+    #[error(
+        "it is signed by the key `{signer}`, which {}; it counts all the same, because the end of one key gives no trust back to another; sign it again with `rye sign` and its path",
+        ended_text(.revoked)
+    )]
+    SignerEnded {
+        /// The key that signed the list.
+        signer: KeyId,
+        /// The time at which it was revoked; `None` for an expired key.
+        revoked: Option<Timestamp>,
+    },
     /// The document is signed by an unknown key.
     #[error("it is signed by the unknown key `{signer}`; it counts because you put it here")]
     UnknownSigner {
@@ -58,6 +70,10 @@ pub enum AdmissionNote {
     Unsigned,
 }
 
+fn ended_text(revoked: &Option<Timestamp>) -> String {
+    revoked.map_or_else(|| "has expired".to_owned(), |at| format!("was revoked at {at}"))
+}
+
 impl AdmissionNote {
     /// Returns `true` if the operator should be warned of the note at each run.
     ///
@@ -65,7 +81,10 @@ impl AdmissionNote {
     #[must_use]
     pub const fn is_warning(&self) -> bool {
         match self {
-            Self::ContentOnly | Self::UnknownSigner { .. } | Self::Unsigned => true,
+            Self::ContentOnly
+            | Self::SignerEnded { .. }
+            | Self::UnknownSigner { .. }
+            | Self::Unsigned => true,
             Self::AlreadyTrusted | Self::Expired { .. } | Self::Revoked { .. } => false,
         }
     }
@@ -101,7 +120,7 @@ pub(crate) fn check_signer<'s>(
     } else {
         verified_notes(document, text, store, now)?
     };
-    if origin == Origin::Project && signing_key.is_none_or(|key| key.origin() == Origin::Project) {
+    if origin == Origin::Project && signing_key.is_none_or(|key| key.origin() != Origin::Operator) {
         let signer = signer.map(|signer| if is_own_key { key_id.clone() } else { signer });
         return Err(self_vouched(signer));
     }
@@ -139,7 +158,7 @@ fn verified_notes(
     }
 }
 
-fn binding_note(provenance: &Provenance) -> Option<AdmissionNote> {
+pub(crate) fn binding_note(provenance: &Provenance) -> Option<AdmissionNote> {
     let Provenance::Signed(signature) = provenance else { return None };
     (signature.binding() == Binding::ContentOnly).then_some(AdmissionNote::ContentOnly)
 }

@@ -2,20 +2,10 @@
 
 use crate::error::Error;
 use crate::key::PublicKey;
+use crate::origin::Origin;
+use crate::revocation::Revocation;
 use crate::timestamp::Timestamp;
 use crate::trust::document::TrustDocument;
-
-/// The source of a trust document.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Origin {
-    /// User or system space: the operator put the document there.
-    Operator,
-    /// Project space: the authors of the project put the document there.
-    Project,
-    /// `--trust FILE`: the operator named the document for this run.
-    Run,
-}
 
 /// A trusted key with its origin and its limits.
 #[derive(Debug, Clone)]
@@ -26,6 +16,8 @@ pub struct TrustedKey {
     grants: Vec<Vec<String>>,
     /// The limits in time of the key that signed the document.
     inherited: Standing,
+    /// The entries of revocation lists for the key.
+    listed: Vec<Revocation>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -45,7 +37,18 @@ impl TrustedKey {
         let grants = inherited_grants.chain(document.grants.clone()).collect();
         let standing =
             |signer: &TrustedKey| Standing { expires: signer.expires(), revoked: signer.revoked() };
-        Self { document, origin, grants, inherited: signer.map(standing).unwrap_or_default() }
+        let inherited = signer.map(standing).unwrap_or_default();
+        Self { document, origin, grants, inherited, listed: Vec::new() }
+    }
+
+    /// Revokes the key by the entry of a list.
+    pub(crate) fn list(&mut self, revocation: Revocation) {
+        self.listed.push(revocation);
+    }
+
+    /// Forgets the entries of a project's list.
+    pub(crate) fn forget_project_lists(&mut self) {
+        self.listed.retain(|revocation| !revocation.is_of_project());
     }
 
     /// Adds the limits of another document for the same key: its patterns, an earlier expiry, a revocation. Without
@@ -55,6 +58,9 @@ impl TrustedKey {
         self.grants.extend(new);
         self.document.expires = earlier(self.document.expires, other.document.expires);
         self.document.revoked = earlier(self.document.revoked, other.document.revoked);
+        let listed = other.listed.iter().filter(|entry| !self.listed.contains(entry));
+        let listed: Vec<Revocation> = listed.cloned().collect();
+        self.listed.extend(listed);
     }
 
     /// The key.
@@ -83,15 +89,27 @@ impl TrustedKey {
         earlier(self.document.expires, self.inherited.expires)
     }
 
-    /// The time at which the key was revoked.
+    /// The time at which the key was revoked, by a document or by a list.
     pub fn revoked(&self) -> Option<Timestamp> {
-        earlier(self.document.revoked, self.inherited.revoked)
+        self.revocation().map(|revocation| revocation.at)
+    }
+
+    /// The earliest revocation of the key.
+    pub fn revocation(&self) -> Option<Revocation> {
+        let stated = earlier(self.document.revoked, self.inherited.revoked);
+        let stated = stated.map(|at| Revocation { at, by: None });
+        stated.into_iter().chain(self.listed.iter().cloned()).min_by_key(|it| it.at)
+    }
+
+    /// The entries of revocation lists for the key.
+    pub(crate) fn list_entries(&self) -> &[Revocation] {
+        &self.listed
     }
 
     pub(crate) fn check_standing(&self, now: Timestamp) -> Result<(), Error> {
         let key_id = self.key().key_id().clone();
-        match (self.revoked(), self.expires()) {
-            (Some(at), _) => Err(Error::Revoked { key_id, at }),
+        match (self.revocation(), self.expires()) {
+            (Some(revocation), _) => Err(Error::Revoked { key_id, revocation }),
             (None, Some(at)) if at <= now => Err(Error::Expired { key_id, at }),
             _ => Ok(()),
         }
