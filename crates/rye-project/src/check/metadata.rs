@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use rye_parse::{Directive, Knowledge, Spanned};
+use rye_parse::{Directive, Knowledge, Spanned, nearest_name};
 use rye_resolve::{ItemId, StatedLimits};
 use rye_thread::{Nanos, SpendLimit};
 
@@ -123,14 +123,30 @@ fn dollars(amount: Nanos) -> String {
 }
 
 pub(super) fn of_knowledge(knowledge: &Knowledge, id: &ItemId, source: &str) -> Option<Finding> {
+    let block = metadata(source);
+    if knowledge.metadata.is_empty() && is_below_heading(source, block.start) {
+        let message =
+            "the `yaml` block of the knowledge entry does not begin the file, so that it is text";
+        let finding =
+            Finding::warning("missing-metadata", message, block).with_label("read as text");
+        return Some(finding.with_help("move the block to the start of the file"));
+    }
     let lacks = [
-        ("`title`", knowledge.title.is_none()),
-        ("`category`", knowledge.category.is_none() && id.folder().is_some()),
-        ("`version`", knowledge.version.is_none()),
+        ("title", knowledge.title.is_none()),
+        ("category", knowledge.category.is_none() && id.folder().is_some()),
+        ("version", knowledge.version.is_none()),
     ];
-    let names = missing(&lacks)?;
-    let help = "add it to the metadata at the start of the file";
-    Some(lacking(&format!("the knowledge entry lacks {names}"), metadata(source)).with_help(help))
+    let names = missing(&lacks.map(|(name, is_missing)| (format!("`{name}`"), is_missing)))?;
+    let wanted = || lacks.iter().filter(|(_, is_missing)| *is_missing).map(|(name, _)| *name);
+    let meant = knowledge.metadata.keys().find_map(|key| {
+        let known = nearest_name(key, wanted())?;
+        Some(format!(
+            "write `{known}` in place of `{key}` in the metadata at the start of the file"
+        ))
+    });
+    let help =
+        meant.unwrap_or_else(|| "add it to the metadata at the start of the file".to_owned());
+    Some(lacking(&format!("the knowledge entry lacks {names}"), block).with_help(&help))
 }
 
 /// The description of a directive that is still the template's.
@@ -158,9 +174,9 @@ fn lacking(message: &str, place: Range<usize>) -> Finding {
 }
 
 /// The names of what is missing, as a list in a sentence.
-fn missing(lacks: &[(&str, bool)]) -> Option<String> {
-    let names: Vec<&str> =
-        lacks.iter().filter(|(_, is_missing)| *is_missing).map(|(name, _)| *name).collect();
+fn missing<N: AsRef<str>>(lacks: &[(N, bool)]) -> Option<String> {
+    let missing = lacks.iter().filter(|(_, is_missing)| *is_missing);
+    let names: Vec<&str> = missing.map(|(name, _)| name.as_ref()).collect();
     match names.as_slice() {
         [] => None,
         [name] => Some((*name).to_owned()),
@@ -168,9 +184,21 @@ fn missing(lacks: &[(&str, bool)]) -> Option<String> {
     }
 }
 
+/// The line that begins metadata.
+const METADATA: &str = "```yaml";
+
+/// Returns `true` if a `yaml` block begins at `start` with nothing but headings and comments before it. Further below, such a block is
+/// mostly an example.
+fn is_below_heading(source: &str, start: usize) -> bool {
+    let is_heading = |line: &str| line.starts_with('#') || line.starts_with("<!--");
+    let mut before = source.get(..start).unwrap_or_default().lines();
+    source.get(start..).is_some_and(|rest| rest.starts_with(METADATA))
+        && before.all(|line| line.trim().is_empty() || is_heading(line))
+}
+
 /// The line that begins the metadata of a knowledge entry, or the beginning of the file.
 fn metadata(source: &str) -> Range<usize> {
-    let start = source.find("```yaml").unwrap_or_default();
+    let start = source.find(METADATA).unwrap_or_default();
     let rest = source.get(start..).unwrap_or_default();
     let line = rest.lines().next().unwrap_or_default().trim_end();
     start..start + line.len()
