@@ -21,6 +21,7 @@ mod placing;
 mod references;
 mod report;
 mod signature;
+mod starts;
 mod tool;
 mod vouching;
 

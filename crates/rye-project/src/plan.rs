@@ -60,7 +60,8 @@ pub use self::error::PrepareError;
 pub(crate) use self::functions::{invocation, starts_threads};
 pub use self::hooking::Hooking;
 pub(crate) use self::hooking::{hook_action_problem, is_composed};
-use self::lacking::Lacking;
+use self::lacking::{Lacking, NeedsOfPlan};
+pub use self::limits::limit_of_start;
 use self::limits::limits;
 pub(crate) use self::limits::spend_limit;
 pub use self::limits::{LimitSource, SetLimits};
@@ -198,7 +199,7 @@ impl Project {
         let asked = approval_patterns(approval.as_ref())?;
         let offered = self.offer(request, &root, &policy, (&authority, &asked))?;
         let Offered { mut offer, processes, configs: [config, servers, web] } = offered;
-        let lacking = Lacking::of(&composed.chain, library, &declared, &authority, &offer);
+        let is_root = child_bounds.is_none() && request.recorded.is_none();
         let findings = assess(risk.as_ref(), &composed.chain, &declared, &offer.invocations)?;
         let directions = directions(&contract, &composed, request);
         offer.palette =
@@ -208,6 +209,15 @@ impl Project {
             Some(recorded) => SetLimits::from_record(recorded.limits.clone()),
             None => limits(resilience.as_ref(), &composed.chain, &request.limits, child_bounds)?,
         };
+        let needs = NeedsOfPlan {
+            chain: &composed.chain,
+            library,
+            declared: &declared,
+            authority: &authority,
+            offer: &offer,
+            limits: is_root.then_some(&limits.limits),
+        };
+        let lacking = Lacking::of(&needs);
         let requests = requests_at_once(resilience.as_ref())?;
         let (placed, hooks_files) = (library.config_hooks()?, library.config(HOOKS_FILE)?);
         let hooks = composed.hooking.hooks(&composed.chain, &composed.inputs, &asked)?;

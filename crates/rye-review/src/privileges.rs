@@ -137,9 +137,19 @@ impl Privileges {
         &self.declared
     }
 
-    /// The needs that the declared permissions do not cover, and a run would be denied.
+    /// The needs of calls that the declared permissions do not cover, and a run would be denied.
     pub fn denied_needs(&self) -> impl Iterator<Item = &Need> {
-        self.needs.iter().filter(|need| is_denied(&self.declared, need))
+        self.needs.iter().filter(|need| need.is_of_a_call() && !self.grants(need))
+    }
+
+    /// The needs that children declare and start without.
+    pub(crate) fn lessening_needs(&self) -> impl Iterator<Item = &Need> {
+        self.needs.iter().filter(|need| !need.is_of_a_call() && !self.grants(need))
+    }
+
+    /// Returns `true` if the declared permissions cover a part of the need.
+    pub(crate) fn grants(&self, need: &Need) -> bool {
+        !is_denied(&self.declared, need)
     }
 }
 

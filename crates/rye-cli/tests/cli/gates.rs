@@ -102,6 +102,10 @@ fn apply(session: &Session, change: &str) {
             sign_raw(&place, &session.home().join(".ai/config/keys/signing/private_key.pem"));
         }
         "sign-by-another" => sign_raw(&place, &example_key()),
+        "trust-narrow" => trust_narrow(session, &format!("{path} {rest}")),
+        "sign-by-narrow" => {
+            sign_raw(&place, &session.home().join(NARROW_KEY));
+        }
         "rye" => fine(&format!("{path} {rest}")),
         "own-key-is" => trust(session, &format!("{path} = \"2026-11-21T00:00:00Z\"")),
         "own-key-says" => trust(session, &format!("{path} {rest}")),
@@ -172,6 +176,21 @@ fn trust(session: &Session, line: &str) {
     let text = text.split_once('\n').filter(|_| text.starts_with('#')).map_or(&*text, |it| it.1);
     let before = text.find("[public_key]").unwrap();
     fs::write(path, format!("{}{line}\n{}", &text[..before], &text[before..])).unwrap();
+}
+
+/// The place of the private key that the operator trusts with limited grants.
+const NARROW_KEY: &str = "narrow.pem";
+
+/// Lays a trust document of another key into the user space, with these `grants`.
+fn trust_narrow(session: &Session, grants: &str) {
+    let other = Session::new();
+    assert!(other.rye("keys generate").ends_with("--- exit 0\n"));
+    trust(&other, &format!("grants = {grants}"));
+    let key = other.home().join(".ai/config/keys/signing/private_key.pem");
+    fs::copy(key, session.home().join(NARROW_KEY)).unwrap();
+    let document = own_trust(&other);
+    let folder = own_trust(session).parent().unwrap().to_owned();
+    fs::copy(&document, folder.join(document.file_name().unwrap())).unwrap();
 }
 
 fn own_trust(session: &Session) -> PathBuf {

@@ -404,6 +404,10 @@ impl CalledItems for Catalog<'_> {
     fn starts_threads(&self, tool: &ItemId) -> bool {
         tool.as_str() == THREAD_DIRECTIVE || self.tool(tool).is_some_and(starts_threads)
     }
+
+    fn bounds_of_taken(&self, kind: ItemKind, id: &ItemId) -> Vec<(String, Layer)> {
+        super::bounds::of_taken(self, kind, id)
+    }
 }
 
 /// The files of one space whose ids differ only in case, each with the id of another one.

@@ -14,7 +14,7 @@ use rye_sign::{SigningKey, Timestamp};
 use super::catalog::{Catalog, Content, Fault, Loaded};
 use super::{
     Checked, Finding, approval, bounds, calls, denied, finish, form, grants, metadata, of_space,
-    placing, references, signature, tool, vouching,
+    placing, references, signature, starts, tool, vouching,
 };
 use crate::causes::with_causes;
 use crate::config::{RISK_FILE, is_provider};
@@ -248,6 +248,8 @@ impl Checker<'_> {
             Content::Tool(Ok(tool)) if !is_provider(id) => {
                 findings.extend(tool::namesake_finding(&self.catalog, id, tool));
                 findings.extend(tool::around(&self.catalog, tool));
+                let signers = signature.as_ref().map_or(&[][..], |it| it.bounds());
+                findings.extend(bounds::of_tool(id, tool, signers));
             }
             Content::Other if kind == ItemKind::Config => {
                 findings.extend(self.of_config(id, path, source));
@@ -280,6 +282,7 @@ impl Checker<'_> {
         findings.extend(calls::findings(catalog, directive, source));
         findings.extend(granted);
         findings.extend(bounds::findings(catalog, &chain, signers));
+        findings.extend(starts::findings(catalog, &chain));
         findings
     }
 

@@ -66,7 +66,7 @@ impl Privileges {
         };
         json!({
             "pattern": need.pattern.as_str(),
-            "granted": self.denied_needs().all(|denied| denied != need),
+            "granted": self.grants(need),
             "steps": named(|source| match source {
                 NeedSource::Step(name) => Some(name),
                 _ => None,
@@ -77,6 +77,10 @@ impl Privileges {
             }),
             "children": named(|source| match source {
                 NeedSource::Child(id) => Some(id.as_str()),
+                _ => None,
+            }),
+            "declared_by_children": named(|source| match source {
+                NeedSource::Declared(id) => Some(id.as_str()),
                 _ => None,
             }),
             "executed": named(|source| match source {

@@ -118,6 +118,7 @@ impl Privileges {
             .chain(redundant)
             .chain(self.unused_remarks())
             .chain(self.denials())
+            .chain(self.lessened_children())
             .chain(unjudged)
             .collect()
     }
@@ -136,6 +137,15 @@ impl Privileges {
             format!("`{}` is not granted, and {} needs it", need.pattern, who.join(", "))
         };
         self.denied_needs().map(denial).collect()
+    }
+
+    /// Returns a sentence for each permission that a child declares and starts without.
+    fn lessened_children(&self) -> impl Iterator<Item = String> {
+        self.lessening_needs().map(|need| {
+            let who: Vec<String> = need.sources.iter().map(ToString::to_string).collect();
+            let who = who.join(", ");
+            format!("{who} declares `{}`, which is not granted here: it starts without that", need.pattern)
+        })
     }
 
     fn unused_remarks(&self) -> Vec<String> {
