@@ -77,7 +77,7 @@ pub(crate) use self::provenance::{
 };
 use self::provider::carries_out_steps;
 pub use self::provider::{Answerer, DEFAULT_PROVIDER, Model};
-pub(crate) use self::provider::{answerer, chosen_default, provider_config};
+pub(crate) use self::provider::{answerer, choice_problem, chosen_default, provider_config};
 pub(crate) use self::request::STEPS;
 pub use self::request::{
     ChildBounds, LimitOptions, Placing, PlanRequest, ProviderChoice, RecordedSettings,
@@ -130,6 +130,8 @@ pub struct Plan {
     pub hooks: Hooks,
     /// The configuration that decided on the rest.
     pub configs: Vec<Config>,
+    /// The configuration that a run reads and that decided on nothing, such as the servers where no tool of one is offered.
+    read: Vec<Config>,
 }
 
 /// A plan that may run, with the provider that answers it and the texts that its thread begins with.
@@ -198,7 +200,7 @@ impl Project {
         let approval = library.config(APPROVAL_FILE)?;
         let asked = approval_patterns(approval.as_ref())?;
         let offered = self.offer(request, &root, &policy, (&authority, &asked))?;
-        let Offered { mut offer, processes, configs: [config, servers, web] } = offered;
+        let Offered { mut offer, processes, configs: [config, servers, web], read } = offered;
         let is_root = child_bounds.is_none() && request.recorded.is_none();
         let findings = assess(risk.as_ref(), &composed.chain, &declared, &offer.invocations)?;
         let directions = directions(&contract, &composed, request);
@@ -247,6 +249,7 @@ impl Project {
             placed,
             hooks,
             configs,
+            read,
         })
     }
 
@@ -271,12 +274,14 @@ impl Project {
             only: request.tool.as_ref(),
             tree: &request.tree,
         })?;
+        let read = [programs.servers_config(), reach.config.as_ref(), programs.config.as_ref()];
+        let read = read.into_iter().flatten().cloned().collect();
         let web = reach.config.filter(|_| offer.reaches_web);
         let servers = programs.servers_config().filter(|_| offer.uses_servers).cloned();
         let Programs { processes, config, .. } = programs;
         let (processes, config) =
             if offer.starts_programs { (processes, config) } else { (None, None) };
-        Ok(Offered { offer, processes, configs: [config, servers, web] })
+        Ok(Offered { offer, processes, configs: [config, servers, web], read })
     }
 
     /// Refuses configuration whose name differs from the one that is read only in case: what it says would have no effect.
@@ -316,6 +321,8 @@ struct Offered {
     processes: Option<Arc<Processes>>,
     /// The configuration of programs, of MCP servers, and of requests.
     configs: [Option<Config>; 3],
+    /// The same, whether a tool needs it or not.
+    read: Vec<Config>,
 }
 
 /// The project's folder, below which file tools work.
@@ -470,8 +477,13 @@ impl Plan {
         is_meant: impl Fn(&Provenance) -> bool,
     ) -> Vec<String> {
         let mut told = self.composed.weaknesses_of(&is_meant);
-        for item in self.provenances(answerer).iter().filter(|item| is_meant(&item.provenance)) {
-            told.extend(weaknesses(&item.provenance, &item.name));
+        let chosen = answerer.and_then(Answerer::chosen_by);
+        let read = self.read.iter().chain(chosen).flat_map(ItemProvenance::of_layers);
+        let items = self.provenances(answerer).into_iter().chain(read);
+        for item in items.filter(|item| is_meant(&item.provenance)) {
+            let weak = weaknesses(&item.provenance, &item.name).into_iter();
+            let new: Vec<String> = weak.filter(|weakness| !told.contains(weakness)).collect();
+            told.extend(new);
         }
         told
     }

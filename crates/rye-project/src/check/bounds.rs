@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use rye_caps::{Capability, Layer, Pattern};
+use rye_caps::{Capability, Kind, Layer, Pattern};
 use rye_parse::{
     Action, ContextContent, ContextPosition, Directive, Hook, HookEvent, PlacedTool, Primary,
     Spanned, ToolManifest,
@@ -63,6 +63,21 @@ pub(super) fn of_tool(id: &ItemId, tool: &PlacedTool, signers: &[Layer]) -> Opti
     );
     let finding = Finding::warning(BEYOND_BOUND, &message, tool.place(&["description"]));
     Some(finding.with_label("not offered to threads").with_help(&help))
+}
+
+/// Finds that no run asks a provider, because `signers`, the most that the signers of its configuration may grant, do not have it.
+pub(super) fn of_provider(id: &ItemId, signers: &[Layer]) -> Option<Finding> {
+    let capability = Capability::new(rye_caps::Primary::Execute, Kind::Tool, id.as_str()).ok()?;
+    let layer = signers.iter().find(|layer| !layer.grant().allows(&capability))?;
+    let key = layer.name();
+    let message = format!(
+        "{key}, which signed this provider's configuration, may not grant `{capability}`, so that runs with this provider are refused"
+    );
+    let help = format!(
+        "review it and sign it with a key that may, or add `{capability}` to the `grants` of the key's trust document"
+    );
+    let finding = Finding::warning(BEYOND_BOUND, &message, 0..0);
+    Some(finding.with_label("refused for use").with_help(&help))
 }
 
 /// A layer of the authority that is not a part of the directive.
@@ -125,7 +140,9 @@ fn of_items<'c>(catalog: &'c Catalog<'_>, chain: &Chain<'_>) -> Vec<Bound<'c>> {
     for (place, (_, link)) in chain.links.iter().enumerate() {
         let hooks = link.hooks.iter().flat_map(|hook| told_by(catalog, &hook.value));
         named.extend(
-            hooks.map(|(kind, id, span)| (kind, id, if place == 0 { span } else { extends.clone() })),
+            hooks.map(|(kind, id, span)| {
+                (kind, id, if place == 0 { span } else { extends.clone() })
+            }),
         );
     }
     // A file of the user space acts in many projects, so that the directive itself is the place.
@@ -268,7 +285,8 @@ impl Judge {
     /// A tool whose signer may not grant it, or a function that it stands for, is not offered to a thread (SPEC 2.7). The tools of
     /// a child are judged in the child.
     fn of_tools(&self, catalog: &Catalog<'_>) -> Vec<Finding> {
-        let is_childs = |it: &NeedSource| matches!(it, NeedSource::Child(_) | NeedSource::Declared(_));
+        let is_childs =
+            |it: &NeedSource| matches!(it, NeedSource::Child(_) | NeedSource::Declared(_));
         let own = self.needs.iter().filter(|(_, need)| !need.sources.iter().all(is_childs));
         let mut findings = Vec::new();
         for (functions, need) in own {
@@ -300,8 +318,7 @@ impl Judge {
         needs: &Needs,
     ) -> Vec<Finding> {
         let refusals = refused_later(needs, catalog, |need| functions(catalog, need)).into_iter();
-        let granted =
-            refusals.filter(|it| self.granted.iter().any(|own| own.meets(&it.need)));
+        let granted = refusals.filter(|it| self.granted.iter().any(|own| own.meets(&it.need)));
         let of_calls = granted.filter(|it| !matches!(it.source, NeedSource::Declared(_)));
         of_calls
             .map(|refusal| {

@@ -236,9 +236,9 @@ impl Checker<'_> {
         findings.extend(signature.iter().filter_map(|it| it.finding().cloned()));
         let is_vouched =
             findings.iter().all(|finding| [LINKED, OTHER_CASE].contains(&finding.code));
+        let signers = signature.as_ref().map_or(&[][..], |it| it.bounds());
         match &loaded.content {
             Content::Directive(Ok(directive)) => {
-                let signers = signature.as_ref().map_or(&[][..], |it| it.bounds());
                 findings.extend(self.of_directive(directive, id, source, signers));
             }
             Content::Knowledge(Ok(knowledge)) => {
@@ -248,8 +248,10 @@ impl Checker<'_> {
             Content::Tool(Ok(tool)) if !is_provider(id) => {
                 findings.extend(tool::namesake_finding(&self.catalog, id, tool));
                 findings.extend(tool::around(&self.catalog, tool));
-                let signers = signature.as_ref().map_or(&[][..], |it| it.bounds());
                 findings.extend(bounds::of_tool(id, tool, signers));
+            }
+            Content::Tool(_) if is_provider(id) => {
+                findings.extend(bounds::of_provider(id, signers));
             }
             Content::Other if kind == ItemKind::Config => {
                 findings.extend(self.of_config(id, path, source));

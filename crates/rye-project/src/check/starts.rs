@@ -20,8 +20,12 @@ pub(super) fn findings(catalog: &Catalog<'_>, chain: &Chain<'_>) -> Vec<Finding>
         let RefusedStart { limit, source, .. } = &refused;
         let place = place(catalog, leaf, source);
         let help = match stated.by.get(limit) {
-            Some(by) if *by == id => format!("raise `{limit}` in `<limits>`, or leave the call out"),
-            Some(by) => format!("state a higher `{limit}` in `<limits>` than `{by}` does, or leave the call out"),
+            Some(by) if *by == id => {
+                format!("raise `{limit}` in `<limits>`, or leave the call out")
+            }
+            Some(by) => format!(
+                "state a higher `{limit}` in `<limits>` than `{by}` does, or leave the call out"
+            ),
             None => format!("state a higher `{limit}` in `<limits>`, or leave the call out"),
         };
         Finding::error("refused-start", &refused.to_string(), place)

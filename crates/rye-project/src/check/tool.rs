@@ -13,9 +13,9 @@ use super::Finding;
 use super::catalog::Catalog;
 #[cfg(feature = "mcp")]
 use crate::config::{SERVERS_FILE, policy_layers};
-use crate::plan::{namesake, parameters, request_of, template};
 #[cfg(feature = "mcp")]
 use crate::plan::{ServerFault, Servers};
+use crate::plan::{namesake, parameters, request_of, template};
 use crate::shipped::shipped_files;
 
 /// Finds problems in the text alone.

@@ -97,8 +97,7 @@ fn bounds_of_chain(chained: &Chained) -> Vec<(String, Layer)> {
     let links = chain.root_first().rev();
     let links = links.map(|link| (name(link.kind, &link.id), link.content.provenance()));
     let extended_by = chain.extended_by();
-    let extended_by =
-        extended_by.map(|hook| (format!("config `{HOOKS_FILE}`"), &hook.provenance));
+    let extended_by = extended_by.map(|hook| (format!("config `{HOOKS_FILE}`"), &hook.provenance));
     let knowledge = knowledge.iter();
     let knowledge = knowledge.map(|item| (name(item.kind, &item.id), item.content.provenance()));
     let signed = links.chain(extended_by).chain(knowledge);

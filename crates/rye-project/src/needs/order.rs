@@ -79,7 +79,10 @@ impl fmt::Display for RefusedStart {
         }
         match value {
             0 => write!(f, ", and the limit `{limit}` of this directive is 0"),
-            value => write!(f, ", and the limit `{limit}` of this directive is {value}, which the calls before it use up"),
+            value => write!(
+                f,
+                ", and the limit `{limit}` of this directive is {value}, which the calls before it use up"
+            ),
         }
     }
 }

@@ -80,7 +80,8 @@ pub(crate) fn lessened_by_signers(
     let knowledge = knowledge.map(|item| (item.kind, &item.id, item.content.provenance()));
     let signed = links.chain(knowledge);
     let signed = signed.map(|(kind, id, signed)| (format!("{kind} `{id}`"), signed));
-    let files = composed.hooking.files().map(|(file, signed)| (format!("the hooks file `{file}`"), signed));
+    let files =
+        composed.hooking.files().map(|(file, signed)| (format!("the hooks file `{file}`"), signed));
     let directives = composed.hooking.directives().iter();
     let directives =
         directives.map(|item| (format!("{} `{}`", item.kind, item.id), item.content.provenance()));

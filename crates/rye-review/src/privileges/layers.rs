@@ -21,7 +21,10 @@ pub(super) fn privileges(
     request: &PlanRequest,
     threads: &[(&ThreadRecord, &Reading)],
 ) -> Result<Privileges, PrepareError> {
-    of_plan(project, &project.plan(request)?, threads)
+    let plan = project.plan(request)?;
+    let answerer = plan.answerer(project, request).ok();
+    let drafts = plan.drafts(answerer.as_ref());
+    Ok(Privileges { drafts, ..of_plan(project, &plan, threads)? })
 }
 
 /// The privileges of a directive whose run is planned already.

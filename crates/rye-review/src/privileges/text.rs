@@ -144,7 +144,10 @@ impl Privileges {
         self.lessening_needs().map(|need| {
             let who: Vec<String> = need.sources.iter().map(ToString::to_string).collect();
             let who = who.join(", ");
-            format!("{who} declares `{}`, which is not granted here: it starts without that", need.pattern)
+            format!(
+                "{who} declares `{}`, which is not granted here: it starts without that",
+                need.pattern
+            )
         })
     }
 

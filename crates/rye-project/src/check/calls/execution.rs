@@ -21,7 +21,8 @@ impl Calls<'_> {
         let options = called.options.iter().filter(|(name, _)| OPTIONS.contains(&name.as_str()));
         let given: Map<String, Value> =
             options.map(|(name, value)| (name.clone(), value.clone())).collect();
-        if self.filling == Filling::Event || given.get("thread").is_some_and(|it| self.is_open(it)) {
+        if self.filling == Filling::Event || given.get("thread").is_some_and(|it| self.is_open(it))
+        {
             return Vec::new();
         }
         let thread = given.get("thread").and_then(Value::as_str).unwrap_or(THREADS[0]);
@@ -54,26 +55,35 @@ impl Calls<'_> {
     pub(super) fn of_knowledge(&self, action: &Spanned<Action>) -> Option<Finding> {
         let name = action.value.parameters.keys().next()?;
         let place = self.place(action, Some(name));
-        Some(match self.filling {
-            Filling::Inputs => {
-                let message =
-                    format!("{}: knowledge takes no parameters, so that the call is refused", self.by);
-                Finding::error("unknown-parameter", &message, place).with_label("would be refused")
+        Some(
+            match self.filling {
+                Filling::Inputs => {
+                    let message = format!(
+                        "{}: knowledge takes no parameters, so that the call is refused",
+                        self.by
+                    );
+                    Finding::error("unknown-parameter", &message, place)
+                        .with_label("would be refused")
+                }
+                Filling::Event => {
+                    let message = format!(
+                        "{}: knowledge takes no parameters, so that they are passed over",
+                        self.by
+                    );
+                    Finding::warning("unknown-parameter", &message, place).with_label("passed over")
+                }
             }
-            Filling::Event => {
-                let message =
-                    format!("{}: knowledge takes no parameters, so that they are passed over", self.by);
-                Finding::warning("unknown-parameter", &message, place).with_label("passed over")
-            }
-        }
-        .with_help("leave the parameters out"))
+            .with_help("leave the parameters out"),
+        )
     }
 }
 
 /// The arguments of `rye_execute` that a step makes of its call, with the options that it passes on.
 fn arguments(called: &Action, options: &Map<String, Value>) -> Value {
     let named = [("item_type", &called.item_type), ("item_id", &called.item_id)];
-    let named = named.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value.clone()?.into())));
+    let named = named
+        .into_iter()
+        .filter_map(|(name, value)| Some((name.to_owned(), value.clone()?.into())));
     let all: Map<String, Value> = named.chain(options.clone()).collect();
     all.into()
 }
