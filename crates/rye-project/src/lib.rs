@@ -62,6 +62,7 @@ pub use self::plan::{
     PlanRequest, PlannedRun, PrepareError, ProviderChoice, RecordedSettings, SetLimits, ToolCall,
     TreeAccess, TreeFunction, Widening, Withheld, accepted_digests, added_item,
     directive_additions, limit_of_start, resolve_chain, return_capability, sandbox_warning,
+    ways_of_calling,
 };
 pub use self::preview::Preview;
 pub use self::project::{LockJudge, OpenError, Project, Setup};

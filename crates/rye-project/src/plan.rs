@@ -57,6 +57,7 @@ use self::calling::declared_grant;
 pub use self::calling::{CALLING_DIRECTIVE, CallError, ToolCall};
 pub(crate) use self::contract::contract;
 pub use self::error::PrepareError;
+pub use self::functions::ways_of_calling;
 pub(crate) use self::functions::{invocation, starts_threads};
 pub use self::hooking::Hooking;
 pub(crate) use self::hooking::{hook_action_problem, is_composed};

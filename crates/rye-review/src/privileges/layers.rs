@@ -54,6 +54,7 @@ pub(crate) fn of_plan(
         refusal: plan.refusal().err().map(|error| with_causes(&error)),
         acknowledged: acknowledgements(plan),
         authority: plan.authority.clone(),
+        asked: plan.asked.clone(),
         findings_of: FindingsOf(table),
         invocations: plan.offer.invocations.clone(),
         signers: plan.offer.signers.clone(),
