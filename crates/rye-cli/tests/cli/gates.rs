@@ -27,15 +27,15 @@ const GATES: [(&str, &str); 9] = [
 ];
 
 /// A block of the table.
-struct State {
-    name: &'static str,
-    changes: Vec<&'static str>,
-    says: Vec<&'static str>,
-    cells: Vec<(&'static str, char)>,
-    because: Vec<(&'static str, &'static str)>,
+pub(crate) struct State {
+    pub(crate) name: &'static str,
+    pub(crate) changes: Vec<&'static str>,
+    pub(crate) says: Vec<&'static str>,
+    pub(crate) cells: Vec<(&'static str, char)>,
+    pub(crate) because: Vec<(&'static str, &'static str)>,
 }
 
-fn states() -> Vec<State> {
+pub(crate) fn states() -> Vec<State> {
     let blocks = TABLE.split("\n[").skip(1);
     blocks.map(state).collect()
 }
@@ -61,7 +61,7 @@ fn state(block: &'static str) -> State {
 }
 
 /// Makes the quick start, signed by the operator's own key, and changes it.
-fn made(state: &State) -> Session {
+pub(crate) fn made(state: &State) -> Session {
     let session = Session::new();
     for command in ["keys generate", "sign .ai --re-sign --at 2026-11-20T18:00:00Z"] {
         let said = session.rye(command);
@@ -71,7 +71,7 @@ fn made(state: &State) -> Session {
     session
 }
 
-fn apply(session: &Session, change: &str) {
+pub(crate) fn apply(session: &Session, change: &str) {
     let mut words = change.splitn(3, ' ');
     let (verb, path) = (words.next().unwrap(), words.next().unwrap().replace("%20", " "));
     let rest = words.next().unwrap_or_default().replace("\\n", "\n").replace("\\t", "\t");
