@@ -25,6 +25,7 @@ pub use self::follow::needs_of;
 pub(crate) use self::follow::{needs_of_hook_action, needs_of_step_action};
 pub use self::items::{CalledDirective, CalledItems, LibraryItems};
 pub(crate) use self::order::{LaterRefusal, RefusedStart, refused_later};
+use self::prose::Mentions;
 pub use self::uses::{Use, is_denied, least, uses_as_written};
 
 /// Something that a directive has to be allowed, and where that is known from.
@@ -96,6 +97,8 @@ pub struct Needs {
     later: Vec<LaterNeed>,
     /// The calls of steps that start a thread, in their order.
     starts: Vec<Start>,
+    /// The texts that may need what they name.
+    mentions: Mentions,
 }
 
 /// A call of a step that starts a thread.
@@ -147,6 +150,11 @@ impl Needs {
     #[must_use]
     pub fn are_open(&self) -> bool {
         self.has_unknown_child || (!self.unjudged.is_empty() && !self.is_told_by_threads)
+    }
+
+    /// Returns `true` if a text for a model names what the pattern grants, and no thread tells what the model needs.
+    fn may_be_meant(&self, pattern: &Pattern) -> bool {
+        !self.is_told_by_threads && self.mentions.name(pattern)
     }
 
     /// Leaves out what is granted in another way.

@@ -105,9 +105,8 @@ fn is_wrong_type(kind: ItemKind, below: &str) -> bool {
     let Some((stem, extension)) = name.rsplit_once('.') else { return false };
     let lower = extension.to_ascii_lowercase();
     let is_of = |kind: &ItemKind| kind.extensions().contains(&lower.as_str());
-    let is_prose = || {
-        TEXTS.contains(&lower.as_str()) && !ABOUT_FOLDERS.contains(&&*stem.to_ascii_lowercase())
-    };
+    let is_prose =
+        || TEXTS.contains(&lower.as_str()) && !ABOUT_FOLDERS.contains(&&*stem.to_ascii_lowercase());
     match kind {
         _ if is_of(&kind) || lower == PROMPT => true,
         ItemKind::Directive => ItemKind::ALL.iter().any(is_of) || is_prose(),

@@ -106,6 +106,7 @@ impl<'i> Collector<'i> {
     /// Adds the needs of a body, which is that of the directive itself or of the directive `executed`.
     fn body(&mut self, directive: &Directive, executed: Option<&ItemId>) {
         let of = executed.map(|id| format!(" of directive `{id}`")).unwrap_or_default();
+        self.needs.mentions.add(directive);
         if has_prose(directive) {
             self.needs.add_unjudged(format!("the text{of} beside its steps is for a model"));
         }
