@@ -189,7 +189,8 @@ fn trust_narrow(session: &Session, grants: &str) {
     let key = other.home().join(".ai/config/keys/signing/private_key.pem");
     fs::copy(key, session.home().join(NARROW_KEY)).unwrap();
     let document = own_trust(&other);
-    let folder = own_trust(session).parent().unwrap().to_owned();
+    let folder = session.home().join(".ai/config/keys/trusted");
+    fs::create_dir_all(&folder).unwrap();
     fs::copy(&document, folder.join(document.file_name().unwrap())).unwrap();
 }
 
