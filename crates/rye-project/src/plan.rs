@@ -44,7 +44,7 @@ use rye_resolve::{
 };
 use rye_sandbox::Processes;
 use rye_sign::Provenance;
-use rye_thread::{Hooks, Opening, OutputContract, ThreadId};
+use rye_thread::{Hooks, Limits, Opening, OutputContract, ThreadId};
 use rye_tools::fs::Root;
 
 pub use self::accepted::accepted_digests;
@@ -61,7 +61,7 @@ pub use self::functions::ways_of_calling;
 pub(crate) use self::functions::{invocation, starts_threads};
 pub use self::hooking::Hooking;
 pub(crate) use self::hooking::{hook_action_problem, is_composed};
-use self::lacking::{Lacking, NeedsOfPlan};
+use self::lacking::Lacking;
 pub use self::limits::limit_of_start;
 use self::limits::limits;
 pub(crate) use self::limits::spend_limit;
@@ -202,39 +202,19 @@ impl Project {
         let asked = approval_patterns(approval.as_ref())?;
         let offered = self.offer(request, &root, &policy, (&authority, &asked))?;
         let Offered { mut offer, processes, configs: [config, servers, web], read } = offered;
-        let is_root = child_bounds.is_none() && request.recorded.is_none();
         let findings = assess(risk.as_ref(), &composed.chain, &declared, &offer.invocations)?;
         let directions = directions(&contract, &composed, request);
         offer.palette =
             with_operations(offer.palette, self, &authority, &asked, &request.tree, directions)?;
         let resilience = library.config(RESILIENCE_FILE)?;
-        let limits = match &request.recorded {
-            Some(recorded) => SetLimits::from_record(recorded.limits.clone()),
-            None => limits(resilience.as_ref(), &composed.chain, &request.limits, child_bounds)?,
-        };
-        let needs = NeedsOfPlan {
-            chain: &composed.chain,
-            library,
-            declared: &declared,
-            authority: &authority,
-            offer: &offer,
-            limits: is_root.then_some(&limits.limits),
-        };
-        let lacking = Lacking::of(&needs);
+        let limits = set_limits(request, resilience.as_ref(), &composed.chain)?;
+        let held = (&authority, &offer, beginning_limits(request, &limits));
+        let lacking = Lacking::of(&composed.chain, library, &declared, held);
         let requests = requests_at_once(resilience.as_ref())?;
         let (placed, hooks_files) = (library.config_hooks()?, library.config(HOOKS_FILE)?);
         let hooks = composed.hooking.hooks(&composed.chain, &composed.inputs, &asked)?;
-        let configs = [
-            self.trust_config.clone(),
-            approval,
-            risk,
-            config,
-            servers,
-            web,
-            resilience,
-            hooks_files,
-        ];
-        let configs = configs.into_iter().flatten().collect();
+        let configs = [self.trust_config.clone(), approval, risk, config, servers, web];
+        let configs = configs.into_iter().chain([resilience, hooks_files]).flatten().collect();
         Ok(Plan {
             composed,
             contract,
@@ -324,6 +304,25 @@ struct Offered {
     configs: [Option<Config>; 3],
     /// The same, whether a tool needs it or not.
     read: Vec<Config>,
+}
+
+/// The limits of the thread that the request is for.
+fn set_limits(
+    request: &PlanRequest,
+    resilience: Option<&Config>,
+    chain: &ExtendsChain,
+) -> Result<SetLimits, PrepareError> {
+    match &request.recorded {
+        Some(recorded) => Ok(SetLimits::from_record(recorded.limits.clone())),
+        None => limits(resilience, chain, &request.limits, request.child_bounds.as_deref()),
+    }
+}
+
+/// The limits of a root thread that begins. A child gets what its parent has left, and ends by that where a directive starts itself; a
+/// thread that goes on has some of its steps behind it.
+fn beginning_limits<'l>(request: &PlanRequest, limits: &'l SetLimits) -> Option<&'l Limits> {
+    let begins = request.child_bounds.is_none() && request.recorded.is_none();
+    begins.then_some(&limits.limits)
 }
 
 /// The project's folder, below which file tools work.

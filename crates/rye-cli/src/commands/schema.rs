@@ -33,7 +33,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
         let names: Vec<&str> = SCHEMAS.iter().map(|schema| schema.name).collect();
         return Err(Failure::usage(format!(
             "no schema is called `{name}`; {}there are `{}`",
-            meant(name, &names),
+            suggest_name(name, &names),
             names.join("`, `")
         )));
     };
@@ -47,7 +47,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
 
 /// The way out for a name that no schema has: the nearest one, also where the name is that of a file of configuration, or the command
 /// that writes an item of a kind, of which there is no schema.
-fn meant(name: &str, names: &[&str]) -> String {
+fn suggest_name(name: &str, names: &[&str]) -> String {
     if let Ok(kind) = name.parse::<ItemKind>()
         && kind != ItemKind::Config
     {

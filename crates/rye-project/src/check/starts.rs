@@ -14,7 +14,7 @@ use crate::plan::SetLimits;
 pub(super) fn findings(catalog: &Catalog<'_>, chain: &Chain<'_>) -> Vec<Finding> {
     let Some((id, leaf)) = chain.links.first().copied() else { return Vec::new() };
     let stated = chain.limits();
-    let limits = SetLimits::stated(catalog.limits.clone(), &stated, id).limits;
+    let limits = SetLimits::of_root(catalog.limits.clone(), &stated, id).limits;
     let needs = needs(catalog, chain, leaf);
     let finding = |refused: RefusedStart| {
         let RefusedStart { limit, source, .. } = &refused;
@@ -46,10 +46,9 @@ fn place(catalog: &Catalog<'_>, leaf: &Directive, source: &NeedSource) -> Range<
         Some((_, step)) => Box::new(step.actions.iter()),
         None => Box::new(leaf.steps.iter().flat_map(|step| &step.value.actions)),
     };
-    let is_meant = |callee: Callee| match (source, callee) {
-        (NeedSource::Step(_), Callee::Child(_) | Callee::OpenChild(_)) => true,
-        (NeedSource::Executed(_), Callee::Executed(..)) => true,
-        _ => false,
+    let is_meant = |callee: Callee| match source {
+        NeedSource::Step(_) => matches!(callee, Callee::Child(_) | Callee::OpenChild(_)),
+        _ => matches!(callee, Callee::Executed(..)),
     };
     let found = actions.find(|action| callee(&action.value, catalog).is_some_and(is_meant));
     found.map_or(leaf.name.span.clone(), |action| action.span.clone())

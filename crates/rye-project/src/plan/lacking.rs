@@ -16,22 +16,15 @@ pub(super) struct Lacking {
     pub(super) denied: Vec<String>,
 }
 
-/// All that the needs of a plan are held against.
-pub(super) struct NeedsOfPlan<'p> {
-    pub(super) chain: &'p ExtendsChain,
-    pub(super) library: &'p Library,
-    pub(super) declared: &'p Grant,
-    pub(super) authority: &'p Authority,
-    pub(super) offer: &'p Offer,
-    /// The limits of a root thread that begins. A child gets what its parent has left, and ends by that where a directive starts
-    /// itself; a thread that goes on has some of its steps behind it.
-    pub(super) limits: Option<&'p Limits>,
-}
-
 impl Lacking {
-    /// Looks at what the steps of the leaf name literally. What a model needs is known when it calls.
-    pub(super) fn of(plan: &NeedsOfPlan<'_>) -> Self {
-        let NeedsOfPlan { chain, library, declared, authority, offer, limits } = plan;
+    /// Looks at what the steps of the leaf name literally. What a model needs is known when it calls. The limits are those of a root
+    /// thread that begins; of another one, the order of its calls and the threads that it starts are not judged.
+    pub(super) fn of(
+        chain: &ExtendsChain,
+        library: &Library,
+        declared: &Grant,
+        (authority, offer, limits): (&Authority, &Offer, Option<&Limits>),
+    ) -> Self {
         let mut lacking = Self::default();
         let items = LibraryItems::of(library);
         let needs = needs_of(chain.leaf().content.value(), [], &items);

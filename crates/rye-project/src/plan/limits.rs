@@ -54,7 +54,7 @@ pub(crate) fn limits(
 ) -> Result<SetLimits, PrepareError> {
     let stated = chain.limits();
     refuse_other_currencies(chain, &stated)?;
-    let mut set = SetLimits::stated(thread_limits(config)?, &stated, &chain.leaf().id);
+    let mut set = SetLimits::of_root(thread_limits(config)?, &stated, &chain.leaf().id);
     let by_options = LimitSource::Options;
     set.count("turns", |limits| &mut limits.turns, options.turns, &by_options);
     set.count("tokens", |limits| &mut limits.tokens, options.tokens, &by_options);
@@ -102,7 +102,7 @@ fn is_lower(limit: SpendLimit, than: SpendLimit) -> bool {
 
 impl SetLimits {
     /// The limits of a root thread of the directive `leaf`, without options: what is configured, and what its chain states.
-    pub(crate) fn stated(
+    pub(crate) fn of_root(
         configured: ConfiguredLimits,
         stated: &StatedLimits<'_>,
         leaf: &ItemId,
