@@ -36,10 +36,10 @@ impl Mentions {
         let id = pattern.as_str().splitn(4, '.').nth(3).unwrap_or_default().to_lowercase();
         let is_wild = |part: &&str| part.contains(['*', '?', '[']);
         let parts: Vec<&str> = id.split('.').collect();
-        let plain = parts.iter().copied().filter(|part| !is_wild(part) && *part != "rye");
-        let mut names = match parts.last().filter(|last| !is_wild(last)) {
+        let is_name = |part: &&str| !is_wild(part) && !["", "rye"].contains(part);
+        let mut names = match parts.last().filter(|last| is_name(last)) {
             Some(last) => vec![*last],
-            None => plain.collect(),
+            None => parts.iter().copied().filter(is_name).collect(),
         }
         .into_iter();
         let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
@@ -183,6 +183,7 @@ mod tests {
                 unused,
             ),
             ("a wildcard", "", "Look at the team.", "", "rye.execute.tool.team.*", unknown),
+            ("a wildcard of all", "", "Look at all.", "", "rye.load.*", unused),
             ("another wildcard", "", "Look.", "", "rye.execute.tool.team.*", unused),
         ];
         for (name, context, description, beside, granted, expected) in rows {
