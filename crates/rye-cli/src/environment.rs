@@ -266,6 +266,7 @@ impl Environment {
             self.project()?;
         }
         self.refuse_own_system_roots()?;
+        self.refuse_own_user_space()?;
         let mut setup = Setup::new(self.spaces(), Self::now());
         setup.lock_judge = Some(Arc::new(LockOfProject));
         if self.global.allow_unsigned {
@@ -367,6 +368,23 @@ impl Environment {
                 root.display()
             )))
         })
+    }
+
+    /// Refuses a user space that an option or a variable puts into the project, where its author could have named it and made it: what it
+    /// holds would count as the operator's (SPEC 2.8). A home folder there is the operator's own choice.
+    fn refuse_own_user_space(&self) -> Result<(), Failure> {
+        let Some(named) = &self.global.user_space else { return Ok(()) };
+        let space = self.absolute(named);
+        // A link in it leads out of the project, or into it.
+        let ai = space.join(".ai");
+        let mut places = self.places(&space).into_iter().chain(self.places(&ai));
+        if !ai.exists() || !places.any(|place| self.is_in_project(&place)) {
+            return Ok(());
+        }
+        Err(Failure::refused(format!(
+            "the user space `{}` lies in the project, whose files would count as yours; put it elsewhere",
+            named.display()
+        )))
     }
 
     /// Returns the places that a path stands for: itself, as a link in the project leads where the project says; the folder that it

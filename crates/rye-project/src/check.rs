@@ -5,6 +5,7 @@ mod bounds;
 mod called_items;
 mod calls;
 mod catalog;
+mod catalog_items;
 mod checker;
 mod denied;
 mod directive;
@@ -21,6 +22,7 @@ mod placing;
 mod references;
 mod report;
 mod signature;
+mod starts;
 mod tool;
 mod vouching;
 

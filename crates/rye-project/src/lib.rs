@@ -61,7 +61,8 @@ pub use self::plan::{
     Hooking, ItemProvenance, LimitOptions, LimitSource, Model, NotDriven, Offer, Placing, Plan,
     PlanRequest, PlannedRun, PrepareError, ProviderChoice, RecordedSettings, SetLimits, ToolCall,
     TreeAccess, TreeFunction, Widening, Withheld, accepted_digests, added_item,
-    directive_additions, resolve_chain, return_capability, sandbox_warning,
+    directive_additions, limit_of_start, resolve_chain, return_capability, sandbox_warning,
+    ways_of_calling,
 };
 pub use self::preview::Preview;
 pub use self::project::{LockJudge, OpenError, Project, Setup};

@@ -7,6 +7,7 @@ mod block;
 mod calls;
 mod follow;
 mod items;
+mod order;
 mod prose;
 mod uses;
 
@@ -14,7 +15,7 @@ use std::collections::HashSet;
 use std::fmt;
 
 use rye_caps::Pattern;
-use rye_resolve::ItemId;
+use rye_resolve::{ItemId, ItemKind};
 use rye_thread::ThreadId;
 
 pub use self::block::block;
@@ -23,6 +24,8 @@ pub use self::calls::{Callee, callee};
 pub use self::follow::needs_of;
 pub(crate) use self::follow::{needs_of_hook_action, needs_of_step_action};
 pub use self::items::{CalledDirective, CalledItems, LibraryItems};
+pub(crate) use self::order::{LaterRefusal, RefusedStart, refused_later};
+use self::prose::Mentions;
 pub use self::uses::{Use, is_denied, least, uses_as_written};
 
 /// Something that a directive has to be allowed, and where that is known from.
@@ -36,6 +39,14 @@ pub struct Need {
     pub sources: Vec<NeedSource>,
 }
 
+impl Need {
+    /// Returns `true` if a call needs it. Otherwise it is declared by a child, which starts without it as well (SPEC D6).
+    #[must_use]
+    pub fn is_of_a_call(&self) -> bool {
+        self.sources.iter().any(|source| !matches!(source, NeedSource::Declared(_)))
+    }
+}
+
 /// The source of a need.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -46,8 +57,10 @@ pub enum NeedSource {
     Thread(ThreadId),
     /// The hook of this id, of the chain or of a hooks file.
     Hook(String),
-    /// The declaration of this directive, which a child runs.
+    /// A step of this directive, which a child runs.
     Child(ItemId),
+    /// The declaration of this directive, which a child runs. A model may use it, and none of its steps says so.
+    Declared(ItemId),
     /// A step of this directive, which is carried out in the same thread.
     Executed(ItemId),
 }
@@ -58,7 +71,7 @@ impl fmt::Display for NeedSource {
             Self::Step(name) => write!(f, "step `{name}`"),
             Self::Thread(thread) => write!(f, "thread `{thread}`"),
             Self::Hook(id) => write!(f, "hook `{id}`"),
-            Self::Child(id) => write!(f, "child `{id}`"),
+            Self::Child(id) | Self::Declared(id) => write!(f, "child `{id}`"),
             Self::Executed(id) => write!(f, "executed directive `{id}`"),
         }
     }
@@ -78,6 +91,40 @@ pub struct Needs {
     is_told_by_threads: bool,
     /// `true` if a child has permissions that are not known.
     has_unknown_child: bool,
+    /// The items that calls of steps bring into the thread, in the order of the calls.
+    taken: Vec<TakenItem>,
+    /// The needs of steps whose calls come after items were taken in.
+    later: Vec<LaterNeed>,
+    /// The calls of steps that start a thread, in their order.
+    starts: Vec<Start>,
+    /// The texts that may need what they name.
+    mentions: Mentions,
+}
+
+/// A call of a step that starts a thread.
+#[derive(Debug, Clone)]
+struct Start {
+    /// The directive, which may have placeholders.
+    id: String,
+    source: NeedSource,
+}
+
+/// An item that a call of a step brings into the thread (SPEC D16).
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct TakenItem {
+    kind: ItemKind,
+    id: ItemId,
+    /// The step that executes it.
+    source: NeedSource,
+}
+
+/// A need of a call that comes after other calls.
+#[derive(Debug, Clone)]
+struct LaterNeed {
+    pattern: Pattern,
+    source: NeedSource,
+    /// The number of the items that are taken in before.
+    taken: usize,
 }
 
 impl Needs {
@@ -105,9 +152,15 @@ impl Needs {
         self.has_unknown_child || (!self.unjudged.is_empty() && !self.is_told_by_threads)
     }
 
+    /// Returns `true` if a text for a model names what the pattern grants, and no thread tells what the model needs.
+    fn may_be_meant(&self, pattern: &Pattern) -> bool {
+        !self.is_told_by_threads && self.mentions.name(pattern)
+    }
+
     /// Leaves out what is granted in another way.
     pub(crate) fn forget(&mut self, pattern: &Pattern) {
         self.needs.retain(|need| need.pattern != *pattern);
+        self.later.retain(|need| need.pattern != *pattern);
     }
 
     fn add_unjudged(&mut self, reason: String) {

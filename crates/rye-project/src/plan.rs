@@ -44,7 +44,7 @@ use rye_resolve::{
 };
 use rye_sandbox::Processes;
 use rye_sign::Provenance;
-use rye_thread::{Hooks, Opening, OutputContract, ThreadId};
+use rye_thread::{Hooks, Limits, Opening, OutputContract, ThreadId};
 use rye_tools::fs::Root;
 
 pub use self::accepted::accepted_digests;
@@ -57,10 +57,12 @@ use self::calling::declared_grant;
 pub use self::calling::{CALLING_DIRECTIVE, CallError, ToolCall};
 pub(crate) use self::contract::contract;
 pub use self::error::PrepareError;
+pub use self::functions::ways_of_calling;
 pub(crate) use self::functions::{invocation, starts_threads};
 pub use self::hooking::Hooking;
 pub(crate) use self::hooking::{hook_action_problem, is_composed};
 use self::lacking::Lacking;
+pub use self::limits::limit_of_start;
 use self::limits::limits;
 pub(crate) use self::limits::spend_limit;
 pub use self::limits::{LimitSource, SetLimits};
@@ -76,7 +78,7 @@ pub(crate) use self::provenance::{
 };
 use self::provider::carries_out_steps;
 pub use self::provider::{Answerer, DEFAULT_PROVIDER, Model};
-pub(crate) use self::provider::{answerer, chosen_default, provider_config};
+pub(crate) use self::provider::{answerer, choice_problem, chosen_default, provider_config};
 pub(crate) use self::request::STEPS;
 pub use self::request::{
     ChildBounds, LimitOptions, Placing, PlanRequest, ProviderChoice, RecordedSettings,
@@ -129,6 +131,8 @@ pub struct Plan {
     pub hooks: Hooks,
     /// The configuration that decided on the rest.
     pub configs: Vec<Config>,
+    /// The configuration that a run reads and that decided on nothing, such as the servers where no tool of one is offered.
+    read: Vec<Config>,
 }
 
 /// A plan that may run, with the provider that answers it and the texts that its thread begins with.
@@ -197,31 +201,20 @@ impl Project {
         let approval = library.config(APPROVAL_FILE)?;
         let asked = approval_patterns(approval.as_ref())?;
         let offered = self.offer(request, &root, &policy, (&authority, &asked))?;
-        let Offered { mut offer, processes, configs: [config, servers, web] } = offered;
-        let lacking = Lacking::of(&composed.chain, library, &declared, &authority, &offer);
+        let Offered { mut offer, processes, configs: [config, servers, web], read } = offered;
         let findings = assess(risk.as_ref(), &composed.chain, &declared, &offer.invocations)?;
         let directions = directions(&contract, &composed, request);
         offer.palette =
             with_operations(offer.palette, self, &authority, &asked, &request.tree, directions)?;
         let resilience = library.config(RESILIENCE_FILE)?;
-        let limits = match &request.recorded {
-            Some(recorded) => SetLimits::from_record(recorded.limits.clone()),
-            None => limits(resilience.as_ref(), &composed.chain, &request.limits, child_bounds)?,
-        };
+        let limits = set_limits(request, resilience.as_ref(), &composed.chain)?;
+        let held = (&authority, &offer, beginning_limits(request, &limits));
+        let lacking = Lacking::of(&composed.chain, library, &declared, held);
         let requests = requests_at_once(resilience.as_ref())?;
         let (placed, hooks_files) = (library.config_hooks()?, library.config(HOOKS_FILE)?);
         let hooks = composed.hooking.hooks(&composed.chain, &composed.inputs, &asked)?;
-        let configs = [
-            self.trust_config.clone(),
-            approval,
-            risk,
-            config,
-            servers,
-            web,
-            resilience,
-            hooks_files,
-        ];
-        let configs = configs.into_iter().flatten().collect();
+        let configs = [self.trust_config.clone(), approval, risk, config, servers, web];
+        let configs = configs.into_iter().chain([resilience, hooks_files]).flatten().collect();
         Ok(Plan {
             composed,
             contract,
@@ -237,6 +230,7 @@ impl Project {
             placed,
             hooks,
             configs,
+            read,
         })
     }
 
@@ -261,12 +255,14 @@ impl Project {
             only: request.tool.as_ref(),
             tree: &request.tree,
         })?;
+        let read = [programs.servers_config(), reach.config.as_ref(), programs.config.as_ref()];
+        let read = read.into_iter().flatten().cloned().collect();
         let web = reach.config.filter(|_| offer.reaches_web);
         let servers = programs.servers_config().filter(|_| offer.uses_servers).cloned();
         let Programs { processes, config, .. } = programs;
         let (processes, config) =
             if offer.starts_programs { (processes, config) } else { (None, None) };
-        Ok(Offered { offer, processes, configs: [config, servers, web] })
+        Ok(Offered { offer, processes, configs: [config, servers, web], read })
     }
 
     /// Refuses configuration whose name differs from the one that is read only in case: what it says would have no effect.
@@ -306,6 +302,27 @@ struct Offered {
     processes: Option<Arc<Processes>>,
     /// The configuration of programs, of MCP servers, and of requests.
     configs: [Option<Config>; 3],
+    /// The same, whether a tool needs it or not.
+    read: Vec<Config>,
+}
+
+/// The limits of the thread that the request is for.
+fn set_limits(
+    request: &PlanRequest,
+    resilience: Option<&Config>,
+    chain: &ExtendsChain,
+) -> Result<SetLimits, PrepareError> {
+    match &request.recorded {
+        Some(recorded) => Ok(SetLimits::from_record(recorded.limits.clone())),
+        None => limits(resilience, chain, &request.limits, request.child_bounds.as_deref()),
+    }
+}
+
+/// The limits of a root thread that begins. A child gets what its parent has left, and ends by that where a directive starts itself; a
+/// thread that goes on has some of its steps behind it.
+fn beginning_limits<'l>(request: &PlanRequest, limits: &'l SetLimits) -> Option<&'l Limits> {
+    let begins = request.child_bounds.is_none() && request.recorded.is_none();
+    begins.then_some(&limits.limits)
 }
 
 /// The project's folder, below which file tools work.
@@ -460,8 +477,13 @@ impl Plan {
         is_meant: impl Fn(&Provenance) -> bool,
     ) -> Vec<String> {
         let mut told = self.composed.weaknesses_of(&is_meant);
-        for item in self.provenances(answerer).iter().filter(|item| is_meant(&item.provenance)) {
-            told.extend(weaknesses(&item.provenance, &item.name));
+        let chosen = answerer.and_then(Answerer::chosen_by);
+        let read = self.read.iter().chain(chosen).flat_map(ItemProvenance::of_layers);
+        let items = self.provenances(answerer).into_iter().chain(read);
+        for item in items.filter(|item| is_meant(&item.provenance)) {
+            let weak = weaknesses(&item.provenance, &item.name).into_iter();
+            let new: Vec<String> = weak.filter(|weakness| !told.contains(weakness)).collect();
+            told.extend(new);
         }
         told
     }

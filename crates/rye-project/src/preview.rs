@@ -6,8 +6,8 @@ use crate::project::{OpenError, Project, Setup};
 
 /// A project that shows the operator's drafts: items whose files the operator changed since signing them.
 ///
-/// It renders, explains and compares. [`Project::plan_run`] refuses a plan with a draft, a tool that is a draft is not
-/// offered, and the operations, such as [`execute`](crate::primary::execute), refuse drafts as every project does. With strict
+/// It renders, explains and compares. [`Project::plan_run`] refuses a plan with a draft, a tool that is a draft is shown and
+/// cannot be called, and the operations, such as [`execute`](crate::primary::execute), refuse drafts as every project does. With strict
 /// verification, and without a key of the operator's, no draft is shown.
 ///
 /// No project comes out of it, so that no session runs on one:

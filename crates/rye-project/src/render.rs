@@ -48,7 +48,7 @@ pub struct Rendered {
     pub first_user_message: String,
     /// The SHA-256 over system message, a zero byte and first user message.
     pub digest: Digest,
-    /// `true` if an item of them is a draft of the operator's, or unsigned.
+    /// `true` if an item of them, or one that the run reads beside them, is a draft of the operator's, or unsigned.
     pub draft: bool,
     /// Warnings for the operator. One says that no key signed an item, another that hooks keep the directive
     /// from running and are no part of these texts.
@@ -88,8 +88,11 @@ impl Project {
         let mut notices: Vec<String> =
             provider.err().map(|error| without_provider(&error)).into_iter().collect();
         notices.extend(composed.item_warnings(&vouched, self));
+        let further = self.further_drafts(&wish, &notices);
         let is_draft = !composed.weaknesses_of(&is_unvouched).is_empty()
-            || vouched.iter().any(|item| is_unvouched(&item.provenance));
+            || vouched.iter().any(|item| is_unvouched(&item.provenance))
+            || !further.is_empty();
+        notices.extend(further);
         Ok(Rendered {
             draft: is_draft,
             digest: opening_digest(opening.system.as_deref(), &opening.first_user_message),
@@ -98,6 +101,18 @@ impl Project {
             first_user_message: opening.first_user_message,
             warnings: notices,
         })
+    }
+
+    /// Returns a sentence for each draft that a run would read beside what it renders, such as a tool, and that is not `told` yet.
+    /// They are not known where the run cannot be planned.
+    fn further_drafts(&self, wish: &PlanRequest, told: &[String]) -> Vec<String> {
+        if !self.library.shows_drafts() {
+            return Vec::new();
+        }
+        let Ok(plan) = self.plan(wish) else { return Vec::new() };
+        let answerer = plan.answerer(self, wish).ok();
+        let drafts = plan.drafts(answerer.as_ref()).into_iter();
+        drafts.filter(|draft| !told.contains(draft)).collect()
     }
 
     /// Returns the opening of a thread, and the provider that decided on a part of it, or the reason why
@@ -135,8 +150,10 @@ impl Project {
         let chain = self.library.chain(self.library.directive(directive)?)?;
         self.refuse_widening(&chain)?;
         let text = rye_prompt::template(leaf(&chain), permissions(&chain), returns);
-        let warnings = chain_warnings(&chain);
-        let draft = !chain_drafts(&chain).is_empty();
+        let mut warnings = chain_warnings(&chain);
+        let further = self.further_drafts(&PlanRequest::new(directive.clone()), &warnings);
+        let draft = !chain_drafts(&chain).is_empty() || !further.is_empty();
+        warnings.extend(further);
         Ok(Template { text, draft, warnings })
     }
 }

@@ -58,6 +58,11 @@ impl Library {
         Self { drafts_of: Some(own), ..self }
     }
 
+    /// Returns `true` if items may be drafts of the operator.
+    pub fn shows_drafts(&self) -> bool {
+        self.drafts_of.is_some()
+    }
+
     /// The same library, with drafts refused like other texts that were changed.
     pub fn without_drafts(&self) -> Cow<'_, Self> {
         match self.drafts_of {

@@ -102,13 +102,26 @@ pub(crate) fn fault_of_name(kind: ItemKind, below: &str, path: &Path) -> Option<
 /// every other type is a mistake.
 fn is_wrong_type(kind: ItemKind, below: &str) -> bool {
     let name = below.rsplit('/').next().unwrap_or(below);
-    let Some((_, extension)) = name.rsplit_once('.') else { return false };
+    let Some((stem, extension)) = name.rsplit_once('.') else { return false };
     let lower = extension.to_ascii_lowercase();
     let is_of = |kind: &ItemKind| kind.extensions().contains(&lower.as_str());
-    is_of(&kind)
-        || lower == PROMPT
-        || (kind == ItemKind::Directive && ItemKind::ALL.iter().any(is_of))
+    let is_prose =
+        || TEXTS.contains(&lower.as_str()) && !ABOUT_FOLDERS.contains(&&*stem.to_ascii_lowercase());
+    match kind {
+        _ if is_of(&kind) || lower == PROMPT => true,
+        ItemKind::Directive => ItemKind::ALL.iter().any(is_of) || is_prose(),
+        ItemKind::Knowledge => is_prose(),
+        // Beside a script, `requirements.txt` and a text that it reads are in their place.
+        ItemKind::Tool | ItemKind::Config => false,
+    }
 }
 
 /// The type of prompt files of other programs.
 const PROMPT: &str = "prompt";
+
+/// Types of texts, which an author takes for Markdown.
+const TEXTS: [&str; 10] =
+    ["txt", "text", "markdown", "mdown", "mkd", "mkdn", "mdwn", "mdx", "rst", "adoc"];
+
+/// Names of files that are about their folder, and that no author takes for items.
+const ABOUT_FOLDERS: [&str; 6] = ["readme", "license", "licence", "notice", "changelog", "authors"];

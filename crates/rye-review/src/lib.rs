@@ -16,4 +16,5 @@ pub use self::explain::{
 pub use self::lock_report::{LockFinding, LockReport};
 pub use self::privileges::{
     LayerPrivileges, NothingToJudge, PatternPrivileges, Privileges, PrivilegesError, Tightened,
+    Waits,
 };

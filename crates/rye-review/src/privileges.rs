@@ -8,8 +8,12 @@ mod text;
 mod tighten;
 
 use rye_caps::risk::{Acknowledgement, Classification, Finding};
-use rye_caps::{Authority, Capability, Denied, Grant, Invocation, LayerName, Pattern, Permit};
-use rye_project::{Need, PlanRequest, PrepareError, Project, Use, canonical, is_denied};
+use rye_caps::{
+    Authority, Capability, Denied, Grant, Invocation, LayerName, Pattern, Permit, Primary,
+};
+use rye_project::{
+    Need, PlanRequest, PrepareError, Project, Use, canonical, is_denied, ways_of_calling,
+};
 use rye_resolve::ItemId;
 use rye_transcript::{Reading, ThreadId, ThreadRecord};
 
@@ -44,6 +48,8 @@ pub struct Privileges {
     /// The reason why the directive may not run at all, as a sentence.
     pub refusal: Option<String>,
     authority: Authority,
+    /// The capabilities of which each call waits for a person's decision.
+    asked: Grant,
     /// The calls of the tools that the authority covers by their ids.
     invocations: Vec<Invocation>,
     /// The most that the signer of each of these tools may grant.
@@ -131,21 +137,88 @@ impl Privileges {
         }
     }
 
+    /// Returns which of the calls that the capability permits wait for a person's decision, as a run decides (SPEC 10.11).
+    #[must_use]
+    pub fn waits(&self, capability: &Capability) -> Waits {
+        let capability = canonical_capability(capability);
+        if capability.primary() == Primary::Sign {
+            return Waits::Each;
+        }
+        let calls = ways_of_calling(&capability, &self.invocations);
+        match calls.iter().filter(|call| call.meets(&self.asked)).count() {
+            0 => Waits::None,
+            asked if asked < calls.len() => Waits::Some,
+            _ => Waits::Each,
+        }
+    }
+
+    /// The same for all calls that a pattern permits.
+    fn waits_of(&self, pattern: &Pattern) -> Waits {
+        if let Ok(capability) = pattern.as_str().parse::<Capability>() {
+            return self.waits(&capability);
+        }
+        let is_asked = self.asked.covers(&Grant::from_iter([pattern.clone()])).is_ok();
+        // Each signature is decided by itself, whatever the configuration says.
+        if is_asked || pattern.as_str().starts_with("rye.sign.") {
+            return Waits::Each;
+        }
+        let is_asked = self.asked.patterns().iter().any(|asked| asked.meets(pattern));
+        let mut calls = self.invocations.iter().filter(|call| pattern.matches(call.item()));
+        match is_asked || calls.any(|call| call.meets(&self.asked)) {
+            true => Waits::Some,
+            false => Waits::None,
+        }
+    }
+
     /// Returns the grant that the chain declares.
     #[must_use]
     pub fn declared_grant(&self) -> &Grant {
         &self.declared
     }
 
-    /// The needs that the declared permissions do not cover, and a run would be denied.
+    /// The needs of calls that the declared permissions do not cover, and a run would be denied.
     pub fn denied_needs(&self) -> impl Iterator<Item = &Need> {
-        self.needs.iter().filter(|need| is_denied(&self.declared, need))
+        self.needs.iter().filter(|need| need.is_of_a_call() && !self.grants(need))
+    }
+
+    /// The needs that children declare and start without.
+    pub(crate) fn lessening_needs(&self) -> impl Iterator<Item = &Need> {
+        self.needs.iter().filter(|need| !need.is_of_a_call() && !self.grants(need))
+    }
+
+    /// Returns `true` if the declared permissions cover a part of the need.
+    pub(crate) fn grants(&self, need: &Need) -> bool {
+        !is_denied(&self.declared, need)
     }
 }
 
 fn canonical_capability(capability: &Capability) -> Capability {
     let mut meant = canonical(Pattern::exactly(capability)).into_iter();
     meant.next().and_then(|meant| meant.as_str().parse().ok()).unwrap_or_else(|| capability.clone())
+}
+
+/// The calls of a capability or pattern that wait for a person's decision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "none, a part, or all of them")]
+pub enum Waits {
+    /// No call waits.
+    None,
+    /// A part of them waits: those of some items, or, for a directive, those that start it as a thread.
+    Some,
+    /// Each call waits.
+    Each,
+}
+
+impl Waits {
+    /// The word that data has for it: `none`, `some` or `each`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Some => "some",
+            Self::Each => "each",
+        }
+    }
 }
 
 /// A reason why the privileges of a directive are not known.

@@ -52,9 +52,12 @@ impl FirstRequest {
         plan.refuse_denied(&answerer)?;
         let opening = plan.opening(Some(&answerer), request)?;
         let vouched = plan.provenances(Some(&answerer));
-        let draft = !plan.drafts(Some(&answerer)).is_empty();
+        let drafts = plan.drafts(Some(&answerer));
+        let draft = !drafts.is_empty();
         let mut notices = plan.warnings();
         notices.extend(plan.composed.item_warnings(&vouched, project));
+        let further: Vec<String> = drafts.into_iter().filter(|it| !notices.contains(it)).collect();
+        notices.extend(further);
         let id = request.directive.clone();
         let Answerer::Model(model) = answerer else { return Err(PrepareError::NothingSent { id }) };
         let info = model.choice.describe(&model.name);

@@ -80,8 +80,8 @@ pub use self::hooks::{ActionTarget, Hook, HookAction, HookCondition, Hooks};
 pub use self::journal::{Journal, JournalError};
 pub use self::outcome::Outcome;
 pub use self::palette::{
-    Need, Needs, Palette, PaletteEntry, PaletteError, PaletteProblem, WithheldTool, palette_name,
-    palette_names,
+    Need, Needs, Palette, PaletteEntry, PaletteError, PaletteProblem, WithheldTool,
+    execution_problems, palette_name, palette_names,
 };
 pub use self::provider::{Delta, DeltaSink, Provider, ProviderTelemetry, ServerAddress};
 pub use self::provider_error::ProviderError;

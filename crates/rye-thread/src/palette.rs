@@ -15,6 +15,7 @@ use rye_caps::{Authority, Capability, Grant, Invocation, Kind, Permit, Primary};
 use serde_json::Value;
 
 pub(crate) use self::direct_call::MISFIT;
+pub use self::execute::execution_problems;
 pub(crate) use self::execute::{EXECUTE, arguments as execute_arguments};
 use self::execute::{Execution, execution, fork_arguments, inline_arguments};
 pub use self::name::{assign as palette_names, palette_name};

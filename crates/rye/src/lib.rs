@@ -50,7 +50,7 @@ pub use rye_review::{
     Change, ContextFacts, Difference, Explained, HookFacts, ItemFacts, LayerFacts, LayerPrivileges,
     LimitFacts, LockFinding, LockReport, LostFacts, ModelFacts, ModelSource, NothingToJudge,
     PatternChange, PatternPrivileges, PortFacts, Privileges, PrivilegesError, Section, Signer,
-    SkippedFacts, StartFacts, Tightened, ToolFacts,
+    SkippedFacts, StartFacts, Tightened, ToolFacts, Waits,
 };
 #[cfg(feature = "mcp")]
 pub use rye_session::{Approvals, HttpOptions, McpServer, ServeError, ServerHost, reading};

@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use rye::caps::{Authority, Capability, Denied, LayerName};
 use rye::thread::ThreadReference;
-use rye::{Privileges, PrivilegesError, Project, ThreadReading, Tightened, Use};
+use rye::{Privileges, PrivilegesError, Project, ThreadReading, Tightened, Use, Waits};
 use serde_json::{Value, json};
 
 use crate::directive::resolve_directive;
@@ -97,6 +97,7 @@ fn tell_allowed(privileges: &Privileges, capability: &Capability, environment: &
             "capability": capability.as_str(),
             "allowed": privileges.refusal.is_none(),
             "by": rows.collect::<Value>(),
+            "waits": privileges.waits(capability).as_str(),
             "refusal": privileges.refusal,
         });
         let answer = Answer::one("capabilities", row);
@@ -109,6 +110,11 @@ fn tell_allowed(privileges: &Privileges, capability: &Capability, environment: &
         }
     }
     by.iter().for_each(|(layer, pattern)| println!("  by {layer}: `{pattern}`"));
+    match privileges.waits(capability) {
+        Waits::None => {}
+        Waits::Some => println!("  waits for a person's decision where it starts a thread"),
+        Waits::Each => println!("  waits for a person's decision at each call"),
+    }
 }
 
 /// Returns each layer with its pattern that covers the capability.

@@ -121,8 +121,9 @@ fn sides(arguments: &Arguments) -> Result<(String, String), Failure> {
 fn explain(side: &Side) -> Result<Explained, Failure> {
     let explained = Explained::of(&side.rye, &PlanRequest::new(side.id.clone()));
     let explained = explained.map_err(|error| side.failure(error))?;
-    let warnings: Vec<String> =
-        explained.warnings.iter().map(|warning| format!("{}: {warning}", side.name)).collect();
+    let drafts = explained.drafts.iter().filter(|draft| !explained.warnings.contains(draft));
+    let told = explained.warnings.iter().chain(drafts);
+    let warnings: Vec<String> = told.map(|warning| format!("{}: {warning}", side.name)).collect();
     output::warnings(&warnings);
     Ok(explained)
 }

@@ -2,6 +2,8 @@
 
 use clap::Args;
 use rye::SCHEMAS;
+use rye::parse::nearest_name;
+use rye::resolve::ItemKind;
 use serde_json::json;
 
 use crate::environment::Environment;
@@ -30,7 +32,8 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
     let Some(schema) = rye::schema(name) else {
         let names: Vec<&str> = SCHEMAS.iter().map(|schema| schema.name).collect();
         return Err(Failure::usage(format!(
-            "no schema is called `{name}`; there are `{}`",
+            "no schema is called `{name}`; {}there are `{}`",
+            suggest_name(name, &names),
             names.join("`, `")
         )));
     };
@@ -40,4 +43,18 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
         output::document(&schema.value);
     }
     Ok(Exit::Fine)
+}
+
+/// The way out for a name that no schema has: the nearest one, also where the name is that of a file of configuration, or the command
+/// that writes an item of a kind, of which there is no schema.
+fn suggest_name(name: &str, names: &[&str]) -> String {
+    if let Ok(kind) = name.parse::<ItemKind>()
+        && kind != ItemKind::Config
+    {
+        return format!("`rye new {kind} ID` writes a {kind} with all of its parts; ");
+    }
+    let written = name.trim_end_matches(".yaml").replace(['/', '-'], "_");
+    let last = written.rsplit_once("agent_").map_or(written.as_str(), |(_, last)| last);
+    let near = nearest_name(last, names.iter().copied());
+    near.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default()
 }

@@ -366,3 +366,58 @@ fn a_wildcard_that_matches_an_alias_counts_as_its_tool() {
         assert_eq!(remarks, unused.len(), "{tools:?} {call}: {explained}");
     }
 }
+
+/// A call that would wait for a person is said to, by its own name and by that of the function behind it.
+#[test]
+fn calls_that_wait_for_a_decision_are_told() {
+    let session = Session::new();
+    session.rye("keys generate");
+    session.put(
+        ".ai/config/agent/approval.yaml",
+        "ask: [rye.execute.tool.rye.file-system.write, rye.execute.tool.rye.agent.threads.thread_directive]\n",
+    );
+    session.put(
+        ".ai/tools/notes/put.yaml",
+        "description: Puts.\nversion: \"1.0.0\"\nexecutor: builtin\nbuiltin: file-system/write\ninput_schema: {type: object, properties: {path: {type: string}, content: {type: string}}}\n",
+    );
+    session.change(
+        ".ai/directives/notes/index.md",
+        "<permissions>",
+        "<permissions><execute><tool>notes.*</tool><directive>notes.base</directive></execute><sign><knowledge>notes.x</knowledge></sign>",
+    );
+    let signed = session.rye("sign .ai --re-sign");
+    assert!(signed.ends_with("--- exit 0\n"), "{signed}");
+    let rows = [
+        (
+            "rye.execute.tool.rye.file-system.write",
+            "each",
+            "waits for a person's decision at each call",
+        ),
+        ("rye.execute.tool.notes.put", "each", "waits for a person's decision at each call"),
+        ("rye.sign.knowledge.notes.x", "each", "waits for a person's decision at each call"),
+        (
+            "rye.execute.directive.notes.base",
+            "some",
+            "waits for a person's decision where it starts a thread",
+        ),
+        ("rye.execute.tool.rye.file-system.read", "none", ""),
+    ];
+    for (capability, word, sentence) in rows {
+        let said = session.rye(&format!("caps check notes/index {capability}"));
+        assert!(said.contains(sentence) && said.ends_with("--- exit 0\n"), "{said}");
+        assert_eq!(said.contains("waits for"), !sentence.is_empty(), "{said}");
+        let said = session.rye(&format!("caps check notes/index {capability} --json"));
+        assert!(said.contains(&format!("\"waits\": \"{word}\"")), "{said}");
+    }
+    let said = session.rye("caps explain notes/index");
+    let row = |pattern: &str| said.lines().find(|line| line.contains(pattern)).unwrap();
+    assert!(
+        row("rye.execute.tool.rye.file-system.write").contains("each call waits for a decision")
+    );
+    assert!(row("rye.execute.tool.notes.*").contains("some calls wait for a decision"));
+    assert!(row("rye.execute.directive.notes.base").contains("some calls wait for a decision"));
+    assert!(!row("rye.execute.tool.rye.file-system.read").contains("wait"));
+    let said = session.rye("caps explain notes/index --json");
+    assert_eq!(said.matches("\"waits\": \"each\"").count(), 2, "{said}");
+    assert_eq!(said.matches("\"waits\": \"some\"").count(), 2, "{said}");
+}

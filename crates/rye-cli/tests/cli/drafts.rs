@@ -133,8 +133,81 @@ fn knowledge_and_configuration_are_drafts_too() {
     assert!(said.contains("tampered") && said.ends_with("--- exit 3\n"), "{said}");
 }
 
+/// Each file of configuration that a run refuses when it was changed is marked where a person is shown what the run would do.
 #[test]
-fn a_tool_that_is_a_draft_is_not_offered_and_that_is_said() {
+fn configuration_that_is_a_draft_is_marked_wherever_a_draft_is_shown() {
+    let session = signed();
+    let files = [
+        ("agent/approval", "ask: [rye.execute.tool.rye.file-system.write]\n"),
+        ("agent/capability_risk", "classifications: []\n"),
+        ("agent/hooks", "hooks: []\n"),
+        ("agent/processes", "{}\n"),
+        ("agent/providers", "default: anthropic_messages\n"),
+        ("agent/resilience", "limits: {turns: 5}\n"),
+        ("agent/web", "hosts: [example.org]\n"),
+        ("mcp/servers", "servers: {}\n"),
+    ];
+    for (id, text) in files {
+        session.put(&format!(".ai/config/{id}.yaml"), text);
+    }
+    let said = session.rye("sign .ai/config");
+    assert!(said.ends_with("--- exit 0\n"), "{said}");
+    let shown = [
+        "render notes/index --input folder=notes",
+        "render notes/index --template",
+        "explain notes/index",
+        "caps explain notes/index",
+        "diff notes/index notes/index",
+    ];
+    let mut lacking = Vec::new();
+    for (id, _) in files {
+        let path = format!(".ai/config/{id}.yaml");
+        let text = read(&session, &path);
+        session.put(&path, &(text.clone() + "# changed\n"));
+        for command in shown {
+            let said = session.rye(command);
+            let mark = format!("DRAFT: config `{id}` changed since you signed it");
+            if !said.contains(&mark) || !said.ends_with("--- exit 0\n") {
+                lacking.push(format!("{id}: {command}: {said}"));
+            }
+        }
+        session.put(&path, &text);
+    }
+    assert!(lacking.is_empty(), "{}", lacking.join("\n"));
+}
+
+/// A tool of a step that is a draft is shown, marked, and no run offers it.
+#[test]
+fn a_tool_that_is_a_draft_is_shown_and_not_run() {
+    let session = signed();
+    let tool = ".ai/tools/notes/list.yaml";
+    session.put(tool, "description: Lists.\nversion: \"1.0.0\"\nexecutor: builtin\nbuiltin: file-system/ls\ninput_schema: {type: object, properties: {path: {type: string}, first_lines: {type: boolean}}}\n");
+    session.change(INDEX, "item_id=\"rye/file-system/ls\"", "item_id=\"notes/list\"");
+    let granted = "<tool>rye.file-system.ls</tool><tool>notes.list</tool>";
+    session.change(INDEX, "<tool>rye.file-system.ls</tool>", granted);
+    let said = session.rye("sign .ai");
+    assert!(said.ends_with("--- exit 0\n"), "{said}");
+    session.put(tool, &read(&session, tool).replace("Lists.", "Lists all."));
+    let mark = "DRAFT: tool `notes/list` changed since you signed it";
+    for command in [
+        "render notes/index --input folder=notes",
+        "render notes/index --input folder=notes --provider anthropic_messages",
+        "explain notes/index",
+        "caps explain notes/index",
+        "diff notes/base notes/index",
+    ] {
+        let said = session.rye(command);
+        assert!(said.contains(mark) && said.ends_with("--- exit 0\n"), "{command}: {said}");
+        assert!(!said.contains("not offered") && !said.contains("may not run"), "{said}");
+    }
+    let body = session.rye("render notes/index --input folder=notes --provider anthropic_messages");
+    assert!(body.contains("Lists all."), "{body}");
+    let said = session.rye("run notes/index --provider steps --input folder=notes");
+    assert!(said.contains(REFUSED) && said.ends_with("--- exit 3\n"), "{said}");
+}
+
+#[test]
+fn a_tool_that_is_a_draft_and_that_a_model_may_use_is_marked() {
     let session = signed();
     let tool = ".ai/tools/notes/count.yaml";
     session.put(tool, "description: Counts\nexecutor: command\ncommand: wc\nargs: [\"-l\"]\ninput_schema: {type: object}\n");
@@ -143,9 +216,7 @@ fn a_tool_that_is_a_draft_is_not_offered_and_that_is_said() {
     assert!(signed.ends_with("--- exit 0\n"), "{signed}");
     session.put(tool, &(read(&session, tool) + "# changed\n"));
     let said = session.rye("explain notes/index");
-    let withheld =
-        "tool `notes/count` is granted but not offered: its file changed since you signed it";
-    assert!(said.contains(withheld), "{said}");
+    assert!(said.contains("DRAFT: tool `notes/count` changed since you signed it"), "{said}");
 }
 
 #[test]

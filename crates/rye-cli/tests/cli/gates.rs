@@ -27,15 +27,15 @@ const GATES: [(&str, &str); 9] = [
 ];
 
 /// A block of the table.
-struct State {
-    name: &'static str,
-    changes: Vec<&'static str>,
-    says: Vec<&'static str>,
-    cells: Vec<(&'static str, char)>,
-    because: Vec<(&'static str, &'static str)>,
+pub(crate) struct State {
+    pub(crate) name: &'static str,
+    pub(crate) changes: Vec<&'static str>,
+    pub(crate) says: Vec<&'static str>,
+    pub(crate) cells: Vec<(&'static str, char)>,
+    pub(crate) because: Vec<(&'static str, &'static str)>,
 }
 
-fn states() -> Vec<State> {
+pub(crate) fn states() -> Vec<State> {
     let blocks = TABLE.split("\n[").skip(1);
     blocks.map(state).collect()
 }
@@ -61,7 +61,7 @@ fn state(block: &'static str) -> State {
 }
 
 /// Makes the quick start, signed by the operator's own key, and changes it.
-fn made(state: &State) -> Session {
+pub(crate) fn made(state: &State) -> Session {
     let session = Session::new();
     for command in ["keys generate", "sign .ai --re-sign --at 2026-11-20T18:00:00Z"] {
         let said = session.rye(command);
@@ -71,7 +71,7 @@ fn made(state: &State) -> Session {
     session
 }
 
-fn apply(session: &Session, change: &str) {
+pub(crate) fn apply(session: &Session, change: &str) {
     let mut words = change.splitn(3, ' ');
     let (verb, path) = (words.next().unwrap(), words.next().unwrap().replace("%20", " "));
     let rest = words.next().unwrap_or_default().replace("\\n", "\n").replace("\\t", "\t");
@@ -102,6 +102,10 @@ fn apply(session: &Session, change: &str) {
             sign_raw(&place, &session.home().join(".ai/config/keys/signing/private_key.pem"));
         }
         "sign-by-another" => sign_raw(&place, &example_key()),
+        "trust-narrow" => trust_narrow(session, &format!("{path} {rest}")),
+        "sign-by-narrow" => {
+            sign_raw(&place, &session.home().join(NARROW_KEY));
+        }
         "rye" => fine(&format!("{path} {rest}")),
         "own-key-is" => trust(session, &format!("{path} = \"2026-11-21T00:00:00Z\"")),
         "own-key-says" => trust(session, &format!("{path} {rest}")),
@@ -173,6 +177,22 @@ fn trust(session: &Session, line: &str) {
     let text = text.split_once('\n').filter(|_| text.starts_with('#')).map_or(&*text, |it| it.1);
     let before = text.find("[public_key]").unwrap();
     fs::write(path, format!("{}{line}\n{}", &text[..before], &text[before..])).unwrap();
+}
+
+/// The place of the private key that the operator trusts with limited grants.
+const NARROW_KEY: &str = "narrow.pem";
+
+/// Lays a trust document of another key into the user space, with these `grants`.
+fn trust_narrow(session: &Session, grants: &str) {
+    let other = Session::new();
+    assert!(other.rye("keys generate").ends_with("--- exit 0\n"));
+    trust(&other, &format!("grants = {grants}"));
+    let key = other.home().join(".ai/config/keys/signing/private_key.pem");
+    fs::copy(key, session.home().join(NARROW_KEY)).unwrap();
+    let document = own_trust(&other);
+    let folder = session.home().join(".ai/config/keys/trusted");
+    fs::create_dir_all(&folder).unwrap();
+    fs::copy(&document, folder.join(document.file_name().unwrap())).unwrap();
 }
 
 fn own_trust(session: &Session) -> PathBuf {

@@ -23,6 +23,7 @@ mod exporting;
 mod forged;
 mod gates;
 mod guide;
+mod helps;
 mod hooking;
 mod hostile;
 mod init;

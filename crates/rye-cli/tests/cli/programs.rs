@@ -96,7 +96,8 @@ input_schema: { type: object, properties: { path: { type: string } }, required: 
     session.put(".ai/tools/team/read.yaml", READ);
     let calls = [&seen, &hidden].map(|it| step("team/read", "path", &it.display().to_string()));
     session.put(".ai/directives/work.md", &directive("<tool>team.*</tool>", &calls.concat()));
-    let told = session.rye("run work --allow-unsigned --provider steps --user-space own");
+    let home = own.display().to_string();
+    let told = session.rye_with("run work --allow-unsigned --provider steps", &[("HOME", &home)]);
     assert!(!told.ends_with("--- exit 0\n"), "{told}");
     let results = records(&session, "tool_call_result");
     assert_eq!(results[0]["payload"]["content"], "http://127.0.0.1:1/", "{told}");

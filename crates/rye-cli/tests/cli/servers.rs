@@ -13,13 +13,13 @@ use crate::session::Session;
 
 const SERVERS: &str = ".ai/config/mcp/servers.yaml";
 
-/// The server's user space lies in the project, which is all that a sandbox surely shows.
+/// The server's home folder lies in the project, which is all that a sandbox surely shows.
 fn servers(session: &Session, more: &str) -> String {
     let document = fs::read_to_string(session.trust()).unwrap();
     session.put("space/.ai/config/keys/trusted/56dbf7b2d9ce86ed.toml", &document);
     let program = env!("CARGO_BIN_EXE_rye");
     format!(
-        "servers:\n  own:\n    command: {program}\n    args: [mcp, --user-space, space{more}]\n"
+        "servers:\n  own:\n    command: {program}\n    args: [mcp{more}]\n    env: {{ HOME: space }}\n"
     )
 }
 
@@ -190,4 +190,18 @@ fn who_may_start_no_program_starts_no_server() {
     contains(&run(&session), 3, &[message]);
     contains(&session.rye("mcp discover own --allow-unsigned"), 3, &[message]);
     contains(&session.rye("lock --server own --allow-unsigned"), 3, &[message]);
+}
+
+/// A server whose configuration is signed by a key that may not grant a shell is not started, and `check` says so before the run does.
+#[test]
+fn a_server_of_a_key_which_may_not_start_it_is_told() {
+    let session = session();
+    contains(&session.rye("lock --server own --allow-unsigned"), 0, &[]);
+    crate::gates::apply(&session, "trust-narrow [\"rye.execute.tool.mcp.*\"]");
+    crate::gates::apply(&session, &format!("sign-by-narrow {SERVERS}"));
+    let reason =
+        "may not be started: `rye.execute.tool.rye.bash.bash` is not allowed by the signing key";
+    let told = session.rye("check --allow-unsigned --json");
+    contains(&told, 1, &[reason, "\"refused-server\"", "step `a` calls `mcp/own/rye_load`"]);
+    contains(&session.rye("run work --allow-unsigned --provider steps"), 3, &[reason]);
 }

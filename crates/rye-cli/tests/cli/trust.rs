@@ -167,6 +167,39 @@ fn no_system_root_lies_in_the_project() {
     }
 }
 
+/// Neither does a user space that is named: its keys, its policy and its items would be the operator's.
+#[cfg(unix)]
+#[test]
+fn no_user_space_that_is_named_lies_in_the_project() {
+    let session = Session::new();
+    session.put(&format!("space/.ai/config/keys/trusted/{ID}.toml"), &example_document());
+    let link = |from: &str, to: &str| {
+        std::os::unix::fs::symlink(to, session.project().join(from)).unwrap();
+    };
+    link("linked", "space");
+    link("../beside", "project/space");
+    session.put("../outer/x", "");
+    link("../outer/.ai", "../project/space/.ai");
+    session.put(&format!("../own/.ai/config/keys/trusted/{ID}.toml"), &example_document());
+    link("inward", "../own");
+    let commands = ["run notes/index --provider steps", "check", "verify .ai", "list", "doctor"];
+    for space in ["space", "../project/space", "linked", "../beside", "../outer", "inward", "."] {
+        let named = session.rye(&format!("{} --user-space {space} --project .", commands[0]));
+        assert!(named.contains("lies in the project, whose files would count"), "{space}: {named}");
+        assert!(named.ends_with("--- exit 3\n"), "{named}");
+        let named =
+            session.rye_with(&format!("{} --project .", commands[0]), &[("USER_SPACE", space)]);
+        assert!(named.contains("lies in the project, whose files would count"), "{space}: {named}");
+    }
+    for command in commands {
+        let named = session.rye(&format!("{command} --user-space space"));
+        assert!(named.contains("lies in the project, whose files would count"), "{named}");
+        assert!(!named.ends_with("--- exit 0\n"), "{named}");
+    }
+    let named = session.rye("verify .ai --user-space ../own");
+    assert!(named.ends_with("--- exit 0\n"), "{named}");
+}
+
 #[test]
 fn removing_forgets() {
     let session = Session::new();

@@ -1,9 +1,13 @@
 //! Permissions held against what the signers may grant and what the operator's policy allows (SPEC 2.7, 9.4).
 
+use std::borrow::Cow;
 use std::ops::Range;
 
-use rye_caps::{Capability, Layer, Pattern};
-use rye_parse::{ContextContent, ContextPosition, Directive};
+use rye_caps::{Capability, Kind, Layer, Pattern};
+use rye_parse::{
+    Action, ContextContent, ContextPosition, Directive, Hook, HookEvent, PlacedTool, Primary,
+    Spanned, ToolManifest,
+};
 use rye_resolve::{ItemId, ItemKind};
 
 use super::Finding;
@@ -11,8 +15,8 @@ use super::catalog::{Catalog, Chain};
 use super::grants::needs;
 use super::permissions::{declared_grant, granted_patterns};
 use crate::config::policy_layers;
-use crate::needs::{Callee, Need, NeedSource, callee};
-use crate::plan::invocation;
+use crate::needs::{Callee, Need, NeedSource, Needs, callee, refused_later};
+use crate::plan::{ceilings, invocation};
 
 /// Finds the permissions of the leaf of `chain` that a run denies all the same. `signers` are the most that the signers of
 /// the leaf's own text may grant.
@@ -28,21 +32,57 @@ pub(super) fn findings(
     // A broken policy is told at its file.
     let policy = policy_layers(catalog.project.trust_config.as_ref()).unwrap_or_default();
     bounds.extend(policy.iter().map(Bound::of_policy));
-    if bounds.is_empty() {
-        return Vec::new();
-    }
     let granted = declared_grant(declaring).patterns().to_vec();
     let places = leaf.permissions.as_ref().map(|block| granted_patterns(&block.value));
     let inherited = leaf.extends.as_ref().map_or(leaf.name.span.clone(), |it| it.span.clone());
-    let needs = needs(catalog, chain, leaf).needs.into_iter();
-    let needs = needs.map(|need| (functions(catalog, &need), need)).collect();
+    let all = needs(catalog, chain, leaf);
+    let needs = all.needs.iter();
+    let needs = needs.map(|need| (functions(catalog, &need.pattern), need.clone())).collect();
     let judge = Judge { granted, places: places.unwrap_or_default(), inherited, needs };
-    bounds.iter().flat_map(|bound| judge.findings(bound)).collect()
+    let mut findings: Vec<Finding> =
+        bounds.iter().flat_map(|bound| judge.findings(bound)).collect();
+    findings.extend(judge.of_tools(catalog));
+    findings.extend(judge.of_taken_items(catalog, leaf, &all));
+    findings
+}
+
+/// Finds that no thread is offered a tool, because `signers`, the most that its own signers may grant, do not have it, or a
+/// function that it stands for (SPEC 2.7).
+pub(super) fn of_tool(id: &ItemId, tool: &PlacedTool, signers: &[Layer]) -> Option<Finding> {
+    let call = invocation(id, &tool.manifest).ok()?;
+    let needed = || std::iter::once(call.item()).chain(call.functions());
+    let (key, denied) = signers.iter().find_map(|layer| {
+        let denied = needed().find(|capability| !layer.grant().allows(capability))?;
+        Some((layer.name(), denied))
+    })?;
+    let message = format!(
+        "{key}, which signed this tool, may not grant `{denied}`, so that no thread is offered the tool"
+    );
+    let help = format!(
+        "review the tool and sign it with a key that may, or add `{denied}` to the `grants` of the key's trust document"
+    );
+    let finding = Finding::warning(BEYOND_BOUND, &message, tool.place(&["description"]));
+    Some(finding.with_label("not offered to threads").with_help(&help))
+}
+
+/// Finds that no run asks a provider, because `signers`, the most that the signers of its configuration may grant, do not have it.
+pub(super) fn of_provider(id: &ItemId, signers: &[Layer]) -> Option<Finding> {
+    let capability = Capability::new(rye_caps::Primary::Execute, Kind::Tool, id.as_str()).ok()?;
+    let layer = signers.iter().find(|layer| !layer.grant().allows(&capability))?;
+    let key = layer.name();
+    let message = format!(
+        "{key}, which signed this provider's configuration, may not grant `{capability}`, so that runs with this provider are refused"
+    );
+    let help = format!(
+        "review it and sign it with a key that may, or add `{capability}` to the `grants` of the key's trust document"
+    );
+    let finding = Finding::warning(BEYOND_BOUND, &message, 0..0);
+    Some(finding.with_label("refused for use").with_help(&help))
 }
 
 /// A layer of the authority that is not a part of the directive.
 struct Bound<'l> {
-    layer: &'l Layer,
+    layer: Cow<'l, Layer>,
     /// The item that brings the layer in, and where the directive names it; `None` for the directive itself and for the policy.
     item: Option<(String, Range<usize>)>,
     is_policy: bool,
@@ -50,11 +90,11 @@ struct Bound<'l> {
 
 impl<'l> Bound<'l> {
     fn of_own_signer(layer: &'l Layer) -> Self {
-        Self { layer, item: None, is_policy: false }
+        Self { layer: Cow::Borrowed(layer), item: None, is_policy: false }
     }
 
     fn of_policy(layer: &'l Layer) -> Self {
-        Self { layer, item: None, is_policy: true }
+        Self { layer: Cow::Borrowed(layer), item: None, is_policy: true }
     }
 
     fn refuses(&self, pattern: &Pattern) -> bool {
@@ -88,58 +128,112 @@ impl<'l> Bound<'l> {
     }
 }
 
-/// The bounds of the items that the chain names: directives that it extends, knowledge of its context, and directives that its hooks
-/// put before the model.
+/// An item that a file names, and the place where it does.
+type Named = (ItemKind, ItemId, Range<usize>);
+
+/// The bounds of the items that the chain names: directives that it extends, knowledge of its context, and what its hooks and those of
+/// hooks files put before the model; and the bounds of these files.
 fn of_items<'c>(catalog: &'c Catalog<'_>, chain: &Chain<'_>) -> Vec<Bound<'c>> {
     let Some((_, leaf)) = chain.links.first().copied() else { return Vec::new() };
     let extends = leaf.extends.as_ref().map_or(leaf.name.span.clone(), |it| it.span.clone());
-    let mut named: Vec<(ItemKind, ItemId, Range<usize>)> = Vec::new();
-    for (place, (id, link)) in chain.links.iter().enumerate() {
-        let is_leaf = place == 0;
-        if !is_leaf {
-            named.push((ItemKind::Directive, (*id).clone(), extends.clone()));
-        }
+    let mut named = of_chain(chain);
+    for (place, (_, link)) in chain.links.iter().enumerate() {
+        let hooks = link.hooks.iter().flat_map(|hook| told_by(catalog, &hook.value));
         named.extend(
-            steering_items(catalog, link)
-                .map(|(kind, id, span)| (kind, id, if is_leaf { span } else { extends.clone() })),
+            hooks.map(|(kind, id, span)| {
+                (kind, id, if place == 0 { span } else { extends.clone() })
+            }),
         );
     }
-    let suppressed: Vec<&str> =
-        chain.links.iter().flat_map(|(_, link)| suppressed_ids(link)).collect();
-    let used = named
-        .into_iter()
-        .filter(|(kind, id, _)| *kind != ItemKind::Knowledge || !suppressed.contains(&id.as_str()));
+    // A file of the user space acts in many projects, so that the directive itself is the place.
+    let in_files = catalog.hooks.iter().flatten().flat_map(|placed| told_by(catalog, &placed.hook));
+    named.extend(in_files.map(|(kind, id, _)| (kind, id, leaf.name.span.clone())));
     let mut bounds: Vec<Bound<'c>> = Vec::new();
-    for (kind, id, span) in used {
+    let mut add = |name: String, span: Range<usize>, layer: Cow<'c, Layer>| {
+        let bound = Bound { layer, item: Some((name, span)), is_policy: false };
+        if !bounds.iter().any(|known| known.item == bound.item && known.layer == bound.layer) {
+            bounds.push(bound);
+        }
+    };
+    for (kind, id, span) in without_suppressed(chain, named) {
         for layer in catalog.bounds(kind, &id) {
-            let item = Some((format!("{kind} `{id}`"), span.clone()));
-            if !bounds.iter().any(|known| known.item == item && known.layer == layer) {
-                bounds.push(Bound { layer, item, is_policy: false });
-            }
+            add(format!("{kind} `{id}`"), span.clone(), Cow::Borrowed(layer));
+        }
+    }
+    let acting = catalog.hooks.iter().flatten();
+    let acting = acting.filter(|placed| placed.hook.event.value != HookEvent::ResolveExtends);
+    for placed in acting {
+        for layer in ceilings(&placed.provenance).unwrap_or_default() {
+            let name = format!("the hooks file `{}`", placed.location);
+            add(name, leaf.name.span.clone(), Cow::Owned(layer));
         }
     }
     bounds
 }
 
-/// The items whose texts a directive puts before its model, by context and by hooks.
-fn steering_items<'l>(
-    catalog: &Catalog<'_>,
-    link: &'l Directive,
-) -> impl Iterator<Item = (ItemKind, ItemId, Range<usize>)> + 'l {
-    let context = link.context.iter().filter_map(|entry| match &entry.value.content {
-        ContextContent::Knowledge(id) if entry.value.position != ContextPosition::Suppress => {
-            Some((ItemKind::Knowledge, id.parse().ok()?, entry.span.clone()))
-        }
-        _ => None,
+/// The bounds of an item that a call brings into a thread, each with the item that the key signed.
+pub(super) fn of_taken(catalog: &Catalog<'_>, kind: ItemKind, id: &ItemId) -> Vec<(String, Layer)> {
+    let mut named: Vec<Named> = vec![(kind, id.clone(), 0..0)];
+    if let Some((id, leaf)) = catalog.directive(id).filter(|_| kind == ItemKind::Directive) {
+        let chain = catalog.chain(id, leaf);
+        named.extend(without_suppressed(&chain, of_chain(&chain)));
+    }
+    let bounds = named.iter().flat_map(|(kind, id, _)| {
+        let layers = catalog.bounds(*kind, id).iter();
+        layers.map(move |layer| (format!("{kind} `{id}`"), layer.clone()))
     });
-    let actions = link.hooks.iter().flat_map(|hook| &hook.value.actions);
-    let hooks: Vec<_> = actions
-        .filter_map(|action| match callee(&action.value, catalog)? {
-            Callee::Executed(kind, id) => Some((kind, id, action.span.clone())),
+    bounds.collect()
+}
+
+/// The directives that the leaf extends, and the knowledge in the context of all of them.
+fn of_chain(chain: &Chain<'_>) -> Vec<Named> {
+    let Some((_, leaf)) = chain.links.first().copied() else { return Vec::new() };
+    let extends = leaf.extends.as_ref().map_or(leaf.name.span.clone(), |it| it.span.clone());
+    let mut named: Vec<Named> = Vec::new();
+    for (place, (id, link)) in chain.links.iter().enumerate() {
+        let is_leaf = place == 0;
+        if !is_leaf {
+            named.push((ItemKind::Directive, (*id).clone(), extends.clone()));
+        }
+        let context = link.context.iter().filter_map(|entry| match &entry.value.content {
+            ContextContent::Knowledge(id) if entry.value.position != ContextPosition::Suppress => {
+                let span = if is_leaf { entry.span.clone() } else { extends.clone() };
+                Some((ItemKind::Knowledge, id.parse().ok()?, span))
+            }
             _ => None,
-        })
-        .collect();
-    context.chain(hooks)
+        });
+        named.extend(context);
+    }
+    named
+}
+
+/// The items whose texts a hook puts before the model.
+fn told_by(catalog: &Catalog<'_>, hook: &Hook) -> Vec<Named> {
+    if hook.event.value == HookEvent::ResolveExtends {
+        return Vec::new();
+    }
+    let told = |action: &Spanned<Action>| {
+        let loads = matches!(action.value.primary, Primary::Load | Primary::Fetch);
+        let (kind, id) = match callee(&action.value, catalog) {
+            Some(Callee::Executed(kind, id)) => (kind, id),
+            _ if loads && action.value.item_type.as_deref() == Some("knowledge") => {
+                (ItemKind::Knowledge, action.value.item_id.as_ref()?.parse().ok()?)
+            }
+            _ => return None,
+        };
+        Some((kind, id, action.span.clone()))
+    };
+    hook.actions.iter().filter_map(told).collect()
+}
+
+fn without_suppressed(chain: &Chain<'_>, named: Vec<Named>) -> impl Iterator<Item = Named> {
+    let links = chain.links.iter();
+    let suppressed: Vec<String> =
+        links.flat_map(|(_, link)| suppressed_ids(link)).map(str::to_owned).collect();
+    let is_used = move |(kind, id, _): &Named| {
+        *kind != ItemKind::Knowledge || !suppressed.iter().any(|it| it == id.as_str())
+    };
+    named.into_iter().filter(is_used)
 }
 
 fn suppressed_ids(link: &Directive) -> impl Iterator<Item = &str> {
@@ -168,7 +262,7 @@ impl Judge {
             let is_denied = |(functions, need): &&(Vec<Capability>, Need)| {
                 let is_refused = bound.refuses(&need.pattern)
                     || functions.iter().any(|it| !bound.layer.grant().allows(it));
-                is_refused && pattern.meets(&need.pattern)
+                is_refused && need.is_of_a_call() && pattern.meets(&need.pattern)
             };
             let denied = self.needs.iter().find(is_denied);
             let place = match &bound.item {
@@ -188,6 +282,58 @@ impl Judge {
         findings
     }
 
+    /// A tool whose signer may not grant it, or a function that it stands for, is not offered to a thread (SPEC 2.7). The tools of
+    /// a child are judged in the child.
+    fn of_tools(&self, catalog: &Catalog<'_>) -> Vec<Finding> {
+        let is_childs =
+            |it: &NeedSource| matches!(it, NeedSource::Child(_) | NeedSource::Declared(_));
+        let own = self.needs.iter().filter(|(_, need)| !need.sources.iter().all(is_childs));
+        let mut findings = Vec::new();
+        for (functions, need) in own {
+            let Some(pattern) = self.granted.iter().find(|it| it.meets(&need.pattern)) else {
+                continue;
+            };
+            let Some((id, _)) = tool_of(catalog, &need.pattern) else { continue };
+            let place = self.place(pattern);
+            let bounds = catalog.bounds(ItemKind::Tool, id).iter().map(|layer| Bound {
+                item: Some((format!("tool `{id}`"), place.clone())),
+                ..Bound::of_own_signer(layer)
+            });
+            let refusing = bounds.into_iter().find(|bound| {
+                bound.refuses(&need.pattern)
+                    || functions.iter().any(|it| !bound.layer.grant().allows(it))
+            });
+            findings.extend(
+                refusing.map(|bound| need_finding(&bound, functions, need, pattern, place)),
+            );
+        }
+        findings
+    }
+
+    /// Calls behind one that brings in an item whose signer may not grant what they need.
+    fn of_taken_items(
+        &self,
+        catalog: &Catalog<'_>,
+        leaf: &Directive,
+        needs: &Needs,
+    ) -> Vec<Finding> {
+        let refusals = refused_later(needs, catalog, |need| functions(catalog, need)).into_iter();
+        let granted = refusals.filter(|it| self.granted.iter().any(|own| own.meets(&it.need)));
+        let of_calls = granted.filter(|it| !matches!(it.source, NeedSource::Declared(_)));
+        of_calls
+            .map(|refusal| {
+                let actions = leaf.steps.iter().flat_map(|step| &step.value.actions);
+                let mut taking = actions.filter(|action| {
+                    matches!(callee(&action.value, catalog), Some(Callee::Executed(kind, id)) if (kind, &id) == (refusal.taken.0, &refusal.taken.1))
+                });
+                let place = taking.next().map_or(leaf.name.span.clone(), |it| it.span.clone());
+                Finding::error(BEYOND_BOUND, &refusal.to_string(), place)
+                    .with_label("bounds the calls after it")
+                    .with_help(&refusal.help())
+            })
+            .collect()
+    }
+
     fn place(&self, pattern: &Pattern) -> &Range<usize> {
         let own = self.places.iter().find(|(known, _)| known == pattern);
         own.map_or(&self.inherited, |(_, place)| place)
@@ -195,11 +341,14 @@ impl Judge {
 }
 
 /// Returns the functions that a needed tool stands for, which policies and signers judge, too (SPEC 9.6b).
-fn functions(catalog: &Catalog<'_>, need: &Need) -> Vec<Capability> {
-    let id = need.pattern.as_str().strip_prefix("rye.execute.tool.");
-    let tool = id.and_then(|id| catalog.tool_of_dotted(id));
-    let call = tool.and_then(|(id, manifest)| invocation(id, manifest).ok());
+fn functions(catalog: &Catalog<'_>, need: &Pattern) -> Vec<Capability> {
+    let call = tool_of(catalog, need).and_then(|(id, manifest)| invocation(id, manifest).ok());
     call.map(|call| call.functions().to_vec()).unwrap_or_default()
+}
+
+/// The tool that a need names.
+fn tool_of<'c>(catalog: &'c Catalog<'_>, need: &Pattern) -> Option<(&'c ItemId, &'c ToolManifest)> {
+    catalog.tool_of_dotted(need.as_str().strip_prefix("rye.execute.tool.")?)
 }
 
 /// A permission that a step or a hook needs.

@@ -1,5 +1,6 @@
 //! The calls of steps and hooks, held against what they call: parameters, and results of earlier steps (SPEC 5.3, 10.13).
 
+mod execution;
 mod parameters;
 mod results;
 
@@ -14,9 +15,10 @@ use rye_resolve::ItemId;
 use rye_thread::{ArgumentSchema, DIRECTIVE_RETURN};
 use serde_json::{Map, Value};
 
+use self::execution::OPTIONS;
 use self::parameters::Misfit;
 use super::catalog::Catalog;
-use super::tool::{UNLOCKED, UnlockedServer, unlocked_server};
+use super::tool::{UnusableServer, unusable_server};
 use super::{Finding, called_items, event_data};
 use crate::aliases::tool_id;
 use crate::needs::{Callee, callee};
@@ -102,20 +104,20 @@ impl Calls<'_> {
             None => self
                 .of_execution(action)
                 .into_iter()
-                .chain(self.of_unlocked_server(action))
+                .chain(self.of_unusable_server(action))
                 .collect(),
         }
     }
 
-    /// A step that calls a tool of a server that the lock does not name is refused before it begins (SPEC 9.4).
-    fn of_unlocked_server(&self, action: &Spanned<Action>) -> Option<Finding> {
+    /// A step that calls a tool of a server of which no thread is offered any is refused before it begins (SPEC 9.4).
+    fn of_unusable_server(&self, action: &Spanned<Action>) -> Option<Finding> {
         let called = &action.value;
         let is_tool = called.item_type.as_deref() == Some("tool");
         let id = called.item_id.as_deref().filter(|_| is_tool)?;
         let tool = self.catalog.tool(&tool_id(id).parse().ok()?)?;
-        let UnlockedServer { message, help } = unlocked_server(self.catalog, tool)?;
+        let UnusableServer { code, message, help } = unusable_server(self.catalog, tool)?;
         let message = format!("{} calls `{id}`, and {message}", self.by);
-        let finding = Finding::error(UNLOCKED, &message, action.span.clone());
+        let finding = Finding::error(code, &message, action.span.clone());
         let finding = Finding { bars_signing: false, ..finding };
         Some(finding.with_label("refused before it begins").with_help(&help))
     }
@@ -154,11 +156,19 @@ impl Calls<'_> {
         };
         let (misfits, known) = match item_type {
             "tool" => (self.of_tool(called, id), &[][..]),
-            "directive" => (self.of_directive(called, id), &["async", "thread"][..]),
+            "directive" => (self.of_directive(called, id), OPTIONS),
+            "knowledge" => (Some(Vec::new()), OPTIONS),
             _ => return Vec::new(),
         };
-        let Some(misfits) = misfits else { return Vec::new() };
-        let mut findings = self.findings(action, &format!("`{id}`"), misfits);
+        let mut findings = Vec::new();
+        if item_type != "tool" {
+            findings.extend(self.of_options(action));
+        }
+        if item_type == "knowledge" {
+            findings.extend(self.of_knowledge(action));
+        }
+        let Some(misfits) = misfits else { return findings };
+        findings.extend(self.findings(action, &format!("`{id}`"), misfits));
         findings.extend(self.of_child(action));
         let passed_over = called.options.keys().filter(|name| !known.contains(&name.as_str()));
         findings.extend(passed_over.map(|name| self.passed_over(action, name)));

@@ -5,18 +5,17 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use rye_caps::risk::RiskTable;
-use rye_caps::{Capability, Grant, Invocation, Layer};
+use rye_caps::{Capability, Invocation, Layer};
 use rye_files::read_plain;
 use rye_parse::{Directive, HookEvent, Knowledge, ParseError, PlacedTool, ToolManifest};
 use rye_resolve::{
     ExtendsChain, ItemId, ItemKind, Listed, Location, PlacedHook, ResolveError, Space,
     StatedLimits, StatedModel,
 };
-use rye_thread::{ArgumentSchema, DIRECTIVE_RETURN, THREAD_DIRECTIVE};
+use rye_thread::{ArgumentSchema, DIRECTIVE_RETURN};
 use serde_json::Value;
 
 use super::Finding;
-use super::permissions::declared_grant;
 use super::signature::Signature;
 #[cfg(feature = "mcp")]
 use crate::Lock;
@@ -25,9 +24,7 @@ use crate::causes::with_causes;
 use crate::config::{
     ConfiguredLimits, RESILIENCE_FILE, RISK_FILE, SERVERS_FILE, risk_table, thread_limits,
 };
-use crate::needs::{CalledDirective, CalledItems};
 use crate::place::LONGEST_FILE;
-use crate::plan::starts_threads;
 use crate::project::Project;
 
 /// The ids of all spaces, and the directives and tools that were read of them, each once.
@@ -387,22 +384,6 @@ impl<'a> Catalog<'a> {
             undeclared.declaring().next().map(|(id, _)| id.clone())
         });
         found.into_iter().flatten().collect()
-    }
-}
-
-impl CalledItems for Catalog<'_> {
-    fn called_directive(&self, id: &ItemId) -> Option<CalledDirective> {
-        let (id, leaf) = self.directive(id)?;
-        let chain = self.chain(id, leaf);
-        let declaring = chain.declaring().next();
-        let is_known = leaf.permissions.is_some()
-            || !(self.extends_by_hooks() || (declaring.is_none() && chain.broken.is_some()));
-        let grant = || declaring.map_or_else(Grant::nothing, |(_, link)| declared_grant(link));
-        Some(CalledDirective { directive: leaf.clone(), declared: is_known.then(grant) })
-    }
-
-    fn starts_threads(&self, tool: &ItemId) -> bool {
-        tool.as_str() == THREAD_DIRECTIVE || self.tool(tool).is_some_and(starts_threads)
     }
 }
 

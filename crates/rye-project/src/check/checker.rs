@@ -14,7 +14,7 @@ use rye_sign::{SigningKey, Timestamp};
 use super::catalog::{Catalog, Content, Fault, Loaded};
 use super::{
     Checked, Finding, approval, bounds, calls, denied, finish, form, grants, metadata, of_space,
-    placing, references, signature, tool, vouching,
+    placing, references, signature, starts, tool, vouching,
 };
 use crate::causes::with_causes;
 use crate::config::{RISK_FILE, is_provider};
@@ -244,9 +244,9 @@ impl Checker<'_> {
         findings.extend(signature.iter().filter_map(|it| it.finding().cloned()));
         let is_vouched =
             findings.iter().all(|finding| [LINKED, OTHER_CASE].contains(&finding.code));
+        let signers = signature.as_ref().map_or(&[][..], |it| it.bounds());
         match &loaded.content {
             Content::Directive(Ok(directive)) => {
-                let signers = signature.as_ref().map_or(&[][..], |it| it.bounds());
                 findings.extend(self.of_directive(directive, id, source, signers));
             }
             Content::Knowledge(Ok(knowledge)) => {
@@ -256,6 +256,10 @@ impl Checker<'_> {
             Content::Tool(Ok(tool)) if !is_provider(id) => {
                 findings.extend(tool::namesake_finding(&self.catalog, id, tool));
                 findings.extend(tool::around(&self.catalog, tool));
+                findings.extend(bounds::of_tool(id, tool, signers));
+            }
+            Content::Tool(_) if is_provider(id) => {
+                findings.extend(bounds::of_provider(id, signers));
             }
             Content::Other if kind == ItemKind::Config => {
                 findings.extend(self.of_config(id, path, source));
@@ -288,6 +292,7 @@ impl Checker<'_> {
         findings.extend(calls::findings(catalog, directive, source));
         findings.extend(granted);
         findings.extend(bounds::findings(catalog, &chain, signers));
+        findings.extend(starts::findings(catalog, &chain));
         findings
     }
 

@@ -116,26 +116,32 @@ impl Judge<'_> {
     fn lacking(&self, by: &str, action: &Spanned<Action>, needs: &Needs) -> Vec<Lacking> {
         let is_granted =
             |need: &Pattern| self.granted.patterns().iter().any(|pattern| pattern.meets(need));
-        let mut lacks: Vec<(String, Vec<Pattern>)> = Vec::new();
+        let mut lacks: Vec<(String, bool, Vec<Pattern>)> = Vec::new();
         for need in needs.needs.iter().filter(|need| !is_granted(&need.pattern)) {
             let source = need.sources.first().map_or_else(String::new, |source| match source {
-                NeedSource::Child(_) | NeedSource::Executed(_) => format!("{source} of {by}"),
+                NeedSource::Child(_) | NeedSource::Declared(_) | NeedSource::Executed(_) => {
+                    format!("{source} of {by}")
+                }
                 _ => by.to_owned(),
             });
-            match lacks.iter_mut().find(|(known, _)| *known == source) {
-                Some((_, patterns)) => patterns.push(need.pattern.clone()),
-                None => lacks.push((source, vec![need.pattern.clone()])),
+            let is_of_a_call = need.is_of_a_call();
+            match lacks.iter_mut().find(|it| (&it.0, it.1) == (&source, is_of_a_call)) {
+                Some((.., patterns)) => patterns.push(need.pattern.clone()),
+                None => lacks.push((source, is_of_a_call, vec![need.pattern.clone()])),
             }
         }
         let is_told = || references::action(self.catalog, action, by).is_some();
         if lacks.is_empty() || is_told() {
             return Vec::new();
         }
-        lacks.sort_by_key(|(source, _)| source != by);
-        lacks.iter().map(|(source, patterns)| self.explain(source, patterns)).collect()
+        lacks.sort_by_key(|(source, ..)| source != by);
+        let explain = |(source, is_of_a_call, patterns): &(String, bool, Vec<Pattern>)| {
+            self.explain(source, *is_of_a_call, patterns)
+        };
+        lacks.iter().map(explain).collect()
     }
 
-    fn explain(&self, by: &str, lacks: &[Pattern]) -> Lacking {
+    fn explain(&self, by: &str, is_of_a_call: bool, lacks: &[Pattern]) -> Lacking {
         let patterns: Vec<&str> = lacks.iter().map(Pattern::as_str).collect();
         let elements = lacks.iter().map(element).collect::<Vec<_>>().join("");
         let is_own = |id: &ItemId| self.chain.links.first().is_some_and(|(leaf, _)| *leaf == id);
@@ -153,8 +159,15 @@ impl Judge<'_> {
                 format!("declare `<permissions>` with `{elements}` here, or add it to `{id}`"),
             ),
         };
-        let cause = format!("{by} needs `{}`", patterns.join("`, `"));
-        Lacking { message: format!("{cause}, {why}"), cause, help }
+        let patterns = patterns.join("`, `");
+        if is_of_a_call {
+            let cause = format!("{by} needs `{patterns}`");
+            return Lacking { message: format!("{cause}, {why}"), cause, help, is_lessened: false };
+        }
+        let cause = format!("{by} declares `{patterns}`");
+        let message = format!("{cause}, {why}: it starts without that");
+        let help = format!("leave it out there, or {help}");
+        Lacking { message, cause, help, is_lessened: true }
     }
 }
 
@@ -164,10 +177,20 @@ struct Lacking {
     /// The part of the message that does not depend on the directive.
     cause: String,
     help: String,
+    /// `true` for what a child declares and starts without (SPEC D6). A model of it may be denied a call.
+    is_lessened: bool,
 }
+
+/// The code of the finding about a child that starts without something that it declares.
+const LESSENED_CHILD: &str = "lessened-child";
 
 impl Lacking {
     fn error(self, place: Range<usize>) -> Finding {
+        if self.is_lessened {
+            return Finding::warning(LESSENED_CHILD, &self.message, place)
+                .with_label("starts a child with less")
+                .with_help(&self.help);
+        }
         let finding = Finding::error(MISSING_PERMISSION, &self.message, place);
         finding.with_label("would be denied").with_help(&self.help)
     }

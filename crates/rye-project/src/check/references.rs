@@ -5,16 +5,17 @@ use std::ops::Range;
 use std::path::Path;
 
 use rye_parse::{
-    Action, ContextContent, ContextEntry, ContextPosition, Directive, Hook, HookEvent, Primary,
-    Spanned,
+    Action, ContextContent, ContextEntry, ContextPosition, Directive, Hook, HookEvent, Model,
+    Primary, Spanned,
 };
+use rye_providers::ChoiceError;
 use rye_resolve::{ExtendsChain, ItemId, ItemKind};
 
 use super::catalog::{Break, Catalog, Chain};
 use super::{Finding, calls};
 use crate::config::{DEFAULT_PROVIDER_FILE, PROVIDERS, is_hooks};
 use crate::needs::{Callee, callee};
-use crate::plan::{STEPS, hook_action_problem};
+use crate::plan::{STEPS, choice_problem, hook_action_problem};
 
 pub(super) fn of_directive(
     catalog: &Catalog<'_>,
@@ -103,8 +104,27 @@ fn extends(directive: &Directive, chain: &Chain<'_>) -> Option<Finding> {
 
 /// The provider that a directive names is one of the configurations among the tools.
 fn model(catalog: &Catalog<'_>, directive: &Directive) -> Option<Finding> {
-    let named = directive.model.as_ref()?.value.provider.as_ref()?;
-    unknown_provider(catalog, "`<model>`", &named.value, named.span.clone())
+    let model = directive.model.as_ref()?;
+    let named = model.value.provider.as_ref();
+    let unknown = named
+        .and_then(|named| unknown_provider(catalog, "`<model>`", &named.value, named.span.clone()));
+    unknown.or_else(|| self::choice(catalog, model))
+}
+
+/// The tier or the model that a directive asks for is one that its provider has. Another machine may have another default.
+fn choice(catalog: &Catalog<'_>, model: &Spanned<Model>) -> Option<Finding> {
+    let problem = choice_problem(catalog.project.library(), &model.value)?;
+    let (code, wrong) = match &problem {
+        ChoiceError::UnknownTier { tier, .. } => ("unknown-tier", tier.as_str()),
+        ChoiceError::UnknownModel { model, .. } => ("unknown-model", model.as_str()),
+        _ => ("no-model", ""),
+    };
+    let Model { tier, id, fallback, .. } = &model.value;
+    let mut stated = [tier, id, fallback].into_iter().flatten();
+    let place = stated.find(|text| text.value == wrong).map(|text| text.span.clone());
+    let place = place.unwrap_or_else(|| model.span.clone());
+    let finding = Finding::warning(code, &problem.to_string(), place);
+    Some(finding.with_label("no model for this"))
 }
 
 /// The provider that a configuration makes the default is one of the configurations among the tools.

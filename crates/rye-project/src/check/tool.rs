@@ -11,6 +11,10 @@ use serde_json::Value;
 
 use super::Finding;
 use super::catalog::Catalog;
+#[cfg(feature = "mcp")]
+use crate::config::{SERVERS_FILE, policy_layers};
+#[cfg(feature = "mcp")]
+use crate::plan::{ServerFault, Servers};
 use crate::plan::{namesake, parameters, request_of, template};
 use crate::shipped::shipped_files;
 
@@ -56,34 +60,50 @@ pub(super) fn namesake_finding(
     Some(finding.with_label("not offered to threads").with_help("rename the file"))
 }
 
-/// The code of the findings about a server that the lock does not have.
-pub(super) const UNLOCKED: &str = "unlocked-server";
-
-/// A server that the lock does not have, in words.
-pub(super) struct UnlockedServer {
+/// A server whose tools no thread is offered, in words.
+pub(super) struct UnusableServer {
+    pub(super) code: &'static str,
     pub(super) message: String,
     pub(super) help: String,
 }
 
-/// Returns the server of a tool if the project's lock does not have it, so that no thread is offered the tool.
+/// Returns the server of a tool if no thread is offered the tool: the project's lock does not have the server, or the policy or
+/// the signer of its configuration does not allow to start or ask it.
 #[cfg(feature = "mcp")]
-pub(super) fn unlocked_server(
+pub(super) fn unusable_server(
     catalog: &Catalog<'_>,
     tool: &ToolManifest,
-) -> Option<UnlockedServer> {
+) -> Option<UnusableServer> {
     let Executor::Mcp { server, .. } = &tool.executor else { return None };
-    let is_known = catalog.servers.as_ref()?.contains(server);
-    let is_unlocked = catalog.lock.as_ref()?.server(server).is_none();
-    (is_known && is_unlocked).then(|| UnlockedServer {
-        message: format!("what the MCP server `{server}` offers is not locked yet"),
-        help: format!(
-            "look at it with `rye mcp discover {server}`, then `rye lock --server {server}`"
-        ),
-    })
+    if !catalog.servers.as_ref()?.contains(server) {
+        return None;
+    }
+    if catalog.lock.as_ref()?.server(server).is_none() {
+        return Some(UnusableServer {
+            code: "unlocked-server",
+            message: format!("what the MCP server `{server}` offers is not locked yet"),
+            help: format!(
+                "look at it with `rye mcp discover {server}`, then `rye lock --server {server}`"
+            ),
+        });
+    }
+    // Configuration that is unsigned or broken is told at its file.
+    let servers = Servers::of(catalog.project, None).ok()?;
+    let policy = policy_layers(catalog.project.trust_config.as_ref()).unwrap_or_default();
+    match servers.server(server, &policy) {
+        Err(ServerFault::Refused(message)) => Some(UnusableServer {
+            code: "refused-server",
+            message,
+            help: format!(
+                "read `{server}` in `.ai/config/{SERVERS_FILE}.yaml`, and have it signed by a key that may, or allow it to that key"
+            ),
+        }),
+        _ => None,
+    }
 }
 
 #[cfg(not(feature = "mcp"))]
-pub(super) fn unlocked_server(_: &Catalog<'_>, _: &ToolManifest) -> Option<UnlockedServer> {
+pub(super) fn unusable_server(_: &Catalog<'_>, _: &ToolManifest) -> Option<UnusableServer> {
     None
 }
 
@@ -95,9 +115,9 @@ fn lock_finding(
     name: &str,
     tool: &PlacedTool,
 ) -> Option<Finding> {
-    if let Some(unlocked) = unlocked_server(catalog, &tool.manifest) {
-        let finding = Finding::warning(UNLOCKED, &unlocked.message, tool.place(&["server"]));
-        return Some(finding.with_label("its tools are not offered").with_help(&unlocked.help));
+    if let Some(UnusableServer { code, message, help }) = unusable_server(catalog, &tool.manifest) {
+        let finding = Finding::warning(code, &message, tool.place(&["server"]));
+        return Some(finding.with_label("its tools are not offered").with_help(&help));
     }
     let locked = catalog.lock.as_ref()?.server(server)?;
     if locked.has(name) {

@@ -115,7 +115,7 @@ pub(crate) struct LimitsFile {
 }
 
 /// The limits of the layers of `agent/resilience`.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct ConfiguredLimits {
     pub(crate) limits: Limits,
     /// The file that set a limit, by the limit's name; one that no file set is not here.

@@ -3,13 +3,15 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use rye_caps::Grant;
+use rye_caps::{Grant, Layer};
 use rye_parse::Directive;
-use rye_resolve::{ItemId, Library};
+use rye_resolve::{ItemId, ItemKind, Library};
+use rye_sign::Provenance;
 use rye_thread::THREAD_DIRECTIVE;
 
 use crate::aliases::chain_grant;
-use crate::plan::starts_threads;
+use crate::config::HOOKS_FILE;
+use crate::plan::{Chained, Placing, ceilings, resolve_chain, starts_threads};
 
 /// The items that needs are followed into.
 pub trait CalledItems {
@@ -18,6 +20,10 @@ pub trait CalledItems {
 
     /// Returns `true` if a call of this tool starts a thread.
     fn starts_threads(&self, tool: &ItemId) -> bool;
+
+    /// Returns the most that the signers may grant of a directive or knowledge that a call brings into a thread: of the item
+    /// itself, of what a directive extends, and of its context. Each layer comes with the item that its key signed.
+    fn bounds_of_taken(&self, kind: ItemKind, id: &ItemId) -> Vec<(String, Layer)>;
 }
 
 /// A directive that a call executes or starts.
@@ -67,4 +73,39 @@ impl CalledItems for LibraryItems<'_> {
         let starts = || tool.as_str() == THREAD_DIRECTIVE || manifest().unwrap_or_default();
         *self.starters.borrow_mut().entry(tool.clone()).or_insert_with(starts)
     }
+
+    /// An item that cannot be had is refused when it is called, so that it bounds nothing.
+    fn bounds_of_taken(&self, kind: ItemKind, id: &ItemId) -> Vec<(String, Layer)> {
+        match kind {
+            ItemKind::Directive => {
+                let chained = resolve_chain(self.library, id, &Placing::AsWritten);
+                chained.map(|chained| bounds_of_chain(&chained)).unwrap_or_default()
+            }
+            ItemKind::Knowledge => {
+                let item = self.library.knowledge(id).ok();
+                item.map(|item| bounds(&format!("{kind} `{id}`"), item.content.provenance()))
+                    .unwrap_or_default()
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+fn bounds_of_chain(chained: &Chained) -> Vec<(String, Layer)> {
+    let Chained { chain, knowledge, .. } = chained;
+    let name = |kind: ItemKind, id: &ItemId| format!("{kind} `{id}`");
+    let links = chain.root_first().rev();
+    let links = links.map(|link| (name(link.kind, &link.id), link.content.provenance()));
+    let extended_by = chain.extended_by();
+    let extended_by = extended_by.map(|hook| (format!("config `{HOOKS_FILE}`"), &hook.provenance));
+    let knowledge = knowledge.iter();
+    let knowledge = knowledge.map(|item| (name(item.kind, &item.id), item.content.provenance()));
+    let signed = links.chain(extended_by).chain(knowledge);
+    signed.flat_map(|(name, provenance)| bounds(&name, provenance)).collect()
+}
+
+/// A trust document with an invalid pattern is refused where the item is taken in.
+fn bounds(name: &str, provenance: &Provenance) -> Vec<(String, Layer)> {
+    let layers = ceilings(provenance).unwrap_or_default().into_iter();
+    layers.map(|layer| (name.to_owned(), layer)).collect()
 }

@@ -38,9 +38,12 @@ fn without_redundant(grant: &Grant) -> Grant {
 #[must_use]
 pub fn uses_as_written(written: &Grant, needs: &Needs) -> Vec<(Pattern, Use)> {
     let mut uses = known_uses(written, &needs.needs);
-    if needs.are_open() {
-        let unknown = uses.iter_mut().filter(|(_, kept)| *kept != Use::Used);
-        unknown.for_each(|(_, kept)| *kept = Use::Unknown);
+    let is_open = needs.are_open();
+    for (pattern, kept) in uses.iter_mut().filter(|(_, kept)| *kept != Use::Used) {
+        let is_meant = *kept == Use::Unused && needs.may_be_meant(pattern);
+        if is_open || is_meant {
+            *kept = Use::Unknown;
+        }
     }
     uses
 }

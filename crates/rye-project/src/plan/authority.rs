@@ -78,8 +78,15 @@ pub(crate) fn lessened_by_signers(
     let links = links.map(|link| (link.kind, &link.id, link.content.provenance()));
     let knowledge = composed.knowledge.iter();
     let knowledge = knowledge.map(|item| (item.kind, &item.id, item.content.provenance()));
+    let signed = links.chain(knowledge);
+    let signed = signed.map(|(kind, id, signed)| (format!("{kind} `{id}`"), signed));
+    let files =
+        composed.hooking.files().map(|(file, signed)| (format!("the hooks file `{file}`"), signed));
+    let directives = composed.hooking.directives().iter();
+    let directives =
+        directives.map(|item| (format!("{} `{}`", item.kind, item.id), item.content.provenance()));
     let mut lessened = Vec::new();
-    for (kind, id, provenance) in links.chain(knowledge) {
+    for (item, provenance) in signed.chain(files).chain(directives) {
         let ceilings = ceilings(provenance)?;
         let lost = ceilings.iter().find_map(|layer| {
             let patterns = declared.grant().patterns().iter();
@@ -90,7 +97,7 @@ pub(crate) fn lessened_by_signers(
         });
         lessened.extend(lost.map(|(key, pattern)| {
             format!(
-                "{kind} `{id}` lessens what the thread may do: {key}, which signed it, may not grant `{pattern}`; read \
+                "{item} lessens what the thread may do: {key}, which signed it, may not grant `{pattern}`; read \
                  it and sign it with a key that may, or leave it out"
             )
         }));

@@ -20,6 +20,20 @@ pub(crate) fn invocation(id: &ItemId, manifest: &ToolManifest) -> Result<Invocat
     Ok(Invocation::new(tool_capability(id.as_str())?, functions.collect::<Result<Vec<_>, _>>()?))
 }
 
+/// Returns the calls that a capability permits, as rules about functions know them: of a tool with the functions that it stands for,
+/// and of a directive both as one that is returned and as one that is started as a thread. `known` are the calls of tools.
+#[must_use]
+pub fn ways_of_calling(capability: &Capability, known: &[Invocation]) -> Vec<Invocation> {
+    if let Some(tool) = known.iter().find(|call| call.item() == capability) {
+        return vec![tool.clone()];
+    }
+    let is_directive =
+        (capability.primary(), capability.kind()) == (Primary::Execute, Kind::Directive);
+    let starting = tool_capability(THREAD_DIRECTIVE).ok().filter(|_| is_directive);
+    let starting = starting.map(|starting| Invocation::new(capability.clone(), [starting]));
+    std::iter::once(capability.clone().into()).chain(starting).collect()
+}
+
 fn tool_capability(id: &str) -> Result<Capability, String> {
     Capability::new(Primary::Execute, Kind::Tool, id).map_err(|error| error.to_string())
 }

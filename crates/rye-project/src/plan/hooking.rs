@@ -7,7 +7,9 @@ use std::sync::Arc;
 use rye_caps::Grant;
 use rye_parse::{Action, HookEvent, HookPosition, Primary};
 use rye_prompt::{Context, HookEntry, Inputs, Slot, Wrap, element_name};
-use rye_resolve::{ExtendsChain, Item, ItemId, ItemKind, Library, PlacedHook, ResolveError};
+use rye_resolve::{
+    ExtendsChain, Item, ItemId, ItemKind, Library, Location, PlacedHook, ResolveError,
+};
 use rye_sign::Provenance;
 use rye_thread::{ActionTarget, Hook, HookAction, HookEffect, HookLayer, Hooks, Palette};
 use serde_json::{Map, Value};
@@ -196,6 +198,18 @@ impl Hooking {
         let acting = acting.filter(|hook| hook.hook.event.value != HookEvent::ResolveExtends);
         let directives = self.texts.directives.iter().map(|item| item.content.provenance());
         acting.map(|hook| &hook.provenance).chain(directives)
+    }
+
+    /// Returns each hooks file that has a hook which acts, with its provenance.
+    pub(crate) fn files(&self) -> impl Iterator<Item = (&Location, &Provenance)> {
+        let mut known: Vec<&Location> = Vec::new();
+        let of_files = self.placed.iter().filter(|it| it.layer != rye_parse::HookLayer::Directive);
+        let acting = of_files.filter(|it| it.hook.event.value != HookEvent::ResolveExtends);
+        acting.filter_map(move |hook| {
+            let is_new = !known.contains(&&hook.location);
+            is_new.then(|| known.push(&hook.location));
+            is_new.then_some((&hook.location, &hook.provenance))
+        })
     }
 
     /// Hands over the knowledge that hooks may put before the model.

@@ -1,10 +1,11 @@
 //! Needs of steps that are granted and that a thread cannot have (SPEC 9.4).
 
-use rye_caps::{Authority, Capability, Denied, Grant, Invocation, LayerName};
+use rye_caps::{Authority, Capability, Denied, Grant, Invocation, LayerName, Pattern};
 use rye_resolve::{ExtendsChain, Library};
+use rye_thread::Limits;
 
 use super::tools::Offer;
-use crate::needs::{LibraryItems, Need, NeedSource, needs_of};
+use crate::needs::{LaterRefusal, LibraryItems, Need, NeedSource, needs_of, refused_later};
 
 /// The needs of steps that the directive grants and that a thread of it cannot have, each as a sentence.
 #[derive(Debug, Default)]
@@ -16,18 +17,19 @@ pub(super) struct Lacking {
 }
 
 impl Lacking {
-    /// Looks at what the steps of the leaf name literally. What a model needs is known when it calls.
+    /// Looks at what the steps of the leaf name literally. What a model needs is known when it calls. The limits are those of a root
+    /// thread that begins; of another one, the order of its calls and the threads that it starts are not judged.
     pub(super) fn of(
         chain: &ExtendsChain,
         library: &Library,
         declared: &Grant,
-        authority: &Authority,
-        offer: &Offer,
+        (authority, offer, limits): (&Authority, &Offer, Option<&Limits>),
     ) -> Self {
         let mut lacking = Self::default();
         let items = LibraryItems::of(library);
-        for need in needs_of(chain.leaf().content.value(), [], &items).needs {
-            let Some(sources) = steps(&need) else { continue };
+        let needs = needs_of(chain.leaf().content.value(), [], &items);
+        for need in &needs.needs {
+            let Some(sources) = steps(need) else { continue };
             let Ok(capability) = need.pattern.as_str().parse::<Capability>() else { continue };
             if !declared.allows(&capability) {
                 continue;
@@ -40,13 +42,29 @@ impl Lacking {
                 (None, None) => {}
             }
         }
+        let Some(limits) = limits else { return lacking };
+        let functions = |need: &Pattern| {
+            let mut known = offer.invocations.iter();
+            let known = known.find(|call| Pattern::exactly(call.item()) == *need);
+            known.map(|call| call.functions().to_vec()).unwrap_or_default()
+        };
+        let later = refused_later(&needs, &items, functions).into_iter();
+        let later = later.filter(|it| declared.patterns().iter().any(|own| own.meets(&it.need)));
+        lacking.denied.extend(later.filter(is_of_a_call).map(|it| it.to_string()));
+        lacking.denied.extend(needs.refused_starts(limits).map(|it| it.to_string()));
         lacking
     }
 }
 
+/// A child starts without a permission that it only declares, and it is judged then.
+fn is_of_a_call(refusal: &LaterRefusal) -> bool {
+    !matches!(refusal.source, NeedSource::Child(_) | NeedSource::Declared(_))
+}
+
 /// The steps that need it; `None` if only a child does, which is judged when it starts.
 fn steps(need: &Need) -> Option<String> {
-    let is_own = |source: &&NeedSource| !matches!(source, NeedSource::Child(_));
+    let is_own =
+        |source: &&NeedSource| !matches!(source, NeedSource::Child(_) | NeedSource::Declared(_));
     let own: Vec<String> = need.sources.iter().filter(is_own).map(ToString::to_string).collect();
     (!own.is_empty()).then(|| own.join(", "))
 }

@@ -9,7 +9,7 @@ use rye_thread::{FailureKind, Limit, Limits, Nanos, Outcome, SpendLimit, ThreadI
 
 use super::error::PrepareError;
 use super::request::{ChildBounds, LimitOptions};
-use crate::config::thread_limits;
+use crate::config::{ConfiguredLimits, thread_limits};
 
 /// The limits of a thread, with the source of each.
 #[derive(Debug, Clone)]
@@ -37,26 +37,25 @@ pub enum LimitSource {
     Parent(ThreadId),
 }
 
+/// Returns the name of the limit that keeps a thread from starting a child after it started `before` others.
+#[must_use]
+pub fn limit_of_start(limits: &Limits, before: u64) -> Option<&'static str> {
+    if limits.depth == 0 {
+        return Some("depth");
+    }
+    (limits.spawns <= before).then_some("spawns")
+}
+
 pub(crate) fn limits(
     config: Option<&Config>,
     chain: &ExtendsChain,
     options: &LimitOptions,
     child_bounds: Option<&ChildBounds>,
 ) -> Result<SetLimits, PrepareError> {
-    let configured = thread_limits(config)?;
-    let by_operator = configured.by_operator;
-    let of_file = |(name, location)| (name, LimitSource::Config(location));
-    let set_by = configured.set_by.into_iter().map(of_file).collect();
-    let mut set = SetLimits { limits: configured.limits, set_by };
-    let by_options = LimitSource::Options;
     let stated = chain.limits();
     refuse_other_currencies(chain, &stated)?;
-    let leaf = &chain.leaf().id;
-    // What the operator states bounds what is inherited; a leaf states its own (SPEC D19).
-    let is_bounded = |name: &str| {
-        by_operator.contains(name) && stated.by.get(name).is_some_and(|by| *by != leaf)
-    };
-    set.declare(&stated, is_bounded);
+    let mut set = SetLimits::of_root(thread_limits(config)?, &stated, &chain.leaf().id);
+    let by_options = LimitSource::Options;
     set.count("turns", |limits| &mut limits.turns, options.turns, &by_options);
     set.count("tokens", |limits| &mut limits.tokens, options.tokens, &by_options);
     let seconds = options.duration_seconds;
@@ -102,6 +101,24 @@ fn is_lower(limit: SpendLimit, than: SpendLimit) -> bool {
 }
 
 impl SetLimits {
+    /// The limits of a root thread of the directive `leaf`, without options: what is configured, and what its chain states.
+    pub(crate) fn of_root(
+        configured: ConfiguredLimits,
+        stated: &StatedLimits<'_>,
+        leaf: &ItemId,
+    ) -> Self {
+        let by_operator = configured.by_operator;
+        let of_file = |(name, location)| (name, LimitSource::Config(location));
+        let set_by = configured.set_by.into_iter().map(of_file).collect();
+        let mut set = Self { limits: configured.limits, set_by };
+        // What the operator states bounds what is inherited; a leaf states its own (SPEC D19).
+        let is_bounded = |name: &str| {
+            by_operator.contains(name) && stated.by.get(name).is_some_and(|by| *by != leaf)
+        };
+        set.declare(stated, is_bounded);
+        set
+    }
+
     /// The limits of a thread that goes on, which its record holds. No source is known (SPEC D19).
     pub(crate) fn from_record(limits: Limits) -> Self {
         Self { limits, set_by: BTreeMap::new() }

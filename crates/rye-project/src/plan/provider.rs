@@ -7,7 +7,7 @@ use rye_providers::{
     ApiKey, ChoiceError, ModelChoice, ModelPreference, ProviderConfig, RandomBits, ReturnsStyle,
     StepsProvider, connect,
 };
-use rye_resolve::{Item, ItemId, ItemKind, Library, Space, StatedModel};
+use rye_resolve::{Config, Item, ItemId, ItemKind, Library, Space, StatedModel};
 use rye_thread::{Provider, ProviderInfo};
 
 use super::authority::of_signer;
@@ -46,6 +46,8 @@ pub struct Model {
     pub choice: ModelChoice,
     /// `true` if neither the operator nor the directive names the provider.
     pub is_default: bool,
+    /// The configuration that makes the provider the default, where it was asked.
+    chosen_by: Option<Config>,
 }
 
 impl Answerer {
@@ -72,6 +74,14 @@ impl Answerer {
         match self {
             Self::Model(model) if model.is_default => Some(&model.name),
             Self::Model(_) | Self::Steps(_) => None,
+        }
+    }
+
+    /// The configuration that makes the provider the default, where it was asked.
+    pub(crate) fn chosen_by(&self) -> Option<&Config> {
+        match self {
+            Self::Model(model) => model.chosen_by.as_ref(),
+            Self::Steps(_) => None,
         }
     }
 
@@ -163,6 +173,9 @@ pub(crate) fn answerer(
         (None, Some(name)) => (name.clone(), true),
         (None, None) => (configured_default(library)?, true),
     };
+    let is_configured = is_default && request.default_provider.is_none();
+    let chosen_by =
+        is_configured.then(|| library.config(DEFAULT_PROVIDER_FILE)).transpose()?.flatten();
     let name = name.as_str();
     let (item, config) = provider_config(library, name).map_err(|error| match is_default {
         true => of_default(library, error),
@@ -174,7 +187,7 @@ pub(crate) fn answerer(
         source: Box::new(source),
     })?;
     let name = name.to_owned();
-    Ok(Answerer::Model(Box::new(Model { name, item, config, choice, is_default })))
+    Ok(Answerer::Model(Box::new(Model { name, item, config, choice, is_default, chosen_by })))
 }
 
 /// The provider where nothing names one, no configuration either.
@@ -325,15 +338,27 @@ fn wish<'a>(composed: &'a Composed, request: &'a PlanRequest) -> ModelPreference
     let Some(StatedModel { model, .. }) = composed.chain.model() else {
         return ModelPreference::default();
     };
-    let text = |text: &'a Option<rye_parse::Spanned<String>>| {
-        text.as_ref().map(|text| text.value.as_str())
+    preference(&model.value)
+}
+
+/// The model that the attributes of `<model>` ask for.
+fn preference(model: &rye_parse::Model) -> ModelPreference<'_> {
+    let rye_parse::Model { tier, id, fallback, .. } = model;
+    let [tier, id, fallback] =
+        [tier, id, fallback].map(|text| text.as_ref().map(|text| text.value.as_str()));
+    ModelPreference { tier, id, fallback }
+}
+
+/// Returns the reason why the provider that `<model>` names, or else the default, has no model for it. `None` also where the provider
+/// itself cannot be had.
+pub(crate) fn choice_problem(library: &Library, model: &rye_parse::Model) -> Option<ChoiceError> {
+    let name = match &model.provider {
+        Some(named) if named.value == STEPS => return None,
+        Some(named) => named.value.clone(),
+        None => configured_default(library).ok()?,
     };
-    let model = &model.value;
-    ModelPreference {
-        tier: text(&model.tier),
-        id: text(&model.id),
-        fallback: text(&model.fallback),
-    }
+    let (_, config) = provider_config(library, &name).ok()?;
+    config.choose(&preference(model)).err()
 }
 
 fn return_style(style: ReturnsStyle) -> ReturnStyle {

@@ -3,13 +3,16 @@
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
+use async_trait::async_trait;
 use rye_caps::{Authority, Capability, Grant, Invocation, Kind, Layer, Primary};
 use rye_parse::{Executor, ToolManifest};
 use rye_resolve::{Item, ItemId, ItemKind, Library, Listed};
 use rye_thread::{
-    DIRECTIVE_RETURN, Palette, PaletteEntry, PaletteError, THREAD_DIRECTIVE, ToolSpec, WithheldTool,
+    AuthorisedCall, DIRECTIVE_RETURN, Effect, Palette, PaletteEntry, PaletteError,
+    THREAD_DIRECTIVE, Tool, ToolOutput, ToolSpec, WithheldTool,
 };
 use rye_tools::fs::Root;
+use serde_json::json;
 
 use super::authority::{of_signer, return_capability};
 use super::backend::Backend;
@@ -234,12 +237,7 @@ impl Offering<'_> {
         item: &Item<ToolManifest>,
         known: &mut Vec<(ItemId, Invocation, Authority)>,
     ) -> Result<(PaletteEntry, Needs), String> {
-        let Some(verified) = item.content.as_verified() else {
-            return Err(
-                "its file changed since you signed it; sign it again with `rye sign`".to_owned()
-            );
-        };
-        let manifest = verified.into_value();
+        let manifest = item.content.value();
         let invocation = invocation(&item.id, manifest)?;
         let signer = of_signer(self.policy, item.content.provenance());
         let signer = signer.map_err(|error| with_causes(&error))?;
@@ -247,6 +245,11 @@ impl Offering<'_> {
         self.vouch(&signer, &invocation)?;
         let id = item.id.as_str();
         let mut spec = ToolSpec::new("", &manifest.description, manifest.input_schema.clone());
+        if item.content.as_verified().is_none() {
+            // A draft is shown to a person, and no run offers it (SPEC D20).
+            let entry = PaletteEntry::new(id, spec, invocation, Effect::Once, Arc::new(DraftTool));
+            return Ok((entry.with_aliases(&aliases(id)), Needs::default()));
+        }
         if starts_threads(manifest) {
             let children = Arc::clone(self.tree) as _;
             let entry = PaletteEntry::spawning(id, spec, invocation, children);
@@ -279,6 +282,17 @@ impl Offering<'_> {
     fn vouch(&self, signer: &Authority, invocation: &Invocation) -> Result<(), String> {
         let permits = [signer, self.authority].map(|authority| authority.permit(invocation));
         permits.into_iter().try_for_each(|permit| permit.map(drop)).map_err(|it| it.to_string())
+    }
+}
+
+/// A tool that is a draft. Nothing of it can be called.
+struct DraftTool;
+
+#[async_trait]
+impl Tool for DraftTool {
+    async fn call(&self, _: AuthorisedCall) -> ToolOutput {
+        let reason = "its file changed since you signed it; sign it again with `rye sign`";
+        ToolOutput::refusal(json!({ "error": reason }))
     }
 }
 

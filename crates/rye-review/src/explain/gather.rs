@@ -29,6 +29,9 @@ pub(super) fn explain(project: &Project, request: &PlanRequest) -> Result<Explai
     Vec::append(&mut notices, &mut plan.item_warnings(answerer.as_ref().ok(), project));
     notices.extend(answerer.as_ref().ok().and_then(Answerer::destination));
     let executed = execution_items(project, plan.composed.chain.leaf());
+    let mut drafts = plan.drafts(answerer.as_ref().ok());
+    let unsigned = executed.items.iter().filter_map(ItemFacts::draft);
+    drafts.extend(unsigned.filter(|draft| !drafts.contains(draft)).collect::<Vec<_>>());
     notices.extend(executed.missing);
     let leaf = plan.composed.chain.leaf();
     let composed = &plan.composed;
@@ -60,7 +63,7 @@ pub(super) fn explain(project: &Project, request: &PlanRequest) -> Result<Explai
         digest: opening_digest(opening.system.as_deref(), &opening.first_user_message),
         system: opening.system,
         first_user_message: opening.first_user_message,
-        drafts: plan.drafts(answerer.as_ref().ok()),
+        drafts,
         warnings: notices,
     })
 }

@@ -30,6 +30,18 @@ impl ItemFacts {
         format!("{} `{}`", self.kind, self.id)
     }
 
+    /// Returns a sentence about an item that is a draft of the operator's, or unsigned.
+    pub(crate) fn draft(&self) -> Option<String> {
+        let name = self.name();
+        match &self.signer {
+            Signer::Draft { at, .. } => {
+                Some(format!("DRAFT: {name} changed since you signed it at {at}"))
+            }
+            Signer::Nobody => Some(format!("UNVERIFIED: {name} is not signed by anybody")),
+            Signer::Builtin | Signer::Key { .. } => None,
+        }
+    }
+
     pub(crate) fn of<T>(item: &Item<T>) -> Self {
         Self {
             kind: item.kind,

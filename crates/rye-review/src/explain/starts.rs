@@ -1,7 +1,9 @@
 //! The directives that a thread may start, each prepared as a child of it would be (SPEC 10.9).
 
 use rye_caps::{Capability, Kind, Layer, LayerName, Pattern, Primary};
-use rye_project::{Plan, PlanRequest, PrepareError, Project, return_capability, with_causes};
+use rye_project::{
+    Plan, PlanRequest, PrepareError, Project, limit_of_start, return_capability, with_causes,
+};
 use rye_resolve::{ItemId, ItemKind};
 use rye_transcript::Limits;
 
@@ -64,8 +66,7 @@ fn may_start(parent: &Plan, id: &ItemId) -> bool {
 
 /// The limit that lets no thread begin below this one.
 fn used_up(limits: &Limits) -> Option<String> {
-    let rows = [("spawns", limits.spawns), ("depth", limits.depth)];
-    let (name, _) = rows.into_iter().find(|(_, limit)| *limit == 0)?;
+    let name = limit_of_start(limits, 0)?;
     Some(format!("the limit `{name}` of this directive is 0"))
 }
 

@@ -1,6 +1,6 @@
 //! The privileges of a directive as data for programs.
 
-use rye_caps::Pattern;
+use rye_caps::{LayerName, Pattern};
 use rye_project::{Need, NeedSource, Use};
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ impl Privileges {
             "refusal": self.refusal,
             "denials": self.denials,
             "draft": !self.drafts.is_empty(),
-            "layers": self.layers.iter().map(layer).collect::<Value>(),
+            "layers": self.layers.iter().map(|layer| self.layer(layer)).collect::<Value>(),
             "uses": self.uses.iter().map(|(pattern, kept)| self.use_row(pattern, kept)).collect::<Value>(),
             "needs": self.needs.iter().map(|need| self.need(need)).collect::<Value>(),
             "unjudged": self.unjudged,
@@ -60,13 +60,29 @@ impl Privileges {
         })
     }
 
+    fn layer(&self, layer: &LayerPrivileges) -> Value {
+        let is_directive = matches!(layer.name, LayerName::Directive(_));
+        let grant = |row: &PatternPrivileges| {
+            let mut row_json = grant(row);
+            if is_directive {
+                row_json["waits"] = self.waits_of(&row.pattern).as_str().into();
+            }
+            row_json
+        };
+        json!({
+            "name": layer.name.to_string(),
+            "signed": layer.signed,
+            "grants": layer.grants.iter().map(grant).collect::<Value>(),
+        })
+    }
+
     fn need(&self, need: &Need) -> Value {
         let named = |of: fn(&NeedSource) -> Option<&str>| -> Value {
             need.sources.iter().filter_map(of).map(Value::from).collect()
         };
         json!({
             "pattern": need.pattern.as_str(),
-            "granted": self.denied_needs().all(|denied| denied != need),
+            "granted": self.grants(need),
             "steps": named(|source| match source {
                 NeedSource::Step(name) => Some(name),
                 _ => None,
@@ -79,6 +95,10 @@ impl Privileges {
                 NeedSource::Child(id) => Some(id.as_str()),
                 _ => None,
             }),
+            "declared_by_children": named(|source| match source {
+                NeedSource::Declared(id) => Some(id.as_str()),
+                _ => None,
+            }),
             "executed": named(|source| match source {
                 NeedSource::Executed(id) => Some(id.as_str()),
                 _ => None,
@@ -89,14 +109,6 @@ impl Privileges {
             }),
         })
     }
-}
-
-fn layer(layer: &LayerPrivileges) -> Value {
-    json!({
-        "name": layer.name.to_string(),
-        "signed": layer.signed,
-        "grants": layer.grants.iter().map(grant).collect::<Value>(),
-    })
 }
 
 fn grant(row: &PatternPrivileges) -> Value {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use rye_caps::risk::{Acknowledgement, Finding, RiskTable};
 use rye_caps::{Grant, Layer, LayerName, Pattern};
+use rye_parse::HookLayer;
 use rye_project::{
     LibraryItems, Needs, Plan, PlanRequest, PrepareError, Project, chain_grant, needs_of,
     return_capability, risk_table, uses_as_written, with_causes,
@@ -20,7 +21,10 @@ pub(super) fn privileges(
     request: &PlanRequest,
     threads: &[(&ThreadRecord, &Reading)],
 ) -> Result<Privileges, PrepareError> {
-    of_plan(project, &project.plan(request)?, threads)
+    let plan = project.plan(request)?;
+    let answerer = plan.answerer(project, request).ok();
+    let drafts = plan.drafts(answerer.as_ref());
+    Ok(Privileges { drafts, ..of_plan(project, &plan, threads)? })
 }
 
 /// The privileges of a directive whose run is planned already.
@@ -50,6 +54,7 @@ pub(crate) fn of_plan(
         refusal: plan.refusal().err().map(|error| with_causes(&error)),
         acknowledged: acknowledgements(plan),
         authority: plan.authority.clone(),
+        asked: plan.asked.clone(),
         findings_of: FindingsOf(table),
         invocations: plan.offer.invocations.clone(),
         signers: plan.offer.signers.clone(),
@@ -111,8 +116,14 @@ fn signed_by(key: &str, plan: &Plan) -> Vec<String> {
     let hook = hook.map(|hook| format!("`{}`", hook.location));
     let items = knowledge.iter().filter(|item| is_signed(item.content.provenance()));
     let items = items.map(|item| format!("{} `{}`", item.kind, item.id));
+    let acting = plan.composed.hooking.placed.iter().filter(|hook| is_signed(&hook.provenance));
+    let acting = acting.filter(|hook| hook.layer != HookLayer::Directive);
+    let acting = acting.map(|hook| format!("`{}`", hook.location));
+    let told = plan.composed.hooking.directives().iter();
+    let told = told.filter(|item| is_signed(item.content.provenance()));
+    let told = told.map(|item| format!("{} `{}`", item.kind, item.id));
     let mut signed: Vec<String> = Vec::new();
-    for name in links.chain(hook).chain(items) {
+    for name in links.chain(hook).chain(items).chain(acting).chain(told) {
         if !signed.contains(&name) {
             signed.push(name);
         }

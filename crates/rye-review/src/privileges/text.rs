@@ -6,7 +6,7 @@ use rye_caps::risk::{Classification, Verdict};
 use rye_caps::{LayerName, Pattern};
 use rye_project::{Need, Use, canonical};
 
-use super::{LayerPrivileges, PatternPrivileges, Privileges};
+use super::{LayerPrivileges, PatternPrivileges, Privileges, Waits};
 use crate::columns::columns;
 use crate::one_line::one_line;
 
@@ -47,6 +47,11 @@ impl Privileges {
         let risk = row.classification.risk.to_string();
         let consequence = match self.refusing_layer(&row.pattern).filter(|_| is_directive) {
             Some(layer) => format!("denied by {layer}"),
+            None if is_directive => {
+                let told = [consequence(row), waiting(self.waits_of(&row.pattern))];
+                let told = told.into_iter().filter(|words| !words.is_empty());
+                told.collect::<Vec<_>>().join(", ")
+            }
             None => consequence(row).to_owned(),
         };
         [row.pattern.to_string(), risk, consequence, used, risk_source(row)]
@@ -118,6 +123,7 @@ impl Privileges {
             .chain(redundant)
             .chain(self.unused_remarks())
             .chain(self.denials())
+            .chain(self.lessened_children())
             .chain(unjudged)
             .collect()
     }
@@ -136,6 +142,18 @@ impl Privileges {
             format!("`{}` is not granted, and {} needs it", need.pattern, who.join(", "))
         };
         self.denied_needs().map(denial).collect()
+    }
+
+    /// Returns a sentence for each permission that a child declares and starts without.
+    fn lessened_children(&self) -> impl Iterator<Item = String> {
+        self.lessening_needs().map(|need| {
+            let who: Vec<String> = need.sources.iter().map(ToString::to_string).collect();
+            let who = who.join(", ");
+            format!(
+                "{who} declares `{}`, which is not granted here: it starts without that",
+                need.pattern
+            )
+        })
     }
 
     fn unused_remarks(&self) -> Vec<String> {
@@ -192,6 +210,14 @@ fn consequence(row: &PatternPrivileges) -> &'static str {
         (Verdict::Allow, None) => "allowed",
         (Verdict::Warn, None) => "runs with a warning",
         (Verdict::Block, None) => "REFUSED",
+    }
+}
+
+fn waiting(waits: Waits) -> &'static str {
+    match waits {
+        Waits::None => "",
+        Waits::Some => "some calls wait for a decision",
+        Waits::Each => "each call waits for a decision",
     }
 }
 

@@ -101,6 +101,18 @@ pub(super) fn execution(arguments: &Value) -> Execution {
     }
 }
 
+/// Returns every problem of the form of arguments of `rye_execute` that mean a directive or knowledge, as a call of them would be
+/// refused.
+#[must_use]
+pub fn execution_problems(arguments: &Value) -> Vec<String> {
+    let converted = match execution(arguments) {
+        Execution::Fork => fork_arguments(arguments),
+        Execution::Directive | Execution::Knowledge => inline_arguments(arguments),
+        Execution::Tool => return Vec::new(),
+    };
+    converted.err().unwrap_or_default()
+}
+
 /// Converts the arguments of `rye_execute` to those of the tool that starts children, or returns every problem.
 pub(super) fn fork_arguments(arguments: &Value) -> Result<Value, Vec<String>> {
     let given = members(arguments)?;

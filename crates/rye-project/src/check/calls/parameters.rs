@@ -122,7 +122,7 @@ pub(super) fn misfits(
             }
             (None, _) if !open.is_empty() => {}
             (Some(name), _) if open.iter().any(|open| open == name) => {}
-            (name, _) => misfits.push(unfit(name, &problem)),
+            (name, _) => misfits.push(unfit(name, &problem, near_choice(schema, given, name))),
         }
     }
     misfits.extend(Misfit::missing(missing.iter().map(String::as_str)));
@@ -137,11 +137,19 @@ pub(super) fn misfits(
     misfits
 }
 
-fn unfit(name: Option<&str>, problem: &SchemaProblem) -> Misfit {
+/// The word that was probably meant, where a parameter has one of several.
+fn near_choice<'s>(schema: &'s Value, given: &Value, name: Option<&str>) -> Option<&'s str> {
+    let name = name?;
+    let choices = schema.get("properties")?.get(name)?.get("enum")?.as_array()?;
+    nearest_name(given.get(name)?.as_str()?, choices.iter().filter_map(Value::as_str))
+}
+
+fn unfit(name: Option<&str>, problem: &SchemaProblem, near: Option<&str>) -> Misfit {
     match name {
         Some(name) => {
             let misfit = Misfit::unfit(name, &problem.message);
-            Misfit { reason: format!("has a `{name}` that {}", misfit.reason), ..misfit }
+            let near = did_you_mean(near);
+            Misfit { reason: format!("has a `{name}` that {}{near}", misfit.reason), ..misfit }
         }
         None => Misfit { name: None, ..Misfit::unfit("", &problem.message) },
     }

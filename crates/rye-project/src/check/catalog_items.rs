@@ -1,0 +1,31 @@
+//! The items of the catalog as needs are followed into them, as they are written.
+
+use rye_caps::{Grant, Layer};
+use rye_resolve::{ItemId, ItemKind};
+use rye_thread::THREAD_DIRECTIVE;
+
+use super::bounds;
+use super::catalog::Catalog;
+use super::permissions::declared_grant;
+use crate::needs::{CalledDirective, CalledItems};
+use crate::plan::starts_threads;
+
+impl CalledItems for Catalog<'_> {
+    fn called_directive(&self, id: &ItemId) -> Option<CalledDirective> {
+        let (id, leaf) = self.directive(id)?;
+        let chain = self.chain(id, leaf);
+        let declaring = chain.declaring().next();
+        let is_known = leaf.permissions.is_some()
+            || !(self.extends_by_hooks() || (declaring.is_none() && chain.broken.is_some()));
+        let grant = || declaring.map_or_else(Grant::nothing, |(_, link)| declared_grant(link));
+        Some(CalledDirective { directive: leaf.clone(), declared: is_known.then(grant) })
+    }
+
+    fn starts_threads(&self, tool: &ItemId) -> bool {
+        tool.as_str() == THREAD_DIRECTIVE || self.tool(tool).is_some_and(starts_threads)
+    }
+
+    fn bounds_of_taken(&self, kind: ItemKind, id: &ItemId) -> Vec<(String, Layer)> {
+        bounds::of_taken(self, kind, id)
+    }
+}
