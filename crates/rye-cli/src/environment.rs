@@ -408,16 +408,25 @@ impl Environment {
     }
 
     /// Returns `true` if a folder above `place`, or `place` itself, is the project's, by identity. A path that leaves the project
-    /// again by `..` at once does not lie in it.
+    /// again by `..` does not lie in it, unless a link of the project is on the way.
     fn is_in_project(&self, place: &Path) -> bool {
         let Some(project) = self.project.as_deref().map(|project| self.absolute(project)) else {
             return false;
         };
-        let leaves = |folder: &Path| {
-            place.strip_prefix(folder).is_ok_and(|below| below.starts_with(Component::ParentDir))
-        };
-        place.ancestors().any(|folder| !leaves(folder) && is_same(folder, &project))
+        without_detours(place).ancestors().any(|folder| is_same(folder, &project))
     }
+}
+
+/// Returns the path without `..`, as far as no link comes before it: behind a link, `..` is another folder.
+fn without_detours(path: &Path) -> PathBuf {
+    let mut walked = PathBuf::new();
+    for component in path.components() {
+        let may_leave = component == Component::ParentDir && !walked.is_symlink();
+        if !(may_leave && walked.pop()) {
+            walked.push(component);
+        }
+    }
+    walked
 }
 
 /// Returns the system roots of the user's configuration, or the reason why they are not known.

@@ -183,7 +183,17 @@ fn no_user_space_that_is_named_lies_in_the_project() {
     session.put(&format!("../own/.ai/config/keys/trusted/{ID}.toml"), &example_document());
     link("inward", "../own");
     let commands = ["run notes/index --provider steps", "check", "verify .ai", "list", "doctor"];
-    for space in ["space", "../project/space", "linked", "../beside", "../outer", "inward", "."] {
+    let own = [
+        "space",
+        "../project/space",
+        "linked",
+        "../beside",
+        "../outer",
+        "inward",
+        ".",
+        "inward/../own",
+    ];
+    for space in own {
         let named = session.rye(&format!("{} --user-space {space} --project .", commands[0]));
         assert!(named.contains("lies in the project, whose files would count"), "{space}: {named}");
         assert!(named.ends_with("--- exit 3\n"), "{named}");
@@ -196,8 +206,10 @@ fn no_user_space_that_is_named_lies_in_the_project() {
         assert!(named.contains("lies in the project, whose files would count"), "{named}");
         assert!(!named.ends_with("--- exit 0\n"), "{named}");
     }
-    let named = session.rye("verify .ai --user-space ../own");
-    assert!(named.ends_with("--- exit 0\n"), "{named}");
+    for space in ["../own", ".ai/directives/../../../own"] {
+        let named = session.rye(&format!("verify .ai --user-space {space}"));
+        assert!(named.ends_with("--- exit 0\n"), "{named}");
+    }
 }
 
 #[test]
