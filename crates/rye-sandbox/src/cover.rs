@@ -15,7 +15,7 @@ pub struct Cover {
 
 #[derive(Debug, Clone)]
 struct Covered {
-    /// The covered home folders, except for those in the temporary folder.
+    /// The covered home folders.
     homes: Vec<Home>,
     /// The places that a program sees wherever they lie: the project and the folder of the call.
     shown: [PathBuf; 2],
@@ -25,7 +25,7 @@ impl Cover {
     /// Returns the cover of a program with this plan.
     pub(crate) fn of(plan: &Plan) -> Self {
         let covered = || Covered {
-            homes: plan.homes_to_cover().cloned().collect(),
+            homes: plan.homes.clone(),
             shown: [plan.project().to_owned(), plan.scratch.path().to_owned()],
         };
         let is_confined = plan.mode != crate::Mode::None;
@@ -78,11 +78,11 @@ impl Covered {
         if self.shown.iter().any(|shown| path.starts_with(shown)) {
             return None;
         }
-        if path.starts_with(TEMPORARY) {
-            return Some(format!("has a `{TEMPORARY}` of its own"));
+        match self.homes.iter().find(|home| home.covers(path)) {
+            Some(home) => Some(format!("covers the home folder `{}`", home.folder.display())),
+            None if path.starts_with(TEMPORARY) => Some(format!("has a `{TEMPORARY}` of its own")),
+            None => None,
         }
-        let home = self.homes.iter().find(|home| home.covers(path))?;
-        Some(format!("covers the home folder `{}`", home.folder.display()))
     }
 }
 

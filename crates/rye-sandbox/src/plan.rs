@@ -90,6 +90,7 @@ impl Plan {
     }
 
     /// Returns the home folders, except for those in the temporary folder, which is covered anyway.
+    #[cfg(target_os = "linux")]
     pub(super) fn homes_to_cover(&self) -> impl Iterator<Item = &Home> {
         self.homes.iter().filter(|home| !home.folder.starts_with(TEMPORARY))
     }
