@@ -66,6 +66,7 @@ mod streaming;
 mod surroundings;
 #[path = "../../../../tests/sweep.rs"]
 mod sweep;
+mod taking_over;
 mod tampering;
 #[cfg(feature = "otel")]
 mod telemetry;

@@ -21,8 +21,8 @@ use crate::config::{RISK_FILE, is_provider};
 use crate::parallel::in_parallel;
 use crate::place::{kind_of, place};
 use crate::signing::{
-    SignError, SignFileError, SignedFile, instead_of_link, linked_target, preview_file,
-    sign_file_anew, sign_judged_file,
+    OtherSignature, SignError, SignFileError, SignOptions, SignedFile, instead_of_link,
+    linked_target, sign_judged_file,
 };
 use crate::{OpenError, Project, Setup};
 
@@ -113,21 +113,27 @@ impl Checker<'_> {
         key: &SigningKey,
         at: Timestamp,
     ) -> Result<SignedFile, SignFileError> {
-        sign_judged_file(path, key, at, |text| self.judge(path, text))
+        self.sign_file_with(path, key, at, SignOptions::default())
     }
 
-    /// Signs the file at `path` as [`sign_file`](Self::sign_file) does, and also when it is signed already as it would be.
+    /// Signs the file at `path` as [`sign_file`](Self::sign_file) does, but for what the options say.
     ///
     /// # Errors
     ///
-    /// The ones of [`Project::sign_file`].
-    pub fn sign_file_anew(
+    /// The ones of [`Project::sign_file`], and [`SignFileError::OfOtherKey`] where the signature of another key is kept.
+    pub fn sign_file_with(
         &self,
         path: &Path,
         key: &SigningKey,
         at: Timestamp,
+        options: SignOptions,
     ) -> Result<SignedFile, SignFileError> {
-        sign_file_anew(path, key, at, |text| self.judge(path, text))
+        sign_judged_file(path, key, at, options, |text| {
+            if options.keep_others {
+                self.catalog.project.refuse_other(path, text, &key.public())?;
+            }
+            self.judge_signing(path, text, key)
+        })
     }
 
     /// Signs the file at `path` as [`sign_file`](Self::sign_file) does, if it still holds `text`: what a person was shown is what
@@ -143,26 +149,25 @@ impl Checker<'_> {
         key: &SigningKey,
         at: Timestamp,
     ) -> Result<SignedFile, SignFileError> {
-        sign_judged_file(path, key, at, |found| match found == text {
-            true => self.judge(path, found),
+        sign_judged_file(path, key, at, SignOptions::default(), |found| match found == text {
+            true => self.judge_signing(path, found, key),
             false => Err(SignFileError::Changed { path: path.to_owned() }),
         })
     }
 
-    /// Returns what [`sign_file`](Self::sign_file) would come to, or [`sign_file_anew`](Self::sign_file_anew) with `is_anew`, and
-    /// writes nothing.
+    /// Returns the signature of another key that `key` would replace in the text.
     ///
     /// # Errors
     ///
-    /// The ones of [`Project::sign_file`], but for those of writing.
-    pub fn preview_signature(
+    /// When the text has what bars signing.
+    pub(crate) fn judge_signing(
         &self,
         path: &Path,
+        text: &str,
         key: &SigningKey,
-        at: Timestamp,
-        is_anew: bool,
-    ) -> Result<SignedFile, SignFileError> {
-        preview_file(path, key, at, is_anew, |text| self.judge(path, text))
+    ) -> Result<Option<OtherSignature>, SignFileError> {
+        self.judge(path, text)?;
+        Ok(self.catalog.project.other_signature(path, text, &key.public()))
     }
 
     /// Refuses a text that has what bars signing. Trust documents are no items, and are judged when they are signed.
