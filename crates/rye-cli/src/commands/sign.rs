@@ -240,7 +240,7 @@ struct Row {
 enum Outcome {
     Signed(SignedFile),
     /// Another key signed it, and that signature counts.
-    Kept(OtherSignature),
+    Kept(Box<OtherSignature>),
     Refused(Refusal),
 }
 

@@ -59,6 +59,7 @@ mod server;
 mod servers;
 mod session;
 mod sharing;
+mod slips;
 #[cfg(target_os = "linux")]
 mod special_files;
 mod stopped;

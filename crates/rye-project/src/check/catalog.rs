@@ -23,7 +23,8 @@ use crate::Lock;
 use crate::aliases::tool_id;
 use crate::causes::with_causes;
 use crate::config::{
-    ConfiguredLimits, RESILIENCE_FILE, RISK_FILE, SERVERS_FILE, risk_table, thread_limits,
+    ConfiguredLimits, PROVIDERS, RESILIENCE_FILE, RISK_FILE, SERVERS_FILE, risk_table,
+    thread_limits,
 };
 use crate::needs::{CalledDirective, CalledItems};
 use crate::place::LONGEST_FILE;
@@ -274,6 +275,26 @@ impl<'a> Catalog<'a> {
             Content::Tool(tool) => tool.as_ref().ok().map(|tool| &tool.manifest),
             _ => None,
         }
+    }
+
+    /// The tiers for which the provider of this name, or any provider without a name, has a model; none where no such
+    /// configuration can be read.
+    pub(super) fn tiers(&self, provider: Option<&str>) -> Option<BTreeSet<String>> {
+        let is_meant = |id: &ItemId| {
+            let name = id.as_str().strip_prefix(PROVIDERS);
+            name.is_some_and(|name| provider.is_none_or(|meant| meant == name))
+        };
+        let read = |id: &ItemId| {
+            let (id, shelf) = self.shelf(ItemKind::Tool, id)?;
+            let path = &shelf.location.as_ref()?.path;
+            let source = &self.load_once(ItemKind::Tool, id, shelf)?.source;
+            let config = rye_parse::placed_config(source, super::extension(path)).ok()?;
+            let tiers = config.value.get("tiers").and_then(Value::as_object);
+            Some(tiers.into_iter().flat_map(|tiers| tiers.keys().cloned()).collect::<Vec<_>>())
+        };
+        let configs: Vec<Vec<String>> =
+            self.tools.keys().filter(|id| is_meant(id)).filter_map(read).collect();
+        (!configs.is_empty()).then(|| configs.into_iter().flatten().collect())
     }
 
     /// The tool whose id is written with dots for slashes, as permissions have it.

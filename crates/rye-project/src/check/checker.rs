@@ -10,6 +10,7 @@ use rye_resolve::{
     item_at, nearest_id,
 };
 use rye_sign::{SigningKey, Timestamp};
+use rye_thread::DIRECTIVE_RETURN;
 
 use super::catalog::{Catalog, Content, Fault, Loaded};
 use super::{
@@ -325,6 +326,8 @@ impl Checker<'_> {
     /// Fills in the nearest id for references that lead nowhere. Looking for one is slow, so only the first few that are
     /// missing get it.
     fn suggest(&self, checked: &mut [Checked]) {
+        // The program answers to it, and no file has it.
+        let returning: Option<ItemId> = DIRECTIVE_RETURN.parse().ok();
         let mut known: BTreeMap<ItemKind, Vec<&ItemId>> = BTreeMap::new();
         let mut near: BTreeMap<(ItemKind, ItemId), Option<ItemId>> = BTreeMap::new();
         let findings = checked.iter_mut().flat_map(|checked| &mut checked.findings);
@@ -333,7 +336,10 @@ impl Checker<'_> {
             if near.len() == MOST_SUGGESTIONS && !near.contains_key(&missing) {
                 continue;
             }
-            let ids = known.entry(missing.0).or_insert_with(|| self.catalog.ids(missing.0));
+            let ids = known.entry(missing.0).or_insert_with(|| {
+                let returning = returning.as_ref().filter(|_| missing.0 == ItemKind::Tool);
+                self.catalog.ids(missing.0).into_iter().chain(returning).collect()
+            });
             let found = near.entry(missing).or_insert_with_key(|(kind, id)| {
                 nearest_id(*kind, id, ids.iter().copied()).cloned()
             });

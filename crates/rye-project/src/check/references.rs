@@ -6,7 +6,7 @@ use std::path::Path;
 
 use rye_parse::{
     Action, ContextContent, ContextEntry, ContextPosition, Directive, Hook, HookEvent, Primary,
-    Spanned,
+    Spanned, did_you_mean, nearest_name, quoted,
 };
 use rye_resolve::{ExtendsChain, ItemId, ItemKind};
 
@@ -23,6 +23,7 @@ pub(super) fn of_directive(
 ) -> Vec<Finding> {
     let mut findings: Vec<Finding> = extends(directive, chain).into_iter().collect();
     findings.extend(model(catalog, directive));
+    findings.extend(tier(catalog, directive));
     findings.extend(continuation(catalog, directive));
     let suppressed = suppressed_knowledge(chain);
     let context = directive.context.iter();
@@ -105,6 +106,29 @@ fn extends(directive: &Directive, chain: &Chain<'_>) -> Option<Finding> {
 fn model(catalog: &Catalog<'_>, directive: &Directive) -> Option<Finding> {
     let named = directive.model.as_ref()?.value.provider.as_ref()?;
     unknown_provider(catalog, "`<model>`", &named.value, named.span.clone())
+}
+
+/// The tier that a directive asks for is one of those for which the provider, or any provider without its name, has a model.
+fn tier(catalog: &Catalog<'_>, directive: &Directive) -> Option<Finding> {
+    let model = &directive.model.as_ref()?.value;
+    let tier = model.tier.as_ref().filter(|_| model.id.is_none())?;
+    let provider = model.provider.as_ref().map(|name| name.value.as_str());
+    let known = catalog.tiers(provider)?;
+    if known.contains(&tier.value) {
+        return None;
+    }
+    let names = || known.iter().map(String::as_str);
+    let near = did_you_mean(nearest_name(&tier.value, names()));
+    let whose = match provider {
+        Some(name) => format!("the provider `{name}` has no model"),
+        None => "no provider here has a model".to_owned(),
+    };
+    let message = format!("`<model>` names the tier `{}`, for which {whose}{near}", tier.value);
+    let finding = Finding::warning("unknown-tier", &message, tier.span.clone());
+    Some(finding.with_label("no such tier").with_help(&match known.is_empty() {
+        true => "name a model of the provider with `id` instead".to_owned(),
+        false => format!("name one of {}", quoted(names())),
+    }))
 }
 
 /// The provider that a configuration makes the default is one of the configurations among the tools.

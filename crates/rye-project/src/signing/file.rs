@@ -113,7 +113,7 @@ pub enum SignFileError {
         /// The file.
         path: PathBuf,
         /// The signature.
-        signature: OtherSignature,
+        signature: Box<OtherSignature>,
     },
     /// The file is reached by a link inside of its space.
     #[error("`{}` is reached by a link, and a signature holds for one name; {}", .path.display(), instead_of_link(target))]

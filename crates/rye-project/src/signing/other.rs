@@ -125,7 +125,10 @@ impl Project {
     ) -> Result<(), SignFileError> {
         match self.other_signature(path, text, own) {
             None => Ok(()),
-            Some(signature) => Err(SignFileError::OfOtherKey { path: path.to_owned(), signature }),
+            Some(signature) => {
+                let signature = Box::new(signature);
+                Err(SignFileError::OfOtherKey { path: path.to_owned(), signature })
+            }
         }
     }
 }
