@@ -77,7 +77,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
         Row::new(path, outcome)
     };
     let mut rows: Vec<Row> = files.into_iter().map(sign).collect();
-    add_warnings(&mut rows, environment)?;
+    add_warnings(&mut rows, environment);
     if environment.json() {
         answer(&rows, arguments.dry_run).print();
     } else {
@@ -89,15 +89,19 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
     Ok(if rows.iter().all(|row| !row.is_refused()) { Exit::Fine } else { Exit::Failed })
 }
 
-/// Adds what `rye check` warns of in the files that were signed, as they are now.
-fn add_warnings(rows: &mut [Row], environment: &Environment) -> Result<(), Failure> {
-    let mut signed: Vec<&mut Row> = rows.iter_mut().filter(|row| row.is_signed()).collect();
+/// Adds what `rye check` warns of in the items that were signed, as they are now. Documents about keys are no items.
+fn add_warnings(rows: &mut [Row], environment: &Environment) {
+    let is_meant = |row: &&mut Row| row.is_signed() && place(&row.path).is_some();
+    let mut signed: Vec<&mut Row> = rows.iter_mut().filter(is_meant).collect();
     let paths: Vec<PathBuf> = signed.iter().map(|row| row.path.clone()).collect();
-    let checked = environment.to_check(false, false)?.checker().check_files(&paths);
-    for (row, checked) in signed.iter_mut().zip(checked) {
+    if paths.is_empty() {
+        return;
+    }
+    // The files are signed, whatever keeps them from being checked now.
+    let Ok(spaces) = environment.to_check(false, false) else { return };
+    for (row, checked) in signed.iter_mut().zip(spaces.checker().check_files(&paths)) {
         row.warnings = checked.warnings().cloned().collect();
     }
-    Ok(())
 }
 
 /// Signs the directive of a run with the operator's key, after it shows what the signature permits. Items of
@@ -131,7 +135,7 @@ pub(super) fn sign_for_run(argument: &str, environment: &Environment) -> Result<
     eprint!("{}", output::visible(&added_lines(&added)));
     checker.sign_text(&path, &text, &key, at)?;
     let mut rows = [Row::new(path, Outcome::Signed(file))];
-    add_warnings(&mut rows, environment)?;
+    add_warnings(&mut rows, environment);
     rows.iter().flat_map(Row::warned).for_each(|line| eprintln!("{line}"));
     warn_of_end(&key.public(), environment);
     Ok(())
