@@ -136,7 +136,7 @@ pub(super) fn sign_for_run(argument: &str, environment: &Environment) -> Result<
     checker.sign_text(&path, &text, &key, at)?;
     let mut rows = [Row::new(path, Outcome::Signed(file))];
     add_warnings(&mut rows, environment);
-    rows.iter().flat_map(Row::warned).for_each(|line| eprintln!("{line}"));
+    rows.iter().flat_map(Row::warning_lines).for_each(|line| eprintln!("{line}"));
     warn_of_end(&key.public(), environment);
     Ok(())
 }
@@ -303,7 +303,7 @@ impl Row {
 
     /// Returns a line for each warning about configuration, which nothing else tells before it takes effect, and the number of
     /// those about another item.
-    fn warned(&self) -> Vec<String> {
+    fn warning_lines(&self) -> Vec<String> {
         let is_config = place(&self.path).is_some_and(|(kind, _)| kind == ItemKind::Config);
         match self.warnings.len() {
             0 => Vec::new(),
@@ -341,7 +341,7 @@ impl Row {
                 let is_written = is_dry && file.status == SigningStatus::Signed;
                 let status = if is_written { "would sign" } else { file.status.as_str() };
                 println!("{status:<10} {path}");
-                changes(file).iter().chain(&self.warned()).for_each(|line| detail(line));
+                changes(file).iter().chain(&self.warning_lines()).for_each(|line| detail(line));
             }
             Outcome::Kept(signature) => {
                 println!("kept       {path}");

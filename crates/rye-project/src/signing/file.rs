@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use rye_files::read_plain;
 use rye_resolve::{ItemId, ItemKind, fault_of_place};
 use rye_sandbox::temporary_file;
-use rye_sign::{CommentStyle, Digest, KeyId, SigningKey, Timestamp, Unverified};
+use rye_sign::{CommentStyle, Digest, KeyId, PublicKey, SigningKey, Timestamp, Unverified};
 use serde_json::{Value, json};
 use strum::IntoStaticStr;
 
 use super::{OtherSignature, SignError, with_signature};
 use crate::outcome::Class;
 use crate::place::{LONGEST_FILE, place};
+use crate::project::Project;
 
 /// A file that is signed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -169,6 +170,24 @@ impl SignFileError {
         match self {
             Self::Sign(SignError::Faulty { checked }) => Some(checked),
             _ => None,
+        }
+    }
+}
+
+impl Project {
+    /// Refuses a text that another key than `own` signed.
+    pub(crate) fn refuse_other(
+        &self,
+        path: &Path,
+        text: &str,
+        own: &PublicKey,
+    ) -> Result<(), SignFileError> {
+        match self.other_signature(path, text, own) {
+            None => Ok(()),
+            Some(signature) => {
+                let signature = Box::new(signature);
+                Err(SignFileError::OfOtherKey { path: path.to_owned(), signature })
+            }
         }
     }
 }

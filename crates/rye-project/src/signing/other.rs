@@ -6,7 +6,6 @@ use rye_resolve::ItemKind;
 use rye_sign::{CommentStyle, KeyId, Provenance, PublicKey, Unverified};
 use serde_json::{Value, json};
 
-use super::SignFileError;
 use crate::causes::with_causes;
 use crate::place::place;
 use crate::project::Project;
@@ -114,22 +113,6 @@ impl Project {
             Ok(_) => without(None),
             Err(error) => without(Some(fault(&error))),
         })
-    }
-
-    /// Refuses a text that another key than `own` signed.
-    pub(crate) fn refuse_other(
-        &self,
-        path: &Path,
-        text: &str,
-        own: &PublicKey,
-    ) -> Result<(), SignFileError> {
-        match self.other_signature(path, text, own) {
-            None => Ok(()),
-            Some(signature) => {
-                let signature = Box::new(signature);
-                Err(SignFileError::OfOtherKey { path: path.to_owned(), signature })
-            }
-        }
     }
 }
 

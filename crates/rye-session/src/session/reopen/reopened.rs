@@ -178,7 +178,7 @@ impl Rye {
         request.child_bounds = child_bounds;
         request.added.clone_from(&reopened.added);
         request.recorded = reopened.settings();
-        prepare(self, &request, host, &reopened.key).map_err(|source| match edited(&source) {
+        prepare(self, &request, host, &reopened.key).map_err(|source| match edited_file(&source) {
             Some(location) => ReopenError::Edited { thread, location: location.to_string() },
             None => ReopenError::Prepare { thread, source: Box::new(source) },
         })
@@ -205,7 +205,7 @@ impl Rye {
 }
 
 /// Returns the file that was edited since it was signed, if that is why nothing can be prepared.
-fn edited(error: &PrepareError) -> Option<&Location> {
+fn edited_file(error: &PrepareError) -> Option<&Location> {
     let PrepareError::Resolve(error) = error else { return None };
     let mut error = error;
     loop {
