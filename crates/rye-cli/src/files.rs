@@ -24,8 +24,17 @@ use crate::failure::Failure;
 /// A missing path, a pattern without a match, and a folder without an item are failures. Otherwise, a command
 /// without any file would seem successful.
 pub(crate) fn named(paths: &[PathBuf], environment: &Environment) -> Result<Vec<PathBuf>, Failure> {
-    let linked = BTreeSet::new();
-    found(paths, environment, Collecting { has_trust: false, linked, files: Vec::new() })
+    Ok(found(paths, environment, Collecting::default())?.files)
+}
+
+/// Returns the files like [`named`], and which of them `paths` name themselves: by their own path or by an id, and not by a
+/// folder or a pattern.
+pub(crate) fn named_with_own(
+    paths: &[PathBuf],
+    environment: &Environment,
+) -> Result<(Vec<PathBuf>, BTreeSet<PathBuf>), Failure> {
+    let found = found(paths, environment, Collecting::default())?;
+    Ok((found.files, found.named))
 }
 
 /// Returns the files like [`named`], and trust documents in folders, too.
@@ -33,11 +42,7 @@ pub(crate) fn named_with_trust(
     paths: &[PathBuf],
     environment: &Environment,
 ) -> Result<Vec<PathBuf>, Failure> {
-    found(
-        paths,
-        environment,
-        Collecting { has_trust: true, linked: BTreeSet::new(), files: Vec::new() },
-    )
+    Ok(found(paths, environment, Collecting { has_trust: true, ..Collecting::default() })?.files)
 }
 
 /// Returns the files that a check of a whole project looks at: its own, and the configuration of the user space, on which each of
@@ -47,8 +52,7 @@ pub(crate) fn of_project(environment: &Environment) -> Result<Vec<PathBuf>, Fail
     let mut files = named(&[own.join(".ai")], environment)?;
     let config = environment.user().ok().map(|user| user.join(".ai/config"));
     if let Some(config) = config.filter(|config| config.is_dir() && !config.starts_with(own)) {
-        let mut collecting =
-            Collecting { has_trust: false, linked: BTreeSet::new(), files: Vec::new() };
+        let mut collecting = Collecting::default();
         collecting.folder(&config)?;
         files.append(&mut collecting.files);
     }
@@ -59,18 +63,21 @@ fn found(
     paths: &[PathBuf],
     environment: &Environment,
     mut collecting: Collecting,
-) -> Result<Vec<PathBuf>, Failure> {
+) -> Result<Collecting, Failure> {
     for argument in paths {
         // Without `.` parts.
         let path: PathBuf = environment.absolute(argument).components().collect();
         if !path.exists()
             && let Some(file) = file_of_item(argument, environment)?
         {
+            collecting.named.insert(file.clone());
             collecting.files.push(file);
             continue;
         }
+        let is_pattern = is_pattern(&path);
         for path in expand(&path)? {
             if !path.is_dir() {
+                collecting.named.extend((!is_pattern).then(|| path.clone()));
                 collecting.files.push(path);
                 continue;
             }
@@ -81,10 +88,14 @@ fn found(
             }
         }
     }
-    let mut files = collecting.files;
-    files.sort_unstable();
-    files.dedup();
-    Ok(files)
+    collecting.files.sort_unstable();
+    collecting.files.dedup();
+    Ok(collecting)
+}
+
+/// Returns `true` for a path that stands for what it matches, and for no file of that name.
+fn is_pattern(path: &Path) -> bool {
+    path.to_string_lossy().contains(['*', '?', '[']) && !path.exists()
 }
 
 /// Returns the file of the item whose id this is; `None` if no item of the project or the user space has it.
@@ -151,8 +162,7 @@ pub(crate) fn refuse_links(path: &Path) -> Result<(), Failure> {
 
 /// Expands a pattern like a shell.
 fn expand(path: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let is_pattern = path.to_string_lossy().contains(['*', '?', '[']) && !path.exists();
-    if !is_pattern {
+    if !is_pattern(path) {
         return match path.exists() {
             true => Ok(vec![path.to_owned()]),
             false => Err(Failure::usage(format!(
@@ -173,12 +183,15 @@ fn expand(path: &Path) -> Result<Vec<PathBuf>, Failure> {
 }
 
 /// A walk through folders.
+#[derive(Default)]
 struct Collecting {
     /// `true` if trust documents are included.
     has_trust: bool,
     /// The targets of followed links, each walked once.
     linked: BTreeSet<PathBuf>,
     files: Vec<PathBuf>,
+    /// The files that an argument names itself.
+    named: BTreeSet<PathBuf>,
 }
 
 impl Collecting {

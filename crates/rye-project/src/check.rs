@@ -90,6 +90,11 @@ impl Checked {
         self.findings.iter().all(|finding| finding.severity != Severity::Error)
     }
 
+    /// Returns the findings that are probably not meant, and bar nothing.
+    pub fn warnings(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(|finding| finding.severity == Severity::Warning)
+    }
+
     /// Returns `true` if files of this kind name the places of secrets. An author may have put a
     /// secret itself there by mistake, so messages must not repeat the text or show its lines.
     #[must_use]

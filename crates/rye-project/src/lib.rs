@@ -77,7 +77,8 @@ pub use self::server_tools::{
 };
 pub use self::shipped::shipped_files;
 pub use self::signing::{
-    SignError, SignFileError, SignedFile, SigningStatus, bad_grants, replace_file, with_signature,
+    OtherSignature, SignError, SignFileError, SignOptions, SignatureFault, SignedFile,
+    SigningStatus, bad_grants, grants_text, replace_file, with_signature,
 };
 pub use self::syntax_json::hook_meaning;
 pub use self::text_change::TextChange;

@@ -1,6 +1,7 @@
 //! Signing an item's text (SPEC 2.12).
 
 mod file;
+mod other;
 
 use std::path::Path;
 
@@ -11,11 +12,11 @@ use rye_sign::{
     TrustError, sign,
 };
 
-pub use self::file::{SignFileError, SignedFile, SigningStatus, replace_file};
+pub use self::file::{SignFileError, SignOptions, SignedFile, SigningStatus, replace_file};
 pub(crate) use self::file::{
-    create, instead_of_link, leads_out, linked_target, preview_file, sign_file_anew,
-    sign_judged_file, text,
+    create, instead_of_link, leads_out, linked_target, sign_judged_file, text,
 };
+pub use self::other::{OtherSignature, SignatureFault, grants_text};
 use crate::check::{Checked, Finding, check};
 use crate::place::place;
 use crate::verify::{is_among_keys, item_name};

@@ -29,20 +29,20 @@ pub use rye_project::primary;
 
 pub use rye_parse::hidden_characters;
 pub use rye_project::{
-    Answerer, Bundle, CallError, Chained, Checked, Checker, ChildBounds, Class, ClassLimits,
-    Complexity, Composed, ConfigError, DEFAULT_PROVIDER, DRAFTED_CONFIGS, DRAFTED_SCRIPTS,
-    DefaultProvider, DirectiveForm, Draft, EngineAddress, FileChanges, Finding, Hooking,
-    ItemProvenance, LimitOptions, LimitSource, Lock, LockError, LockJudge, LockedDirective,
-    LockedItem, LockedTool, Model, NamedProvider, Need, NeedSource, NotDriven, Offer, OpenError,
-    Placing, Plan, PlanRequest, PlannedRun, PolicyError, PrepareError, Preview, Project,
-    ProjectPolicy, PromptsError, ProviderChoice, ProviderFacts, RecordedSettings, RenderRequest,
-    Rendered, Risks, SCHEMAS, Schema, SetLimits, Setup, Severity, SignError, SignFileError,
-    SignedFile, SigningStatus, SpacesToCheck, Subject, SystemRootsError, Template, TextChange,
-    TreeAccess, TreeFunction, UnknownComplexity, UnreadableFile, Use, Verification,
-    VerificationSummary, VerifyError, Widening, bad_grants, check, directive_additions, draft,
-    draft_config, draft_directive, draft_hook, draft_provider, draft_script, engine_audience,
-    github, kind_of, place, replace_file, sarif, schema, shipped_files, starter, system_roots,
-    with_signature,
+    APPROVAL_FILE, Answerer, Bundle, CallError, Chained, Checked, Checker, ChildBounds, Class,
+    ClassLimits, Complexity, Composed, ConfigError, DEFAULT_PROVIDER, DRAFTED_CONFIGS,
+    DRAFTED_SCRIPTS, DefaultProvider, DirectiveForm, Draft, EngineAddress, FileChanges, Finding,
+    Hooking, ItemProvenance, LimitOptions, LimitSource, Lock, LockError, LockJudge,
+    LockedDirective, LockedItem, LockedTool, Model, NamedProvider, Need, NeedSource, NotDriven,
+    Offer, OpenError, OtherSignature, Placing, Plan, PlanRequest, PlannedRun, PolicyError,
+    PrepareError, Preview, Project, ProjectPolicy, PromptsError, ProviderChoice, ProviderFacts,
+    RecordedSettings, RenderRequest, Rendered, Risks, SCHEMAS, Schema, SetLimits, Setup, Severity,
+    SignError, SignFileError, SignOptions, SignatureFault, SignedFile, SigningStatus,
+    SpacesToCheck, Subject, SystemRootsError, Template, TextChange, TreeAccess, TreeFunction,
+    UnknownComplexity, UnreadableFile, Use, Verification, VerificationSummary, VerifyError,
+    Widening, bad_grants, check, directive_additions, draft, draft_config, draft_directive,
+    draft_hook, draft_provider, draft_script, engine_audience, github, grants_text, kind_of, place,
+    replace_file, sarif, schema, shipped_files, starter, system_roots, with_signature,
 };
 #[cfg(feature = "mcp")]
 pub use rye_project::{NotWrapped, ServerChange, ServerTools, ServerToolsError, WrapperFile};

@@ -225,6 +225,28 @@ fn configuration_that_a_client_has_signed() {
     assert_eq!(text.unwrap(), provider);
 }
 
+/// Only the operator signs a file in the place of another key.
+#[test]
+fn a_client_signs_nothing_that_another_key_signed() {
+    let scratch = Scratch::new();
+    let path = ".ai/knowledge/test/theirs.md";
+    scratch.sign(path, "```yaml\nname: theirs\ntitle: Theirs\ncategory: test\n```\n\nText.\n");
+    let read = || fs::read_to_string(scratch.project().join(path)).unwrap();
+    let before = read();
+    let key = SigningKey::generate().unwrap();
+    let at = "2026-11-20T17:00:00Z".parse().unwrap();
+    let request = SignRequest::new(ItemKind::Knowledge, "test/theirs".parse().unwrap());
+    let spaces = rye::resolve::Spaces::new().with_project(scratch.project());
+    let rye = rye::Rye::open(&rye::Setup::new(spaces, at)).unwrap();
+    let error = sign(&rye, &request, &key, at, &client("rye.sign.*")).unwrap_err();
+    assert!(error.to_string().contains("is signed by the key"), "{error}");
+    assert_eq!(error.class(), rye::Class::Refused);
+    assert_eq!(read(), before);
+    let signed = sign(&rye, &request, &key, at, &Caller::operator()).unwrap();
+    assert!(signed.replaced.is_some());
+    assert_ne!(read(), before);
+}
+
 /// A project's prices do not lift the spend limit on the operator's key.
 #[tokio::test]
 async fn a_provider_configuration_with_prices_of_zero() {

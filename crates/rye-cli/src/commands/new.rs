@@ -94,7 +94,26 @@ pub(crate) struct New {
     id: ItemId,
 }
 
+/// Refuses the name of a file in the place of an id, which would give the file its extension twice.
+fn refuse_extension(command: &Command) -> Result<(), Failure> {
+    let (kind, id) = match command {
+        Command::Directive(directive) => (ItemKind::Directive, &directive.new.id),
+        Command::Knowledge(new) => (ItemKind::Knowledge, &new.id),
+        Command::Tool(tool) => (ItemKind::Tool, &tool.new.id),
+        Command::Provider(named) => (ItemKind::Tool, &named.name),
+        Command::Hook(named) => (ItemKind::Config, &named.name),
+        Command::Config(_) => return Ok(()),
+    };
+    match id.as_str().rsplit_once('.') {
+        Some((stem, extension)) if kind.extensions().contains(&extension) => Err(Failure::usage(
+            format!("`{id}` is the name of a file, and an id has no extension; write `{stem}`"),
+        )),
+        _ => Ok(()),
+    }
+}
+
 pub(crate) fn run(command: &Command, environment: &Environment) -> Result<Exit, Failure> {
+    refuse_extension(command)?;
     let draft = draft_of(command, environment)?;
     let path = environment.items_folder()?.join(".ai").join(&draft.path);
     let (kind, id) = place(&path).expect("because a draft belongs into a folder of items");

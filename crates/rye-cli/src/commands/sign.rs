@@ -1,11 +1,15 @@
 //! `rye sign PATH…`.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use rye::resolve::{ItemId, ItemKind, ResolveError, Space};
-use rye::sign::{Provenance, RevocationList, Timestamp, TrustDocument};
-use rye::{Rye, SignFileError, SignedFile, SigningStatus, directive_additions, place};
+use rye::resolve::{ItemKind, Space};
+use rye::sign::{RevocationList, Timestamp, TrustDocument};
+use rye::{
+    Finding, OtherSignature, SignFileError, SignOptions, SignedFile, SigningStatus,
+    directive_additions, place,
+};
 use serde_json::{Value, json};
 
 use crate::directive::resolve_directive;
@@ -23,6 +27,10 @@ use crate::output::{self, Answer};
     after_help = "What `rye check` calls an error is refused, and so is a name, category or version that contradicts the file's \
                   place.\n\n\
                   A file that is signed already as it would be now is left alone, so that threads that rest on it can go on.\n\n\
+                  A folder or a pattern signs what is unsigned and what your key signed. It leaves alone what another key signed: \
+                  `kept` is a file whose signature counts, `refused` one whose signature does not, and then the exit code is 1. \
+                  Name the file itself, by its path or id, to sign it in that key's place. Put patterns in quotes, because a shell \
+                  names each file itself.\n\n\
                   One bad file does not stop the others; the exit code says that there was one. Each file is replaced whole \
                   or not at all, with its mode and its line ends. Links are refused; other names of the same file, by hard \
                   links, keep the unsigned text.\n\n\
@@ -54,33 +62,46 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
     let at = arguments.at.unwrap_or_else(Environment::now);
     let spaces = environment.to_check(false, false)?;
     let checker = spaces.checker();
-    let sign = |path: &Path| match (arguments.dry_run, arguments.re_sign) {
-        (true, is_anew) => checker.preview_signature(path, &key, at, is_anew),
-        (false, true) => checker.sign_file_anew(path, &key, at),
-        (false, false) => checker.sign_file(path, &key, at),
+    let (files, named) = files::named_with_own(&arguments.paths, environment)?;
+    let sign = |path: PathBuf| {
+        let is_named = named.contains(&path);
+        if let Some(reason) = refusal(&path).filter(|_| !is_named) {
+            return Row::new(path, Outcome::Refused(Refusal::new(reason)));
+        }
+        let options = SignOptions {
+            anew: arguments.re_sign,
+            dry_run: arguments.dry_run,
+            keep_others: !is_named,
+        };
+        let outcome = Outcome::of(checker.sign_file_with(&path, &key, at, options));
+        Row::new(path, outcome)
     };
-    let files = files::named(&arguments.paths, environment)?;
-    let named: Vec<PathBuf> =
-        arguments.paths.iter().map(|path| environment.absolute(path)).collect();
-    let rows: Vec<Row> = files
-        .into_iter()
-        .map(|path| match refusal(&path, &named) {
-            Some(reason) => Row { path, outcome: Err(Refusal::new(reason)) },
-            None => {
-                let outcome = sign(&path).map_err(|error| Refusal::of(&error));
-                Row { path, outcome }
-            }
-        })
-        .collect();
+    let mut rows: Vec<Row> = files.into_iter().map(sign).collect();
+    add_warnings(&mut rows, environment);
     if environment.json() {
         answer(&rows, arguments.dry_run).print();
     } else {
         rows.iter().for_each(|row| row.print(arguments.dry_run, environment));
         let written = if arguments.dry_run { "; nothing is written" } else { "" };
-        println!("{}{written}", totals(&rows));
+        println!("{}{written}", Totals::of(&rows));
     }
     warn_of_end(&key.public(), environment);
-    Ok(if rows.iter().all(|row| row.outcome.is_ok()) { Exit::Fine } else { Exit::Failed })
+    Ok(if rows.iter().all(|row| !row.is_refused()) { Exit::Fine } else { Exit::Failed })
+}
+
+/// Adds what `rye check` warns of in the items that were signed, as they are now. Documents about keys are no items.
+fn add_warnings(rows: &mut [Row], environment: &Environment) {
+    let is_meant = |row: &&mut Row| row.is_signed() && place(&row.path).is_some();
+    let mut signed: Vec<&mut Row> = rows.iter_mut().filter(is_meant).collect();
+    let paths: Vec<PathBuf> = signed.iter().map(|row| row.path.clone()).collect();
+    if paths.is_empty() {
+        return;
+    }
+    // The files are signed, whatever keeps them from being checked now.
+    let Ok(spaces) = environment.to_check(false, false) else { return };
+    for (row, checked) in signed.iter_mut().zip(spaces.checker().check_files(&paths)) {
+        row.warnings = checked.warnings().cloned().collect();
+    }
 }
 
 /// Signs the directive of a run with the operator's key, after it shows what the signature permits. Items of
@@ -101,37 +122,23 @@ pub(super) fn sign_for_run(argument: &str, environment: &Environment) -> Result<
     let at = Environment::now();
     let path = winner.path;
     let checker = rye.checker();
-    let file = checker.preview_signature(&path, &key, at, false)?;
+    let options = SignOptions { dry_run: true, ..SignOptions::default() };
+    let file = checker.sign_file_with(&path, &key, at, options)?;
     if file.status == SigningStatus::Unchanged {
         return Ok(());
     }
-    if let Some(state) = replaced_signature(&rye, &id) {
-        eprintln!("{}: {state}", path.display());
-    }
+    changes(&file).iter().for_each(|change| eprintln!("{}: {change}", path.display()));
     eprintln!("signing {}, which adds:", path.display());
     let text = read_text(&path)?;
     let directive = rye::parse::directive(&text);
     let added = directive.map(|directive| directive_additions(&directive)).unwrap_or_default();
     eprint!("{}", output::visible(&added_lines(&added)));
     checker.sign_text(&path, &text, &key, at)?;
+    let mut rows = [Row::new(path, Outcome::Signed(file))];
+    add_warnings(&mut rows, environment);
+    rows.iter().flat_map(Row::warning_lines).for_each(|line| eprintln!("{line}"));
     warn_of_end(&key.public(), environment);
     Ok(())
-}
-
-/// Returns a description of the signature that is replaced, or `None` if there is none.
-fn replaced_signature(rye: &Rye, id: &ItemId) -> Option<String> {
-    let replaced = match rye.library().directive(id) {
-        Ok(item) => match item.content.provenance() {
-            Provenance::Signed(signed) => format!("its signature by key `{}`", signed.key_id()),
-            _ => return None,
-        },
-        Err(ResolveError::Unverified { source, .. }) => match *source {
-            rye::sign::Error::Unsigned => return None,
-            source => format!("a signature that does not hold ({source})"),
-        },
-        Err(_) => return None,
-    };
-    Some(format!("a new signature replaces {replaced}"))
 }
 
 /// Returns a line for each thing that a directive adds to its threads.
@@ -159,18 +166,19 @@ fn added_lines(added: &Value) -> String {
 
 /// Returns the rows as JSON.
 fn answer(rows: &[Row], is_dry: bool) -> Answer {
-    let [signed, unchanged, refused] = counts(rows);
+    let totals = Totals::of(rows);
     let answer = Answer::of("files", rows.iter().map(|row| row.to_json(is_dry)));
-    let answer = answer.with("signed", signed).with("unchanged", unchanged);
-    let answer = answer.with("refused", refused);
-    answer.with("dry_run", is_dry).fine_if(refused == 0)
+    let answer = answer.with("signed", totals.signed).with("unchanged", totals.unchanged);
+    let answer = answer.with("kept", totals.kept).with("refused", totals.refused);
+    let answer = answer.beside("warnings", rows.iter().flat_map(Row::warnings_json));
+    answer.with("dry_run", is_dry).fine_if(totals.refused == 0)
 }
 
 /// Returns the reason why a file is not signed that a folder or pattern includes. A signature on a trust
 /// document vouches for its key, so that it needs an explicit path (SPEC 2.8).
-fn refusal(path: &Path, named: &[PathBuf]) -> Option<String> {
+fn refusal(path: &Path) -> Option<String> {
     let is_toml = path.extension().is_some_and(|extension| extension == "toml");
-    if !is_toml || named.iter().any(|name| name == path) || place(path).is_some() {
+    if !is_toml || place(path).is_some() {
         return None;
     }
     let text = read_text(path).ok()?;
@@ -185,26 +193,79 @@ fn refusal(path: &Path, named: &[PathBuf]) -> Option<String> {
     None
 }
 
-/// Returns the totals. Unchanged files are counted if there are any.
-fn totals(rows: &[Row]) -> String {
-    let [signed, left_alone, failed] = counts(rows);
-    match left_alone {
-        0 => format!("{signed} signed, {failed} not signed"),
-        _ => format!("{signed} signed, {left_alone} unchanged, {failed} not signed"),
+/// The numbers of files by what became of them.
+#[derive(Default)]
+struct Totals {
+    signed: usize,
+    unchanged: usize,
+    kept: usize,
+    refused: usize,
+}
+
+impl Totals {
+    fn of(rows: &[Row]) -> Self {
+        let mut totals = Self::default();
+        for row in rows {
+            *match &row.outcome {
+                Outcome::Signed(file) if file.status == SigningStatus::Unchanged => {
+                    &mut totals.unchanged
+                }
+                Outcome::Signed(_) => &mut totals.signed,
+                Outcome::Kept(_) => &mut totals.kept,
+                Outcome::Refused(_) => &mut totals.refused,
+            } += 1;
+        }
+        totals
     }
 }
 
-/// Counts the files that are signed, unchanged and refused.
-fn counts(rows: &[Row]) -> [usize; 3] {
-    let unchanged = rows.iter().filter(|row| row.is_unchanged()).count();
-    let refused = rows.iter().filter(|row| row.outcome.is_err()).count();
-    [rows.len() - unchanged - refused, unchanged, refused]
+impl fmt::Display for Totals {
+    /// Writes the totals in one line. Unchanged and kept files are counted if there are any.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { signed, unchanged, kept, refused } = self;
+        write!(f, "{signed} signed, ")?;
+        for (number, state) in [(unchanged, "unchanged"), (kept, "kept")] {
+            if *number > 0 {
+                write!(f, "{number} {state}, ")?;
+            }
+        }
+        write!(f, "{refused} not signed")
+    }
 }
 
 struct Row {
     path: PathBuf,
-    outcome: Result<SignedFile, Refusal>,
+    outcome: Outcome,
+    /// The warnings of `rye check`, where the file was signed.
+    warnings: Vec<Finding>,
 }
+
+/// The result for one file.
+enum Outcome {
+    Signed(SignedFile),
+    /// Another key signed it, and that signature counts.
+    Kept(Box<OtherSignature>),
+    Refused(Refusal),
+}
+
+impl Outcome {
+    fn of(result: Result<SignedFile, SignFileError>) -> Self {
+        match result {
+            Ok(file) => Self::Signed(file),
+            Err(SignFileError::OfOtherKey { signature, .. }) => match &signature.fault {
+                None => Self::Kept(signature),
+                Some(fault) => Self::Refused(Refusal::new(format!(
+                    "{}; {BY_ITSELF} of `{}`",
+                    fault.message, signature.key_id
+                ))),
+            },
+            Err(error) => Self::Refused(Refusal::of(&error)),
+        }
+    }
+}
+
+/// The way to sign what a folder or pattern leaves alone.
+const BY_ITSELF: &str = "name the file itself to sign it in the place";
 
 /// The reason why a file was not signed.
 struct Refusal {
@@ -224,31 +285,71 @@ impl Refusal {
     }
 }
 
+/// Returns a sentence for each thing that a new signature changes beside its own line.
+fn changes(file: &SignedFile) -> Vec<String> {
+    let over = |at| format!("over another content than the one that was signed at {at}");
+    let since = file.changed_since.map(over);
+    since.into_iter().chain(file.replaced.iter().map(|it| it.replacement(&file.path))).collect()
+}
+
 impl Row {
-    fn is_unchanged(&self) -> bool {
-        let status = self.outcome.as_ref().map(|file| file.status);
-        status.is_ok_and(|status| status == SigningStatus::Unchanged)
+    fn new(path: PathBuf, outcome: Outcome) -> Self {
+        Self { path, outcome, warnings: Vec::new() }
+    }
+
+    fn is_signed(&self) -> bool {
+        matches!(&self.outcome, Outcome::Signed(file) if file.status == SigningStatus::Signed)
+    }
+
+    /// Returns a line for each warning about configuration, which nothing else tells before it takes effect, and the number of
+    /// those about another item.
+    fn warning_lines(&self) -> Vec<String> {
+        let is_config = place(&self.path).is_some_and(|(kind, _)| kind == ItemKind::Config);
+        match self.warnings.len() {
+            0 => Vec::new(),
+            _ if is_config => {
+                self.warnings.iter().map(|it| format!("warning: {}", it.sentence())).collect()
+            }
+            count => vec![format!(
+                "{}: `rye check {}` shows {}",
+                output::counted(count, "warning"),
+                self.path.display(),
+                if count == 1 { "it" } else { "them" }
+            )],
+        }
+    }
+
+    fn warnings_json(&self) -> impl Iterator<Item = Value> {
+        self.warnings.iter().map(|finding| {
+            json!({
+                "path": output::path(&self.path),
+                "code": finding.code,
+                "message": finding.sentence(),
+            })
+        })
+    }
+
+    fn is_refused(&self) -> bool {
+        matches!(self.outcome, Outcome::Refused(_))
     }
 
     fn print(&self, is_dry: bool, environment: &Environment) {
         let path = self.path.display();
+        let detail = |text: &str| println!("           {text}");
         match &self.outcome {
-            Ok(file) => {
+            Outcome::Signed(file) => {
                 let is_written = is_dry && file.status == SigningStatus::Signed;
                 let status = if is_written { "would sign" } else { file.status.as_str() };
                 println!("{status:<10} {path}");
-                if let Some(at) = &file.changed_since {
-                    println!(
-                        "           over another content than the one that was signed at {at}"
-                    );
-                }
-                if let Some(key) = &file.replaced {
-                    println!("           in place of the signature by `{key}`");
-                }
+                changes(file).iter().chain(&self.warning_lines()).for_each(|line| detail(line));
             }
-            Err(Refusal { message, excerpt }) => {
+            Outcome::Kept(signature) => {
+                println!("kept       {path}");
+                detail(&format!("signed by {}; {BY_ITSELF} of that", signature.signer()));
+            }
+            Outcome::Refused(Refusal { message, excerpt }) => {
                 println!("refused    {path}");
-                println!("           {message}");
+                detail(message);
                 if let Some(excerpt) = excerpt {
                     output::painted(&rendered(excerpt, environment.output_colors()));
                 }
@@ -257,19 +358,21 @@ impl Row {
     }
 
     fn to_json(&self, is_dry: bool) -> Value {
+        let path = output::path(&self.path);
         match &self.outcome {
-            Ok(signed) => {
+            Outcome::Signed(signed) => {
                 let mut row = signed.to_json();
                 if is_dry && signed.status == SigningStatus::Signed {
                     row["status"] = "would_sign".into();
                 }
                 row
             }
-            Err(refusal) => json!({
-                "path": output::path(&self.path),
-                "status": "refused",
-                "error": refusal.message,
-            }),
+            Outcome::Kept(signature) => {
+                json!({ "path": path, "status": "kept", "kept": signature.to_json() })
+            }
+            Outcome::Refused(refusal) => {
+                json!({ "path": path, "status": "refused", "error": refusal.message })
+            }
         }
     }
 }

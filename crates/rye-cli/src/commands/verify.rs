@@ -4,14 +4,15 @@ mod receipt;
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use rye::sign::{Policy, Provenance};
-use rye::{Subject, Verification, VerificationSummary, VerifyError};
+use rye::{Subject, Verification, VerificationSummary, VerifyError, place};
+use rye_view::receipt::PAYLOAD_TYPE;
 use serde_json::{Value, json};
 
-use crate::environment::Environment;
+use crate::environment::{Environment, read_text};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::files;
@@ -79,9 +80,23 @@ fn verdict_text(verification: &Verification) -> String {
         Ok(_) => format!("ok       {path}  {}\n", counting_by_place(verification)),
         Err(error) => {
             let verdict = if is_broken(error) { "refused" } else { "refused for use" };
-            format!("{verdict:<8} {path}\n         {}\n", reason(error))
+            let mut text = format!("{verdict:<8} {path}\n         {}\n", reason(error));
+            if is_receipt(&verification.path) {
+                let told =
+                    "it is the receipt of a thread, which `rye verify receipt FILE` verifies";
+                text.push_str(&format!("         note: {told}\n"));
+            }
+            text
         }
     }
+}
+
+/// Returns `true` for a file that is no item and has the form of a receipt.
+fn is_receipt(path: &Path) -> bool {
+    let is_json = path.extension().is_some_and(|extension| extension == "json");
+    let text = Some(path).filter(|path| is_json && place(path).is_none()).map(read_text);
+    let read = text.and_then(|text| serde_json::from_str::<Value>(&text.ok()?).ok());
+    read.is_some_and(|read| read["payloadType"] == PAYLOAD_TYPE)
 }
 
 /// Returns `false` if the signature itself is valid, and `rye run` refuses the item because the signature

@@ -69,7 +69,7 @@ fn a_drafted_configuration_counts_once_it_is_signed() {
         let session = keyed();
         drafted(&session, &format!("config {name}"));
         // Everything of the project by one key, bound to its place.
-        exits(&session.rye("sign .ai --re-sign"), 0);
+        exits(&session.rye("sign ITEMS --re-sign"), 0);
         let run = session.rye("run notes/index --provider steps");
         let code = if name == "approval" { 4 } else { 0 };
         assert!(run.ends_with(&format!("--- exit {code}\n")), "{name}: {run}");
@@ -145,7 +145,7 @@ fn a_dry_run_says_what_signing_would_do_and_writes_nothing() {
     let session = keyed();
     session.put(TIDY, &directive(""));
     session.put(".ai/directives/notes/broken.md", &directive("").replace("</directive>", ""));
-    session.rye("sign .ai/knowledge");
+    session.rye("sign .ai/knowledge/notes/index-style.md");
     let paths = format!("{TIDY} .ai/directives/notes/broken.md .ai/knowledge/notes/index-style.md");
     let before = texts(&session, &paths);
     insta::assert_snapshot!(session.rye(&format!("sign {paths} --dry-run")));
@@ -184,7 +184,7 @@ fn a_run_signs_its_directive_after_it_was_shown() {
     let context = "<context><before>notes/index-style</before></context><hooks>";
     let text = directive("").replace("<permissions>", hook).replace("<hooks>", context);
     session.put(TIDY, &text);
-    session.rye("sign .ai/knowledge");
+    session.rye("sign .ai/knowledge/notes/index-style.md");
     insta::assert_snapshot!(session.rye("run notes/tidy --provider steps --sign"));
     // By now there is nothing to sign, and nothing to show.
     let again = session.rye(&format!("run {TIDY} --provider steps --sign"));
@@ -197,13 +197,15 @@ fn a_run_signs_its_directive_after_it_was_shown() {
     session.put(TIDY, &changed);
     let changed = session.rye("run notes/tidy --provider steps --sign");
     assert!(
-        changed.contains("a new signature replaces a signature that does not hold (tampered"),
+        changed.contains("tidy.md: over another content than the one that was signed at 20"),
         "{changed}"
     );
     exits(&changed, 0);
     let other = session.rye("run notes/index --provider steps --sign --trust TRUST");
     assert!(
-        other.contains("a new signature replaces its signature by key `56dbf7b2d9ce86ed`"),
+        other.contains(
+            "in place of that of `56dbf7b2d9ce86ed` (grants: rye.execute.tool.rye.file-system.*)"
+        ),
         "{other}"
     );
     // What comes with the program needs no signature.

@@ -16,7 +16,7 @@ fn drafted() -> Session {
 fn signed() -> Session {
     let session = Session::new();
     session.rye("keys generate");
-    let signed = session.rye("sign .ai --at 2026-11-20T18:00:00Z --re-sign");
+    let signed = session.rye("sign ITEMS --at 2026-11-20T18:00:00Z --re-sign");
     assert!(signed.ends_with("--- exit 0\n"), "{signed}");
     let locked = session.rye("lock");
     assert!(locked.ends_with("--- exit 0\n"), "{locked}");

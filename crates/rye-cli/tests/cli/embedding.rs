@@ -41,7 +41,7 @@ async fn a_host_lends_a_key_an_observer_and_an_approver() {
     session.rye("keys generate");
     session
         .put(".ai/config/agent/approval.yaml", "ask: [rye.execute.tool.rye.file-system.write]\n");
-    let signed = session.rye("sign .ai");
+    let signed = session.rye("sign ITEMS");
     assert!(signed.contains(" 0 not signed"), "{signed}");
     let (project, user) = (session.project(), session.home());
     let words = [project.to_str().unwrap(), user.to_str().unwrap(), "notes/index"];

@@ -63,7 +63,7 @@ fn state(block: &'static str) -> State {
 /// Makes the quick start, signed by the operator's own key, and changes it.
 pub(crate) fn made(state: &State) -> Session {
     let session = Session::new();
-    for command in ["keys generate", "sign .ai --re-sign --at 2026-11-20T18:00:00Z"] {
+    for command in ["keys generate", "sign ITEMS --re-sign --at 2026-11-20T18:00:00Z"] {
         let said = session.rye(command);
         assert!(said.ends_with("--- exit 0\n"), "{said}");
     }

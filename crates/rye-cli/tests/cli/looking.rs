@@ -40,9 +40,9 @@ const COMMANDS: [(&str, i32); 24] = [
 fn a_project_that_cannot_be_written_can_be_looked_at() {
     let session = Session::new();
     session.rye("keys generate");
-    session.rye("sign .ai");
+    session.rye("sign ITEMS");
     session.asks_before_it_writes();
-    session.rye("sign .ai");
+    session.rye("sign ITEMS");
     session.rye("run notes/index --provider steps");
     session.rye("cancel THREAD");
     let before: Vec<String> = COMMANDS.iter().map(|(command, _)| session.rye(command)).collect();

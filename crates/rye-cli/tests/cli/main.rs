@@ -60,6 +60,7 @@ mod server;
 mod servers;
 mod session;
 mod sharing;
+mod slips;
 #[cfg(target_os = "linux")]
 mod special_files;
 mod stopped;
@@ -67,6 +68,7 @@ mod streaming;
 mod surroundings;
 #[path = "../../../../tests/sweep.rs"]
 mod sweep;
+mod taking_over;
 mod tampering;
 #[cfg(feature = "otel")]
 mod telemetry;

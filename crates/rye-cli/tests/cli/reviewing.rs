@@ -258,7 +258,7 @@ fn a_locked_item_with_another_signer() {
     let session = Session::new();
     session.rye("lock --trust TRUST");
     session.rye("keys generate");
-    exits(&session.rye("sign .ai/knowledge"), 0);
+    exits(&session.rye("sign .ai/knowledge/notes/index-style.md"), 0);
     let output = session.rye("check --locked --trust TRUST");
     assert!(output.contains("  knowledge `notes/index-style` is signed by "), "{output}");
     assert!(

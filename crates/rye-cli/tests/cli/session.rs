@@ -123,8 +123,12 @@ impl Session {
             "KEY" => examples().join("keys/example-signing-key.pem").display().to_string(),
             word => word.to_owned(),
         });
-        let words: Vec<String> =
-            words.map(|word| if word == "THREAD" { self.thread() } else { word }).collect();
+        let words = words.flat_map(|word| match word.as_str() {
+            "THREAD" => vec![self.thread()],
+            "ITEMS" => self.items(),
+            _ => vec![word],
+        });
+        let words: Vec<String> = words.collect();
         let mut command = Command::new(env!("CARGO_BIN_EXE_rye"));
         command
             .args(words)
@@ -133,6 +137,25 @@ impl Session {
             .env("HOME", self.home())
             .envs(variables.iter().copied());
         command
+    }
+
+    /// The files of the project's items, each by its own path.
+    fn items(&self) -> Vec<String> {
+        let mut files = Vec::new();
+        let folders = ["config", "directives", "knowledge", "tools"];
+        let mut folders: Vec<PathBuf> =
+            folders.iter().map(|folder| self.project().join(".ai").join(folder)).collect();
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).into_iter().flatten() {
+                match entry.unwrap().path() {
+                    path if path.is_dir() && path.ends_with("config/keys") => {}
+                    path if path.is_dir() => folders.push(path),
+                    path => files.push(path.display().to_string()),
+                }
+            }
+        }
+        files.sort_unstable();
+        files
     }
 
     /// The trust document of the examples' key.

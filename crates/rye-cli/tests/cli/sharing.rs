@@ -106,7 +106,7 @@ fn trust_that_does_not_hold_is_not_handed_on() {
 #[test]
 fn a_member_vouches_for_another_in_the_project() {
     let team = Team::new();
-    fine(&team.bob("sign .ai --re-sign"));
+    fine(&team.bob("sign ITEMS --re-sign"));
     refused(&team.ada("verify .ai"), "signed by the unknown key");
     insta::assert_snapshot!(team.ada("trust add bob.toml --to project"));
     assert!(!team.path(".ai/config/keys").exists());
@@ -291,7 +291,7 @@ fn a_list_that_nobody_vouches_for_revokes_nothing() {
 #[test]
 fn a_list_of_a_system_root_holds_in_every_project() {
     let team = Team::new();
-    fine(&team.bob("sign .ai --re-sign"));
+    fine(&team.bob("sign ITEMS --re-sign"));
     fine(&team.ada("trust add bob.toml --yes"));
     fs::create_dir_all(team.path("../root/.ai")).unwrap();
     let root = team.path("../root").canonicalize().unwrap();

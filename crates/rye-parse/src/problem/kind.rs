@@ -246,6 +246,12 @@ pub enum ProblemKind {
         /// The subject, such as "`<step>`" or "`rye_execute(…)`".
         what: String,
     },
+    /// Note: an element in a step that is no call, and that nothing carries out.
+    #[error("`<{name}>` is no call, and nothing carries it out")]
+    UncalledElement {
+        /// The element's name.
+        name: String,
+    },
     /// Note: a step at a place where one may not expect it.
     #[error("a step stands {place}, and is carried out all the same")]
     StrayStep {

@@ -98,7 +98,11 @@ impl<'s> Reader<'_, 's> {
                 }
                 Kind::Code(_) | Kind::UnclosedCode(_) => self.inside(token),
                 Kind::UnclosedMarkup(_) => {}
-                Kind::Open(_) | Kind::Empty(_) | Kind::Close(_) | Kind::Unknown(_) => {
+                Kind::Open(_)
+                | Kind::Empty(_)
+                | Kind::Close(_)
+                | Kind::Unknown(_)
+                | Kind::Other(_) => {
                     self.outside(token);
                 }
             }
@@ -131,6 +135,13 @@ impl<'s> Reader<'_, 's> {
             (Kind::Unknown(name), None) => {
                 let why = suggestion(name, Primary::NAMES);
                 self.unreadable(format!("`<{name}>`"), token.span.clone(), Some(why));
+            }
+            (Kind::Other(name), None) => {
+                let kind = ProblemKind::UncalledElement { name: name.to_owned() };
+                let problem = Problem::new(kind, token.span.clone(), "left as text");
+                self.report.note(problem.help(
+                    "write a call as `<execute item_type=\"tool\" item_id=\"…\">` with a `<param name=\"…\" value=\"…\" />` for each argument",
+                ));
             }
             _ => {}
         }

@@ -44,6 +44,8 @@ pub(super) enum Kind<'s> {
     UnclosedCode(&'s str),
     /// A tag with the attributes of a call and an unknown name.
     Unknown(&'s str),
+    /// An empty element with attributes and an unknown name.
+    Other(&'s str),
     /// The start of markup whose content is no step, and whose end is missing.
     UnclosedMarkup(&'s str),
     /// A heading, or a line in bold, with its text.
@@ -231,6 +233,10 @@ impl<'s> Scanner<'s> {
                 self.push(Kind::Unknown(name), at..at + length);
                 at + length
             }
+            Some(length) if rest.get(..length).is_some_and(is_empty_with_attributes) => {
+                self.push(Kind::Other(name), at..at + length);
+                at + length
+            }
             _ => at + 1,
         }
     }
@@ -296,6 +302,10 @@ fn closing_run(text: &str, length: usize) -> Option<usize> {
         at = start + found;
     }
     None
+}
+
+fn is_empty_with_attributes(tag: &str) -> bool {
+    tag.ends_with("/>") && tag.contains('=')
 }
 
 fn starts_blank(text: &str) -> bool {

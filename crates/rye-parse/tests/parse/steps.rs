@@ -133,7 +133,10 @@ rows! { body_noted;
     unknown_operation: "«`rye_exec(item_type=\"tool\", item_id=\"x\")`»", &[
         "`rye_exec(…)` cannot be read as a step; did you mean `execute`? valid: `execute`, `search`, `load`, `sign`, `fetch`",
     ];
-    unknown_element: "<process><step>«<excute item_type=\"tool\" item_id=\"x\"/>» <note x=\"1\"/></step>", &[
+    uncalled_element: "<process><step>«<directive_return answer=\"1\"/>» <br/> <b class=\"x\">b</b> `<i x=\"1\"/>`</step></process><i x=\"1\"/>", &[
+        "`<directive_return>` is no call, and nothing carries it out; write a call as `<execute item_type=\"tool\" item_id=\"…\">` with a `<param name=\"…\" value=\"…\" />` for each argument",
+    ];
+    unknown_element: "<process><step>«<excute item_type=\"tool\" item_id=\"x\"/>» <note x=1></step>", &[
         "`<excute>` cannot be read as a step; did you mean `execute`? valid: `execute`, `search`, `load`, `sign`, `fetch`",
     ];
     unclosed_backtick: "Do «`rye_sign(item_id=\"x\")»\n\n`b`", &["`rye_sign(…)` cannot be read as a step; its closing backtick is missing"];

@@ -10,6 +10,7 @@ use rye_resolve::{
     item_at, nearest_id,
 };
 use rye_sign::{SigningKey, Timestamp};
+use rye_thread::DIRECTIVE_RETURN;
 
 use super::catalog::{Catalog, Content, Fault, Loaded};
 use super::{
@@ -21,8 +22,8 @@ use crate::config::{RISK_FILE, is_provider};
 use crate::parallel::in_parallel;
 use crate::place::{kind_of, place};
 use crate::signing::{
-    SignError, SignFileError, SignedFile, instead_of_link, linked_target, preview_file,
-    sign_file_anew, sign_judged_file,
+    OtherSignature, SignError, SignFileError, SignOptions, SignedFile, instead_of_link,
+    linked_target, sign_judged_file,
 };
 use crate::{OpenError, Project, Setup};
 
@@ -113,21 +114,27 @@ impl Checker<'_> {
         key: &SigningKey,
         at: Timestamp,
     ) -> Result<SignedFile, SignFileError> {
-        sign_judged_file(path, key, at, |text| self.judge(path, text))
+        self.sign_file_with(path, key, at, SignOptions::default())
     }
 
-    /// Signs the file at `path` as [`sign_file`](Self::sign_file) does, and also when it is signed already as it would be.
+    /// Signs the file at `path` as [`sign_file`](Self::sign_file) does, but for what the options say.
     ///
     /// # Errors
     ///
-    /// The ones of [`Project::sign_file`].
-    pub fn sign_file_anew(
+    /// The ones of [`Project::sign_file`], and [`SignFileError::OfOtherKey`] where the signature of another key is kept.
+    pub fn sign_file_with(
         &self,
         path: &Path,
         key: &SigningKey,
         at: Timestamp,
+        options: SignOptions,
     ) -> Result<SignedFile, SignFileError> {
-        sign_file_anew(path, key, at, |text| self.judge(path, text))
+        sign_judged_file(path, key, at, options, |text| {
+            if options.keep_others {
+                self.catalog.project.refuse_other(path, text, &key.public())?;
+            }
+            self.judge_signing(path, text, key)
+        })
     }
 
     /// Signs the file at `path` as [`sign_file`](Self::sign_file) does, if it still holds `text`: what a person was shown is what
@@ -143,26 +150,25 @@ impl Checker<'_> {
         key: &SigningKey,
         at: Timestamp,
     ) -> Result<SignedFile, SignFileError> {
-        sign_judged_file(path, key, at, |found| match found == text {
-            true => self.judge(path, found),
+        sign_judged_file(path, key, at, SignOptions::default(), |found| match found == text {
+            true => self.judge_signing(path, found, key),
             false => Err(SignFileError::Changed { path: path.to_owned() }),
         })
     }
 
-    /// Returns what [`sign_file`](Self::sign_file) would come to, or [`sign_file_anew`](Self::sign_file_anew) with `is_anew`, and
-    /// writes nothing.
+    /// Returns the signature of another key that `key` would replace in the text.
     ///
     /// # Errors
     ///
-    /// The ones of [`Project::sign_file`], but for those of writing.
-    pub fn preview_signature(
+    /// When the text has what bars signing.
+    pub(crate) fn judge_signing(
         &self,
         path: &Path,
+        text: &str,
         key: &SigningKey,
-        at: Timestamp,
-        is_anew: bool,
-    ) -> Result<SignedFile, SignFileError> {
-        preview_file(path, key, at, is_anew, |text| self.judge(path, text))
+    ) -> Result<Option<OtherSignature>, SignFileError> {
+        self.judge(path, text)?;
+        Ok(self.catalog.project.other_signature(path, text, &key.public()))
     }
 
     /// Refuses a text that has what bars signing. Trust documents are no items, and are judged when they are signed.
@@ -325,6 +331,8 @@ impl Checker<'_> {
     /// Fills in the nearest id for references that lead nowhere. Looking for one is slow, so only the first few that are
     /// missing get it.
     fn suggest(&self, checked: &mut [Checked]) {
+        // The program answers to it, and no file has it.
+        let returning: Option<ItemId> = DIRECTIVE_RETURN.parse().ok();
         let mut known: BTreeMap<ItemKind, Vec<&ItemId>> = BTreeMap::new();
         let mut near: BTreeMap<(ItemKind, ItemId), Option<ItemId>> = BTreeMap::new();
         let findings = checked.iter_mut().flat_map(|checked| &mut checked.findings);
@@ -333,7 +341,10 @@ impl Checker<'_> {
             if near.len() == MOST_SUGGESTIONS && !near.contains_key(&missing) {
                 continue;
             }
-            let ids = known.entry(missing.0).or_insert_with(|| self.catalog.ids(missing.0));
+            let ids = known.entry(missing.0).or_insert_with(|| {
+                let returning = returning.as_ref().filter(|_| missing.0 == ItemKind::Tool);
+                self.catalog.ids(missing.0).into_iter().chain(returning).collect()
+            });
             let found = near.entry(missing).or_insert_with_key(|(kind, id)| {
                 nearest_id(*kind, id, ids.iter().copied()).cloned()
             });

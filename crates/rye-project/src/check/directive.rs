@@ -29,10 +29,11 @@ pub(super) fn findings(directive: &Directive, source: &str, id: Option<&ItemId>)
     findings
 }
 
-/// A note of the parser. A call that cannot be read is probably not meant, and no run without a model carries it out.
+/// A note of the parser. A call that cannot be read, or an element that is none, is probably not meant, and no run without a model
+/// carries it out.
 fn of_note(note: &Problem) -> Finding {
     match note.kind {
-        ProblemKind::UnreadableStep { .. } => {
+        ProblemKind::UnreadableStep { .. } | ProblemKind::UncalledElement { .. } => {
             Finding { severity: Severity::Warning, ..Finding::note(note) }
         }
         _ => Finding::note(note),

@@ -70,6 +70,15 @@ impl Finding {
         self.severity == Severity::Note && [UNSIGNED, UNKNOWN_KEY].contains(&self.code)
     }
 
+    /// Returns the problem and what to do in one line.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        match &self.help {
+            Some(help) => format!("{}; {help}", self.message),
+            None => self.message.clone(),
+        }
+    }
+
     pub(super) fn error(code: &'static str, message: &str, span: Range<usize>) -> Self {
         Self {
             severity: Severity::Error,

@@ -47,7 +47,7 @@ fn result(checked: &Checked, finding: &Finding, base: &Path) -> Value {
     json!({
         "ruleId": finding.code,
         "level": finding.severity.as_str(),
-        "message": { "text": sentence(finding) },
+        "message": { "text": finding.sentence() },
         "locations": [{
             "physicalLocation": {
                 "artifactLocation": { "uri": uri(&relative(&checked.path, base)) },
@@ -80,20 +80,13 @@ fn command(checked: &Checked, finding: &Finding, base: &Path) -> String {
         format!("line={},endLine={}", start.line, end.line)
     };
     let title = property(finding.code);
-    let message = data(&sentence(finding));
+    let message = data(&finding.sentence());
     format!("::{level} file={file},{place},title={title}::{message}\n")
 }
 
 fn ends(checked: &Checked, finding: &Finding) -> (rye_parse::Position, rye_parse::Position) {
     let place = |offset| position(&checked.source, offset);
     (place(finding.span.start), place(finding.span.end))
-}
-
-fn sentence(finding: &Finding) -> String {
-    match &finding.help {
-        Some(help) => format!("{}; {help}", finding.message),
-        None => finding.message.clone(),
-    }
 }
 
 /// With slashes, whatever the machine separates folders by.

@@ -225,7 +225,11 @@ pub enum PrepareError {
         source: Box<ResolveError>,
     },
     /// No configuration has the provider's name.
-    #[error("there is no provider `{provider}`; {}there are `{}`, and `steps`, which needs no model", near(suggestion.as_deref()), known.join("`, `"))]
+    #[error(
+        "there is no provider `{provider}`; {}there are `{}`{}",
+        near(suggestion.as_deref()), known.join("`, `"),
+        if *is_default { "" } else { ", and `steps`, which needs no model" }
+    )]
     UnknownProvider {
         /// The name that was asked for.
         provider: String,
@@ -233,6 +237,8 @@ pub enum PrepareError {
         suggestion: Option<String>,
         /// The names that configurations have.
         known: Vec<String>,
+        /// `true` for the default of runs that name none, which is a model's.
+        is_default: bool,
     },
     /// The provider that a file makes the default cannot be had.
     #[error("the default provider of `{location}` cannot be used")]

@@ -198,9 +198,20 @@ fn of_default(library: &Library, error: PrepareError) -> PrepareError {
     match chosen_default(library) {
         Ok(Some(DefaultProvider { location, .. })) => PrepareError::NoDefaultProvider {
             location: location.to_string(),
-            source: Box::new(error),
+            source: Box::new(without_steps(error)),
         },
         _ => error,
+    }
+}
+
+/// Suggests no `steps` for a default, which no file may make it.
+fn without_steps(error: PrepareError) -> PrepareError {
+    match error {
+        PrepareError::UnknownProvider { provider, suggestion, known, .. } => {
+            let suggestion = suggestion.filter(|name| name != STEPS);
+            PrepareError::UnknownProvider { provider, suggestion, known, is_default: true }
+        }
+        error => error,
     }
 }
 
@@ -297,7 +308,12 @@ fn unknown(library: &Library, name: &str) -> Result<PrepareError, PrepareError> 
     let known: Vec<String> = names.collect();
     let all = known.iter().map(String::as_str).chain([STEPS]);
     let suggestion = nearest_name(name, all).map(str::to_owned);
-    Ok(PrepareError::UnknownProvider { provider: name.to_owned(), suggestion, known })
+    Ok(PrepareError::UnknownProvider {
+        provider: name.to_owned(),
+        suggestion,
+        known,
+        is_default: false,
+    })
 }
 
 /// Checks the limit on the key that signed a provider's configuration. Its signer chooses where

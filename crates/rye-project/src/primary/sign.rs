@@ -2,12 +2,12 @@
 
 use rye_caps::Primary;
 use rye_resolve::{ItemId, ItemKind, Located, Space};
-use rye_sign::{Digest, SigningKey, Timestamp};
+use rye_sign::{Digest, PublicKey, SigningKey, Timestamp};
 
 use super::caller::Caller;
 use super::error::PrimaryError;
 use crate::project::Project;
-use crate::signing::{SignFileError, SignedFile, sign_judged_file};
+use crate::signing::{SignFileError, SignOptions, SignedFile, sign_judged_file};
 
 /// An item to sign.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,7 +35,8 @@ impl SignRequest {
     }
 }
 
-/// Signs the file of the id after a check, as `rye sign` does with the file's path.
+/// Signs the file of the id after a check, as `rye sign` does with the file's path. Only the operator replaces the signature
+/// of another key.
 ///
 /// # Errors
 ///
@@ -55,6 +56,7 @@ pub fn sign(
 pub(crate) struct ToSign<'a> {
     project: &'a Project,
     request: &'a SignRequest,
+    keeps_others: bool,
     pub(crate) located: Located,
 }
 
@@ -67,13 +69,25 @@ impl<'a> ToSign<'a> {
     ) -> Result<Self, PrimaryError> {
         caller.permit(Primary::Sign, request.kind, &request.id)?;
         let located = project.library.locate(request.kind, &request.id)?;
-        Ok(Self { project, request, located })
+        Ok(Self { project, request, keeps_others: !caller.is_operator(), located })
     }
 
     /// The digest of what lies there now.
     pub(crate) fn sha256(&self) -> Result<Digest, PrimaryError> {
         let text = crate::signing::text(&self.located.winner.path)?;
         Ok(Digest::of(text.as_bytes()))
+    }
+
+    /// Refuses a text that another key than `own` signed, unless the operator asks.
+    pub(crate) fn refuse_other(
+        &self,
+        text: &str,
+        own: Option<&PublicKey>,
+    ) -> Result<(), SignFileError> {
+        match own.filter(|_| self.keeps_others) {
+            Some(own) => self.project.refuse_other(&self.located.winner.path, text, own),
+            None => Ok(()),
+        }
     }
 
     /// Signs it, unless its text is not the one that is meant or `judge` refuses that text.
@@ -89,7 +103,7 @@ impl<'a> ToSign<'a> {
         if let space @ (Space::System | Space::Builtin) = place.space {
             return Err(SignFileError::ReadOnly { kind, id: id.clone(), space }.into());
         }
-        sign_judged_file(&place.path, key, at, |text| {
+        sign_judged_file(&place.path, key, at, SignOptions::default(), |text| {
             let found = Digest::of(text.as_bytes());
             match &self.request.sha256 {
                 Some(meant) if *meant != found => {
@@ -99,7 +113,8 @@ impl<'a> ToSign<'a> {
                 }
                 _ => {
                     judge(text)?;
-                    Ok(self.project.checker().judge(&place.path, text)?)
+                    self.refuse_other(text, Some(&key.public()))?;
+                    Ok(self.project.checker().judge_signing(&place.path, text, key)?)
                 }
             }
         })

@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use rye_files::read_plain;
 use rye_resolve::{ItemId, ItemKind, fault_of_place};
 use rye_sandbox::temporary_file;
-use rye_sign::{CommentStyle, Digest, KeyId, SigningKey, Timestamp, Unverified};
+use rye_sign::{CommentStyle, Digest, KeyId, PublicKey, SigningKey, Timestamp, Unverified};
 use serde_json::{Value, json};
 use strum::IntoStaticStr;
 
-use super::{SignError, with_signature};
+use super::{OtherSignature, SignError, with_signature};
 use crate::outcome::Class;
 use crate::place::{LONGEST_FILE, place};
+use crate::project::Project;
 
 /// A file that is signed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,10 +32,22 @@ pub struct SignedFile {
     /// The digest that the signature covers: the SHA-256 over all but the signature line, with LF as line
     /// ends.
     pub digest: Digest,
-    /// The other key whose signature was there before.
-    pub replaced: Option<KeyId>,
+    /// The signature of another key that was there before.
+    pub replaced: Option<OtherSignature>,
     /// The time of the signature that was there before over another content (SPEC D20).
     pub changed_since: Option<Timestamp>,
+}
+
+/// The ways in which files are signed that differ from the usual one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "callers write its literals")]
+pub struct SignOptions {
+    /// Sign a file also when it is signed already as it would be.
+    pub anew: bool,
+    /// Write nothing.
+    pub dry_run: bool,
+    /// Leave a file alone that another key signed.
+    pub keep_others: bool,
 }
 
 /// The result of signing a file.
@@ -59,8 +72,7 @@ impl SigningStatus {
 
 impl SignedFile {
     /// `{"path", "kind", "id", "status", "signature": {"key_id", "timestamp", "hash"}, "replaced",
-    /// "changed_since"}`; the status is `signed` or
-    /// `unchanged`.
+    /// "changed_since"}`; the status is `signed` or `unchanged`. `replaced` is that of [`OtherSignature::to_json`].
     #[must_use]
     pub fn to_json(&self) -> Value {
         let (kind, id) = self.item.as_ref().map(|(kind, id)| (kind.as_str(), id.as_str())).unzip();
@@ -74,7 +86,7 @@ impl SignedFile {
                 "timestamp": self.at.to_string(),
                 "hash": self.digest.to_string(),
             },
-            "replaced": self.replaced.as_ref().map(KeyId::to_string),
+            "replaced": self.replaced.as_ref().map(OtherSignature::to_json),
             "changed_since": self.changed_since.map(|at| at.to_string()),
         })
     }
@@ -92,6 +104,17 @@ pub enum SignFileError {
     Changed {
         /// The file.
         path: PathBuf,
+    },
+    /// Another key signed the file, whose signature is not replaced unasked.
+    #[error(
+        "`{}` is signed by the key {}; the operator alone takes its place, by the file's own path: `rye sign {}`",
+        .path.display(), .signature.signer(), .path.display()
+    )]
+    OfOtherKey {
+        /// The file.
+        path: PathBuf,
+        /// The signature.
+        signature: Box<OtherSignature>,
     },
     /// The file is reached by a link inside of its space.
     #[error("`{}` is reached by a link, and a signature holds for one name; {}", .path.display(), instead_of_link(target))]
@@ -135,7 +158,10 @@ impl SignFileError {
     /// Returns the class of the error.
     #[must_use]
     pub fn class(&self) -> Class {
-        Class::Failed
+        match self {
+            Self::OfOtherKey { .. } => Class::Refused,
+            _ => Class::Failed,
+        }
     }
 
     /// Returns the problems of the text with their places, if the text is the reason of the error.
@@ -148,55 +174,45 @@ impl SignFileError {
     }
 }
 
-/// Signs the file at `path` as [`sign_judged_file`] does, and also when it is signed already as it would be.
-pub(crate) fn sign_file_anew(
-    path: &Path,
-    key: &SigningKey,
-    at: Timestamp,
-    judge: impl FnOnce(&str) -> Result<(), SignFileError>,
-) -> Result<SignedFile, SignFileError> {
-    check_own_place(path)?;
-    let old = text(path)?;
-    refuse_link(path)?;
-    judge(&old)?;
-    write_signed(path, &old, key, at)
+impl Project {
+    /// Refuses a text that another key than `own` signed.
+    pub(crate) fn refuse_other(
+        &self,
+        path: &Path,
+        text: &str,
+        own: &PublicKey,
+    ) -> Result<(), SignFileError> {
+        match self.other_signature(path, text, own) {
+            None => Ok(()),
+            Some(signature) => {
+                let signature = Box::new(signature);
+                Err(SignFileError::OfOtherKey { path: path.to_owned(), signature })
+            }
+        }
+    }
 }
 
-/// Signs the file at `path`, unless `judge` refuses the text that would be signed. A file that is signed already as it would be
-/// is left alone.
+/// Signs the file at `path`, unless `judge` refuses the text that would be signed. `judge` returns the signature of another
+/// key that the new one replaces. A file that is signed already as it would be is left alone.
 pub(crate) fn sign_judged_file<E: From<SignFileError>>(
     path: &Path,
     key: &SigningKey,
     at: Timestamp,
-    judge: impl FnOnce(&str) -> Result<(), E>,
+    options: SignOptions,
+    judge: impl FnOnce(&str) -> Result<Option<OtherSignature>, E>,
 ) -> Result<SignedFile, E> {
     check_own_place(path)?;
     let old = text(path)?;
     refuse_unsigned_link(path, &old, key, at)?;
-    judge(&old)?;
-    match standing(path, &old, key, at)? {
-        Some(stated) => Ok(signed_file(SigningStatus::Unchanged, path, &old, key, stated)),
-        None => Ok(write_signed(path, &old, key, at)?),
+    let replaced = judge(&old)?;
+    if let Some(stated) = standing(path, &old, key, at)?.filter(|_| !options.anew) {
+        return Ok(signed_file(SigningStatus::Unchanged, path, &old, key, stated));
     }
-}
-
-/// Returns what signing the file at `path` would come to, and writes nothing. With `is_anew`, a signature that is there already
-/// does not count.
-pub(crate) fn preview_file(
-    path: &Path,
-    key: &SigningKey,
-    at: Timestamp,
-    is_anew: bool,
-    judge: impl FnOnce(&str) -> Result<(), SignFileError>,
-) -> Result<SignedFile, SignFileError> {
-    check_own_place(path)?;
-    let old = text(path)?;
-    refuse_unsigned_link(path, &old, key, at)?;
-    judge(&old)?;
-    match standing(path, &old, key, at)?.filter(|_| !is_anew) {
-        Some(stated) => Ok(signed_file(SigningStatus::Unchanged, path, &old, key, stated)),
-        None => Ok(prepare(path, &old, key, at)?.1),
+    let (new, file) = prepare(path, &old, key, at)?;
+    if !options.dry_run {
+        replace_file(path, &old, &new)?;
     }
+    Ok(SignedFile { replaced, ..file })
 }
 
 /// Returns the time that the signature states, if the signature is the one of this key over this text at that
@@ -212,17 +228,6 @@ fn standing(
     Ok((with_signature(path, text, key, stated)? == text).then_some(stated))
 }
 
-fn write_signed(
-    path: &Path,
-    old: &str,
-    key: &SigningKey,
-    at: Timestamp,
-) -> Result<SignedFile, SignFileError> {
-    let (new, file) = prepare(path, old, key, at)?;
-    replace_file(path, old, &new)?;
-    Ok(file)
-}
-
 /// The text with its new signature, and the report about it.
 fn prepare(
     path: &Path,
@@ -232,15 +237,10 @@ fn prepare(
 ) -> Result<(String, SignedFile), SignFileError> {
     refuse_link(path)?;
     let new = with_signature(path, old, key, at)?;
-    let replaced = locate(path, old).map(|line| line.key_id().clone());
-    let replaced = replaced.filter(|before| !key.public().is_named(before));
     let changed = locate(path, old).filter(|line| !line.is_as_stated());
     let changed_since = changed.map(|line| line.stated_time());
-    let file = SignedFile {
-        replaced,
-        changed_since,
-        ..signed_file(SigningStatus::Signed, path, &new, key, at)
-    };
+    let file =
+        SignedFile { changed_since, ..signed_file(SigningStatus::Signed, path, &new, key, at) };
     Ok((new, file))
 }
 

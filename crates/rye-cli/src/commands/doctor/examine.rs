@@ -9,7 +9,10 @@ use rye::resolve::{
 use rye::sandbox::Mode;
 use rye::sign::{PublicKey, RevocationError};
 use rye::web::Credential;
-use rye::{DEFAULT_PROVIDER, DefaultProvider, PrepareError, Project, ProviderFacts, Rye, Severity};
+use rye::{
+    APPROVAL_FILE, Checked, DEFAULT_PROVIDER, DefaultProvider, PrepareError, Project,
+    ProviderFacts, Rye, Severity,
+};
 
 use super::places::{committed_keys, records, unread_repository};
 use super::{Finding, Standing, sentence};
@@ -34,7 +37,8 @@ pub(super) fn all(environment: &Environment) -> Vec<Finding> {
             findings.push(trust(environment, &rye));
             findings.extend(revocations(&rye));
             findings.extend(ends(environment));
-            findings.extend(items(&rye, environment));
+            let config = checked_config(environment);
+            findings.extend(items(&rye, environment, &config));
             findings.extend(providers(&rye));
             findings.push(default_provider(&rye));
             findings.extend(sandbox(&rye));
@@ -42,7 +46,7 @@ pub(super) fn all(environment: &Environment) -> Vec<Finding> {
             findings.extend(home(&rye));
             findings.extend(web(&rye));
             findings.extend(credentials(&rye));
-            findings.extend(approval(&rye));
+            findings.extend(approval(&rye, &config));
             findings.extend(servers(&rye));
         }
         Err(failure) => findings.push(Finding::wrong(
@@ -217,12 +221,12 @@ fn revocations(rye: &Rye) -> Vec<Finding> {
 }
 
 /// Counts the usable and the refused items.
-fn items(rye: &Rye, environment: &Environment) -> Vec<Finding> {
+fn items(rye: &Rye, environment: &Environment, config: &[Checked]) -> Vec<Finding> {
     let preview = environment.preview(false).ok();
     let of_kind = |kind| {
         let found = of_kind(rye, preview.as_deref().unwrap_or(rye), kind);
         let is_open = kind == ItemKind::Config && found.standing != Standing::Wrong;
-        is_open.then(|| misfit(environment)).flatten().unwrap_or(found)
+        is_open.then(|| misfit(config)).flatten().unwrap_or(found)
     };
     let unread = rye.refuse_config_in_other_case().err();
     let unread = unread.map(|error| {
@@ -232,7 +236,8 @@ fn items(rye: &Rye, environment: &Environment) -> Vec<Finding> {
             "rename the file; nothing runs before",
         )
     });
-    ItemKind::ALL.iter().copied().map(of_kind).chain(unread).collect()
+    let warned = warnings("items", config, |id| id != APPROVAL_FILE);
+    ItemKind::ALL.iter().copied().map(of_kind).chain(unread).chain(warned).collect()
 }
 
 /// Counts the items of a kind. `shown` is the project with the operator's drafts, which are no more wrong than unsigned items.
@@ -250,14 +255,36 @@ fn of_kind(rye: &Rye, shown: &Project, kind: ItemKind) -> Finding {
     }
 }
 
-/// The first file of configuration that `rye check` finds an error in, although it is signed and can be parsed.
-fn misfit(environment: &Environment) -> Option<Finding> {
+/// Checks the files of configuration as `rye check` does.
+fn checked_config(environment: &Environment) -> Vec<Checked> {
     let is_config =
         |path: &PathBuf| rye::place(path).is_some_and(|(kind, _)| kind == ItemKind::Config);
-    let files: Vec<PathBuf> = files::of_project(environment).ok()?;
+    let Ok(files) = files::of_project(environment) else { return Vec::new() };
     let files: Vec<PathBuf> = files.into_iter().filter(is_config).collect();
-    let checked = environment.to_check(false, false).ok()?.checker().check_files(&files);
-    checked.iter().find_map(|checked| {
+    let spaces = environment.to_check(false, false);
+    spaces.map(|spaces| spaces.checker().check_files(&files)).unwrap_or_default()
+}
+
+/// A note for each warning about the files of configuration whose id `is_meant`.
+fn warnings(
+    area: &'static str,
+    config: &[Checked],
+    is_meant: impl Fn(&str) -> bool,
+) -> Vec<Finding> {
+    let is_meant = |checked: &&Checked| checked.id.as_ref().is_some_and(|id| is_meant(id.as_str()));
+    let notes = config.iter().filter(is_meant).flat_map(|checked| {
+        let path = checked.path.display();
+        checked.warnings().map(move |warning| {
+            let text = format!("config: `{path}`: {}", warning.sentence());
+            Finding::note(area, text, &format!("`rye check {path}` shows it at its place"))
+        })
+    });
+    notes.collect()
+}
+
+/// The first error in a file of configuration that is signed and can be parsed.
+fn misfit(config: &[Checked]) -> Option<Finding> {
+    config.iter().find_map(|checked| {
         let error = checked.findings.iter().find(|it| it.severity == Severity::Error)?;
         let path = checked.path.display();
         let text = format!("config: `{path}`: {}", error.message);
@@ -471,10 +498,14 @@ fn credentials(rye: &Rye) -> Vec<Finding> {
 }
 
 /// Reports the calls that need approval.
-fn approval(rye: &Rye) -> Vec<Finding> {
+fn approval(rye: &Rye, config: &[Checked]) -> Vec<Finding> {
     match rye.approval_patterns() {
         Ok(None) => Vec::new(),
         Ok(Some(count)) => {
+            let warned = warnings("approval", config, |id| id == APPROVAL_FILE);
+            if !warned.is_empty() {
+                return warned;
+            }
             let patterns = output::counted(count, "pattern");
             vec![Finding::fine("approval", format!("calls wait for approval by {patterns}"))]
         }

@@ -1,5 +1,6 @@
 //! `rye trust list` and `rye trust show`: the path and the status of each document.
 
+pub(super) use rye::grants_text;
 use rye::resolve::{RevocationEntry, Space, TrustEntry};
 use rye::sign::{KeyId, RevokedKey, Timestamp, TrustDocument, TrustStore, TrustedKey};
 use serde_json::{Value, json};
@@ -134,19 +135,6 @@ pub(super) fn extent(
     let times = [("expires", expires), ("revoked", revoked)];
     let times = times.into_iter().filter_map(|(name, at)| Some((name, at?)));
     std::iter::once(("may grant", grants_text(&lists))).chain(times).collect()
-}
-
-/// Returns the limits of a key in words, one list of patterns for each document.
-pub(super) fn grants_text<L: AsRef<[String]>>(lists: &[L]) -> String {
-    let told = |patterns: &L| match patterns.as_ref() {
-        [] => "nothing".to_owned(),
-        patterns => patterns.join(", "),
-    };
-    let lists: Vec<String> = lists.iter().map(told).collect();
-    match lists.as_slice() {
-        [] => "without a limit".to_owned(),
-        lists => lists.join("; of that only "),
-    }
 }
 
 /// Prints a revocation list with its entries.

@@ -95,6 +95,26 @@ fn a_thread_signs_with_the_operator_s_key_or_not_at_all() {
     assert_eq!(left.unwrap(), text);
 }
 
+/// What another key signed has the authority of that key, which no thread changes.
+#[test]
+fn a_thread_signs_nothing_that_another_key_signed() {
+    let session = Session::new();
+    let path = ".ai/knowledge/notes/index-style.md";
+    let read = || std::fs::read_to_string(session.project().join(path)).unwrap();
+    let before = read();
+    let arguments = json!({ "item_type": "knowledge", "item_id": "notes/index-style", "sha256": sha256(&before) });
+    put_caller(
+        &session,
+        "<sign><knowledge>notes.*</knowledge></sign>",
+        &[row("", "rye_sign", arguments)],
+    );
+    // Nobody is asked about it.
+    let ran = session.rye("run notes/calls --trust TRUST --provider steps");
+    assert!(ran.contains("index-style.md` is signed by the key `56dbf7b2d9ce86ed`"), "{ran}");
+    assert!(ran.ends_with("exit 3\n"), "{ran}");
+    assert_eq!(read(), before);
+}
+
 const NOTE: &str = "```yaml\nname: mine\ntitle: Mine\ncategory: notes\n```\n\nText.\n";
 const NOTE_PATH: &str = ".ai/knowledge/notes/mine.md";
 

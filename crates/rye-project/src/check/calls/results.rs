@@ -6,6 +6,7 @@ use std::ops::Range;
 use rye_parse::{
     Action, Directive, Outputs, Primary, Spanned, Step, did_you_mean, nearest_name, quoted,
 };
+use rye_thread::DIRECTIVE_RETURN;
 use serde_json::{Map, Value};
 
 use super::{is_return, references};
@@ -144,7 +145,7 @@ fn missing_outputs(directive: &Directive, finished: &Finished<'_>) -> Vec<Findin
             let message = format!("no step's result has the required output `{}`", name.value);
             let finding = Finding::remark("unyielded-output", &message, name.span.clone());
             finding.with_label("only a model can return it").with_help(
-                "to run without a model, name it as a result has it, or return it with a call of `directive_return`",
+                &format!("to run without a model, name it as a result has it, or return it in a step that calls the tool `{DIRECTIVE_RETURN}`"),
             )
         })
         .collect()

@@ -69,6 +69,7 @@ pub(super) fn proposal(
     if let Some(reason) = lends(request, &text, extension, (caller.authority(), asked)) {
         return Err(unsignable(request, &reason));
     }
+    found.refuse_other(&text, project.own_key.as_ref())?;
     project.checker().judge(path, &text)?;
     Ok(json!({
         "item_type": request.kind.as_str(),

@@ -39,6 +39,18 @@ pub enum ReopenError {
         /// The changes, in words.
         changes: Vec<String>,
     },
+    /// A file that the thread rests on was edited since it was signed. A new signature would not help, because the text would
+    /// be another one.
+    #[error(
+        "thread `{thread}` does not go on: `{location}` was changed since it was signed; restore the file, because a thread goes on with \
+         the text that it began with, or start the directive again"
+    )]
+    Edited {
+        /// The thread.
+        thread: ThreadId,
+        /// The file.
+        location: String,
+    },
     /// The thread has ended.
     #[error(
         "thread `{thread}` is `{state}`, and nothing more happens in it; start the directive again"
@@ -260,6 +272,7 @@ impl ReopenError {
     pub fn class(&self) -> Class {
         match self {
             Self::Changed { .. }
+            | Self::Edited { .. }
             | Self::Linked(_)
             | Self::NotItsSuccessor { .. }
             | Self::OtherKey { .. }

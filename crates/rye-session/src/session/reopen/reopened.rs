@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use rye_project::{ChildBounds, ItemProvenance, RecordedSettings, added_item};
-use rye_resolve::ItemId;
+use rye_project::{ChildBounds, ItemProvenance, PrepareError, RecordedSettings, added_item};
+use rye_resolve::{ItemId, Location, ResolveError};
 use rye_sign::token::Token;
 use rye_sign::{PublicKey, SigningKey};
 use rye_thread::transcript::Reading;
@@ -178,8 +178,10 @@ impl Rye {
         request.child_bounds = child_bounds;
         request.added.clone_from(&reopened.added);
         request.recorded = reopened.settings();
-        prepare(self, &request, host, &reopened.key)
-            .map_err(|source| ReopenError::Prepare { thread, source: Box::new(source) })
+        prepare(self, &request, host, &reopened.key).map_err(|source| match edited_file(&source) {
+            Some(location) => ReopenError::Edited { thread, location: location.to_string() },
+            None => ReopenError::Prepare { thread, source: Box::new(source) },
+        })
     }
 
     pub(super) fn check_unchanged(
@@ -199,6 +201,24 @@ impl Rye {
             return Ok(());
         }
         Err(ReopenError::Changed { thread: reopened.record.thread.clone(), changes })
+    }
+}
+
+/// Returns the file that was edited since it was signed, if that is why nothing can be prepared.
+fn edited_file(error: &PrepareError) -> Option<&Location> {
+    let PrepareError::Resolve(error) = error else { return None };
+    let mut error = error;
+    loop {
+        error = match error {
+            ResolveError::Unverified { location, source } => {
+                let is_edited = matches!(**source, rye_sign::Error::Tampered { .. });
+                return is_edited.then_some(location);
+            }
+            ResolveError::Extends { source, .. } | ResolveError::HookExtends { source, .. } => {
+                source
+            }
+            _ => return None,
+        };
     }
 }
 
