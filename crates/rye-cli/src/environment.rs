@@ -167,6 +167,7 @@ impl Environment {
 
     /// Returns the user space, or a failure with advice.
     pub(crate) fn user(&self) -> Result<&Path, Failure> {
+        self.refuse_user_space_of_project()?;
         self.user.as_deref().ok_or_else(|| {
             Failure::usage(
                 "no user space: neither `--user-space` nor `USER_SPACE` nor `HOME` is set",
@@ -357,14 +358,24 @@ impl Environment {
         Some(user.join(".ai/state/policy"))
     }
 
-    /// Refuses system roots that lie in the project: its author would vouch for what they hold (SPEC 2.8).
+    /// Refuses system roots that lie in the project, or that hold it: its author would vouch for what they hold (SPEC 2.8).
     fn refuse_own_system_roots(&self) -> Result<(), Failure> {
         let mut roots = self.system_roots().iter();
-        let own = roots
-            .find(|root| self.places(&self.absolute(root)).iter().any(|it| self.is_in_project(it)));
+        let holds_project = |root: &Path| {
+            let project = self.project.as_deref().map(|project| self.absolute(project));
+            let real = project.and_then(|project| project.canonicalize().ok());
+            real.is_some_and(|project| {
+                project.ancestors().skip(1).any(|above| is_same(above, root))
+            })
+        };
+        let own = roots.find(|root| {
+            let root = self.absolute(root);
+            let mut places = self.places(&root).into_iter();
+            places.any(|place| self.is_in_project(&place)) || holds_project(&root)
+        });
         own.map_or(Ok(()), |root| {
             Err(Failure::refused(format!(
-                "the system root `{}` lies in the project, which cannot vouch for itself; put it elsewhere",
+                "the system root `{}` lies in the project or holds it, and a project cannot vouch for itself; put it elsewhere",
                 root.display()
             )))
         })
@@ -372,19 +383,50 @@ impl Environment {
 
     /// Refuses a user space that an option or a variable puts into the project, where its author could have named it and made it: what it
     /// holds would count as the operator's (SPEC 2.8). A home folder there is the operator's own choice.
-    fn refuse_own_user_space(&self) -> Result<(), Failure> {
+    pub(crate) fn refuse_user_space_of_project(&self) -> Result<(), Failure> {
         let Some(named) = &self.global.user_space else { return Ok(()) };
         let space = self.absolute(named);
         // A link in it leads out of the project, or into it.
-        let ai = space.join(".ai");
-        let mut places = self.places(&space).into_iter().chain(self.places(&ai));
-        if !ai.exists() || !places.any(|place| self.is_in_project(&place)) {
+        let mut places = self.places(&space).into_iter().chain(self.places(&space.join(".ai")));
+        if !places.any(|place| self.is_in_project(&place)) {
             return Ok(());
         }
         Err(Failure::refused(format!(
             "the user space `{}` lies in the project, whose files would count as yours; put it elsewhere",
             named.display()
         )))
+    }
+
+    /// Refuses a named user space in the project, and one that holds the project or the working directory, because one clone may have
+    /// both. A home folder may hold them.
+    fn refuse_own_user_space(&self) -> Result<(), Failure> {
+        self.refuse_user_space_of_project()?;
+        let Some(named) = &self.global.user_space else { return Ok(()) };
+        let space = self.absolute(named);
+        if !self.is_home(&space) && self.has_work_below(&space) {
+            return Err(Failure::refused(format!(
+                "the user space `{}` holds the project or the folder that you are in, and came with them as it seems: its files would count as yours; put it elsewhere",
+                named.display()
+            )));
+        }
+        Ok(())
+    }
+
+    /// Returns `true` if the project or the working directory lies in the folder, or is it.
+    fn has_work_below(&self, folder: &Path) -> bool {
+        let project = self.project.as_deref().map(|project| self.absolute(project));
+        let work = [project, self.working_directory.clone()].into_iter().flatten();
+        let mut real = work.filter_map(|place| place.canonicalize().ok());
+        real.any(|place| place.ancestors().any(|above| is_same(above, folder)))
+    }
+
+    /// Returns `true` for the operator's home folder.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the program is what reads the environment for all below"
+    )]
+    fn is_home(&self, folder: &Path) -> bool {
+        env::var_os("HOME").is_some_and(|home| is_same(Path::new(&home), folder))
     }
 
     /// Returns the places that a path stands for: itself, as a link in the project leads where the project says; the folder that it

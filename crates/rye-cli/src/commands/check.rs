@@ -73,7 +73,11 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
     }
     output::warnings(&ending_soon(environment));
     output::warnings(&spaces.warnings_of_lists());
-    let is_ok = checked.iter().all(Checked::is_ok) && held.as_ref().is_none_or(Held::is_fine);
+    let broken = spaces.broken_lists();
+    broken.iter().for_each(|list| eprintln!("error: {}", output::visible(list)));
+    let is_ok = checked.iter().all(Checked::is_ok)
+        && held.as_ref().is_none_or(Held::is_fine)
+        && broken.is_empty();
     tell(&checked, held.as_ref(), is_ok, arguments, environment);
     Ok(if is_ok { Exit::Fine } else { Exit::Failed })
 }

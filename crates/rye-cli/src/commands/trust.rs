@@ -43,6 +43,7 @@ pub(crate) struct Named {
 }
 
 pub(crate) fn run(command: &Command, environment: &Environment) -> Result<Exit, Failure> {
+    environment.refuse_user_space_of_project()?;
     let known = || Known::read(environment);
     match command {
         Command::Add(arguments) => add::run(arguments, &known()?, environment),

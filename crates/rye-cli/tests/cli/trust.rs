@@ -162,9 +162,39 @@ fn no_system_root_lies_in_the_project() {
     session.put(&format!("system/.ai/config/keys/trusted/{ID}.toml"), &example_document());
     for system in ["system", "../project/system"] {
         let output = session.rye(&format!("run notes/index --provider steps --system {system}"));
-        assert!(output.contains("lies in the project, which cannot vouch for itself"), "{output}");
+        assert!(output.contains("a project cannot vouch for itself"), "{output}");
         assert!(output.ends_with("--- exit 3\n"), "{output}");
     }
+}
+
+/// One clone may have the project, and above it what it wants to count as the operator's.
+#[cfg(unix)]
+#[test]
+fn no_space_that_is_named_holds_the_project() {
+    let session = Session::new();
+    let document = format!("../clone/.ai/config/keys/trusted/{ID}.toml");
+    session.put(&document, &example_document());
+    for folder in ["../clone", "../clone/below"] {
+        session.put(&format!("{folder}/.ai/knowledge/x.md"), "x");
+    }
+    let clone = session.project().join("../clone");
+    for (folder, option, words) in [
+        (clone.clone(), "--user-space . --project below", "holds the project"),
+        (clone.clone(), "--system . --project below", "a project cannot vouch for itself"),
+        (clone.join("below"), "--user-space ..", "put it elsewhere"),
+        (clone.clone(), "--user-space .", "holds the project"),
+    ] {
+        for command in ["check", "list", "mcp"] {
+            let output = session.rye_in(folder.clone(), &format!("{command} {option}"));
+            assert!(output.contains(words), "{command} {option}: {output}");
+            assert!(!output.ends_with("--- exit 0\n"), "{output}");
+        }
+    }
+    // The home folder is the operator's, and a folder that is not there yet is judged, too.
+    let home = session.rye_in(session.home(), "list --user-space .");
+    assert!(home.ends_with("--- exit 0\n"), "{home}");
+    let later = session.rye("list --user-space later");
+    assert!(later.contains("lies in the project"), "{later}");
 }
 
 /// Neither does a user space that is named: its keys, its policy and its items would be the operator's.
@@ -182,7 +212,17 @@ fn no_user_space_that_is_named_lies_in_the_project() {
     link("../outer/.ai", "../project/space/.ai");
     session.put(&format!("../own/.ai/config/keys/trusted/{ID}.toml"), &example_document());
     link("inward", "../own");
-    let commands = ["run notes/index --provider steps", "check", "verify .ai", "list", "doctor"];
+    let commands = [
+        "run notes/index --provider steps",
+        "check",
+        "verify .ai",
+        "list",
+        "doctor",
+        "keys generate",
+        "trust list",
+        "trust export",
+        "trust policy",
+    ];
     let own = [
         "space",
         "../project/space",
@@ -324,4 +364,20 @@ fn system_roots_of_the_variable_and_of_the_configuration() {
     session.put(".ai/config/spaces.yaml", "system: [/tmp]\n");
     let checked = session.rye("check .ai/config/spaces.yaml");
     assert!(checked.contains("a project may not add system roots"), "{checked}");
+}
+
+/// An exported document states all limits of the trust, or there is none.
+#[test]
+fn trust_with_limits_of_several_documents_is_not_exported() {
+    let session = Session::new();
+    session.rye("trust add TRUST --yes");
+    let exported = session.rye(&format!("trust export {ID}"));
+    assert!(exported.ends_with("--- exit 0\n"), "{exported}");
+    let signed = example_document();
+    let (_, unsigned) = signed.split_once('\n').unwrap();
+    let narrow = unsigned.replace("rye.execute.tool.rye.file-system.*", "rye.load.*");
+    session.put(&format!("../home/.ai/config/keys/trusted/{FINGERPRINT}.toml"), &narrow);
+    let refused = session.rye(&format!("trust export {ID}"));
+    assert!(refused.contains("limits that its document does not state"), "{refused}");
+    assert!(refused.ends_with("--- exit 3\n"), "{refused}");
 }

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use rye_caps::Layer;
 use rye_parse::Directive;
 use rye_resolve::{
-    ItemId, ItemKind, ResolveError, Space, TrustSubject, fault_of_place, fault_of_plain_place,
-    item_at, nearest_id,
+    ItemId, ItemKind, ResolveError, Space, TrustNote, TrustSubject, fault_of_place,
+    fault_of_plain_place, item_at, nearest_id,
 };
 use rye_sign::{SigningKey, Timestamp};
 use rye_thread::DIRECTIVE_RETURN;
@@ -59,9 +59,23 @@ impl SpacesToCheck {
     /// The notes on revocation lists that do not count, or that should be signed again.
     #[must_use]
     pub fn warnings_of_lists(&self) -> Vec<String> {
-        let notes = self.0.trust_notes().iter().filter(|note| note.is_warning());
-        let of_lists = notes.filter(|note| note.subject == TrustSubject::RevocationList);
-        of_lists.map(ToString::to_string).collect()
+        let notes =
+            self.notes_on_lists().filter(|note| note.is_warning() && !note.is_broken_list());
+        notes.map(ToString::to_string).collect()
+    }
+
+    /// The notes on revocation lists that were changed or cannot be read. Whoever trusts them takes trust away from nobody.
+    #[must_use]
+    pub fn broken_lists(&self) -> Vec<String> {
+        self.notes_on_lists()
+            .filter(|note| note.is_broken_list())
+            .map(ToString::to_string)
+            .collect()
+    }
+
+    fn notes_on_lists(&self) -> impl Iterator<Item = &TrustNote> {
+        let notes = self.0.trust_notes().iter();
+        notes.filter(|note| note.subject == TrustSubject::RevocationList)
     }
 }
 

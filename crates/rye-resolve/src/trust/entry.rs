@@ -94,6 +94,19 @@ impl TrustNote {
             | TrustRemark::Unreadable(_) => true,
         }
     }
+
+    /// Returns `true` for a revocation list that was changed, or cannot be read. A list of a project that nobody signed is none.
+    pub fn is_broken_list(&self) -> bool {
+        let is_of_list = self.subject == TrustSubject::RevocationList;
+        is_of_list
+            && match &self.remark {
+                TrustRemark::ListRefused(error) => {
+                    !matches!(error, RevocationError::NotVouched { .. })
+                }
+                TrustRemark::Unreadable(_) => true,
+                _ => false,
+            }
+    }
 }
 
 /// A remark on a trust document or a revocation list.

@@ -122,6 +122,22 @@ fn a_project_that_revokes_the_operator_s_key_decides_about_itself_alone() {
     assert!(library.config("agent/limits").is_ok());
 }
 
+/// A document of the project for the operator's key limits it there alone, too.
+#[test]
+fn a_project_that_limits_the_operator_s_key_decides_about_itself_alone() {
+    for limit in ["revoked = 2020-01-01T00:00:00Z", "expires = 2020-01-01T00:00:00Z"] {
+        let world = World::new();
+        world.write("user", &trust_path(&world.stranger), &document("stranger", &world.stranger));
+        for space in SPACES {
+            world.directive(space, space, "");
+        }
+        let own = document("operator", &world.operator);
+        let limited = own.replacen("[public_key]", &format!("{limit}\n\n[public_key]"), 1);
+        world.signed_by(&world.stranger, "project", &trust_path(&world.operator), &limited);
+        assert_eq!(refused(&world.library()), ["project"], "{limit}");
+    }
+}
+
 /// Trust that a project gave is taken back wherever it held.
 #[test]
 fn a_key_of_the_project_alone_is_revoked_in_every_space() {

@@ -104,19 +104,22 @@ impl TrustStore {
         Ok(admission)
     }
 
-    /// Returns the keys as they count outside of the project: without what the project's own list revokes. `None` if
-    /// there is no difference.
+    /// Returns the keys as they count outside of the project: without what the project's own list revokes, and without
+    /// the limits that its documents set to a key of the operator. `None` if there is no difference.
     ///
     /// A project decides about its own files and not about those of the operator. A key that only the project's
     /// documents make count stays revoked, because the project takes back what it gave.
     #[must_use]
     pub fn outside_project(&self) -> Option<Self> {
         let is_elsewhere = |revocation: &Revocation| !revocation.is_of_project();
-        if self.listed.iter().all(|(_, revocation)| is_elsewhere(revocation)) {
+        let has_limits = self.keys.values().any(TrustedKey::is_limited_by_project);
+        if !has_limits && self.listed.iter().all(|(_, revocation)| is_elsewhere(revocation)) {
             return None;
         }
         let mut outside = self.clone();
         outside.listed.retain(|(_, revocation)| is_elsewhere(revocation));
+        let keys = std::mem::take(&mut outside.keys).into_iter();
+        outside.keys = keys.map(|(id, key)| (id, key.without_project())).collect();
         let keys = outside.keys.values_mut().filter(|key| key.origin() != Origin::Project);
         keys.for_each(TrustedKey::forget_project_lists);
         Some(outside)
@@ -158,15 +161,7 @@ impl TrustStore {
             self.keys.insert(fingerprint, new);
             return false;
         };
-        let merged = if old.origin() == Origin::Project && new.origin() != Origin::Project {
-            new.tighten(&old);
-            new
-        } else {
-            let mut old = old;
-            old.tighten(&new);
-            old
-        };
-        self.keys.insert(fingerprint, merged);
+        self.keys.insert(fingerprint, old.merge(new));
         true
     }
 }

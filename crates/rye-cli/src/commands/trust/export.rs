@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use rye::resolve::TrustEntry;
-use rye::sign::KeyId;
+use rye::sign::{KeyId, TrustDocument, TrustedKey};
 use serde_json::json;
 
 use super::Known;
@@ -52,6 +52,12 @@ pub(super) fn run(
             "the key `{key_id}` {how}, so that its trust is not handed on; `rye trust revoke {key_id} --to project` tells others of a revocation"
         )));
     }
+    if entry.and_then(TrustEntry::document).is_none_or(|document| lacks_limits(&document, trusted))
+    {
+        return Err(Failure::refused(format!(
+            "the trust in the key `{key_id}` has limits that its document does not state, such as those of the key that signed it or of a second document, and they would be lost; `rye trust show {key_id}` lists them, and `rye trust add FILE --grants PATTERN` makes a document that states them"
+        )));
+    }
     if let Some(path) = &arguments.output {
         create_beside(path, text, 0o644)?;
     }
@@ -70,6 +76,12 @@ pub(super) fn run(
         None => print!("{text}"),
     }
     Ok(Exit::Fine)
+}
+
+/// Returns `true` if the trust in the key has limits that the document does not state.
+fn lacks_limits(document: &TrustDocument, trusted: &TrustedKey) -> bool {
+    let is_stated = |patterns: &Vec<String>| document.grants() == Some(patterns.as_slice());
+    !trusted.grants().iter().all(is_stated) || trusted.expires() != document.expires()
 }
 
 fn own_key(environment: &Environment) -> Result<KeyId, Failure> {

@@ -18,6 +18,8 @@ pub struct TrustedKey {
     inherited: Standing,
     /// The entries of revocation lists for the key.
     listed: Vec<Revocation>,
+    /// The key without the project's documents for it, if the operator has documents for it, too.
+    outside_project: Option<Box<TrustedKey>>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -38,7 +40,7 @@ impl TrustedKey {
         let standing =
             |signer: &TrustedKey| Standing { expires: signer.expires(), revoked: signer.revoked() };
         let inherited = signer.map(standing).unwrap_or_default();
-        Self { document, origin, grants, inherited, listed: Vec::new() }
+        Self { document, origin, grants, inherited, listed: Vec::new(), outside_project: None }
     }
 
     /// Revokes the key by the entry of a list.
@@ -51,9 +53,40 @@ impl TrustedKey {
         self.listed.retain(|revocation| !revocation.is_of_project());
     }
 
+    /// Merges a later document for the same key: the limits of both apply. A document of the operator decides on the owner.
+    pub(crate) fn merge(self, new: Self) -> Self {
+        let is_of_project = |key: &Self| key.origin == Origin::Project;
+        match (is_of_project(&self), is_of_project(&new)) {
+            (true, false) => {
+                Self { outside_project: Some(Box::new(new.clone())), ..new.tightened(&self) }
+            }
+            (false, true) => {
+                let outside =
+                    self.outside_project.clone().unwrap_or_else(|| Box::new(self.clone()));
+                Self { outside_project: Some(outside), ..self.tightened(&new) }
+            }
+            (true, true) => self.tightened(&new),
+            (false, false) => {
+                let outside = self.outside_project.as_deref();
+                let outside = outside.map(|outside| Box::new(outside.clone().tightened(&new)));
+                Self { outside_project: outside, ..self.tightened(&new) }
+            }
+        }
+    }
+
+    /// Returns `true` if a document of the project limits a key of the operator.
+    pub(crate) fn is_limited_by_project(&self) -> bool {
+        self.outside_project.is_some()
+    }
+
+    /// Returns the key without the limits of the project's documents, if the operator has documents for it.
+    pub(crate) fn without_project(mut self) -> Self {
+        self.outside_project.take().map_or(self, |outside| *outside)
+    }
+
     /// Adds the limits of another document for the same key: its patterns, an earlier expiry, a revocation. Without
     /// this, the order of file names would decide how much the key may grant.
-    pub(crate) fn tighten(&mut self, other: &Self) {
+    fn tightened(mut self, other: &Self) -> Self {
         let new = other.document.grants.clone().filter(|patterns| !self.grants.contains(patterns));
         self.grants.extend(new);
         self.document.expires = earlier(self.document.expires, other.document.expires);
@@ -61,6 +94,7 @@ impl TrustedKey {
         let listed = other.listed.iter().filter(|entry| !self.listed.contains(entry));
         let listed: Vec<Revocation> = listed.cloned().collect();
         self.listed.extend(listed);
+        self
     }
 
     /// The key.
