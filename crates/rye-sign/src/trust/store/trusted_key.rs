@@ -58,18 +58,18 @@ impl TrustedKey {
         let is_of_project = |key: &Self| key.origin == Origin::Project;
         match (is_of_project(&self), is_of_project(&new)) {
             (true, false) => {
-                Self { outside_project: Some(Box::new(new.clone())), ..new.tightened(&self) }
+                Self { outside_project: Some(Box::new(new.clone())), ..new.with_limits_of(&self) }
             }
             (false, true) => {
                 let outside =
                     self.outside_project.clone().unwrap_or_else(|| Box::new(self.clone()));
-                Self { outside_project: Some(outside), ..self.tightened(&new) }
+                Self { outside_project: Some(outside), ..self.with_limits_of(&new) }
             }
-            (true, true) => self.tightened(&new),
+            (true, true) => self.with_limits_of(&new),
             (false, false) => {
                 let outside = self.outside_project.as_deref();
-                let outside = outside.map(|outside| Box::new(outside.clone().tightened(&new)));
-                Self { outside_project: outside, ..self.tightened(&new) }
+                let outside = outside.map(|outside| Box::new(outside.clone().with_limits_of(&new)));
+                Self { outside_project: outside, ..self.with_limits_of(&new) }
             }
         }
     }
@@ -86,7 +86,7 @@ impl TrustedKey {
 
     /// Adds the limits of another document for the same key: its patterns, an earlier expiry, a revocation. Without
     /// this, the order of file names would decide how much the key may grant.
-    fn tightened(mut self, other: &Self) -> Self {
+    fn with_limits_of(mut self, other: &Self) -> Self {
         let new = other.document.grants.clone().filter(|patterns| !self.grants.contains(patterns));
         self.grants.extend(new);
         self.document.expires = earlier(self.document.expires, other.document.expires);
