@@ -385,7 +385,7 @@ fn calls_that_wait_for_a_decision_are_told() {
         "<permissions>",
         "<permissions><execute><tool>notes.*</tool><directive>notes.base</directive></execute><sign><knowledge>notes.x</knowledge></sign>",
     );
-    let signed = session.rye("sign .ai --re-sign");
+    let signed = session.rye("sign ITEMS --re-sign");
     assert!(signed.ends_with("--- exit 0\n"), "{signed}");
     let rows = [
         (

@@ -169,7 +169,7 @@ pub(super) const TABLE: &[(&str, &[Row])] = &[
             (New, "keys generate --owner ada@example.org", 0),
             (Keyed, "keys generate", 1),
             (New, "keys generate --owner", 2),
-            (New, "keys generate --user-space .ai/directives/notes/index.md", 1),
+            (New, "keys generate --user-space TRUST", 1),
         ],
     ),
     (
@@ -188,7 +188,7 @@ pub(super) const TABLE: &[(&str, &[Row])] = &[
             (Keyed, "keys show", 0),
             (New, "keys show", 1),
             (New, "keys show me", 2),
-            (New, "keys show --user-space nowhere", 1),
+            (New, "keys show --user-space ../nowhere", 1),
         ],
     ),
     (

@@ -45,7 +45,7 @@ pub(super) const TABLE_OF_TRUST: &[(&str, &[Row])] = &[
             (New, "trust policy --accept", 0),
             (New, "trust policy --accept --json", 0),
             (Nowhere, "trust policy", 2),
-            (New, "trust policy --user-space nowhere", 1),
+            (New, "trust policy --user-space ../nowhere", 1),
             (New, "trust policy all", 2),
         ],
     ),
