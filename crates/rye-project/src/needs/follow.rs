@@ -163,6 +163,10 @@ impl<'i> Collector<'i> {
                 let reason = "executes a directive that is known when it runs";
                 self.needs.add_unjudged(format!("{source} {reason}"));
             }
+            Some(Callee::OpenKnowledge) => {
+                let reason = "executes knowledge that is known when it runs";
+                self.needs.add_unjudged(format!("{source} {reason}"));
+            }
             None => {}
         }
     }
