@@ -5,8 +5,8 @@ use std::io;
 use std::path::Path;
 
 use rye::files::read_plain;
-use rye::resolve::ItemId;
-use rye::{Explained, Lock, LockError, LockJudge, PlanRequest, Project};
+use rye::resolve::{ItemId, ItemKind};
+use rye::{ExecutedPart, Explained, Lock, LockError, LockJudge, PlanRequest, Project};
 
 /// The comparison of a directive with the lock of its project, before a thread of it begins.
 #[derive(Debug)]
@@ -14,13 +14,7 @@ pub(crate) struct LockOfProject;
 
 impl LockJudge for LockOfProject {
     fn judge(&self, project: &Project, directive: &ItemId) -> Result<(), Vec<String>> {
-        let root = project.library().spaces().project();
-        let path = root.ok_or_else(|| vec!["there is no project".to_owned()])?.join(".ai/rye.lock");
-        if !path.exists() {
-            return Err(vec!["there is no lock; `rye lock` writes it".to_owned()]);
-        }
-        let text = read(&path).map_err(|error| vec![format!("`{}`: {error}", path.display())])?;
-        let lock: Lock = text.parse().map_err(|error: LockError| vec![with_causes(&error)])?;
+        let lock = lock_of(project)?;
         let explained = Explained::of(project, &PlanRequest::new(directive.clone()));
         let explained = explained.map_err(|error| vec![with_causes(&error)])?;
         let Some(report) = explained.compare_with(&lock) else {
@@ -31,6 +25,27 @@ impl LockJudge for LockOfProject {
             changes.map(|found| format!("{} {}", found.subject, found.change)).collect();
         if changes.is_empty() { Ok(()) } else { Err(changes) }
     }
+
+    fn judge_executed(
+        &self,
+        project: &Project,
+        thread: &ItemId,
+        executed: (ItemKind, &ItemId),
+        parts: &[ExecutedPart],
+    ) -> Result<(), Vec<String>> {
+        let changes = lock_of(project)?.compare_executed(thread, executed, parts);
+        if changes.is_empty() { Ok(()) } else { Err(changes) }
+    }
+}
+
+fn lock_of(project: &Project) -> Result<Lock, Vec<String>> {
+    let root = project.library().spaces().project();
+    let path = root.ok_or_else(|| vec!["there is no project".to_owned()])?.join(".ai/rye.lock");
+    if !path.exists() {
+        return Err(vec!["there is no lock; `rye lock` writes it".to_owned()]);
+    }
+    let text = read(&path).map_err(|error| vec![format!("`{}`: {error}", path.display())])?;
+    text.parse().map_err(|error: LockError| vec![with_causes(&error)])
 }
 
 /// The largest number of bytes that are read of a lock.

@@ -48,7 +48,7 @@ pub use self::config::{
 };
 pub use self::directive_form::DirectiveForm;
 pub use self::file_digests::{FileChanges, UnreadableFile};
-pub use self::lock::{Lock, LockError, LockedDirective, LockedItem, LockedTool};
+pub use self::lock::{ExecutedPart, Lock, LockError, LockedDirective, LockedItem, LockedTool};
 pub use self::needs::{
     CalledDirective, CalledItems, Callee, LibraryItems, Need, NeedSource, Needs, Use, block,
     callee, is_denied, least, needs_of, uses_as_written,

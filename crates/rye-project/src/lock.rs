@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-use rye_resolve::ItemId;
+use rye_resolve::{Item, ItemId, ItemKind};
 use rye_sign::Digest;
 use rye_tools::mcp::ToolSet;
 
@@ -71,7 +71,69 @@ pub struct LockedTool {
     pub spec: Digest,
 }
 
+/// A part of what a call returns into a thread: a directive of the chain, or knowledge (SPEC D16).
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ExecutedPart {
+    /// The kind of the item.
+    pub kind: ItemKind,
+    /// Its id.
+    pub id: ItemId,
+    /// The digest of its content.
+    pub digest: Digest,
+}
+
+impl ExecutedPart {
+    pub(crate) fn of<T>(item: &Item<T>) -> Self {
+        let digest = Digest::of_content(&item.source);
+        Self { kind: item.kind, id: item.id.clone(), digest }
+    }
+
+    fn is(&self, item: &LockedItem) -> bool {
+        (item.kind.as_str(), item.id.as_str()) == (self.kind.as_str(), self.id.as_str())
+    }
+}
+
+impl fmt::Display for ExecutedPart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} `{}`", self.kind, self.id)
+    }
+}
+
 impl Lock {
+    /// Compares what a call returns into a thread of the directive `thread` with the records of that directive and of the
+    /// executed one. Knowledge has no record of its own, so that any directive's record of it counts where that of the thread has
+    /// none. Returns a sentence for each part that is not as it was locked (SPEC D16).
+    #[must_use]
+    pub fn compare_executed(
+        &self,
+        thread: &ItemId,
+        (kind, id): (ItemKind, &ItemId),
+        parts: &[ExecutedPart],
+    ) -> Vec<String> {
+        let own = self.directive(id).filter(|_| kind == ItemKind::Directive);
+        let holders: Vec<&LockedDirective> =
+            self.directive(thread).into_iter().chain(own).collect();
+        let mut problems = Vec::new();
+        for part in parts {
+            let of_holders = holders.iter().flat_map(|holder| &holder.items);
+            let mut known: Vec<&LockedItem> = of_holders.filter(|item| part.is(item)).collect();
+            if known.is_empty() && kind == ItemKind::Knowledge {
+                let all = self.directives.values().flat_map(|directive| &directive.items);
+                known.extend(all.filter(|item| part.is(item)));
+            }
+            match known.first() {
+                _ if known.iter().any(|item| item.digest == part.digest) => {}
+                None => problems.push(format!("{part} is not in the lock")),
+                Some(before) => {
+                    let (before, now) = (before.digest.shortened(), part.digest.shortened());
+                    problems.push(format!("{part} changed: sha256 {before} is {now} now"));
+                }
+            }
+        }
+        problems
+    }
+
     /// A lock that is to hold every directive of the project, so that a new one does not pass unseen; the default is one of
     /// chosen directives.
     #[must_use]

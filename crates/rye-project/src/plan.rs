@@ -15,6 +15,7 @@ mod functions;
 mod hooking;
 mod lacking;
 mod limits;
+mod locked;
 mod operations;
 mod prices;
 mod programs;
@@ -165,20 +166,6 @@ impl Project {
         Ok(PlannedRun { plan, answerer, opening })
     }
 
-    /// Refuses a directive that is not as it was locked, where that is demanded. A tool that the operator calls by its name has
-    /// no directive of its own.
-    fn refuse_unlocked(&self, request: &PlanRequest) -> Result<(), PrepareError> {
-        if !self.requires_lock || request.tool.is_some() {
-            return Ok(());
-        }
-        let directive = &request.directive;
-        let judged = match &self.lock_judge {
-            Some(judge) => judge.judge(self, directive),
-            None => Err(vec!["this program cannot compare it".to_owned()]),
-        };
-        judged.map_err(|problems| PrepareError::NotAsLocked { id: directive.clone(), problems })
-    }
-
     /// Plans a thread: resolves, verifies and composes everything that the directive refers to.
     ///
     /// # Errors
@@ -203,7 +190,7 @@ impl Project {
         let offered = self.offer(request, &root, &policy, (&authority, &asked))?;
         let Offered { mut offer, processes, configs: [config, servers, web], read } = offered;
         let findings = assess(risk.as_ref(), &composed.chain, &declared, &offer.invocations)?;
-        let directions = directions(&contract, &composed, request);
+        let directions = directions(self, &contract, &composed, request);
         offer.palette =
             with_operations(offer.palette, self, &authority, &asked, &request.tree, directions)?;
         let resilience = library.config(RESILIENCE_FILE)?;
@@ -332,12 +319,18 @@ fn project_root(library: &Library) -> Result<Root, PrepareError> {
 }
 
 /// The form in which a directive that a call executes is returned.
-fn directions(contract: &OutputContract, composed: &Composed, request: &PlanRequest) -> Directions {
+fn directions(
+    project: &Project,
+    contract: &OutputContract,
+    composed: &Composed,
+    request: &PlanRequest,
+) -> Directions {
     let structure = match carries_out_steps(composed, &request.provider()) {
         true => Structure::Planned,
         false => Structure::Text,
     };
-    Directions { contract: contract.clone(), structure }
+    let locked_as = project.locked_directive(request).cloned();
+    Directions { contract: contract.clone(), structure, locked_as }
 }
 
 impl Plan {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::{Mutex, Weak};
 
 use rye_resolve::{
-    Config, ItemId, Library, ResolveError, RunDocument, Spaces, TrustNote, trust_store,
+    Config, ItemId, ItemKind, Library, ResolveError, RunDocument, Spaces, TrustNote, trust_store,
 };
 use rye_sandbox::{ProcessHost, Variables};
 use rye_sign::{Policy, PublicKey, Timestamp, TrustStore};
@@ -15,6 +15,7 @@ use rye_thread::{ClockError, Moment};
 use rye_web::Names;
 
 use crate::config::{ConfigError, requires_lock, single_host, strict_extends, trust_policy};
+use crate::lock::ExecutedPart;
 
 /// The settings of [`Project`], which looks nothing up by itself.
 #[derive(Clone, Debug)]
@@ -148,6 +149,20 @@ pub trait LockJudge: fmt::Debug + Send + Sync {
     ///
     /// Each thing that is not as it was locked, or the reason why that cannot be said.
     fn judge(&self, project: &Project, directive: &ItemId) -> Result<(), Vec<String>>;
+
+    /// Compares a directive or knowledge that a call returns into a thread of the directive `thread` with the lock, as
+    /// [`Lock::compare_executed`](crate::Lock::compare_executed) does (SPEC D16).
+    ///
+    /// # Errors
+    ///
+    /// Each part that is not as it was locked, or the reason why that cannot be said.
+    fn judge_executed(
+        &self,
+        project: &Project,
+        thread: &ItemId,
+        executed: (ItemKind, &ItemId),
+        parts: &[ExecutedPart],
+    ) -> Result<(), Vec<String>>;
 }
 
 impl Project {

@@ -194,6 +194,74 @@ fn a_run_that_has_to_be_as_locked() {
     exits(&session.rye(run), 0);
 }
 
+/// A directive that executes what its input names.
+const EXECUTING: &str = r#"# Execute
+
+```xml
+<directive name="KIND" version="1.0.0">
+  <metadata>
+    <description>Takes in what is named.</description>
+    <category>notes</category>
+    <author>example</author>
+    <model provider="steps" />
+    <limits turns="4" tokens="1000" spend="0" />
+    <permissions><execute><KIND>*</KIND></execute></permissions>
+  </metadata>
+  <inputs><input name="id" type="string" required="true">The item</input></inputs>
+  <process><step name="take"><execute item_type="KIND" item_id="{input:id}" /></step></process>
+</directive>
+```
+"#;
+
+/// What a call returns into the thread is held by the lock as well, where an input names it.
+#[test]
+fn what_an_input_names_runs_as_it_was_locked() {
+    let session = Session::new();
+    let sign = || exits(&session.rye("sign ITEMS --re-sign --at 2026-11-20T18:00:00Z"), 0);
+    exits(&session.rye("keys generate"), 0);
+    for kind in ["directive", "knowledge"] {
+        let text = EXECUTING.replace("KIND", kind);
+        session.put(&format!(".ai/directives/notes/{kind}.md"), &text);
+    }
+    let other = ".ai/directives/notes/other.md";
+    session.put(
+        other,
+        &PLAIN
+            .replace("\"plain\"", "\"other\"")
+            .replace(" required=\"true\"", " default=\"notes\""),
+    );
+    session.put(".ai/knowledge/notes/apart.md", "---\nid: notes/apart\ntitle: Apart\nversion: 1.0.0\ncategory: notes\n---\n\nNobody names it.\n");
+    sign();
+    exits(&session.rye("lock"), 0);
+    let run = |kind: &str, item: &str, more: &str| {
+        session.rye(&format!("run notes/{kind} --input id=notes/{item} --provider steps {more}"))
+    };
+    // Other directives record them.
+    exits(&run("directive", "other", "--locked"), 0);
+    exits(&run("knowledge", "index-style", "--locked"), 0);
+    let unnamed = run("knowledge", "apart", "--locked");
+    assert!(unnamed.contains("knowledge `notes/apart` is not in the lock"), "{unnamed}");
+    exits(&unnamed, 3);
+    exits(&run("knowledge", "apart", ""), 0);
+    session.change(STYLE, "one Markdown file", "two Markdown files");
+    session.change(other, "Tell what is in", "Say what is in");
+    sign();
+    for (kind, item, changed) in [
+        ("directive", "other", "directive `notes/other` changed: sha256"),
+        ("directive", "other", "knowledge `notes/index-style` changed: sha256"),
+        ("directive", "other", "`rye lock notes/other` accepts it after a review"),
+        ("knowledge", "index-style", "knowledge `notes/index-style` changed: sha256"),
+    ] {
+        let refused = run(kind, item, "--locked");
+        assert!(refused.contains(changed), "{refused}");
+        exits(&refused, 3);
+        exits(&run(kind, item, ""), 0);
+    }
+    exits(&session.rye("lock notes/other"), 0);
+    exits(&run("directive", "other", "--locked"), 0);
+    exits(&run("knowledge", "index-style", "--locked"), 0);
+}
+
 #[test]
 fn a_directive_that_is_not_in_the_lock() {
     let session = plain();

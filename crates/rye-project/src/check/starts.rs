@@ -32,7 +32,7 @@ pub(super) fn findings(catalog: &Catalog<'_>, chain: &Chain<'_>) -> Vec<Finding>
             .with_label("would be refused")
             .with_help(&help)
     };
-    needs.refused_starts(&limits).map(finding).collect()
+    needs.refused_starts(&limits).into_iter().map(finding).collect()
 }
 
 /// The call of a step that starts the thread, or that executes the directive which does.

@@ -22,6 +22,8 @@ pub enum Callee {
     OpenChild(String),
     /// A directive whose id is known when the call is made.
     OpenDirective,
+    /// Knowledge whose id is known when the call is made.
+    OpenKnowledge,
 }
 
 /// Returns the directive or knowledge that a call brings in; `None` for a call of another item.
@@ -43,7 +45,11 @@ pub fn callee(action: &Action, items: &dyn CalledItems) -> Option<Callee> {
             (Some(thread), _) if thread == "fork" => child(id),
             _ => Callee::OpenDirective,
         }),
-        "knowledge" => Some(Callee::Executed(ItemKind::Knowledge, id.parse().ok()?)),
+        "knowledge" => match id.parse() {
+            Ok(id) => Some(Callee::Executed(ItemKind::Knowledge, id)),
+            // An id that is none is told where the needs of the call are.
+            Err(_) => (with_stars(id) != id).then_some(Callee::OpenKnowledge),
+        },
         _ => None,
     }
 }

@@ -1,6 +1,6 @@
 //! The needs of a whole directive: its calls, followed into the directives that they execute and start.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rye_caps::Pattern;
 use rye_parse::{Action, Directive, Hook, Outputs};
@@ -61,14 +61,20 @@ pub(crate) fn needs_of_hook_action(
     collector.finish(directive)
 }
 
+/// The number of starts from which those of repeated bodies are not counted any more.
+const MOST_STARTS: usize = 1_000;
+
 struct Collector<'i> {
     items: &'i dyn CalledItems,
     needs: Needs,
-    /// The children whose needs were collected.
+    /// The children whose needs were collected since the last item was taken in. So one that is started again behind an item is
+    /// looked at again.
     started: BTreeSet<ItemId>,
     /// The directives whose bodies were followed, each with the number of the items that were taken in before. So one that
     /// is executed twice is followed again behind the items between.
     followed: BTreeSet<(ItemId, usize)>,
+    /// The threads that the body of each followed directive starts.
+    body_starts: BTreeMap<ItemId, Vec<Start>>,
     /// `true` if the calls are those of steps, which come one after another.
     is_in_order: bool,
 }
@@ -80,17 +86,21 @@ impl<'i> Collector<'i> {
             needs: Needs::default(),
             started: BTreeSet::new(),
             followed: BTreeSet::new(),
+            body_starts: BTreeMap::new(),
             is_in_order: true,
         }
     }
 
-    /// Collects the needs of the steps of a child. Each of those that it starts is looked at once.
+    /// Collects the needs of the steps of a child. Each of those that it starts is looked at once. The order of its calls is judged
+    /// when the child itself is.
     fn of_child(
         directive: &Directive,
         items: &'i dyn CalledItems,
         started: &mut BTreeSet<ItemId>,
     ) -> Needs {
-        let mut collector = Self { started: std::mem::take(started), ..Self::new(items) };
+        let started_before = std::mem::take(started);
+        let mut collector =
+            Self { started: started_before, is_in_order: false, ..Self::new(items) };
         collector.body(directive, None);
         *started = std::mem::take(&mut collector.started);
         collector.finish(directive)
@@ -153,6 +163,10 @@ impl<'i> Collector<'i> {
                 let reason = "executes a directive that is known when it runs";
                 self.needs.add_unjudged(format!("{source} {reason}"));
             }
+            Some(Callee::OpenKnowledge) => {
+                let reason = "executes knowledge that is known when it runs";
+                self.needs.add_unjudged(format!("{source} {reason}"));
+            }
             None => {}
         }
     }
@@ -178,6 +192,7 @@ impl<'i> Collector<'i> {
         if self.is_in_order && !is_known {
             let source = source.clone();
             self.needs.taken.push(TakenItem { kind, id: id.clone(), source });
+            self.started.clear();
         }
     }
 
@@ -195,12 +210,24 @@ impl<'i> Collector<'i> {
     /// Adds the needs of a directive that the thread itself carries out. Its own permissions grant nothing (SPEC D16).
     fn follow(&mut self, source: &NeedSource, id: &ItemId) {
         if !self.followed.insert((id.clone(), self.needs.taken.len())) {
-            return;
+            return self.start_again(id);
         }
+        let before = self.needs.starts.len();
         match self.items.called_directive(id) {
             Some(called) => self.body(&called.directive, Some(id)),
             None => self.unreadable(source, id),
         }
+        let starts = self.needs.starts.get(before..).unwrap_or_default().to_vec();
+        self.body_starts.insert(id.clone(), starts);
+    }
+
+    /// Adds the threads that a body starts which is carried out once more. Bodies that execute others twice start more with each
+    /// level, and each start is one too many from some number on.
+    fn start_again(&mut self, id: &ItemId) {
+        let again = self.body_starts.get(id).filter(|_| self.is_in_order);
+        let again = again.into_iter().flatten().cloned();
+        let left = MOST_STARTS.saturating_sub(self.needs.starts.len());
+        self.needs.starts.extend(again.take(left));
     }
 
     fn unreadable(&mut self, source: &NeedSource, id: &ItemId) {

@@ -8,7 +8,7 @@ use rye_resolve::{ItemId, ItemKind};
 use rye_thread::Limits;
 
 use super::items::CalledItems;
-use super::{NeedSource, Needs, TakenItem};
+use super::{NeedSource, Needs, Start, TakenItem};
 use crate::plan::limit_of_start;
 
 /// A need of a step that the signer of an item denies, which a call before it brings into the thread.
@@ -88,13 +88,19 @@ impl fmt::Display for RefusedStart {
 }
 
 impl Needs {
-    /// Returns the starts of threads that these limits refuse.
-    pub(crate) fn refused_starts(&self, limits: &Limits) -> impl Iterator<Item = RefusedStart> {
-        (0_u64..).zip(&self.starts).filter_map(|(before, start)| {
-            let limit = limit_of_start(limits, before)?;
+    /// Returns the starts of threads that these limits refuse, each once.
+    pub(crate) fn refused_starts(&self, limits: &Limits) -> Vec<RefusedStart> {
+        let mut all: Vec<RefusedStart> = Vec::new();
+        for (before, start) in (0_u64..).zip(&self.starts) {
+            let Some(limit) = limit_of_start(limits, before) else { continue };
             let value = if limit == "depth" { limits.depth } else { limits.spawns };
-            Some(RefusedStart { id: start.id.clone(), source: start.source.clone(), limit, value })
-        })
+            let Start { id, source } = start.clone();
+            let refused = RefusedStart { id, source, limit, value };
+            if !all.contains(&refused) {
+                all.push(refused);
+            }
+        }
+        all
     }
 }
 

@@ -152,6 +152,26 @@ mod tests {
         assert_eq!(uses, [(pattern, expected.clone())], "{name}");
     }
 
+    /// What an input names bounds the calls after it by its signer, which nobody knows before.
+    #[test]
+    fn an_item_that_an_input_names_is_not_judged() {
+        let of = |kind: &str, id: &str| {
+            let source = format!(
+                "```xml\n<directive name=\"d\"><inputs><input name=\"id\" type=\"string\">An item</input></inputs>\
+                 </directive>\n```\n\n<process>\n<step name=\"s\"><execute item_type=\"{kind}\" item_id=\"{id}\" /></step>\n\
+                 </process>\n"
+            );
+            needs_of(&rye_parse::directive(&source).unwrap(), [], &Nothing).unjudged
+        };
+        for kind in ["directive", "knowledge"] {
+            let told = format!("step `s` executes a {kind} that is known when it runs");
+            let told = told.replace("a knowledge", "knowledge");
+            assert_eq!(of(kind, "{input:id}"), [told.as_str()]);
+            assert_eq!(of(kind, "notes/{input:id}"), [told.as_str()]);
+        }
+        assert_eq!(of("knowledge", "notes/style"), [] as [&str; 0]);
+    }
+
     #[test]
     fn a_permission_that_a_text_names_may_be_needed() {
         let mail = "rye.execute.tool.team.send_mail";

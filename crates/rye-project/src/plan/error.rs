@@ -271,6 +271,18 @@ pub enum PrepareError {
         /// Each difference.
         problems: Vec<String>,
     },
+    /// Knowledge that a call returns into a thread is not as `.ai/rye.lock` has it, which is demanded.
+    #[error(
+        "knowledge `{id}` is not as `.ai/rye.lock` has it, and only what is locked is executed here: {}; name it in a step or the \
+         context of a directive, and `rye lock` accepts it after a review",
+        problems.join("; ")
+    )]
+    KnowledgeNotAsLocked {
+        /// The knowledge.
+        id: ItemId,
+        /// Each difference.
+        problems: Vec<String>,
+    },
     /// A project makes a provider of its own the default (SPEC 4.3).
     #[error(
         "`{location}` makes `{name}` the default, which is the project's own; to accept it, copy it with \
@@ -356,6 +368,7 @@ impl PrepareError {
             | Self::Needs { .. }
             | Self::Drafts { .. }
             | Self::NotAsLocked { .. }
+            | Self::KnowledgeNotAsLocked { .. }
             | Self::Policy(_)
             | Self::ProviderSigner { .. }
             | Self::ProviderVariable { .. }

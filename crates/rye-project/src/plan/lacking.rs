@@ -51,14 +51,14 @@ impl Lacking {
         let later = refused_later(&needs, &items, functions).into_iter();
         let later = later.filter(|it| declared.patterns().iter().any(|own| own.meets(&it.need)));
         lacking.denied.extend(later.filter(is_of_a_call).map(|it| it.to_string()));
-        lacking.denied.extend(needs.refused_starts(limits).map(|it| it.to_string()));
+        lacking.denied.extend(needs.refused_starts(limits).iter().map(ToString::to_string));
         lacking
     }
 }
 
-/// A child starts without a permission that it only declares, and it is judged then.
+/// A child starts without a permission that it only declares. What its steps call is judged here, as the check judges it.
 fn is_of_a_call(refusal: &LaterRefusal) -> bool {
-    !matches!(refusal.source, NeedSource::Child(_) | NeedSource::Declared(_))
+    !matches!(refusal.source, NeedSource::Declared(_))
 }
 
 /// The steps that need it; `None` if only a child does, which is judged when it starts.

@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::error::PrimaryError;
 use crate::config::HOOKS_FILE;
+use crate::lock::ExecutedPart;
 use crate::plan::{Chained, PrepareError, chain_warnings, permissions, row_and_provenance};
 use crate::syntax_json::directive_meaning;
 
@@ -99,6 +100,14 @@ impl TakenDirective {
             }
         }
         Ok(content)
+    }
+
+    /// The items that the content is made of, to compare them with a lock. What a hooks file adds to a chain is configuration,
+    /// which the lock compares when the thread begins.
+    pub(crate) fn parts(&self) -> Vec<ExecutedPart> {
+        let Chained { chain, knowledge, .. } = &self.chained;
+        let links = chain.root_first().rev().map(ExecutedPart::of);
+        links.chain(knowledge.iter().map(ExecutedPart::of)).collect()
     }
 
     /// The record of each item that the content is made of, and what vouches for it.

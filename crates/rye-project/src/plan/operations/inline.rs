@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use rye_caps::{Authority, Capability, Grant, Kind, Primary};
-use rye_resolve::ItemKind;
+use rye_resolve::{ItemId, ItemKind};
 use rye_sign::Provenance;
 use rye_thread::{
     AddedItem, AuthorisedCall, Effect, Need, Needs, OutputContract, Palette, PaletteEntry,
@@ -14,6 +14,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{error_output, kind_of};
+use crate::lock::ExecutedPart;
 use crate::plan::authority::added_item;
 use crate::plan::provenance::row_and_provenance;
 use crate::plan::steps::planned_steps;
@@ -38,6 +39,8 @@ pub(in crate::plan) struct Directions {
     /// The outputs of the thread, which no signer of an added item keeps it from returning.
     pub(in crate::plan) contract: OutputContract,
     pub(in crate::plan) structure: Structure,
+    /// The directive of the thread, if what it executes has to be as it was locked.
+    pub(in crate::plan) locked_as: Option<ItemId>,
 }
 
 /// The kinds of items that are returned into a conversation.
@@ -118,15 +121,28 @@ impl Directions {
         let (content, items) = match kind(&item_type)? {
             ItemKind::Directive => {
                 let taken = take_directive(project, &id, &parameters)?;
+                self.refuse_unlocked(project, (ItemKind::Directive, &id), &taken.parts())?;
                 (taken.content(self.steps(project, &taken)?)?, taken.items())
             }
             ItemKind::Knowledge => {
                 let item = take_knowledge(project, &id, &parameters)?;
+                let part = ExecutedPart::of(&item);
+                self.refuse_unlocked(project, (ItemKind::Knowledge, &id), &[part])?;
                 (read_knowledge(&item), vec![row_and_provenance(&item)])
             }
             _ => return Err(PrimaryError::usage("only directives and knowledge are taken in")),
         };
         Ok(ToolOutput::ok(content).with_added(self.added_items(&items)?))
+    }
+
+    fn refuse_unlocked(
+        &self,
+        project: &Project,
+        executed: (ItemKind, &ItemId),
+        parts: &[ExecutedPart],
+    ) -> Result<(), PrimaryError> {
+        let Some(thread) = &self.locked_as else { return Ok(()) };
+        Ok(project.refuse_unlocked_execution(thread, executed, parts)?)
     }
 
     fn added_items(&self, items: &[(Value, Provenance)]) -> Result<Vec<AddedItem>, PrimaryError> {
