@@ -171,7 +171,7 @@ fn a_directive_may_do_more_by_another_signer_of_its_tool() {
     let session = holding(&directive("work", grants, "Do it."));
     session.put(".ai/tools/ops/t.yaml", PROGRAM);
     ends(&session.rye("keys generate"), 0);
-    ends(&session.rye("sign .ai"), 0);
+    ends(&session.rye("sign .ai/directives/work.md .ai/tools/ops/t.yaml"), 0);
     // The example key may not sign what starts programs.
     ends(&session.rye("sign .ai/tools/ops/t.yaml --re-sign --key KEY"), 0);
     commit(&session.project(), "before");
