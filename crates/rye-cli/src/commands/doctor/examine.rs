@@ -3,11 +3,9 @@
 use std::fs;
 use std::path::PathBuf;
 
-use rye::resolve::{
-    ItemKind, ResolveError, Space, TrustNote, TrustRemark, TrustSubject, trust_entries,
-};
+use rye::resolve::{ItemKind, ResolveError, Space, TrustNote, TrustSubject, trust_entries};
 use rye::sandbox::Mode;
-use rye::sign::{PublicKey, RevocationError};
+use rye::sign::PublicKey;
 use rye::web::Credential;
 use rye::{
     APPROVAL_FILE, Checked, DEFAULT_PROVIDER, DefaultProvider, PrepareError, Project,
@@ -208,11 +206,7 @@ fn revocations(rye: &Rye) -> Vec<Finding> {
     let of_lists = notes.filter(|note| note.subject == TrustSubject::RevocationList);
     let finding = |note: &TrustNote| {
         let advice = "`rye trust list` shows the list; mend it or remove it, and sign it by its path with `rye sign`";
-        let is_broken = match &note.remark {
-            TrustRemark::ListRefused(error) => !matches!(error, RevocationError::NotVouched { .. }),
-            remark => matches!(remark, TrustRemark::Unreadable(_)),
-        };
-        match is_broken {
+        match note.is_broken_list() {
             true => Finding::wrong("trust", note.to_string(), advice),
             false => Finding::note("trust", note.to_string(), advice),
         }
