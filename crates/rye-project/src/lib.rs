@@ -50,8 +50,8 @@ pub use self::directive_form::DirectiveForm;
 pub use self::file_digests::{FileChanges, UnreadableFile};
 pub use self::lock::{ExecutedPart, Lock, LockError, LockedDirective, LockedItem, LockedTool};
 pub use self::needs::{
-    CalledDirective, CalledItems, Callee, LibraryItems, Need, NeedSource, Needs, Use, block,
-    callee, is_denied, least, needs_of, uses_as_written,
+    CalledDirective, CalledItems, Callee, GivenInputs, LibraryItems, Need, NeedSource, Needs,
+    StepCall, Use, block, callee, is_denied, least, needs_of, step_calls, uses_as_written,
 };
 pub use self::opening_digest::opening_digest;
 pub use self::outcome::Class;

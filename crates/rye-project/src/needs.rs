@@ -8,8 +8,12 @@ mod calls;
 mod follow;
 mod items;
 mod order;
+mod placed;
 mod prose;
+mod refused_starts;
+mod start;
 mod uses;
+mod walk;
 
 use std::collections::HashSet;
 use std::fmt;
@@ -20,13 +24,18 @@ use rye_thread::ThreadId;
 
 pub use self::block::block;
 pub(crate) use self::block::element;
+pub(crate) use self::calls::is_return;
 pub use self::calls::{Callee, callee};
 pub use self::follow::needs_of;
-pub(crate) use self::follow::{needs_of_hook_action, needs_of_step_action};
+pub(crate) use self::follow::{needs_of_hook_action, needs_of_step_call};
 pub use self::items::{CalledDirective, CalledItems, LibraryItems};
-pub(crate) use self::order::{LaterRefusal, RefusedStart, refused_later};
+pub(crate) use self::order::{LaterRefusal, refused_later};
+pub use self::placed::{GivenInputs, StepCall, step_calls};
 use self::prose::Mentions;
+pub(crate) use self::refused_starts::RefusedStart;
+use self::start::Start;
 pub use self::uses::{Use, is_denied, least, uses_as_written};
+pub(crate) use self::walk::Walk;
 
 /// Something that a directive has to be allowed, and where that is known from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,16 +106,10 @@ pub struct Needs {
     later: Vec<LaterNeed>,
     /// The calls of steps that start a thread, in their order.
     starts: Vec<Start>,
+    /// The turns and steps of a run without a model.
+    pub(crate) walk: Walk,
     /// The texts that may need what they name.
     mentions: Mentions,
-}
-
-/// A call of a step that starts a thread.
-#[derive(Debug, Clone)]
-struct Start {
-    /// The directive, which may have placeholders.
-    id: String,
-    source: NeedSource,
 }
 
 /// An item that a call of a step brings into the thread (SPEC D16).

@@ -79,7 +79,9 @@ pub(crate) use self::provenance::{
 };
 use self::provider::carries_out_steps;
 pub use self::provider::{Answerer, DEFAULT_PROVIDER, Model};
-pub(crate) use self::provider::{answerer, choice_problem, chosen_default, provider_config};
+pub(crate) use self::provider::{
+    answerer, choice_problem, chosen_default, names_steps, provider_config,
+};
 pub(crate) use self::request::STEPS;
 pub use self::request::{
     ChildBounds, LimitOptions, Placing, PlanRequest, ProviderChoice, RecordedSettings,
@@ -196,7 +198,7 @@ impl Project {
         let resilience = library.config(RESILIENCE_FILE)?;
         let limits = set_limits(request, resilience.as_ref(), &composed.chain)?;
         let held = (&authority, &offer, beginning_limits(request, &limits));
-        let lacking = Lacking::of(&composed.chain, library, &declared, held);
+        let lacking = Lacking::of(&composed, library, &declared, held);
         let requests = requests_at_once(resilience.as_ref())?;
         let (placed, hooks_files) = (library.config_hooks()?, library.config(HOOKS_FILE)?);
         let hooks = composed.hooking.hooks(&composed.chain, &composed.inputs, &asked)?;

@@ -5,7 +5,7 @@ mod error;
 
 use std::collections::BTreeMap;
 
-use rye_parse::{Input, Spanned, nearest_name};
+use rye_parse::{Input, Spanned, nearest_name, placeholders};
 use serde_json::Value;
 
 pub(crate) use self::coerce::coerce;
@@ -18,7 +18,8 @@ pub use self::error::{BindError, BindProblem, ValueOrigin};
 /// which fits a directive without inputs.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Inputs {
-    // Invariant: every value has the type that its input declares and, if the input declares choices, is one of them.
+    // Invariant: every value has the type that its input declares and, if the input declares choices, is one of them; but for those
+    // of `bind_known`, which are never rendered.
     values: BTreeMap<String, Value>,
 }
 
@@ -51,6 +52,22 @@ impl Inputs {
         } else {
             Err(BindError::new(problems, declared))
         }
+    }
+
+    /// Takes the values that are known before a run gives all. An input whose value is not known has its own placeholder as its value.
+    pub(crate) fn bind_known(declared: &[Spanned<Input>], given: &BTreeMap<String, Value>) -> Self {
+        let is_open = |value: &&Value| !placeholders(&value.to_string()).is_empty();
+        let known = |input: &Input| {
+            let name = input.name.value.clone();
+            let unknown = Value::from(format!("{{input:{name}}}"));
+            let given = given.get(&name);
+            let value = match given.filter(is_open) {
+                Some(_) => Some(unknown),
+                None => bind_one(input, given).unwrap_or(Some(unknown)),
+            };
+            value.map(|value| (name, value))
+        };
+        Self { values: declared.iter().filter_map(|input| known(&input.value)).collect() }
     }
 
     /// Returns the value of one input; `None` if the input is absent or not declared.

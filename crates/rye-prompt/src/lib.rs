@@ -86,5 +86,5 @@ pub use link::Link;
 pub use opening::{Opening, opening};
 pub use placement::{Part, RenderError, RenderProblem};
 pub use render::{ReturnStyle, UnknownReturnStyle, body, outputs, render, template};
-pub use steps::steps;
+pub use steps::{known_steps, steps};
 pub use system::{SystemFacts, TemplateError, system};

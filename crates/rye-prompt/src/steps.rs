@@ -1,6 +1,9 @@
 //! Structured steps with inputs placed (SPEC 3.9, 6.2, 10.13).
 
+use std::collections::BTreeMap;
+
 use rye_parse::{Action, Directive, Step};
+use serde_json::Value;
 
 use crate::placement::{Part, Placer};
 use crate::{Inputs, RenderError};
@@ -21,6 +24,17 @@ pub fn steps(directive: &Directive, inputs: &Inputs) -> Result<Vec<Step>, Render
     let steps =
         steps.map(|(index, step)| place_step(step, &mut placer, &Part::Step(index + 1))).collect();
     placer.finish().map(|()| steps)
+}
+
+/// Returns the steps of a directive with what is known of its inputs placed, before a run gives them all.
+///
+/// An input is known by its value in `given`, else by its default. The placeholder of any other stays as written: of one without
+/// a value, of one whose value is not of the declared type, and of one whose given value has a placeholder itself.
+pub fn known_steps(directive: &Directive, given: &BTreeMap<String, Value>) -> Vec<Step> {
+    let inputs = Inputs::bind_known(&directive.inputs, given);
+    let mut placer = Placer::new(directive, &inputs);
+    let steps = directive.steps.iter().map(|step| step.value.clone()).enumerate();
+    steps.map(|(index, step)| place_step(step, &mut placer, &Part::Step(index + 1))).collect()
 }
 
 fn place_step(mut step: Step, placer: &mut Placer<'_>, part: &Part) -> Step {

@@ -75,7 +75,8 @@ pub use key::{ApiKey, ApiKeyError};
 pub use protocol::{Delivery, Protocol};
 pub use refusal::Refusal;
 pub use steps::{
-    PLANNED_STEPS, PlannedCall, PlannedOutput, PlannedStep, Presence, StepsProvider, write_as_text,
+    MAX_PLANNED_DEPTH, MAX_PLANNED_STEPS, PLANNED_STEPS, PlannedCall, PlannedOutput, PlannedStep,
+    Presence, StepsProvider, write_as_text,
 };
 pub use stream::{Ending, StreamDecoder};
 pub use wire::{DecodeError, EncodeError, StreamError};

@@ -15,7 +15,9 @@ use super::catalog::{Catalog, Chain};
 use super::grants::needs;
 use super::permissions::{declared_grant, granted_patterns};
 use crate::config::policy_layers;
-use crate::needs::{Callee, Need, NeedSource, Needs, callee, refused_later};
+use crate::needs::{
+    Callee, GivenInputs, Need, NeedSource, Needs, callee, refused_later, step_calls,
+};
 use crate::plan::{ceilings, invocation};
 
 /// Finds the permissions of the leaf of `chain` that a run denies all the same. `signers` are the most that the signers of
@@ -322,11 +324,11 @@ impl Judge {
         let of_calls = granted.filter(|it| !matches!(it.source, NeedSource::Declared(_)));
         of_calls
             .map(|refusal| {
-                let actions = leaf.steps.iter().flat_map(|step| &step.value.actions);
-                let mut taking = actions.filter(|action| {
-                    matches!(callee(&action.value, catalog), Some(Callee::Executed(kind, id)) if (kind, &id) == (refusal.taken.0, &refusal.taken.1))
-                });
-                let place = taking.next().map_or(leaf.name.span.clone(), |it| it.span.clone());
+                let (kind, id) = refusal.taken.clone();
+                let taken = Some(Callee::Executed(kind, id));
+                let calls = step_calls(leaf, &GivenInputs::new()).into_iter();
+                let mut taking = calls.filter(|call| callee(&call.placed.value, catalog) == taken);
+                let place = taking.next().map_or(leaf.name.span.clone(), |it| it.placed.span);
                 Finding::error(BEYOND_BOUND, &refusal.to_string(), place)
                     .with_label("bounds the calls after it")
                     .with_help(&refusal.help())

@@ -12,7 +12,7 @@ use rye_parse::{
 };
 use rye_prompt::{BindProblem, Inputs, ValueOrigin};
 use rye_resolve::ItemId;
-use rye_thread::{ArgumentSchema, DIRECTIVE_RETURN};
+use rye_thread::ArgumentSchema;
 use serde_json::{Map, Value};
 
 use self::execution::OPTIONS;
@@ -21,19 +21,19 @@ use super::catalog::Catalog;
 use super::tool::{UnusableServer, unusable_server};
 use super::{Finding, called_items, event_data};
 use crate::aliases::tool_id;
-use crate::needs::{Callee, callee};
+use crate::needs::{Callee, GivenInputs, StepCall, callee, is_return, step_calls};
 use crate::plan::typed_by;
 use crate::primary::Operation;
 
 /// The findings about the calls of a directive's own steps and hooks.
 pub(super) fn findings(catalog: &Catalog<'_>, directive: &Directive, source: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for (place, step) in directive.steps.iter().map(|step| &step.value).enumerate() {
-        let by = format!("step `{}`", step.name.clone().unwrap_or_else(|| (place + 1).to_string()));
+    for StepCall { step, placed, .. } in step_calls(directive, &GivenInputs::new()) {
+        let by = format!("step `{step}`");
         let filling = Filling::Inputs;
         let notation = Notation::Xml;
         let calls = Calls { catalog, source, by: &by, filling, notation };
-        findings.extend(step.actions.iter().flat_map(|action| calls.of_step(action, directive)));
+        findings.extend(calls.of_step(&placed, directive));
     }
     for hook in directive.hooks.iter().map(|hook| &hook.value) {
         findings.extend(of_hook(catalog, hook, source, Notation::Xml));
@@ -352,13 +352,6 @@ fn place_of(source: &str, call: &Range<usize>, name: &str) -> Option<Range<usize
     let (at, form) = forms.iter().find_map(|form| Some((text.find(form.as_str())?, form)))?;
     let start = call.start + at + 1;
     Some(start..start + form.len() - 2)
-}
-
-/// Returns `true` for the call that returns a directive's outputs.
-fn is_return(action: &Action) -> bool {
-    action.primary == Primary::Execute
-        && action.item_type.as_deref() == Some("tool")
-        && action.item_id.as_deref() == Some(DIRECTIVE_RETURN)
 }
 
 /// Returns `true` for a placeholder that is written as it is.

@@ -9,7 +9,9 @@ use rye_resolve::ItemId;
 use super::catalog::{Catalog, Chain};
 use super::permissions::declared_grant;
 use super::{Finding, references};
-use crate::needs::{NeedSource, Needs, element, needs_of_hook_action, needs_of_step_action};
+use crate::needs::{
+    GivenInputs, NeedSource, Needs, element, needs_of_hook_action, needs_of_step_call, step_calls,
+};
 
 /// The code of the finding about a call that the permissions do not cover.
 pub(super) const MISSING_PERMISSION: &str = "missing-permission";
@@ -49,16 +51,11 @@ struct Judge<'c> {
 impl Judge<'_> {
     fn steps(&self) -> Vec<Finding> {
         let mut findings = Vec::new();
-        for (place, step) in self.leaf.steps.iter().map(|step| &step.value).enumerate() {
-            let name = step.name.clone().unwrap_or_else(|| (place + 1).to_string());
-            let source = NeedSource::Step(name);
-            let by = source.to_string();
-            for action in &step.actions {
-                let items = self.catalog;
-                let needs = needs_of_step_action(self.leaf, &source, &action.value, items);
-                let lacking = self.lacking(&by, action, &needs).into_iter();
-                findings.extend(lacking.map(|lacking| lacking.error(action.span.clone())));
-            }
+        for call in step_calls(self.leaf, &GivenInputs::new()) {
+            let needs = needs_of_step_call(self.leaf, &call, self.catalog);
+            let by = NeedSource::Step(call.step).to_string();
+            let lacking = self.lacking(&by, &call.placed, &needs).into_iter();
+            findings.extend(lacking.map(|lacking| lacking.error(call.placed.span.clone())));
         }
         findings
     }

@@ -12,7 +12,7 @@ use super::catalog::{Catalog, Chain};
 use super::permissions::{declared_grant, grant, granted_patterns, written_patterns};
 use super::{Finding, denied, references};
 use crate::aliases::{canonical, canonical_grant};
-use crate::needs::{Needs, Use, needs_of, uses_as_written};
+use crate::needs::{GivenInputs, Needs, Use, needs_of, step_calls, uses_as_written};
 use crate::plan::widenings;
 
 /// Finds problems of a directive's permissions in its text alone.
@@ -91,14 +91,19 @@ pub(super) fn settle_unknown(findings: &mut Vec<Finding>) {
 pub(super) fn needs(catalog: &Catalog<'_>, chain: &Chain<'_>, leaf: &Directive) -> Needs {
     let hooks = catalog.hooks.as_ref().map_or(&[][..], Vec::as_slice);
     let inherited = chain.links.iter().flat_map(|(_, link)| &link.hooks).map(|hook| &hook.value);
-    needs_of(leaf, hooks.iter().map(|hook| &hook.hook).chain(inherited), catalog)
+    needs_of(
+        leaf,
+        &GivenInputs::new(),
+        hooks.iter().map(|hook| &hook.hook).chain(inherited),
+        catalog,
+    )
 }
 
 /// Returns `true` if a call names an item that is not there. The permission that it uses is then not known.
 fn names_unknown(catalog: &Catalog<'_>, leaf: &Directive) -> bool {
-    let steps = leaf.steps.iter().flat_map(|step| &step.value.actions);
-    let hooks = leaf.hooks.iter().flat_map(|hook| &hook.value.actions);
-    steps.chain(hooks).any(|action| references::action(catalog, action, "").is_some())
+    let steps = step_calls(leaf, &GivenInputs::new()).into_iter().map(|call| call.placed);
+    let hooks = leaf.hooks.iter().flat_map(|hook| hook.value.actions.iter().cloned());
+    steps.chain(hooks).any(|action| references::action(catalog, &action, "").is_some())
 }
 
 fn acknowledgements(permissions: &Permissions) -> Vec<Finding> {

@@ -14,7 +14,7 @@ use rye_resolve::{ExtendsChain, ItemId, ItemKind};
 use super::catalog::{Break, Catalog, Chain};
 use super::{Finding, calls};
 use crate::config::{DEFAULT_PROVIDER_FILE, PROVIDERS, is_hooks};
-use crate::needs::{Callee, callee};
+use crate::needs::{Callee, GivenInputs, StepCall, callee, step_calls};
 use crate::plan::{STEPS, choice_problem, hook_action_problem};
 
 pub(super) fn of_directive(
@@ -28,10 +28,8 @@ pub(super) fn of_directive(
     let suppressed = suppressed_knowledge(chain);
     let context = directive.context.iter();
     findings.extend(context.filter_map(|entry| self::context(catalog, entry, &suppressed)));
-    for (place, step) in directive.steps.iter().map(|step| &step.value).enumerate() {
-        let by = format!("step `{}`", step.name.clone().unwrap_or_else(|| (place + 1).to_string()));
-        let actions = step.actions.iter();
-        findings.extend(actions.filter_map(|action| self::action(catalog, action, &by)));
+    for StepCall { step, placed, .. } in step_calls(directive, &GivenInputs::new()) {
+        findings.extend(action(catalog, &placed, &format!("step `{step}`")));
     }
     for hook in &directive.hooks {
         findings.extend(self::hook(catalog, &hook.value, &suppressed));

@@ -12,7 +12,7 @@ use super::finding::{DRAFT, UNKNOWN_KEY, UNSIGNED};
 use super::{Checked, Finding, Severity};
 use crate::aliases::tool_id;
 use crate::config::is_hooks;
-use crate::needs::{CalledItems, Callee, callee};
+use crate::needs::{CalledItems, Callee, GivenInputs, StepCall, callee, step_calls};
 
 /// The findings about the items that `checked` names. An item whose file is among the checked ones has them there instead.
 pub(super) fn findings(
@@ -122,9 +122,8 @@ fn of_directive(items: &dyn CalledItems, directive: &Directive) -> Vec<Named> {
             named.extend(Named::new(ItemKind::Knowledge, id, &by, &entry.span));
         }
     }
-    for (place, step) in directive.steps.iter().map(|step| &step.value).enumerate() {
-        let by = format!("step `{}`", step.name.clone().unwrap_or_else(|| (place + 1).to_string()));
-        named.extend(step.actions.iter().flat_map(|action| of_action(items, action, &by)));
+    for StepCall { step, placed, .. } in step_calls(directive, &GivenInputs::new()) {
+        named.extend(of_action(items, &placed, &format!("step `{step}`")));
     }
     named.extend(directive.hooks.iter().flat_map(|hook| of_hook(items, &hook.value)));
     named

@@ -3,6 +3,7 @@
 use rye_caps::{Capability, Kind, Pattern, Primary};
 use rye_parse::{Action, Hook, HookEvent, Placeholder, placeholders};
 use rye_resolve::{ItemId, ItemKind};
+use rye_thread::DIRECTIVE_RETURN;
 use serde_json::Value;
 
 use super::items::CalledItems;
@@ -52,6 +53,13 @@ pub fn callee(action: &Action, items: &dyn CalledItems) -> Option<Callee> {
         },
         _ => None,
     }
+}
+
+/// Returns `true` for the call that returns a directive's outputs.
+pub(crate) fn is_return(action: &Action) -> bool {
+    action.primary == rye_parse::Primary::Execute
+        && action.item_type.as_deref() == Some("tool")
+        && action.item_id.as_deref() == Some(DIRECTIVE_RETURN)
 }
 
 /// The text that names the directive of a call that starts a thread.

@@ -3,24 +3,32 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rye_caps::Pattern;
-use rye_parse::{Action, Directive, Hook, Outputs};
+use rye_parse::{Action, Directive, Hook, Outputs, Step};
+use rye_prompt::known_steps;
+use rye_providers::MAX_PLANNED_DEPTH;
 use rye_resolve::{ItemId, ItemKind};
+use serde_json::{Map, Value, json};
 
-use super::calls::{Callee, action_needs, callee, hook_needs, starting};
+use super::calls::{Callee, action_needs, callee, hook_needs, is_return, starting};
 use super::items::{CalledDirective, CalledItems};
+use super::placed::{GivenInputs, StepCall};
 use super::prose::has_prose;
-use super::{LaterNeed, Need, NeedSource, Needs, Start, TakenItem};
+use super::start::{Start, StartLimits};
+use super::walk::Walk;
+use super::{LaterNeed, Need, NeedSource, Needs, TakenItem};
 use crate::plan::return_capability;
 
 /// Collects the needs of a directive, and of the `hooks` that act in its threads. Declared outputs need nothing, because
-/// declaring them grants returning them (SPEC 9.2).
+/// declaring them grants returning them (SPEC 9.2). An input that is not `given` may have any value, its default among them, so that
+/// an id with its placeholder needs all that it may name, and what it names by default is judged as well.
 pub fn needs_of<'h>(
     directive: &Directive,
+    given: &GivenInputs,
     hooks: impl IntoIterator<Item = &'h Hook>,
     items: &dyn CalledItems,
 ) -> Needs {
     let mut collector = Collector::new(items);
-    collector.body(directive, None);
+    collector.body(directive, None, Some(given));
     if directive.continuation_directive.is_some() {
         let reason = "the directive that says how it continues is for a model";
         collector.needs.add_unjudged(reason.to_owned());
@@ -30,21 +38,22 @@ pub fn needs_of<'h>(
     for hook in hooks {
         let source = NeedSource::Hook(hook.id.value.clone());
         for action in hook.actions.iter().map(|action| &action.value) {
-            collector.call(&source, action, hook_needs(hook, action));
+            collector.own_needs(&source, hook_needs(hook, action));
+            collector.call(&source, action, action);
         }
     }
     collector.finish(directive)
 }
 
 /// Collects the needs of one call of a step of `directive`.
-pub(crate) fn needs_of_step_action(
+pub(crate) fn needs_of_step_call(
     directive: &Directive,
-    source: &NeedSource,
-    action: &Action,
+    call: &StepCall<'_>,
     items: &dyn CalledItems,
 ) -> Needs {
     let mut collector = Collector::new(items);
-    collector.call(source, action, action_needs(action));
+    let source = NeedSource::Step(call.step.clone());
+    collector.step_call(&source, call.written, &call.placed.value);
     collector.finish(directive)
 }
 
@@ -57,12 +66,34 @@ pub(crate) fn needs_of_hook_action(
 ) -> Needs {
     let mut collector = Collector::new(items);
     let source = NeedSource::Hook(hook.id.value.clone());
-    collector.call(&source, action, hook_needs(hook, action));
+    collector.own_needs(&source, hook_needs(hook, action));
+    collector.call(&source, action, action);
     collector.finish(directive)
 }
 
-/// The number of starts from which those of repeated bodies are not counted any more.
-const MOST_STARTS: usize = 1_000;
+/// Returns the threads that the steps of a directive start, in their order, whatever its inputs are.
+pub(super) fn starts_of(directive: &Directive, items: &dyn CalledItems) -> Vec<Start> {
+    let mut collector = Collector::new(items);
+    collector.body(directive, None, None);
+    collector.needs.starts
+}
+
+/// The number of starts from which those of repeated bodies are not counted any more, and that of followed bodies from which their
+/// inputs are not looked at any more.
+const MOST_FOLLOWED: usize = 1_000;
+
+/// The body of an executed directive: its id, its inputs as JSON text, and the number of the items that were taken in before. So one
+/// that is executed twice is followed again behind the items between.
+type Followed = (ItemId, String, usize);
+
+/// The additions of a body each time that it is carried out.
+#[derive(Debug, Default)]
+struct Body {
+    /// The threads that it starts.
+    starts: Vec<Start>,
+    /// The turns and the steps that it takes without a model, and the depth to which it executes others below it.
+    walk: Walk,
+}
 
 struct Collector<'i> {
     items: &'i dyn CalledItems,
@@ -70,11 +101,10 @@ struct Collector<'i> {
     /// The children whose needs were collected since the last item was taken in. So one that is started again behind an item is
     /// looked at again.
     started: BTreeSet<ItemId>,
-    /// The directives whose bodies were followed, each with the number of the items that were taken in before. So one that
-    /// is executed twice is followed again behind the items between.
-    followed: BTreeSet<(ItemId, usize)>,
-    /// The threads that the body of each followed directive starts.
-    body_starts: BTreeMap<ItemId, Vec<Start>>,
+    /// The directives whose bodies were followed; `None` while one is.
+    followed: BTreeMap<Followed, Option<Body>>,
+    /// The number of executed directives around the body that is looked at.
+    depth: usize,
     /// `true` if the calls are those of steps, which come one after another.
     is_in_order: bool,
 }
@@ -85,8 +115,8 @@ impl<'i> Collector<'i> {
             items,
             needs: Needs::default(),
             started: BTreeSet::new(),
-            followed: BTreeSet::new(),
-            body_starts: BTreeMap::new(),
+            followed: BTreeMap::new(),
+            depth: 0,
             is_in_order: true,
         }
     }
@@ -101,7 +131,7 @@ impl<'i> Collector<'i> {
         let started_before = std::mem::take(started);
         let mut collector =
             Self { started: started_before, is_in_order: false, ..Self::new(items) };
-        collector.body(directive, None);
+        collector.body(directive, None, None);
         *started = std::mem::take(&mut collector.started);
         collector.finish(directive)
     }
@@ -113,8 +143,15 @@ impl<'i> Collector<'i> {
         self.needs
     }
 
-    /// Adds the needs of a body, which is that of the directive itself or of the directive `executed`.
-    fn body(&mut self, directive: &Directive, executed: Option<&ItemId>) {
+    /// Adds the needs of a body, which is that of the directive itself or of the directive `executed`. Its placeholders stay as
+    /// written where no inputs are `given`.
+    fn body(
+        &mut self,
+        directive: &Directive,
+        executed: Option<&ItemId>,
+        given: Option<&GivenInputs>,
+    ) {
+        let placed = given.map(|given| known_steps(directive, given)).unwrap_or_default();
         let of = executed.map(|id| format!(" of directive `{id}`")).unwrap_or_default();
         self.needs.mentions.add(directive);
         if has_prose(directive) {
@@ -129,46 +166,70 @@ impl<'i> Collector<'i> {
                 Some(id) => NeedSource::Executed(id.clone()),
                 None => NeedSource::Step(name),
             };
-            for action in step.actions.iter().map(|action| &action.value) {
-                self.call(&source, action, action_needs(action));
+            self.turn(step, executed.is_some());
+            let placed = placed.get(place).unwrap_or(step);
+            for (written, placed) in step.actions.iter().zip(&placed.actions) {
+                self.step_call(&source, &written.value, &placed.value);
             }
         }
     }
 
-    fn call(&mut self, source: &NeedSource, action: &Action, own: Result<Vec<Pattern>, String>) {
+    fn step_call(&mut self, source: &NeedSource, written: &Action, placed: &Action) {
+        self.own_needs(source, action_needs(written));
+        if placed.item_id != written.item_id {
+            self.own_needs(source, action_needs(placed));
+        }
+        self.call(source, written, placed);
+    }
+
+    /// Counts a step of which a run without a model makes a turn. Returning outputs is left out of an executed directive.
+    fn turn(&mut self, step: &Step, is_executed: bool) {
+        let mut actions = step.actions.iter().map(|action| &action.value);
+        let is_turn = actions.any(|action| !(is_executed && is_return(action)));
+        self.needs.walk.turns += u64::from(self.is_in_order && is_turn);
+        self.needs.walk.steps += usize::from(self.is_in_order && is_executed);
+    }
+
+    fn own_needs(&mut self, source: &NeedSource, own: Result<Vec<Pattern>, String>) {
         match own {
             Ok(patterns) => patterns.into_iter().for_each(|it| self.need(it, source)),
             Err(reason) => self.needs.add_unjudged(format!("{source} {reason}")),
         }
-        match callee(action, self.items) {
+    }
+
+    /// Follows a call into what it brings in, as it is written and with the inputs that are known.
+    fn call(&mut self, source: &NeedSource, written: &Action, placed: &Action) {
+        self.open_callee(source, written);
+        match callee(placed, self.items) {
             Some(Callee::Executed(kind, id)) => {
                 self.take(kind, &id, source);
                 if kind == ItemKind::Directive {
-                    self.follow(source, &id);
+                    self.follow(source, &id, &placed.parameters);
                 }
             }
             Some(Callee::Child(id)) => {
-                self.start(id.as_str(), source);
+                self.start(id.as_str(), source, placed);
                 self.child(source, &id);
             }
+            Some(Callee::OpenChild(id)) => self.start(&id, source, placed),
+            Some(Callee::OpenDirective | Callee::OpenKnowledge) | None => {}
+        }
+    }
+
+    /// Tells of a call whose item is known when it is made.
+    fn open_callee(&mut self, source: &NeedSource, written: &Action) {
+        let reason = match callee(written, self.items) {
             Some(Callee::OpenChild(id)) => {
-                self.start(&id, source);
                 // A call without an id is one for a model to complete.
                 let pattern = starting(&id).filter(|_| !id.is_empty());
                 pattern.into_iter().for_each(|it| self.need(it, source));
-                let reason = "starts a directive that is known when it runs";
-                self.needs.add_unjudged(format!("{source} {reason}"));
+                "starts a directive that is known when it runs"
             }
-            Some(Callee::OpenDirective) => {
-                let reason = "executes a directive that is known when it runs";
-                self.needs.add_unjudged(format!("{source} {reason}"));
-            }
-            Some(Callee::OpenKnowledge) => {
-                let reason = "executes knowledge that is known when it runs";
-                self.needs.add_unjudged(format!("{source} {reason}"));
-            }
-            None => {}
-        }
+            Some(Callee::OpenDirective) => "executes a directive that is known when it runs",
+            Some(Callee::OpenKnowledge) => "executes knowledge that is known when it runs",
+            Some(Callee::Executed(..) | Callee::Child(_)) | None => return,
+        };
+        self.needs.add_unjudged(format!("{source} {reason}"));
     }
 
     fn need(&mut self, pattern: Pattern, source: &NeedSource) {
@@ -180,9 +241,10 @@ impl<'i> Collector<'i> {
         self.needs.add(pattern, source);
     }
 
-    fn start(&mut self, id: &str, source: &NeedSource) {
+    fn start(&mut self, id: &str, source: &NeedSource, action: &Action) {
         if self.is_in_order {
-            self.needs.starts.push(Start { id: id.to_owned(), source: source.clone() });
+            let limits = StartLimits::of_call(action);
+            self.needs.starts.push(Start { id: id.to_owned(), source: source.clone(), limits });
         }
     }
 
@@ -208,26 +270,43 @@ impl<'i> Collector<'i> {
     }
 
     /// Adds the needs of a directive that the thread itself carries out. Its own permissions grant nothing (SPEC D16).
-    fn follow(&mut self, source: &NeedSource, id: &ItemId) {
-        if !self.followed.insert((id.clone(), self.needs.taken.len())) {
-            return self.start_again(id);
+    fn follow(&mut self, source: &NeedSource, id: &ItemId, parameters: &Map<String, Value>) {
+        // Inputs that a directive makes of its own for itself would be new without end.
+        let is_known = self.depth <= MAX_PLANNED_DEPTH && self.followed.len() < MOST_FOLLOWED;
+        let given = is_known.then(|| parameters.clone().into_iter().collect::<GivenInputs>());
+        let inputs = given.as_ref().map_or_else(String::new, |given| json!(given).to_string());
+        let key = (id.clone(), inputs, self.needs.taken.len());
+        if self.followed.contains_key(&key) {
+            return self.follow_again(&key);
         }
-        let before = self.needs.starts.len();
+        self.followed.insert(key.clone(), None);
+        let started = self.needs.starts.len();
+        let around = std::mem::take(&mut self.needs.walk);
+        self.depth += 1;
         match self.items.called_directive(id) {
-            Some(called) => self.body(&called.directive, Some(id)),
+            Some(called) => self.body(&called.directive, Some(id), given.as_ref()),
             None => self.unreadable(source, id),
         }
-        let starts = self.needs.starts.get(before..).unwrap_or_default().to_vec();
-        self.body_starts.insert(id.clone(), starts);
+        self.depth -= 1;
+        let walk = self.needs.walk;
+        let starts = self.needs.starts.get(started..).unwrap_or_default().to_vec();
+        self.needs.walk = around.with_executed(walk);
+        self.followed.insert(key, Some(Body { starts, walk }));
     }
 
-    /// Adds the threads that a body starts which is carried out once more. Bodies that execute others twice start more with each
-    /// level, and each start is one too many from some number on.
-    fn start_again(&mut self, id: &ItemId) {
-        let again = self.body_starts.get(id).filter(|_| self.is_in_order);
-        let again = again.into_iter().flatten().cloned();
-        let left = MOST_STARTS.saturating_sub(self.needs.starts.len());
-        self.needs.starts.extend(again.take(left));
+    /// Adds what a body adds that is carried out once more. Bodies that execute others twice start more with each level, and each
+    /// start is one too many from some number on.
+    fn follow_again(&mut self, key: &Followed) {
+        if !self.is_in_order {
+            return;
+        }
+        let Some(Some(body)) = self.followed.get(key) else {
+            self.needs.walk = self.needs.walk.with_executed(Walk::ENDLESS);
+            return;
+        };
+        let left = MOST_FOLLOWED.saturating_sub(self.needs.starts.len());
+        self.needs.starts.extend(body.starts.iter().take(left).cloned());
+        self.needs.walk = self.needs.walk.with_executed(body.walk);
     }
 
     fn unreadable(&mut self, source: &NeedSource, id: &ItemId) {

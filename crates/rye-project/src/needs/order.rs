@@ -5,11 +5,9 @@ use std::fmt;
 
 use rye_caps::{Capability, Layer, LayerName, Pattern};
 use rye_resolve::{ItemId, ItemKind};
-use rye_thread::Limits;
 
 use super::items::CalledItems;
-use super::{NeedSource, Needs, Start, TakenItem};
-use crate::plan::limit_of_start;
+use super::{NeedSource, Needs, TakenItem};
 
 /// A need of a step that the signer of an item denies, which a call before it brings into the thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,53 +52,6 @@ impl fmt::Display for LaterRefusal {
             true => write!(f, ": {key}, which signed it, may not grant `{denied}`"),
             false => write!(f, ": {key}, which signed {signed} of it, may not grant `{denied}`"),
         }
-    }
-}
-
-/// A call of a step that starts a thread and that a limit refuses.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct RefusedStart {
-    /// The directive, which may have placeholders.
-    pub(crate) id: String,
-    /// The step or executed directive that starts it.
-    pub(crate) source: NeedSource,
-    /// The name of the limit in `<limits>`.
-    pub(crate) limit: &'static str,
-    /// The value of the limit.
-    pub(crate) value: u64,
-}
-
-impl fmt::Display for RefusedStart {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { id, source, limit, value } = self;
-        match id.as_str() {
-            "" => write!(f, "{source} starts a directive")?,
-            id => write!(f, "{source} starts directive `{id}`")?,
-        }
-        match value {
-            0 => write!(f, ", and the limit `{limit}` of this directive is 0"),
-            value => write!(
-                f,
-                ", and the limit `{limit}` of this directive is {value}, which the calls before it use up"
-            ),
-        }
-    }
-}
-
-impl Needs {
-    /// Returns the starts of threads that these limits refuse, each once.
-    pub(crate) fn refused_starts(&self, limits: &Limits) -> Vec<RefusedStart> {
-        let mut all: Vec<RefusedStart> = Vec::new();
-        for (before, start) in (0_u64..).zip(&self.starts) {
-            let Some(limit) = limit_of_start(limits, before) else { continue };
-            let value = if limit == "depth" { limits.depth } else { limits.spawns };
-            let Start { id, source } = start.clone();
-            let refused = RefusedStart { id, source, limit, value };
-            if !all.contains(&refused) {
-                all.push(refused);
-            }
-        }
-        all
     }
 }
 

@@ -110,7 +110,7 @@ fn without(text: &str, start: &str, end: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::needs::{CalledDirective, CalledItems, Use, needs_of, uses_as_written};
+    use crate::needs::{CalledDirective, CalledItems, GivenInputs, Use, needs_of, uses_as_written};
     use rye_caps::{Grant, Layer};
     use rye_resolve::{ItemId, ItemKind};
 
@@ -147,7 +147,7 @@ mod tests {
         );
         let directive = rye_parse::directive(&source).unwrap();
         let pattern: Pattern = granted.parse().unwrap();
-        let needs = needs_of(&directive, [], &Nothing);
+        let needs = needs_of(&directive, &GivenInputs::new(), [], &Nothing);
         let uses = uses_as_written(&Grant::from_iter([pattern.clone()]), &needs);
         assert_eq!(uses, [(pattern, expected.clone())], "{name}");
     }
@@ -161,7 +161,8 @@ mod tests {
                  </directive>\n```\n\n<process>\n<step name=\"s\"><execute item_type=\"{kind}\" item_id=\"{id}\" /></step>\n\
                  </process>\n"
             );
-            needs_of(&rye_parse::directive(&source).unwrap(), [], &Nothing).unjudged
+            needs_of(&rye_parse::directive(&source).unwrap(), &GivenInputs::new(), [], &Nothing)
+                .unjudged
         };
         for kind in ["directive", "knowledge"] {
             let told = format!("step `s` executes a {kind} that is known when it runs");

@@ -1,9 +1,10 @@
 //! Needs of steps that are granted and that a thread cannot have (SPEC 9.4).
 
 use rye_caps::{Authority, Capability, Denied, Grant, Invocation, LayerName, Pattern};
-use rye_resolve::{ExtendsChain, Library};
+use rye_resolve::Library;
 use rye_thread::Limits;
 
+use super::prompting::Composed;
 use super::tools::Offer;
 use crate::needs::{LaterRefusal, LibraryItems, Need, NeedSource, needs_of, refused_later};
 
@@ -20,14 +21,15 @@ impl Lacking {
     /// Looks at what the steps of the leaf name literally. What a model needs is known when it calls. The limits are those of a root
     /// thread that begins; of another one, the order of its calls and the threads that it starts are not judged.
     pub(super) fn of(
-        chain: &ExtendsChain,
+        composed: &Composed,
         library: &Library,
         declared: &Grant,
         (authority, offer, limits): (&Authority, &Offer, Option<&Limits>),
     ) -> Self {
         let mut lacking = Self::default();
         let items = LibraryItems::of(library);
-        let needs = needs_of(chain.leaf().content.value(), [], &items);
+        let leaf = composed.chain.leaf().content.value();
+        let needs = needs_of(leaf, composed.inputs.values(), [], &items);
         for need in &needs.needs {
             let Some(sources) = steps(need) else { continue };
             let Ok(capability) = need.pattern.as_str().parse::<Capability>() else { continue };
@@ -51,7 +53,7 @@ impl Lacking {
         let later = refused_later(&needs, &items, functions).into_iter();
         let later = later.filter(|it| declared.patterns().iter().any(|own| own.meets(&it.need)));
         lacking.denied.extend(later.filter(is_of_a_call).map(|it| it.to_string()));
-        lacking.denied.extend(needs.refused_starts(limits).iter().map(ToString::to_string));
+        lacking.denied.extend(needs.refused_starts(limits, &items).iter().map(ToString::to_string));
         lacking
     }
 }

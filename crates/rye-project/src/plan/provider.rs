@@ -241,8 +241,14 @@ pub(crate) fn carries_out_steps(composed: &Composed, choice: &ProviderChoice) ->
     match choice {
         ProviderChoice::Steps => true,
         ProviderChoice::Named(_) => false,
-        ProviderChoice::Directive => named_provider(composed) == Some(STEPS),
+        ProviderChoice::Directive => names_steps(composed.chain.model().as_ref()),
     }
+}
+
+/// Returns `true` if the `<model>` of a chain says that no model answers.
+pub(crate) fn names_steps(stated: Option<&StatedModel<'_>>) -> bool {
+    let provider = stated.and_then(|stated| stated.model.value.provider.as_ref());
+    provider.is_some_and(|provider| provider.value == STEPS)
 }
 
 /// The provider that the `<model>` of the chain names.

@@ -1,7 +1,7 @@
 //! SPEC 3.9 and 6.2: inputs in structured steps.
 
 use rye_parse::Step;
-use rye_prompt::{Inputs, steps};
+use rye_prompt::{Inputs, known_steps, steps};
 use serde_json::{Value, json};
 
 use crate::given::{bind, with_inputs};
@@ -138,4 +138,34 @@ fn every_problem_names_its_step() {
         "step 1 uses the undeclared input `{input:tool}`; step 2 needs the required input `need`, which has no value; \
          declared inputs: `need`"
     );
+}
+
+/// What is known before a run: each row has the id of a call, the given inputs, and the id as it is then.
+#[test]
+fn an_id_takes_what_is_known() {
+    let inputs = r#"<input name="must"/><input name="may" required="false"/><input name="set" required="false" default="a/b"/><input name="count" type="integer" required="false" default="many"/>"#;
+    let rows = [
+        ("{input:set}", json!({}), "a/b"),
+        ("x/{input:set}", json!({"set": "c"}), "x/c"),
+        ("{input:must}/y", json!({}), "{input:must}/y"),
+        ("{input:must}/y", json!({"must": "z"}), "z/y"),
+        ("{input:may}", json!({}), "{input:may}"),
+        ("{input:may:d/e}", json!({}), "d/e"),
+        // A value that is not known itself, and one that does not fit.
+        ("{input:set}", json!({"set": "${steps.one.id}"}), "{input:set}"),
+        ("{input:set}", json!({"set": "{input:other}"}), "{input:set}"),
+        ("{input:may:d/e}", json!({"may": "{input:other}"}), "{input:may}"),
+        ("{input:count}", json!({}), "{input:count}"),
+    ];
+    for (written, given, expected) in rows {
+        let action = format!(r#"<execute item_type="knowledge" item_id="{written}"/>"#);
+        let directive = with_inputs(inputs, &body(&action));
+        let given = serde_json::from_value(given.clone()).unwrap();
+        let steps = known_steps(&directive, &given);
+        assert_eq!(
+            steps[0].actions[0].value.item_id.as_deref(),
+            Some(expected),
+            "{written} {given:?}"
+        );
+    }
 }

@@ -8,11 +8,11 @@ use super::history::{Finished, History};
 use super::json::PLANNED_STEPS;
 use super::plan::{PlannedStep, Turn, turns};
 
-/// The largest depth to which executed directives are followed.
-const MAX_DEPTH: usize = 8;
+/// The largest depth to which executed directives are followed without a model (SPEC 10.13).
+pub const MAX_PLANNED_DEPTH: usize = 8;
 
-/// The largest number of steps of all executed directives together.
-const MAX_STEPS: usize = 1_000;
+/// The largest number of steps of all executed directives together without a model (SPEC 10.13).
+pub const MAX_PLANNED_STEPS: usize = 1_000;
 
 /// The rest of a plan, with the results of its finished steps.
 pub(super) struct Walk<'a> {
@@ -110,15 +110,15 @@ impl<'a> Walk<'a> {
         (depth, steps): (usize, &[PlannedStep]),
     ) -> Result<(), String> {
         self.n_steps += steps.len();
-        if depth > MAX_DEPTH {
+        if depth > MAX_PLANNED_DEPTH {
             return Err(format!(
-                "the step `{step}` cannot be followed: directives that execute directives are followed {MAX_DEPTH} deep; \
+                "the step `{step}` cannot be followed: directives that execute directives are followed {MAX_PLANNED_DEPTH} deep; \
                  have one of them not execute the next"
             ));
         }
-        if self.n_steps > MAX_STEPS {
+        if self.n_steps > MAX_PLANNED_STEPS {
             return Err(format!(
-                "the step `{step}` cannot be followed: the executed directives have more than {MAX_STEPS} steps together"
+                "the step `{step}` cannot be followed: the executed directives have more than {MAX_PLANNED_STEPS} steps together"
             ));
         }
         let (all, mut last_notes) = turns(steps, call_id);

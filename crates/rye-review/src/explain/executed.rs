@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use rye_parse::Directive;
 use rye_project::{
-    Callee, Chained, LibraryItems, Placing, Project, callee, resolve_chain, with_causes,
+    Callee, Chained, GivenInputs, LibraryItems, Placing, Project, callee, resolve_chain,
+    step_calls, with_causes,
 };
 use rye_resolve::{Item, ItemId, ItemKind, ResolveError};
 
@@ -17,7 +18,8 @@ pub(super) struct Executed {
     pub(super) missing: Vec<String>,
 }
 
-/// Finds what the steps of a directive name literally; what an input names is known when the thread runs.
+/// Finds what the steps of a directive name literally or by the default of an input; what another input names is known when the thread
+/// runs.
 pub(super) fn execution_items(project: &Project, leaf: &Item<Directive>) -> Executed {
     let mut executed = Executed { items: Vec::new(), missing: Vec::new() };
     let mut seen = BTreeSet::from([(ItemKind::Directive, leaf.id.clone())]);
@@ -71,11 +73,11 @@ impl Executed {
     }
 }
 
-/// The items that the steps of a directive execute in its own thread, by literal ids.
+/// The items that the steps of a directive execute in its own thread, by literal ids and by defaults of inputs.
 fn named_items(project: &Project, directive: &Directive) -> Vec<(ItemKind, ItemId)> {
-    let actions = directive.steps.iter().flat_map(|step| &step.value.actions);
     let items = LibraryItems::of(project.library());
-    let executed = actions.filter_map(|action| match callee(&action.value, &items) {
+    let calls = step_calls(directive, &GivenInputs::new()).into_iter();
+    let executed = calls.filter_map(|call| match callee(&call.placed.value, &items) {
         Some(Callee::Executed(kind, id)) => Some((kind, id)),
         _ => None,
     });

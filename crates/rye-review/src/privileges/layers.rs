@@ -38,7 +38,8 @@ pub(crate) fn of_plan(
     let table = table(project)?;
     let hooks = plan.composed.hooking.placed.iter().map(|placed| &placed.hook);
     let items = LibraryItems::of(project.library());
-    let mut needs = needs_of(chain.leaf().content.value(), hooks, &items);
+    let given = plan.composed.inputs.values();
+    let mut needs = needs_of(chain.leaf().content.value(), given, hooks, &items);
     of_threads(threads, plan, &items, &mut needs);
     let uses = uses_as_written(&chain.grant()?, &needs);
     let Needs { needs, unjudged, .. } = needs;

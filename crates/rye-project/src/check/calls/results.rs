@@ -9,10 +9,11 @@ use rye_parse::{
 use rye_thread::DIRECTIVE_RETURN;
 use serde_json::{Map, Value};
 
-use super::{is_return, references};
+use super::references;
 use crate::aliases::tool_id;
 use crate::check::Finding;
 use crate::check::catalog::Catalog;
+use crate::needs::is_return;
 
 /// The keys of a step's result; `None` where they are known only when the step runs.
 type Keys<'c> = Option<Vec<&'c str>>;
