@@ -15,6 +15,7 @@ mod grants;
 #[cfg(test)]
 mod helps;
 mod hidden;
+mod judged;
 mod leftovers;
 mod metadata;
 mod permissions;

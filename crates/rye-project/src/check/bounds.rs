@@ -12,22 +12,20 @@ use rye_resolve::{ItemId, ItemKind};
 
 use super::Finding;
 use super::catalog::{Catalog, Chain};
-use super::grants::needs;
+use super::judged::Judged;
 use super::permissions::{declared_grant, granted_patterns};
 use crate::config::policy_layers;
-use crate::needs::{
-    Callee, GivenInputs, Need, NeedSource, Needs, callee, refused_later, step_calls,
-};
+use crate::needs::{Callee, Need, NeedSource, callee, refused_later};
 use crate::plan::{ceilings, invocation};
 
 /// Finds the permissions of the leaf of `chain` that a run denies all the same. `signers` are the most that the signers of
 /// the leaf's own text may grant.
 pub(super) fn findings(
     catalog: &Catalog<'_>,
-    chain: &Chain<'_>,
+    judged: &Judged<'_>,
     signers: &[Layer],
 ) -> Vec<Finding> {
-    let Some((_, leaf)) = chain.links.first().copied() else { return Vec::new() };
+    let Judged { leaf, chain, .. } = judged;
     let Some((_, declaring)) = chain.declaring().next() else { return Vec::new() };
     let mut bounds: Vec<Bound<'_>> = signers.iter().map(Bound::of_own_signer).collect();
     bounds.extend(of_items(catalog, chain));
@@ -37,14 +35,13 @@ pub(super) fn findings(
     let granted = declared_grant(declaring).patterns().to_vec();
     let places = leaf.permissions.as_ref().map(|block| granted_patterns(&block.value));
     let inherited = leaf.extends.as_ref().map_or(leaf.name.span.clone(), |it| it.span.clone());
-    let all = needs(catalog, chain, leaf);
-    let needs = all.needs.iter();
+    let needs = judged.needs.needs.iter();
     let needs = needs.map(|need| (functions(catalog, &need.pattern), need.clone())).collect();
     let judge = Judge { granted, places: places.unwrap_or_default(), inherited, needs };
     let mut findings: Vec<Finding> =
         bounds.iter().flat_map(|bound| judge.findings(bound)).collect();
     findings.extend(judge.of_tools(catalog));
-    findings.extend(judge.of_taken_items(catalog, leaf, &all));
+    findings.extend(judge.of_taken_items(catalog, judged));
     findings
 }
 
@@ -313,12 +310,8 @@ impl Judge {
     }
 
     /// Calls behind one that brings in an item whose signer may not grant what they need.
-    fn of_taken_items(
-        &self,
-        catalog: &Catalog<'_>,
-        leaf: &Directive,
-        needs: &Needs,
-    ) -> Vec<Finding> {
+    fn of_taken_items(&self, catalog: &Catalog<'_>, judged: &Judged<'_>) -> Vec<Finding> {
+        let Judged { leaf, calls, needs, .. } = judged;
         let refusals = refused_later(needs, catalog, |need| functions(catalog, need)).into_iter();
         let granted = refusals.filter(|it| self.granted.iter().any(|own| own.meets(&it.need)));
         let of_calls = granted.filter(|it| !matches!(it.source, NeedSource::Declared(_)));
@@ -326,9 +319,9 @@ impl Judge {
             .map(|refusal| {
                 let (kind, id) = refusal.taken.clone();
                 let taken = Some(Callee::Executed(kind, id));
-                let calls = step_calls(leaf, &GivenInputs::new()).into_iter();
-                let mut taking = calls.filter(|call| callee(&call.placed.value, catalog) == taken);
-                let place = taking.next().map_or(leaf.name.span.clone(), |it| it.placed.span);
+                let mut calls = calls.iter();
+                let taking = calls.find(|call| callee(&call.placed.value, catalog) == taken);
+                let place = taking.map_or(&leaf.name.span, |call| &call.placed.span).clone();
                 Finding::error(BEYOND_BOUND, &refusal.to_string(), place)
                     .with_label("bounds the calls after it")
                     .with_help(&refusal.help())

@@ -18,22 +18,24 @@ use serde_json::{Map, Value};
 use self::execution::OPTIONS;
 use self::parameters::Misfit;
 use super::catalog::Catalog;
+use super::judged::Judged;
 use super::tool::{UnusableServer, unusable_server};
 use super::{Finding, called_items, event_data};
 use crate::aliases::tool_id;
-use crate::needs::{Callee, GivenInputs, StepCall, callee, is_return, step_calls};
+use crate::needs::{Callee, StepCall, callee, is_return};
 use crate::plan::typed_by;
 use crate::primary::Operation;
 
 /// The findings about the calls of a directive's own steps and hooks.
-pub(super) fn findings(catalog: &Catalog<'_>, directive: &Directive, source: &str) -> Vec<Finding> {
+pub(super) fn findings(catalog: &Catalog<'_>, judged: &Judged<'_>, source: &str) -> Vec<Finding> {
+    let directive = judged.leaf;
     let mut findings = Vec::new();
-    for StepCall { step, placed, .. } in step_calls(directive, &GivenInputs::new()) {
+    for StepCall { step, placed, .. } in &judged.calls {
         let by = format!("step `{step}`");
         let filling = Filling::Inputs;
         let notation = Notation::Xml;
         let calls = Calls { catalog, source, by: &by, filling, notation };
-        findings.extend(calls.of_step(&placed, directive));
+        findings.extend(calls.of_step(placed, directive));
     }
     for hook in directive.hooks.iter().map(|hook| &hook.value) {
         findings.extend(of_hook(catalog, hook, source, Notation::Xml));

@@ -13,6 +13,7 @@ use rye_sign::{SigningKey, Timestamp};
 use rye_thread::DIRECTIVE_RETURN;
 
 use super::catalog::{Catalog, Content, Fault, Loaded};
+use super::judged::Judged;
 use super::{
     Checked, Finding, approval, bounds, calls, denied, finish, form, grants, metadata, of_space,
     placing, references, signature, starts, tool, vouching,
@@ -300,19 +301,20 @@ impl Checker<'_> {
         signers: &[Layer],
     ) -> Vec<Finding> {
         let catalog = &self.catalog;
-        let chain = catalog.chain(id, directive);
-        let granted = grants::findings(catalog, &chain);
+        let judged = Judged::of(catalog, id, directive);
+        let chain = &judged.chain;
+        let granted = grants::findings(catalog, &judged);
         let is_denied = granted.iter().any(|it| it.code == denied::MISSING_PERMISSION);
         let mut findings = Vec::new();
-        findings.extend(metadata::of_directive(directive, id, &chain, is_denied));
+        findings.extend(metadata::of_directive(directive, id, chain, is_denied));
         findings.extend(metadata::template_description(directive));
-        findings.extend(metadata::inherited_limits(directive, &chain, &catalog.limits));
-        findings.extend(references::of_directive(catalog, directive, &chain));
-        findings.extend(placing::unplaced_inputs(directive, &chain, source));
-        findings.extend(calls::findings(catalog, directive, source));
+        findings.extend(metadata::inherited_limits(directive, chain, &catalog.limits));
+        findings.extend(references::of_directive(catalog, &judged));
+        findings.extend(placing::unplaced_inputs(directive, chain, source));
+        findings.extend(calls::findings(catalog, &judged, source));
         findings.extend(granted);
-        findings.extend(bounds::findings(catalog, &chain, signers));
-        findings.extend(starts::findings(catalog, &chain));
+        findings.extend(bounds::findings(catalog, &judged, signers));
+        findings.extend(starts::findings(catalog, &judged));
         findings
     }
 

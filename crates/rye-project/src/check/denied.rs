@@ -7,17 +7,19 @@ use rye_parse::{Action, Directive, Hook, Spanned};
 use rye_resolve::ItemId;
 
 use super::catalog::{Catalog, Chain};
+use super::judged::Judged;
 use super::permissions::declared_grant;
 use super::{Finding, references};
 use crate::needs::{
-    GivenInputs, NeedSource, Needs, element, needs_of_hook_action, needs_of_step_call, step_calls,
+    NeedSource, Needs, StepCall, element, needs_of_hook_action, needs_of_step_call,
 };
 
 /// The code of the finding about a call that the permissions do not cover.
 pub(super) const MISSING_PERMISSION: &str = "missing-permission";
 
 /// Calls of steps and hooks that the permissions do not cover at all. Without `<permissions>` in the chain nothing is allowed.
-pub(super) fn findings(catalog: &Catalog<'_>, chain: &Chain<'_>, leaf: &Directive) -> Vec<Finding> {
+pub(super) fn findings(catalog: &Catalog<'_>, judged: &Judged<'_>) -> Vec<Finding> {
+    let Judged { leaf, chain, calls, .. } = judged;
     let declaring = chain.declaring().next();
     let is_unknown = match leaf.permissions {
         Some(_) => false,
@@ -29,7 +31,7 @@ pub(super) fn findings(catalog: &Catalog<'_>, chain: &Chain<'_>, leaf: &Directiv
     }
     let granted = declaring.map_or_else(Grant::nothing, |(_, link)| declared_grant(link));
     let judge = Judge { catalog, chain, leaf, declaring: declaring.map(|(id, _)| id), granted };
-    let mut findings = judge.steps();
+    let mut findings = judge.steps(calls);
     findings.extend(judge.own_hooks(!findings.is_empty()));
     // A directive that only others extend is no thread.
     if declaring.is_some() || !findings.is_empty() {
@@ -49,11 +51,11 @@ struct Judge<'c> {
 }
 
 impl Judge<'_> {
-    fn steps(&self) -> Vec<Finding> {
+    fn steps(&self, calls: &[StepCall<'_>]) -> Vec<Finding> {
         let mut findings = Vec::new();
-        for call in step_calls(self.leaf, &GivenInputs::new()) {
-            let needs = needs_of_step_call(self.leaf, &call, self.catalog);
-            let by = NeedSource::Step(call.step).to_string();
+        for call in calls {
+            let needs = needs_of_step_call(self.leaf, call, self.catalog);
+            let by = NeedSource::Step(call.step.clone()).to_string();
             let lacking = self.lacking(&by, &call.placed, &needs).into_iter();
             findings.extend(lacking.map(|lacking| lacking.error(call.placed.span.clone())));
         }

@@ -9,10 +9,11 @@ use rye_parse::{Directive, Permissions};
 use rye_resolve::{ItemId, ItemKind};
 
 use super::catalog::{Catalog, Chain};
+use super::judged::Judged;
 use super::permissions::{declared_grant, grant, granted_patterns, written_patterns};
 use super::{Finding, denied, references};
 use crate::aliases::{canonical, canonical_grant};
-use crate::needs::{GivenInputs, Needs, Use, needs_of, step_calls, uses_as_written};
+use crate::needs::{Needs, Use, uses_as_written};
 use crate::plan::widenings;
 
 /// Finds problems of a directive's permissions in its text alone.
@@ -25,9 +26,9 @@ pub(super) fn of_form(directive: &Directive) -> Vec<Finding> {
 
 /// Finds problems of the permissions of the leaf of `chain`, with the other items of the catalog in
 /// view.
-pub(super) fn findings(catalog: &Catalog<'_>, chain: &Chain<'_>) -> Vec<Finding> {
-    let Some((id, leaf)) = chain.links.first().copied() else { return Vec::new() };
-    let mut findings = denied::findings(catalog, chain, leaf);
+pub(super) fn findings(catalog: &Catalog<'_>, judged: &Judged<'_>) -> Vec<Finding> {
+    let Judged { id, leaf, chain, needs, .. } = judged;
+    let mut findings = denied::findings(catalog, judged);
     let Some(permissions) = &leaf.permissions else { return findings };
     let granted = granted_patterns(&permissions.value);
     findings.extend(risky(catalog, &permissions.value, &granted));
@@ -35,12 +36,11 @@ pub(super) fn findings(catalog: &Catalog<'_>, chain: &Chain<'_>) -> Vec<Finding>
         findings.extend(find_widenings(chain, &granted));
     }
     findings.extend(unknown(catalog, &granted));
-    if !catalog.has_heirs(id) && !names_unknown(catalog, leaf) {
+    if !catalog.has_heirs(id) && !names_unknown(catalog, judged) {
         let written = written_patterns(&permissions.value);
-        let needs = needs(catalog, chain, leaf);
         // A file without a body says nothing of what it does.
         if !leaf.steps.is_empty() || !needs.needs.is_empty() {
-            findings.extend(find_unused(&written, &needs));
+            findings.extend(find_unused(&written, needs));
         }
     }
     findings
@@ -87,23 +87,11 @@ pub(super) fn settle_unknown(findings: &mut Vec<Finding>) {
     findings.retain(|finding| finding.code != "unused-grant" || !unknown.contains(&finding.span));
 }
 
-/// Returns the needs of the leaf's own steps, of its hooks and of the hooks in hooks files.
-pub(super) fn needs(catalog: &Catalog<'_>, chain: &Chain<'_>, leaf: &Directive) -> Needs {
-    let hooks = catalog.hooks.as_ref().map_or(&[][..], Vec::as_slice);
-    let inherited = chain.links.iter().flat_map(|(_, link)| &link.hooks).map(|hook| &hook.value);
-    needs_of(
-        leaf,
-        &GivenInputs::new(),
-        hooks.iter().map(|hook| &hook.hook).chain(inherited),
-        catalog,
-    )
-}
-
 /// Returns `true` if a call names an item that is not there. The permission that it uses is then not known.
-fn names_unknown(catalog: &Catalog<'_>, leaf: &Directive) -> bool {
-    let steps = step_calls(leaf, &GivenInputs::new()).into_iter().map(|call| call.placed);
-    let hooks = leaf.hooks.iter().flat_map(|hook| hook.value.actions.iter().cloned());
-    steps.chain(hooks).any(|action| references::action(catalog, &action, "").is_some())
+fn names_unknown(catalog: &Catalog<'_>, judged: &Judged<'_>) -> bool {
+    let steps = judged.calls.iter().map(|call| &call.placed);
+    let hooks = judged.leaf.hooks.iter().flat_map(|hook| &hook.value.actions);
+    steps.chain(hooks).any(|action| references::action(catalog, action, "").is_some())
 }
 
 fn acknowledgements(permissions: &Permissions) -> Vec<Finding> {

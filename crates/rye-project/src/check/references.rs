@@ -12,24 +12,22 @@ use rye_providers::ChoiceError;
 use rye_resolve::{ExtendsChain, ItemId, ItemKind};
 
 use super::catalog::{Break, Catalog, Chain};
+use super::judged::Judged;
 use super::{Finding, calls};
 use crate::config::{DEFAULT_PROVIDER_FILE, PROVIDERS, is_hooks};
-use crate::needs::{Callee, GivenInputs, StepCall, callee, step_calls};
+use crate::needs::{Callee, StepCall, callee};
 use crate::plan::{STEPS, choice_problem, hook_action_problem};
 
-pub(super) fn of_directive(
-    catalog: &Catalog<'_>,
-    directive: &Directive,
-    chain: &Chain<'_>,
-) -> Vec<Finding> {
+pub(super) fn of_directive(catalog: &Catalog<'_>, judged: &Judged<'_>) -> Vec<Finding> {
+    let Judged { leaf: directive, chain, calls, .. } = judged;
     let mut findings: Vec<Finding> = extends(directive, chain).into_iter().collect();
     findings.extend(model(catalog, directive));
     findings.extend(continuation(catalog, directive));
     let suppressed = suppressed_knowledge(chain);
     let context = directive.context.iter();
     findings.extend(context.filter_map(|entry| self::context(catalog, entry, &suppressed)));
-    for StepCall { step, placed, .. } in step_calls(directive, &GivenInputs::new()) {
-        findings.extend(action(catalog, &placed, &format!("step `{step}`")));
+    for StepCall { step, placed, .. } in calls {
+        findings.extend(action(catalog, placed, &format!("step `{step}`")));
     }
     for hook in &directive.hooks {
         findings.extend(self::hook(catalog, &hook.value, &suppressed));

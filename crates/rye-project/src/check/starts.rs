@@ -2,48 +2,37 @@
 
 use std::ops::Range;
 
-use rye_parse::Directive;
 use rye_providers::{MAX_PLANNED_DEPTH, MAX_PLANNED_STEPS};
 use rye_thread::Limits;
 
 use super::Finding;
-use super::catalog::{Catalog, Chain};
-use super::grants::needs;
-use crate::needs::{
-    Callee, GivenInputs, NeedSource, Needs, RefusedStart, StepCall, Walk, callee, is_return,
-    step_calls,
-};
+use super::catalog::Catalog;
+use super::judged::Judged;
+use crate::needs::{Callee, NeedSource, RefusedStart, StepCall, Walk, callee, is_return};
 use crate::plan::{SetLimits, names_steps};
 
 /// Finds calls of steps that start a thread and that the limits refuse, and steps that take more than a run without a model has. The
 /// operator's options for one run may raise limits.
-pub(super) fn findings(catalog: &Catalog<'_>, chain: &Chain<'_>) -> Vec<Finding> {
-    let Some((id, leaf)) = chain.links.first().copied() else { return Vec::new() };
-    let needs = needs(catalog, chain, leaf);
-    let limits = SetLimits::of_root(catalog.limits.clone(), &chain.limits(), id).limits;
-    let mut findings = of_starts(catalog, chain, &needs, &limits);
+pub(super) fn findings(catalog: &Catalog<'_>, judged: &Judged<'_>) -> Vec<Finding> {
+    let chain = &judged.chain;
+    let limits = SetLimits::of_root(catalog.limits.clone(), &chain.limits(), judged.id).limits;
+    let mut findings = of_starts(catalog, judged, &limits);
     if names_steps(chain.model().as_ref()) {
-        findings.extend(of_walk(leaf, needs.walk, &limits));
+        findings.extend(of_walk(judged, &limits));
     }
     findings
 }
 
-fn of_starts(
-    catalog: &Catalog<'_>,
-    chain: &Chain<'_>,
-    needs: &Needs,
-    limits: &Limits,
-) -> Vec<Finding> {
-    let Some((id, leaf)) = chain.links.first().copied() else { return Vec::new() };
-    let stated = chain.limits();
+fn of_starts(catalog: &Catalog<'_>, judged: &Judged<'_>, limits: &Limits) -> Vec<Finding> {
+    let stated = judged.chain.limits();
     let finding = |refused: RefusedStart| {
         let RefusedStart { limit, source, set_for, .. } = &refused;
-        let place = place(catalog, leaf, source);
+        let place = place(catalog, judged, source);
         let help = match stated.by.get(limit) {
             _ if set_for.is_some() => {
                 format!("set a higher `{limit}` in that call, or leave out what it starts")
             }
-            Some(by) if *by == id => {
+            Some(by) if *by == judged.id => {
                 format!("raise `{limit}` in `<limits>`, or leave the call out")
             }
             Some(by) => format!(
@@ -55,15 +44,14 @@ fn of_starts(
             .with_label("would be refused")
             .with_help(&help)
     };
-    needs.refused_starts(limits, catalog).into_iter().map(finding).collect()
+    judged.needs.refused_starts(limits, catalog).into_iter().map(finding).collect()
 }
 
 /// Finds that a run without a model has not enough turns for all steps, or does not follow what they execute (SPEC 10.13).
-fn of_walk(leaf: &Directive, walk: Walk, limits: &Limits) -> Vec<Finding> {
-    let place = leaf.name.span.clone();
-    let Walk { turns, steps, depth } = walk;
-    let returns = step_calls(leaf, &GivenInputs::new());
-    let has_last_answer = !returns.iter().any(|call| is_return(&call.placed.value));
+fn of_walk(judged: &Judged<'_>, limits: &Limits) -> Vec<Finding> {
+    let place = &judged.leaf.name.span;
+    let Walk { turns, steps, depth } = judged.needs.walk;
+    let has_last_answer = !judged.calls.iter().any(|call| is_return(&call.placed.value));
     let turns = turns.saturating_add(u64::from(has_last_answer));
     let mut findings = Vec::new();
     if turns > limits.turns {
@@ -106,8 +94,8 @@ fn of_walk(leaf: &Directive, walk: Walk, limits: &Limits) -> Vec<Finding> {
 }
 
 /// The call of a step that starts the thread, or that executes the directive which does.
-fn place(catalog: &Catalog<'_>, leaf: &Directive, source: &NeedSource) -> Range<usize> {
-    let is_meant = |StepCall { step, placed, .. }: &StepCall<'_>| {
+fn place(catalog: &Catalog<'_>, judged: &Judged<'_>, source: &NeedSource) -> Range<usize> {
+    let is_meant = |StepCall { step, placed, .. }: &&StepCall<'_>| {
         let callee = callee(&placed.value, catalog);
         match source {
             NeedSource::Step(name) => {
@@ -116,6 +104,6 @@ fn place(catalog: &Catalog<'_>, leaf: &Directive, source: &NeedSource) -> Range<
             _ => matches!(callee, Some(Callee::Executed(..))),
         }
     };
-    let mut calls = step_calls(leaf, &GivenInputs::new()).into_iter();
-    calls.find(is_meant).map_or(leaf.name.span.clone(), |call| call.placed.span)
+    let found = judged.calls.iter().find(is_meant);
+    found.map_or(&judged.leaf.name.span, |call| &call.placed.span).clone()
 }

@@ -1,0 +1,31 @@
+//! A directive of the catalog, with what several judgements look at.
+
+use rye_parse::Directive;
+use rye_resolve::ItemId;
+
+use super::catalog::{Catalog, Chain};
+use crate::needs::{GivenInputs, Needs, StepCall, needs_of, step_calls};
+
+/// A directive that is judged with the other items of the catalog in view.
+pub(super) struct Judged<'c> {
+    pub(super) id: &'c ItemId,
+    pub(super) leaf: &'c Directive,
+    /// The directive with what it extends.
+    pub(super) chain: Chain<'c>,
+    /// The calls of its steps, as a run without given inputs makes them.
+    pub(super) calls: Vec<StepCall<'c>>,
+    /// The needs of its steps, of its own hooks, and of the hooks in hooks files.
+    pub(super) needs: Needs,
+}
+
+impl<'c> Judged<'c> {
+    pub(super) fn of(catalog: &'c Catalog<'_>, id: &'c ItemId, leaf: &'c Directive) -> Self {
+        let chain = catalog.chain(id, leaf);
+        let given = GivenInputs::new();
+        let in_files = catalog.hooks.as_ref().map_or(&[][..], Vec::as_slice);
+        let in_files = in_files.iter().map(|placed| &placed.hook);
+        let of_chain = chain.links.iter().flat_map(|(_, link)| &link.hooks).map(|hook| &hook.value);
+        let needs = needs_of(leaf, &given, in_files.chain(of_chain), catalog);
+        Self { id, leaf, calls: step_calls(leaf, &given), needs, chain }
+    }
+}
