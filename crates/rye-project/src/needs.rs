@@ -15,12 +15,12 @@ mod start;
 mod uses;
 mod walk;
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fmt;
 
-use rye_caps::Pattern;
+use rye_caps::{Capability, Kind, Pattern, Primary};
 use rye_resolve::{ItemId, ItemKind};
-use rye_thread::ThreadId;
+use rye_thread::{THREAD_DIRECTIVE, ThreadId};
 
 pub use self::block::block;
 pub(crate) use self::block::element;
@@ -32,7 +32,7 @@ pub use self::items::{CalledDirective, CalledItems, LibraryItems};
 pub(crate) use self::order::{LaterRefusal, refused_later};
 pub use self::placed::{GivenInputs, StepCall, step_calls};
 use self::prose::Mentions;
-pub(crate) use self::refused_starts::RefusedStart;
+pub(crate) use self::refused_starts::{RefusedStart, StartReason};
 use self::start::Start;
 pub use self::uses::{Use, is_denied, least, uses_as_written};
 pub(crate) use self::walk::Walk;
@@ -108,6 +108,10 @@ pub struct Needs {
     starts: Vec<Start>,
     /// The turns and steps of a run without a model.
     pub(crate) walk: Walk,
+    /// The needs of calls that execute a directive as a thread, which stands for the function that starts threads.
+    forked: BTreeSet<Pattern>,
+    /// The items that followed directives name by their inputs, and that no space has.
+    missing: Vec<MissingItem>,
     /// The texts that may need what they name.
     mentions: Mentions,
 }
@@ -130,7 +134,29 @@ struct LaterNeed {
     taken: usize,
 }
 
+/// An item that is not there, and that a directive names by an input which the call of it gives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct MissingItem {
+    pub(crate) kind: ItemKind,
+    pub(crate) id: ItemId,
+    /// The child or executed directive that names it.
+    pub(crate) source: NeedSource,
+    /// The step that starts or executes the directive.
+    pub(crate) step: String,
+}
+
 impl Needs {
+    /// Returns the items that directives below name by inputs that are given to them, and that no space has.
+    pub(crate) fn missing_below(&self) -> &[MissingItem] {
+        &self.missing
+    }
+
+    /// Returns the function that starts threads, if a call needs this to execute a directive as a thread.
+    pub(crate) fn function_of_fork(&self, pattern: &Pattern) -> Option<Capability> {
+        let starting = Capability::new(Primary::Execute, Kind::Tool, THREAD_DIRECTIVE).ok();
+        starting.filter(|_| self.forked.contains(pattern))
+    }
+
     /// Adds a need, or one more source of it.
     pub fn add(&mut self, pattern: Pattern, source: &NeedSource) {
         let place = self.needs.binary_search_by(|need| need.pattern.cmp(&pattern));

@@ -15,7 +15,7 @@ use super::catalog::{Catalog, Chain};
 use super::judged::Judged;
 use super::permissions::{declared_grant, granted_patterns};
 use crate::config::policy_layers;
-use crate::needs::{Callee, Need, NeedSource, callee, refused_later};
+use crate::needs::{Callee, Need, NeedSource, Needs, callee, refused_later};
 use crate::plan::{ceilings, invocation};
 
 /// Finds the permissions of the leaf of `chain` that a run denies all the same. `signers` are the most that the signers of
@@ -36,7 +36,9 @@ pub(super) fn findings(
     let places = leaf.permissions.as_ref().map(|block| granted_patterns(&block.value));
     let inherited = leaf.extends.as_ref().map_or(leaf.name.span.clone(), |it| it.span.clone());
     let needs = judged.needs.needs.iter();
-    let needs = needs.map(|need| (functions(catalog, &need.pattern), need.clone())).collect();
+    let needs = needs
+        .map(|need| (functions(catalog, &judged.needs, &need.pattern), need.clone()))
+        .collect();
     let judge = Judge { granted, places: places.unwrap_or_default(), inherited, needs };
     let mut findings: Vec<Finding> =
         bounds.iter().flat_map(|bound| judge.findings(bound)).collect();
@@ -312,7 +314,8 @@ impl Judge {
     /// Calls behind one that brings in an item whose signer may not grant what they need.
     fn of_taken_items(&self, catalog: &Catalog<'_>, judged: &Judged<'_>) -> Vec<Finding> {
         let Judged { leaf, calls, needs, .. } = judged;
-        let refusals = refused_later(needs, catalog, |need| functions(catalog, need)).into_iter();
+        let refusals =
+            refused_later(needs, catalog, |need| functions(catalog, needs, need)).into_iter();
         let granted = refusals.filter(|it| self.granted.iter().any(|own| own.meets(&it.need)));
         let of_calls = granted.filter(|it| !matches!(it.source, NeedSource::Declared(_)));
         of_calls
@@ -335,10 +338,12 @@ impl Judge {
     }
 }
 
-/// Returns the functions that a needed tool stands for, which policies and signers judge, too (SPEC 9.6b).
-fn functions(catalog: &Catalog<'_>, need: &Pattern) -> Vec<Capability> {
+/// Returns the functions that a needed tool stands for, or a directive that is started, which policies and signers judge, too
+/// (SPEC 9.6b).
+fn functions(catalog: &Catalog<'_>, needs: &Needs, need: &Pattern) -> Vec<Capability> {
     let call = tool_of(catalog, need).and_then(|(id, manifest)| invocation(id, manifest).ok());
-    call.map(|call| call.functions().to_vec()).unwrap_or_default()
+    let of_tool = call.map(|call| call.functions().to_vec()).unwrap_or_default();
+    of_tool.into_iter().chain(needs.function_of_fork(need)).collect()
 }
 
 /// The tool that a need names.

@@ -8,7 +8,7 @@ use super::bounds;
 use super::catalog::Catalog;
 use super::permissions::declared_grant;
 use crate::needs::{CalledDirective, CalledItems};
-use crate::plan::starts_threads;
+use crate::plan::{names_steps, starts_threads};
 
 impl CalledItems for Catalog<'_> {
     fn called_directive(&self, id: &ItemId) -> Option<CalledDirective> {
@@ -18,7 +18,15 @@ impl CalledItems for Catalog<'_> {
         let is_known = leaf.permissions.is_some()
             || !(self.extends_by_hooks() || (declaring.is_none() && chain.broken.is_some()));
         let grant = || declaring.map_or_else(Grant::nothing, |(_, link)| declared_grant(link));
-        Some(CalledDirective { directive: leaf.clone(), declared: is_known.then(grant) })
+        Some(CalledDirective {
+            directive: leaf.clone(),
+            declared: is_known.then(grant),
+            is_without_model: names_steps(chain.model().as_ref()),
+        })
+    }
+
+    fn has(&self, kind: ItemKind, id: &ItemId) -> bool {
+        Self::has(self, kind, id)
     }
 
     fn starts_threads(&self, tool: &ItemId) -> bool {

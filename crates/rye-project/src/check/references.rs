@@ -6,7 +6,7 @@ use std::path::Path;
 
 use rye_parse::{
     Action, ContextContent, ContextEntry, ContextPosition, Directive, Hook, HookEvent, Model,
-    Primary, Spanned,
+    Placeholder, Primary, Spanned, placeholders,
 };
 use rye_providers::ChoiceError;
 use rye_resolve::{ExtendsChain, ItemId, ItemKind};
@@ -15,11 +15,11 @@ use super::catalog::{Break, Catalog, Chain};
 use super::judged::Judged;
 use super::{Finding, calls};
 use crate::config::{DEFAULT_PROVIDER_FILE, PROVIDERS, is_hooks};
-use crate::needs::{Callee, StepCall, callee};
+use crate::needs::{Callee, MissingItem, StepCall, callee};
 use crate::plan::{STEPS, choice_problem, hook_action_problem};
 
 pub(super) fn of_directive(catalog: &Catalog<'_>, judged: &Judged<'_>) -> Vec<Finding> {
-    let Judged { leaf: directive, chain, calls, .. } = judged;
+    let Judged { leaf: directive, chain, calls, needs, .. } = judged;
     let mut findings: Vec<Finding> = extends(directive, chain).into_iter().collect();
     findings.extend(model(catalog, directive));
     findings.extend(continuation(catalog, directive));
@@ -27,7 +27,14 @@ pub(super) fn of_directive(catalog: &Catalog<'_>, judged: &Judged<'_>) -> Vec<Fi
     let context = directive.context.iter();
     findings.extend(context.filter_map(|entry| self::context(catalog, entry, &suppressed)));
     for StepCall { step, placed, .. } in calls {
-        findings.extend(action(catalog, placed, &format!("step `{step}`")));
+        let by = format!("step `{step}`");
+        findings.extend(action(catalog, placed, &by));
+        findings.extend(unfilled_id(directive, placed, &by));
+    }
+    for MissingItem { kind, id, source, step } in needs.missing_below() {
+        let place = calls.iter().find(|call| call.step == *step);
+        let place = place.map_or(&directive.name.span, |call| &call.placed.span);
+        findings.push(missing(code(*kind), *kind, id, &format!("step `{step}`: {source}"), place));
     }
     for hook in &directive.hooks {
         findings.extend(self::hook(catalog, &hook.value, &suppressed));
@@ -262,12 +269,39 @@ fn reference(
     place: &Range<usize>,
 ) -> Option<Finding> {
     let id: ItemId = id.parse().ok()?;
-    let code = match kind {
+    (!catalog.has(kind, &id)).then(|| missing(code(kind), kind, &id, by, place))
+}
+
+fn code(kind: ItemKind) -> &'static str {
+    match kind {
         ItemKind::Directive => "unknown-directive",
         ItemKind::Knowledge => "unknown-knowledge",
         ItemKind::Tool | ItemKind::Config => "unknown-tool",
+    }
+}
+
+/// An id with a placeholder that nothing fills: results of steps are placed into parameters alone, and an optional input may have no
+/// value.
+fn unfilled_id(directive: &Directive, action: &Spanned<Action>, by: &str) -> Option<Finding> {
+    let id = action.value.item_id.as_deref()?;
+    let is_optional = |name: &str| {
+        let inputs = directive.inputs.iter().map(|input| &input.value);
+        inputs.filter(|input| input.name.value == name).any(|input| !input.required)
     };
-    (!catalog.has(kind, &id)).then(|| missing(code, kind, &id, by, place))
+    let (why, help) = placeholders(id).into_iter().find_map(|found| match found.value {
+        Placeholder::Step(_) => Some((
+            "the result of a step is not placed into an id".to_owned(),
+            "write the id, or name it by an input".to_owned(),
+        )),
+        Placeholder::Input { name, .. } if is_optional(&name) => Some((
+            format!("the input `{name}` may have no value, and then there is no such item"),
+            format!("give `{name}` a default, or make it required"),
+        )),
+        Placeholder::Input { .. } | Placeholder::Escaped { .. } => None,
+    })?;
+    let message = format!("{by} names `{id}`, and {why}");
+    let finding = Finding::warning("unfilled-id", &message, action.span.clone());
+    Some(finding.with_label("may stay as it is").with_help(&help))
 }
 
 fn missing(

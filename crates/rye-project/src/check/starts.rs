@@ -8,7 +8,7 @@ use rye_thread::Limits;
 use super::Finding;
 use super::catalog::Catalog;
 use super::judged::Judged;
-use crate::needs::{Callee, NeedSource, RefusedStart, StepCall, Walk, callee, is_return};
+use crate::needs::{Callee, NeedSource, RefusedStart, StartReason, StepCall, Walk, callee};
 use crate::plan::{SetLimits, names_steps};
 
 /// Finds calls of steps that start a thread and that the limits refuse, and steps that take more than a run without a model has. The
@@ -16,19 +16,28 @@ use crate::plan::{SetLimits, names_steps};
 pub(super) fn findings(catalog: &Catalog<'_>, judged: &Judged<'_>) -> Vec<Finding> {
     let chain = &judged.chain;
     let limits = SetLimits::of_root(catalog.limits.clone(), &chain.limits(), judged.id).limits;
-    let mut findings = of_starts(catalog, judged, &limits);
-    if names_steps(chain.model().as_ref()) {
+    let is_without_model = names_steps(chain.model().as_ref());
+    let mut findings = of_starts(catalog, judged, &limits, is_without_model);
+    if is_without_model {
         findings.extend(of_walk(judged, &limits));
     }
     findings
 }
 
-fn of_starts(catalog: &Catalog<'_>, judged: &Judged<'_>, limits: &Limits) -> Vec<Finding> {
+fn of_starts(
+    catalog: &Catalog<'_>,
+    judged: &Judged<'_>,
+    limits: &Limits,
+    is_without_model: bool,
+) -> Vec<Finding> {
     let stated = judged.chain.limits();
     let finding = |refused: RefusedStart| {
-        let RefusedStart { limit, source, set_for, .. } = &refused;
+        let RefusedStart { limit, source, set_for, reason, .. } = &refused;
         let place = place(catalog, judged, source);
         let help = match stated.by.get(limit) {
+            _ if *reason == StartReason::Endless => {
+                "leave one of the calls out, or have a model decide on it".to_owned()
+            }
             _ if set_for.is_some() => {
                 format!("set a higher `{limit}` in that call, or leave out what it starts")
             }
@@ -40,20 +49,36 @@ fn of_starts(catalog: &Catalog<'_>, judged: &Judged<'_>, limits: &Limits) -> Vec
             ),
             None => format!("state a higher `{limit}` in `<limits>`, or leave the call out"),
         };
-        Finding::error("refused-start", &refused.to_string(), place)
-            .with_label("would be refused")
-            .with_help(&help)
+        let message = refused.to_string();
+        let finding = match reason {
+            // The thread stops, and may go on with more of them.
+            StartReason::Turns(_) => Finding::warning("too-few-turns", &message, place)
+                .with_label("is stopped before its end"),
+            _ => Finding::error("refused-start", &message, place).with_label("would be refused"),
+        };
+        finding.with_help(&help)
     };
-    judged.needs.refused_starts(limits, catalog).into_iter().map(finding).collect()
+    judged
+        .needs
+        .refused_starts(limits, catalog, is_without_model)
+        .into_iter()
+        .map(finding)
+        .collect()
 }
 
 /// Finds that a run without a model has not enough turns for all steps, or does not follow what they execute (SPEC 10.13).
 fn of_walk(judged: &Judged<'_>, limits: &Limits) -> Vec<Finding> {
     let place = &judged.leaf.name.span;
-    let Walk { turns, steps, depth } = judged.needs.walk;
-    let has_last_answer = !judged.calls.iter().any(|call| is_return(&call.placed.value));
-    let turns = turns.saturating_add(u64::from(has_last_answer));
+    let Walk { steps, depth, .. } = judged.needs.walk;
+    let turns = judged.needs.walk.turns_of(judged.leaf);
     let mut findings = Vec::new();
+    if judged.calls.is_empty() {
+        let message =
+            "its `<model>` has its steps carried out without a model, and no step has a call";
+        let finding = Finding::warning("no-steps", message, place.clone());
+        let help = "write a call into a step, or name another provider; a directive that only others extend needs none";
+        return vec![finding.with_label("is refused when it runs").with_help(help)];
+    }
     if turns > limits.turns {
         let message = format!(
             "without a model, its steps take {turns} turns, and the limit `turns` is {}",

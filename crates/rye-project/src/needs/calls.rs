@@ -7,6 +7,7 @@ use rye_thread::DIRECTIVE_RETURN;
 use serde_json::Value;
 
 use super::items::CalledItems;
+use super::placed::GivenInputs;
 use crate::aliases::tool_id;
 use crate::plan::is_composed;
 use crate::primary::Destination;
@@ -65,6 +66,27 @@ pub(crate) fn is_return(action: &Action) -> bool {
 /// The text that names the directive of a call that starts a thread.
 fn started_id(action: &Action) -> &str {
     action.parameters.get("directive").and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Returns the inputs that a call gives the directive which it starts or executes, as far as they are written.
+pub(super) fn inputs_of_callee(action: &Action) -> GivenInputs {
+    let parameters = &action.parameters;
+    let is_tool = action.item_type.as_deref() == Some("tool");
+    let given = match is_tool {
+        true => parameters.get("inputs").or(parameters.get("parameters")),
+        false => return parameters.clone().into_iter().collect(),
+    };
+    match given {
+        Some(Value::Object(inputs)) => inputs.clone().into_iter().collect(),
+        Some(Value::String(text)) => serde_json::from_str(text).unwrap_or_default(),
+        _ => GivenInputs::new(),
+    }
+}
+
+/// Returns `true` if the call executes a directive as a thread of its own.
+pub(super) fn is_fork(action: &Action) -> bool {
+    let is_directive = action.item_type.as_deref() == Some("directive");
+    is_directive && action.options.get("thread").is_some_and(|thread| thread == "fork")
 }
 
 fn child(id: &str) -> Callee {

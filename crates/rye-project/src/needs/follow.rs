@@ -7,15 +7,18 @@ use rye_parse::{Action, Directive, Hook, Outputs, Step};
 use rye_prompt::known_steps;
 use rye_providers::MAX_PLANNED_DEPTH;
 use rye_resolve::{ItemId, ItemKind};
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
-use super::calls::{Callee, action_needs, callee, hook_needs, is_return, starting};
+use super::calls::{
+    Callee, action_needs, callee, hook_needs, inputs_of_callee, is_fork, is_return, starting,
+};
 use super::items::{CalledDirective, CalledItems};
 use super::placed::{GivenInputs, StepCall};
 use super::prose::has_prose;
 use super::start::{Start, StartLimits};
 use super::walk::Walk;
-use super::{LaterNeed, Need, NeedSource, Needs, TakenItem};
+use super::{LaterNeed, MissingItem, Need, NeedSource, Needs, TakenItem};
+use crate::aliases::tool_id;
 use crate::plan::return_capability;
 
 /// Collects the needs of a directive, and of the `hooks` that act in its threads. Declared outputs need nothing, because
@@ -71,11 +74,15 @@ pub(crate) fn needs_of_hook_action(
     collector.finish(directive)
 }
 
-/// Returns the threads that the steps of a directive start, in their order, whatever its inputs are.
-pub(super) fn starts_of(directive: &Directive, items: &dyn CalledItems) -> Vec<Start> {
+/// Returns the threads that the steps of a directive start, in their order, and the turns that the steps take without a model, whatever
+/// its inputs are.
+pub(super) fn starts_and_walk(
+    directive: &Directive,
+    items: &dyn CalledItems,
+) -> (Vec<Start>, Walk) {
     let mut collector = Collector::new(items);
     collector.body(directive, None, None);
-    collector.needs.starts
+    (collector.needs.starts, collector.needs.walk)
 }
 
 /// The number of starts from which those of repeated bodies are not counted any more, and that of followed bodies from which their
@@ -85,6 +92,9 @@ const MOST_FOLLOWED: usize = 1_000;
 /// The body of an executed directive: its id, its inputs as JSON text, and the number of the items that were taken in before. So one
 /// that is executed twice is followed again behind the items between.
 type Followed = (ItemId, String, usize);
+
+/// A child whose needs were collected, with its inputs as JSON text.
+type Started = (ItemId, String);
 
 /// The additions of a body each time that it is carried out.
 #[derive(Debug, Default)]
@@ -100,13 +110,25 @@ struct Collector<'i> {
     needs: Needs,
     /// The children whose needs were collected since the last item was taken in. So one that is started again behind an item is
     /// looked at again.
-    started: BTreeSet<ItemId>,
+    started: BTreeSet<Started>,
     /// The directives whose bodies were followed; `None` while one is.
     followed: BTreeMap<Followed, Option<Body>>,
     /// The number of executed directives around the body that is looked at.
     depth: usize,
     /// `true` if the calls are those of steps, which come one after another.
     is_in_order: bool,
+    /// The step of the directive that is judged, whose calls are looked at.
+    step: String,
+    /// The child or executed directive whose calls are looked at; `None` for the directive that is judged.
+    below: Option<Below>,
+}
+
+/// A directive that a step leads to.
+#[derive(Clone)]
+struct Below {
+    directive: NeedSource,
+    /// The step of the directive that is judged.
+    step: String,
 }
 
 impl<'i> Collector<'i> {
@@ -118,22 +140,34 @@ impl<'i> Collector<'i> {
             followed: BTreeMap::new(),
             depth: 0,
             is_in_order: true,
+            step: String::new(),
+            below: None,
         }
     }
 
-    /// Collects the needs of the steps of a child. Each of those that it starts is looked at once. The order of its calls is judged
-    /// when the child itself is.
+    /// Collects the needs of the steps of a child. Each of those that it starts is looked at once for the same inputs. The order of its
+    /// calls is judged when the child itself is.
     fn of_child(
+        &mut self,
+        id: &ItemId,
         directive: &Directive,
-        items: &'i dyn CalledItems,
-        started: &mut BTreeSet<ItemId>,
+        given: Option<&GivenInputs>,
     ) -> Needs {
-        let started_before = std::mem::take(started);
-        let mut collector =
-            Self { started: started_before, is_in_order: false, ..Self::new(items) };
-        collector.body(directive, None, None);
-        *started = std::mem::take(&mut collector.started);
+        let mut collector = Self {
+            started: std::mem::take(&mut self.started),
+            depth: self.depth + 1,
+            is_in_order: false,
+            below: self.below_step(NeedSource::Child(id.clone())),
+            ..Self::new(self.items)
+        };
+        collector.body(directive, None, given);
+        self.started = std::mem::take(&mut collector.started);
         collector.finish(directive)
+    }
+
+    fn below_step(&self, directive: NeedSource) -> Option<Below> {
+        let step = self.below.as_ref().map_or(&self.step, |below| &below.step).clone();
+        Some(Below { directive, step })
     }
 
     fn finish(mut self, directive: &Directive) -> Needs {
@@ -166,9 +200,17 @@ impl<'i> Collector<'i> {
                 Some(id) => NeedSource::Executed(id.clone()),
                 None => NeedSource::Step(name),
             };
+            if let NeedSource::Step(name) = &source
+                && self.below.is_none()
+            {
+                self.step.clone_from(name);
+            }
             self.turn(step, executed.is_some());
             let placed = placed.get(place).unwrap_or(step);
-            for (written, placed) in step.actions.iter().zip(&placed.actions) {
+            let actions = step.actions.iter().zip(&placed.actions);
+            // An executed directive returns no outputs of its own (SPEC 10.13).
+            let actions = actions.filter(|it| !(executed.is_some() && is_return(&it.0.value)));
+            for (written, placed) in actions {
                 self.step_call(&source, &written.value, &placed.value);
             }
         }
@@ -178,8 +220,24 @@ impl<'i> Collector<'i> {
         self.own_needs(source, action_needs(written));
         if placed.item_id != written.item_id {
             self.own_needs(source, action_needs(placed));
+            self.missing(placed);
         }
         self.call(source, written, placed);
+    }
+
+    /// Notes an item that a directive below names by an input and that is not there. What the directive names by itself, it is told of.
+    fn missing(&mut self, placed: &Action) {
+        let Some(Below { directive, step }) = &self.below else { return };
+        let kind = placed.item_type.as_deref().and_then(|name| name.parse::<ItemKind>().ok());
+        let id = placed.item_id.as_deref().map(|id| match kind {
+            Some(ItemKind::Tool) => tool_id(id),
+            _ => id,
+        });
+        let (Some(kind), Some(Ok(id))) = (kind, id.map(str::parse::<ItemId>)) else { return };
+        if placed.primary != rye_parse::Primary::Sign && !self.items.has(kind, &id) {
+            let (source, step) = (directive.clone(), step.clone());
+            self.needs.missing.push(MissingItem { kind, id, source, step });
+        }
     }
 
     /// Counts a step of which a run without a model makes a turn. Returning outputs is left out of an executed directive.
@@ -200,16 +258,19 @@ impl<'i> Collector<'i> {
     /// Follows a call into what it brings in, as it is written and with the inputs that are known.
     fn call(&mut self, source: &NeedSource, written: &Action, placed: &Action) {
         self.open_callee(source, written);
+        if is_fork(placed) {
+            self.needs.forked.extend(placed.item_id.as_deref().and_then(starting));
+        }
         match callee(placed, self.items) {
             Some(Callee::Executed(kind, id)) => {
                 self.take(kind, &id, source);
                 if kind == ItemKind::Directive {
-                    self.follow(source, &id, &placed.parameters);
+                    self.follow(source, &id, inputs_of_callee(placed));
                 }
             }
             Some(Callee::Child(id)) => {
                 self.start(id.as_str(), source, placed);
-                self.child(source, &id);
+                self.child(source, &id, inputs_of_callee(placed));
             }
             Some(Callee::OpenChild(id)) => self.start(&id, source, placed),
             Some(Callee::OpenDirective | Callee::OpenKnowledge) | None => {}
@@ -259,35 +320,65 @@ impl<'i> Collector<'i> {
     }
 
     /// Adds the needs of a child, which the thread has to be allowed as well.
-    fn child(&mut self, source: &NeedSource, id: &ItemId) {
-        let mut of_child = Needs::default();
-        of_child.add_started(source, id, self.items, &mut self.started);
-        self.needs.has_unknown_child |= of_child.has_unknown_child;
-        for Need { pattern, sources } in of_child.needs {
-            sources.iter().for_each(|source| self.need(pattern.clone(), source));
+    ///
+    /// These are: to start it, what its own steps need, and all else that it declares, without which it starts as well (SPEC D6). A
+    /// child returns its outputs without its parent (SPEC 9.2).
+    fn child(&mut self, source: &NeedSource, id: &ItemId, given: GivenInputs) {
+        starting(id.as_str()).into_iter().for_each(|it| self.need(it, source));
+        let Some(CalledDirective { directive, declared: Some(declared), .. }) =
+            self.items.called_directive(id)
+        else {
+            self.needs.has_unknown_child = true;
+            let reason = "the permissions of which are not known";
+            return self.needs.add_unjudged(format!("{source} starts directive `{id}`, {reason}"));
+        };
+        let given = self.inputs_to_follow(given);
+        if !self.started.insert((id.clone(), as_text(given.as_ref()))) {
+            return;
         }
-        of_child.unjudged.into_iter().for_each(|reason| self.needs.add_unjudged(reason));
+        let own = self.of_child(id, &directive, given.as_ref());
+        self.needs.missing.extend(own.missing);
+        self.needs.forked.extend(own.forked);
+        // What the child itself is not granted is a fault of the child.
+        let is_declared =
+            |need: &&Need| declared.patterns().iter().any(|pattern| pattern.meets(&need.pattern));
+        let source = NeedSource::Child(id.clone());
+        for need in own.needs.iter().filter(|need| need.is_of_a_call()).filter(is_declared) {
+            self.need(need.pattern.clone(), &source);
+        }
+        let returning = Pattern::exactly(&return_capability());
+        let source = NeedSource::Declared(id.clone());
+        for pattern in declared.patterns().iter().filter(|it| **it != returning) {
+            self.need(pattern.clone(), &source);
+        }
+    }
+
+    /// Returns the inputs with which a directive is followed; `None` from some depth and number on, because inputs that a directive
+    /// makes of its own for itself would be new without end.
+    fn inputs_to_follow(&self, given: GivenInputs) -> Option<GivenInputs> {
+        let followed = self.followed.len() + self.started.len();
+        (self.depth <= MAX_PLANNED_DEPTH && followed < MOST_FOLLOWED).then_some(given)
     }
 
     /// Adds the needs of a directive that the thread itself carries out. Its own permissions grant nothing (SPEC D16).
-    fn follow(&mut self, source: &NeedSource, id: &ItemId, parameters: &Map<String, Value>) {
-        // Inputs that a directive makes of its own for itself would be new without end.
-        let is_known = self.depth <= MAX_PLANNED_DEPTH && self.followed.len() < MOST_FOLLOWED;
-        let given = is_known.then(|| parameters.clone().into_iter().collect::<GivenInputs>());
-        let inputs = given.as_ref().map_or_else(String::new, |given| json!(given).to_string());
-        let key = (id.clone(), inputs, self.needs.taken.len());
+    fn follow(&mut self, source: &NeedSource, id: &ItemId, given: GivenInputs) {
+        let given = self.inputs_to_follow(given);
+        let key = (id.clone(), as_text(given.as_ref()), self.needs.taken.len());
         if self.followed.contains_key(&key) {
             return self.follow_again(&key);
         }
         self.followed.insert(key.clone(), None);
         let started = self.needs.starts.len();
         let around = std::mem::take(&mut self.needs.walk);
+        let below = self.below_step(NeedSource::Executed(id.clone()));
+        let around_below = std::mem::replace(&mut self.below, below);
         self.depth += 1;
         match self.items.called_directive(id) {
             Some(called) => self.body(&called.directive, Some(id), given.as_ref()),
             None => self.unreadable(source, id),
         }
         self.depth -= 1;
+        self.below = around_below;
         let walk = self.needs.walk;
         let starts = self.needs.starts.get(started..).unwrap_or_default().to_vec();
         self.needs.walk = around.with_executed(walk);
@@ -315,42 +406,17 @@ impl<'i> Collector<'i> {
 }
 
 impl Needs {
-    /// Adds what a child needs of its parent: to be started, what its own steps need, and all else that it declares, without
-    /// which it starts as well (SPEC D6). A child returns its outputs without its parent (SPEC 9.2).
+    /// Adds what a child needs of its parent, whatever its inputs are.
     pub fn add_child(&mut self, source: &NeedSource, id: &ItemId, items: &dyn CalledItems) {
-        self.add_started(source, id, items, &mut BTreeSet::new());
+        let mut collector = Collector { is_in_order: false, ..Collector::new(items) };
+        collector.depth = MAX_PLANNED_DEPTH + 1;
+        collector.needs = std::mem::take(self);
+        collector.child(source, id, GivenInputs::new());
+        *self = collector.needs;
     }
+}
 
-    /// Adds the needs of a child that is not among those that were `started`, and those of its own children.
-    fn add_started(
-        &mut self,
-        source: &NeedSource,
-        id: &ItemId,
-        items: &dyn CalledItems,
-        started: &mut BTreeSet<ItemId>,
-    ) {
-        starting(id.as_str()).into_iter().for_each(|it| self.add(it, source));
-        let Some(CalledDirective { directive, declared: Some(declared) }) =
-            items.called_directive(id)
-        else {
-            self.has_unknown_child = true;
-            let reason = "the permissions of which are not known";
-            return self.add_unjudged(format!("{source} starts directive `{id}`, {reason}"));
-        };
-        if !started.insert(id.clone()) {
-            return;
-        }
-        let own = Collector::of_child(&directive, items, started);
-        // What the child itself is not granted is a fault of the child.
-        let is_declared =
-            |need: &&Need| declared.patterns().iter().any(|pattern| pattern.meets(&need.pattern));
-        let source = NeedSource::Child(id.clone());
-        for need in own.needs.iter().filter(|need| need.is_of_a_call()).filter(is_declared) {
-            self.add(need.pattern.clone(), &source);
-        }
-        let returning = Pattern::exactly(&return_capability());
-        let declared = declared.patterns().iter().filter(|it| **it != returning);
-        let source = NeedSource::Declared(id.clone());
-        declared.for_each(|pattern| self.add(pattern.clone(), &source));
-    }
+/// The inputs as JSON text; empty if they are not known.
+fn as_text(given: Option<&GivenInputs>) -> String {
+    given.map_or_else(String::new, |given| json!(given).to_string())
 }

@@ -5,18 +5,21 @@ use std::collections::HashMap;
 
 use rye_caps::{Grant, Layer};
 use rye_parse::Directive;
-use rye_resolve::{ItemId, ItemKind, Library};
+use rye_resolve::{ItemId, ItemKind, Library, ResolveError};
 use rye_sign::Provenance;
 use rye_thread::THREAD_DIRECTIVE;
 
 use crate::aliases::chain_grant;
 use crate::config::HOOKS_FILE;
-use crate::plan::{Chained, Placing, ceilings, resolve_chain, starts_threads};
+use crate::plan::{Chained, Placing, ceilings, names_steps, resolve_chain, starts_threads};
 
 /// The items that needs are followed into.
 pub trait CalledItems {
     /// Returns the directive of this id; `None` if it is not there or cannot be read.
     fn called_directive(&self, id: &ItemId) -> Option<CalledDirective>;
+
+    /// Returns `true` if a space has the item.
+    fn has(&self, kind: ItemKind, id: &ItemId) -> bool;
 
     /// Returns `true` if a call of this tool starts a thread.
     fn starts_threads(&self, tool: &ItemId) -> bool;
@@ -37,6 +40,8 @@ pub struct CalledDirective {
     pub directive: Directive,
     /// The permissions that its chain declares; `None` if the chain cannot be followed.
     pub declared: Option<Grant>,
+    /// `true` if the `<model>` of its chain says that its steps are carried out without a model (SPEC 10.13).
+    pub is_without_model: bool,
 }
 
 /// The items of a library, each read once.
@@ -58,7 +63,9 @@ impl<'l> LibraryItems<'l> {
         let leaf = self.library.directive(id).ok()?;
         let directive = leaf.content.value().clone();
         let chain = self.library.chain(leaf).ok();
-        Some(CalledDirective { directive, declared: chain.and_then(|it| chain_grant(&it).ok()) })
+        let is_without_model = chain.as_ref().is_some_and(|it| names_steps(it.model().as_ref()));
+        let declared = chain.and_then(|it| chain_grant(&it).ok());
+        Some(CalledDirective { directive, declared, is_without_model })
     }
 }
 
@@ -66,6 +73,10 @@ impl CalledItems for LibraryItems<'_> {
     fn called_directive(&self, id: &ItemId) -> Option<CalledDirective> {
         let mut known = self.directives.borrow_mut();
         known.entry(id.clone()).or_insert_with(|| self.read(id)).clone()
+    }
+
+    fn has(&self, kind: ItemKind, id: &ItemId) -> bool {
+        !matches!(self.library.locate(kind, id), Err(ResolveError::NotFound { .. }))
     }
 
     fn starts_threads(&self, tool: &ItemId) -> bool {

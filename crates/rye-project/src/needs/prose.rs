@@ -121,6 +121,10 @@ mod tests {
             None
         }
 
+        fn has(&self, _: ItemKind, _: &ItemId) -> bool {
+            true
+        }
+
         fn starts_threads(&self, _: &ItemId) -> bool {
             false
         }

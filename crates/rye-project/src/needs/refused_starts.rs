@@ -7,7 +7,7 @@ use std::rc::Rc;
 use rye_resolve::ItemId;
 use rye_thread::Limits;
 
-use super::follow::starts_of;
+use super::follow::starts_and_walk;
 use super::items::CalledItems;
 use super::start::Start;
 use super::{NeedSource, Needs};
@@ -26,11 +26,25 @@ pub(crate) struct RefusedStart {
     pub(crate) value: u64,
     /// The directive that a call starts with this limit; `None` if the limit is that of the directive itself.
     pub(crate) set_for: Option<String>,
+    pub(crate) reason: StartReason,
+}
+
+/// The reason why a start is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StartReason {
+    /// The limit is 0.
+    Zero,
+    /// The calls before it, or the threads above it, use the limit up.
+    UsedUp,
+    /// Without a model, the directives start each other until the limit is used up.
+    Endless,
+    /// The steps of the last directive take so many turns without a model.
+    Turns(u64),
 }
 
 impl fmt::Display for RefusedStart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { ids, source, limit, value, set_for } = self;
+        let Self { ids, source, limit, value, set_for, reason } = self;
         write!(f, "{source} starts")?;
         for (place, id) in ids.iter().enumerate() {
             let then = if place == 0 { "" } else { ", which starts" };
@@ -39,15 +53,20 @@ impl fmt::Display for RefusedStart {
                 id => write!(f, "{then} directive `{id}`")?,
             }
         }
+        match reason {
+            StartReason::Endless => f.write_str(" again")?,
+            StartReason::Turns(turns) => {
+                write!(f, ", whose steps take {turns} turns without a model")?;
+            }
+            StartReason::Zero | StartReason::UsedUp => {}
+        }
         match set_for {
             None => write!(f, ", and the limit `{limit}` of this directive is {value}")?,
             Some(id) => write!(f, ", and the call of `{id}` sets `{limit}` to {value}")?,
         }
-        let is_used_up = *limit == "spawns" && *value != 0;
-        let is_too_low = *limit == "depth" && *value != 0;
-        match (is_used_up, is_too_low) {
-            (true, _) => f.write_str(", which the calls before it use up"),
-            (_, true) => f.write_str(", which the threads above it use up"),
+        match (reason, *limit) {
+            (StartReason::UsedUp, "spawns") => f.write_str(", which the calls before it use up"),
+            (StartReason::UsedUp, _) => f.write_str(", which the threads above it use up"),
             _ => Ok(()),
         }
     }
@@ -55,23 +74,29 @@ impl fmt::Display for RefusedStart {
 
 impl Needs {
     /// Returns the starts of threads that these limits refuse, each once: those of the directive itself, and those of the directives
-    /// that it starts. What a child's own limits refuse is a fault of the child.
+    /// that it starts. What a child's own limits refuse is a fault of the child. Where no model is asked, each step is carried out, so
+    /// that what `is_without_model` starts has no other end than the limits.
     pub(crate) fn refused_starts(
         &self,
         limits: &Limits,
         items: &dyn CalledItems,
+        is_without_model: bool,
     ) -> Vec<RefusedStart> {
         let mut judge = Judge {
             items,
-            starts: HashMap::new(),
+            threads: HashMap::new(),
             judged: BTreeSet::new(),
             above: Vec::new(),
             refused: Vec::new(),
         };
-        let depth = Bound { value: limits.depth, left: limits.depth, set_for: None };
-        let spawns = Bound { value: limits.spawns, left: limits.spawns, set_for: None };
+        let bound = |value| Bound { value, left: value, set_for: None };
+        let bounds = Bounds {
+            depth: bound(limits.depth),
+            spawns: bound(limits.spawns),
+            turns: bound(limits.turns),
+        };
         for (before, start) in (0..).zip(&self.starts) {
-            judge.start((before, start), &start.source, (&depth, &spawns), limits);
+            judge.start(before, start, &start.source, &bounds, is_without_model, limits);
         }
         judge.refused
     }
@@ -82,7 +107,7 @@ impl Needs {
 struct Bound {
     /// The value where it is set.
     value: u64,
-    /// The rest that the thread has of it.
+    /// The part of it that the thread has.
     left: u64,
     /// The directive of the call that sets it; `None` for the directive that is judged.
     set_for: Option<String>,
@@ -98,60 +123,113 @@ impl Bound {
     }
 }
 
+/// The limits of a thread that bound the threads below it.
+#[derive(Debug, Clone)]
+struct Bounds {
+    depth: Bound,
+    spawns: Bound,
+    turns: Bound,
+}
+
+impl Bounds {
+    fn of_child(&self, start: &Start) -> Self {
+        let Self { depth, spawns, turns } = self;
+        let (id, limits) = (&start.id, &start.limits);
+        Self {
+            depth: depth.of_child(depth.left.saturating_sub(1), limits.depth, id),
+            spawns: spawns.of_child(spawns.left, limits.spawns, id),
+            turns: turns.of_child(turns.left, limits.turns, id),
+        }
+    }
+}
+
+/// A directive that runs as a thread.
+struct Thread {
+    starts: Vec<Start>,
+    /// The turns of its steps without a model; `None` if it asks one.
+    turns: Option<u64>,
+}
+
 struct Judge<'i> {
     items: &'i dyn CalledItems,
-    /// The starts of each directive that was looked at.
-    starts: HashMap<ItemId, Rc<[Start]>>,
-    /// The directives that were judged, each with what it had of `depth` and `spawns`.
-    judged: BTreeSet<(ItemId, u64, u64)>,
+    /// Each directive that was looked at.
+    threads: HashMap<ItemId, Rc<Thread>>,
+    /// The directives that were judged, each with what it had of `depth`, `spawns` and `turns`.
+    judged: BTreeSet<(ItemId, u64, u64, u64)>,
     /// The directives of the threads from the first child down.
     above: Vec<String>,
     refused: Vec<RefusedStart>,
 }
 
 impl Judge<'_> {
-    /// Judges the start that comes after `before` others of the same thread.
+    /// Judges the start that comes after `before` others of the same thread. `is_certain` says that no model decides on it.
     fn start(
         &mut self,
-        (before, start): (u64, &Start),
+        before: u64,
+        start: &Start,
         source: &NeedSource,
-        (depth, spawns): (&Bound, &Bound),
+        bounds: &Bounds,
+        is_certain: bool,
         limits: &Limits,
     ) {
         let mut own = limits.clone();
-        (own.depth, own.spawns) = (depth.left, spawns.left);
+        (own.depth, own.spawns) = (bounds.depth.left, bounds.spawns.left);
         if let Some(limit) = limit_of_start(&own, before) {
-            let Bound { value, set_for, .. } =
-                if limit == "depth" { depth } else { spawns }.clone();
-            let ids = self.above.iter().cloned().chain([start.id.clone()]).collect();
-            let refused = RefusedStart { ids, source: source.clone(), limit, value, set_for };
-            if !self.refused.contains(&refused) {
-                self.refused.push(refused);
+            let bound = if limit == "depth" { &bounds.depth } else { &bounds.spawns };
+            let reason = if bound.value == 0 { StartReason::Zero } else { StartReason::UsedUp };
+            return self.refuse(start, source, limit, bound, reason);
+        }
+        let Ok(id) = start.id.parse::<ItemId>() else { return };
+        if self.above.contains(&start.id) {
+            // A directive that a model has start itself ends as the model decides, or by the limits.
+            if is_certain {
+                self.refuse(start, source, "depth", &bounds.depth, StartReason::Endless);
             }
             return;
         }
-        // A directive that starts itself, as a model may have it do, ends by the limits.
-        let Ok(id) = start.id.parse::<ItemId>() else { return };
-        if self.above.contains(&start.id) {
+        let below = bounds.of_child(start);
+        let Bounds { depth, spawns, turns } = &below;
+        if !self.judged.insert((id.clone(), depth.left, spawns.left, turns.left)) {
             return;
         }
-        let left = depth.left.saturating_sub(1);
-        let depth = depth.of_child(left, start.limits.depth, &start.id);
-        let spawns = spawns.of_child(spawns.left, start.limits.spawns, &start.id);
-        if !self.judged.insert((id.clone(), depth.left, spawns.left)) {
-            return;
+        let thread = self.thread(&id);
+        if let Some(needed) = thread.turns.filter(|needed| *needed > turns.left) {
+            self.refuse(start, source, "turns", turns, StartReason::Turns(needed));
         }
         self.above.push(start.id.clone());
-        for (before, below) in (0..).zip(self.starts_of(&id).iter()) {
-            self.start((before, below), source, (&depth, &spawns), limits);
+        let is_certain = is_certain && thread.turns.is_some();
+        for (before, next) in (0..).zip(&thread.starts) {
+            self.start(before, next, source, &below, is_certain, limits);
         }
         self.above.pop();
     }
 
-    fn starts_of(&mut self, id: &ItemId) -> Rc<[Start]> {
+    fn refuse(
+        &mut self,
+        start: &Start,
+        source: &NeedSource,
+        limit: &'static str,
+        bound: &Bound,
+        reason: StartReason,
+    ) {
+        let ids = self.above.iter().cloned().chain([start.id.clone()]).collect();
+        let Bound { value, set_for, .. } = bound.clone();
+        let refused = RefusedStart { ids, source: source.clone(), limit, value, set_for, reason };
+        if !self.refused.contains(&refused) {
+            self.refused.push(refused);
+        }
+    }
+
+    fn thread(&mut self, id: &ItemId) -> Rc<Thread> {
         let items = self.items;
-        let starts = || items.called_directive(id).map(|it| starts_of(&it.directive, items));
-        let known = self.starts.entry(id.clone());
-        Rc::clone(known.or_insert_with(|| starts().unwrap_or_default().into()))
+        let read = || match items.called_directive(id) {
+            Some(called) => {
+                let (starts, walk) = starts_and_walk(&called.directive, items);
+                let turns = called.is_without_model.then(|| walk.turns_of(&called.directive));
+                Thread { starts, turns }
+            }
+            None => Thread { starts: Vec::new(), turns: None },
+        };
+        Rc::clone(self.threads.entry(id.clone()).or_insert_with(|| Rc::new(read())))
     }
 }

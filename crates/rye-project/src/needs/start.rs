@@ -19,6 +19,7 @@ pub(super) struct Start {
 pub(super) struct StartLimits {
     pub(super) depth: Option<u64>,
     pub(super) spawns: Option<u64>,
+    pub(super) turns: Option<u64>,
 }
 
 impl StartLimits {
@@ -29,6 +30,6 @@ impl StartLimits {
             limits => limits.cloned().unwrap_or_default(),
         };
         let count = |name: &str| limits.get(name)?.as_u64();
-        Self { depth: count("depth"), spawns: count("spawns") }
+        Self { depth: count("depth"), spawns: count("spawns"), turns: count("turns") }
     }
 }

@@ -36,11 +36,12 @@ impl Lacking {
             if !declared.allows(&capability) {
                 continue;
             }
-            let needs = format!("{sources} needs `{capability}`");
+            let needing = format!("{sources} needs `{capability}`");
             let withheld = offer.withheld.iter().find(|tool| tool.is(&capability));
-            match (withheld, refusal(authority, &capability, offer)) {
-                (Some(tool), _) => lacking.withheld.push(format!("{needs}, and {tool}")),
-                (None, Some(denied)) => lacking.denied.push(format!("{needs}, and {denied}")),
+            let starting = needs.function_of_fork(&need.pattern);
+            match (withheld, refusal(authority, &capability, starting, offer)) {
+                (Some(tool), _) => lacking.withheld.push(format!("{needing}, and {tool}")),
+                (None, Some(denied)) => lacking.denied.push(format!("{needing}, and {denied}")),
                 (None, None) => {}
             }
         }
@@ -48,12 +49,15 @@ impl Lacking {
         let functions = |need: &Pattern| {
             let mut known = offer.invocations.iter();
             let known = known.find(|call| Pattern::exactly(call.item()) == *need);
-            known.map(|call| call.functions().to_vec()).unwrap_or_default()
+            let of_tool = known.map(|call| call.functions().to_vec()).unwrap_or_default();
+            of_tool.into_iter().chain(needs.function_of_fork(need)).collect()
         };
         let later = refused_later(&needs, &items, functions).into_iter();
         let later = later.filter(|it| declared.patterns().iter().any(|own| own.meets(&it.need)));
         lacking.denied.extend(later.filter(is_of_a_call).map(|it| it.to_string()));
-        lacking.denied.extend(needs.refused_starts(limits, &items).iter().map(ToString::to_string));
+        lacking
+            .denied
+            .extend(needs.refused_starts(limits, &items, false).iter().map(ToString::to_string));
         lacking
     }
 }
@@ -72,9 +76,17 @@ fn steps(need: &Need) -> Option<String> {
 }
 
 /// The refusal of a layer above the declaration. A child may do less than it declares (SPEC D6).
-fn refusal(authority: &Authority, capability: &Capability, offer: &Offer) -> Option<Denied> {
+fn refusal(
+    authority: &Authority,
+    capability: &Capability,
+    starting: Option<Capability>,
+    offer: &Offer,
+) -> Option<Denied> {
     let known = offer.invocations.iter().find(|call| call.item() == capability);
-    let invocation = known.cloned().unwrap_or_else(|| Invocation::from(capability.clone()));
+    let invocation = match (known, starting) {
+        (Some(known), _) => known.clone(),
+        (None, starting) => Invocation::new(capability.clone(), starting),
+    };
     let denied = authority.permit(&invocation).err()?;
     let is_bound = |layer: &LayerName| {
         matches!(
