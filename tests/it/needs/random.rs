@@ -3,12 +3,14 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
 use rye::{Privileges, ProviderChoice, Severity};
 use rye_tests::Scratch;
 use serde_json::{Value, json};
 
 use super::{SPAWN, call, directive, findings, permissions, put, steps};
 use crate::model::{answer, provider, server, tool_use};
+use crate::sweep::is_whole;
 
 const TOOLS: [&str; 4] = ["ls", "read", "glob", "grep"];
 
@@ -252,13 +254,21 @@ async fn judge(case: Case) {
     }
 }
 
-proptest! {
-    // Each case is about ten runs, which take seconds in a test build.
-    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.div_ceil(64), ..ProptestConfig::default() })]
+/// The cases, of which each is several runs. In a whole sweep they are as many as those of other properties.
+///
+/// The macro `proptest!` would take `PROPTEST_CASES` in the place of any other number.
+fn config() -> ProptestConfig {
+    let config = ProptestConfig { source_file: Some(file!()), ..ProptestConfig::default() };
+    let part = if is_whole() { 1 } else { 16 };
+    ProptestConfig { cases: config.cases.div_ceil(part), ..config }
+}
 
-    #[test]
-    fn the_smaller_block_is_enough_and_no_more(case in case()) {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+#[test]
+fn the_smaller_block_is_enough_and_no_more() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let tried = TestRunner::new(config()).run(&case(), |case| {
         runtime.block_on(judge(case));
-    }
+        Ok(())
+    });
+    assert!(tried.is_ok(), "{}", tried.unwrap_err());
 }

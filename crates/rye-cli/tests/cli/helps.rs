@@ -8,7 +8,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::gates::{State, apply, made, states};
+use crate::gates::{State, apply, in_parallel, made, signed_project, states};
 use crate::session::Session;
 
 const TABLE: &str = include_str!("../../../../tests/helps.txt");
@@ -128,8 +128,8 @@ fn follow(session: &Session, help: &str, line: &str) {
 }
 
 /// Returns what is wrong with the help of a row.
-fn faults(row: &Row) -> Option<String> {
-    let session = made(&row.state);
+fn faults(signed: &Session, row: &Row) -> Option<String> {
+    let session = made(signed, &row.state);
     let before = findings(&session);
     let meant = before.iter().find(|it| it.code == row.code && shape(&it.help) == row.help);
     let Some(meant) = meant else {
@@ -145,28 +145,19 @@ fn faults(row: &Row) -> Option<String> {
     Some(format!("[{}] {}: leads to {}: {}", row.name, meant.help, bad.code, bad.message))
 }
 
-fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    let part = items.len().div_ceil(4).max(1);
-    std::thread::scope(|scope| {
-        let work = &work;
-        let parts: Vec<_> = items
-            .chunks(part)
-            .map(|part| scope.spawn(move || part.iter().map(work).collect::<Vec<_>>()))
-            .collect();
-        parts.into_iter().flat_map(|part| part.join().unwrap()).collect()
-    })
-}
-
 #[test]
 fn help_works_when_it_is_followed() {
-    let faults: Vec<String> = in_parallel(&rows(), faults).into_iter().flatten().collect();
+    let signed = signed_project();
+    let faults = in_parallel(&rows(), |row| faults(&signed, row));
+    let faults: Vec<String> = faults.into_iter().flatten().collect();
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
 #[test]
 fn every_help_that_a_state_of_a_project_gets_is_followed() {
+    let signed = signed_project();
     let told = in_parallel(&states(), |state| {
-        let told = findings(&made(state)).into_iter();
+        let told = findings(&made(&signed, state)).into_iter();
         let told = told.filter(|it| it.help.contains('`'));
         told.map(|it| (it.code, shape(&it.help))).collect::<BTreeSet<_>>()
     });

@@ -20,6 +20,11 @@ impl Session {
         Self { folder }
     }
 
+    /// Copies all files as they are into folders of another session.
+    pub(crate) fn duplicate(&self) -> Self {
+        Self { folder: self.save() }
+    }
+
     /// Copies all files as they are.
     pub(crate) fn save(&self) -> tempfile::TempDir {
         let saved = tempfile::tempdir().unwrap();

@@ -133,7 +133,7 @@ fn no_command_waits_for_a_special_file() {
     let all = PLACES.iter().flat_map(|place| SPECIAL.map(|special| (*place, special)));
     let all = all.flat_map(|(place, special)| COMMANDS.map(|command| (place, special, command)));
     // Each file is tried in each place with some commands, and with each command in some places.
-    for (place, (_, make), command) in sweep(all.step_by(5), 1, 8) {
+    for (place, (_, make), command) in sweep(all.step_by(5), 1, 16) {
         session.restore(&whole);
         let path = match place.strip_prefix("~/") {
             Some(path) => session.home().join(path),

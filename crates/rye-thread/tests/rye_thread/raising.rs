@@ -170,7 +170,7 @@ async fn killed_after_it_was_reopened_it_ends_the_same() {
             EVERY || index.abs_diff(reopened) <= 10 || index.is_multiple_of(11)
         };
         let ends = line_ends(&bytes).enumerate().filter(is_tried);
-        for (index, end) in sweep(ends, 0, 3) {
+        for (index, end) in sweep(ends, 0, 5) {
             let cut = row.cut(&world, &bytes[..end]);
             let before = cut.reading();
             let found = cut.resume("Begin.").await.unwrap_or_else(|error| {

@@ -159,15 +159,15 @@ fn cut_anywhere_a_tree_ends_the_same() {
     let whole = whole(many_turns(), 6);
     assert!(whole.outcome.contains(" 20 "), "{}", whole.outcome);
     whole.check_openings(stride(97));
-    whole.check_at(&sweep(whole.home.ends(), 0, 8));
+    whole.check_at(&sweep(whole.home.ends(), 0, 16));
 }
 
-/// Few turns and two children, opened at every byte in a whole sweep, and else at every eighth one.
+/// Few turns and two children, opened at every byte in a whole sweep, and else at every sixteenth one.
 #[test]
 fn cut_anywhere_a_small_tree_ends_the_same() {
     let whole = whole(few_turns(), 2);
-    whole.check_openings(if is_whole() { 1 } else { 8 });
-    whole.check_at(&whole.home.ends());
+    whole.check_openings(if is_whole() { 1 } else { 16 });
+    whole.check_at(&sweep(whole.home.ends(), 0, 2));
 }
 
 /// Children that are done as soon as they are started, and cost nothing.

@@ -314,7 +314,7 @@ const MADE: &[&str] =
 const FEWEST: usize = 200;
 
 /// One of so many attempts is made in a sandbox, unless the sweep is whole.
-const PART: usize = 4;
+const PART: usize = 8;
 
 /// The programs that attempts need.
 const PROGRAMS: [&str; 12] = [
@@ -357,7 +357,7 @@ pub(crate) fn check(mode: Mode) {
     assert!(mode == Mode::None || !missing.is_empty() || n >= FEWEST, "{mode}: {n} attempts");
     let names = shared.as_ref().map(|shared| shared.ids.as_str()).unwrap_or_default();
     // Each sandbox and each user begins with another attempt.
-    let first = (index + 2 * usize::from(rustix::process::geteuid().is_root())) % PART;
+    let first = (index + PART / 2 * usize::from(rustix::process::geteuid().is_root())) % PART;
     let (making, attempts) = (sweep(making, first % 2, 2), sweep(attempts, first, PART));
     let mut wrong = check_making(mode, index, &making);
     wrong.extend(check_attempts(&arena, mode, index, (names, &attempts)));
