@@ -3,10 +3,8 @@
 //! All findings are reported at once. Tidy needs no network, no git and no build.
 
 mod cycles;
-mod exceptions;
 mod files;
 mod layers;
-mod measure;
 mod modules;
 mod openings;
 mod packages;
@@ -22,11 +20,9 @@ use anyhow::anyhow;
 
 use crate::workspace::metadata;
 
-use exceptions::{EXCEPTIONS, Exception};
-
 /// Prints every finding in the workspace at `root` and fails if there is one.
 pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
-    let findings = check(root, EXCEPTIONS, words::CAPS)?;
+    let findings = check(root)?;
     if findings.is_empty() {
         return Ok(());
     }
@@ -37,11 +33,7 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
 }
 
 /// Returns every finding, in the order of the checks.
-fn check(
-    root: &Path,
-    exceptions: &[Exception],
-    participles: &[(&str, usize)],
-) -> anyhow::Result<Vec<String>> {
+fn check(root: &Path) -> anyhow::Result<Vec<String>> {
     let mut packages = metadata(root)?.packages;
     packages.sort_by(|a, b| a.name.cmp(&b.name));
     let tree = &tree::read(root);
@@ -50,10 +42,10 @@ fn check(
     // Each of these reads every file, so that they run at once.
     let found = thread::scope(|scope| {
         let checks = [
-            scope.spawn(move || sources::check(tree, exceptions)),
+            scope.spawn(move || sources::check(tree)),
             scope.spawn(move || files::check(tree)),
             scope.spawn(move || cycles::check(tree)),
-            scope.spawn(move || words::check(tree, participles)),
+            scope.spawn(move || words::check(tree)),
             scope.spawn(move || openings::check(tree)),
         ];
         checks.map(|check| check.join().unwrap_or_else(|panic| resume_unwind(panic)))

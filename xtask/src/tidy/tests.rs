@@ -2,17 +2,13 @@
 
 use std::{fs, path::Path};
 
-use super::{
-    check,
-    exceptions::{EXCEPTIONS, Exception, Subject},
-};
+use super::check;
 
 #[test]
 fn this_workspace_is_tidy() {
     if let Err(findings) = super::run(crate::workspace_root()) {
         panic!("{findings}");
     }
-    assert!(EXCEPTIONS.iter().all(|exception| !exception.reason.is_empty()));
 }
 
 /// A workspace of three crates without findings.
@@ -62,15 +58,7 @@ impl Scratch {
 
     #[track_caller]
     fn finds(&self, expected: &[&str]) {
-        self.finds_beside(&[], expected);
-    }
-
-    #[track_caller]
-    fn finds_beside(&self, exceptions: &[Exception], expected: &[&str]) {
-        assert_eq!(
-            check(self.0.path(), exceptions, &[]).expect("a workspace that cargo reads"),
-            expected
-        );
+        assert_eq!(check(self.0.path()).expect("a workspace that cargo reads"), expected);
     }
 }
 
@@ -142,68 +130,6 @@ fn a_missing_paper_is_found() {
     let scratch = Scratch::new();
     fs::remove_file(scratch.0.path().join("crates/rye-sign/README.md")).expect("a removed file");
     scratch.finds(&["`rye-sign` has no `README.md`"]);
-}
-
-#[test]
-fn a_file_of_nine_hundred_lines_is_found_whatever_they_hold() {
-    let scratch = Scratch::new();
-    scratch.write("crates/rye-sign/tests/sign.rs", &"// Comment.\n".repeat(900));
-    scratch.finds(&[
-        "`crates/rye-sign/tests/sign.rs` has 900 lines, and 900 are too many; divide it by idea",
-    ]);
-}
-
-#[test]
-fn the_cap_on_code_counts_neither_comments_nor_tests() {
-    let scratch = Scratch::new();
-    let tests = format!("#[cfg(test)]\nmod tests {{\n{}}}\n", "const _: () = ();\n".repeat(90));
-    let text = |code| format!("//! Doc.\n\n// Why.\n{}{tests}", "const _: () = ();\n".repeat(code));
-    scratch.write("crates/rye-sign/src/key.rs", &text(600));
-    scratch.finds(&[]);
-    scratch.write("crates/rye-sign/src/key.rs", &text(601));
-    scratch.finds(&[
-        "`crates/rye-sign/src/key.rs` has 601 lines of code and may have 600; divide it by idea",
-    ]);
-}
-
-fn function(body_lines: usize) -> String {
-    format!("//! Doc.\n\nfn long() {{\n{}}}\n", "    call();\n".repeat(body_lines))
-}
-
-#[test]
-fn a_function_of_more_than_sixty_lines_is_found() {
-    let scratch = Scratch::new();
-    scratch.write("crates/rye-sign/src/lib.rs", &function(58));
-    scratch.finds(&[]);
-    scratch.write("crates/rye-sign/src/lib.rs", &function(59));
-    scratch.finds(&[
-        "`fn long` in `crates/rye-sign/src/lib.rs` has 61 lines and may have 60; name its steps",
-    ]);
-}
-
-#[test]
-fn an_exception_covers_one_function_while_it_is_needed() {
-    let scratch = Scratch::new();
-    let path = "crates/rye-sign/src/lib.rs";
-    let exception = Exception { path, subject: Subject::Function("long"), reason: "one table" };
-    scratch.write(path, &function(59));
-    scratch.finds_beside(&[exception], &[]);
-    scratch.write(path, &function(1));
-    scratch.finds_beside(
-        &[exception],
-        &["the exception for `crates/rye-sign/src/lib.rs` is no longer needed; delete it"],
-    );
-}
-
-#[test]
-fn an_exception_without_a_reason_is_found() {
-    let scratch = Scratch::new();
-    let path = "crates/rye-sign/src/lib.rs";
-    scratch.write(path, &function(59));
-    scratch.finds_beside(
-        &[Exception { path, subject: Subject::Function("long"), reason: " " }],
-        &["the exception for `crates/rye-sign/src/lib.rs` has no reason; give one or shorten the code"],
-    );
 }
 
 #[test]

@@ -27,7 +27,6 @@ enum Way {
 }
 
 /// Returns the ways to break a promise. A promise without a way does not compile.
-#[expect(clippy::too_many_lines, reason = "one row for each promise")]
 fn ways(promise: Promise) -> Vec<Way> {
     use Way::{GoesOn, Leaves, Says, Takes};
 
