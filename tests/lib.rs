@@ -10,11 +10,12 @@ use rye::providers::ApiKey;
 use rye::resolve::{Spaces, item_at};
 use rye::sandbox::ProcessHost;
 use rye::sign::chain::{Head, sign_checkpoint};
-use rye::sign::{CommentStyle, ItemName, Policy, SigningKey, Timestamp, TrustDocument, sign};
+use rye::sign::{CommentStyle, ItemName, Policy, SigningKey, TrustDocument, sign};
 use rye::thread::{
-    ApprovalRequest, Cancel, Clock, Decision, Failure, FailureKind, Moment, Registry, ThreadId,
-    ThreadRecord, ThreadState,
+    ApprovalRequest, Cancel, Clock, Decision, Failure, FailureKind, Registry, ThreadId,
+    ThreadRecord,
 };
+use rye::types::{Moment, ThreadState, Timestamp};
 use rye::{
     Cancelled, Host, OpenError, ProviderChoice, ReopenError, RunError, RunReport, RunRequest, Rye,
     Secrets, Setup, shipped_files, with_signature,

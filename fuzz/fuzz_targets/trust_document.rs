@@ -6,9 +6,8 @@
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use rye_sign::{
-    CommentStyle, Origin, RevocationList, SigningKey, Timestamp, TrustDocument, TrustStore,
-};
+use rye_types::Timestamp;
+use rye_sign::{CommentStyle, Origin, RevocationList, SigningKey, TrustDocument, TrustStore};
 
 static KEY: LazyLock<SigningKey> =
     LazyLock::new(|| SigningKey::generate().expect("the system gives random bytes"));

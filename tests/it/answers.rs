@@ -4,7 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use rye::ProviderChoice;
-use rye::thread::{ThreadId, ThreadState};
+use rye::thread::ThreadId;
+use rye::types::ThreadState;
 use rye_tests::Scratch;
 use serde_json::{Value, json};
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use rye::ProviderChoice;
-use rye::thread::ThreadState;
+use rye::types::ThreadState;
 use rye_tests::Scratch;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use rye::sign::{SigningKey, TrustDocument};
-use rye::thread::ThreadState;
+use rye::types::ThreadState;
 use rye::{Class, Privileges, ProviderChoice, with_signature};
 use rye_tests::Scratch;
 

@@ -6,7 +6,8 @@ mod owning;
 
 use std::time::Duration;
 
-use rye::thread::{Cancel, Clock, Decision, Moment, ThreadId, ThreadState};
+use rye::thread::{Cancel, Clock, Decision, ThreadId};
+use rye::types::{Moment, ThreadState};
 use rye::{Host, ProviderChoice, RunReport, RunRequest};
 use rye_tests::{Scratch, StoppedClock};
 use serde_json::{Value, json};

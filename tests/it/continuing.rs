@@ -1,6 +1,7 @@
 //! Conversations that become too long for one thread.
 
-use rye::thread::{Decision, SpendLimit, ThreadId, ThreadState};
+use rye::thread::{Decision, ThreadId};
+use rye::types::{SpendLimit, ThreadState};
 use rye::{ProviderChoice, ReopenError, RunReport};
 use rye_tests::{Scratch, StoppedClock};
 use serde_json::{Value, json};

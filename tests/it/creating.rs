@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
 use rye::parse::Directive;
-use rye::resolve::ItemKind;
 use rye::sign::Provenance;
-use rye::thread::{ApprovalRequest, Approver, Cancel, Decider, Decision, ThreadId, ThreadState};
+use rye::thread::{ApprovalRequest, Approver, Cancel, Decider, Decision, ThreadId};
+use rye::types::{ItemKind, ThreadState};
 use rye::{
     Complexity, Host, ProviderChoice, RunReport, RunRequest, Severity, check, place, shipped_files,
 };
@@ -197,7 +197,11 @@ async fn limits_follow_from_the_complexity_and_the_configuration() {
             let turns = if class == "simple" && !project.is_empty() { 3 } else { turns };
             assert_eq!(limits.turns.unwrap().value, turns, "{class}");
             assert_eq!(limits.tokens.unwrap().value, tokens, "{class}");
-            assert_eq!(limits.spend.unwrap().value, rye::parse::Spend::Nanos(nanos), "{class}");
+            assert_eq!(
+                limits.spend.unwrap().value,
+                rye::types::SpendLimit::AtMost(rye::types::Nanos::new(nanos)),
+                "{class}"
+            );
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The provider of runs that name none: `default` of `config/agent/providers.yaml`.
 
-use rye::thread::ThreadState;
+use rye::types::ThreadState;
 use rye_tests::Scratch;
 use serde_json::json;
 

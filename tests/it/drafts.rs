@@ -1,7 +1,8 @@
 //! Drafts, which are shown to a person and given to nothing that runs (SPEC D20).
 
 use rye::primary::{Caller, ExecuteRequest, LoadRequest, causes, execute, load};
-use rye::resolve::{ItemId, ItemKind};
+use rye::resolve::ItemId;
+use rye::types::ItemKind;
 use rye::{PlanRequest, PrepareError, Preview};
 use rye_tests::Scratch;
 

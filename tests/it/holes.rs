@@ -5,10 +5,11 @@
 use std::fs;
 
 use rye::caps::{Authority, Grant, Layer, LayerName};
-use rye::resolve::{ItemId, ItemKind};
+use rye::resolve::ItemId;
 use rye::sign::token::{Claims, Token, TokenError, covers_literally, verify_chain};
 use rye::sign::{Digest, SigningKey};
-use rye::thread::{FailureKind, ThreadState};
+use rye::thread::FailureKind;
+use rye::types::{ItemKind, ThreadState};
 use rye::{Class, ProviderChoice, RenderRequest, RunError, RunReport, ThreadReadError};
 use rye_tests::Scratch;
 use serde_json::{Value, json};

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use rye::thread::ThreadState;
+use rye::types::ThreadState;
 use rye::{RenderRequest, RunReport};
 use rye_tests::{Scratch, writing};
 use serde_json::{Value, json};

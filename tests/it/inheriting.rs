@@ -1,6 +1,7 @@
 //! The model and the limits of a directive that extends another one (SPEC D19).
 
-use rye::thread::{Decision, Limits, Nanos, SpendLimit, ThreadId, ThreadState};
+use rye::thread::{Decision, ThreadId};
+use rye::types::{LimitSet, Nanos, SpendLimit, ThreadState};
 use rye::{Explained, LimitSource, ModelSource, PlanRequest, ProviderChoice, RecordedSettings};
 use rye_tests::Scratch;
 use serde_json::{Value, json};
@@ -46,7 +47,7 @@ fn thread() -> ThreadId {
     "leaf-019a0000-0000-7000-8000-000000000001".parse().unwrap()
 }
 
-fn recorded_limits(scratch: &Scratch) -> Limits {
+fn recorded_limits(scratch: &Scratch) -> LimitSet {
     let rye = scratch.rye();
     rye.thread(&rye.threads().unwrap(), &thread()).unwrap().record.limits
 }
@@ -61,7 +62,7 @@ async fn a_run_takes_what_its_base_states() {
     let limits = recorded_limits(&scratch);
     assert_eq!((limits.turns, limits.depth), (3, 2));
     assert_eq!(limits.spend, SpendLimit::AtMost(Nanos::new(300_000_000)));
-    assert_eq!(limits.tokens, Limits::default().tokens);
+    assert_eq!(limits.tokens, LimitSet::default().tokens);
 
     // What limits would be now, as after an update of the program, does not count.
     scratch.sign(".ai/config/agent/resilience.yaml", "limits: { turns: 1 }\n");
@@ -124,8 +125,7 @@ fn the_operator_bounds_what_is_inherited() {
 fn a_plan_for_a_thread_that_goes_on() {
     let scratch = scratch(&server(vec![]), &server(vec![]));
     let mut request = PlanRequest::new("test/leaf".parse().unwrap());
-    let mut limits = Limits::default();
-    limits.turns = 9;
+    let limits = LimitSet { turns: 9, ..LimitSet::default() };
     request.recorded = Some(RecordedSettings {
         provider: "other".to_owned(),
         model: "test-model".to_owned(),

@@ -3,7 +3,7 @@
 mod narrowing;
 mod wires;
 
-use rye::thread::ThreadState;
+use rye::types::ThreadState;
 use rye::{Explained, Lock, PlanRequest};
 use rye_tests::Scratch;
 use serde_json::{Value, json};

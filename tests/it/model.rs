@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rye::thread::ThreadState;
+use rye::types::ThreadState;
 use rye::{Placing, PlanRequest, ProviderChoice};
 use rye_tests::Scratch;
 use serde_json::{Value, json};

@@ -1,7 +1,7 @@
 //! Programs as tools in whole threads: what the model reads of them, and what the record keeps.
 
 use rye::ProviderChoice;
-use rye::thread::ThreadState;
+use rye::types::ThreadState;
 use rye_tests::Scratch;
 use serde_json::json;
 

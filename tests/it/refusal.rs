@@ -3,7 +3,8 @@
 use std::fs;
 
 use rye::sign::Policy;
-use rye::thread::{FailureKind, Limit, ThreadState};
+use rye::thread::FailureKind;
+use rye::types::{Limit, ThreadState};
 use rye::{Class, RunReport};
 use rye_tests::Scratch;
 use serde_json::Value;

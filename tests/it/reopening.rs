@@ -1,7 +1,8 @@
 //! Threads that are opened again, with their items, their ancestors and their successors.
 
 use rye::sign::{SigningKey, TrustDocument};
-use rye::thread::{Decision, FailureKind, Nanos, Registry, ThreadId, ThreadRecord, ThreadState};
+use rye::thread::{Decision, FailureKind, Registry, ThreadId, ThreadRecord};
+use rye::types::{Nanos, ThreadState};
 use rye::{ProviderChoice, ReopenError, RunError, RunReport, with_signature};
 use rye_tests::{Scratch, StoppedClock};
 use serde_json::json;

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use rye::parse::{Input, ValueType};
-use rye::resolve::{ItemId, ItemKind};
+use rye::parse::Input;
+use rye::resolve::ItemId;
+use rye::types::{ItemKind, ValueType};
 use rye::{Explained, Privileges, RenderRequest, Severity, check, shipped_files};
 use rye_tests::{Scratch, writing};
 use serde_json::Value;

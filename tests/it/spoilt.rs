@@ -1,6 +1,7 @@
 //! Answers that cannot be used, on every wire, streamed and whole: one bad turn does not cost a thread (SPEC D18).
 
-use rye::thread::{Cancel, RaisedLimits, ThreadId, ThreadState};
+use rye::thread::{Cancel, ThreadId};
+use rye::types::{RaisedLimits, ThreadState};
 use rye::{ProviderChoice, RunReport};
 use rye_tests::Scratch;
 use serde_json::{Value, json};

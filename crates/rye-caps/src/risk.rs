@@ -6,7 +6,8 @@
 //! [`assess`]: RiskTable::assess
 //!
 //! ```
-//! use rye_caps::{Grant, risk::{Acknowledgement, Risk, RiskTable, Verdict}};
+//! use rye_caps::{Grant, risk::{Acknowledgement, RiskTable, Verdict}};
+//! use rye_types::Risk;
 //!
 //! let table = RiskTable::from_value(&serde_json::json!({
 //!     "classifications": [
@@ -52,12 +53,10 @@
 //! ```
 
 mod assess;
-mod level;
 mod table;
 
 pub use self::{
     assess::{Acknowledgement, AcknowledgementError, Finding, Verdict},
-    level::{Risk, RiskPolicy, UnknownName},
     table::{Classification, RiskTable, RiskTableError, RiskTableProblem, RiskTableProblemKind},
 };
 

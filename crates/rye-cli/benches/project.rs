@@ -10,7 +10,8 @@ use std::{
 };
 
 use assert_cmd::Command;
-use rye::sign::{CommentStyle, ItemName, SigningKey, Timestamp, TrustDocument, sign};
+use rye::sign::{CommentStyle, ItemName, SigningKey, TrustDocument, sign};
+use rye::types::Timestamp;
 
 pub(crate) const N_ENTRIES: usize = 10_000;
 /// Words that occur somewhere; a large handbook has about as many.

@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use rye::thread::{Clock, Moment};
+use rye::thread::Clock;
+use rye::types::Moment;
 
 use crate::environment::Environment;
 

@@ -17,9 +17,10 @@ use clap_complete::engine::{
     ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter as _,
 };
 use clap_complete::env::{CompleteEnv, Shells};
-use rye::resolve::{ItemKind, Library, TrustEntry, trust_entries};
+use rye::resolve::{Library, TrustEntry, trust_entries};
 use rye::sign::{Policy, TrustStore};
 use rye::thread::ThreadReference;
+use rye::types::ItemKind;
 
 use crate::directive_inputs::inputs_of;
 use crate::environment::Environment;

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use rye::parse::Directive;
-use rye::resolve::{ItemId, ItemKind, Library, ResolveError, Space};
+use rye::resolve::{ItemId, Library, ResolveError, Space};
 use rye::sign::{Policy, TrustStore};
+use rye::types::ItemKind;
 use rye::{Project, place};
 
 use crate::environment::Environment;

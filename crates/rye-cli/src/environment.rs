@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use rye::files::{Refusal, read_plain, read_plain_or_pipe};
-use rye::resolve::{ItemKind, RunDocument, Spaces, project_root};
+use rye::resolve::{RunDocument, Spaces, project_root};
 use rye::sandbox::{ENVIRONMENT, Launcher, ProcessHost, Variables};
-use rye::sign::{Policy, PublicKey, Timestamp};
-use rye::thread::Moment;
+use rye::sign::{Policy, PublicKey};
+use rye::types::{ItemKind, Moment, Timestamp};
 use rye::web::SystemNames;
 use rye::{Preview, Rye, Setup, SpacesToCheck, shipped_files, system_roots};
 

@@ -5,7 +5,8 @@ use std::io;
 use std::path::Path;
 
 use rye::files::read_plain;
-use rye::resolve::{ItemId, ItemKind};
+use rye::resolve::ItemId;
+use rye::types::ItemKind;
 use rye::{ExecutedPart, Explained, Lock, LockError, LockJudge, PlanRequest, Project};
 
 /// The comparison of a directive with the lock of its project, before a thread of it begins.

@@ -8,7 +8,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rye::thread::transcript::Event;
-use rye::thread::{Clock as _, Delta, Nanos, Observer, OutputPiece, ThreadId, called_item};
+use rye::thread::{Clock as _, Delta, Observer, OutputPiece, ThreadId, called_item};
+use rye::types::Nanos;
 use serde_json::Value;
 
 use self::spinner::Spinner;

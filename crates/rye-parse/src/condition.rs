@@ -1,9 +1,10 @@
 //! Conditions: requirements on an event before a hook acts (SPEC 10.3).
 
+use rye_types::UnknownWord;
 use serde_json::Value;
 use strum::{Display, EnumString, IntoStaticStr, VariantArray, VariantNames};
 
-use crate::{ParseNameError, Spanned};
+use crate::Spanned;
 
 mod evaluation;
 pub(crate) mod operand;
@@ -42,7 +43,7 @@ pub enum Condition {
     reason = "an operator that is not handled would make a hook silently false"
 )]
 #[derive(Display, EnumString, IntoStaticStr, VariantArray, VariantNames)]
-#[strum(serialize_all = "snake_case", parse_err_fn = unknown_name, parse_err_ty = ParseNameError)]
+#[strum(serialize_all = "snake_case", parse_err_fn = unknown_name, parse_err_ty = UnknownWord)]
 pub enum Operator {
     /// Equal.
     Eq,
@@ -79,8 +80,8 @@ impl Operator {
     }
 }
 
-fn unknown_name(text: &str) -> ParseNameError {
-    ParseNameError::new("operator", text)
+fn unknown_name(text: &str) -> UnknownWord {
+    UnknownWord::new("operator", text, Operator::NAMES)
 }
 
 /// Returns `true` if a text is a dotted path: names of letters, digits, `_` and `-`, joined by dots.

@@ -15,20 +15,6 @@ pub(crate) fn is_item_id(text: &str) -> bool {
     text.len() <= 256 && text.split('/').all(is_id_segment)
 }
 
-/// A text that is not in a closed list of names.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown {list} `{text}`")]
-pub struct ParseNameError {
-    list: &'static str,
-    text: String,
-}
-
-impl ParseNameError {
-    pub(crate) fn new(list: &'static str, text: &str) -> Self {
-        Self { list, text: text.to_owned() }
-    }
-}
-
 /// Returns `true` if the text is a segment of an item id.
 fn is_id_segment(segment: &str) -> bool {
     let mut chars = segment.chars();

@@ -1,9 +1,10 @@
 //! The steps of a body that can be parsed.
 
+use rye_types::UnknownWord;
 use serde_json::{Map, Value};
 use strum::{Display, EnumString, IntoStaticStr, VariantArray, VariantNames};
 
-use crate::{ParseNameError, Spanned};
+use crate::Spanned;
 
 pub(crate) mod action;
 mod call;
@@ -64,7 +65,7 @@ impl Action {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "SPEC D4 closes the list")]
 #[derive(Display, EnumString, IntoStaticStr, VariantArray, VariantNames)]
-#[strum(serialize_all = "snake_case", parse_err_fn = unknown_name, parse_err_ty = ParseNameError)]
+#[strum(serialize_all = "snake_case", parse_err_fn = unknown_name, parse_err_ty = UnknownWord)]
 pub enum Primary {
     /// Runs an item.
     Execute,
@@ -91,6 +92,6 @@ impl Primary {
     }
 }
 
-fn unknown_name(text: &str) -> ParseNameError {
-    ParseNameError::new("primary operation", text)
+fn unknown_name(text: &str) -> UnknownWord {
+    UnknownWord::new("primary operation", text, Primary::NAMES)
 }

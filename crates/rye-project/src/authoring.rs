@@ -8,7 +8,8 @@ mod permissions;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use rye_resolve::{ItemId, ItemKind};
+use rye_resolve::ItemId;
+use rye_types::ItemKind;
 
 pub use self::complexity::{ClassLimits, Complexity, UnknownComplexity};
 pub use self::configuration::{DRAFTED_CONFIGS, draft_config, draft_hook, draft_provider};

@@ -35,8 +35,9 @@ use std::path::{Path, PathBuf};
 
 use rye_parse::ParseError;
 use rye_providers::ProviderConfig;
-use rye_resolve::{ItemId, ItemKind, Space, declared_problems_of_knowledge};
+use rye_resolve::{ItemId, Space, declared_problems_of_knowledge};
 use rye_sign::CommentStyle;
+use rye_types::ItemKind;
 
 use self::catalog::{Content, Loaded};
 pub use self::checker::{Checker, SpacesToCheck};

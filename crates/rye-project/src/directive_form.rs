@@ -1,7 +1,8 @@
 //! The form of a directive for callers that know schemas alone: its inputs and outputs.
 
-use rye_parse::{Input, Spanned, ValueType};
+use rye_parse::{Input, Spanned};
 use rye_resolve::ItemId;
+use rye_types::ValueType;
 use serde_json::{Map, Value, json};
 
 use crate::plan::{PrepareError, contract};

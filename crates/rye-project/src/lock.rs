@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-use rye_resolve::{Item, ItemId, ItemKind};
+use rye_resolve::{Item, ItemId};
 use rye_sign::Digest;
 use rye_tools::mcp::ToolSet;
+use rye_types::ItemKind;
 
 /// The content of `.ai/rye.lock`: for each directive its items, its configuration, its tools and the exact texts that its
 /// thread begins with, placeholders as written; and what MCP servers offer.

@@ -19,8 +19,9 @@ use std::collections::{BTreeSet, HashSet};
 use std::fmt;
 
 use rye_caps::{Capability, Kind, Pattern, Primary};
-use rye_resolve::{ItemId, ItemKind};
+use rye_resolve::ItemId;
 use rye_thread::{THREAD_DIRECTIVE, ThreadId};
+use rye_types::ItemKind;
 
 pub use self::block::block;
 pub(crate) use self::block::element;

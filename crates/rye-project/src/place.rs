@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use rye_resolve::{ItemId, ItemKind, Spaces, item_at};
+use rye_resolve::{ItemId, Spaces, item_at};
+use rye_types::ItemKind;
 
 /// The most bytes that are read of a file: four times the longest item, so that the parser says what is too long.
 pub(crate) const LONGEST_FILE: u64 = 16 * 1024 * 1024;

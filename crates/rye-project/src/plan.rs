@@ -40,13 +40,12 @@ use rye_caps::risk::{Acknowledgement, Finding, Verdict};
 use rye_caps::{Authority, Grant, Invocation, Layer};
 use rye_parse::Directive;
 use rye_prompt::{SystemFacts, system};
-use rye_resolve::{
-    Config, ExtendsChain, Item, ItemId, ItemKind, Library, PlacedHook, ResolveError,
-};
+use rye_resolve::{Config, ExtendsChain, Item, ItemId, Library, PlacedHook, ResolveError};
 use rye_sandbox::Processes;
 use rye_sign::Provenance;
-use rye_thread::{Hooks, Limits, Opening, OutputContract, ThreadId};
+use rye_thread::{Hooks, Opening, OutputContract, ThreadId};
 use rye_tools::fs::Root;
+use rye_types::{ItemKind, LimitSet};
 
 pub use self::accepted::accepted_digests;
 pub(crate) use self::authority::ceilings;
@@ -65,7 +64,6 @@ pub(crate) use self::hooking::{hook_action_problem, is_composed};
 use self::lacking::Lacking;
 pub use self::limits::limit_of_start;
 use self::limits::limits;
-pub(crate) use self::limits::spend_limit;
 pub use self::limits::{LimitSource, SetLimits};
 pub use self::operations::directive_additions;
 use self::operations::{Directions, Structure, with_operations};
@@ -309,7 +307,7 @@ fn set_limits(
 
 /// The limits of a root thread that begins. A child gets what its parent has left, and ends by that where a directive starts itself; a
 /// thread that goes on has some of its steps behind it.
-fn beginning_limits<'l>(request: &PlanRequest, limits: &'l SetLimits) -> Option<&'l Limits> {
+fn beginning_limits<'l>(request: &PlanRequest, limits: &'l SetLimits) -> Option<&'l LimitSet> {
     let begins = request.child_bounds.is_none() && request.recorded.is_none();
     begins.then_some(&limits.limits)
 }

@@ -6,8 +6,9 @@
 //!
 //! ```
 //! use rye_project::primary::{Caller, LoadRequest, load};
-//! use rye_resolve::{ItemKind, Spaces};
-//! use rye_sign::Timestamp;
+//! use rye_resolve::Spaces;
+//! use rye_types::ItemKind;
+//! use rye_types::Timestamp;
 //! use rye_project::{Project, Setup, shipped_files};
 //!
 //! let spaces = Spaces::new().with_shipped(shipped_files());

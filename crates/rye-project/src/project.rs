@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::sync::{Mutex, Weak};
 
 use rye_resolve::{
-    Config, ItemId, ItemKind, Library, ResolveError, RunDocument, Spaces, TrustNote, trust_store,
+    Config, ItemId, Library, ResolveError, RunDocument, Spaces, TrustNote, trust_store,
 };
 use rye_sandbox::{ProcessHost, Variables};
-use rye_sign::{Policy, PublicKey, Timestamp, TrustStore};
-use rye_thread::{ClockError, Moment};
+use rye_sign::{Policy, PublicKey, TrustStore};
+use rye_types::{ClockError, ItemKind, Moment, Timestamp};
 use rye_web::Names;
 
 use crate::config::{ConfigError, requires_lock, single_host, strict_extends, trust_policy};

@@ -6,9 +6,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use rye_files::read_plain;
-use rye_sandbox::{Mode, Policy, ProbeError};
+use rye_sandbox::{Policy, ProbeError};
 use rye_sandbox::{Processes, temporary_file};
 use rye_sign::Digest;
+use rye_types::SandboxMode;
 use serde::{Deserialize, Serialize};
 
 use crate::file_digests::{FileChanges, UnreadableFile, file_digests};
@@ -48,7 +49,7 @@ pub enum PolicyError {
     )]
     Unpinned {
         /// The sandbox.
-        mode: Mode,
+        mode: SandboxMode,
     },
     /// The sandbox of programs could not be tried out, so that it is not known whether they can change the policy.
     #[error(transparent)]

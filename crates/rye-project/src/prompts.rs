@@ -3,7 +3,8 @@
 use std::fmt;
 
 use rye_prompt::Opening;
-use rye_resolve::{ItemId, ItemKind, ResolveError, Space};
+use rye_resolve::{ItemId, ResolveError, Space};
+use rye_types::ItemKind;
 
 use crate::plan::{PlanRequest, PrepareError};
 use crate::project::Project;

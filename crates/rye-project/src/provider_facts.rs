@@ -1,6 +1,7 @@
 //! Facts about the providers that could answer here, without a request to one.
 
-use rye_resolve::{ItemKind, ResolveError};
+use rye_resolve::ResolveError;
+use rye_types::ItemKind;
 
 use crate::config::DefaultProvider;
 use crate::config::{PROVIDERS, is_provider};

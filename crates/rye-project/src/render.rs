@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use rye_prompt::{Opening, ReturnStyle};
+use rye_prompt::Opening;
 use rye_resolve::{Item, ItemId};
 use rye_sign::Digest;
+use rye_types::ReturnStyle;
 use serde_json::Value;
 
 use crate::causes::with_causes;

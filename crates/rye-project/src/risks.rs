@@ -2,7 +2,8 @@
 
 use rye_caps::risk::{Acknowledgement, Finding, Verdict};
 use rye_caps::{Capability, Grant, Invocation, Kind, Pattern, Primary};
-use rye_resolve::{ItemId, ItemKind};
+use rye_resolve::ItemId;
+use rye_types::ItemKind;
 
 use crate::aliases::{canonical, canonical_grant};
 use crate::config::{RISK_FILE, risk_table};

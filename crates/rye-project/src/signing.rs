@@ -6,11 +6,12 @@ mod other;
 use std::path::Path;
 
 use rye_caps::Pattern;
-use rye_resolve::{ItemId, ItemKind, is_revocation_list};
+use rye_resolve::{ItemId, is_revocation_list};
 use rye_sign::{
-    CommentStyle, ItemName, RevocationError, RevocationList, SigningKey, Timestamp, TrustDocument,
-    TrustError, sign,
+    CommentStyle, ItemName, RevocationError, RevocationList, SigningKey, TrustDocument, TrustError,
+    sign,
 };
+use rye_types::{ItemKind, Timestamp};
 
 pub use self::file::{SignFileError, SignOptions, SignedFile, SigningStatus, replace_file};
 pub(crate) use self::file::{

@@ -2,9 +2,9 @@
 
 use rye_parse::{
     Action, Condition, ContextContent, ContextEntry, Cost, Directive, Hook, Input, Limits, Model,
-    Outputs, PermissionEntry, Permissions, Spanned, Spend, Step,
+    Outputs, PermissionEntry, Permissions, Spanned, Step,
 };
-use rye_thread::Nanos;
+use rye_types::Nanos;
 use serde_json::{Value, json};
 
 /// Returns the content of a directive's file as JSON. Every part is present; an absent part is
@@ -62,20 +62,12 @@ fn limits(limits: &Limits) -> Value {
     json!({
         "turns": number(&limits.turns),
         "tokens": number(&limits.tokens),
-        "spend": limits.spend.as_ref().map(|spend| match spend.value {
-            Spend::Unlimited => "unlimited".to_owned(),
-            Spend::Nanos(nanos) => decimal(nanos),
-        }),
+        "spend": limits.spend.as_ref().map(|spend| spend.value.to_string().trim_end_matches(" USD").to_owned()),
         "duration_seconds": number(&limits.duration_seconds),
         "spawns": number(&limits.spawns),
         "depth": number(&limits.depth),
         "spend_currency": text(limits.spend_currency.as_ref()),
     })
-}
-
-/// Thousand-millionths as decimal text, which nothing rounds.
-fn decimal(nanos: u64) -> String {
-    Nanos::new(nanos).to_string().trim_end_matches(" USD").to_owned()
 }
 
 fn permissions(permissions: &Permissions) -> Value {
@@ -169,7 +161,9 @@ fn cost(cost: &Cost) -> Value {
             "spawn_threshold": context.spawn_threshold,
         })),
         "duration": cost.duration.as_ref().map(|duration| duration.value),
-        "spend": cost.spend.as_ref().map(|spend| decimal(spend.value)),
+        "spend": cost.spend.as_ref().map(|spend| {
+            Nanos::new(spend.value).to_string().trim_end_matches(" USD").to_owned()
+        }),
         "currency": text(cost.currency.as_ref()),
     })
 }

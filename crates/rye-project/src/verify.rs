@@ -8,11 +8,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use rye_files::NotText;
-use rye_resolve::{ItemId, ItemKind, ResolveError, Space, fault_of_place};
+use rye_resolve::{ItemId, ResolveError, Space, fault_of_place};
 use rye_sign::{
-    CommentStyle, Error, ItemName, Provenance, RevocationError, Timestamp, TrustError, TrustStore,
-    Unverified,
+    CommentStyle, Error, ItemName, Provenance, RevocationError, TrustError, TrustStore, Unverified,
 };
+use rye_types::{ItemKind, Timestamp};
 
 pub use self::summary::VerificationSummary;
 pub(crate) use self::trust_document::is_among_keys;

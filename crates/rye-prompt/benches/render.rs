@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use divan::{Bencher, black_box, counter::BytesCount};
-use rye_prompt::{Inputs, Link, ReturnStyle, render};
+use rye_prompt::{Inputs, Link, render};
+use rye_types::ReturnStyle;
 
 fn main() {
     divan::main();

@@ -3,9 +3,6 @@
 mod compose;
 mod references;
 
-use rye_parse::ContextPosition;
-use strum::{Display, IntoStaticStr};
-
 pub use self::compose::{ComposeError, compose};
 pub use self::references::{ContextReference, context_references};
 
@@ -72,34 +69,4 @@ pub struct Suppression {
     pub id: String,
     /// The id of the first directive that suppresses it, from the root on.
     pub declared_by: String,
-}
-
-/// The position of context. `<suppress>` is not a position.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-#[expect(clippy::exhaustive_enums, reason = "the positions of SPEC 8.4 and 8.5")]
-#[derive(Display, IntoStaticStr)]
-#[strum(serialize_all = "snake_case")]
-pub enum Slot {
-    /// In the system message.
-    System,
-    /// In the first user message, before the directive prompt.
-    Before,
-    /// In the first user message, after the directive prompt.
-    After,
-}
-
-impl Slot {
-    /// The name of the element in `<context>`.
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
-
-    pub(crate) fn of(position: ContextPosition) -> Option<Self> {
-        match position {
-            ContextPosition::System => Some(Self::System),
-            ContextPosition::Before => Some(Self::Before),
-            ContextPosition::After => Some(Self::After),
-            ContextPosition::Suppress => None,
-        }
-    }
 }

@@ -1,13 +1,15 @@
 //! Context that hooks add (SPEC 8.5 and 8.6).
 
-use crate::context::{Context, Slot};
+use rye_types::Position;
+
+use crate::context::Context;
 
 /// Knowledge that a `thread_started` hook puts into the context.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "built by callers, and all of SPEC 8.6")]
 pub struct HookEntry {
     /// The position of the entry.
-    pub position: Slot,
+    pub position: Position,
     /// The knowledge id.
     pub id: String,
     /// The `name` of the knowledge item, in any case.
@@ -37,9 +39,9 @@ impl Context {
             .filter(|entry| !self.suppressed.iter().any(|suppressed| suppressed.id == entry.id))
         {
             let layer = match entry.position {
-                Slot::System => &mut self.hooks.system,
-                Slot::Before => &mut self.hooks.before,
-                Slot::After => &mut self.hooks.after,
+                Position::System => &mut self.hooks.system,
+                Position::Before => &mut self.hooks.before,
+                Position::After => &mut self.hooks.after,
             };
             layer.push(entry.text());
         }

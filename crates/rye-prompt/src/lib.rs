@@ -14,7 +14,8 @@
 //! ````
 //! use std::collections::BTreeMap;
 //!
-//! use rye_prompt::{Inputs, Link, ReturnStyle, compose, opening, render};
+//! use rye_prompt::{Inputs, Link, compose, opening, render};
+//! use rye_types::ReturnStyle;
 //!
 //! let directive = rye_parse::directive(r#"# Greet
 //!
@@ -77,7 +78,7 @@ mod opening;
 mod json;
 
 pub use context::{
-    ComposeError, Context, ContextReference, Origin, Piece, Slot, Suppression, compose,
+    ComposeError, Context, ContextReference, Origin, Piece, Suppression, compose,
     context_references,
 };
 pub use hook_context::{HookEntry, Wrap, element_name};
@@ -85,6 +86,6 @@ pub use inputs::{BindError, BindProblem, Inputs, ValueOrigin};
 pub use link::Link;
 pub use opening::{Opening, opening};
 pub use placement::{Part, RenderError, RenderProblem};
-pub use render::{ReturnStyle, UnknownReturnStyle, body, outputs, render, template};
+pub use render::{body, outputs, render, template};
 pub use steps::{known_steps, steps};
 pub use system::{SystemFacts, TemplateError, system};

@@ -6,9 +6,8 @@ mod shown;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rye_parse::{
-    Directive, Fallback, Input, Placeholder, Spanned, ValueType, nearest_name, placeholders,
-};
+use rye_parse::{Directive, Fallback, Input, Placeholder, Spanned, nearest_name, placeholders};
+use rye_types::ValueType;
 use serde_json::Value;
 
 pub use self::error::{Part, RenderError, RenderProblem};

@@ -3,51 +3,10 @@
 mod returns;
 
 use rye_parse::{Directive, Outputs};
-use strum::{Display, EnumString, IntoStaticStr, VariantArray};
-use thiserror::Error;
+use rye_types::ReturnStyle;
 
 use crate::placement::{Part, Placed, Placer};
 use crate::{Inputs, Link, RenderError};
-
-/// The form in which a directive asks the model for its outputs (SPEC D1).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
-#[derive(Display, EnumString, IntoStaticStr, VariantArray)]
-#[strum(serialize_all = "snake_case", parse_err_fn = UnknownReturnStyle::new, parse_err_ty = UnknownReturnStyle)]
-pub enum ReturnStyle {
-    /// A sentence and the `rye_execute` call of `directive_return`.
-    #[default]
-    Call,
-    /// A `<returns>` block of the declared outputs.
-    Block,
-    /// One sentence with the palette's name of the `directive_return` tool (SPEC 5.4).
-    Tool,
-}
-
-impl ReturnStyle {
-    /// All styles, in the order of the help text.
-    pub const ALL: &'static [Self] = Self::VARIANTS;
-
-    /// The name in config and on the command line.
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
-}
-
-/// A name that is not a [`ReturnStyle`].
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("unknown return style `{name}`; valid: `call`, `block`, `tool`")]
-#[non_exhaustive]
-pub struct UnknownReturnStyle {
-    /// The given name.
-    pub name: String,
-}
-
-impl UnknownReturnStyle {
-    fn new(name: &str) -> Self {
-        Self { name: name.to_owned() }
-    }
-}
 
 /// Returns the directive prompt with the inputs placed.
 ///

@@ -1,7 +1,8 @@
 //! The choice of a model from a config.
 
 use rye_parse::{did_you_mean, nearest_name, quoted};
-use rye_thread::{Prices, ProviderInfo};
+use rye_thread::ProviderInfo;
+use rye_types::Prices;
 
 use crate::ProviderConfig;
 use crate::config::{MaxTokensField, Model, TIERS};

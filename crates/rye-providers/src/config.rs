@@ -11,9 +11,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use rye_thread::Prices;
+use rye_types::{Prices, ReturnStyle};
 use serde_json::Value;
-use strum::{IntoStaticStr, VariantArray};
 
 pub use self::auth::Auth;
 pub use self::error::{ConfigError, ConfigProblem};
@@ -42,7 +41,7 @@ pub struct ProviderConfig {
     tiers: BTreeMap<String, String>,
     models: BTreeMap<String, Model>,
     system_template: Option<String>,
-    returns: Option<ReturnsStyle>,
+    returns: Option<ReturnStyle>,
     retry: RetryPolicy,
     timeout: Duration,
     idle: Duration,
@@ -128,7 +127,7 @@ impl ProviderConfig {
     }
 
     /// The style in which results are asked for, or `None` for the caller's default.
-    pub fn returns(&self) -> Option<ReturnsStyle> {
+    pub fn returns(&self) -> Option<ReturnStyle> {
         self.returns
     }
 
@@ -173,27 +172,6 @@ impl fmt::Debug for ProviderConfig {
             .field("auth", &self.auth)
             .field("models", &self.models)
             .finish_non_exhaustive()
-    }
-}
-
-/// The style in which a directive asks for its outputs (SPEC D1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(clippy::exhaustive_enums, reason = "the three styles of SPEC D1")]
-#[derive(IntoStaticStr, VariantArray)]
-#[strum(serialize_all = "snake_case")]
-pub enum ReturnsStyle {
-    /// The sentence with the `directive_return` call.
-    Call,
-    /// The `<returns>` block.
-    Block,
-    /// One sentence that names the tool of the palette.
-    Tool,
-}
-
-impl ReturnsStyle {
-    /// The name in configs: `call`, `block` or `tool`.
-    pub fn as_str(self) -> &'static str {
-        self.into()
     }
 }
 
@@ -279,7 +257,7 @@ fn prompts(root: &Section<'_>) -> Option<String> {
     prompts.text("system_template")
 }
 
-fn returns(root: &Section<'_>) -> Option<ReturnsStyle> {
+fn returns(root: &Section<'_>) -> Option<ReturnStyle> {
     let word = root.text("returns")?;
     root.word("returns", &word)
 }

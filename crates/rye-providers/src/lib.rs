@@ -67,7 +67,6 @@ pub use choice::{ChoiceError, ModelChoice, ModelPreference};
 pub use codec::{body, decode};
 pub use config::{
     Auth, ConfigError, ConfigProblem, MaxTokensField, Model, ProviderConfig, RetryPolicy,
-    ReturnsStyle,
 };
 pub use connect::{ConnectError, connect, connect_with_timing};
 pub use http::{RandomBits, Timing, Waits};

@@ -1,6 +1,6 @@
 //! Exact prices from decimal text.
 
-use rye_thread::{Nanos, NanosError};
+use rye_types::{Nanos, NanosError};
 use serde_json::Value;
 
 /// Reads dollars, given as decimal text or a number, exactly in nano-dollars.

@@ -1,6 +1,7 @@
 //! Token counts of all protocols, normalised so that no token is counted twice (WIRES 1.0).
 
-use rye_thread::{Counted, Reply, Usage};
+use rye_thread::{Counted, Reply};
+use rye_types::Usage;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;

@@ -2,10 +2,9 @@
 
 use rye_caps::Grant;
 use rye_parse::Directive;
+use rye_types::ItemKind;
 
-use crate::{
-    Item, ItemId, ItemKind, Library, PlacedHook, ResolveError, StatedLimits, StatedModel, grant,
-};
+use crate::{Item, ItemId, Library, PlacedHook, ResolveError, StatedLimits, StatedModel, grant};
 
 /// A directive, the directive that it extends, and so on to the root. Each is verified (SPEC 7.1).
 #[derive(Clone, Debug)]

@@ -1,6 +1,8 @@
 //! Precedence of the spaces, decided from the files that each holds, without reading a disk.
 
-use crate::{ItemId, ItemKind, Location, ResolveError};
+use rye_types::ItemKind;
+
+use crate::{ItemId, Location, ResolveError};
 
 /// The file that an id means, and the files that it shadows.
 #[non_exhaustive]

@@ -3,9 +3,10 @@
 use std::{error::Error, io, ops::Range, path::PathBuf, slice};
 
 use rye_caps::PatternError;
-use rye_parse::{HookLayer, ParseError, Problem, position};
+use rye_parse::{ParseError, Problem, position};
+use rye_types::{HookLayer, ItemKind};
 
-use crate::{ItemId, ItemIdError, ItemKind, Location, Space};
+use crate::{ItemId, ItemIdError, Location, Space};
 
 /// The reason why an id gives no item. Every variant is final: no farther space is searched (SPEC 1.4).
 #[non_exhaustive]

@@ -1,6 +1,7 @@
 //! The hooks of a run, over the spaces and the chain (SPEC 4.4, 7.3, 10.3, D10).
 
-use rye_parse::{ConfigHook, Directive, Hook, HookEvent, HookLayer, HookPosition, Spanned};
+use rye_parse::{ConfigHook, Directive, Hook, Spanned};
+use rye_types::{HookEvent, HookLayer, Position};
 use serde_json::{Map, Value};
 
 use crate::{ExtendsChain, Item, Library, PlacedHook, ResolveError, Space};
@@ -125,7 +126,7 @@ fn of_directive(link: &Item<Directive>, hook: &Spanned<Hook>) -> PlacedHook {
         hook: hook.value.clone(),
         layer: HookLayer::Directive,
         order: 0,
-        position: HookPosition::default(),
+        position: Position::default(),
         wrap: true,
         extends: None,
         location: link.location.clone(),

@@ -1,8 +1,9 @@
 //! Items with their location, source and digest.
 
 use rye_sign::{Digest, Provenance, Shown};
+use rye_types::ItemKind;
 
-use crate::{ItemId, ItemKind, Location};
+use crate::{ItemId, Location};
 
 /// The content of a file, with its location, source and digest. It is verified, unless the library shows drafts.
 #[non_exhaustive]

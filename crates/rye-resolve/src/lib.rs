@@ -5,8 +5,10 @@
 //! with or unparseable, the result is an error, and no farther space is searched.
 //!
 //! ```
-//! use rye_resolve::{ItemKind, Library, ShippedFile, Space, Spaces, trust_store};
-//! use rye_sign::{Policy, Timestamp};
+//! use rye_resolve::{Library, ShippedFile, Space, Spaces, trust_store};
+//! use rye_types::ItemKind;
+//! use rye_sign::Policy;
+//! use rye_types::Timestamp;
 //!
 //! static SHIPPED: &[ShippedFile] = &[ShippedFile {
 //!     path: "knowledge/rye/identity.md",
@@ -40,9 +42,9 @@
 
 mod error;
 mod id;
-mod kind;
 
 mod disk;
+mod reserved;
 mod root;
 mod spaces;
 mod stamp;
@@ -76,7 +78,6 @@ pub use error::{PermissionProblem, ResolveError};
 pub use grant::{permission_grant, permission_problems};
 pub use id::{ItemId, ItemIdError};
 pub use item::Item;
-pub use kind::{ItemKind, ItemKindError};
 pub use library::Library;
 pub use listing::{Listed, Survey};
 pub use place::{item_at, project_root};

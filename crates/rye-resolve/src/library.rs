@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 
 use rye_parse::{Directive, Knowledge, ParseError, ToolManifest};
 use rye_sign::{
-    CommentStyle, Error, ItemName, Policy, PublicKey, Shown, Timestamp, TrustStore, Unverified,
-    Verified, accept,
+    CommentStyle, Error, ItemName, Policy, PublicKey, Shown, TrustStore, Unverified, Verified,
+    accept,
 };
+use rye_types::{ItemKind, Timestamp};
 
 use crate::{
-    Config, Item, ItemId, ItemKind, Listed, Located, Location, ResolveError, Space, Spaces, Survey,
+    Config, Item, ItemId, Listed, Located, Location, ResolveError, Space, Spaces, Survey,
     decide::decide,
     listing,
     root::{Root, Text},

@@ -1,7 +1,9 @@
 //! All ids of a kind, with the winner of each over the spaces.
 
+use rye_types::ItemKind;
+
 use crate::{
-    ItemId, ItemKind, Location, ResolveError,
+    ItemId, Location, ResolveError,
     decide::decide,
     stamp::Stamp,
     walk::{Found, Holdings},

@@ -5,7 +5,10 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use crate::{ItemId, ItemKind, Space, Spaces, root::Root, stem::stem};
+use rye_types::ItemKind;
+
+use crate::reserved::is_reserved;
+use crate::{ItemId, Space, Spaces, root::Root, stem::stem};
 
 /// Returns the kind, id and space of the file at `path`, or `None` if it is not an item of `spaces`.
 ///
@@ -43,7 +46,7 @@ fn place(ai: &Path, path: &Path, space: Space) -> Option<(ItemKind, ItemId, Spac
     let (folder, below) = segments.split_first()?;
     let kind = ItemKind::ALL.iter().copied().find(|kind| kind.folder() == *folder)?;
     let id: ItemId = stem(kind, &below.join("/"))?.parse().ok()?;
-    (!kind.reserves(&id)).then_some((kind, id, space))
+    (!is_reserved(kind, &id)).then_some((kind, id, space))
 }
 
 /// Follows the links of the folder of `path` and keeps its last segment.

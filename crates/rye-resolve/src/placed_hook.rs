@@ -1,7 +1,8 @@
 //! A hook with its place in the order of all hooks.
 
-use rye_parse::{Hook, HookLayer, HookPosition};
+use rye_parse::Hook;
 use rye_sign::Provenance;
+use rye_types::{HookLayer, Position};
 
 use crate::Location;
 
@@ -18,7 +19,7 @@ pub struct PlacedHook {
     /// The place in its layer, lowest first.
     pub order: i64,
     /// The position in the prompt of the knowledge that its action adds.
-    pub position: HookPosition,
+    pub position: Position,
     /// `true` if an element around that knowledge names it for the model.
     pub wrap: bool,
     /// The id that the directive is to extend; only for the event `resolve_extends`.

@@ -2,7 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::{ItemId, ItemKind, Location, ResolveError, ShippedFile, Space, Spaces, disk};
+use rye_types::ItemKind;
+
+use crate::reserved::is_reserved;
+use crate::{ItemId, Location, ResolveError, ShippedFile, Space, Spaces, disk};
 
 /// One root in precedence order: an `.ai` folder, or the shipped files.
 #[derive(Clone, Debug)]
@@ -55,7 +58,7 @@ impl Root {
     ) -> Result<Vec<Location>, ResolveError> {
         let mut found = Vec::new();
         let mut path = format!("{}/{id}.", kind.folder());
-        if kind.reserves(id) || self.lacks_folder_of(&path, kind) {
+        if is_reserved(kind, id) || self.lacks_folder_of(&path, kind) {
             return Ok(found);
         }
         let stem = path.len();

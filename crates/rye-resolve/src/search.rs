@@ -17,6 +17,8 @@ mod words;
 pub use preview::Preview;
 pub use query::{SearchQuery, SearchQueryError};
 
+use rye_types::ItemKind;
+
 use self::{
     cache::Cache,
     content::Content,
@@ -27,7 +29,7 @@ use self::{
     shard::Shard,
 };
 use crate::{
-    Item, ItemKind, Library, Listed, ResolveError,
+    Item, Library, Listed, ResolveError,
     listing::{self, Winner},
     root::Root,
     walk::walk,

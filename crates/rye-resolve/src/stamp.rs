@@ -2,7 +2,8 @@
 
 use std::fs::Metadata;
 
-use rye_sign::{Digest, Timestamp};
+use rye_sign::Digest;
+use rye_types::Timestamp;
 
 /// The size, times and inode of a file. Equal stamps are a strong hint of equal bytes, not a proof.
 ///

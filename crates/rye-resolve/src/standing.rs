@@ -4,8 +4,11 @@
 
 use std::path::{Component, Path};
 
+use rye_types::ItemKind;
+
+use crate::reserved::is_reserved;
 use crate::stem::{is_in_other_case, stem};
-use crate::{ItemId, ItemKind, ResolveError, disk};
+use crate::{ItemId, ResolveError, disk};
 
 /// Returns the reason why the file at `path` is no item although it lies where items of a kind lie: a name that makes no id, a type
 /// that its folder does not have, or a link out of the space or to policy. `None` for an item, for a file elsewhere, and for a
@@ -54,7 +57,7 @@ impl<'p> Place<'p> {
         }
         let kind = ItemKind::ALL.iter().copied().find(|kind| kind.folder() == folder)?;
         let below = below.join("/");
-        let is_reserved = below.parse::<ItemId>().is_ok_and(|id| kind.reserves(&id));
+        let is_reserved = below.parse::<ItemId>().is_ok_and(|id| is_reserved(kind, &id));
         (!below.is_empty() && !is_reserved).then_some(Ok(Self { ai, kind, below }))
     }
 

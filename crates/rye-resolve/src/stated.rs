@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use rye_parse::{Directive, Limits, Model, Spanned, Spend};
+use rye_parse::{Directive, Limits, Model, Spanned};
+use rye_types::SpendLimit;
 
 use crate::ItemId;
 
@@ -61,7 +62,7 @@ impl<'c> StatedLimits<'c> {
             }
             let Some(spend) = own.spend.as_ref().filter(|_| !is_spend_decided) else { continue };
             is_spend_decided = true;
-            if place == 0 || spend.value != Spend::Unlimited {
+            if place == 0 || spend.value != SpendLimit::Unlimited {
                 stated.limits.spend = Some(spend.clone());
                 stated.limits.spend_currency.clone_from(&own.spend_currency);
                 stated.by.insert("spend", by);
@@ -109,7 +110,7 @@ mod tests {
             (
                 "all is inherited",
                 &["", "<model tier=\"fast\"/><limits turns=\"3\" spend=\"0.10\"/>"],
-                "d1 Some(\"fast\"); spend Some(Nanos(100000000)) by d1; turns Some(3) by d1",
+                "d1 Some(\"fast\"); spend Some(AtMost(Nanos(100000000))) by d1; turns Some(3) by d1",
             ),
             (
                 "each limit by itself",
@@ -138,7 +139,7 @@ mod tests {
                     "<limits spend_currency=\"USD\"/>",
                     "<limits spend=\"5\" spend_currency=\"EUR\"/>",
                 ],
-                "spend Some(Nanos(5000000000)) by d1; EUR",
+                "spend Some(AtMost(Nanos(5000000000))) by d1; EUR",
             ),
         ];
         for (name, links, expected) in rows {

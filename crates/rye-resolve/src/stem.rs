@@ -1,6 +1,6 @@
 //! Paths of items without their extension.
 
-use crate::ItemKind;
+use rye_types::ItemKind;
 
 /// Returns `path` without its extension, or `None` if the extension is not one of `kind`.
 pub(crate) fn stem(kind: ItemKind, path: &str) -> Option<&str> {

@@ -1,8 +1,9 @@
 //! "Did you mean": the existing id that is nearest to an unknown one.
 
 use rye_parse::nearest_name;
+use rye_types::ItemKind;
 
-use crate::{ItemId, ItemKind};
+use crate::ItemId;
 
 /// Returns the id among `known` that `wanted` was probably meant to be.
 ///

@@ -6,7 +6,8 @@ mod list;
 
 use std::collections::BTreeMap;
 
-use rye_sign::{CommentStyle, Origin, Timestamp, TrustDocument, TrustStore, Unverified};
+use rye_sign::{CommentStyle, Origin, TrustDocument, TrustStore, Unverified};
+use rye_types::Timestamp;
 
 pub use self::entry::{TrustEntry, TrustNote, TrustRemark, TrustSubject};
 pub use self::list::{REVOCATION_LIST, RevocationEntry, is_revocation_list};

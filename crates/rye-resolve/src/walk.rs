@@ -5,8 +5,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use rye_types::ItemKind;
+
+use crate::reserved::is_reserved;
 use crate::{
-    ItemId, ItemKind, Location, ResolveError, ShippedFile, disk,
+    ItemId, Location, ResolveError, ShippedFile, disk,
     root::Root,
     stamp::Stamp,
     standing::fault_of_name,
@@ -56,7 +59,7 @@ impl Holdings {
         stamp: Result<Stamp, ResolveError>,
     ) {
         match stem.parse::<ItemId>() {
-            Ok(id) if kind.reserves(&id) => {}
+            Ok(id) if is_reserved(kind, &id) => {}
             Ok(id) => self.found.push(Found { id, location, stamp }),
             Err(source) => {
                 self.problems.push(ResolveError::Misnamed { path: location.path, source });
@@ -173,7 +176,7 @@ impl<'a> Walk<'a> {
 
     fn descend(&mut self, below: &str, above: &mut Vec<PathBuf>) {
         match below.parse::<ItemId>() {
-            Ok(id) if self.kind.reserves(&id) => {}
+            Ok(id) if is_reserved(self.kind, &id) => {}
             Ok(_) => self.folder(below, above),
             Err(source) => {
                 let path = self.top().join(below);

@@ -10,9 +10,10 @@ mod text;
 use rye_caps::risk::Finding;
 use rye_caps::{Grant, Invocation, LayerName};
 use rye_project::{LimitSource, PlanRequest, PrepareError, Project};
-use rye_prompt::{Slot, Suppression};
+use rye_prompt::Suppression;
 use rye_resolve::ItemId;
 use rye_sign::Digest;
+use rye_types::Position;
 
 pub use self::item::{ItemFacts, Signer};
 pub use self::starts::{LostFacts, StartFacts};
@@ -85,7 +86,7 @@ pub struct Explained {
 #[non_exhaustive]
 pub struct ContextFacts {
     /// Its position.
-    pub position: Slot,
+    pub position: Position,
     /// The directive that asked for it.
     pub asked_by: String,
     /// The knowledge item; `None` for text that stands in the directive itself.
@@ -103,7 +104,7 @@ pub struct SkippedFacts {
     /// Its id.
     pub id: String,
     /// The position that it would have.
-    pub position: Slot,
+    pub position: Position,
     /// The directive that asked for it.
     pub asked_by: String,
 }

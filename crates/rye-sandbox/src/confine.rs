@@ -18,15 +18,17 @@ use nix::unistd::{Pid, geteuid, setpgid};
 use rustix::fs::{CWD, OFlags, ResolveFlags, openat2};
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
 
+use rye_types::SandboxMode;
+
 use super::fault::Fault;
 use super::handover::{SandboxProcess, SetupReport};
 use super::mounts::DEVICES;
-use super::{Cover, Mode, NEWEST_LANDLOCK, Plan, guards, hierarchy, probe, system_calls};
+use super::{Cover, NEWEST_LANDLOCK, Plan, guards, hierarchy, probe, system_calls};
 
 /// Confines this process and replaces it by the program.
 pub(super) fn become_program(below: SandboxProcess, program: &[OsString]) -> Result<u8, Fault> {
     prctl::set_pdeathsig(Signal::SIGKILL).map_err(Fault::at("be bound to the launcher"))?;
-    if below.plan.mode == Mode::Bubblewrap {
+    if below.plan.mode == SandboxMode::Bubblewrap {
         // bubblewrap mounts by path.
         for folder in [&below.plan.project, &below.plan.scratch] {
             folder.open().map_err(Fault::at("find a folder of the caller"))?;
@@ -52,12 +54,12 @@ pub(super) fn become_program(below: SandboxProcess, program: &[OsString]) -> Res
 /// program.
 pub(super) fn start_of(plan: &Plan, program: &OsStr) -> String {
     let start = format!("start `{}`", program.display());
-    if plan.mode == Mode::None {
+    if plan.mode == SandboxMode::None {
         return start;
     }
     let path = Path::new(program);
     let covered = match Cover::of(plan).reason(path) {
-        _ if plan.mode == Mode::Landlock && is_foreign(plan) => {
+        _ if plan.mode == SandboxMode::Landlock && is_foreign(plan) => {
             ", in which root has no power over the files of another user".to_owned()
         }
         Some(reason) => format!(", which {reason}"),
@@ -82,10 +84,10 @@ pub(super) fn confine(plan: &Plan) -> Result<u8, Fault> {
     // The launcher blocks signals, and its children would inherit that.
     SigSet::all().thread_unblock().map_err(Fault::at("take signals"))?;
     limit(plan)?;
-    if plan.mode == Mode::None {
+    if plan.mode == SandboxMode::None {
         return Ok(0);
     }
-    if plan.mode == Mode::Bubblewrap {
+    if plan.mode == SandboxMode::Bubblewrap {
         guards::check(&plan.layout)?;
     }
     prctl::set_no_new_privs().map_err(Fault::at("give up gaining privileges"))?;
@@ -187,7 +189,7 @@ fn rules(plan: &Plan, abi: ABI, set: RulesetCreated) -> Result<RulesetCreated, F
     let devices = DEVICES.iter().map(|name| PathBuf::from("/dev").join(name));
     let mut rows: Vec<(PathBuf, _)> = devices.map(|path| (path, device)).collect();
     rows.push((plan.temporary(), all));
-    if plan.mode == Mode::Landlock {
+    if plan.mode == SandboxMode::Landlock {
         let mut hidden = plan.hidden.clone();
         let shown = plan.homes.iter().flat_map(|home| &home.shown);
         rows.extend(

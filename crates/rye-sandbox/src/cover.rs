@@ -28,7 +28,7 @@ impl Cover {
             homes: plan.homes.clone(),
             shown: [plan.project().to_owned(), plan.scratch.path().to_owned()],
         };
-        let is_confined = plan.mode != crate::Mode::None;
+        let is_confined = plan.mode != rye_types::SandboxMode::None;
         Self {
             files: plan.mode.is_whole().then(covered),
             has_network: plan.network || !is_confined,

@@ -1,9 +1,8 @@
 //! Facts of the enforcement on a machine, and the promises that follow from them.
 
+use rye_types::SandboxMode;
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
-
-use super::Mode;
 
 /// The newest version of Landlock whose rights are given up. A newer kernel has no more of them.
 pub const NEWEST_LANDLOCK: u8 = 6;
@@ -20,7 +19,7 @@ const WITH_TRUNCATION: u8 = 3;
 #[non_exhaustive]
 pub struct Enforcement {
     /// The mode of the sandbox.
-    pub mode: Mode,
+    pub mode: SandboxMode,
     /// The version of Landlock whose rights are given up, and 0 if there is none. It is at most
     /// [`NEWEST_LANDLOCK`].
     pub landlock: u8,
@@ -31,8 +30,8 @@ pub struct Enforcement {
 impl Enforcement {
     /// Creates the facts of a mode, with a version of Landlock that the mode uses.
     #[must_use]
-    pub const fn new(mode: Mode, landlock: u8, counts_processes: bool) -> Self {
-        let landlock = if matches!(mode, Mode::None) { 0 } else { landlock };
+    pub const fn new(mode: SandboxMode, landlock: u8, counts_processes: bool) -> Self {
+        let landlock = if matches!(mode, SandboxMode::None) { 0 } else { landlock };
         Self { mode, landlock, counts_processes }
     }
 
@@ -44,19 +43,19 @@ impl Enforcement {
 
     /// Returns `true` if a filter refuses what this Landlock cannot confine: shortening of files by their paths.
     pub(crate) const fn filters_truncation(self) -> bool {
-        matches!(self.mode, Mode::Landlock) && self.landlock < WITH_TRUNCATION
+        matches!(self.mode, SandboxMode::Landlock) && self.landlock < WITH_TRUNCATION
     }
 
     /// Returns `true` if a filter refuses what this Landlock cannot confine: signals to other processes.
     pub(crate) const fn filters_signals(self) -> bool {
-        matches!(self.mode, Mode::Landlock) && self.landlock < WITH_SIGNALS
+        matches!(self.mode, SandboxMode::Landlock) && self.landlock < WITH_SIGNALS
     }
 
     /// Returns `true` if no program breaks the promise here.
     #[must_use]
     pub const fn keeps(self, promise: Promise) -> bool {
         let is_whole = self.mode.is_whole();
-        let is_confined = !matches!(self.mode, Mode::None);
+        let is_confined = !matches!(self.mode, SandboxMode::None);
         match promise {
             Promise::WriteElsewhere
             | Promise::ChangeUserSpace
@@ -101,7 +100,7 @@ impl Enforcement {
         if self.filters_truncation() {
             limits.push("a program cannot shorten a file by its path, only an open one");
         }
-        if matches!(self.mode, Mode::Landlock) && self.landlock < 2 {
+        if matches!(self.mode, SandboxMode::Landlock) && self.landlock < 2 {
             limits.push("a program cannot move a file to another folder");
         }
         limits

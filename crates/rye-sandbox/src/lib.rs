@@ -4,7 +4,7 @@
 //! processes, and ends with everything that it started. [`Template`] makes command lines from the arguments of
 //! a call, without a shell.
 //!
-//! The modes that a machine supports are found by a test. [`Processes::sandbox`] starts a program in each [`Mode`] that attempts to escape, and uses the first mode that holds it.
+//! The modes that a machine supports are found by a test. [`Processes::sandbox`] starts a program in each [`SandboxMode`](rye_types::SandboxMode) that attempts to escape, and uses the first mode that holds it.
 //!
 //! Processes between the program and the caller do the confinement. They come from the launcher (see
 //! [`launch`]). The launcher has a single thread, so that it can fork. The caller may have several threads
@@ -56,7 +56,6 @@ mod launch_protocol;
 mod launcher;
 mod layout;
 mod manual;
-mod mode;
 #[cfg(target_os = "linux")]
 mod mount_table;
 #[cfg(target_os = "linux")]
@@ -94,7 +93,6 @@ pub(crate) use self::launch_protocol::{LAUNCH, SUPERVISE, UNSUPPORTED};
 pub use self::launcher::Launcher;
 pub(crate) use self::layout::{Layout, PINNED, POLICY};
 pub use self::manual::promise_table;
-pub use self::mode::Mode;
 pub(crate) use self::plan::{Attempted, Attempts, GRACE, Home, Link, Plan};
 pub use self::process::{
     Capture, ENVIRONMENT, Exit, Input, Job, Pipes, Placing, ProcessHost, Processes, Rules, Script,

@@ -1,13 +1,19 @@
 //! The table of promises, as a part of the manual.
 
-use super::{Enforcement, Mode, NEWEST_LANDLOCK, Promise};
+use rye_types::SandboxMode;
+
+use super::{Enforcement, NEWEST_LANDLOCK, Promise};
 
 /// The columns of the table: a title, and the facts of the machines that it speaks of.
-const COLUMNS: [(&str, &[Mode], u8); 4] = [
-    ("`namespaces`, `bubblewrap`", &[Mode::Namespaces, Mode::Bubblewrap], NEWEST_LANDLOCK),
-    ("the same without Landlock", &[Mode::Namespaces, Mode::Bubblewrap], 0),
-    ("`landlock`", &[Mode::Landlock], NEWEST_LANDLOCK),
-    ("`none`", &[Mode::None], 0),
+const COLUMNS: [(&str, &[SandboxMode], u8); 4] = [
+    (
+        "`namespaces`, `bubblewrap`",
+        &[SandboxMode::Namespaces, SandboxMode::Bubblewrap],
+        NEWEST_LANDLOCK,
+    ),
+    ("the same without Landlock", &[SandboxMode::Namespaces, SandboxMode::Bubblewrap], 0),
+    ("`landlock`", &[SandboxMode::Landlock], NEWEST_LANDLOCK),
+    ("`none`", &[SandboxMode::None], 0),
 ];
 
 /// Returns the table of what a program does in which sandbox, in Markdown. It is made from the promises that
@@ -25,7 +31,7 @@ pub fn promise_table() -> String {
     )
 }
 
-fn cell(promise: Promise, modes: &[Mode], landlock: u8) -> &'static str {
+fn cell(promise: Promise, modes: &[SandboxMode], landlock: u8) -> &'static str {
     let keeps = |counts: bool| {
         modes.iter().all(|mode| Enforcement::new(*mode, landlock, counts).keeps(promise))
     };
@@ -44,7 +50,8 @@ mod tests {
     #[test]
     fn the_columns_stand_for_every_machine() {
         for promise in Promise::ALL {
-            for (mode, counts) in Mode::ALL.iter().flat_map(|mode| [(*mode, true), (*mode, false)])
+            for (mode, counts) in
+                SandboxMode::ALL.iter().flat_map(|mode| [(*mode, true), (*mode, false)])
             {
                 let verdict = |version| Enforcement::new(mode, version, counts).keeps(*promise);
                 for version in 1..=NEWEST_LANDLOCK {

@@ -6,10 +6,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rye_types::SandboxMode;
 use serde::{Deserialize, Serialize};
 
 use super::call_folder::{KnownFolder, OWN};
-use super::{Bounds, Enforcement, Layout, Mode, Promise, path_encoding};
+use super::{Bounds, Enforcement, Layout, Promise, path_encoding};
 
 /// The time between a request to end and the forced end.
 pub(crate) const GRACE: Duration = Duration::from_secs(2);
@@ -25,7 +26,7 @@ const LONGEST: usize = 64 * 1024 * 1024;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Plan {
-    pub(crate) mode: Mode,
+    pub(crate) mode: SandboxMode,
     /// `true` if the program may use the network.
     pub(crate) network: bool,
     /// The version of Landlock whose rights are given up, all of them or the start fails. `None` for a test of the

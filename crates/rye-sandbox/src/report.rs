@@ -5,9 +5,10 @@ use std::io;
 
 use std::path::PathBuf;
 
+use rye_types::SandboxMode;
 use strum::{Display, EnumString, IntoStaticStr};
 
-use super::{Enforcement, Mode};
+use super::Enforcement;
 
 /// The operator's policy for the sandbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -49,7 +50,7 @@ impl PolicyError {
 /// A mode that is not used, with the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Finding {
-    pub(crate) mode: Mode,
+    pub(crate) mode: SandboxMode,
     pub(crate) reason: String,
 }
 
@@ -165,7 +166,7 @@ impl Report {
 
     /// Returns the mode of programs, if any may be started.
     #[must_use]
-    pub fn mode(&self) -> Mode {
+    pub fn mode(&self) -> SandboxMode {
         self.enforcement.mode
     }
 
@@ -191,7 +192,7 @@ impl Report {
     }
 
     /// Returns the stronger modes that are not used, strongest first, each with the reason.
-    pub fn passed_over(&self) -> impl Iterator<Item = (Mode, &str)> {
+    pub fn passed_over(&self) -> impl Iterator<Item = (SandboxMode, &str)> {
         self.passed_over.iter().map(|finding| (finding.mode, finding.reason.as_str()))
     }
 

@@ -18,6 +18,8 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{Pid, close, dup2_stdin, getppid};
 
+use rye_types::SandboxMode;
+
 use super::account::Account;
 use super::control_group::ControlGroup;
 use super::fault::Fault;
@@ -25,7 +27,7 @@ use super::handover::{self, Channel, Inherited, SandboxProcess, SetupReport};
 use super::launch_protocol::{self, CONFINE, LAUNCH};
 use super::project_check::ProjectCheck;
 use super::usage::UsageWatch;
-use super::{Layout, Mode, Plan, bubblewrap, confine, descendants, init, launcher};
+use super::{Layout, Plan, bubblewrap, confine, descendants, init, launcher};
 use crate::call_folder::Notes;
 use crate::temporary;
 
@@ -109,7 +111,7 @@ fn supervise_program(
     account.is_raced = match standing {
         Some(SetupReport::Complete(_)) => false,
         Some(SetupReport::Raced) => true,
-        None => plan.mode == Mode::Bubblewrap && !is_ended,
+        None => plan.mode == SandboxMode::Bubblewrap && !is_ended,
     };
     let is_heard = plan.is_awaited && getppid() == caller && notes.exists(Notes::AWAITED);
     aftermath.end(is_heard, account)?;
@@ -134,8 +136,10 @@ fn begin(
     plan.hidden.extend(plan.journal.as_ref().and_then(|notes| notes.canonicalize().ok()));
     let channel = Channel::new()?;
     let child = match plan.mode {
-        Mode::Bubblewrap => start_bubblewrap(plan, channel.standing, program)?,
-        Mode::Namespaces | Mode::Landlock | Mode::None => split(plan, channel.standing, program)?,
+        SandboxMode::Bubblewrap => start_bubblewrap(plan, channel.standing, program)?,
+        SandboxMode::Namespaces | SandboxMode::Landlock | SandboxMode::None => {
+            split(plan, channel.standing, program)?
+        }
     };
     Ok((child, channel.heard))
 }
@@ -191,7 +195,7 @@ fn split(plan: &Plan, standing: OwnedFd, program: &[OsString]) -> Result<Pid, Fa
     if threads.count() != 1 {
         return Err(Fault::new("start", "the launcher has more than one thread"));
     }
-    if plan.mode == Mode::Namespaces {
+    if plan.mode == SandboxMode::Namespaces {
         init::enter(plan)?;
     }
     match fork::fork().map_err(Fault::at_call("start a process"))? {

@@ -3,9 +3,8 @@
 //! Records after the last checkpoint of a transcript are only chained, which needs no key. The signature of the step keeps the engine
 //! from adding some, and from inventing an end.
 
-use rye_sign::{
-    Digest, JsonError, PublicKey, SigningKey, Timestamp, canonical_json, sign_json, verify_json,
-};
+use rye_sign::{Digest, JsonError, PublicKey, SigningKey, canonical_json, sign_json, verify_json};
+use rye_types::Timestamp;
 use serde_json::{Value, json};
 
 const PURPOSE: &str = "rye-engine-step";

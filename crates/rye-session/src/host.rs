@@ -6,8 +6,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rye_providers::ApiKey;
 use rye_resolve::ItemId;
-use rye_sign::Timestamp;
-use rye_thread::{Cancel, Clock, Moment, ThreadId, ThreadIdError};
+use rye_thread::{Cancel, Clock, ThreadId, ThreadIdError};
+use rye_types::{Moment, Timestamp};
 
 use crate::session::{Host, Secrets};
 

@@ -28,9 +28,10 @@ use rye_project::{Class, LimitSource, PrepareError, with_causes};
 use rye_sign::SigningKey;
 use rye_thread::store::{Inbox, StoreOptions, TreeOwnership};
 use rye_thread::{
-    ClockError, Limits, Opening, Outcome, OutputContract, ResumeError, Run, ThreadId, ThreadRecord,
-    ThreadSummary, ToolResult, ToolSpec,
+    Opening, Outcome, OutputContract, ResumeError, Run, ThreadId, ThreadRecord, ThreadSummary,
+    ToolResult, ToolSpec,
 };
+use rye_types::{ClockError, LimitSet};
 use tokio::sync::Semaphore;
 
 use self::approving::OneAtATime;
@@ -325,7 +326,7 @@ fn leave_failed(
     reason: &str,
 ) -> Result<(), RunError> {
     let now = host.clock.now();
-    let limits = Limits::default();
+    let limits = LimitSet::default();
     let mut record = ThreadRecord::new(&request.thread, request.directive.as_str(), &limits, now);
     let signed_by = facts::signed_by(&key, host.signing_key.is_some());
     record.root = request.root().clone();
@@ -342,7 +343,7 @@ pub(crate) fn begin_run(
     text: Option<&str>,
     tools: Vec<ToolSpec>,
     contract: OutputContract,
-    limits: Limits,
+    limits: LimitSet,
     max_output: u64,
 ) -> Run {
     let mut run = Run::new(opening, tools, contract, limits, max_output);

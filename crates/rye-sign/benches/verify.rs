@@ -2,7 +2,8 @@
 
 use divan::{Bencher, black_box, counter::BytesCount};
 use ed25519_dalek::Signer as _;
-use rye_sign::{CommentStyle, ItemName, Policy, SigningKey, Timestamp, TrustStore, Unverified};
+use rye_sign::{CommentStyle, ItemName, Policy, SigningKey, TrustStore, Unverified};
+use rye_types::Timestamp;
 use sha2::{Digest as _, Sha256};
 
 fn main() {

@@ -2,11 +2,12 @@
 
 use std::fmt;
 
+use rye_types::Timestamp;
+
 use crate::comment::CommentStyle;
 use crate::digest::Digest;
 use crate::key_id::KeyId;
 use crate::signature_bytes::SignatureBytes;
-use crate::timestamp::Timestamp;
 
 /// The fields `rye:signed:<time>:<digest>:<signature>:<key id>[|<provider@user>]`, parsed but not verified.
 #[derive(Debug, Clone)]

@@ -1,11 +1,12 @@
 //! The ways in which a verification fails.
 
+use rye_types::Timestamp;
+
 use crate::digest::Digest;
 use crate::envelope::MalformedReason;
 use crate::item_name::ItemName;
 use crate::key_id::KeyId;
 use crate::revocation::Revocation;
-use crate::timestamp::Timestamp;
 
 /// A reason why a text is not verified (SPEC 2.5). Each message ends with what to do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

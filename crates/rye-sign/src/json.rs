@@ -1,5 +1,6 @@
 //! Signatures inside JSON objects.
 
+use rye_types::Timestamp;
 use serde_json::Value;
 
 use crate::canonical::canonical_json;
@@ -8,7 +9,6 @@ use crate::envelope::{Envelope, MalformedReason};
 use crate::key::PublicKey;
 use crate::key_id::KeyId;
 use crate::signing_key::SigningKey;
-use crate::timestamp::Timestamp;
 
 /// The facts of a verified `_signature` member.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,7 +6,8 @@
 //! successful check, or from [`Verified::builtin`] for text that is compiled into the program:
 //!
 //! ```
-//! use rye_sign::{CommentStyle, ItemName, Origin, Policy, SigningKey, Timestamp, TrustDocument, TrustStore, Unverified, sign};
+//! use rye_sign::{CommentStyle, ItemName, Origin, Policy, SigningKey, TrustDocument, TrustStore, Unverified, sign};
+//! use rye_types::Timestamp;
 //!
 //! let key = SigningKey::generate()?;
 //! let now: Timestamp = "2026-11-20T18:00:00Z".parse()?;
@@ -42,7 +43,6 @@
 mod item_name;
 mod key_id;
 mod origin;
-mod timestamp;
 
 mod digest;
 mod key;
@@ -93,7 +93,6 @@ pub use shown::Shown;
 pub use sign::sign;
 pub use signing_key::{SecretPem, SigningKey};
 pub use state::verification_state;
-pub use timestamp::{Timestamp, TimestampError};
 pub use trust::{
     Admission, AdmissionNote, ListAdmission, RevocationError, RevocationList, RevokedKey,
     TomlError, TrustDocument, TrustError, TrustProblem, TrustStore, TrustedKey,

@@ -1,10 +1,11 @@
 //! The messages that keys sign: the new form and the two old ones (SPEC 2.4).
 
+use rye_types::Timestamp;
+
 use crate::digest::Digest;
 use crate::envelope::Envelope;
 use crate::item_name::ItemName;
 use crate::key::PublicKey;
-use crate::timestamp::Timestamp;
 
 /// Returns the message that a new signature signs.
 pub(crate) fn bound(item: &ItemName, at: Timestamp, digest: &Digest) -> String {
@@ -26,6 +27,7 @@ pub(crate) fn is_content_only(key: &PublicKey, envelope: &Envelope) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use rye_types::Timestamp;
     use std::sync::LazyLock;
 
     use proptest::prelude::*;
@@ -36,7 +38,6 @@ mod tests {
     use crate::item_name::{ItemName, KINDS};
     use crate::key::PublicKey;
     use crate::signing_key::SigningKey;
-    use crate::timestamp::Timestamp;
 
     const AT: i64 = 1_790_000_000;
     const IDS: [&str; 8] =

@@ -2,9 +2,10 @@
 
 use std::fmt;
 
+use rye_types::Timestamp;
+
 use crate::item_name::ItemName;
 use crate::key_id::KeyId;
-use crate::timestamp::Timestamp;
 
 /// The reason why a [`Verified`](crate::Verified) value is accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,9 +2,10 @@
 
 use std::fmt;
 
+use rye_types::Timestamp;
+
 use crate::key_id::KeyId;
 use crate::origin::Origin;
-use crate::timestamp::Timestamp;
 
 /// The revocation of a key. `Display` gives `revoked at TIME`, and the list that says so.
 #[derive(Debug, Clone, PartialEq, Eq)]

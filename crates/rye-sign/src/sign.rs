@@ -1,5 +1,7 @@
 //! Writing a signature line.
 
+use rye_types::Timestamp;
+
 use crate::comment::CommentStyle;
 use crate::digest::Digest;
 use crate::envelope::Envelope;
@@ -7,7 +9,6 @@ use crate::item_name::ItemName;
 use crate::layout::{Layout, split_head};
 use crate::message;
 use crate::signing_key::SigningKey;
-use crate::timestamp::Timestamp;
 
 /// Signs a text as the item and returns the new text. The signature covers the whole text and binds kind, id and time.
 ///

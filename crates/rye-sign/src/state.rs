@@ -1,9 +1,10 @@
 //! A digest of everything that a verification depends on besides the text and its name.
 
+use rye_types::Timestamp;
+
 use crate::digest::Digest;
 use crate::origin::Origin;
 use crate::policy::Policy;
-use crate::timestamp::Timestamp;
 use crate::trust::{TrustStore, TrustedKey};
 
 /// Returns a digest over the policy, over every trusted key with its limits, and over which keys are revoked or expired

@@ -31,12 +31,13 @@ mod verify;
 pub use error::TokenError;
 pub use verify::{covers_literally, verify_chain};
 
+use rye_types::Timestamp;
+
 use crate::digest::Digest;
 use crate::key::PublicKey;
 use crate::key_id::KeyId;
 use crate::signature_bytes::SignatureBytes;
 use crate::signing_key::SigningKey;
-use crate::timestamp::Timestamp;
 
 /// The statements of a token.
 #[derive(Debug, Clone, PartialEq, Eq)]

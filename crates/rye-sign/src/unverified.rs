@@ -1,5 +1,7 @@
 //! Text with a signature line, and its verification.
 
+use rye_types::Timestamp;
+
 use crate::candidates::candidates;
 use crate::comment::CommentStyle;
 use crate::digest::Digest;
@@ -12,7 +14,6 @@ use crate::layout::{Layout, Line};
 use crate::message;
 use crate::policy::Policy;
 use crate::provenance::{Binding, Coverage, Note, Provenance, Signature};
-use crate::timestamp::Timestamp;
 use crate::trust::{TrustStore, TrustedKey};
 use crate::verified::Verified;
 

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
+use rye_types::LimitSet;
 use serde_json::Value;
 
-use crate::{AddedItem, ApprovalRequest, ChildEnd, Limits, Spawn, ToolOutput};
+use crate::{AddedItem, ApprovalRequest, ChildEnd, Spawn, ToolOutput};
 
 /// The supervisor of the children of one thread. [`drive`](crate::drive) says when it is called.
 ///
@@ -68,7 +69,7 @@ pub struct SpawnRequest {
     /// The call's arguments, valid under the tool's schema.
     pub arguments: Value,
     /// The upper bound of the child's limits: the rest of the parent's limits, with one level of depth less.
-    pub left: Limits,
+    pub left: LimitSet,
 }
 
 /// A child that an earlier process put on record.

@@ -1,8 +1,8 @@
 //! Time, given by the caller.
 
-use std::time::Duration;
+use rye_types::Moment;
 
-use crate::Moment;
+use std::time::Duration;
 
 /// The source of time of a thread. Only the binary has a real clock.
 pub trait Clock: Send + Sync {

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
+use rye_types::ValueType;
 use serde_json::{Map, Value, json};
-use strum::{Display, EnumString, IntoStaticStr};
 
 /// The outputs that a directive declares, in the order of their declaration.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -92,7 +92,7 @@ impl fmt::Display for OutputContract {
         for (index, field) in self.fields.iter().enumerate() {
             let comma = if index == 0 { "" } else { ", " };
             let required = if field.required { ", required" } else { "" };
-            write!(f, "{comma}`{}` ({}{required})", field.name, field.value_type)?;
+            write!(f, "{comma}`{}` ({}{required})", field.name, field.type_name())?;
         }
         Ok(())
     }
@@ -104,8 +104,8 @@ impl fmt::Display for OutputContract {
 pub struct OutputField {
     /// Its name.
     pub name: String,
-    /// The type of its value.
-    pub value_type: OutputType,
+    /// The type of its value; `None` if any JSON value will do.
+    pub value_type: Option<ValueType>,
     /// `true` if it must be given.
     pub required: bool,
     /// Its meaning, for the model. It may be empty.
@@ -115,13 +115,14 @@ pub struct OutputField {
 impl OutputField {
     /// Creates an output that must be given.
     #[must_use]
-    pub fn required(name: &str, value_type: OutputType) -> Self {
-        Self { name: name.to_owned(), value_type, required: true, description: String::new() }
+    pub fn required(name: &str, value_type: impl Into<Option<ValueType>>) -> Self {
+        let (name, value_type) = (name.to_owned(), value_type.into());
+        Self { name, value_type, required: true, description: String::new() }
     }
 
     /// Creates an output that may be left out.
     #[must_use]
-    pub fn optional(name: &str, value_type: OutputType) -> Self {
+    pub fn optional(name: &str, value_type: impl Into<Option<ValueType>>) -> Self {
         Self { required: false, ..Self::required(name, value_type) }
     }
 
@@ -132,12 +133,16 @@ impl OutputField {
         self
     }
 
+    fn type_name(&self) -> &'static str {
+        self.value_type.map_or("any", ValueType::as_str)
+    }
+
     fn problem(&self, value: Option<&Value>) -> Option<String> {
         let name = &self.name;
-        let expected = self.value_type;
+        let expected = self.type_name();
         match value {
             None if self.required => Some(format!("`{name}` is missing; give {expected}")),
-            Some(value) if !expected.admits(value) => {
+            Some(value) if self.value_type.is_some_and(|it| !admits(it, value)) => {
                 Some(format!("`{name}` must be {expected}, not {}", type_of(value)))
             }
             _ => None,
@@ -146,8 +151,8 @@ impl OutputField {
 
     fn schema(&self) -> Value {
         let mut schema = Map::new();
-        if self.value_type != OutputType::Any {
-            schema.insert("type".to_owned(), self.value_type.as_str().into());
+        if let Some(value_type) = self.value_type {
+            schema.insert("type".to_owned(), value_type.as_str().into());
         }
         if !self.description.is_empty() {
             schema.insert("description".to_owned(), self.description.as_str().into());
@@ -156,45 +161,15 @@ impl OutputField {
     }
 }
 
-/// The type of the value of an output.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-#[derive(Display, EnumString, IntoStaticStr)]
-#[strum(serialize_all = "snake_case", parse_err_fn = OutputTypeError::new, parse_err_ty = OutputTypeError)]
-pub enum OutputType {
-    /// Any JSON value, for outputs that declare no type.
-    Any,
-    /// A JSON array.
-    Array,
-    /// `true` or `false`.
-    Boolean,
-    /// A number without a fraction. `3.0` counts, as in JSON Schema.
-    Integer,
-    /// Any JSON number.
-    Number,
-    /// A JSON object.
-    Object,
-    /// A JSON string.
-    String,
-}
-
-impl OutputType {
-    /// Returns the name in JSON Schema, or `any`, which has no name there.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
-
-    fn admits(self, value: &Value) -> bool {
-        match self {
-            Self::Any => true,
-            Self::Array => value.is_array(),
-            Self::Boolean => value.is_boolean(),
-            Self::Integer => is_integer(value),
-            Self::Number => value.is_number(),
-            Self::Object => value.is_object(),
-            Self::String => value.is_string(),
-        }
+/// Returns `true` if the value is of the type.
+fn admits(value_type: ValueType, value: &Value) -> bool {
+    match value_type {
+        ValueType::Array => value.is_array(),
+        ValueType::Boolean => value.is_boolean(),
+        ValueType::Integer => is_integer(value),
+        ValueType::Number => value.is_number(),
+        ValueType::Object => value.is_object(),
+        ValueType::String => value.is_string(),
     }
 }
 
@@ -205,23 +180,6 @@ impl OutputType {
 pub struct ContractError {
     /// The name that is declared twice.
     pub name: String,
-}
-
-/// A word that is not a type of output.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-#[error(
-    "`{text}` is not a type of output; use `any`, `array`, `boolean`, `integer`, `number`, `object` or `string`"
-)]
-pub struct OutputTypeError {
-    /// The word.
-    pub text: String,
-}
-
-impl OutputTypeError {
-    fn new(text: &str) -> Self {
-        Self { text: text.to_owned() }
-    }
 }
 
 fn is_integer(value: &Value) -> bool {

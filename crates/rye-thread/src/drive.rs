@@ -29,6 +29,7 @@ mod warnings;
 use std::sync::Arc;
 
 use rye_caps::Authority;
+use rye_types::ThreadState;
 use serde_json::{Map, Value};
 
 use self::accountant::Accountant;
@@ -51,7 +52,7 @@ use crate::durability::Driven;
 use crate::transcript::{Event, Injected};
 use crate::{
     Account, Approver, Cancel, Clock, End, Failure, FailureKind, Hooks, Journal, Message,
-    OutOfTurn, Outcome, Palette, Provider, Run, Step, ThreadId, ThreadState, ToolCall,
+    OutOfTurn, Outcome, Palette, Provider, Run, Step, ThreadId, ToolCall,
 };
 
 /// Everything that a run depends on. All fields are required.

@@ -5,10 +5,11 @@ mod action;
 use std::fmt;
 use std::sync::Arc;
 
+use rye_types::{HookEffect, HookEvent, HookLayer};
 use serde_json::{Map, Value};
 
 pub use self::action::{ActionTarget, HookAction};
-use crate::{HookEffect, HookEvent, HookLayer, Palette};
+use crate::Palette;
 
 /// The condition of a hook.
 ///

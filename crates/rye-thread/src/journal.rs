@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rye_sign::SigningKey;
+use rye_types::{LimitSet, Moment, ThreadState};
 
 pub use self::error::JournalError;
 use self::readable::{Readable, Rendered};
@@ -19,8 +20,7 @@ use crate::durability::{run_unblocked, sync_record};
 use crate::transcript::markdown;
 use crate::transcript::{Event, Transcript};
 use crate::{
-    Limits, Moment, Outcome, ProviderInfo, Registry, RegistryError, ThreadId, ThreadRecord,
-    ThreadState, ToolSpec, TreeAccount,
+    Outcome, ProviderInfo, Registry, RegistryError, ThreadId, ThreadRecord, ToolSpec, TreeAccount,
 };
 
 /// The folder `<threads>/<id>/` with `transcript.jsonl`, `transcript.md` and `thread.json`, and the thread's row in the
@@ -71,7 +71,7 @@ impl Journal {
     }
 
     /// Sets the limits to those of the transcript. A process may have been killed before it wrote them to the record.
-    pub(crate) fn limit(&mut self, limits: &Limits) {
+    pub(crate) fn limit(&mut self, limits: &LimitSet) {
         self.record.limits.clone_from(limits);
     }
 
@@ -79,7 +79,7 @@ impl Journal {
     pub(crate) fn start(
         &self,
         provider: ProviderInfo,
-        limits: Limits,
+        limits: LimitSet,
         tools: Vec<ToolSpec>,
         palette: BTreeMap<String, String>,
     ) -> Event {

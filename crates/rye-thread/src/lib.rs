@@ -6,10 +6,11 @@
 //! ```
 //! use std::time::Duration;
 //!
-//! use rye_thread::{End, Limits, Nanos, Opening, OutputContract, Reply, Run, Step, StopReason, Usage};
+//! use rye_thread::{End, Opening, OutputContract, Reply, Run, Step, StopReason};
+//! use rye_types::{LimitSet, Nanos, Usage};
 //!
 //! let opening = Opening { system: None, first_user_message: "Say hello.".to_owned() };
-//! let mut run = Run::new(opening, Vec::new(), OutputContract::default(), Limits::default(), 1_024);
+//! let mut run = Run::new(opening, Vec::new(), OutputContract::default(), LimitSet::default(), 1_024);
 //!
 //! let Step::CallModel(request) = run.step(Duration::ZERO) else { panic!("a run begins with a request") };
 //! assert_eq!(request.messages.len(), 1);
@@ -70,7 +71,7 @@ pub use self::approver::{Approver, Asking};
 pub use self::cancel::Cancel;
 pub use self::children::{Children, Ended, Ending, RecordedSpawn, SpawnRequest, Spawned};
 pub use self::clock::Clock;
-pub use self::contract::{ContractError, OutputContract, OutputField, OutputType, OutputTypeError};
+pub use self::contract::{ContractError, OutputContract, OutputField};
 pub use self::drive::{
     Divergence, DriveContext, Observer, OutputPiece, ReplayContext, Replayed, ResumeError, Resumed,
     drive, first_request, last_result, replay, resume, thread_warnings,
@@ -94,18 +95,16 @@ pub use self::threads::{Setting, Threads};
 pub use self::tool::{AuthorisedCall, OutputSink, OutputStream, Tool, ToolOutput, ToolStatus};
 pub use self::tree_account::TreeAccount;
 pub use rye_transcript::{
-    Account, AccountError, AddedItem, ApprovalReason, ApprovalRequest, Charge, ChildEnd,
-    ClockError, Counted, DIRECTIVE_RETURN, DecidedApproval, Decider, Decision, DecisionError,
-    DenialReason, DenialReasonError, Effect, Failure, FailureKind, FoundTranscript, Handover,
-    HookEffect, HookEvent, HookLayer, HookWordError, Limit, LimitHit, Limits, Message, Moment,
-    MomentError, Nanos, NanosError, NotRaised, Opening, PendingApproval, Prices,
-    ProviderErrorClass, ProviderInfo, RaisedLimits, RecordError, RecordedEnd, RecordedLimits,
-    Refusal, Reply, Retry, Spawn, SpendLimit, StopReason, THREAD_DIRECTIVE, ThreadId,
-    ThreadIdError, ThreadRecord, ThreadReference, ThreadReferenceError, ThreadState,
-    ThreadStateError, ToolCall, ToolResult, ToolSpec, TranscriptClaim, Usage, Waiting, added_items,
-    called_item, count_json_values, count_values, decided_approval, decision_on, ended_children,
-    handed_over, mend_halves, pending_approval, recorded_end, recorded_event, recorded_limits,
-    recorded_provider, recorded_root, recorded_tools, spawned_children, thread_root, wait_in_words,
+    Account, AccountError, AddedItem, ApprovalReason, ApprovalRequest, Charge, ChildEnd, Counted,
+    DIRECTIVE_RETURN, DecidedApproval, Decider, Decision, DecisionError, DenialReason,
+    DenialReasonError, Failure, FailureKind, FoundTranscript, Handover, Message, Opening,
+    PendingApproval, ProviderErrorClass, ProviderInfo, RecordError, RecordedEnd, RecordedLimits,
+    Refusal, Reply, Retry, Spawn, StopReason, THREAD_DIRECTIVE, ThreadId, ThreadIdError,
+    ThreadRecord, ThreadReference, ThreadReferenceError, ToolCall, ToolResult, ToolSpec,
+    TranscriptClaim, Waiting, added_items, called_item, count_json_values, count_values,
+    decided_approval, decision_on, ended_children, handed_over, mend_halves, pending_approval,
+    recorded_end, recorded_event, recorded_limits, recorded_provider, recorded_root,
+    recorded_tools, spawned_children, thread_root, wait_in_words,
 };
 
 #[cfg(doctest)]

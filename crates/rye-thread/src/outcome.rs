@@ -1,8 +1,9 @@
 //! The result of driving a thread.
 
+use rye_types::{Nanos, ThreadState, Usage};
 use serde_json::{Map, Value};
 
-use crate::{ApprovalRequest, Failure, Nanos, ThreadId, ThreadState, TranscriptClaim, Usage};
+use crate::{ApprovalRequest, Failure, ThreadId, TranscriptClaim};
 
 /// The result of driving a thread.
 #[derive(Debug, Clone, PartialEq)]

@@ -12,6 +12,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use rye_caps::{Authority, Capability, Grant, Invocation, Kind, Permit, Primary};
+use rye_types::Effect;
 use serde_json::Value;
 
 pub(crate) use self::direct_call::MISFIT;
@@ -25,7 +26,7 @@ pub use self::operation::{Need, Needs};
 pub(crate) use self::resolve::{Resolved, Unresolved};
 pub use self::withheld::WithheldTool;
 use crate::{
-    ArgumentSchema, Asking, AuthorisedCall, Children, DIRECTIVE_RETURN, Effect, OutputContract,
+    ArgumentSchema, Asking, AuthorisedCall, Children, DIRECTIVE_RETURN, OutputContract,
     SchemaProblem, THREAD_DIRECTIVE, Tool, ToolOutput, ToolSpec,
 };
 

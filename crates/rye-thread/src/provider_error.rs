@@ -3,7 +3,9 @@
 use std::error::Error as StdError;
 use std::fmt;
 
-use crate::{ProviderErrorClass, Usage};
+use rye_types::Usage;
+
+use crate::ProviderErrorClass;
 
 /// The reason why a request got no reply.
 ///

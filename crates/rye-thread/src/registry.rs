@@ -11,11 +11,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rusqlite::{Connection, Row, params};
 
+use rye_types::{Moment, Nanos, Usage};
+
 use self::folder::Indexed;
 pub use self::summary::ThreadSummary;
 
 use crate::database::{self, Database, DatabaseError, reason};
-use crate::{Moment, Nanos, ThreadId, ThreadRecord, Usage};
+use crate::{ThreadId, ThreadRecord};
 
 /// `registry.db`: an index over the transcripts, from which it can be written anew at any time.
 pub struct Registry(Arc<Mutex<Database>>);

@@ -12,13 +12,15 @@ mod unusable;
 use std::sync::Arc;
 use std::time::Duration;
 
+use rye_types::{LimitSet, Nanos, Usage};
+
 use self::decide::Measured;
 pub use self::end::{End, OutOfTurn, Returned, Step};
 use self::phase::{Batch, Phase};
 pub(crate) use self::unusable::Fault;
 use crate::{
-    Failure, FailureKind, History, Limits, Message, Nanos, Opening, OutputContract, Refusal, Reply,
-    Request, ToolResult, ToolSpec, Usage,
+    Failure, FailureKind, History, Message, Opening, OutputContract, Refusal, Reply, Request,
+    ToolResult, ToolSpec,
 };
 
 /// One conversation with a model, from its opening to its end, without any input or output.
@@ -61,7 +63,7 @@ pub struct Run {
     tools: Arc<[ToolSpec]>,
     max_output_tokens: u64,
     contract: OutputContract,
-    limits: Limits,
+    limits: LimitSet,
     messages: History,
     phase: Phase,
     turns: u64,
@@ -92,7 +94,7 @@ impl Run {
         opening: Opening,
         tools: Vec<ToolSpec>,
         contract: OutputContract,
-        limits: Limits,
+        limits: LimitSet,
         max_output_tokens: u64,
     ) -> Self {
         Self {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use rye_sign::chain::{Head, sign_checkpoint};
 use rye_sign::{PublicKey, SigningKey};
 use rye_transcript::NewRecord;
+use rye_types::Moment;
 
 pub use rye_transcript::{
     Damage, DamageKind, Event, FileError, Injected, MAX_BYTES, Reading, Record, Target, Triggered,
@@ -15,7 +16,7 @@ pub use rye_transcript::{
 
 use crate::durability::run_unblocked;
 use crate::store::{Ownership, Store, StoreError};
-use crate::{Moment, ThreadId, TranscriptClaim};
+use crate::{ThreadId, TranscriptClaim};
 
 /// An append-only journal of JSON lines. Each line carries the hash of all lines before it.
 ///

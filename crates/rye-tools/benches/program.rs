@@ -8,10 +8,11 @@ use std::sync::Arc;
 
 use divan::Bencher;
 use rye_caps::{Authority, Capability, Grant, Layer, LayerName};
+use rye_sandbox::launch;
 use rye_sandbox::{Launcher, ProcessHost, Processes, Rules};
-use rye_sandbox::{Mode, launch};
-use rye_thread::{Effect, Palette, PaletteEntry, Tool, ToolSpec, ToolStatus};
+use rye_thread::{Palette, PaletteEntry, Tool, ToolSpec, ToolStatus};
 use rye_tools::CommandTool;
+use rye_types::{Effect, SandboxMode};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -32,13 +33,13 @@ fn without_launcher(bencher: Bencher<'_, '_>) {
     start(bencher, None);
 }
 
-#[divan::bench(args = [Mode::Bubblewrap, Mode::Namespaces, Mode::Landlock, Mode::None], sample_count = SAMPLES, sample_size = 1)]
-fn with_launcher(bencher: Bencher<'_, '_>, mode: Mode) {
+#[divan::bench(args = [SandboxMode::Bubblewrap, SandboxMode::Namespaces, SandboxMode::Landlock, SandboxMode::None], sample_count = SAMPLES, sample_size = 1)]
+fn with_launcher(bencher: Bencher<'_, '_>, mode: SandboxMode) {
     start(bencher, Some(mode));
 }
 
 /// A project with a repository, and what starts programs in it.
-fn processes(mode: Option<Mode>) -> (TempDir, Arc<Processes>) {
+fn processes(mode: Option<SandboxMode>) -> (TempDir, Arc<Processes>) {
     let folder = tempfile::tempdir_in("/var/tmp").expect("because the folder is there");
     let project = folder.path().join("project");
     for part in [".git/objects", ".git/refs", ".ai/config", ".ai/threads", "src"] {
@@ -65,19 +66,19 @@ fn palette(tool: Arc<dyn Tool>) -> (Palette, Authority) {
 /// The id of the tool.
 const ID: &str = "a/true";
 
-fn start(bencher: Bencher<'_, '_>, mode: Option<Mode>) {
+fn start(bencher: Bencher<'_, '_>, mode: Option<SandboxMode>) {
     start_in(bencher, mode, 0);
 }
 
 /// The same in a project of 20,000 files, which is looked at before and after the program.
-#[divan::bench(args = [Mode::Bubblewrap, Mode::Namespaces, Mode::Landlock, Mode::None], sample_count = 20, sample_size = 1)]
-fn in_a_large_project(bencher: Bencher<'_, '_>, mode: Mode) {
+#[divan::bench(args = [SandboxMode::Bubblewrap, SandboxMode::Namespaces, SandboxMode::Landlock, SandboxMode::None], sample_count = 20, sample_size = 1)]
+fn in_a_large_project(bencher: Bencher<'_, '_>, mode: SandboxMode) {
     start_in(bencher, Some(mode), 100);
 }
 
 /// Starts a program in a project with so many folders of 200 files.
 #[expect(clippy::print_stdout, reason = "a sandbox that is not measured is named")]
-fn start_in(bencher: Bencher<'_, '_>, mode: Option<Mode>, folders: usize) {
+fn start_in(bencher: Bencher<'_, '_>, mode: Option<SandboxMode>, folders: usize) {
     let (folder, processes) = processes(mode);
     for number in 0..folders {
         let place = folder.path().join(format!("project/src/{number}"));
@@ -87,7 +88,7 @@ fn start_in(bencher: Bencher<'_, '_>, mode: Option<Mode>, folders: usize) {
         }
     }
     let report = processes.sandbox().expect("because the machine has room");
-    if report.mode() != mode.unwrap_or(Mode::None) {
+    if report.mode() != mode.unwrap_or(SandboxMode::None) {
         println!("not measured: {report}");
         return;
     }

@@ -11,8 +11,9 @@ use std::sync::Arc;
 
 use rye_caps::{Authority, Capability, Grant, Layer, LayerName};
 use rye_sandbox::{ProcessHost, Processes, Rules};
-use rye_thread::{Effect, Palette, PaletteEntry, ToolSpec};
+use rye_thread::{Palette, PaletteEntry, ToolSpec};
 use rye_tools::mcp::{Connections, Server, ServerAddress, Wrapper};
+use rye_types::Effect;
 use rye_web::{Web, WebRules};
 use serde_json::{Map, Value, json};
 

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use rye_thread::{AuthorisedCall, Effect, Tool, ToolOutput};
+use rye_thread::{AuthorisedCall, Tool, ToolOutput};
+use rye_types::Effect;
 use serde_json::{Value, json};
 
 use crate::fs::{self, Root, Stop};

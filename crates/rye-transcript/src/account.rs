@@ -8,7 +8,8 @@
 //! the same changes are read from the transcripts. No account is stored beside the transcripts.
 //!
 //! ```
-//! use rye_transcript::{Account, Nanos, SpendLimit};
+//! use rye_transcript::Account;
+//! use rye_types::{Nanos, SpendLimit};
 //!
 //! let account = Account::new(SpendLimit::AtMost(Nanos::new(100)));
 //! assert_eq!(account.free(), Some(Nanos::new(100)));
@@ -24,8 +25,10 @@ use std::borrow::Cow;
 pub use self::accounts::Accounts;
 pub use self::change::ended_children;
 pub(crate) use self::disk::LimitedDisk;
+use rye_types::{Nanos, SpendLimit};
+
 use self::thread::ThreadAccount;
-use crate::{Nanos, Reading, SpendLimit, ThreadId};
+use crate::{Reading, ThreadId};
 
 /// The transcript of a thread, as a reader of its tree finds it.
 #[derive(Debug)]

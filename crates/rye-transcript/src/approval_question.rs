@@ -1,8 +1,9 @@
 //! The words of a question about a call, which every surface shows (SPEC 14.1).
 
+use rye_types::HookEvent;
 use serde_json::Value;
 
-use crate::{ApprovalReason, ApprovalRequest, HookEvent};
+use crate::{ApprovalReason, ApprovalRequest};
 
 /// The name of the operation that signs, whose calls always wait.
 const SIGN: &str = "rye_sign";

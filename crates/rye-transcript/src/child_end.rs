@@ -1,9 +1,10 @@
 //! The end of a child, as its parent records it.
 
+use rye_types::{Nanos, ThreadState};
 use serde::{Deserialize, Serialize};
 
 use crate::json::Shown;
-use crate::{Nanos, ThreadId, ThreadState, TranscriptClaim};
+use crate::{ThreadId, TranscriptClaim};
 
 /// The end of a child. The parent records it after the end is on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]

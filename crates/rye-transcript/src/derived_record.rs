@@ -1,9 +1,11 @@
 //! The thread record, computed from the transcript.
 
+use rye_types::{ThreadState, Usage};
+
 use crate::account::recorded_cost;
 use crate::{
-    Event, ProviderInfo, Reading, Record, RecordedEnd, ThreadRecord, ThreadState, Usage,
-    pending_approval, recorded_end, recorded_event, recorded_limits,
+    Event, ProviderInfo, Reading, Record, RecordedEnd, ThreadRecord, pending_approval,
+    recorded_end, recorded_event, recorded_limits,
 };
 
 impl ThreadRecord {

@@ -4,14 +4,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use rye_types::{
+    Effect, HookEffect, HookEvent, LimitHit, LimitSet, Moment, Nanos, ThreadState, Usage,
+};
 use serde_json::{Map, Value};
 use strum::IntoStaticStr;
 
 use crate::spawn::Spawn;
 use crate::{
-    AddedItem, ApprovalRequest, ChildEnd, Decision, Effect, Failure, HookEffect, HookEvent,
-    LimitHit, Limits, Moment, Nanos, ProviderInfo, Refusal, Reply, Retry, ThreadId, ThreadState,
-    ToolResult, ToolSpec, Usage,
+    AddedItem, ApprovalRequest, ChildEnd, Decision, Failure, ProviderInfo, Refusal, Reply, Retry,
+    ThreadId, ToolResult, ToolSpec,
 };
 
 /// An event, as the transcript records it and an observer of the thread sees it.
@@ -138,7 +140,7 @@ pub enum Event {
         /// The successor.
         next: ThreadId,
         /// The rest of the limits for the successor.
-        limits: Limits,
+        limits: LimitSet,
         /// The last text.
         text: String,
         /// The number of answered requests.
@@ -179,7 +181,7 @@ pub enum Event {
         /// The provider.
         provider: ProviderInfo,
         /// The limits.
-        limits: Limits,
+        limits: LimitSet,
         /// The tools that the model sees.
         tools: Vec<ToolSpec>,
         /// The item id of each palette name (SPEC 5.4).
@@ -215,7 +217,7 @@ pub enum Event {
         /// The public key, as PEM, that signs the checkpoints from here on.
         signed_by: String,
         /// The limits of the thread from here on, if the operator raised one.
-        limits: Option<Limits>,
+        limits: Option<LimitSet>,
     },
     /// The result of a call. This is its receipt.
     ToolCallResult {

@@ -5,9 +5,10 @@ pub(crate) mod disk;
 use std::fmt;
 
 use rye_caps::Denied;
+use rye_types::{Limit, LimitHit};
 use strum::IntoStaticStr;
 
-use crate::{Limit, LimitHit, ProviderErrorClass};
+use crate::ProviderErrorClass;
 
 /// The reason why a thread failed.
 #[derive(Debug, Clone, PartialEq, Eq)]

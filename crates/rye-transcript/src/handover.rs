@@ -1,6 +1,8 @@
 //! The successor of a thread that was continued.
 
-use crate::{Event, Limits, Reading, ThreadId, recorded_event};
+use rye_types::LimitSet;
+
+use crate::{Event, Reading, ThreadId, recorded_event};
 
 /// The rest of a thread for its successor (SPEC 10.10).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -10,7 +12,7 @@ pub struct Handover {
     pub thread: ThreadId,
     /// The limits that are left. Turns, tokens, time and money that were used are gone for both
     /// threads.
-    pub limits: Limits,
+    pub limits: LimitSet,
 }
 
 /// Returns the handover of a continued thread from its transcript; `None` if it was not continued.

@@ -4,8 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use rye_sign::Digest;
-
-use crate::Moment;
+use rye_types::Moment;
 
 /// A thread's id: the directive's last segment, `-`, and a version 7 UUID (SPEC 10.2).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

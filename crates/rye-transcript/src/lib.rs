@@ -6,14 +6,16 @@
 //! ```
 //! # use rye_sign::SigningKey;
 //! # use rye_sign::chain::{Head, sign_checkpoint};
-//! # use rye_transcript::{Event, Limits, Moment, NewRecord, ProviderInfo, ThreadId};
-//! use rye_transcript::{Account, FoundTranscript, ThreadRecord, ThreadState, read};
+//! # use rye_transcript::{Event, NewRecord, ProviderInfo, ThreadId};
+//! # use rye_types::{LimitSet, Moment};
+//! use rye_transcript::{Account, FoundTranscript, ThreadRecord, read};
+//! use rye_types::ThreadState;
 //!
 //! # let key = SigningKey::generate()?;
 //! # let thread: ThreadId = "hello-019a0000-0000-7000-8000-000000000000".parse()?;
 //! # let start = Event::ThreadStart {
 //! #     provider: ProviderInfo::new("p", "m", 1_000, 100),
-//! #     limits: Limits::default(),
+//! #     limits: LimitSet::default(),
 //! #     tools: Vec::new(),
 //! #     palette: Default::default(),
 //! #     facts: Default::default(),
@@ -63,7 +65,6 @@
 
 mod account;
 mod added;
-mod amount;
 mod approval;
 mod approval_question;
 mod called_item;
@@ -74,17 +75,13 @@ mod event;
 mod failure;
 mod file;
 mod handover;
-mod hook_names;
-mod hook_paths;
 mod id;
 mod internal_tools;
 mod json;
 mod json_halves;
 mod json_values;
-mod limits;
 mod markdown;
 mod message;
-mod moment;
 mod new_record;
 mod payload;
 mod pending_approval;
@@ -98,15 +95,12 @@ mod retry;
 mod root;
 mod spawn;
 mod thread_record;
-mod thread_state;
 mod tool_spec;
 mod transcript_claim;
-mod usage;
 mod wire;
 
 pub use self::account::{Account, AccountError, Accounts, FoundTranscript, ended_children};
 pub use self::added::{AddedItem, added_items};
-pub use self::amount::{Nanos, NanosError, Prices};
 pub use self::approval::{
     ApprovalReason, ApprovalRequest, Decider, Decision, DecisionError, DenialReason,
     DenialReasonError,
@@ -117,17 +111,14 @@ pub use self::event::{Event, Injected, Target, Triggered};
 pub use self::failure::{Failure, FailureKind, Refusal};
 pub use self::file::{FileError, MAX_BYTES, named_keys, read_file};
 pub use self::handover::{Handover, handed_over};
-pub use self::hook_names::{HookEffect, HookEvent, HookLayer, HookWordError};
 pub use self::id::{ThreadId, ThreadIdError};
 pub use self::internal_tools::{DIRECTIVE_RETURN, THREAD_DIRECTIVE};
 pub use self::json_halves::mend_halves;
 pub use self::json_values::count_json_values;
-pub use self::limits::{Limit, LimitHit, Limits, NotRaised, RaisedLimits, SpendLimit};
 pub use self::markdown::{markdown, markdown_of};
 pub use self::message::{
     Counted, Message, Opening, Reply, StopReason, ToolCall, ToolResult, count_values, nests_deeper,
 };
-pub use self::moment::{ClockError, Moment, MomentError};
 pub use self::new_record::NewRecord;
 pub use self::payload::{recorded_event, recorded_events, recorded_payload};
 pub use self::pending_approval::{
@@ -147,10 +138,8 @@ pub use self::retry::{Retry, wait_in_words};
 pub use self::root::{MAX_LINE_BYTES, first_line, thread_root};
 pub use self::spawn::{Spawn, Waiting};
 pub use self::thread_record::{RecordError, ThreadRecord};
-pub use self::thread_state::{ThreadState, ThreadStateError};
-pub use self::tool_spec::{Effect, ToolSpec};
+pub use self::tool_spec::ToolSpec;
 pub use self::transcript_claim::TranscriptClaim;
-pub use self::usage::Usage;
 
 #[cfg(test)]
 mod tests;

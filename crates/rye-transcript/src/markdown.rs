@@ -1,9 +1,10 @@
 //! The transcript for people: each event as a piece of Markdown.
 
 use rye_parse::hidden_characters;
+use rye_types::{Moment, Nanos};
 use serde_json::{Map, Value};
 
-use crate::{Decision, Event, Failure, Moment, Nanos, ProviderInfo, Record, recorded_events};
+use crate::{Decision, Event, Failure, ProviderInfo, Record, recorded_events};
 
 /// Returns one event as Markdown that ends in a blank line, or an empty text for events that only programs read.
 ///

@@ -1,11 +1,12 @@
 //! One line of a transcript, as written.
 
 use rye_sign::chain::Head;
+use rye_types::Moment;
 
 use crate::json::Shown;
 use crate::payload::Payload;
 use crate::wire::RecordWire;
-use crate::{Event, Moment, ThreadId};
+use crate::{Event, ThreadId};
 
 /// A record that a transcript does not have yet. It is not signed: a checkpoint signs the records before it.
 #[derive(Debug, Clone, Copy)]

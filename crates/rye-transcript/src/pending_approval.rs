@@ -1,8 +1,9 @@
 //! The call with which a suspended thread waits, and its children.
 
+use rye_types::Moment;
+
 use crate::{
-    ApprovalRequest, Decision, Event, Moment, Reading, Record, Spawn, recorded_event,
-    recorded_events,
+    ApprovalRequest, Decision, Event, Reading, Record, Spawn, recorded_event, recorded_events,
 };
 
 /// The call that a thread waits with.

@@ -1,6 +1,6 @@
 //! The facts of a model, as its thread records them.
 
-use crate::Prices;
+use rye_types::Prices;
 
 /// The facts of one model.
 #[derive(Debug, Clone, PartialEq, Eq)]

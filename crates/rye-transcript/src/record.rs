@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use rye_sign::chain::Head;
+use rye_types::Moment;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-use crate::{Moment, ThreadId};
+use crate::ThreadId;
 
 /// A record that fits the chain.
 #[derive(Debug, Clone)]

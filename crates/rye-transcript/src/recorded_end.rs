@@ -1,15 +1,13 @@
 //! The end that a transcript holds, for closing a thread without driving it.
 
+use rye_types::{LimitSet, Moment, Nanos, ThreadState, Usage};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::account::LimitedDisk;
 use crate::failure::disk::LimitsDisk;
 use crate::json::Shown;
-use crate::{
-    Event, Failure, Limits, Moment, Nanos, ProviderInfo, Reading, Record, ThreadId, ThreadState,
-    ToolSpec, Usage, recorded_event,
-};
+use crate::{Event, Failure, ProviderInfo, Reading, Record, ThreadId, ToolSpec, recorded_event};
 
 /// The end of a thread by its transcript, which is written before `thread.json` is.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,9 +54,9 @@ pub fn recorded_end(reading: &Reading) -> Option<RecordedEnd> {
 #[non_exhaustive]
 pub struct RecordedLimits {
     /// The limits that the thread began with.
-    pub first: Limits,
+    pub first: LimitSet,
     /// The limits by now, as the operator raised them; hooks may have allowed more than this of anything but money.
-    pub last: Limits,
+    pub last: LimitSet,
 }
 
 /// The limits of a thread, as its transcript holds them; `None` before it began. Raised limits count only with a checkpoint of

@@ -3,7 +3,9 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::{Charge, ProviderErrorClass, Usage};
+use rye_types::Usage;
+
+use crate::{Charge, ProviderErrorClass};
 
 /// A further attempt of a request, announced before its wait.
 #[derive(Debug, Clone, PartialEq, Eq)]

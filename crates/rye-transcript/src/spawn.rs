@@ -2,7 +2,9 @@
 
 pub(crate) mod disk;
 
-use crate::{Limits, ThreadId};
+use rye_types::LimitSet;
+
+use crate::ThreadId;
 
 /// A child, as recorded before it begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,7 +19,7 @@ pub struct Spawn {
     /// The moment at which the call returns.
     pub waiting: Waiting,
     /// Its limits, within the rest of the parent's limits.
-    pub limits: Limits,
+    pub limits: LimitSet,
     /// The number of items that calls of the parent had added to its conversation. They bound the child as well.
     pub added: u64,
 }
@@ -30,7 +32,7 @@ impl Spawn {
         child: ThreadId,
         directive: &str,
         waiting: Waiting,
-        limits: Limits,
+        limits: LimitSet,
     ) -> Self {
         let call_id = call_id.to_owned();
         let directive = directive.to_owned();

@@ -1,5 +1,6 @@
 //! Transcripts that are written and read in memory.
 
+use rye_types::Moment;
 use std::fs;
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -7,10 +8,11 @@ use std::time::Duration;
 use proptest::prelude::*;
 use rye_sign::SigningKey;
 use rye_sign::chain::{Head, sign_checkpoint};
+use rye_types::LimitSet;
 use serde_json::json;
 
 use super::*;
-use crate::{Limits, ProviderInfo, ToolResult};
+use crate::{ProviderInfo, ToolResult};
 
 mod damage;
 pub(crate) mod events;
@@ -27,7 +29,7 @@ fn thread() -> ThreadId {
 fn start(key: &SigningKey) -> Event {
     Event::ThreadStart {
         provider: ProviderInfo::new("p", "m", 1_000, 100),
-        limits: Limits::default(),
+        limits: LimitSet::default(),
         tools: Vec::new(),
         palette: [("a_b".to_owned(), "a/b".to_owned())].into(),
         facts: serde_json::Map::new(),

@@ -8,12 +8,10 @@ use std::path::{Path, PathBuf};
 
 use rye_files::read_plain;
 use rye_sign::{JsonError, KeyId, PublicKey, SigningKey, sign_json, verify_json};
+use rye_types::{LimitSet, Moment, Nanos, ThreadState, Usage};
 use serde_json::{Map, Value};
 
-use crate::{
-    Failure, Limits, Moment, Nanos, ThreadId, ThreadState, TranscriptClaim, Usage,
-    count_json_values,
-};
+use crate::{Failure, ThreadId, TranscriptClaim, count_json_values};
 
 /// The content of `thread.json`.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,7 +40,7 @@ pub struct ThreadRecord {
     /// The model's id, once it is known.
     pub model: Option<String>,
     /// The limits.
-    pub limits: Limits,
+    pub limits: LimitSet,
     /// The number of answered requests.
     pub turns: u64,
     /// The token usage of all replies.
@@ -68,7 +66,7 @@ impl ThreadRecord {
 
     /// Creates the record of a new thread.
     #[must_use]
-    pub fn new(thread: &ThreadId, directive: &str, limits: &Limits, created: Moment) -> Self {
+    pub fn new(thread: &ThreadId, directive: &str, limits: &LimitSet, created: Moment) -> Self {
         Self {
             thread: thread.clone(),
             root: thread.clone(),

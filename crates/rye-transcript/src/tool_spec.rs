@@ -1,9 +1,8 @@
-//! The description of a tool for the model, and the effect of its calls.
+//! The description of a tool for the model.
 
 pub(crate) mod disk;
 
 use serde_json::Value;
-use strum::{IntoStaticStr, VariantArray};
 
 /// The description of one tool for the model.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,27 +32,5 @@ impl ToolSpec {
     pub fn with_output_schema(mut self, schema: Value) -> Self {
         self.output_schema = Some(schema);
         self
-    }
-}
-
-/// The effect of running a tool twice. It decides which calls may run in parallel or again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-#[derive(IntoStaticStr, VariantArray)]
-#[strum(serialize_all = "snake_case")]
-pub enum Effect {
-    /// Two runs have the effect of one.
-    Idempotent,
-    /// Two runs may differ from one.
-    Once,
-    /// Nothing outside the tool changes, so that calls may run in parallel.
-    ReadOnly,
-}
-
-impl Effect {
-    /// Returns `read_only`, `idempotent` or `once`, as in the transcript.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        self.into()
     }
 }

@@ -1,10 +1,10 @@
 //! The JSON of a record, separate from the types that it represents.
 
 use rye_sign::chain::Head;
+use rye_types::Moment;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::Moment;
 use crate::json::{Shown, is_zero};
 use crate::payload::Payload;
 

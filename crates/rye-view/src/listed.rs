@@ -5,7 +5,8 @@ mod sort;
 use std::time::Duration;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
-use rye_transcript::{Moment, Nanos, ThreadId, Usage};
+use rye_transcript::ThreadId;
+use rye_types::{Moment, Nanos, Usage};
 
 pub(crate) use self::sort::{Column, Sort};
 

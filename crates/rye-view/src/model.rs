@@ -13,7 +13,8 @@ mod window;
 
 use std::collections::BTreeMap;
 
-use rye_transcript::{ChildEnd, PendingApproval, Record, ThreadId, Usage};
+use rye_transcript::{ChildEnd, PendingApproval, Record, ThreadId};
+use rye_types::Usage;
 
 pub(crate) use self::clock::ActiveClock;
 use self::fold::Fold;

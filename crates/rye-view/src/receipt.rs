@@ -9,7 +9,7 @@ mod verify;
 
 use rye_sign::SigningKey;
 use rye_sign::dsse::Envelope;
-use rye_transcript::Moment;
+use rye_types::Moment;
 use serde_json::{Value, json};
 
 pub use self::verify::{Receipt, ReceiptError};

@@ -1,6 +1,7 @@
 //! The verified data that a page or an export is made of.
 
-use rye_transcript::{Moment, Nanos, Reading, ThreadRecord};
+use rye_transcript::{Reading, ThreadRecord};
+use rye_types::{Moment, Nanos};
 
 /// The trust in the key that signed a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use rye_transcript::Nanos;
+use rye_types::Nanos;
 
 use crate::Source;
 use crate::model::{Pause, PauseKind, Section, Span, SpanKind, Thread};

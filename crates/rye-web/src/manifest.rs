@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use reqwest::Method;
 use reqwest::header::HeaderName;
-use rye_thread::{Effect, Tool};
+use rye_thread::Tool;
+use rye_types::Effect;
 
 use crate::body::HttpBody;
 use crate::call::Http;

@@ -7,11 +7,9 @@ use std::{error::Error, path::Path, sync::Arc};
 
 use rye::caps::{Authority, Capability, Grant, Kind, Layer, LayerName, Primary};
 use rye::providers::{ModelPreference, ProviderConfig, connect};
-use rye::thread::{
-    Effect, Limits, Opening, OutputContract, Palette, PaletteEntry, Run, Setting, SpendLimit,
-    ThreadId,
-};
+use rye::thread::{Opening, OutputContract, Palette, PaletteEntry, Run, Setting, ThreadId};
 use rye::thread::{Threads, ToolOutput, ToolSpec};
+use rye::types::{Effect, LimitSet, SpendLimit};
 use serde_json::{Value, json};
 
 #[tokio::main]
@@ -48,8 +46,7 @@ pub(crate) async fn ask(url: &str, model: &str, folder: &Path) -> Result<String,
     let first_user_message = "How many letters has `Donaudampfschiff`?".to_owned();
     let (opening, contract) =
         (Opening { system: None, first_user_message }, OutputContract::default());
-    let mut limits = Limits::default();
-    limits.spend = SpendLimit::Unlimited;
+    let limits = LimitSet { spend: SpendLimit::Unlimited, ..LimitSet::default() };
     let run = Run::new(opening, palette.specs(&contract), contract, limits, choice.max_output);
 
     let threads = Threads::open(folder, rye::sign::SigningKey::generate()?)?;

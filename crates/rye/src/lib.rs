@@ -22,6 +22,8 @@ pub use rye_thread as thread;
 #[doc(inline)]
 pub use rye_tools as tools;
 #[doc(inline)]
+pub use rye_types as types;
+#[doc(inline)]
 pub use rye_web as web;
 
 #[doc(inline)]

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use rye_caps::{Capability, Kind, Primary};
-use rye_thread::{AuthorisedCall, Effect, PaletteEntry, Tool, ToolOutput, ToolSpec};
+use rye_thread::{AuthorisedCall, PaletteEntry, Tool, ToolOutput, ToolSpec};
+use rye_types::Effect;
 use serde_json::{Value, json};
 
 /// The id of the tool, which is also its name for the model.

@@ -10,9 +10,9 @@ use rye_providers::{ModelPreference, ProviderConfig, connect};
 use rye_sign::{PublicKey, SigningKey};
 use rye_thread::transcript::read_file;
 use rye_thread::{
-    Clock, Limits, Moment, Nanos, Opening, OutputContract, Palette, Provider, Run, Setting,
-    SpendLimit, ThreadId, ThreadState, Threads,
+    Clock, Opening, OutputContract, Palette, Provider, Run, Setting, ThreadId, Threads,
 };
+use rye_types::{LimitSet, Moment, Nanos, SpendLimit, ThreadState};
 use serde_json::json;
 
 use crate::adding::{ADD, add};
@@ -25,7 +25,7 @@ pub(crate) struct World {
     provider: Box<dyn Provider>,
     palette: Palette,
     authority: Authority,
-    limits: Limits,
+    limits: LimitSet,
     turns: u64,
 }
 
@@ -34,7 +34,7 @@ impl World {
         let key = SigningKey::generate()?;
         // Only the tool is granted, as in a directive.
         let grant: Grant = Grant::of_items("execute", "tool", ADD)?;
-        let mut limits = Limits::default();
+        let mut limits = LimitSet::default();
         (limits.turns, limits.tokens) = (arguments.turns + 2, u64::MAX);
         limits.spend = SpendLimit::AtMost(Nanos::new(1_000_000_000_000));
         limits.duration_seconds = 3_600;

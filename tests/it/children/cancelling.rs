@@ -4,7 +4,8 @@ use std::fs;
 use std::sync::Barrier;
 
 use rye::ReopenError;
-use rye::thread::{Account, Registry, ThreadId, ThreadState};
+use rye::thread::{Account, Registry, ThreadId};
+use rye::types::ThreadState;
 use rye_tests::{Scratch, StoppedClock};
 use serde_json::json;
 

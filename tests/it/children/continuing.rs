@@ -1,6 +1,7 @@
 //! Children whose conversations grow too long for one thread. Their parents wait for the last thread.
 
-use rye::thread::{Decision, ThreadId, ThreadRecord, ThreadState};
+use rye::thread::{Decision, ThreadId, ThreadRecord};
+use rye::types::ThreadState;
 use rye::{ProviderChoice, ReopenError, RunReport};
 use rye_tests::{Scratch, StoppedClock};
 use serde_json::{Value, json};

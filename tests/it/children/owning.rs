@@ -8,7 +8,8 @@ use std::time::Duration;
 use rustix::fs::{FlockOperation, flock};
 use rye::ReopenError;
 use rye::thread::store::StoreError;
-use rye::thread::{Clock, Decision, JournalError, Moment, ThreadId, ThreadState};
+use rye::thread::{Clock, Decision, JournalError, ThreadId};
+use rye::types::{Moment, ThreadState};
 use rye_tests::{Scratch, StoppedClock};
 use serde_json::{Value, json};
 

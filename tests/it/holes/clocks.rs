@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use rye::resolve::Spaces;
-use rye::sign::Timestamp;
-use rye::thread::{Clock, Moment};
+use rye::thread::Clock;
+use rye::types::{Moment, Timestamp};
 use rye::{OpenError, ReopenError, RunError, Rye, Setup};
 
 use super::{sound, wrote};

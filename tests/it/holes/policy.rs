@@ -1,7 +1,7 @@
 //! A program's changes to the project's policy do not count until the operator accepts them (SPEC 4.3, 5.6).
 
 use rye::ProjectPolicy;
-use rye::thread::ThreadState;
+use rye::types::ThreadState;
 
 use super::*;
 

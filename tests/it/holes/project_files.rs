@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use rye::thread::ThreadState;
+use rye::types::ThreadState;
 use rye_tests::Scratch;
 
 use super::writing;

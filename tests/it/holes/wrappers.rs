@@ -4,7 +4,7 @@
 use rye::Privileges;
 use rye::caps::{Grant, Pattern};
 use rye::primary::{Caller, ExecuteRequest, PrimaryError, SignRequest, execute, sign};
-use rye::thread::ThreadState;
+use rye::types::ThreadState;
 use serde_json::json;
 
 use super::*;

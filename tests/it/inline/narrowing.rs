@@ -1,7 +1,8 @@
 //! The grants of the signer of a returned item limit the thread from then on.
 
 use rye::sign::{SigningKey, TrustDocument};
-use rye::thread::{Decision, ThreadState};
+use rye::thread::Decision;
+use rye::types::ThreadState;
 use rye::{ReopenError, with_signature};
 use rye_tests::Scratch;
 use serde_json::Value;

@@ -1,7 +1,7 @@
 //! The same with a model, in each wire protocol.
 
 use rye::ProviderChoice;
-use rye::thread::ThreadState;
+use rye::types::ThreadState;
 use rye_tests::Scratch;
 use serde_json::json;
 

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use rye::parse::{self, Action, Primary};
-use rye::thread::ThreadState;
+use rye::types::ThreadState;
 use rye::{ProviderChoice, RunReport};
 use rye_tests::{Scratch, seed};
 use serde_json::{Map, Value, json};

@@ -2,8 +2,9 @@
 
 use rye::sign::{
     AdmissionNote, Binding, CommentStyle, Coverage, Error, ItemName, Note, Origin, Policy,
-    Provenance, Signature, Timestamp, TrustStore, Unverified, Verified,
+    Provenance, Signature, TrustStore, Unverified, Verified,
 };
+use rye::types::Timestamp;
 use rye_tests::{seed, seeds};
 
 fn document() -> String {

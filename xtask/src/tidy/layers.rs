@@ -5,23 +5,28 @@ use crate::workspace::Package;
 /// Each package with the packages of this workspace that it may depend on, leaf first: a row names only
 /// earlier rows. A new edge is a design change.
 const LAYERS: &[(&str, &[&str])] = &[
+    ("rye-types", &[]),
     ("rye-files", &[]),
-    ("rye-parse", &[]),
-    ("rye-caps", &[]),
-    ("rye-sign", &[]),
-    ("rye-sandbox", &[]),
-    ("rye-resolve", &["rye-files", "rye-parse", "rye-caps", "rye-sign"]),
-    ("rye-prompt", &["rye-parse"]),
-    ("rye-transcript", &["rye-files", "rye-parse", "rye-caps", "rye-sign"]),
+    ("rye-parse", &["rye-types"]),
+    ("rye-caps", &["rye-types"]),
+    ("rye-sign", &["rye-types"]),
+    ("rye-sandbox", &["rye-types"]),
+    ("rye-resolve", &["rye-types", "rye-files", "rye-parse", "rye-caps", "rye-sign"]),
+    ("rye-prompt", &["rye-types", "rye-parse"]),
+    ("rye-transcript", &["rye-types", "rye-files", "rye-parse", "rye-caps", "rye-sign"]),
     ("rye-mcp", &["rye-sign", "rye-transcript"]),
-    ("rye-thread", &["rye-files", "rye-parse", "rye-caps", "rye-sign", "rye-transcript"]),
-    ("rye-web", &["rye-caps", "rye-sandbox", "rye-thread"]),
-    ("rye-tools", &["rye-caps", "rye-sandbox", "rye-thread", "rye-web"]),
-    ("rye-providers", &["rye-parse", "rye-thread"]),
-    ("rye-view", &["rye-caps", "rye-parse", "rye-sign", "rye-transcript"]),
+    (
+        "rye-thread",
+        &["rye-types", "rye-files", "rye-parse", "rye-caps", "rye-sign", "rye-transcript"],
+    ),
+    ("rye-web", &["rye-types", "rye-caps", "rye-sandbox", "rye-thread"]),
+    ("rye-tools", &["rye-types", "rye-caps", "rye-sandbox", "rye-thread", "rye-web"]),
+    ("rye-providers", &["rye-types", "rye-parse", "rye-thread"]),
+    ("rye-view", &["rye-types", "rye-caps", "rye-parse", "rye-sign", "rye-transcript"]),
     (
         "rye-project",
         &[
+            "rye-types",
             "rye-files",
             "rye-parse",
             "rye-caps",
@@ -38,6 +43,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "rye-session",
         &[
+            "rye-types",
             "rye-files",
             "rye-parse",
             "rye-caps",
@@ -55,6 +61,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "rye-review",
         &[
+            "rye-types",
             "rye-parse",
             "rye-caps",
             "rye-sign",
@@ -67,6 +74,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "rye-os",
         &[
+            "rye-types",
             "rye-files",
             "rye-parse",
             "rye-caps",
@@ -83,10 +91,11 @@ const LAYERS: &[(&str, &[&str])] = &[
             "rye-review",
         ],
     ),
-    ("rye-cli", &["rye-os", "rye-view"]),
+    ("rye-cli", &["rye-types", "rye-os", "rye-view"]),
     (
         "rye-tests",
         &[
+            "rye-types",
             "rye-parse",
             "rye-caps",
             "rye-sign",
@@ -99,7 +108,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "rye-os",
         ],
     ),
-    ("rye-bench-harness", &["rye-caps", "rye-sign", "rye-thread", "rye-providers"]),
+    ("rye-bench-harness", &["rye-types", "rye-caps", "rye-sign", "rye-thread", "rye-providers"]),
     ("xtask", &[]),
 ];
 

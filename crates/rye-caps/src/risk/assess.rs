@@ -2,12 +2,10 @@
 
 use std::{cmp::Reverse, fmt};
 
+use rye_types::{Risk, RiskPolicy, UnknownName};
 use thiserror::Error;
 
-use super::{
-    level::{Risk, RiskPolicy, UnknownName},
-    table::{Classification, RiskTable},
-};
+use super::table::{Classification, RiskTable};
 use crate::{capability::Capability, grant::Grant, invocation::Invocation, pattern::Pattern};
 
 impl RiskTable {

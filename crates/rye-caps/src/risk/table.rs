@@ -5,7 +5,8 @@ mod read;
 use std::{cmp::Reverse, collections::BTreeMap, fmt};
 
 pub use self::read::{RiskTableError, RiskTableProblem, RiskTableProblemKind};
-use super::level::{Risk, RiskPolicy};
+use rye_types::{Risk, RiskPolicy};
+
 use crate::{
     capability::Capability,
     inclusion,

@@ -1,5 +1,6 @@
 //! The classification of grants, and the refusal of invalid tables and acknowledgements.
 
+use rye_types::{Risk, RiskPolicy};
 use serde_json::{Value, json};
 
 use super::*;

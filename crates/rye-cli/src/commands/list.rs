@@ -1,7 +1,8 @@
 //! `rye list`.
 
 use clap::Args;
-use rye::resolve::{Described, ItemKind, Listed};
+use rye::resolve::{Described, Listed};
+use rye::types::ItemKind;
 use serde_json::{Value, json};
 
 use crate::environment::Environment;

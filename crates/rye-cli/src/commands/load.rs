@@ -2,8 +2,9 @@
 
 use clap::Args;
 use rye::primary::{Caller, Destination, LoadRequest, Loaded, load, needed_items};
-use rye::resolve::{ItemId, ItemKind, ResolveError};
+use rye::resolve::{ItemId, ResolveError};
 use rye::sign::Provenance;
+use rye::types::ItemKind;
 use rye::{Rye, hidden_characters};
 
 use crate::environment::Environment;

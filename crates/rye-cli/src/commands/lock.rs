@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 #[cfg(feature = "mcp")]
 use rye::ServerChange;
-use rye::resolve::{ItemId, ItemKind, ResolveError, Space};
+use rye::resolve::{ItemId, ResolveError, Space};
+use rye::types::ItemKind;
 use rye::{
     Checked, Checker, Explained, Lock, LockError, LockReport, PlanRequest, PrepareError, Rye,
 };

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
-use rye::resolve::{ItemId, ItemKind};
+use rye::resolve::ItemId;
+use rye::types::ItemKind;
 use rye::{
     Complexity, DRAFTED_CONFIGS, DRAFTED_SCRIPTS, Draft, draft, draft_config, draft_directive,
     draft_hook, draft_provider, draft_script, place,

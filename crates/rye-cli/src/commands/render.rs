@@ -1,8 +1,8 @@
 //! `rye render ID|FILE`.
 
 use clap::Args;
-use rye::prompt::ReturnStyle;
 use rye::resolve::ItemId;
+use rye::types::ReturnStyle;
 use rye::{FirstRequest, Placing, PlanRequest, Preview, ProviderChoice, RenderRequest, Rendered};
 use serde_json::json;
 

@@ -2,9 +2,8 @@
 
 use clap::Args;
 use rye::thread::store::StoreView;
-use rye::thread::{
-    Cancel, Decider, Decision, DenialReason, PendingApproval, RaisedLimits, SpendLimit, ThreadId,
-};
+use rye::thread::{Cancel, Decider, Decision, DenialReason, PendingApproval, ThreadId};
+use rye::types::{RaisedLimits, SpendLimit};
 use rye::{Cancelled, Host, ReopenError, decision_commands};
 use serde_json::{Value, json};
 
@@ -131,9 +130,12 @@ pub(crate) struct End {
 
 pub(crate) fn resume(arguments: &Resume, environment: &Environment) -> Result<Exit, Failure> {
     let thread = arguments.thread.resolve(environment)?;
-    let mut raised = RaisedLimits::default();
-    (raised.turns, raised.tokens) = (arguments.turns, arguments.tokens);
-    (raised.spend, raised.duration_seconds) = (arguments.spend, arguments.duration);
+    let raised = RaisedLimits {
+        turns: arguments.turns,
+        tokens: arguments.tokens,
+        spend: arguments.spend,
+        duration_seconds: arguments.duration,
+    };
     go_on(&thread, raised, &arguments.telling, environment)
 }
 

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use clap::Args;
-use rye::prompt::ReturnStyle;
 use rye::providers::{ApiKey, ApiKeyError, ConnectError};
 use rye::thread::{
     ApprovalReason, ApprovalRequest, Approver, Cancel, Decider, Decision, FailureKind, Outcome,
-    SpendLimit, ThreadId, ThreadState, pending_approval,
+    ThreadId, pending_approval,
 };
+use rye::types::{ReturnStyle, SpendLimit, ThreadState};
 use rye::{
     Host, NamedProvider, PrepareError, ProviderChoice, RunError, RunReport, RunRequest, Rye,
     Secrets, decision_commands, record_failure,

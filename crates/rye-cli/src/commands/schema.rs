@@ -3,7 +3,7 @@
 use clap::Args;
 use rye::SCHEMAS;
 use rye::parse::nearest_name;
-use rye::resolve::ItemKind;
+use rye::types::ItemKind;
 use serde_json::json;
 
 use crate::environment::Environment;

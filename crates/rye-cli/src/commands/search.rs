@@ -2,7 +2,8 @@
 
 use clap::Args;
 use rye::primary::{Caller, Found, search};
-use rye::resolve::{ItemKind, SearchHit, SearchQuery, SearchResults};
+use rye::resolve::{SearchHit, SearchQuery, SearchResults};
+use rye::types::ItemKind;
 use serde_json::Value;
 
 use crate::environment::Environment;

@@ -4,8 +4,9 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use rye::resolve::{ItemKind, Space};
-use rye::sign::{RevocationList, Timestamp, TrustDocument};
+use rye::resolve::Space;
+use rye::sign::{RevocationList, TrustDocument};
+use rye::types::{ItemKind, Timestamp};
 use rye::{
     Finding, OtherSignature, SignFileError, SignOptions, SignedFile, SigningStatus,
     directive_additions, place,

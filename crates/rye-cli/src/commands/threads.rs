@@ -21,7 +21,8 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use rye::ThreadReading;
 use rye::resolve::ItemId;
-use rye::thread::{ThreadId, ThreadState};
+use rye::thread::ThreadId;
+use rye::types::ThreadState;
 
 use self::export::Export;
 use self::known::Known;

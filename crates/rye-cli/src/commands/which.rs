@@ -1,7 +1,8 @@
 //! `rye which ID`.
 
 use clap::Args;
-use rye::resolve::{ItemId, ItemKind, Located, Location, ResolveError};
+use rye::resolve::{ItemId, Located, Location, ResolveError};
+use rye::types::ItemKind;
 use serde_json::{Value, json};
 
 use crate::environment::Environment;

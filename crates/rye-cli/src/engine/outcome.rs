@@ -3,9 +3,9 @@
 use rye::resume_command;
 use rye::thread::transcript::Reading;
 use rye::thread::{
-    FailureKind, Nanos, PendingApproval, ThreadId, ThreadRecord, ThreadState, pending_approval,
-    thread_warnings,
+    FailureKind, PendingApproval, ThreadId, ThreadRecord, pending_approval, thread_warnings,
 };
+use rye::types::{Nanos, ThreadState};
 use serde_json::{Value, json};
 
 use super::transcripts::Mirror;

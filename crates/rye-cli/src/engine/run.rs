@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use rye::thread::{ThreadId, ThreadState};
+use rye::thread::ThreadId;
+use rye::types::ThreadState;
 use rye::{Bundle, ProviderChoice, RunRequest};
 use serde_json::{Value, json};
 

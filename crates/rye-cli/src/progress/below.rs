@@ -45,7 +45,7 @@ fn name(thread: &ThreadId) -> String {
 
 #[cfg(test)]
 mod tests {
-    use rye::thread::{Nanos, Usage};
+    use rye::types::{Nanos, Usage};
 
     use super::*;
 

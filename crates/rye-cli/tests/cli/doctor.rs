@@ -328,7 +328,7 @@ fn a_trust_that_ends_soon() {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
     for (days, is_told) in [(3, true), (13, true), (20, false), (400, false)] {
         let at = i64::try_from(now + days * 86_400).unwrap();
-        let at = rye::sign::Timestamp::from_unix(at);
+        let at = rye::types::Timestamp::from_unix(at);
         let ending = document.replacen("owner", &format!("expires = \"{at}\"\nowner"), 1);
         fs::write(&path, ending).unwrap();
         for command in ["doctor", "check"] {

@@ -1,6 +1,7 @@
 //! The example that programs begin with which embed Rye, run against a model's server on this machine.
 
-use rye::thread::{Registry, ThreadState};
+use rye::thread::Registry;
+use rye::types::ThreadState;
 use serde_json::json;
 
 use crate::children::model::{Asked, Model, Says};

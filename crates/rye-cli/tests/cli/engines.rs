@@ -6,8 +6,9 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
 use rye::StepChain;
+use rye::sign::SigningKey;
 use rye::sign::chain::Head;
-use rye::sign::{SigningKey, Timestamp};
+use rye::types::Timestamp;
 use serde_json::{Value, json};
 
 use crate::session::Session;

@@ -5,7 +5,8 @@ use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::Child;
 
-use rye::sign::{SigningKey, Timestamp, sign_json};
+use rye::sign::{SigningKey, sign_json};
+use rye::types::Timestamp;
 use serde_json::{Value, json};
 
 use crate::session::Session;

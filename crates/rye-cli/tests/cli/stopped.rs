@@ -8,7 +8,7 @@ mod scenes;
 use std::collections::BTreeSet;
 use std::fs;
 
-use rye::thread::ThreadState;
+use rye::types::ThreadState;
 use serde_json::Value;
 
 use self::camera::{Left, Shot};

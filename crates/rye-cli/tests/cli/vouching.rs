@@ -4,7 +4,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use rye::sign::chain::{Head, sign_checkpoint};
-use rye::sign::{SigningKey, Timestamp, sign_json};
+use rye::sign::{SigningKey, sign_json};
+use rye::types::Timestamp;
 use serde_json::{Value, json};
 
 use crate::session::Session;

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use rye_types::Position;
 use strum::IntoStaticStr;
 
 use crate::{
@@ -44,6 +45,16 @@ impl ContextPosition {
     /// The name of the element.
     pub fn as_str(self) -> &'static str {
         self.into()
+    }
+
+    /// Returns the position in the prompt; `None` for what is suppressed.
+    pub fn in_prompt(self) -> Option<Position> {
+        match self {
+            Self::System => Some(Position::System),
+            Self::Before => Some(Position::Before),
+            Self::After => Some(Position::After),
+            Self::Suppress => None,
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! `<cost>`: the author's estimate of a run's resources.
 
-use super::limits::nanos;
+use super::limits::amount;
 use crate::{
     Spanned,
     problem::Report,
@@ -86,8 +86,8 @@ fn spend(report: &mut Report<'_>, element: &Element<'_>, cost: &mut Cost) {
     expect::attributes(report, element, &["currency"]);
     cost.currency = expect::optional(report, element, "currency");
     let Some(text) = expect::some_text(report, element) else { return };
-    match nanos(&text.value) {
-        Some(nanos) => cost.spend = Some(Spanned::new(nanos, text.span)),
+    match amount(&text.value) {
+        Some(amount) => cost.spend = Some(Spanned::new(amount.get(), text.span)),
         None => expect::bad_value(
             report,
             "spend",

@@ -1,5 +1,7 @@
 //! `<limits>`: the limits of a run.
 
+use rye_types::{Nanos, SpendLimit};
+
 use crate::{
     Problem, ProblemKind, Spanned,
     problem::Report,
@@ -16,7 +18,7 @@ pub struct Limits {
     /// Input and output tokens together.
     pub tokens: Option<Spanned<u64>>,
     /// Cost.
-    pub spend: Option<Spanned<Spend>>,
+    pub spend: Option<Spanned<SpendLimit>>,
     /// Wall time in seconds.
     pub duration_seconds: Option<Spanned<u64>>,
     /// Child threads.
@@ -25,16 +27,6 @@ pub struct Limits {
     pub depth: Option<Spanned<u64>>,
     /// The currency of `spend`, as written.
     pub spend_currency: Option<Spanned<String>>,
-}
-
-/// A limit on cost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(clippy::exhaustive_enums, reason = "an amount is bounded or it is not")]
-pub enum Spend {
-    /// `unlimited`.
-    Unlimited,
-    /// Billionths of the currency unit, exactly as in the decimal text.
-    Nanos(u64),
 }
 
 /// The canonical names.
@@ -113,12 +105,12 @@ fn set(report: &mut Report<'_>, limits: &mut Limits, name: &str, attribute: &Att
     }
 }
 
-fn spend(report: &mut Report<'_>, name: &str, text: &Spanned<String>) -> Option<Spend> {
+fn spend(report: &mut Report<'_>, name: &str, text: &Spanned<String>) -> Option<SpendLimit> {
     if text.value == "unlimited" {
-        return Some(Spend::Unlimited);
+        return Some(SpendLimit::Unlimited);
     }
-    let nanos = nanos(&text.value);
-    if nanos.is_none() {
+    let amount = amount(&text.value);
+    if amount.is_none() {
         expect::bad_value(
             report,
             name,
@@ -126,19 +118,13 @@ fn spend(report: &mut Report<'_>, name: &str, text: &Spanned<String>) -> Option<
             "an amount such as `0.50` (at most 9 decimals) or `unlimited`",
         );
     }
-    nanos.map(Spend::Nanos)
+    amount.map(SpendLimit::AtMost)
 }
 
-/// Converts decimal text to billionths, exactly. Returns `None` for other text, and if the number is too large.
-pub(super) fn nanos(text: &str) -> Option<u64> {
-    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
-    let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    if !digits(whole) || !digits(fraction) || 9 < fraction.len() {
-        return None;
-    }
-    let whole: u64 = whole.parse().ok()?;
-    let fraction: u64 = format!("{fraction:0<9}").parse().ok()?;
-    whole.checked_mul(1_000_000_000)?.checked_add(fraction)
+/// Reads an amount with at most 9 written decimals. Returns `None` for other text, and if the amount is too large.
+pub(super) fn amount(text: &str) -> Option<Nanos> {
+    let (_, decimals) = text.split_once('.').unwrap_or_default();
+    text.parse().ok().filter(|_| decimals.len() <= 9)
 }
 
 fn unknown(report: &mut Report<'_>, attribute: &Attribute<'_>) {

@@ -1,8 +1,8 @@
 //! `<inputs>` and `<outputs>`: the values that a run takes and returns.
 
-use strum::{Display, EnumString, IntoStaticStr, VariantArray, VariantNames};
+use rye_types::ValueType;
 
-use crate::{ParseNameError, Spanned};
+use crate::Spanned;
 
 mod read;
 
@@ -24,44 +24,6 @@ pub struct Input {
     pub choices: Vec<String>,
     /// The purpose of the input; may be empty.
     pub description: String,
-}
-
-/// The type of an input or output.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[expect(clippy::exhaustive_enums, reason = "these are the types of JSON, except null")]
-#[derive(Display, EnumString, IntoStaticStr, VariantArray, VariantNames)]
-#[strum(serialize_all = "snake_case", parse_err_fn = unknown_name, parse_err_ty = ParseNameError)]
-pub enum ValueType {
-    /// Text.
-    #[default]
-    String,
-    /// A number without a fraction.
-    Integer,
-    /// Any number.
-    Number,
-    /// `true` or `false`.
-    Boolean,
-    /// A list.
-    Array,
-    /// A mapping.
-    Object,
-}
-
-impl ValueType {
-    /// All types.
-    pub const ALL: &'static [Self] = <Self as VariantArray>::VARIANTS;
-
-    /// All names, in the same order.
-    pub const NAMES: &'static [&'static str] = <Self as VariantNames>::VARIANTS;
-
-    /// The name in files and JSON schemas.
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
-}
-
-fn unknown_name(text: &str) -> ParseNameError {
-    ParseNameError::new("type", text)
 }
 
 /// The declared outputs of a run.

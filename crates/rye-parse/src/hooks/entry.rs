@@ -2,12 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use rye_types::{HookEvent, HookLayer, Position};
 use serde_json::Value;
 
-use super::{ConfigHook, HookLayer, HookPosition, action, condition, node::Node};
-use crate::{
-    Hook, HookEvent, Problem, ProblemKind, Spanned, problem::Report, strict::Document, xml::expect,
-};
+use super::{ConfigHook, action, condition, node::Node};
+use crate::{Hook, Problem, ProblemKind, Spanned, problem::Report, strict::Document, xml::expect};
 
 /// The keys of a hook.
 const KEYS: [&str; 13] = [
@@ -127,8 +126,8 @@ fn order(report: &mut Report<'_>, node: &Node<'_>) -> i64 {
     value.as_i64().unwrap_or(0)
 }
 
-fn position(report: &mut Report<'_>, node: &Node<'_>) -> HookPosition {
-    let Some(text) = node.text(report, "position") else { return HookPosition::default() };
+fn position(report: &mut Report<'_>, node: &Node<'_>) -> Position {
+    let Some(text) = node.text(report, "position") else { return Position::default() };
     expect::word(report, "position", &text).unwrap_or_default()
 }
 

@@ -1,6 +1,7 @@
 //! The root element, its inputs and outputs, and the body.
 
-use rye_parse::{Outputs, ValueType, position};
+use rye_parse::{Outputs, position};
+use rye_types::ValueType;
 
 use crate::{directive_refused, file, noted, read, rows};
 

@@ -1,6 +1,7 @@
 //! Hooks files.
 
-use rye_parse::{HookEvent, HookPosition, hooks};
+use rye_parse::hooks;
+use rye_types::{HookEvent, Position};
 use serde_json::json;
 
 use crate::{conditions::notation, refused, rows};
@@ -46,9 +47,9 @@ fn every_key_of_a_file() {
         base.hook.condition.map(|condition| notation(&condition.value)).as_deref(),
         Some("all(directive.category eq \"deploy\", directive.extends ne \"team/base\")")
     );
-    assert_eq!((preamble.position, preamble.wrap), (HookPosition::After, false));
+    assert_eq!((preamble.position, preamble.wrap), (Position::After, false));
     assert_eq!((preamble.layer, preamble.order), (None, 0));
-    assert_eq!((warn.position, warn.wrap), (HookPosition::Before, true));
+    assert_eq!((warn.position, warn.wrap), (Position::Before, true));
     assert_eq!(
         warn.hook.condition.map(|condition| notation(&condition.value)).as_deref(),
         Some(

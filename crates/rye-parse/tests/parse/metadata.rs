@@ -1,6 +1,7 @@
 //! The content of `<metadata>`.
 
-use rye_parse::{ContextContent, ContextPosition, HookEvent, PermissionEntry, Spend};
+use rye_parse::{ContextContent, ContextPosition, PermissionEntry};
+use rye_types::{HookEvent, Nanos, SpendLimit};
 
 use crate::{conditions::notation, file, metadata, metadata_refused, noted, read, rows};
 
@@ -30,17 +31,17 @@ rows! { limit_refused;
 }
 
 #[track_caller]
-fn spend(text: &str, expected: Spend) {
+fn spend(text: &str, expected: SpendLimit) {
     let limits = read(&metadata(&format!("<limits spend=\"{text}\"/>"))).limits;
     assert_eq!(limits.spend.map(|spend| spend.value), Some(expected));
 }
 
 rows! { spend;
-    spend_of_cents: "0.10", Spend::Nanos(100_000_000);
-    spend_whole: "3", Spend::Nanos(3_000_000_000);
-    spend_of_nine_decimals: "0.000000001", Spend::Nanos(1);
-    spend_unlimited: "unlimited", Spend::Unlimited;
-    spend_largest: "18446744073.709551615", Spend::Nanos(u64::MAX);
+    spend_of_cents: "0.10", SpendLimit::AtMost(Nanos::new(100_000_000));
+    spend_whole: "3", SpendLimit::AtMost(Nanos::new(3_000_000_000));
+    spend_of_nine_decimals: "0.000000001", SpendLimit::AtMost(Nanos::new(1));
+    spend_unlimited: "unlimited", SpendLimit::Unlimited;
+    spend_largest: "18446744073.709551615", SpendLimit::AtMost(Nanos::new(u64::MAX));
 }
 
 #[test]

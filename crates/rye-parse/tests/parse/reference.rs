@@ -1,6 +1,7 @@
 //! The blocks of the manual: those shown as valid are valid, and those shown as refused are refused with that message.
 
 use rye_parse::{FORMAT_REFERENCE, ParseError, Problem};
+use rye_types::{HookEvent, ValueType};
 
 use crate::{file, metadata};
 
@@ -89,7 +90,7 @@ fn every_code_is_explained() {
 
 #[test]
 fn every_word_of_a_closed_list_is_named() {
-    use rye_parse::{HookEvent, Operator, Primary, ValueType};
+    use rye_parse::{Operator, Primary};
     let words = [HookEvent::NAMES, Operator::NAMES, ValueType::NAMES, Primary::NAMES].concat();
     let missing: Vec<_> =
         words.into_iter().filter(|word| !FORMAT_REFERENCE.contains(&format!("`{word}`"))).collect();

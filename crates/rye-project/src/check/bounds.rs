@@ -5,10 +5,11 @@ use std::ops::Range;
 
 use rye_caps::{Capability, Kind, Layer, Pattern};
 use rye_parse::{
-    Action, ContextContent, ContextPosition, Directive, Hook, HookEvent, PlacedTool, Primary,
-    Spanned, ToolManifest,
+    Action, ContextContent, ContextPosition, Directive, Hook, PlacedTool, Primary, Spanned,
+    ToolManifest,
 };
-use rye_resolve::{ItemId, ItemKind};
+use rye_resolve::ItemId;
+use rye_types::{HookEvent, ItemKind};
 
 use super::Finding;
 use super::catalog::{Catalog, Chain};

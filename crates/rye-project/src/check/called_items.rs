@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use rye_parse::{Condition, Hook, Operator, Spanned, did_you_mean, nearest_name};
-use rye_resolve::ItemKind;
+use rye_types::ItemKind;
 use serde_json::Value;
 
 use super::Finding;

@@ -7,12 +7,13 @@ use std::sync::OnceLock;
 use rye_caps::risk::RiskTable;
 use rye_caps::{Capability, Invocation, Layer};
 use rye_files::read_plain;
-use rye_parse::{Directive, HookEvent, Knowledge, ParseError, PlacedTool, ToolManifest};
+use rye_parse::{Directive, Knowledge, ParseError, PlacedTool, ToolManifest};
 use rye_resolve::{
-    ExtendsChain, ItemId, ItemKind, Listed, Location, PlacedHook, ResolveError, Space,
-    StatedLimits, StatedModel,
+    ExtendsChain, ItemId, Listed, Location, PlacedHook, ResolveError, Space, StatedLimits,
+    StatedModel,
 };
 use rye_thread::{ArgumentSchema, DIRECTIVE_RETURN};
+use rye_types::{HookEvent, ItemKind};
 use serde_json::Value;
 
 use super::Finding;

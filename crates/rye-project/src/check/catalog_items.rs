@@ -1,8 +1,9 @@
 //! The items of the catalog as needs are followed into them, as they are written.
 
 use rye_caps::{Grant, Layer};
-use rye_resolve::{ItemId, ItemKind};
+use rye_resolve::ItemId;
 use rye_thread::THREAD_DIRECTIVE;
+use rye_types::ItemKind;
 
 use super::bounds;
 use super::catalog::Catalog;

@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use rye_caps::Layer;
 use rye_parse::Directive;
 use rye_resolve::{
-    ItemId, ItemKind, ResolveError, Space, TrustNote, TrustSubject, fault_of_place,
-    fault_of_plain_place, item_at, nearest_id,
+    ItemId, ResolveError, Space, TrustNote, TrustSubject, fault_of_place, fault_of_plain_place,
+    item_at, nearest_id,
 };
-use rye_sign::{SigningKey, Timestamp};
+use rye_sign::SigningKey;
 use rye_thread::DIRECTIVE_RETURN;
+use rye_types::{ItemKind, Timestamp};
 
 use super::catalog::{Catalog, Content, Fault, Loaded};
 use super::judged::Judged;

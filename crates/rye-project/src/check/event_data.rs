@@ -2,10 +2,9 @@
 
 use std::ops::Range;
 
-use rye_parse::{
-    Condition, Directive, Hook, HookEvent, Outputs, Spanned, did_you_mean, nearest_name, quoted,
-};
+use rye_parse::{Condition, Directive, Hook, Outputs, Spanned, did_you_mean, nearest_name, quoted};
 use rye_thread::{ActionTarget, HookAction};
+use rye_types::HookEvent;
 
 use super::Finding;
 use crate::plan::is_composed;
@@ -115,24 +114,16 @@ fn place_of(source: &str, span: &Range<usize>, text: &str) -> Range<usize> {
 
 /// The paths of the data that a hook sees.
 fn known_paths(hook: &Hook) -> Vec<&'static str> {
-    match thread_event(hook.event.value) {
-        Some(event) if !is_opening(hook) => event.data_paths(),
-        Some(_) => rye_thread::HookEvent::opening_paths(),
-        None => {
-            let mut paths = rye_thread::HookEvent::opening_paths();
-            paths.retain(|path| path.starts_with("directive."));
-            paths
-        }
+    let event = hook.event.value;
+    if event.is_of_thread() && is_opening(hook) {
+        return HookEvent::opening_paths();
     }
+    event.data_paths()
 }
 
 /// Returns `true` if the hook puts knowledge into the opening, for which its condition is looked at before the thread exists.
 fn is_opening(hook: &Hook) -> bool {
     hook.actions.iter().any(|action| is_composed(hook.event.value, &action.value))
-}
-
-fn thread_event(event: HookEvent) -> Option<rye_thread::HookEvent> {
-    event.as_str().parse().ok()
 }
 
 /// Returns `true` if the path leads to data at `known`, or to data that holds it.
@@ -156,15 +147,12 @@ fn near(path: &str, known: &[&str]) -> String {
 
 /// The other events whose data has the path, as the end of a sentence.
 fn elsewhere(path: &str, own: HookEvent) -> String {
-    let has = |event: &rye_thread::HookEvent| {
-        event.as_str() != own.as_str() && event.data_paths().iter().any(|known| is_at(path, known))
+    let has = |event: &HookEvent| {
+        *event != own && event.data_paths().iter().any(|known| is_at(path, known))
     };
-    let events: Vec<&str> = rye_thread::HookEvent::ALL
-        .iter()
-        .copied()
-        .filter(has)
-        .map(rye_thread::HookEvent::as_str)
-        .collect();
+    let mut events: Vec<&str> =
+        HookEvent::of_threads().filter(has).map(HookEvent::as_str).collect();
+    events.sort_unstable();
     match events.as_slice() {
         [] => String::new(),
         [event] => format!("; the event `{event}` has it"),

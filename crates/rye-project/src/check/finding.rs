@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use rye_parse::Problem;
-use rye_resolve::{DeclaredProblem, ItemId, ItemKind};
+use rye_resolve::{DeclaredProblem, ItemId};
+use rye_types::ItemKind;
 use strum::IntoStaticStr;
 
 /// The code of the finding for a file without a signature.

@@ -6,7 +6,8 @@ use std::ops::Range;
 use rye_caps::risk::{Acknowledgement, Verdict};
 use rye_caps::{Grant, Invocation, Pattern};
 use rye_parse::{Directive, Permissions};
-use rye_resolve::{ItemId, ItemKind};
+use rye_resolve::ItemId;
+use rye_types::ItemKind;
 
 use super::catalog::{Catalog, Chain};
 use super::judged::Judged;

@@ -133,10 +133,10 @@ fn name(c: char) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    use rye_types::ItemKind;
     use std::path::Path;
 
     use rye_parse::position;
-    use rye_resolve::ItemKind;
 
     use super::*;
     use crate::check::check as check_text;

@@ -4,13 +4,12 @@ use std::ops::Range;
 
 use rye_parse::{Directive, Knowledge, Spanned, nearest_name};
 use rye_resolve::{ItemId, StatedLimits};
-use rye_thread::{Nanos, SpendLimit};
+use rye_types::{Nanos, SpendLimit};
 
 use super::Finding;
 use super::catalog::Chain;
 use crate::authoring::TEMPLATE_TEXTS;
 use crate::config::ConfiguredLimits;
-use crate::plan::spend_limit;
 
 /// The findings about the metadata of a directive. `is_denied` tells that a finding about its permissions is there already.
 pub(super) fn of_directive(
@@ -85,7 +84,7 @@ pub(super) fn inherited_limits(
         let stated = stated.as_ref()?.value;
         (default < stated).then(|| (stated.to_string(), default.to_string()))
     };
-    let spend = stated.spend.as_ref().map(|spend| spend_limit(spend.value));
+    let spend = stated.spend.as_ref().map(|spend| spend.value);
     let spend = match (spend, default.spend) {
         (Some(SpendLimit::AtMost(stated)), SpendLimit::AtMost(default)) if default < stated => {
             Some((dollars(stated), dollars(default)))

@@ -5,11 +5,12 @@ use std::ops::Range;
 use std::path::Path;
 
 use rye_parse::{
-    Action, ContextContent, ContextEntry, ContextPosition, Directive, Hook, HookEvent, Model,
-    Placeholder, Primary, Spanned, placeholders,
+    Action, ContextContent, ContextEntry, ContextPosition, Directive, Hook, Model, Placeholder,
+    Primary, Spanned, placeholders,
 };
 use rye_providers::ChoiceError;
-use rye_resolve::{ExtendsChain, ItemId, ItemKind};
+use rye_resolve::{ExtendsChain, ItemId};
+use rye_types::{HookEvent, ItemKind};
 
 use super::catalog::{Break, Catalog, Chain};
 use super::judged::Judged;

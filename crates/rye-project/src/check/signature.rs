@@ -4,8 +4,9 @@ use std::ops::Range;
 use std::path::Path;
 
 use rye_caps::Layer;
-use rye_resolve::{ItemId, ItemKind};
-use rye_sign::{CommentStyle, Error, Timestamp};
+use rye_resolve::ItemId;
+use rye_sign::{CommentStyle, Error};
+use rye_types::{ItemKind, Timestamp};
 
 use super::finding::{DRAFT, Finding, UNKNOWN_KEY, UNSIGNED};
 use crate::config::{DEFAULT_PROVIDER_FILE, is_hooks, is_provider, rules_of_file};

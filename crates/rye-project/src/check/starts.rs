@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use rye_providers::{MAX_PLANNED_DEPTH, MAX_PLANNED_STEPS};
-use rye_thread::Limits;
+use rye_types::LimitSet;
 
 use super::Finding;
 use super::catalog::Catalog;
@@ -27,7 +27,7 @@ pub(super) fn findings(catalog: &Catalog<'_>, judged: &Judged<'_>) -> Vec<Findin
 fn of_starts(
     catalog: &Catalog<'_>,
     judged: &Judged<'_>,
-    limits: &Limits,
+    limits: &LimitSet,
     is_without_model: bool,
 ) -> Vec<Finding> {
     let stated = judged.chain.limits();
@@ -67,7 +67,7 @@ fn of_starts(
 }
 
 /// Finds that a run without a model has not enough turns for all steps, or does not follow what they execute (SPEC 10.13).
-fn of_walk(judged: &Judged<'_>, limits: &Limits) -> Vec<Finding> {
+fn of_walk(judged: &Judged<'_>, limits: &LimitSet) -> Vec<Finding> {
     let place = &judged.leaf.name.span;
     let Walk { steps, depth, .. } = judged.needs.walk;
     let turns = judged.needs.walk.turns_of(judged.leaf);

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use rye_parse::{Executor, PlacedTool, ToolManifest, did_you_mean, nearest_name, quoted};
-use rye_resolve::{ItemId, ItemKind};
+use rye_resolve::ItemId;
 use rye_thread::{ArgumentSchema, count_values};
+use rye_types::ItemKind;
 use rye_web::HttpToolError;
 use serde_json::Value;
 

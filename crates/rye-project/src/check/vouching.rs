@@ -5,7 +5,8 @@ use std::ops::Range;
 use std::path::Path;
 
 use rye_parse::{Action, ContextContent, ContextPosition, Directive, Hook, Primary, Spanned};
-use rye_resolve::{ItemId, ItemKind};
+use rye_resolve::ItemId;
+use rye_types::ItemKind;
 
 use super::catalog::Catalog;
 use super::finding::{DRAFT, UNKNOWN_KEY, UNSIGNED};

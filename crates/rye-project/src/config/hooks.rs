@@ -1,7 +1,8 @@
 //! `config/agent/hooks.yaml`: its schema. The file is read by `rye_parse::hooks`, which knows the places of its parts.
 
-use rye_parse::{HookEffect, HookEvent, HookPosition, Operator, Primary};
+use rye_parse::{Operator, Primary};
 use rye_resolve::ItemId;
+use rye_types::{HookEffect, HookEvent, Position};
 use schemars::{Schema, json_schema};
 use serde_json::{Value, json};
 
@@ -59,7 +60,7 @@ fn hook() -> Value {
             "when": schema_of("string", "A condition as `path op value`, joined by `and` and `or`."),
             "position": {
                 "description": "Where knowledge goes, at the start of a thread; default: `before`.",
-                "enum": HookPosition::NAMES
+                "enum": Position::NAMES
             },
             "wrap": schema_of("boolean", "Whether an element names that knowledge; default: true."),
             "effect": {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use rye_resolve::{Config, Location, Space};
-use rye_thread::{Limits, Nanos, SpendLimit};
+use rye_types::{LimitSet, Nanos, SpendLimit};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -15,7 +15,7 @@ use crate::shipped::shipped_files;
 /// The file that bounds threads.
 pub const RESILIENCE_FILE: &str = "agent/resilience";
 
-/// Limits of a thread whose directive and command line set none.
+/// LimitSet of a thread whose directive and command line set none.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = "resilience")]
@@ -23,7 +23,7 @@ pub(crate) struct Resilience {
     /// The limits of a thread.
     #[serde(default)]
     pub(crate) limits: LimitsFile,
-    /// Limits of simultaneous work.
+    /// LimitSet of simultaneous work.
     #[serde(default)]
     pub(crate) concurrency: ConcurrencyFile,
     /// The limits of new directives, by their complexity.
@@ -71,7 +71,7 @@ struct ClassFile {
     spend: Option<String>,
 }
 
-/// Limits of simultaneous work; a missing one keeps the value of the next space.
+/// LimitSet of simultaneous work; a missing one keeps the value of the next space.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
@@ -117,7 +117,7 @@ pub(crate) struct LimitsFile {
 /// The limits of the layers of `agent/resilience`.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ConfiguredLimits {
-    pub(crate) limits: Limits,
+    pub(crate) limits: LimitSet,
     /// The file that set a limit, by the limit's name; one that no file set is not here.
     pub(crate) set_by: BTreeMap<&'static str, Location>,
     /// The limits that a file of the operator states, by name, whatever a project lowers.
@@ -232,7 +232,7 @@ impl ConfiguredLimits {
 }
 
 /// The limits by name, and whether the two sets disagree on them.
-fn differences(a: &Limits, b: &Limits) -> [(&'static str, bool); 6] {
+fn differences(a: &LimitSet, b: &LimitSet) -> [(&'static str, bool); 6] {
     [
         ("turns", a.turns != b.turns),
         ("tokens", a.tokens != b.tokens),
@@ -255,7 +255,7 @@ impl LimitsFile {
         }
     }
 
-    fn over(&self, far: &Limits) -> Limits {
+    fn over(&self, far: &LimitSet) -> LimitSet {
         let mut limits = far.clone();
         let fields = [
             (&mut limits.turns, self.turns),
@@ -274,7 +274,7 @@ impl LimitsFile {
     }
 }
 
-fn lower_of(a: &Limits, b: &Limits) -> Limits {
+fn lower_of(a: &LimitSet, b: &LimitSet) -> LimitSet {
     let mut lower = a.clone();
     lower.turns = a.turns.min(b.turns);
     lower.tokens = a.tokens.min(b.tokens);

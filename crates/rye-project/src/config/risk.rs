@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use rye_caps::Pattern;
-use rye_caps::risk::{Risk, RiskPolicy, RiskTable, RiskTableError, RiskTableProblem};
+use rye_caps::risk::{RiskTable, RiskTableError, RiskTableProblem};
 use rye_resolve::{Config, Item, Space};
+use rye_types::{Risk, RiskPolicy};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

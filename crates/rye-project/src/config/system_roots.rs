@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use rye_resolve::{Config, Library, ResolveError, Spaces};
-use rye_sign::{Policy, Timestamp};
+use rye_sign::Policy;
+use rye_types::Timestamp;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;

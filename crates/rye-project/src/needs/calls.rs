@@ -1,9 +1,10 @@
 //! The needs of one call, and the directive that it starts or executes.
 
 use rye_caps::{Capability, Kind, Pattern, Primary};
-use rye_parse::{Action, Hook, HookEvent, Placeholder, placeholders};
-use rye_resolve::{ItemId, ItemKind};
+use rye_parse::{Action, Hook, Placeholder, placeholders};
+use rye_resolve::ItemId;
 use rye_thread::DIRECTIVE_RETURN;
+use rye_types::{HookEvent, ItemKind};
 use serde_json::Value;
 
 use super::items::CalledItems;

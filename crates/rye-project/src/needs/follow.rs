@@ -6,7 +6,8 @@ use rye_caps::Pattern;
 use rye_parse::{Action, Directive, Hook, Outputs, Step};
 use rye_prompt::known_steps;
 use rye_providers::MAX_PLANNED_DEPTH;
-use rye_resolve::{ItemId, ItemKind};
+use rye_resolve::ItemId;
+use rye_types::ItemKind;
 use serde_json::json;
 
 use super::calls::{

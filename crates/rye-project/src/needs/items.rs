@@ -5,9 +5,10 @@ use std::collections::HashMap;
 
 use rye_caps::{Grant, Layer};
 use rye_parse::Directive;
-use rye_resolve::{ItemId, ItemKind, Library, ResolveError};
+use rye_resolve::{ItemId, Library, ResolveError};
 use rye_sign::Provenance;
 use rye_thread::THREAD_DIRECTIVE;
+use rye_types::ItemKind;
 
 use crate::aliases::chain_grant;
 use crate::config::HOOKS_FILE;

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::fmt;
 
 use rye_caps::{Capability, Layer, LayerName, Pattern};
-use rye_resolve::{ItemId, ItemKind};
+use rye_resolve::ItemId;
+use rye_types::ItemKind;
 
 use super::items::CalledItems;
 use super::{NeedSource, Needs, TakenItem};

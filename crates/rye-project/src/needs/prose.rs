@@ -112,7 +112,8 @@ mod tests {
     use super::*;
     use crate::needs::{CalledDirective, CalledItems, GivenInputs, Use, needs_of, uses_as_written};
     use rye_caps::{Grant, Layer};
-    use rye_resolve::{ItemId, ItemKind};
+    use rye_resolve::ItemId;
+    use rye_types::ItemKind;
 
     struct Nothing;
 

@@ -5,7 +5,7 @@ use std::fmt;
 use std::rc::Rc;
 
 use rye_resolve::ItemId;
-use rye_thread::Limits;
+use rye_types::LimitSet;
 
 use super::follow::starts_and_walk;
 use super::items::CalledItems;
@@ -78,7 +78,7 @@ impl Needs {
     /// that what `is_without_model` starts has no other end than the limits.
     pub(crate) fn refused_starts(
         &self,
-        limits: &Limits,
+        limits: &LimitSet,
         items: &dyn CalledItems,
         is_without_model: bool,
     ) -> Vec<RefusedStart> {
@@ -170,7 +170,7 @@ impl Judge<'_> {
         source: &NeedSource,
         bounds: &Bounds,
         is_certain: bool,
-        limits: &Limits,
+        limits: &LimitSet,
     ) {
         let mut own = limits.clone();
         (own.depth, own.spawns) = (bounds.depth.left, bounds.spawns.left);

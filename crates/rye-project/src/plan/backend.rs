@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use rye_parse::{Fallback, Placeholder, placeholders};
 use rye_sandbox::{Placing, Template};
-use rye_thread::{Effect, Tool};
+use rye_thread::Tool;
+use rye_types::Effect;
 use serde_json::{Map, Value};
 
 /// The backend of a manifest.

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use rye_caps::{Capability, Grant, Kind, Pattern, Primary};
 use rye_parse::nearest_name;
 use rye_providers::{PlannedCall, PlannedStep, StepsProvider};
-use rye_resolve::{ExtendsChain, ItemId, ItemKind, Location, ResolveError, Space};
+use rye_resolve::{ExtendsChain, ItemId, Location, ResolveError, Space};
 use rye_thread::{ArgumentSchema, SchemaProblem};
+use rye_types::ItemKind;
 use serde_json::{Map, Value};
 
 use super::error::PrepareError;

@@ -1,8 +1,8 @@
 //! The outputs that a directive promises, in the form that the thread checks.
 
-use rye_parse::{Outputs, ValueType};
+use rye_parse::Outputs;
 use rye_resolve::ExtendsChain;
-use rye_thread::{OutputContract, OutputField, OutputType};
+use rye_thread::{OutputContract, OutputField};
 
 use super::error::PrepareError;
 
@@ -19,21 +19,13 @@ pub(crate) fn contract(chain: &ExtendsChain) -> Result<OutputContract, PrepareEr
 }
 
 fn list_field(output: &rye_parse::Output) -> OutputField {
-    let value_type = match output.value_type {
-        ValueType::Array => OutputType::Array,
-        ValueType::Boolean => OutputType::Boolean,
-        ValueType::Integer => OutputType::Integer,
-        ValueType::Number => OutputType::Number,
-        ValueType::Object => OutputType::Object,
-        ValueType::String => OutputType::String,
-    };
     let field = match output.required {
-        true => OutputField::required(&output.name.value, value_type),
-        false => OutputField::optional(&output.name.value, value_type),
+        true => OutputField::required(&output.name.value, output.value_type),
+        false => OutputField::optional(&output.name.value, output.value_type),
     };
     field.with_description(&output.description)
 }
 
 fn dict_field(output: &rye_parse::DictOutput) -> OutputField {
-    OutputField::optional(&output.name, OutputType::Any).with_description(&output.text)
+    OutputField::optional(&output.name, None).with_description(&output.text)
 }

@@ -6,10 +6,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use rye_resolve::{ItemId, ItemKind, Library, Location, ResolveError, Space};
+use rye_resolve::{ItemId, Library, Location, ResolveError, Space};
 use rye_sign::Digest;
-use rye_thread::{AuthorisedCall, Effect, Tool, ToolOutput};
+use rye_thread::{AuthorisedCall, Tool, ToolOutput};
 use rye_tools::fs::{self, Root};
+use rye_types::{Effect, ItemKind};
 use serde_json::{Value, json};
 
 use self::arguments::{Arguments, IfExists};

@@ -4,8 +4,9 @@ use rye_caps::risk::{AcknowledgementError, Finding};
 use rye_caps::{Denied, PatternError};
 use rye_prompt::{BindError, ComposeError, RenderError, TemplateError};
 use rye_providers::{ChoiceError, ConnectError};
-use rye_resolve::{ItemId, ItemKind, ResolveError};
+use rye_resolve::{ItemId, ResolveError};
 use rye_thread::{ContractError, PaletteError};
+use rye_types::ItemKind;
 
 use super::widening::Widening;
 use crate::config::ConfigError;

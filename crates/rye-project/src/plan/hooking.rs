@@ -5,13 +5,12 @@ mod texts;
 use std::sync::Arc;
 
 use rye_caps::Grant;
-use rye_parse::{Action, HookEvent, HookPosition, Primary};
-use rye_prompt::{Context, HookEntry, Inputs, Slot, Wrap, element_name};
-use rye_resolve::{
-    ExtendsChain, Item, ItemId, ItemKind, Library, Location, PlacedHook, ResolveError,
-};
+use rye_parse::{Action, Primary};
+use rye_prompt::{Context, HookEntry, Inputs, Wrap, element_name};
+use rye_resolve::{ExtendsChain, Item, ItemId, Library, Location, PlacedHook, ResolveError};
 use rye_sign::Provenance;
-use rye_thread::{ActionTarget, Hook, HookAction, HookEffect, HookLayer, Hooks, Palette};
+use rye_thread::{ActionTarget, Hook, HookAction, Hooks, Palette};
+use rye_types::{HookEffect, HookEvent, HookLayer, ItemKind};
 use serde_json::{Map, Value};
 
 use self::texts::Texts;
@@ -73,7 +72,7 @@ pub(crate) fn hooking(
 
 /// Out of the box, a conversation that nearly fills its model's window goes on in a new thread (SPEC 10.10).
 fn continuing_hook() -> Hook {
-    let event = rye_thread::HookEvent::ContextLimitReached;
+    let event = rye_types::HookEvent::ContextLimitReached;
     let mut hook = Hook::new("continue_in_a_new_thread", "the program", event, HookLayer::BuiltIn);
     hook.effect = Some(HookEffect::Continue);
     hook
@@ -94,16 +93,20 @@ impl Hooking {
         placed: &PlacedHook,
         missing: &mut Vec<ResolveError>,
     ) -> Result<(), String> {
-        let Some(event) = event(placed.hook.event.value) else { return Ok(()) };
+        let event = placed.hook.event.value;
+        // What a directive extends is settled before there is a thread.
+        if !event.is_of_thread() {
+            return Ok(());
+        }
         let by = declared_by(at.chain, placed);
-        let mut hook = Hook::new(&placed.hook.id.value, &by, event, layer(placed));
+        let mut hook = Hook::new(&placed.hook.id.value, &by, event, placed.layer);
         hook.order = placed.order;
         hook.condition = placed.hook.condition.as_ref().map(|condition| {
             let mut condition = condition.value.clone();
             called_items::resolve_aliases(&mut condition);
             Arc::new(move |data: &Value| condition.holds(data)) as Arc<_>
         });
-        hook.effect = placed.hook.effect.as_ref().map(|effect| self::effect(effect.value));
+        hook.effect = placed.hook.effect.as_ref().map(|effect| effect.value);
         for action in placed.hook.actions.iter().map(|action| &action.value) {
             if is_composed(placed.hook.event.value, action) {
                 let data = at_the_start(event, at.chain, at.inputs);
@@ -203,7 +206,7 @@ impl Hooking {
     /// Returns each hooks file that has a hook which acts, with its provenance.
     pub(crate) fn files(&self) -> impl Iterator<Item = (&Location, &Provenance)> {
         let mut known: Vec<&Location> = Vec::new();
-        let of_files = self.placed.iter().filter(|it| it.layer != rye_parse::HookLayer::Directive);
+        let of_files = self.placed.iter().filter(|it| it.layer != rye_types::HookLayer::Directive);
         let acting = of_files.filter(|it| it.hook.event.value != HookEvent::ResolveExtends);
         acting.filter_map(move |hook| {
             let is_new = !known.contains(&&hook.location);
@@ -289,7 +292,7 @@ fn kind(action: &Action) -> Result<ItemKind, String> {
 }
 
 /// Returns the data that a hook of the opening can read.
-fn at_the_start(event: rye_thread::HookEvent, chain: &ExtendsChain, inputs: &Value) -> Value {
+fn at_the_start(event: rye_types::HookEvent, chain: &ExtendsChain, inputs: &Value) -> Value {
     let mut data = about(chain, inputs);
     data.insert("event".to_owned(), event.as_str().into());
     Value::Object(data)
@@ -306,43 +309,10 @@ fn about(chain: &ExtendsChain, inputs: &Value) -> Map<String, Value> {
 
 /// Returns the name of the directive or file that declares a hook, for messages.
 fn declared_by(chain: &ExtendsChain, hook: &PlacedHook) -> String {
-    let mut links = chain.root_first().filter(|_| hook.layer == rye_parse::HookLayer::Directive);
+    let mut links = chain.root_first().filter(|_| hook.layer == rye_types::HookLayer::Directive);
     match links.find(|link| link.location == hook.location) {
         Some(link) => format!("directive `{}`", link.id),
         None => format!("config `{HOOKS_FILE}` of the {} space", hook.location.space),
-    }
-}
-
-fn layer(hook: &PlacedHook) -> HookLayer {
-    match hook.layer {
-        rye_parse::HookLayer::User => HookLayer::User,
-        rye_parse::HookLayer::Directive => HookLayer::Directive,
-        rye_parse::HookLayer::BuiltIn => HookLayer::BuiltIn,
-        rye_parse::HookLayer::Project => HookLayer::Project,
-        rye_parse::HookLayer::Infrastructure => HookLayer::Infrastructure,
-    }
-}
-
-/// The event of the loop; what a directive extends is settled before there is one.
-fn event(event: HookEvent) -> Option<rye_thread::HookEvent> {
-    event.as_str().parse().ok()
-}
-
-fn effect(effect: rye_parse::HookEffect) -> HookEffect {
-    match effect {
-        rye_parse::HookEffect::Retry => HookEffect::Retry,
-        rye_parse::HookEffect::Fail => HookEffect::Fail,
-        rye_parse::HookEffect::Abort => HookEffect::Abort,
-        rye_parse::HookEffect::Continue => HookEffect::Continue,
-        rye_parse::HookEffect::Escalate => HookEffect::Escalate,
-    }
-}
-
-fn slot(position: HookPosition) -> Slot {
-    match position {
-        HookPosition::System => Slot::System,
-        HookPosition::Before => Slot::Before,
-        HookPosition::After => Slot::After,
     }
 }
 
@@ -351,7 +321,7 @@ fn entry(item: &Item<rye_parse::Knowledge>, placed: &PlacedHook) -> HookEntry {
     let knowledge = item.content.value();
     let name = knowledge.name.clone().unwrap_or_default();
     HookEntry {
-        position: slot(placed.position),
+        position: placed.position,
         id: item.id.as_str().to_owned(),
         name,
         content: knowledge.body.value.clone(),

@@ -2,7 +2,7 @@
 
 use rye_caps::{Authority, Capability, Denied, Grant, Invocation, LayerName, Pattern};
 use rye_resolve::Library;
-use rye_thread::Limits;
+use rye_types::LimitSet;
 
 use super::prompting::Composed;
 use super::tools::Offer;
@@ -24,7 +24,7 @@ impl Lacking {
         composed: &Composed,
         library: &Library,
         declared: &Grant,
-        (authority, offer, limits): (&Authority, &Offer, Option<&Limits>),
+        (authority, offer, limits): (&Authority, &Offer, Option<&LimitSet>),
     ) -> Self {
         let mut lacking = Self::default();
         let items = LibraryItems::of(library);

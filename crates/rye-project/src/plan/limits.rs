@@ -3,9 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use rye_parse::{Spanned, Spend};
+use rye_parse::Spanned;
 use rye_resolve::{Config, ExtendsChain, ItemId, Location, StatedLimits};
-use rye_thread::{FailureKind, Limit, Limits, Nanos, Outcome, SpendLimit, ThreadId};
+use rye_thread::{FailureKind, Outcome, ThreadId};
+use rye_types::{Limit, LimitSet, Nanos, SpendLimit};
 
 use super::error::PrepareError;
 use super::request::{ChildBounds, LimitOptions};
@@ -16,7 +17,7 @@ use crate::config::{ConfiguredLimits, thread_limits};
 #[non_exhaustive]
 pub struct SetLimits {
     /// The limits.
-    pub limits: Limits,
+    pub limits: LimitSet,
     /// By the limit's name in `<limits>`; one that is not here is the program's own default.
     pub set_by: BTreeMap<&'static str, LimitSource>,
 }
@@ -39,7 +40,7 @@ pub enum LimitSource {
 
 /// Returns the name of the limit that keeps a thread from starting a child after it started `before` others.
 #[must_use]
-pub fn limit_of_start(limits: &Limits, before: u64) -> Option<&'static str> {
+pub fn limit_of_start(limits: &LimitSet, before: u64) -> Option<&'static str> {
     if limits.depth == 0 {
         return Some("depth");
     }
@@ -84,14 +85,6 @@ fn refuse_other_currencies(
     })
 }
 
-/// The limit on money that a directive states.
-pub(crate) fn spend_limit(stated: Spend) -> SpendLimit {
-    match stated {
-        Spend::Unlimited => SpendLimit::Unlimited,
-        Spend::Nanos(nanos) => SpendLimit::AtMost(Nanos::new(nanos)),
-    }
-}
-
 fn is_lower(limit: SpendLimit, than: SpendLimit) -> bool {
     match (limit, than) {
         (SpendLimit::AtMost(limit), SpendLimit::AtMost(than)) => limit < than,
@@ -120,7 +113,7 @@ impl SetLimits {
     }
 
     /// The limits of a thread that goes on, which its record holds. No source is known (SPEC D19).
-    pub(crate) fn from_record(limits: Limits) -> Self {
+    pub(crate) fn from_record(limits: LimitSet) -> Self {
         Self { limits, set_by: BTreeMap::new() }
     }
 
@@ -174,7 +167,7 @@ impl SetLimits {
             given("depth", depth, own.depth),
             &by("depth"),
         );
-        let spend = spend.as_ref().map(|spend| spend_limit(spend.value));
+        let spend = spend.as_ref().map(|spend| spend.value);
         let spend = spend.filter(|stated| is_lower(*stated, own.spend) || !is_bounded("spend"));
         self.spend(spend, &by("spend"));
     }
@@ -204,7 +197,7 @@ impl SetLimits {
     fn count(
         &mut self,
         name: &'static str,
-        limit: impl Fn(&mut Limits) -> &mut u64,
+        limit: impl Fn(&mut LimitSet) -> &mut u64,
         given: Option<u64>,
         source: &LimitSource,
     ) {

@@ -1,6 +1,7 @@
 //! Refusals of what is not as `.ai/rye.lock` has it, where that is demanded (SPEC 8.7).
 
-use rye_resolve::{ItemId, ItemKind};
+use rye_resolve::ItemId;
+use rye_types::ItemKind;
 
 use super::error::PrepareError;
 use super::request::PlanRequest;

@@ -8,9 +8,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use rye_caps::{Authority, Capability, Grant, Kind, Primary};
 use rye_thread::{
-    Asking, AuthorisedCall, Effect, Need, Needs, Palette, PaletteEntry, PaletteError, Tool,
-    ToolOutput, ToolSpec,
+    Asking, AuthorisedCall, Need, Needs, Palette, PaletteEntry, PaletteError, Tool, ToolOutput,
+    ToolSpec,
 };
+use rye_types::Effect;
 use serde_json::Value;
 
 use self::inline::with_inline;
@@ -134,7 +135,7 @@ impl Needs for InThread {
     }
 }
 
-fn kind_of(kind: rye_resolve::ItemKind) -> Option<Kind> {
+fn kind_of(kind: rye_types::ItemKind) -> Option<Kind> {
     KINDS.contains(&kind).then(|| kind.as_str().parse().ok())?
 }
 

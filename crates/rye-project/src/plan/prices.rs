@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use rye_providers::ProviderConfig;
-use rye_resolve::{ItemKind, Library};
-use rye_thread::Prices;
+use rye_resolve::Library;
+use rye_types::{ItemKind, Prices};
 
 use crate::config::is_provider;
 

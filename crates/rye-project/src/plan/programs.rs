@@ -7,12 +7,12 @@ use rye_caps::Layer;
 use rye_parse::{Executor, ToolManifest, placeholders};
 use rye_resolve::{Config, Item};
 use rye_sandbox::{Bounds, Processes, Report};
-#[cfg(feature = "mcp")]
-use rye_thread::Effect;
 use rye_tools::fs::Root;
 #[cfg(feature = "mcp")]
 use rye_tools::mcp::Reached;
 use rye_tools::{CommandTool, ScriptTool, bash, builtin, effect};
+#[cfg(feature = "mcp")]
+use rye_types::Effect;
 
 use super::backend::{Backend, parameters, template};
 use super::error::PrepareError;

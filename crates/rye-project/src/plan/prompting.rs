@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use rye_parse::Knowledge;
 use rye_prompt::{
-    Context, ContextReference, Inputs, Link, Opening, ReturnStyle, compose, context_references,
-    opening, render, template,
+    Context, ContextReference, Inputs, Link, Opening, compose, context_references, opening, render,
+    template,
 };
-use rye_resolve::{ExtendsChain, Item, ItemId, ItemKind, Library, ResolveError};
+use rye_resolve::{ExtendsChain, Item, ItemId, Library, ResolveError};
+use rye_types::{ItemKind, ReturnStyle};
 
 use super::error::PrepareError;
 use super::hooking::{Hooking, hooking};

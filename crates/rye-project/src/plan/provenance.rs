@@ -1,9 +1,8 @@
 //! The provenance of the items of a plan, and the warnings that it gives reason for.
 
-use rye_resolve::{
-    Config, ExtendsChain, Item, ItemKind, declared_problems, declared_problems_of_knowledge,
-};
+use rye_resolve::{Config, ExtendsChain, Item, declared_problems, declared_problems_of_knowledge};
 use rye_sign::Provenance;
+use rye_types::ItemKind;
 use serde_json::{Value, json};
 
 use super::prompting::Composed;

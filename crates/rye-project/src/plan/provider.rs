@@ -2,13 +2,13 @@
 
 use rye_caps::{Capability, Kind, Primary};
 use rye_parse::nearest_name;
-use rye_prompt::ReturnStyle;
 use rye_providers::{
-    ApiKey, ChoiceError, ModelChoice, ModelPreference, ProviderConfig, RandomBits, ReturnsStyle,
-    StepsProvider, connect,
+    ApiKey, ChoiceError, ModelChoice, ModelPreference, ProviderConfig, RandomBits, StepsProvider,
+    connect,
 };
-use rye_resolve::{Config, Item, ItemId, ItemKind, Library, Space, StatedModel};
+use rye_resolve::{Config, Item, ItemId, Library, Space, StatedModel};
 use rye_thread::{Provider, ProviderInfo};
+use rye_types::{ItemKind, ReturnStyle};
 
 use super::authority::of_signer;
 use super::calling::one_call;
@@ -87,7 +87,7 @@ impl Answerer {
 
     pub(crate) fn returns(&self) -> Option<ReturnStyle> {
         match self {
-            Self::Model(model) => model.config.returns().map(return_style),
+            Self::Model(model) => model.config.returns(),
             Self::Steps(_) => None,
         }
     }
@@ -381,12 +381,4 @@ pub(crate) fn choice_problem(library: &Library, model: &rye_parse::Model) -> Opt
     };
     let (_, config) = provider_config(library, &name).ok()?;
     config.choose(&preference(model)).err()
-}
-
-fn return_style(style: ReturnsStyle) -> ReturnStyle {
-    match style {
-        ReturnsStyle::Call => ReturnStyle::Call,
-        ReturnsStyle::Block => ReturnStyle::Block,
-        ReturnsStyle::Tool => ReturnStyle::Tool,
-    }
 }

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rye_caps::Authority;
-use rye_prompt::ReturnStyle;
 use rye_resolve::ItemId;
 use rye_sign::token::Token;
-use rye_thread::{Limits, Nanos, SpendLimit, ThreadId};
+use rye_thread::ThreadId;
+use rye_types::{LimitSet, Nanos, ReturnStyle, SpendLimit};
 use serde_json::Value;
 
 use super::tree_access::{NotDriven, TreeAccess};
@@ -26,7 +26,7 @@ pub struct ChildBounds {
     /// The tokens from the first thread's down to the parent's.
     pub tokens: Vec<Token>,
     /// The most that the child may use.
-    pub caps: Limits,
+    pub caps: LimitSet,
     /// The most money for a child without a limit of its own.
     pub share: Option<Nanos>,
 }
@@ -50,7 +50,7 @@ pub struct PlanRequest {
     pub model: Option<String>,
     /// The way to ask for outputs, instead of the provider's own.
     pub returns: Option<ReturnStyle>,
-    /// Limits, instead of the directive's.
+    /// LimitSet, instead of the directive's.
     pub limits: LimitOptions,
     /// The authority that bounds it, if another thread starts it.
     pub child_bounds: Option<Arc<ChildBounds>>,
@@ -74,7 +74,7 @@ pub struct RecordedSettings {
     /// The model that took over from the first one, if it did.
     pub fallback: Option<String>,
     /// The limits, as the operator raised them.
-    pub limits: Limits,
+    pub limits: LimitSet,
 }
 
 impl PlanRequest {
@@ -160,7 +160,7 @@ impl ProviderChoice {
 /// The name by which a directive and the operator choose its steps in place of a model.
 pub(crate) const STEPS: &str = "steps";
 
-/// Limits that the operator sets for one run.
+/// LimitSet that the operator sets for one run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "a record that leaves out a limit must not compile")]
 pub struct LimitOptions {

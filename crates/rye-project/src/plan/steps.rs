@@ -3,8 +3,9 @@
 use rye_parse::{Directive, ProblemKind, Step};
 use rye_prompt::{Inputs, steps};
 use rye_providers::{PlannedCall, PlannedOutput, PlannedStep, StepsProvider, write_as_text};
-use rye_resolve::{Item, ItemId, ItemKind, Library};
+use rye_resolve::{Item, ItemId, Library};
 use rye_thread::{DIRECTIVE_RETURN, OutputContract};
+use rye_types::ItemKind;
 use serde_json::{Map, Value, json};
 
 use super::contract::contract;

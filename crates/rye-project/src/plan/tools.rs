@@ -6,12 +6,13 @@ use std::sync::{Arc, LazyLock};
 use async_trait::async_trait;
 use rye_caps::{Authority, Capability, Grant, Invocation, Kind, Layer, Primary};
 use rye_parse::{Executor, ToolManifest};
-use rye_resolve::{Item, ItemId, ItemKind, Library, Listed};
+use rye_resolve::{Item, ItemId, Library, Listed};
 use rye_thread::{
-    AuthorisedCall, DIRECTIVE_RETURN, Effect, Palette, PaletteEntry, PaletteError,
-    THREAD_DIRECTIVE, Tool, ToolOutput, ToolSpec, WithheldTool,
+    AuthorisedCall, DIRECTIVE_RETURN, Palette, PaletteEntry, PaletteError, THREAD_DIRECTIVE, Tool,
+    ToolOutput, ToolSpec, WithheldTool,
 };
 use rye_tools::fs::Root;
+use rye_types::{Effect, ItemKind};
 use serde_json::json;
 
 use super::authority::{of_signer, return_capability};

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use rye_sign::{SigningKey, Timestamp};
+use rye_sign::SigningKey;
 use rye_thread::{
-    AddedItem, AuthorisedCall, Children, Effect, Ended, Ending, RecordedSpawn, Spawn, SpawnRequest,
+    AddedItem, AuthorisedCall, Children, Ended, Ending, RecordedSpawn, Spawn, SpawnRequest,
     Spawned, Tool, ToolOutput,
 };
+use rye_types::{Effect, Timestamp};
 use serde_json::{Value, json};
 
 /// The access of one thread's tools to its thread tree: to its children, to functions over its descendants, and to the

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::aliases::tool_id;
-use rye_parse::ValueType;
 use rye_resolve::{ItemId, Library};
+use rye_types::ValueType;
 use serde_json::{Map, Value};
 
 /// Reads each text as JSON where the tool's schema wants something else than text: a step written in XML has no other

@@ -43,7 +43,7 @@ pub(crate) fn http_backend(
     };
     if is_fetch {
         let tool = fetch(web);
-        let effect = rye_thread::Effect::ReadOnly;
+        let effect = rye_types::Effect::ReadOnly;
         return Some(Ok(Backend::of_web(tool, effect)));
     }
     Some(request(manifest).and_then(|request| {

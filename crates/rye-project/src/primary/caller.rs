@@ -1,7 +1,8 @@
 //! Callers of an operation, with their rights.
 
 use rye_caps::{Authority, Capability, Grant, Kind, Layer, LayerName, Pattern, Permit, Primary};
-use rye_resolve::{ItemId, ItemKind};
+use rye_resolve::ItemId;
+use rye_types::ItemKind;
 
 use super::error::PrimaryError;
 use crate::aliases::canonical_grant;

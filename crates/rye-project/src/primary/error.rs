@@ -3,8 +3,9 @@
 use std::error::Error;
 
 use rye_caps::Denied;
-use rye_resolve::{ItemId, ItemKind, ResolveError};
+use rye_resolve::{ItemId, ResolveError};
 use rye_sign::Digest;
+use rye_types::ItemKind;
 use serde_json::{Value, json};
 
 use super::copy::CopyError;

@@ -2,8 +2,9 @@
 
 use rye_caps::Primary;
 use rye_parse::Knowledge;
-use rye_resolve::{Item, ItemId, ItemKind};
+use rye_resolve::{Item, ItemId};
 use rye_thread::ToolStatus;
+use rye_types::ItemKind;
 use serde_json::{Map, Value};
 
 use super::caller::Caller;

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use rye_caps::{Capability, Kind, Primary};
-use rye_resolve::{Item, ItemId, ItemKind};
+use rye_resolve::{Item, ItemId};
 use rye_sign::Provenance;
+use rye_types::ItemKind;
 use serde_json::Value;
 
 use super::caller::Caller;

@@ -1,6 +1,7 @@
 //! The items that an item needs where it is copied to.
 
-use rye_resolve::{ItemId, ItemKind, ResolveError, Space};
+use rye_resolve::{ItemId, ResolveError, Space};
+use rye_types::ItemKind;
 
 use crate::check::named_by;
 use crate::needs::LibraryItems;

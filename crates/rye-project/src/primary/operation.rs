@@ -1,7 +1,8 @@
 //! The operations on items as tools that a model can call, on every surface with the same names and arguments.
 
 use rye_caps::{Authority, Primary};
-use rye_resolve::{ItemId, ItemKind, SearchQuery};
+use rye_resolve::{ItemId, SearchQuery};
+use rye_types::ItemKind;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use rye_parse::{Directive, Knowledge, Spanned, ToolManifest};
-use rye_prompt::{Context, Origin, Slot};
-use rye_resolve::{Item, ItemKind};
+use rye_prompt::{Context, Origin};
+use rye_resolve::Item;
 use rye_sign::Provenance;
+use rye_types::{ItemKind, Position};
 use serde_json::{Map, Value, json};
 
 use super::error::PrimaryError;
@@ -164,9 +165,9 @@ const WRAPPING: [&str; 2] = ["inputs", "directive_name"];
 
 fn context(context: &Context) -> Value {
     let slots = [
-        (Slot::System, &context.system),
-        (Slot::Before, &context.before),
-        (Slot::After, &context.after),
+        (Position::System, &context.system),
+        (Position::Before, &context.before),
+        (Position::After, &context.after),
     ];
     let pieces = slots.into_iter().flat_map(|(slot, pieces)| {
         pieces.iter().map(move |piece| {

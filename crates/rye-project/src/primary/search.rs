@@ -1,10 +1,9 @@
 //! Finding items by what they say (SPEC 1.6), among those that the caller may find (SPEC 9.3).
 
 use rye_caps::Primary;
-use rye_resolve::{
-    Excerpt, ItemKind, Location, ResolveError, SearchHit, SearchQuery, SearchResults,
-};
+use rye_resolve::{Excerpt, Location, ResolveError, SearchHit, SearchQuery, SearchResults};
 use rye_sign::Provenance;
+use rye_types::ItemKind;
 use serde_json::{Value, json};
 
 use super::caller::Caller;

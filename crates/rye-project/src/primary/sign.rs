@@ -1,8 +1,9 @@
 //! Signing the item that an id means (SPEC 2.12).
 
 use rye_caps::Primary;
-use rye_resolve::{ItemId, ItemKind, Located, Space};
-use rye_sign::{Digest, PublicKey, SigningKey, Timestamp};
+use rye_resolve::{ItemId, Located, Space};
+use rye_sign::{Digest, PublicKey, SigningKey};
+use rye_types::{ItemKind, Timestamp};
 
 use super::caller::Caller;
 use super::error::PrimaryError;

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use rye_caps::{Authority, Capability, Kind, Layer, Primary};
-use rye_resolve::{ItemId, ItemKind};
+use rye_resolve::ItemId;
 use rye_thread::ToolOutput;
 use rye_tools::fs::Root;
+use rye_types::ItemKind;
 use serde_json::{Map, Value};
 
 use super::caller::Caller;

@@ -4,9 +4,10 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use rye_files::read_plain;
-use rye_resolve::{ItemId, ItemKind, fault_of_place};
+use rye_resolve::{ItemId, fault_of_place};
 use rye_sandbox::temporary_file;
-use rye_sign::{CommentStyle, Digest, KeyId, PublicKey, SigningKey, Timestamp, Unverified};
+use rye_sign::{CommentStyle, Digest, KeyId, PublicKey, SigningKey, Unverified};
+use rye_types::{ItemKind, Timestamp};
 use serde_json::{Value, json};
 use strum::IntoStaticStr;
 

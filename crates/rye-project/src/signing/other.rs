@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use rye_resolve::ItemKind;
 use rye_sign::{CommentStyle, KeyId, Provenance, PublicKey, Unverified};
+use rye_types::ItemKind;
 use serde_json::{Value, json};
 
 use crate::causes::with_causes;

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rye_parse::ContextContent;
+use rye_types::Position;
 use thiserror::Error;
 
 use super::references::{entries, suppressions};
-use super::{Context, ContextReference, Origin, Piece, Slot, context_references};
+use super::{Context, ContextReference, Origin, Piece, context_references};
 use crate::Link;
 
 /// Composes the context of a chain: root first and, for each position, in document order (SPEC 7.2, D7, D14).
@@ -28,10 +29,10 @@ pub fn compose(
     }
     let suppressed = suppressions(chain_root_first);
     let mut context = Context { suppressed, skipped, ..Context::default() };
-    let mut awaited: BTreeSet<(Slot, &str)> =
+    let mut awaited: BTreeSet<(Position, &str)> =
         references.iter().map(|item| (item.position, item.id.as_str())).collect();
     for (link, entry) in entries(chain_root_first) {
-        let Some(position) = Slot::of(entry.position) else { continue };
+        let Some(position) = entry.position.in_prompt() else { continue };
         let (text, origin) = match &entry.content {
             ContextContent::Inline(text) => (text, Origin::Inline),
             // The id is removed from the set, so that only its first occurrence is used.
@@ -68,11 +69,11 @@ pub enum ComposeError {
 }
 
 impl Context {
-    fn entries_mut(&mut self, position: Slot) -> &mut Vec<Piece> {
+    fn entries_mut(&mut self, position: Position) -> &mut Vec<Piece> {
         match position {
-            Slot::System => &mut self.system,
-            Slot::Before => &mut self.before,
-            Slot::After => &mut self.after,
+            Position::System => &mut self.system,
+            Position::Before => &mut self.before,
+            Position::After => &mut self.after,
         }
     }
 }

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rye_parse::{ContextContent, ContextEntry};
+use rye_types::Position;
 
-use super::{Slot, Suppression};
+use super::Suppression;
 use crate::Link;
 
 /// A knowledge item to which a chain refers at one position.
@@ -14,7 +15,7 @@ pub struct ContextReference {
     /// The knowledge id.
     pub id: String,
     /// The position of the item.
-    pub position: Slot,
+    pub position: Position,
     /// `true` if the item may be missing. One directive of the chain that requires it makes it required.
     pub optional: bool,
     /// The id of the first directive that requires the item. If none does, the id of the first that refers to it.
@@ -67,7 +68,7 @@ pub(super) fn suppressions(chain: &[Link<'_>]) -> Vec<Suppression> {
     let mut suppressed: Vec<Suppression> = Vec::new();
     let mut seen = BTreeSet::new();
     for (link, entry) in entries(chain) {
-        if let (None, ContextContent::Knowledge(id)) = (Slot::of(entry.position), &entry.content)
+        if let (None, ContextContent::Knowledge(id)) = (entry.position.in_prompt(), &entry.content)
             && seen.insert(id)
         {
             suppressed.push(Suppression { id: id.clone(), declared_by: link.id.to_owned() });
@@ -77,8 +78,8 @@ pub(super) fn suppressions(chain: &[Link<'_>]) -> Vec<Suppression> {
 }
 
 /// Returns the position and id of an entry that refers to knowledge.
-fn reference(entry: &ContextEntry) -> Option<(Slot, &str)> {
-    match (&entry.content, Slot::of(entry.position)) {
+fn reference(entry: &ContextEntry) -> Option<(Position, &str)> {
+    match (&entry.content, entry.position.in_prompt()) {
         (ContextContent::Knowledge(id), Some(position)) => Some((position, id)),
         _ => None,
     }

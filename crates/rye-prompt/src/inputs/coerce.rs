@@ -1,6 +1,6 @@
 //! Conversion of given values to declared types.
 
-use rye_parse::ValueType;
+use rye_types::ValueType;
 use serde_json::Value;
 
 use crate::json::compact;

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use rye_parse::{Input, Spanned, ValueType, did_you_mean, quoted};
+use rye_parse::{Input, Spanned, did_you_mean, quoted};
+use rye_types::ValueType;
 use thiserror::Error;
 
 /// All reasons why values were not accepted, with the valid names.

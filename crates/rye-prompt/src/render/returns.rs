@@ -1,8 +1,9 @@
 //! The instruction to return outputs (SPEC 8.3, D1, D2).
 
 use rye_parse::{Output, Outputs};
+use rye_types::ReturnStyle;
 
-use super::{ReturnStyle, in_attribute, in_element};
+use super::{in_attribute, in_element};
 use crate::json::quote;
 
 /// One declared output, from either form of declaration.

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use rye_parse::Directive;
-use rye_prompt::{ComposeError, Context, Link, Origin, Piece, Slot, compose, context_references};
+use rye_prompt::{ComposeError, Context, Link, Origin, Piece, compose, context_references};
+use rye_types::Position;
 
 use crate::given::directive;
 
@@ -199,7 +200,7 @@ fn an_optional_item_that_is_missing_is_recorded() {
         .iter()
         .map(|item| (item.id.as_str(), item.position, item.asked_by.as_str()))
         .collect();
-    assert_eq!(skipped, [("gone", Slot::System, "leaf")]);
+    assert_eq!(skipped, [("gone", Position::System, "leaf")]);
 }
 
 #[test]

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use rye_prompt::{Context, HookEntry, Link, Slot, Wrap, compose, opening};
+use rye_prompt::{Context, HookEntry, Link, Wrap, compose, opening};
+use rye_types::Position;
 
 use crate::given::directive;
 
@@ -12,7 +13,7 @@ fn context(children: &str) -> Context {
     compose(&[Link::new("t", &directive)], &BTreeMap::new()).expect("must compose")
 }
 
-fn bare(position: Slot, content: &str) -> HookEntry {
+fn bare(position: Position, content: &str) -> HookEntry {
     HookEntry {
         position,
         id: "h".to_owned(),
@@ -62,10 +63,10 @@ fn an_empty_template_is_no_system_message() {
 fn hook_context_is_outside_of_the_chains() {
     let context =
         context("<before>b 1</before><after>a 1</after><system>s 1</system>").with_hooks(&[
-            bare(Slot::After, "ha 1"),
-            bare(Slot::Before, "hb 1"),
-            bare(Slot::Before, "hb 2"),
-            bare(Slot::System, "hs 1"),
+            bare(Position::After, "ha 1"),
+            bare(Position::Before, "hb 1"),
+            bare(Position::Before, "hb 2"),
+            bare(Position::System, "hs 1"),
         ]);
     check(&context, Some("T"), Some("T\nhs 1\ns 1"), "hb 1\nhb 2\n\nb 1\n\nP\n\na 1\n\nha 1");
 }
@@ -73,10 +74,10 @@ fn hook_context_is_outside_of_the_chains() {
 #[test]
 fn empty_entries_leave_no_gap() {
     let context = context("").with_hooks(&[
-        bare(Slot::Before, ""),
-        bare(Slot::Before, " \n"),
-        bare(Slot::After, "x"),
-        bare(Slot::System, ""),
+        bare(Position::Before, ""),
+        bare(Position::Before, " \n"),
+        bare(Position::After, "x"),
+        bare(Position::System, ""),
     ]);
     check(&context, None, None, "P\n\nx");
 }
@@ -84,7 +85,7 @@ fn empty_entries_leave_no_gap() {
 #[test]
 fn a_suppressed_id_is_kept_out_of_hook_context_too() {
     let context = context("<suppress>h</suppress>")
-        .with_hooks(&[bare(Slot::Before, "x"), bare(Slot::System, "y")]);
+        .with_hooks(&[bare(Position::Before, "x"), bare(Position::System, "y")]);
     check(&context, None, None, "P");
 }
 
@@ -92,7 +93,7 @@ fn a_suppressed_id_is_kept_out_of_hook_context_too() {
 #[track_caller]
 fn wraps(id: &str, name: &str, expected: &str) {
     let entry = HookEntry {
-        position: Slot::Before,
+        position: Position::Before,
         id: id.to_owned(),
         name: name.to_owned(),
         content: "c\nd".to_owned(),

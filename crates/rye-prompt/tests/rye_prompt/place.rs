@@ -1,6 +1,7 @@
 //! SPEC 6.2 and 6.3: values in text.
 
-use rye_prompt::{Inputs, Link, RenderProblem, ReturnStyle, render, template};
+use rye_prompt::{Inputs, Link, RenderProblem, render, template};
+use rye_types::ReturnStyle;
 use serde_json::{Value, json};
 
 use crate::given::{bind, directive, with_inputs};

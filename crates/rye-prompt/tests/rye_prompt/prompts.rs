@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use rye_parse::Directive;
-use rye_prompt::{HookEntry, Inputs, Link, Opening, ReturnStyle, Slot, SystemFacts, Wrap};
+use rye_prompt::{HookEntry, Inputs, Link, Opening, SystemFacts, Wrap};
 use rye_prompt::{compose, opening, render, system, template};
+use rye_types::{Position, ReturnStyle};
 use serde_json::Value;
 
 use crate::given::{parse, values};
@@ -157,9 +158,9 @@ fn read(path: &Path) -> Directive {
 fn hook(entry: &Value) -> HookEntry {
     HookEntry {
         position: match string(&entry["position"]) {
-            "system" => Slot::System,
-            "before" => Slot::Before,
-            "after" => Slot::After,
+            "system" => Position::System,
+            "before" => Position::Before,
+            "after" => Position::After,
             other => panic!("no position: {other}"),
         },
         id: string(&entry["id"]).to_owned(),

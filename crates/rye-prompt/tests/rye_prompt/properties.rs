@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use rye_parse::{Directive, Outputs};
 use rye_prompt::{
-    Context, ContextReference, HookEntry, Inputs, Link, Piece, ReturnStyle, Slot, Wrap, compose,
-    context_references, render, template,
+    Context, ContextReference, HookEntry, Inputs, Link, Piece, Wrap, compose, context_references,
+    render, template,
 };
+use rye_types::{Position, ReturnStyle};
 use serde_json::{Map, Value, json};
 
 use crate::given::{directive, with_inputs};
@@ -172,7 +173,7 @@ proptest! {
         prop_assert!(context.suppresses(&id));
         prop_assert!(texts_by_position(&context).iter().flatten().all(|text| *text != id));
         let hook = HookEntry {
-            position: Slot::Before,
+            position: Position::Before,
             id: id.clone(),
             name: "hook".to_owned(),
             content: "from a hook".to_owned(),

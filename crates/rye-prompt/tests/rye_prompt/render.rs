@@ -1,6 +1,7 @@
 //! SPEC 8.2 and 8.3, for each part.
 
-use rye_prompt::{Inputs, Link, ReturnStyle, render};
+use rye_prompt::{Inputs, Link, render};
+use rye_types::ReturnStyle;
 
 use crate::given::directive;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use rye_parse::{did_you_mean, nearest_name, quoted};
-use rye_thread::{Nanos, Prices};
+use rye_types::{Nanos, Prices};
 
 use super::Section;
 use crate::money::dollars;

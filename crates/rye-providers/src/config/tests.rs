@@ -46,7 +46,7 @@ fn every_key_is_read() {
     let prices = config.models().get("small").and_then(|model| model.prices).unwrap();
     assert_eq!((prices.output.get(), prices.cache_read.get()), (5_000_000_000, 1_000_000_000));
     assert_eq!(config.system_template(), Some("You follow {directive_name}."));
-    assert_eq!(config.returns(), Some(ReturnsStyle::Tool));
+    assert_eq!(config.returns(), Some(rye_types::ReturnStyle::Tool));
     assert_eq!((config.retry().attempts, config.retry().total), (2, Duration::from_secs(5)));
     assert_eq!(config.timeout(), Duration::from_millis(500));
     assert_eq!((config.idle(), config.delivery()), (Duration::from_millis(250), Delivery::Whole));

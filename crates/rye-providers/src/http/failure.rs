@@ -3,7 +3,8 @@
 use std::error::Error;
 use std::time::Duration;
 
-use rye_thread::{Charge, ProviderError, ProviderErrorClass, Retry, Usage};
+use rye_thread::{Charge, ProviderError, ProviderErrorClass, Retry};
+use rye_types::Usage;
 
 use super::hints::Hints;
 use super::report::{Reporter, class_of, gave_up};

@@ -2,9 +2,10 @@
 
 use async_trait::async_trait;
 use rye_thread::{
-    DIRECTIVE_RETURN, Prices, Provider, ProviderError, ProviderErrorClass, ProviderInfo, Reply,
-    Request, StopReason, ToolCall,
+    DIRECTIVE_RETURN, Provider, ProviderError, ProviderErrorClass, ProviderInfo, Reply, Request,
+    StopReason, ToolCall,
 };
+use rye_types::Prices;
 use serde_json::{Map, Value, json};
 
 use super::fill::{fill, key_list, keys, write_as_text};

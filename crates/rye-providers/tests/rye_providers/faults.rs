@@ -1,7 +1,8 @@
 //! Failures of servers, in every protocol.
 
 use rye_providers::Protocol;
-use rye_thread::{ProviderError, ProviderErrorClass, Reply, Usage};
+use rye_thread::{ProviderError, ProviderErrorClass, Reply};
+use rye_types::Usage;
 use serde_json::json;
 
 use crate::fixtures::fixture;

@@ -5,7 +5,8 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use rye_providers::{ConnectError, ModelPreference, ProviderConfig, connect};
-use rye_thread::{Delta, DeltaSink, ProviderError, ProviderErrorClass, Usage};
+use rye_thread::{Delta, DeltaSink, ProviderError, ProviderErrorClass};
+use rye_types::Usage;
 use serde_json::json;
 
 use crate::server::Answer;

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use rye_providers::Protocol;
 use rye_thread::{
-    End, Limits, Nanos, Opening, OutputContract, Returned, Run, Step, ToolCall, ToolResult,
-    ToolSpec,
+    End, Opening, OutputContract, Returned, Run, Step, ToolCall, ToolResult, ToolSpec,
 };
+use rye_types::{LimitSet, Nanos};
 use serde_json::json;
 
 use crate::bodies::keep;
@@ -52,7 +52,7 @@ async fn run(protocol: Protocol, is_streamed: bool) -> Vec<String> {
     let provider = vendor.provider(&config);
     let opening =
         Opening { system: Some("Be brief.".to_owned()), first_user_message: "Go.".to_owned() };
-    let mut run = Run::new(opening, tools(), OutputContract::default(), Limits::default(), 100);
+    let mut run = Run::new(opening, tools(), OutputContract::default(), LimitSet::default(), 100);
     let mut ids = Vec::new();
     loop {
         match run.step(Duration::ZERO) {

@@ -1,8 +1,9 @@
 //! The searched text of verified and parsed items.
 
 use rye_parse::{Directive, Knowledge, ToolManifest};
+use rye_types::ItemKind;
 
-use crate::{Item, ItemKind, ResolveError, library};
+use crate::{Item, ResolveError, library};
 
 /// The searched text of one item.
 #[derive(Clone, Debug, Default)]

@@ -2,8 +2,9 @@
 
 use std::{collections::BTreeSet, str::FromStr};
 
+use rye_types::ItemKind;
+
 use super::{shard::label, slot::Slot, words::words};
-use crate::ItemKind;
 
 /// A query of [`Library::search`](crate::Library::search).
 ///
@@ -15,7 +16,8 @@ use crate::ItemKind;
 /// which an item must have exactly. `word*` matches the start of a word. Case does not matter.
 ///
 /// ```
-/// use rye_resolve::{ItemKind, SearchQuery};
+/// use rye_resolve::SearchQuery;
+/// use rye_types::ItemKind;
 ///
 /// let query: SearchQuery = "deploy \"release notes\" roll*".parse()?;
 /// let query = query.with_kind(ItemKind::Knowledge).with_tag("ops").with_limit(5);

@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use rye_sign::{
-    CommentStyle, KeyId, Origin, RevocationError, RevocationList, Timestamp, TrustStore, Unverified,
+    CommentStyle, KeyId, Origin, RevocationError, RevocationList, TrustStore, Unverified,
 };
+use rye_types::Timestamp;
 
 use super::entry::{TrustNote, TrustRemark, TrustSubject};
 use crate::root::{Root, Text};

@@ -3,7 +3,8 @@
 use std::{fs, path::PathBuf, thread, time::SystemTime};
 
 use rye_resolve::{Library, SearchQuery, trust_store};
-use rye_sign::{Policy, Timestamp, TrustDocument};
+use rye_sign::{Policy, TrustDocument};
+use rye_types::Timestamp;
 
 use crate::world::{World, key_id, trust_path};
 

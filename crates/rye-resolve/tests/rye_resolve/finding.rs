@@ -1,6 +1,7 @@
 //! Precedence, shadowing and ambiguity on disk.
 
-use rye_resolve::{ItemKind, Located};
+use rye_resolve::Located;
+use rye_types::ItemKind;
 
 use crate::world::{World, id};
 

@@ -3,7 +3,8 @@
 
 use std::{fs, os::unix::fs::symlink};
 
-use rye_resolve::{ItemKind, Space};
+use rye_resolve::Space;
+use rye_types::ItemKind;
 
 use crate::world::{World, directive, id, signed_text};
 

@@ -1,6 +1,6 @@
 //! The items that can be listed, over all spaces.
 
-use rye_resolve::ItemKind;
+use rye_types::ItemKind;
 
 use crate::world::World;
 

@@ -2,7 +2,8 @@
 
 use std::fs;
 
-use rye_resolve::{ItemKind, Space, item_at, project_root};
+use rye_resolve::{Space, item_at, project_root};
+use rye_types::ItemKind;
 
 use crate::world::{World, id};
 

@@ -1,7 +1,8 @@
 //! Results of searches, their order, and the files that a search refuses.
 
-use rye_resolve::{ItemKind, Library, SearchQuery, SearchResults};
+use rye_resolve::{Library, SearchQuery, SearchResults};
 use rye_sign::Policy;
+use rye_types::ItemKind;
 
 use crate::world::{World, directive, id};
 

@@ -1,7 +1,8 @@
 //! Only verified items are returned, and a bad winner never falls through (SPEC 1.4, 2.10).
 
-use rye_resolve::{ItemKind, ResolveError, Space};
+use rye_resolve::{ResolveError, Space};
 use rye_sign::{Coverage, Policy, Provenance};
+use rye_types::ItemKind;
 
 use crate::world::{World, directive, id, signed_text};
 

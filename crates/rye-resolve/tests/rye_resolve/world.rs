@@ -8,9 +8,9 @@ use std::{
 
 use rye_resolve::{ItemId, Library, ShippedFile, Spaces, trust_store};
 use rye_sign::{
-    CommentStyle, ItemName, Policy, RevocationList, RevokedKey, SigningKey, Timestamp,
-    TrustDocument, sign,
+    CommentStyle, ItemName, Policy, RevocationList, RevokedKey, SigningKey, TrustDocument, sign,
 };
+use rye_types::Timestamp;
 use tempfile::TempDir;
 
 pub(crate) struct World {
@@ -152,7 +152,7 @@ fn item_name(file: &str) -> ItemName {
         return RevocationList::item_name();
     }
     let (folder, id) = stem.split_once('/').unwrap();
-    let kinds = rye_resolve::ItemKind::ALL;
+    let kinds = rye_types::ItemKind::ALL;
     let kind = kinds.iter().find(|kind| kind.folder() == folder).unwrap();
     ItemName::new(kind.as_str(), id).unwrap()
 }

@@ -3,7 +3,8 @@
 use rye_caps::risk::{Finding, Verdict};
 use rye_caps::{Capability, Grant, Invocation, Kind, LayerName, Pattern, Primary};
 use rye_project::{APPROVAL_FILE, HOOKS_FILE};
-use rye_resolve::{ItemKind, Space};
+use rye_resolve::Space;
+use rye_types::ItemKind;
 
 use crate::explain::{Explained, HookFacts, ItemFacts, LayerFacts, ToolFacts};
 

@@ -7,7 +7,8 @@ use rye_project::{
     Callee, Chained, GivenInputs, LibraryItems, Placing, Project, callee, resolve_chain,
     step_calls, with_causes,
 };
-use rye_resolve::{Item, ItemId, ItemKind, ResolveError};
+use rye_resolve::{Item, ItemId, ResolveError};
+use rye_types::ItemKind;
 
 use super::ItemFacts;
 

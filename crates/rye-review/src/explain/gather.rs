@@ -6,10 +6,11 @@ use rye_project::{
     Answerer, Composed, HOOKS_FILE, LimitSource, Plan, PlanRequest, PrepareError, Project,
     ProviderChoice, accepted_digests, hook_meaning, opening_digest, return_capability, with_causes,
 };
-use rye_prompt::{Context, Origin, Piece, Slot};
+use rye_prompt::{Context, Origin, Piece};
 use rye_resolve::{Config, Item, PlacedHook};
 use rye_sign::{Digest, canonical_json};
-use rye_transcript::{Limits, SpendLimit, ToolSpec};
+use rye_transcript::ToolSpec;
+use rye_types::{LimitSet, Position, SpendLimit};
 use serde_json::{Value, json};
 
 use super::executed::execution_items;
@@ -71,16 +72,16 @@ pub(super) fn explain(project: &Project, request: &PlanRequest) -> Result<Explai
 fn context(plan: &Plan) -> Vec<ContextFacts> {
     let context = &plan.composed.context;
     let slots = [
-        (Slot::System, &context.system),
-        (Slot::Before, &context.before),
-        (Slot::After, &context.after),
+        (Position::System, &context.system),
+        (Position::Before, &context.before),
+        (Position::After, &context.after),
     ];
-    let facts = |(slot, pieces): (Slot, &Vec<Piece>)| -> Vec<ContextFacts> {
+    let facts = |(slot, pieces): (Position, &Vec<Piece>)| -> Vec<ContextFacts> {
         let hooked = hook_context(plan).filter(move |entry| entry.position == slot);
         let own = pieces.iter().map(|piece| entry(plan, slot, piece));
         match slot {
-            Slot::After => own.chain(hooked).collect(),
-            Slot::Before | Slot::System => hooked.chain(own).collect(),
+            Position::After => own.chain(hooked).collect(),
+            Position::Before | Position::System => hooked.chain(own).collect(),
         }
     };
     slots.into_iter().flat_map(facts).collect()
@@ -103,7 +104,7 @@ fn hook_context(plan: &Plan) -> impl Iterator<Item = ContextFacts> {
     })
 }
 
-fn entry(plan: &Plan, position: Slot, piece: &Piece) -> ContextFacts {
+fn entry(plan: &Plan, position: Position, piece: &Piece) -> ContextFacts {
     let item = match &piece.origin {
         Origin::Knowledge(id) => {
             plan.composed.knowledge.iter().find(|item| item.id.as_str() == id).map(ItemFacts::of)
@@ -169,7 +170,8 @@ fn spec_digest(spec: &ToolSpec) -> Digest {
 }
 
 fn limits(plan: &Plan) -> Vec<LimitFacts> {
-    let Limits { turns, tokens, spend, duration_seconds, spawns, depth, .. } = &plan.limits.limits;
+    let LimitSet { turns, tokens, spend, duration_seconds, spawns, depth, .. } =
+        &plan.limits.limits;
     let spend = match spend {
         SpendLimit::AtMost(nanos) => nanos.to_string(),
         SpendLimit::Unlimited => "unlimited".to_owned(),

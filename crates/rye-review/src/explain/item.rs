@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use rye_resolve::{Item, ItemId, ItemKind, Location};
-use rye_sign::{Digest, Provenance, Timestamp};
+use rye_resolve::{Item, ItemId, Location};
+use rye_sign::{Digest, Provenance};
+use rye_types::{ItemKind, Timestamp};
 
 /// An item as it was found.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,8 +4,8 @@ use rye_caps::{Capability, Kind, Layer, LayerName, Pattern, Primary};
 use rye_project::{
     Plan, PlanRequest, PrepareError, Project, limit_of_start, return_capability, with_causes,
 };
-use rye_resolve::{ItemId, ItemKind};
-use rye_transcript::Limits;
+use rye_resolve::ItemId;
+use rye_types::{ItemKind, LimitSet};
 
 /// A directive that the authority allows to start.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,7 +65,7 @@ fn may_start(parent: &Plan, id: &ItemId) -> bool {
 }
 
 /// The limit that lets no thread begin below this one.
-fn used_up(limits: &Limits) -> Option<String> {
+fn used_up(limits: &LimitSet) -> Option<String> {
     let name = limit_of_start(limits, 0)?;
     Some(format!("the limit `{name}` of this directive is 0"))
 }

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use rye_caps::risk::{Acknowledgement, Finding, RiskTable};
 use rye_caps::{Grant, Layer, LayerName, Pattern};
-use rye_parse::HookLayer;
 use rye_project::{
     LibraryItems, Needs, Plan, PlanRequest, PrepareError, Project, chain_grant, needs_of,
     return_capability, risk_table, uses_as_written, with_causes,
@@ -12,6 +11,7 @@ use rye_project::{
 use rye_resolve::Config;
 use rye_sign::Provenance;
 use rye_transcript::{Reading, ThreadRecord};
+use rye_types::HookLayer;
 
 use super::called::of_threads;
 use super::{FindingsOf, LayerPrivileges, PatternPrivileges, Privileges};

@@ -5,12 +5,14 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
 
+use rye_types::SandboxMode;
+
 use super::known_paths::{IN_HOME, NEEDED, ON_MACHINE};
 use crate::call_folder::{FolderOfCalls, KnownFolder};
 use crate::other_names::MountTable;
 use crate::{
-    Bounds, Enforcement, Finding, Launcher, Mode, NEWEST_LANDLOCK, Planted, Policy, ProbeError,
-    Report, Role,
+    Bounds, Enforcement, Finding, Launcher, NEWEST_LANDLOCK, Planted, Policy, ProbeError, Report,
+    Role,
 };
 
 /// The folder of the project with the files that Rye locks.
@@ -50,7 +52,7 @@ pub struct ProcessHost {
     /// sandbox.
     pub launcher: Option<Launcher>,
     /// The sandbox modes that may be used. By default all.
-    pub modes: Vec<Mode>,
+    pub modes: Vec<SandboxMode>,
     /// The newest version of Landlock that may be used, so that a sandbox can be tried as older kernels have it. 0
     /// for none. By default [`NEWEST_LANDLOCK`].
     pub landlock: u8,
@@ -87,7 +89,7 @@ impl ProcessHost {
     pub fn new(temporary: &Path) -> Self {
         Self {
             launcher: None,
-            modes: Mode::ALL.into(),
+            modes: SandboxMode::ALL.into(),
             landlock: NEWEST_LANDLOCK,
             bubblewrap: ["/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap"]
                 .map(PathBuf::from)
@@ -241,7 +243,7 @@ impl Processes {
     }
 
     /// Returns the existing hidden paths, without links, with their other names by the mounts of the machine.
-    pub(super) fn hidden_paths(&self, mode: Mode, mounts: &MountTable) -> Vec<PathBuf> {
+    pub(super) fn hidden_paths(&self, mode: SandboxMode, mounts: &MountTable) -> Vec<PathBuf> {
         // A program that can read a file can lock it. Landlock cannot hide a folder and allow new entries
         // beside it.
         let locked = mode.is_whole().then_some(LOCKED);
@@ -274,7 +276,7 @@ impl Processes {
 
     /// Returns the names in the project of what no program may change. Mounts keep the launcher, too. By Landlock, no new
     /// file could be made in any folder above it.
-    pub(super) fn kept_paths(&self, mode: Mode, mounts: &MountTable) -> Vec<PathBuf> {
+    pub(super) fn kept_paths(&self, mode: SandboxMode, mounts: &MountTable) -> Vec<PathBuf> {
         let kept = self.host.kept.iter().chain([&self.host.journal]);
         let launcher = self.planted_launcher().filter(|_| mode.is_whole());
         let kept = kept.map(|path| canonical_part(path)).chain(launcher);

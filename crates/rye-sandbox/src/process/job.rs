@@ -6,8 +6,10 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use rye_types::SandboxMode;
+
 use super::capture::Capture;
-use crate::{Account, Bounds, Cover, Mode, ProbeError};
+use crate::{Account, Bounds, Cover, ProbeError};
 
 /// The default time limit.
 const USUAL: Duration = Duration::from_secs(120);
@@ -123,7 +125,7 @@ pub enum StartError {
     )]
     Sandbox {
         /// The mode of the sandbox.
-        mode: Mode,
+        mode: SandboxMode,
         /// The message of the launcher.
         problem: String,
         /// `true` if the project changed during the start, so that another attempt may succeed.

@@ -8,13 +8,15 @@ use std::process::{Output, Stdio};
 use std::sync::PoisonError;
 use std::time::Duration;
 
+use rye_types::SandboxMode;
+
 use super::host::{Found, Processes};
 use super::job::io_error;
 use super::job::{Job, StartError};
 use super::run::last_line;
 use crate::call_folder::{CallFolder, KnownFolder};
 use crate::{
-    Attempted, Attempts, Bounds, Enforcement, Finding, Mode, Plan, Policy, ProbeError, Report,
+    Attempted, Attempts, Bounds, Enforcement, Finding, Plan, Policy, ProbeError, Report,
     UNSUPPORTED,
 };
 
@@ -55,7 +57,7 @@ impl Processes {
 
     fn found(&self) -> Result<Found, ProbeError> {
         if self.rules.sandbox == Policy::Off {
-            let none = Enforcement::new(Mode::None, 0, counts_processes(Mode::None));
+            let none = Enforcement::new(SandboxMode::None, 0, counts_processes(SandboxMode::None));
             return Ok((none, Vec::new()));
         }
         self.calls().map_err(|error| ProbeError::of_calls(&error))?;
@@ -77,7 +79,12 @@ impl Processes {
     /// Of the two whole modes, namespaces come first. They start in half the time of bubblewrap, and root can
     /// write projects of other users in them.
     fn try_all(&self) -> Result<Found, ProbeError> {
-        let modes = [Mode::Namespaces, Mode::Bubblewrap, Mode::Landlock, Mode::None];
+        let modes = [
+            SandboxMode::Namespaces,
+            SandboxMode::Bubblewrap,
+            SandboxMode::Landlock,
+            SandboxMode::None,
+        ];
         let mut passed_over = Vec::new();
         let mut undecided = Vec::new();
         for mode in modes {
@@ -98,8 +105,8 @@ impl Processes {
         Err(ProbeError::new(&undecided))
     }
 
-    fn probe(&self, mode: Mode) -> Trial {
-        if mode == Mode::None {
+    fn probe(&self, mode: SandboxMode) -> Trial {
+        if mode == SandboxMode::None {
             return Trial::Works(0);
         }
         if let Some(reason) = self.obstacle(mode) {
@@ -112,7 +119,7 @@ impl Processes {
     }
 
     /// Returns the reason why a mode cannot work, if it is known without a test.
-    fn obstacle(&self, mode: Mode) -> Option<&'static str> {
+    fn obstacle(&self, mode: SandboxMode) -> Option<&'static str> {
         if self.launcher().is_none() {
             return Some(match cfg!(target_os = "linux") {
                 true => "this program has no launcher for it",
@@ -123,14 +130,14 @@ impl Processes {
             return Some("this program was told not to use it");
         }
         let has_bubblewrap = || self.host.bubblewrap.iter().any(|path| path.is_file());
-        (mode == Mode::Bubblewrap && !has_bubblewrap()).then_some("it is not installed")
+        (mode == SandboxMode::Bubblewrap && !has_bubblewrap()).then_some("it is not installed")
     }
 
     /// Starts the launcher in the mode, where it attempts to escape.
     ///
     /// It runs in an empty project of its own, within limits of its own. Nothing in the operator's project or
     /// configuration can make a mode fail.
-    fn start_probe(&self, mode: Mode) -> Result<Output, StartError> {
+    fn start_probe(&self, mode: SandboxMode) -> Result<Output, StartError> {
         let folder = self.call_folder()?;
         let plan = self.probe_plan(mode, &folder);
         self.output(&plan.map_err(io_error("make a project to try in"))?)
@@ -138,7 +145,7 @@ impl Processes {
 
     /// Returns a plan for a project in the folder of the call, with a repository to protect and a secret to
     /// hide.
-    fn probe_plan(&self, mode: Mode, folder: &CallFolder) -> io::Result<Plan> {
+    fn probe_plan(&self, mode: SandboxMode, folder: &CallFolder) -> io::Result<Plan> {
         let place = |name: &str| folder.path().join(name);
         let (project, secret, closed, pipe) =
             (place("project"), place("secret"), place("closed"), place("pipe"));
@@ -204,16 +211,16 @@ fn make_pipe(path: &Path) -> io::Result<()> {
 
 /// Returns `true` if the kernel bounds the processes of a call in this mode: by a control group, by the limit of a user,
 /// which root does not have, or in a namespace of processes.
-fn counts_processes(mode: Mode) -> bool {
+fn counts_processes(mode: SandboxMode) -> bool {
     #[cfg(target_os = "linux")]
-    let is_own_limit = mode == Mode::Namespaces && crate::mounts::is_own_limit();
+    let is_own_limit = mode == SandboxMode::Namespaces && crate::mounts::is_own_limit();
     #[cfg(not(target_os = "linux"))]
-    let is_own_limit = mode == Mode::Namespaces;
+    let is_own_limit = mode == SandboxMode::Namespaces;
     is_own_limit || !rustix::process::geteuid().is_root() || crate::has_control_groups()
 }
 
 /// Distinguishes a mode that does not work here from one whose test was not possible.
-fn trial(mode: Mode, ended: &Output) -> Trial {
+fn trial(mode: SandboxMode, ended: &Output) -> Trial {
     let error = String::from_utf8_lossy(&ended.stderr);
     let said = last_line(&error);
     let code = ended.status.code();
@@ -222,7 +229,7 @@ fn trial(mode: Mode, ended: &Output) -> Trial {
         return judge(&attempted);
     }
     let is_refused = UNSUPPORTED_WORDS.iter().any(|words| said.contains(words));
-    if code == Some(i32::from(UNSUPPORTED)) || (mode == Mode::Bubblewrap && is_refused) {
+    if code == Some(i32::from(UNSUPPORTED)) || (mode == SandboxMode::Bubblewrap && is_refused) {
         return Trial::Impossible(said.to_owned());
     }
     Trial::Undecided(match said {
@@ -264,22 +271,34 @@ mod tests {
         let none = "bwrap: Creating new namespace failed: nesting depth or /proc/sys/user/max_*_namespaces exceeded (ENOSPC)";
         let busy = "bwrap: Creating new namespace failed: Resource temporarily unavailable";
         for (mode, status, output, error, expected) in [
-            (Mode::Namespaces, 0, HELD, "", 'w'),
-            (Mode::Namespaces, 0, "", "", 'u'),
-            (Mode::Namespaces, 0, OLD, "", 'w'),
-            (Mode::Namespaces, 0, ESCAPED, "", 'i'),
-            (Mode::Namespaces, 0, IDLE, "", 'i'),
-            (Mode::Namespaces, EXIT, HELD, "", 'u'),
-            (Mode::Namespaces, 126 * EXIT, "", "rye: cannot make namespaces: EPERM", 'i'),
-            (Mode::Namespaces, 125 * EXIT, "", "rye: cannot make a pipe: Too many open files", 'u'),
-            (Mode::Namespaces, 2 * EXIT, "", "", 'u'),
-            (Mode::Namespaces, EXIT, "", "Permission denied", 'u'),
-            (Mode::Landlock, 9, "", "", 'u'),
-            (Mode::Landlock, 137 * EXIT, "", "", 'u'),
-            (Mode::Bubblewrap, EXIT, "", none, 'i'),
-            (Mode::Bubblewrap, EXIT, "", "bwrap: setting up uid map: Permission denied", 'i'),
-            (Mode::Bubblewrap, EXIT, "", busy, 'u'),
-            (Mode::Bubblewrap, EXIT, "", "bwrap: Can't mkdir: No space left on device", 'u'),
+            (SandboxMode::Namespaces, 0, HELD, "", 'w'),
+            (SandboxMode::Namespaces, 0, "", "", 'u'),
+            (SandboxMode::Namespaces, 0, OLD, "", 'w'),
+            (SandboxMode::Namespaces, 0, ESCAPED, "", 'i'),
+            (SandboxMode::Namespaces, 0, IDLE, "", 'i'),
+            (SandboxMode::Namespaces, EXIT, HELD, "", 'u'),
+            (SandboxMode::Namespaces, 126 * EXIT, "", "rye: cannot make namespaces: EPERM", 'i'),
+            (
+                SandboxMode::Namespaces,
+                125 * EXIT,
+                "",
+                "rye: cannot make a pipe: Too many open files",
+                'u',
+            ),
+            (SandboxMode::Namespaces, 2 * EXIT, "", "", 'u'),
+            (SandboxMode::Namespaces, EXIT, "", "Permission denied", 'u'),
+            (SandboxMode::Landlock, 9, "", "", 'u'),
+            (SandboxMode::Landlock, 137 * EXIT, "", "", 'u'),
+            (SandboxMode::Bubblewrap, EXIT, "", none, 'i'),
+            (
+                SandboxMode::Bubblewrap,
+                EXIT,
+                "",
+                "bwrap: setting up uid map: Permission denied",
+                'i',
+            ),
+            (SandboxMode::Bubblewrap, EXIT, "", busy, 'u'),
+            (SandboxMode::Bubblewrap, EXIT, "", "bwrap: Can't mkdir: No space left on device", 'u'),
         ] {
             let stdout = output.into();
             let stderr = error.into();

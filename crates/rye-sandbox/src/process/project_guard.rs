@@ -6,13 +6,15 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
+use rye_types::SandboxMode;
+
 use super::host::Processes;
 use super::job::{StartError, io_error};
-use crate::{Mode, PINNED, POLICY};
+use crate::{PINNED, POLICY};
 
 impl Processes {
     /// Refuses links at protected paths, and makes the project's `.ai` before a program can.
-    pub(super) fn prepare_project(&self, mode: Mode) -> Result<(), StartError> {
+    pub(super) fn prepare_project(&self, mode: SandboxMode) -> Result<(), StartError> {
         self.refuse_links()?;
         if !mode.is_whole() {
             return Ok(());

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
+use rye_types::SandboxMode;
 use tokio::process::Command;
 use tokio::time::Instant;
 
@@ -17,7 +18,7 @@ use super::pipes::{StandardStream, drain, feed};
 use super::termination::{Guard, wait_for_end};
 use crate::call_folder::{CallFolder, Notes, START};
 use crate::other_names::MountTable;
-use crate::{Account, Cover, GRACE, LAUNCH, Launcher, Layout, Mode, Plan, SUPERVISE};
+use crate::{Account, Cover, GRACE, LAUNCH, Launcher, Layout, Plan, SUPERVISE};
 
 /// The number of bytes that are kept of each end of standard output, and of standard error.
 const OUTPUT: usize = 64 * 1024;
@@ -152,7 +153,7 @@ impl Processes {
     }
 
     /// Returns the sandbox for programs, or the reason why none may start.
-    pub(super) fn mode(&self) -> Result<Mode, StartError> {
+    pub(super) fn mode(&self) -> Result<SandboxMode, StartError> {
         let report = self.sandbox()?;
         if report.may_start() {
             return Ok(report.mode());
@@ -174,7 +175,7 @@ impl Processes {
 
     pub(super) fn plan_of(
         &self,
-        mode: Mode,
+        mode: SandboxMode,
         folder: &CallFolder,
         job: &Job,
     ) -> Result<Plan, StartError> {
@@ -191,7 +192,7 @@ impl Processes {
 
     pub(super) fn plan(
         &self,
-        mode: Mode,
+        mode: SandboxMode,
         folder: &CallFolder,
         job: &Job,
         cwd: PathBuf,

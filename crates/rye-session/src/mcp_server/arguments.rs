@@ -3,8 +3,8 @@
 use rye_project::primary::{
     Asked, ExecuteRequest, PrimaryError, inputs_by_either_name, read_arguments,
 };
-use rye_resolve::ItemKind;
 use rye_thread::ThreadReference;
+use rye_types::ItemKind;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 

@@ -8,9 +8,10 @@ use rmcp::model::{CallToolResponse, CallToolResult};
 use rmcp::service::RequestContext;
 use rye_caps::Primary;
 use rye_project::primary::{Asked, ExecuteRequest, PrimaryError, execute, fetch, sign};
-use rye_resolve::{ItemId, ItemKind};
+use rye_resolve::ItemId;
 use rye_sign::Digest;
 use rye_thread::ThreadReference;
+use rye_types::ItemKind;
 use serde_json::{Map, Value};
 use tokio::runtime::Handle;
 

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use rmcp::model::{CallToolResult, ContentBlock, Tool};
 use rye_caps::Primary;
-use rye_resolve::{ItemId, ItemKind};
+use rye_resolve::ItemId;
 use rye_thread::palette_names;
+use rye_types::ItemKind;
 use serde_json::{Map, Value};
 
 use super::error::RequestError;

@@ -8,8 +8,8 @@ use rmcp::model::{
 };
 use rye_caps::Primary;
 use rye_project::primary::ExecuteRequest;
-use rye_resolve::ItemKind;
 use rye_thread::Decision;
+use rye_types::ItemKind;
 
 use super::arguments::Waits;
 use super::asking::{Given, Way, asking, await_answer, decider, is_newer, way};

@@ -8,8 +8,8 @@ use rmcp::model::{
 use rye_caps::Primary;
 use rye_project::RenderRequest;
 use rye_project::primary::{Caller, PrimaryError};
-use rye_prompt::ReturnStyle;
-use rye_resolve::{Item, ItemId, ItemKind};
+use rye_resolve::{Item, ItemId};
+use rye_types::{ItemKind, ReturnStyle};
 use serde_json::Value;
 
 use super::error::RequestError;

@@ -8,7 +8,8 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use rye_sign::{Digest, SigningKey, canonical_json, sign_json, verify_json};
-use rye_thread::{ApprovalRequest, Moment, ThreadId};
+use rye_thread::{ApprovalRequest, ThreadId};
+use rye_types::Moment;
 use serde::Deserialize;
 use serde_json::{Value, json};
 

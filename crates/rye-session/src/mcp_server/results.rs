@@ -2,7 +2,8 @@
 
 use rmcp::model::{CallToolResult, ContentBlock};
 use rye_project::primary::Executed;
-use rye_thread::{DecidedApproval, ThreadId, ThreadState, ToolStatus};
+use rye_thread::{DecidedApproval, ThreadId, ToolStatus};
+use rye_types::ThreadState;
 use serde_json::{Value, json};
 
 use super::error::RequestError;

@@ -7,9 +7,8 @@ use std::time::Duration;
 use rmcp::model::CallToolResult;
 use rye_project::primary::ExecuteRequest;
 use rye_resolve::ItemId;
-use rye_thread::{
-    Cancel, Decider, Decision, ThreadId, ThreadReference, ThreadReferenceError, ThreadState,
-};
+use rye_thread::{Cancel, Decider, Decision, ThreadId, ThreadReference, ThreadReferenceError};
+use rye_types::ThreadState;
 use serde_json::json;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use rmcp::model::{Tool, ToolAnnotations};
 use rye_caps::Primary;
 use rye_project::primary::{self, Caller, KINDS, item_id_schema, item_type_schema, object_schema};
-use rye_resolve::ItemKind;
 use rye_thread::{ArgumentSchema, SchemaProblem};
+use rye_types::ItemKind;
 use serde_json::{Map, Value, json};
 
 /// One of the tools.

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use rye_thread::transcript::Reading;
-use rye_thread::{Account, AccountError, FoundTranscript, Nanos, ThreadId, TreeAccount};
+use rye_thread::{Account, AccountError, FoundTranscript, ThreadId, TreeAccount};
+use rye_types::Nanos;
 
 use super::Host;
 use crate::rye::Rye;

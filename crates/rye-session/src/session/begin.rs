@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use rye_sign::SigningKey;
 use rye_thread::transcript::Reading;
-use rye_thread::{
-    Cancel, Journal, Outcome, RaisedLimits, ResumeError, Resumed, Run, ThreadId, drive, resume,
-};
+use rye_thread::{Cancel, Journal, Outcome, ResumeError, Resumed, Run, ThreadId, drive, resume};
+use rye_types::RaisedLimits;
 use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
 

@@ -6,10 +6,11 @@ use std::collections::BTreeMap;
 
 use rye_parse::{Directive, Outputs};
 use rye_project::{Plan, PrepareError};
-use rye_prompt::{HookEntry, Inputs, Link, ReturnStyle, Slot, render};
+use rye_prompt::{HookEntry, Inputs, Link, render};
 use rye_resolve::{Item, ItemId};
 use rye_thread::transcript::Injected;
 use rye_thread::{Hooks, Opening};
+use rye_types::{Position, ReturnStyle};
 use serde_json::Value;
 
 pub(crate) use self::progress::continuation_inputs;
@@ -49,8 +50,8 @@ pub(crate) fn begins(
         entries.filter(|(_, entry)| !plan.composed.context.suppresses(&entry.id)).collect();
     injected.extend(entries.iter().map(|(hook, entry)| hook_entry(hook, entry)));
     let told = instructions(&directive, &continuation.inputs)?;
-    let text = [texts(&entries, Slot::Before), vec![told], texts(&entries, Slot::After)];
-    let system = opening.system.into_iter().chain(texts(&entries, Slot::System));
+    let text = [texts(&entries, Position::Before), vec![told], texts(&entries, Position::After)];
+    let system = opening.system.into_iter().chain(texts(&entries, Position::System));
     opening.system = Some(system.collect::<Vec<_>>().join("\n")).filter(|text| !text.is_empty());
     let text = Some(text.concat().join("\n\n"));
     Ok(Begins { opening, text, directive: Some(directive), injected })
@@ -72,7 +73,7 @@ pub(super) fn bounded_by_continuation(
     Ok(directive)
 }
 
-fn texts(entries: &[&(String, HookEntry)], slot: Slot) -> Vec<String> {
+fn texts(entries: &[&(String, HookEntry)], slot: Position) -> Vec<String> {
     let there = entries.iter().filter(|(_, entry)| entry.position == slot);
     there.map(|(_, entry)| entry.text()).collect()
 }

@@ -5,9 +5,8 @@ use std::path::Path;
 
 use rye_project::Class;
 use rye_thread::transcript::Reading;
-use rye_thread::{
-    FailureKind, Handover, ThreadId, ThreadRecord, ThreadState, added_items, handed_over,
-};
+use rye_thread::{FailureKind, Handover, ThreadId, ThreadRecord, added_items, handed_over};
+use rye_types::ThreadState;
 
 use super::continuing::continuation_inputs;
 use super::recorded::recorded_request;

@@ -2,12 +2,13 @@
 
 use rye_parse::Directive;
 use rye_project::{Composed, ItemProvenance};
-use rye_prompt::{HookEntry, Origin, Piece, Slot};
-use rye_resolve::{Item, ItemKind};
+use rye_prompt::{HookEntry, Origin, Piece};
+use rye_resolve::Item;
 use rye_sandbox::Report;
 use rye_sign::token::Token;
 use rye_sign::{Provenance, SigningKey};
 use rye_thread::transcript::Injected;
+use rye_types::{ItemKind, Position};
 use serde_json::{Map, Value, json};
 
 use crate::rye::Rye;
@@ -67,23 +68,23 @@ pub(crate) fn signed_by(key: &SigningKey, is_operators_key: bool) -> Value {
 pub(crate) fn injected_items(composed: &Composed) -> Vec<Injected> {
     let context = &composed.context;
     let slots = [
-        (Slot::System, &context.system),
-        (Slot::Before, &context.before),
-        (Slot::After, &context.after),
+        (Position::System, &context.system),
+        (Position::Before, &context.before),
+        (Position::After, &context.after),
     ];
-    let pieces = |(slot, pieces): (Slot, &Vec<Piece>)| -> Vec<Injected> {
+    let pieces = |(slot, pieces): (Position, &Vec<Piece>)| -> Vec<Injected> {
         let hooked = hook_items(composed, slot);
         let own = pieces.iter().map(|piece| entry(slot, piece));
         match slot {
-            Slot::After => own.chain(hooked).collect(),
-            Slot::Before | Slot::System => hooked.into_iter().chain(own).collect(),
+            Position::After => own.chain(hooked).collect(),
+            Position::Before | Position::System => hooked.into_iter().chain(own).collect(),
         }
     };
     slots.into_iter().flat_map(pieces).collect()
 }
 
 /// Returns the items that hooks put into `slot`, unless the chain suppresses it.
-fn hook_items(composed: &Composed, slot: Slot) -> Vec<Injected> {
+fn hook_items(composed: &Composed, slot: Position) -> Vec<Injected> {
     let entries = composed.hooking.opening.iter();
     let there = entries
         .filter(|(_, entry)| entry.position == slot && !composed.context.suppresses(&entry.id));
@@ -121,7 +122,7 @@ fn directive_row(item: &Item<Directive>) -> Value {
     row
 }
 
-fn entry(slot: Slot, piece: &Piece) -> Injected {
+fn entry(slot: Position, piece: &Piece) -> Injected {
     let id = match &piece.origin {
         Origin::Knowledge(id) => Some(id.as_str()),
         _ => None,

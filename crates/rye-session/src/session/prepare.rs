@@ -12,13 +12,13 @@ use rye_providers::StepsProvider;
 use rye_resolve::{ExtendsChain, Item};
 use rye_sandbox::Processes;
 use rye_sandbox::Report;
+use rye_sign::SigningKey;
 use rye_sign::token::{Claims, Token};
-use rye_sign::{SigningKey, Timestamp};
 use rye_thread::transcript::Injected;
 use rye_thread::{
-    DriveContext, Hooks, Journal, Limits, Moment, Opening, OutputContract, Palette, Provider,
-    ThreadRecord,
+    DriveContext, Hooks, Journal, Opening, OutputContract, Palette, Provider, ThreadRecord,
 };
+use rye_types::{LimitSet, Moment, Timestamp};
 use serde_json::Value;
 
 use super::authority::under;
@@ -248,7 +248,7 @@ pub(super) fn token(
 /// long as the time limit if that is longer. It never outlasts its parent token.
 pub(super) fn renew(
     tokens: &[Token],
-    limits: &Limits,
+    limits: &LimitSet,
     now: Timestamp,
     key: &SigningKey,
 ) -> Result<Vec<Token>, PrepareError> {

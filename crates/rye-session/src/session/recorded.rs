@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use rye_project::{DEFAULT_PROVIDER, LimitOptions, ProviderChoice};
-use rye_thread::{AddedItem, Nanos, SpendLimit, ThreadRecord};
+use rye_thread::{AddedItem, ThreadRecord};
+use rye_types::{Nanos, SpendLimit};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -144,7 +145,8 @@ impl SpendDisk {
 
 #[cfg(test)]
 mod tests {
-    use rye_thread::{Limits, Moment, ThreadId};
+    use rye_thread::ThreadId;
+    use rye_types::{LimitSet, Moment};
 
     use super::*;
 
@@ -169,7 +171,7 @@ mod tests {
             }
             request.default_provider.get_or_insert_with(|| DEFAULT_PROVIDER.to_owned());
             let at = Moment::from_unix_millis(0);
-            let mut record = ThreadRecord::new(&thread, "test/greet", &Limits::default(), at);
+            let mut record = ThreadRecord::new(&thread, "test/greet", &LimitSet::default(), at);
             record
                 .facts
                 .insert(REQUEST.to_owned(), choices(&request, request.default_provider.as_deref()));
@@ -183,7 +185,7 @@ mod tests {
     fn a_record_without_it_is_told() {
         let thread: ThreadId = "greet-019a0000-0000-7000-8000-000000000001".parse().unwrap();
         let at = Moment::from_unix_millis(0);
-        let record = ThreadRecord::new(&thread, "test/greet", &Limits::default(), at);
+        let record = ThreadRecord::new(&thread, "test/greet", &LimitSet::default(), at);
         assert_eq!(recorded_request(&record).unwrap_err(), "it has no `request`");
     }
 }

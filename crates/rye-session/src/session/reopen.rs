@@ -20,10 +20,10 @@ use rye_sign::SigningKey;
 use rye_thread::store::{StoreError, ThreadRequest, TreeOwnership};
 use rye_thread::transcript::Reading;
 use rye_thread::{
-    ApprovalRequest, Decider, Decision, FailureKind, JournalError, Limits, PendingApproval,
-    RaisedLimits, ResumeError, ThreadId, ThreadRecord, ThreadState, decided_approval, decision_on,
-    recorded_limits, recorded_tools,
+    ApprovalRequest, Decider, Decision, FailureKind, JournalError, PendingApproval, ResumeError,
+    ThreadId, ThreadRecord, decided_approval, decision_on, recorded_limits, recorded_tools,
 };
+use rye_types::{LimitSet, RaisedLimits, ThreadState};
 use serde_json::Map;
 
 use self::asking::{Answer, AskedTree, is_held};
@@ -456,7 +456,7 @@ impl Rye {
 }
 
 /// Why a thread did not go on, with the command that raises the limit that stands in its way.
-fn not_resumed(thread: &ThreadId, limits: &Limits, source: ResumeError) -> ReopenError {
+fn not_resumed(thread: &ThreadId, limits: &LimitSet, source: ResumeError) -> ReopenError {
     let thread = thread.clone();
     match source {
         ResumeError::LimitStands { hit } => {

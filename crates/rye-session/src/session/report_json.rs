@@ -1,7 +1,8 @@
 //! A run's report as data, the same on every surface.
 
 use rye_project::LimitSource;
-use rye_thread::{ApprovalRequest, FailureKind, ThreadId, ThreadState};
+use rye_thread::{ApprovalRequest, FailureKind, ThreadId};
+use rye_types::ThreadState;
 use serde_json::{Value, json};
 
 use super::RunReport;

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use rye_project::{
     ChildBounds, LimitOptions, NotDriven, Placing, PlanRequest, ProviderChoice, RecordedSettings,
 };
-use rye_prompt::ReturnStyle;
 use rye_providers::{ApiKey, RandomBits};
 use rye_resolve::ItemId;
 use rye_sign::SigningKey;
-use rye_thread::{AddedItem, Approver, Cancel, Clock, Limits, Observer, ThreadId};
+use rye_thread::{AddedItem, Approver, Cancel, Clock, Observer, ThreadId};
+use rye_types::{LimitSet, ReturnStyle};
 use serde_json::Value;
 
 /// One run of one directive.
@@ -33,7 +33,7 @@ pub struct RunRequest {
     pub model: Option<String>,
     /// The way to ask for outputs, instead of the provider's own.
     pub returns: Option<ReturnStyle>,
-    /// Limits, instead of the directive's.
+    /// LimitSet, instead of the directive's.
     pub limits: LimitOptions,
     /// The conversation that it goes on with; its limits are then what that one left.
     pub continues: Option<Continuation>,
@@ -95,7 +95,7 @@ pub struct Continuation {
     /// The root of that thread's tree, to which this one belongs, too.
     pub root: ThreadId,
     /// The limits that the predecessor left over.
-    pub limits: Limits,
+    pub limits: LimitSet,
     /// The values that the continuation directive may take as inputs. It receives those that it
     /// declares.
     pub inputs: BTreeMap<String, Value>,

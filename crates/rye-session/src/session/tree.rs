@@ -17,14 +17,14 @@ use std::time::Duration;
 
 use rye_caps::Authority;
 use rye_project::ProviderChoice;
-use rye_prompt::ReturnStyle;
+use rye_sign::SigningKey;
 use rye_sign::token::Token;
-use rye_sign::{SigningKey, Timestamp};
 use rye_thread::store::{Inbox, ReceivedRequest};
 use rye_thread::{
     AddedItem, ApprovalRequest, Cancel, Decision, Observer, RecordedSpawn, Spawn, SpawnRequest,
     ThreadId, ToolOutput,
 };
+use rye_types::{ReturnStyle, Timestamp};
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot, watch};
 use tracing::Span;

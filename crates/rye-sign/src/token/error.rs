@@ -1,8 +1,9 @@
 //! The errors of tokens.
 
+use rye_types::Timestamp;
+
 use crate::digest::Digest;
 use crate::key_id::KeyId;
-use crate::timestamp::Timestamp;
 
 /// A reason why a token is not minted or not accepted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

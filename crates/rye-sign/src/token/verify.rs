@@ -1,7 +1,8 @@
 //! Offline verification of a chain of tokens.
 
+use rye_types::Timestamp;
+
 use crate::key::PublicKey;
-use crate::timestamp::Timestamp;
 use crate::token::{Token, TokenError};
 
 /// Verifies a chain of tokens, the root first, and returns its last token, the leaf.

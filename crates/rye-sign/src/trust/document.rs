@@ -2,9 +2,10 @@
 
 use toml::Value;
 
+use rye_types::Timestamp;
+
 use crate::item_name::ItemName;
 use crate::key::PublicKey;
-use crate::timestamp::Timestamp;
 
 /// The statements of a trust document `.ai/config/keys/trusted/<key id>.toml` about a key (SPEC 2.7). They are not
 /// verified.

@@ -2,7 +2,8 @@
 
 use toml::{Table, Value};
 
-use crate::timestamp::Timestamp;
+use rye_types::Timestamp;
+
 use crate::trust::error::{TomlError, TrustProblem};
 
 /// A sort of file about keys.

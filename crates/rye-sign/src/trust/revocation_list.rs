@@ -2,10 +2,11 @@
 
 use toml::{Table, Value};
 
+use rye_types::Timestamp;
+
 use crate::error::Error;
 use crate::item_name::ItemName;
 use crate::key_id::KeyId;
-use crate::timestamp::Timestamp;
 use crate::trust::error::{TomlError, TrustProblem, problem_list};
 use crate::trust::reader::{Form, NoTable, Reader, read_table};
 

@@ -10,11 +10,12 @@ pub use admission::{Admission, AdmissionNote};
 pub use list_admission::ListAdmission;
 pub use trusted_key::TrustedKey;
 
+use rye_types::Timestamp;
+
 use crate::key::PublicKey;
 use crate::key_id::KeyId;
 use crate::origin::Origin;
 use crate::revocation::{Revocation, RevokingList};
-use crate::timestamp::Timestamp;
 use crate::trust::document::TrustDocument;
 use crate::trust::error::TrustError;
 use crate::trust::revocation_list::{RevocationError, RevocationList};

@@ -15,9 +15,10 @@ use ed25519_dalek::Signer as _;
 use ed25519_dalek::pkcs8::spki::der::pem::LineEnding;
 use ed25519_dalek::pkcs8::{EncodePrivateKey as _, KeypairBytes};
 use rye_sign::{
-    CommentStyle, Digest, Error, ItemName, Policy, Provenance, Signature, SigningKey, Timestamp,
-    TrustStore, Unverified, Verified,
+    CommentStyle, Digest, Error, ItemName, Policy, Provenance, Signature, SigningKey, TrustStore,
+    Unverified, Verified,
 };
+use rye_types::Timestamp;
 
 const NOW: &str = "2026-11-20T18:00:00Z";
 

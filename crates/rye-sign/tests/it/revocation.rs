@@ -206,7 +206,7 @@ proptest! {
     fn a_list_survives_the_round_trip(
         reasons in proptest::collection::vec(any::<String>(), 0..4), seconds in any::<i32>()
     ) {
-        let at = rye_sign::Timestamp::from_unix(seconds.into());
+        let at = rye_types::Timestamp::from_unix(seconds.into());
         let entry = |reason: &String| RevokedKey::new(key(2).public().fingerprint().clone(), at, reason);
         let list = reasons.iter().map(entry).fold(RevocationList::default(), RevocationList::with);
         prop_assert_eq!(RevocationList::parse(&list.to_toml()), Ok(list));

@@ -1,6 +1,7 @@
 //! Changes that alter the verification state, and changes that do not.
 
-use rye_sign::{Origin, Policy, Timestamp, TrustDocument, TrustStore, verification_state};
+use rye_sign::{Origin, Policy, TrustDocument, TrustStore, verification_state};
+use rye_types::Timestamp;
 
 use crate::{at, key, now};
 

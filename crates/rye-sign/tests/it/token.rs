@@ -4,7 +4,8 @@ use std::sync::LazyLock;
 
 use proptest::prelude::*;
 use rye_sign::token::{Claims, Token, TokenError, covers_literally, verify_chain};
-use rye_sign::{Digest, PublicKey, Timestamp, canonical_json};
+use rye_sign::{Digest, PublicKey, canonical_json};
+use rye_types::Timestamp;
 use serde_json::Value;
 
 use crate::{at, check_error, key, now};

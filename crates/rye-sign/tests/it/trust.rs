@@ -375,7 +375,7 @@ proptest! {
             document = document.with_grants(grants);
         }
         if let Some(seconds) = expires {
-            document = document.with_expires(rye_sign::Timestamp::from_unix(seconds.into()));
+            document = document.with_expires(rye_types::Timestamp::from_unix(seconds.into()));
         }
         let read = TrustDocument::parse(&document.to_toml());
         prop_assert_eq!(read, Ok(document));

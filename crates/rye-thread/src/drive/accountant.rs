@@ -4,12 +4,11 @@
 
 use std::sync::Arc;
 
+use rye_types::{Nanos, Prices, SpendLimit, Usage};
+
 use super::first::affordable;
 use super::stop::out_of_money;
-use crate::{
-    Account, Counted, Failure, Nanos, Prices, ProviderError, Reply, Request, SpendLimit, ThreadId,
-    TreeAccount, Usage,
-};
+use crate::{Account, Counted, Failure, ProviderError, Reply, Request, ThreadId, TreeAccount};
 
 /// Reserves money before a request and computes its cost after it.
 pub(super) struct Accountant {

@@ -1,8 +1,10 @@
 //! The end of a request.
 
+use rye_types::Nanos;
+
 use super::stop::Stop;
 use crate::cancel::Halt;
-use crate::{Nanos, ProviderError, Reply};
+use crate::{ProviderError, Reply};
 
 /// The end of a request.
 pub(super) enum Answer {

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use tracing::Instrument as _;
 
+use rye_types::{Limit, Nanos, Usage};
+
 use super::accountant::Accountant;
 use super::answer::Answer;
 use super::caller::{ReservedRequest, booked_words};
@@ -12,7 +14,7 @@ use super::{Driver, Stop, telemetry};
 use crate::cancel::Halt;
 use crate::run::Fault;
 use crate::transcript::Event;
-use crate::{Counted, Failure, Limit, Message, Nanos, ProviderError, Reply, Request, Run, Usage};
+use crate::{Counted, Failure, Message, ProviderError, Reply, Request, Run};
 
 /// A reply that cannot be used, and its cost.
 pub(super) struct Unusable {

@@ -1,14 +1,14 @@
 //! A request that is made again, because its answer cannot be used.
 
+use rye_types::{Limit, Nanos};
+
 use super::ask::Unusable;
 use super::caller::booked_words;
 use super::stop::check_cancelled;
 use super::{Driver, Stop};
 use crate::run::Fault;
 use crate::transcript::Event;
-use crate::{
-    Charge, Failure, FailureKind, Limit, Nanos, ProviderErrorClass, Request, Retry, Run, Step,
-};
+use crate::{Charge, Failure, FailureKind, ProviderErrorClass, Request, Retry, Run, Step};
 
 impl Driver<'_> {
     /// Settles the answer, and returns the next request with its reservation, which is on disk. Returns `None` if a limit is

@@ -4,14 +4,15 @@ use std::collections::BTreeSet;
 
 use rye_caps::{Authority, Capability, Denied, Invocation, Kind, Permit, Primary};
 use rye_parse::{did_you_mean, nearest_name};
+use rye_types::Effect;
 use serde_json::Value;
 
 use super::call::{Plan, Prepared, failure_answer, intent, refusal_answer, with_reason};
 use crate::palette::{MISFIT, Offered, Resolved, Unresolved, bare_name, words};
 use crate::transcript::Target;
 use crate::{
-    AddedItem, ApprovalReason, ApprovalRequest, Asking, DenialReason, Effect, Needs, Palette,
-    Refusal, Returned, THREAD_DIRECTIVE, ToolCall, ToolResult, ToolSpec, WithheldTool,
+    AddedItem, ApprovalReason, ApprovalRequest, Asking, DenialReason, Needs, Palette, Refusal,
+    Returned, THREAD_DIRECTIVE, ToolCall, ToolResult, ToolSpec, WithheldTool,
 };
 
 /// Resolves calls to tools of the palette, authorises them and validates their arguments, in this order.

@@ -1,12 +1,13 @@
 //! One call before it runs, and the result that the model reads if it does not.
 
 use rye_caps::Capability;
+use rye_types::Effect;
 use serde_json::{Value, json};
 
 use crate::palette::Offered;
 use crate::transcript::{Event, Target};
 use crate::{
-    ApprovalRequest, AuthorisedCall, DenialReason, Effect, Refusal, Returned, ToolCall, ToolOutput,
+    ApprovalRequest, AuthorisedCall, DenialReason, Refusal, Returned, ToolCall, ToolOutput,
     ToolResult, ToolStatus,
 };
 

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use rye_types::{LimitSet, Nanos, SpendLimit};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
@@ -14,8 +15,8 @@ use super::recorder::Recorder;
 use super::stop::Stop;
 use crate::transcript::Event;
 use crate::{
-    Cancel, Charge, Delta, DeltaSink, Failure, FailureKind, Limits, Nanos, Observer, Provider,
-    ProviderError, ProviderInfo, Request, Retry, SpendLimit,
+    Cancel, Charge, Delta, DeltaSink, Failure, FailureKind, Observer, Provider, ProviderError,
+    ProviderInfo, Request, Retry,
 };
 
 /// An announced attempt, and the sender that lets it begin.
@@ -121,7 +122,7 @@ impl<'a> ModelCaller<'a> {
     pub(super) fn fall_back(
         &mut self,
         is_first: bool,
-        limits: &Limits,
+        limits: &LimitSet,
         error: &ProviderError,
         reason: String,
     ) -> Result<Event, Stop> {

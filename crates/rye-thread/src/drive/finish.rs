@@ -2,12 +2,11 @@
 
 use ThreadState::{Error, Running};
 
+use rye_types::{Nanos, SpendLimit, ThreadState};
+
 use super::{Driver, Stop};
 use crate::transcript::Event;
-use crate::{
-    ApprovalRequest, End, Failure, JournalError, Nanos, Outcome, Run, SpendLimit, Step, ThreadId,
-    ThreadState,
-};
+use crate::{ApprovalRequest, End, Failure, JournalError, Outcome, Run, Step, ThreadId};
 
 impl Driver<'_> {
     /// Records the end; a thread whose end cannot be recorded has none.

@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
+use rye_types::{Limit, LimitHit, LimitSet, Prices, SpendLimit};
+
 use super::stop::out_of_money;
-use crate::{
-    Account, End, Failure, FailureKind, Limit, LimitHit, Limits, Prices, ProviderInfo, Request,
-    Run, SpendLimit, Step,
-};
+use crate::{Account, End, Failure, FailureKind, ProviderInfo, Request, Run, Step};
 
 /// The request that [`drive`](crate::drive) sends first for this run to this model; nothing is sent or reserved.
 ///
@@ -37,7 +36,7 @@ pub fn first_request(mut run: Run, info: &ProviderInfo) -> Result<Request, Failu
 }
 
 /// Refuses a limit on money for a model without a known price, because nothing could be reserved.
-pub(super) fn refuse_unpriced(info: &ProviderInfo, limits: &Limits) -> Result<(), Failure> {
+pub(super) fn refuse_unpriced(info: &ProviderInfo, limits: &LimitSet) -> Result<(), Failure> {
     if info.prices.is_some() || limits.spend == SpendLimit::Unlimited {
         return Ok(());
     }

@@ -7,6 +7,8 @@ mod data;
 mod due;
 mod log;
 
+use rye_types::{HookEffect, HookLayer, ThreadState};
+
 use self::action::{action_call, in_element, injects, item, start, time_for};
 pub(super) use self::conclude::{Acted, Frame, apply};
 pub(super) use self::data::Occasion;
@@ -20,8 +22,8 @@ use super::stop::{Stop, check_cancelled};
 use crate::transcript::{Event, Injected, Triggered};
 use crate::{
     ActionTarget, ApprovalReason, ApprovalRequest, Asking, Cancel, Decision, End, Failure,
-    FailureKind, Hook, HookAction, HookEffect, HookLayer, Hooks, Message, Palette, ProviderInfo,
-    Returned, Run, ThreadState, ToolResult,
+    FailureKind, Hook, HookAction, Hooks, Message, Palette, ProviderInfo, Returned, Run,
+    ToolResult,
 };
 
 /// Has the hooks of a thread act at its events.

@@ -1,8 +1,9 @@
 //! The progress of a turn that has calls.
 
+use rye_types::LimitHit;
 use serde_json::Value;
 
-use crate::{ApprovalRequest, LimitHit, Returned, Spawn};
+use crate::{ApprovalRequest, Returned, Spawn};
 
 /// The progress of the calls of a turn, kept during an approval wait and restored from the
 /// transcript.

@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
+use rye_types::Moment;
+
 use super::stop::Stop;
 use super::time::ThreadTime;
 use super::warnings::{add_new, of_event};
 use crate::transcript::Event;
-use crate::{Clock, Journal, JournalError, Message, Moment, Observer, Outcome, Run};
+use crate::{Clock, Journal, JournalError, Message, Observer, Outcome, Run};
 
 /// Records the events of one thread and tells the observer of them.
 pub(super) struct Recorder<'a> {

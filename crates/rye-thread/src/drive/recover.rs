@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rye_transcript::recorded_events;
+use rye_types::{LimitSet, Moment, Nanos, ThreadState};
 
 pub use self::error::ResumeError;
 use super::authoriser::approved_in_thread;
@@ -17,8 +18,8 @@ use super::progress::{Progress, Proposal};
 use super::stop::overrun;
 use crate::transcript::{Event, Reading, Record};
 use crate::{
-    AddedItem, ApprovalRequest, Decision, Failure, Limits, Message, Moment, Nanos, Reply, Retry,
-    Returned, Run, Spawn, Step, ThreadId, ThreadState, ToolCall, ToolResult,
+    AddedItem, ApprovalRequest, Decision, Failure, Message, Reply, Retry, Returned, Run, Spawn,
+    Step, ThreadId, ToolCall, ToolResult,
 };
 
 /// The state of a thread, as far as its records were read.
@@ -334,7 +335,7 @@ impl Recovered {
     }
 
     /// Applies the record of a resume, also after a limit or a failure of the provider had ended the thread.
-    fn apply_resumption(&mut self, limits: Option<Limits>) -> Result<(), String> {
+    fn apply_resumption(&mut self, limits: Option<LimitSet>) -> Result<(), String> {
         if let Some(limits) = limits {
             self.run.limit(limits);
         }
@@ -411,7 +412,7 @@ mod tests {
         for (record, event) in records.iter().zip(recorded_events(&records)) {
             let opening = Opening { system: None, first_user_message: String::new() };
             let contract = OutputContract::default();
-            let run = Run::new(opening, Vec::new(), contract, Limits::default(), 100);
+            let run = Run::new(opening, Vec::new(), contract, LimitSet::default(), 100);
             let taken = Recovered::new(run, Vec::new()).take(record, true, event.unwrap());
             let unknown = format!("this version does not resume from `{}`", record.event);
             assert_ne!(taken, Err(unknown));

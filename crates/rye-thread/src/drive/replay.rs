@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use rye_caps::Authority;
 use rye_sign::SigningKey;
+use rye_types::Moment;
 
 pub(super) use self::recording::Recording;
 use self::visible::{VisibleText, digest, visible};
@@ -14,8 +15,7 @@ use super::{DriveContext, Driver};
 use crate::store::{MemoryStore, Store};
 use crate::transcript::{Injected, Reading, read};
 use crate::{
-    Cancel, Hooks, Journal, JournalError, Moment, Palette, Provider, ProviderInfo, Run,
-    ThreadRecord,
+    Cancel, Hooks, Journal, JournalError, Palette, Provider, ProviderInfo, Run, ThreadRecord,
 };
 
 /// Everything that a replay depends on, which is much less than for a run.
@@ -80,7 +80,7 @@ pub async fn replay(
     let store = Arc::new(MemoryStore::new());
     let key = key()?;
     let mut record = context.record.clone();
-    record.state = crate::ThreadState::Created;
+    record.state = rye_types::ThreadState::Created;
     record.transcript = None;
     let kept: Arc<dyn Store> = Arc::clone(&store) as _;
     let mut journal = Journal::in_memory(record, Arc::clone(&key), kept)?;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use rye_transcript::recorded_event;
+use rye_types::{LimitSet, Nanos, RaisedLimits, ThreadState};
 use serde_json::{Map, Value};
 
 use super::executor::CallExecutor;
@@ -12,9 +13,7 @@ use super::warnings::{KILLED, thread_warnings};
 use super::{DriveContext, Driver, Stop, telemetry};
 use crate::children::RecordedSpawn;
 use crate::transcript::{Event, Reading, Record};
-use crate::{
-    FailureKind, Limits, Nanos, OutOfTurn, Outcome, RaisedLimits, Run, Spawn, ThreadState,
-};
+use crate::{FailureKind, OutOfTurn, Outcome, Run, Spawn};
 
 /// The state of a thread that is opened again.
 #[derive(Debug)]
@@ -46,7 +45,7 @@ impl<'a> Resumed<'a> {
 
 /// The limits of a thread that is about to go on.
 struct NextLimits {
-    limits: Limits,
+    limits: LimitSet,
     is_raised: bool,
     /// `true` if the thread had ended.
     has_ended: bool,
@@ -78,7 +77,7 @@ impl NextLimits {
 /// `run` is the run that the thread began with, made anew. It is led through the recorded answers
 /// and receipts, so that the history is the recorded one byte for byte. A request that has no
 /// answer is sent again, its money counted as spent. A call that has a receipt is not run again. A
-/// call with an intent alone is run again if that changes nothing ([`Effect`](crate::Effect)), and
+/// call with an intent alone is run again if that changes nothing ([`Effect`](rye_types::Effect)), and
 /// otherwise waits for a decision.
 ///
 /// # Errors

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rye_caps::Capability;
+use rye_types::{Limit, LimitHit, LimitSet, SpendLimit};
 use serde_json::{Value, json};
 
 use super::accountant::Accountant;
@@ -15,8 +16,8 @@ use crate::cancel::Halt;
 use crate::children::{Children, Ended, Ending, RecordedSpawn, SpawnRequest, Spawned};
 use crate::transcript::Event;
 use crate::{
-    Account, AddedItem, Cancel, End, Failure, FailureKind, Limit, LimitHit, Limits, Returned, Run,
-    Spawn, SpendLimit, ThreadId, ToolCall, ToolOutput, ToolResult,
+    Account, AddedItem, Cancel, End, Failure, FailureKind, Returned, Run, Spawn, ThreadId,
+    ToolCall, ToolOutput, ToolResult,
 };
 
 /// A call that starts a child, allowed and valid.
@@ -181,7 +182,7 @@ impl<'a> ChildSpawner<'a> {
         run: &Run,
         time: Duration,
         account: &Account,
-    ) -> Result<Limits, LimitHit> {
+    ) -> Result<LimitSet, LimitHit> {
         let limits = run.limits();
         let tokens = limits.tokens.saturating_sub(run.usage().total());
         let seconds = time.as_secs();

@@ -2,11 +2,10 @@
 
 use std::io;
 
+use rye_types::{Limit, LimitHit, Nanos, SpendLimit};
+
 use crate::cancel::Halt;
-use crate::{
-    Account, ApprovalRequest, Cancel, Failure, FailureKind, JournalError, Limit, LimitHit, Nanos,
-    OutOfTurn, SpendLimit,
-};
+use crate::{Account, ApprovalRequest, Cancel, Failure, FailureKind, JournalError, OutOfTurn};
 
 /// The reason why a run cannot go on, for good or for now.
 pub(super) enum Stop {

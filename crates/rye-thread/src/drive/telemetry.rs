@@ -7,13 +7,15 @@
 use tracing::field::Empty;
 use tracing::{Instrument as _, Span, info_span};
 
+use rye_types::{ThreadState, Usage};
+
 use super::Driver;
 use super::answer::Answer;
 use super::call::{Plan, Prepared};
 use crate::transcript::Event;
 use crate::{
-    Counted, Failure, FailureKind, Outcome, Reply, Request, Returned, StopReason, ThreadState,
-    ToolOutput, ToolStatus, Usage,
+    Counted, Failure, FailureKind, Outcome, Reply, Request, Returned, StopReason, ToolOutput,
+    ToolStatus,
 };
 
 /// The span of a thread, from where its driver takes it up to where it leaves it.

@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use rye_sign::SigningKey;
+use rye_types::{LimitSet, Moment, Nanos, Prices};
 use serde_json::value::to_raw_value;
 
 use super::*;
 use crate::store::{MemoryStore, Ownership, Store as _};
 use crate::{
-    Limits, Moment, Nanos, Opening, OutputContract, Prices, ProviderError, ProviderInfo, Registry,
-    Reply, Request, Setting, StopReason, ThreadId, ThreadRecord, Threads,
+    Opening, OutputContract, ProviderError, ProviderInfo, Registry, Reply, Request, Setting,
+    StopReason, ThreadId, ThreadRecord, Threads,
 };
 
 /// Says one word, and counts how often it is asked.
@@ -62,7 +63,7 @@ impl Place {
         let folder = tempfile::tempdir().unwrap();
         let registry = Registry::open(&folder.path().join("registry.db")).unwrap();
         let thread = ThreadId::new("d", "019a0000-0000-7000-8000-000000000001").unwrap();
-        let record = ThreadRecord::new(&thread, "d", &Limits::default(), Still.now());
+        let record = ThreadRecord::new(&thread, "d", &LimitSet::default(), Still.now());
         let key = Arc::new(SigningKey::generate().unwrap());
         let store: Arc<MemoryStore> = Arc::default();
         let registry = Arc::new(registry);
@@ -94,7 +95,7 @@ impl Place {
 
 fn run() -> Run {
     let opening = Opening { system: None, first_user_message: "Go.".to_owned() };
-    Run::new(opening, Vec::new(), OutputContract::default(), Limits::default(), 100)
+    Run::new(opening, Vec::new(), OutputContract::default(), LimitSet::default(), 100)
 }
 
 #[tokio::test]

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use crate::{Clock, Failure, FailureKind, Limit, LimitHit, Run};
+use rye_types::{Limit, LimitHit};
+
+use crate::{Clock, Failure, FailureKind, Run};
 
 /// Measures the time of one thread. Approval waits are left out.
 pub(super) struct ThreadTime<'a> {

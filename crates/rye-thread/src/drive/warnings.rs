@@ -1,9 +1,10 @@
 //! Warnings for the operator about a resumed thread, by its records alone.
 
 use rye_transcript::recorded_event;
+use rye_types::Nanos;
 
 use crate::transcript::{Event, Reading, Record};
-use crate::{Counted, Nanos, Refusal, Reply, StopReason, ToolResult};
+use crate::{Counted, Refusal, Reply, StopReason, ToolResult};
 
 /// The warnings that the records of a thread hold, oldest first: actions of hooks that failed or were refused,
 /// and requests whose cost is not known.

@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use rye_types::{Moment, Nanos, ThreadState, Usage};
+
 use super::{Journal, JournalError};
 use crate::transcript::Event;
-use crate::{
-    ApprovalRequest, Decider, Decision, Failure, FailureKind, Moment, Nanos, ProviderInfo,
-    RecordedEnd, ThreadState, Usage,
-};
+use crate::{ApprovalRequest, Decider, Decision, Failure, FailureKind, ProviderInfo, RecordedEnd};
 
 impl Journal {
     /// Closes a thread that could not begin, with the reason (SPEC 10.1).

@@ -4,10 +4,11 @@ use std::fmt;
 
 use async_trait::async_trait;
 use rye_caps::{Authority, Capability, Grant, Kind, Permit, Primary};
+use rye_types::Effect;
 use serde_json::Value;
 
 use super::{Offered, Palette, PaletteEntry, PaletteError, PaletteProblem};
-use crate::{Effect, Refusal, ToolOutput};
+use crate::{Refusal, ToolOutput};
 
 /// The authority that calls of an operation need, depending on their arguments.
 #[async_trait]

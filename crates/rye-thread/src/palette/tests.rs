@@ -1,9 +1,10 @@
 use async_trait::async_trait;
 use rye_caps::{Kind, Layer, LayerName, Primary};
+use rye_types::ValueType;
 use serde_json::json;
 
 use super::*;
-use crate::{OutputField, OutputType, ToolCall, ToolOutput, ToolStatus};
+use crate::{OutputField, ToolCall, ToolOutput, ToolStatus};
 
 struct Nothing;
 
@@ -108,7 +109,7 @@ fn specs_are_sorted_and_show_directive_return_only_for_outputs() {
     };
     assert_eq!(shown(&OutputContract::default()), ["a_a", "rye_execute", "z_z"]);
     let contract =
-        OutputContract::new(vec![OutputField::required("x", OutputType::String)]).unwrap();
+        OutputContract::new(vec![OutputField::required("x", ValueType::String)]).unwrap();
     assert_eq!(
         shown(&contract),
         ["a_a", "rye_agent_threads_directive_return", "rye_execute", "z_z"]

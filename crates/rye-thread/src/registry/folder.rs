@@ -7,11 +7,12 @@ use std::path::Path;
 use rye_files::open_unlinked;
 use rye_transcript::disk::UsageDisk;
 use rye_transcript::{MAX_LINE_BYTES, first_line};
+use rye_types::{Moment, Nanos, ThreadState, Usage};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::summary::ThreadSummary;
-use crate::{Moment, Nanos, ThreadId, ThreadState, Usage};
+use crate::ThreadId;
 
 /// The folders below `threads` that are named as threads are.
 pub(super) fn names(threads: &Path) -> impl Iterator<Item = ThreadId> {

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use crate::{Moment, Nanos, ThreadId, ThreadRecord, ThreadState, Usage};
+use rye_types::{Moment, Nanos, ThreadState, Usage};
+
+use crate::{ThreadId, ThreadRecord};
 
 /// One row of the list of threads.
 #[derive(Debug, Clone, PartialEq, Eq)]

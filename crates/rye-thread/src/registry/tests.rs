@@ -4,14 +4,15 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
+use rye_types::{LimitSet, ThreadState};
+
 use super::*;
 use crate::store::StoreView;
-use crate::{Limits, ThreadState};
 
 fn record(number: u8, created: i64) -> ThreadRecord {
     let uuid = format!("019a0000-0000-7000-8000-0000000000{number:02x}");
     let thread = ThreadId::new("a/d", &uuid).unwrap();
-    ThreadRecord::new(&thread, "a/d", &Limits::default(), Moment::from_unix_millis(created))
+    ThreadRecord::new(&thread, "a/d", &LimitSet::default(), Moment::from_unix_millis(created))
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! The steps, inputs and ends of a run.
 
+use rye_types::LimitHit;
 use serde_json::{Map, Value};
 
-use crate::{AddedItem, Failure, LimitHit, Refusal, Request, ToolCall, ToolResult};
+use crate::{AddedItem, Failure, Refusal, Request, ToolCall, ToolResult};
 
 /// The next task of the driver.
 #[derive(Debug, Clone)]

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use rye_types::{LimitSet, Nanos, Usage};
+
 use super::{Run, decide};
-use crate::{Limits, Message, Nanos, OutputContract, Refusal, ToolSpec, Usage};
+use crate::{Message, OutputContract, Refusal, ToolSpec};
 
 impl Run {
     /// Returns the whole history, oldest first.
@@ -32,7 +34,7 @@ impl Run {
 
     /// Returns the limits that `step` checks.
     #[must_use]
-    pub fn limits(&self) -> &Limits {
+    pub fn limits(&self) -> &LimitSet {
         &self.limits
     }
 

@@ -10,12 +10,11 @@
 //! | `done`: failed for a limit but the one on money | `extend` | the same, and the limit is longer |
 //! | `done`: failed | `abort` | `done`: cancelled |
 
+use rye_types::{Limit, LimitHit};
 use serde_json::json;
 
 use super::{Batch, End, OutOfTurn, Phase, Returned, Run, decide};
-use crate::{
-    Failure, FailureKind, Limit, LimitHit, Message, ProviderErrorClass, Refusal, ToolResult,
-};
+use crate::{Failure, FailureKind, Message, ProviderErrorClass, Refusal, ToolResult};
 
 impl Run {
     /// Adds a message of the user at the end of the history.
@@ -99,7 +98,7 @@ impl Run {
             Limit::Spawns => Some(&mut self.limits.spawns),
             Limit::Tokens => Some(&mut self.limits.tokens),
             Limit::Turns => Some(&mut self.limits.turns),
-            _ => None,
+            Limit::Spend => None,
         }
     }
 

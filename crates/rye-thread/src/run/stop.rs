@@ -1,8 +1,10 @@
 //! Ends that come from outside of the run.
 
+use rye_types::LimitSet;
+
 use super::hooks::GO_ON;
 use super::{End, OutOfTurn, Phase, Run, decide};
-use crate::{Failure, FailureKind, Limits};
+use crate::{Failure, FailureKind};
 
 impl Run {
     /// Ends the conversation after a failure outside of it.
@@ -51,7 +53,7 @@ impl Run {
     }
 
     /// Replaces the limits that [`Run::step`] checks.
-    pub(crate) fn limit(&mut self, limits: Limits) {
+    pub(crate) fn limit(&mut self, limits: LimitSet) {
         self.limits = limits;
     }
 

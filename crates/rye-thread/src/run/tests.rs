@@ -1,13 +1,11 @@
 use std::time::Duration;
 
+use rye_types::{Limit, LimitHit, ValueType};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{
-    Counted, DIRECTIVE_RETURN, Limit, LimitHit, OutputField, OutputType, ProviderErrorClass,
-    StopReason, ToolCall,
-};
+use crate::{Counted, DIRECTIVE_RETURN, OutputField, ProviderErrorClass, StopReason, ToolCall};
 
 mod failing;
 mod hooked;
@@ -30,13 +28,13 @@ fn run(contract: OutputContract) -> Run {
         opening,
         vec![ToolSpec::new("t", "Tool.", json!({"type": "object"}))],
         contract,
-        Limits::default(),
+        LimitSet::default(),
         500,
     )
 }
 
 fn required() -> OutputContract {
-    OutputContract::new(vec![OutputField::required("score", OutputType::Integer)]).unwrap()
+    OutputContract::new(vec![OutputField::required("score", ValueType::Integer)]).unwrap()
 }
 
 fn reply(text: &str, calls: Vec<ToolCall>, stop: StopReason) -> Reply {

@@ -2,9 +2,11 @@
 //!
 //! Such a reply does not become part of the history, because a provider need not accept it again.
 
+use rye_types::Usage;
+
 use super::{OutOfTurn, Phase, Run};
 use crate::palette::palette_name;
-use crate::{DIRECTIVE_RETURN, Message, ProviderErrorClass, Reply, StopReason, Usage};
+use crate::{DIRECTIVE_RETURN, Message, ProviderErrorClass, Reply, StopReason};
 
 /// The reason why a reply cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rye_sign::SigningKey;
+use rye_types::Moment;
 
 use super::files::Files;
 use super::lock::Lock;
@@ -18,7 +19,7 @@ use super::trees::TreeOwnership;
 use super::{Owner, Ownership, Replica, Store, StoreError, StoreSync, file_system, watch};
 use crate::database::{self, Database, DatabaseError};
 use crate::registry::Reindexed;
-use crate::{Moment, Registry, RegistryError, ThreadId, TreeAccount};
+use crate::{Registry, RegistryError, ThreadId, TreeAccount};
 
 /// Threads below one folder of one machine, shared by any number of processes there.
 ///

@@ -10,12 +10,13 @@ use std::path::{Path, PathBuf};
 
 use rye_files::{open_with, read_unlinked};
 use rye_sign::{PublicKey, SigningKey, sign_json, verify_json};
+use rye_types::Moment;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::lock::lock_error;
 use super::{Owner, StoreError};
-use crate::{Decision, Moment, ThreadId};
+use crate::{Decision, ThreadId};
 
 /// A request about a thread.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
 use rye_sign::SigningKey;
+use rye_types::Moment;
 
 use super::lock::Lock;
 use super::*;
-use crate::{Decision, Moment};
+use crate::Decision;
 
 mod conforming;
 mod replicating;

@@ -1,11 +1,12 @@
 //! Transcripts that are opened to append to them.
 
 use rye_sign::{PublicKey, SigningKey};
+use rye_types::LimitSet;
 use serde_json::Value;
 
 use super::*;
+use crate::ProviderInfo;
 use crate::store::MemoryStore;
-use crate::{Limits, ProviderInfo};
 
 const AT: Moment = Moment::from_unix_millis(1_795_197_600_250);
 
@@ -16,7 +17,7 @@ fn thread() -> ThreadId {
 fn start(key: &SigningKey) -> Event {
     Event::ThreadStart {
         provider: ProviderInfo::new("p", "m", 1_000, 100),
-        limits: Limits::default(),
+        limits: LimitSet::default(),
         tools: Vec::new(),
         palette: [("a_b".to_owned(), "a/b".to_owned())].into(),
         facts: serde_json::Map::new(),

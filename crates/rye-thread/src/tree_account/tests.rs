@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use rye_sign::SigningKey;
+use rye_types::{LimitSet, Moment, Nanos, SpendLimit, ThreadState, Usage};
 use serde_json::value::RawValue;
 
 use super::*;
 use crate::store::{MemoryStore, Store};
 use crate::transcript::{Event, read};
 use crate::{
-    ChildEnd, Journal, Limits, Moment, Nanos, ProviderErrorClass, ProviderInfo, Reply, Retry,
-    Spawn, SpendLimit, StopReason, ThreadRecord, ThreadState, TranscriptClaim, Usage, Waiting,
-    ended_children,
+    ChildEnd, Journal, ProviderErrorClass, ProviderInfo, Reply, Retry, Spawn, StopReason,
+    ThreadRecord, TranscriptClaim, Waiting, ended_children,
 };
 
 /// The peak of the memory is read from the system.
@@ -26,10 +26,8 @@ fn id(number: usize) -> ThreadId {
     ThreadId::new("a", &format!("019a0000-0000-7000-8000-{number:012}")).unwrap()
 }
 
-fn limits(spend: SpendLimit) -> Limits {
-    let mut limits = Limits::default();
-    limits.spend = spend;
-    limits
+fn limits(spend: SpendLimit) -> LimitSet {
+    LimitSet { spend, ..LimitSet::default() }
 }
 
 fn at_most(nanos: u64) -> SpendLimit {
@@ -236,7 +234,7 @@ impl Forest {
                 continue;
             }
             let store: Arc<dyn Store> = Arc::clone(&self.store) as _;
-            let mut record = ThreadRecord::new(&id(number), "a", &Limits::default(), AT);
+            let mut record = ThreadRecord::new(&id(number), "a", &LimitSet::default(), AT);
             record.root = id(0);
             let keys = [self.key.public()];
             let key = Arc::clone(&self.key);

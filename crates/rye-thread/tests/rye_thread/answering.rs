@@ -1,8 +1,7 @@
 //! What of an answer reaches the thread beside its content: its pieces, its count, and another model in place of the first.
 
-use rye_thread::{
-    Counted, Nanos, Prices, ProviderError, ProviderErrorClass, ProviderInfo, ThreadState, Usage,
-};
+use rye_thread::{Counted, ProviderError, ProviderErrorClass, ProviderInfo};
+use rye_types::{Nanos, Prices, ThreadState, Usage};
 use serde_json::json;
 
 use crate::doubles::{Driven, PRICES, Thread, Turn, call, calls, fails_for_good, says};

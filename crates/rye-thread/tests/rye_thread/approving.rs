@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use async_trait::async_trait;
 use rye_caps::{Authority, Capability, Grant, Kind, Primary};
 use rye_thread::{
-    ApprovalRequest, Approver, Asking, AuthorisedCall, Cancel, Decider, Decision, Effect, Need,
-    Needs, PaletteEntry, ThreadState, Tool, ToolOutput, ToolSpec, decided_approval,
+    ApprovalRequest, Approver, Asking, AuthorisedCall, Cancel, Decider, Decision, Need, Needs,
+    PaletteEntry, Tool, ToolOutput, ToolSpec, decided_approval,
 };
+use rye_types::{Effect, ThreadState};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 

@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use rye_caps::Grant;
-use rye_thread::{Effect, FailureKind, ThreadState, ToolCall, ToolOutput};
+use rye_thread::{FailureKind, ToolCall, ToolOutput};
+use rye_types::{Effect, ThreadState};
 use serde_json::{Value, json};
 use tokio::sync::Barrier;
 

@@ -17,12 +17,12 @@ use rye_thread::store::LocalStore;
 use rye_thread::transcript::{Event, Injected, Reading, read_file};
 use rye_thread::{
     Account, ApprovalRequest, Approver, AuthorisedCall, Cancel, Charge, Clock, Decider, Decision,
-    Delta, DeltaSink, DriveContext, Effect, FoundTranscript, Hooks, Journal, Limits, Moment, Nanos,
-    Observer, Opening, Outcome, OutputContract, OutputField, OutputType, Palette, PaletteEntry,
-    Prices, Provider, ProviderError, ProviderErrorClass, ProviderInfo, Registry, ReplayContext,
-    Replayed, Reply, Request, Retry, Run, StopReason, ThreadId, ThreadRecord, Tool, ToolCall,
-    ToolOutput, ToolSpec, Usage, drive, replay,
+    Delta, DeltaSink, DriveContext, FoundTranscript, Hooks, Journal, Observer, Opening, Outcome,
+    OutputContract, OutputField, Palette, PaletteEntry, Provider, ProviderError,
+    ProviderErrorClass, ProviderInfo, Registry, ReplayContext, Replayed, Reply, Request, Retry,
+    Run, StopReason, ThreadId, ThreadRecord, Tool, ToolCall, ToolOutput, ToolSpec, drive, replay,
 };
+use rye_types::{Effect, Moment, Nanos, Prices, Usage};
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
@@ -105,7 +105,8 @@ pub(crate) fn echo(id: &str, effect: Effect) -> PaletteEntry {
 }
 
 pub(crate) fn score() -> OutputContract {
-    OutputContract::new(vec![OutputField::required("score", OutputType::Integer)]).unwrap()
+    OutputContract::new(vec![OutputField::required("score", rye_types::ValueType::Integer)])
+        .unwrap()
 }
 
 /// Somebody who looks at the request.

@@ -3,10 +3,8 @@
 use std::sync::Arc;
 
 use rye_caps::Grant;
-use rye_thread::{
-    Cancel, Effect, FailureKind, Nanos, ProviderError, ProviderErrorClass, SpendLimit, StopReason,
-    ThreadState,
-};
+use rye_thread::{Cancel, FailureKind, ProviderError, ProviderErrorClass, StopReason};
+use rye_types::{Effect, Nanos, SpendLimit, ThreadState};
 use serde_json::json;
 
 use crate::doubles::{

@@ -12,11 +12,11 @@ use rye_thread::store::{MemoryStore, Ownership, Store, StoreError};
 use rye_thread::transcript::{Reading, Transcript, read};
 use rye_thread::{
     Account, Asking, Cancel, ChildEnd, Children, Clock, DriveContext, Ended, Ending,
-    FoundTranscript, Journal, Limits, Nanos, Opening, Outcome, Palette, PaletteEntry,
-    RecordedSpawn, Registry, ResumeError, Resumed, Run, Spawn, SpawnRequest, Spawned, SpendLimit,
-    ThreadId, ThreadRecord, ThreadState, ToolCall, ToolOutput, ToolSpec, TreeAccount, Waiting,
-    drive, resume,
+    FoundTranscript, Journal, Opening, Outcome, Palette, PaletteEntry, RecordedSpawn, Registry,
+    ResumeError, Resumed, Run, Spawn, SpawnRequest, Spawned, ThreadId, ThreadRecord, ToolCall,
+    ToolOutput, ToolSpec, TreeAccount, Waiting, drive, resume,
 };
+use rye_types::{LimitSet, Nanos, SpendLimit, ThreadState};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
@@ -161,11 +161,12 @@ impl Home {
         Account::from_transcripts(&self.reading(&thread_id()), &read).unwrap()
     }
 
-    pub(crate) fn limits() -> Limits {
-        let mut limits = Limits::default();
-        limits.turns = 40;
-        limits.spend = SpendLimit::AtMost(Nanos::new(4_000_000_000));
-        limits
+    pub(crate) fn limits() -> LimitSet {
+        LimitSet {
+            turns: 40,
+            spend: SpendLimit::AtMost(Nanos::new(4_000_000_000)),
+            ..LimitSet::default()
+        }
     }
 
     /// Drives the parent from its beginning, or goes on with what the store holds of it.
@@ -184,7 +185,7 @@ impl Home {
         first: &str,
         turns: Vec<Vec<ToolCall>>,
         entries: Vec<PaletteEntry>,
-        limits: &Limits,
+        limits: &LimitSet,
     ) -> Result<Outcome, ResumeError> {
         let palette = Palette::new(entries).unwrap();
         let opening = Opening { system: None, first_user_message: first.to_owned() };

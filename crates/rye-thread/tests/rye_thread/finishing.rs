@@ -1,6 +1,7 @@
 //! Threads that do what they were asked.
 
-use rye_thread::{Effect, Message, Nanos, ThreadState, Usage};
+use rye_thread::Message;
+use rye_types::{Effect, Nanos, ThreadState, Usage};
 use serde_json::json;
 
 use crate::doubles::{Thread, call, calls, echo, execute, returns, says, score};

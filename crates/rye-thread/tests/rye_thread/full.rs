@@ -5,9 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rye_thread::store::{MemoryStore, Ownership, Store, StoreError};
-use rye_thread::{
-    Cancel, FailureKind, Nanos, SpendLimit, ThreadId, ThreadRecord, ThreadState, TreeAccount,
-};
+use rye_thread::{Cancel, FailureKind, ThreadId, ThreadRecord, TreeAccount};
+use rye_types::{Nanos, SpendLimit, ThreadState};
 
 use crate::doubles::thread_id;
 use crate::power::due;

@@ -11,9 +11,10 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use rye_caps::{Capability, Grant, Kind, Primary};
 use rye_thread::{
-    ActionTarget, AuthorisedCall, Effect, Hook, HookAction, HookEffect, HookEvent, HookLayer,
-    Hooks, Palette, PaletteEntry, ProviderErrorClass, Tool, ToolOutput, ToolSpec,
+    ActionTarget, AuthorisedCall, Hook, HookAction, Hooks, Palette, PaletteEntry,
+    ProviderErrorClass, Tool, ToolOutput, ToolSpec,
 };
+use rye_types::{Effect, HookEffect, HookEvent, HookLayer};
 use serde_json::{Map, Value, json};
 
 use crate::doubles::{
@@ -133,7 +134,7 @@ async fn every_event_has_its_moment() {
             true
         })
     };
-    let all = HookEvent::ALL.iter().copied().map(spy).collect();
+    let all = HookEvent::of_threads().map(spy).collect();
     let script = vec![
         calls(vec![call("a", "a_note", json!({"n": 2})), call("b", "a_gone", json!({}))]),
         calls(vec![returns("r", json!({"score": 1}))]),

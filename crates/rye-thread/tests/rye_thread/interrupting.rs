@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use rye_thread::{ApprovalReason, Cancel, Decision, HookEvent, Hooks, ThreadState};
+use rye_thread::{ApprovalReason, Cancel, Decision, Hooks};
+use rye_types::{HookEvent, ThreadState};
 use serde_json::json;
 
 use crate::doubles::{call, returns};

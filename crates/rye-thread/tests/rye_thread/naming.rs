@@ -1,7 +1,8 @@
 //! The names that models write: which function each means, and that it passes the same check by each of them.
 
 use rye_caps::Grant;
-use rye_thread::{Effect, ThreadState, ToolCall};
+use rye_thread::ToolCall;
+use rye_types::{Effect, ThreadState};
 use serde_json::{Value, json};
 
 use crate::doubles::{Driven, Thread, call, calls, echo, execute, says, score};

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use rye_thread::store::{MemoryStore, Ownership, Store, StoreError};
 use rye_thread::transcript::{Reading, Record};
-use rye_thread::{Cancel, Nanos, ThreadId, TreeAccount};
+use rye_thread::{Cancel, ThreadId, TreeAccount};
+use rye_types::Nanos;
 use serde_json::Value;
 
 use crate::doubles::thread_id;

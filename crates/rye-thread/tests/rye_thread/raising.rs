@@ -3,10 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use rye_thread::{
-    Cancel, Limits, Nanos, Outcome, ProviderErrorClass, RaisedLimits, ResumeError, SpendLimit,
-    ThreadState, Usage, recorded_end, recorded_limits,
-};
+use rye_thread::{Cancel, Outcome, ProviderErrorClass, ResumeError, recorded_end, recorded_limits};
+use rye_types::{LimitSet, Nanos, RaisedLimits, SpendLimit, ThreadState, Usage};
 
 use crate::doubles::FakeClock;
 use crate::sweep::sweep;
@@ -262,7 +260,7 @@ async fn the_limits_of_a_killed_thread_are_raised() {
     assert_eq!(recorded_limits(&cut.reading()).unwrap().last, limits_of(&cut, 50));
 }
 
-fn limits_of(world: &World, turns: u64) -> Limits {
+fn limits_of(world: &World, turns: u64) -> LimitSet {
     let mut limits = world.limits.clone();
     limits.turns = turns;
     limits

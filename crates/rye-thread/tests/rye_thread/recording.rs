@@ -7,9 +7,9 @@ use rye_sign::SigningKey;
 use rye_thread::store::{LocalStore, Store, StoreError};
 use rye_thread::transcript::{Injected, read_file};
 use rye_thread::{
-    Effect, FailureKind, Journal, JournalError, Limits, Moment, Nanos, RecordError, Registry,
-    ThreadRecord, ThreadState, ToolOutput,
+    FailureKind, Journal, JournalError, RecordError, Registry, ThreadRecord, ToolOutput,
 };
+use rye_types::{Effect, LimitSet, Moment, Nanos, ThreadState};
 use serde_json::{Value, json};
 
 use crate::doubles::{Function, Thread, call, calls, echo, returns, says, score, thread_id, tool};
@@ -173,7 +173,7 @@ fn journal_in(
 ) -> (Journal, Arc<Registry>) {
     let registry = Arc::new(Registry::open(&place.join("registry.db")).unwrap());
     let at = Moment::from_unix_millis(1_000);
-    let mut record = ThreadRecord::new(&thread_id(), "test/greet", &Limits::default(), at);
+    let mut record = ThreadRecord::new(&thread_id(), "test/greet", &LimitSet::default(), at);
     record.facts.insert("inputs".to_owned(), json!({"name": "World"}));
     let journal = Journal::create(
         &place.join("threads"),

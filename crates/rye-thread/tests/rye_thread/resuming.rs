@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rye_thread::store::{MemoryStore, Ownership, Store, StoreError};
 use rye_thread::transcript::{Reading, read};
 use rye_thread::{
-    Asking, Cancel, Decision, Moment, Nanos, ResumeError, ThreadId, ThreadRecord, ThreadState,
-    TreeAccount, recorded_end,
+    Asking, Cancel, Decision, ResumeError, ThreadId, ThreadRecord, TreeAccount, recorded_end,
 };
+use rye_types::{Moment, Nanos, ThreadState};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 

@@ -13,10 +13,11 @@ use rye_caps::{Capability, Kind, Primary};
 use rye_thread::store::{MemoryStore, Ownership, Store, StoreError};
 use rye_thread::transcript::Reading;
 use rye_thread::{
-    Cancel, ChildEnd, Children, Ended, Ending, FailureKind, HookEffect, HookEvent, Limits, Nanos,
-    PaletteEntry, RecordedSpawn, Spawn, SpawnRequest, Spawned, SpendLimit, ThreadId, ThreadRecord,
-    ThreadState, ToolCall, ToolOutput, ToolSpec, TreeAccount, Waiting, handed_over,
+    Cancel, ChildEnd, Children, Ended, Ending, FailureKind, PaletteEntry, RecordedSpawn, Spawn,
+    SpawnRequest, Spawned, ThreadId, ThreadRecord, ToolCall, ToolOutput, ToolSpec, TreeAccount,
+    Waiting, handed_over,
 };
+use rye_types::{HookEffect, HookEvent, LimitSet, Nanos, SpendLimit, ThreadState};
 use serde_json::{Value, json};
 
 use crate::doubles::{FakeClock, Thread, account, call, calls, returns, says, thread_id};
@@ -222,7 +223,7 @@ async fn a_continuation_has_what_is_left_of_the_threads_to_start() {
         let mut thread = Thread::new(vec![calls(made)]).with(spawning());
         thread.limits.spawns = 4;
         thread.info.context_window = 120;
-        thread.info.prices = Some(rye_thread::Prices::free());
+        thread.info.prices = Some(rye_types::Prices::free());
         let full = HookEvent::ContextLimitReached;
         thread.hooks = hooks(vec![deciding("on", full, HookEffect::Continue)]);
         let driven = thread.drive().await;
@@ -233,8 +234,8 @@ async fn a_continuation_has_what_is_left_of_the_threads_to_start() {
     }
 }
 
-/// Limits that leave the parent nearly all of its money.
-pub(crate) fn a_little_of(left: &Limits) -> Limits {
+/// LimitSet that leave the parent nearly all of its money.
+pub(crate) fn a_little_of(left: &LimitSet) -> LimitSet {
     let mut limits = left.clone();
     limits.spend = SpendLimit::AtMost(Nanos::new(1_000));
     limits

@@ -1,9 +1,7 @@
 //! Money: nothing is asked that cannot be paid.
 
-use rye_thread::{
-    FailureKind, Limit, Nanos, Prices, ProviderError, ProviderErrorClass, SpendLimit, ThreadState,
-    Usage,
-};
+use rye_thread::{FailureKind, ProviderError, ProviderErrorClass};
+use rye_types::{Limit, Nanos, Prices, SpendLimit, ThreadState, Usage};
 use serde_json::{Value, json};
 
 use crate::doubles::{Thread, Turn, again, call, calls, fails, fails_for_good, says};

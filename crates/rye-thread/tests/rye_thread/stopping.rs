@@ -4,7 +4,8 @@ use std::fs;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use rye_thread::{Cancel, Effect, FailureKind, ProviderErrorClass, ThreadState, ToolOutput};
+use rye_thread::{Cancel, FailureKind, ProviderErrorClass, ToolOutput};
+use rye_types::{Effect, ThreadState};
 use serde_json::json;
 
 use crate::doubles::{
@@ -95,7 +96,7 @@ async fn a_request_that_outlasts_the_time() {
     let driven = Thread::new(vec![Turn::Hang]).drive().await;
     driven.check_consistent();
     let reserved = driven.payloads("step_start")[0]["reserved_nanos"].as_u64().unwrap();
-    let booked = rye_thread::Nanos::new(reserved);
+    let booked = rye_types::Nanos::new(reserved);
     assert_eq!(
         driven.failure(),
         format!(

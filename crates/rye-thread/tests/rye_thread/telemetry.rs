@@ -1,9 +1,7 @@
 //! What telemetry is told of a thread: a table of whole trees, and that nothing of a conversation is in them.
 
-use rye_thread::{
-    Cancel, Decision, Effect, ProviderErrorClass, SpendLimit, StopReason, ToolCall, ToolOutput,
-    Usage,
-};
+use rye_thread::{Cancel, Decision, ProviderErrorClass, StopReason, ToolCall, ToolOutput};
+use rye_types::{Effect, SpendLimit, Usage};
 use serde_json::json;
 
 use crate::doubles::{

@@ -6,10 +6,11 @@ use std::time::Duration;
 use async_trait::async_trait;
 use rye_caps::{Capability, Kind, Primary};
 use rye_thread::{
-    ApprovalRequest, Approver, Asking, AuthorisedCall, Cancel, Children, Decider, Decision, Effect,
-    Ended, Ending, FailureKind, PaletteEntry, RecordedSpawn, Spawn, SpawnRequest, Spawned,
-    ThreadState, Tool, ToolOutput, ToolSpec, Waiting,
+    ApprovalRequest, Approver, Asking, AuthorisedCall, Cancel, Children, Decider, Decision, Ended,
+    Ending, FailureKind, PaletteEntry, RecordedSpawn, Spawn, SpawnRequest, Spawned, Tool,
+    ToolOutput, ToolSpec, Waiting,
 };
+use rye_types::{Effect, ThreadState};
 use serde_json::{Value, json};
 
 use crate::doubles::{FakeClock, call, returns, tool};

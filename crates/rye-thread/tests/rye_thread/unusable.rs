@@ -1,9 +1,7 @@
 //! Answers that cannot be used: the model is asked again, and one bad turn does not cost the thread (SPEC D18).
 
-use rye_thread::{
-    Cancel, Counted, Effect, Nanos, RaisedLimits, Reply, Request, SpendLimit, StopReason,
-    ThreadState, ToolCall, Usage,
-};
+use rye_thread::{Cancel, Counted, Reply, Request, StopReason, ToolCall};
+use rye_types::{Effect, Nanos, RaisedLimits, SpendLimit, ThreadState, Usage};
 use serde_json::{Value, json};
 
 use crate::doubles::{PRICES, Thread, Turn, call, calls, echo, reply, returns, says, score};

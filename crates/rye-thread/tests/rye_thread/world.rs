@@ -10,13 +10,13 @@ use rye_sign::SigningKey;
 use rye_thread::store::{MemoryStore, Store};
 use rye_thread::transcript::{Event, Reading, read};
 use rye_thread::{
-    Account, Approver, Asking, Cancel, Clock, Decision, DriveContext, Effect, Hooks, Journal,
-    Limits, Message, Nanos, Opening, Outcome, Palette, PaletteEntry, Provider, ProviderError,
-    ProviderErrorClass, ProviderInfo, RaisedLimits, Registry, ReplayContext, Replayed, Reply,
-    Request, ResumeError, Resumed, Run, SpendLimit, StopReason, ThreadRecord, ThreadState,
-    ToolCall, ToolOutput, Usage, drive, replay, resume,
+    Account, Approver, Asking, Cancel, Clock, Decision, DriveContext, Hooks, Journal, Message,
+    Opening, Outcome, Palette, PaletteEntry, Provider, ProviderError, ProviderErrorClass,
+    ProviderInfo, Registry, ReplayContext, Replayed, Reply, Request, ResumeError, Resumed, Run,
+    StopReason, ThreadRecord, ToolCall, ToolOutput, drive, replay, resume,
 };
 use rye_transcript::recorded_events;
+use rye_types::{Effect, LimitSet, Nanos, RaisedLimits, SpendLimit, ThreadState, Usage};
 use serde_json::{Value, json};
 
 use crate::doubles::{
@@ -218,7 +218,7 @@ pub(crate) struct World {
     pub(crate) store: Arc<MemoryStore>,
     pub(crate) effects: Effects,
     pub(crate) clock: Arc<FakeClock>,
-    pub(crate) limits: Limits,
+    pub(crate) limits: LimitSet,
     pub(crate) asking: Asking,
     pub(crate) approves: Option<Decision>,
     pub(crate) decides: Option<Judge>,
@@ -234,9 +234,11 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new() -> Self {
-        let mut limits = Limits::default();
-        limits.turns = 40;
-        limits.spend = SpendLimit::AtMost(Nanos::new(2_000_000_000));
+        let limits = LimitSet {
+            turns: 40,
+            spend: SpendLimit::AtMost(Nanos::new(2_000_000_000)),
+            ..LimitSet::default()
+        };
         Self {
             place: in_memory(),
             key: Arc::new(SigningKey::generate().unwrap()),

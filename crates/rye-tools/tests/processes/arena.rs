@@ -10,10 +10,10 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use rye_caps::{Authority, Capability, Grant, Layer, LayerName};
-use rye_sandbox::Mode;
 use rye_sandbox::{Launcher, ProcessHost, Processes, Rules};
-use rye_thread::{AuthorisedCall, Effect, Palette, PaletteEntry, Tool, ToolOutput, ToolSpec};
+use rye_thread::{AuthorisedCall, Palette, PaletteEntry, Tool, ToolOutput, ToolSpec};
 use rye_tools::bash;
+use rye_types::{Effect, SandboxMode};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -167,7 +167,7 @@ impl Arena {
         Launcher::open(&place).unwrap()
     }
 
-    pub(crate) fn processes(&self, mode: Mode, rules: Rules) -> Arc<Processes> {
+    pub(crate) fn processes(&self, mode: SandboxMode, rules: Rules) -> Arc<Processes> {
         let mut host = self.host();
         host.modes = vec![mode];
         Arc::new(Processes::new(host, rules, &self.root.join("project")).unwrap())
@@ -175,7 +175,7 @@ impl Arena {
 
     /// Programs in this mode, or `None` with a loud word where the machine cannot do it.
     #[expect(clippy::print_stdout, reason = "what is not tested is to be seen")]
-    pub(crate) fn in_mode(&self, mode: Mode) -> Option<Arc<Processes>> {
+    pub(crate) fn in_mode(&self, mode: SandboxMode) -> Option<Arc<Processes>> {
         let processes = self.processes(mode, Rules::default());
         let report = processes.sandbox().unwrap();
         if report.mode() == mode {

@@ -5,10 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rye_sandbox::Mode;
 use rye_sandbox::{Processes, Rules};
 use rye_thread::ToolStatus;
 use rye_tools::{CommandTool, bash};
+use rye_types::SandboxMode;
 use serde_json::json;
 
 use crate::arena::{Arena, CANARY, authorised, call, launcher, living, shell, threaded};
@@ -19,8 +19,8 @@ fn mark(test: u32) -> String {
     format!("{}.{}", 3000 + test, std::process::id())
 }
 
-fn in_each(check: impl Fn(&Arena, &Arc<Processes>, Mode)) {
-    for &mode in Mode::ALL {
+fn in_each(check: impl Fn(&Arena, &Arc<Processes>, SandboxMode)) {
+    for &mode in SandboxMode::ALL {
         let arena = Arena::new();
         if let Some(processes) = arena.in_mode(mode) {
             check(&arena, &processes, mode);
@@ -44,7 +44,7 @@ fn rule_12_the_lock_of_the_tools_is_shared_while_a_program_runs() {
     use rustix::fs::{FlockOperation, flock};
     in_each(|arena, processes, mode| {
         // There a program makes no file directly in the project, by which this test knows that it runs.
-        if mode == Mode::Landlock {
+        if mode == SandboxMode::Landlock {
             return;
         }
         let project = arena.root.join("project");
@@ -69,7 +69,7 @@ fn rule_12_the_lock_of_the_tools_is_shared_while_a_program_runs() {
 /// Somebody replaces what is kept as it is, as `rye lock`, `git pull` and editors do, while a program runs.
 #[test]
 fn what_is_replaced_meanwhile_stays_kept() {
-    for mode in [Mode::Bubblewrap, Mode::Namespaces] {
+    for mode in [SandboxMode::Bubblewrap, SandboxMode::Namespaces] {
         for place in [
             ".ai/rye.lock",
             ".ai/config/trust.yaml",
@@ -133,7 +133,7 @@ fn what_is_left_in_the_background_ends_with_the_call() {
 /// In all sandboxes at once, because each takes more than a second.
 #[test]
 fn time_is_up_for_all_of_it() {
-    let check = |number: u32, mode: Mode| {
+    let check = |number: u32, mode: SandboxMode| {
         let arena = Arena::new();
         let Some(processes) = arena.in_mode(mode) else { return };
         let mark = mark(20 + number);
@@ -146,7 +146,7 @@ fn time_is_up_for_all_of_it() {
         soon("it goes on", || living(&mark).is_empty());
     };
     std::thread::scope(|scope| {
-        for (number, mode) in (0..).zip(Mode::ALL) {
+        for (number, mode) in (0..).zip(SandboxMode::ALL) {
             scope.spawn(move || check(number, *mode));
         }
     });
@@ -155,7 +155,7 @@ fn time_is_up_for_all_of_it() {
 #[test]
 fn a_program_that_is_asked_to_end_may_say_something_first() {
     let arena = Arena::new();
-    let Some(processes) = arena.in_mode(Mode::Namespaces) else { return };
+    let Some(processes) = arena.in_mode(SandboxMode::Namespaces) else { return };
     let command = "trap 'echo tidied; exit 3' TERM; echo begun; sleep 60 & wait";
     let result = call(&bash(&processes), json!({ "command": command, "timeout_seconds": 1 }));
     assert_eq!(result.content["stdout"], "begun\ntidied");
@@ -173,7 +173,7 @@ fn a_call_that_is_dropped_ends_its_program() {
 
 #[test]
 fn a_call_that_is_dropped_leaves_no_git_behind() {
-    for mode in [Mode::Bubblewrap, Mode::Namespaces] {
+    for mode in [SandboxMode::Bubblewrap, SandboxMode::Namespaces] {
         let arena = Arena::bare();
         let Some(processes) = arena.in_mode(mode) else { continue };
         let project = arena.root.join("project");
@@ -190,7 +190,7 @@ fn a_call_that_is_dropped_leaves_no_git_behind() {
 }
 
 /// Begins a program and drops the call, and the runtime with it.
-fn drop_call(processes: &Arc<Processes>, mark: &str, first: &str, mode: Mode) {
+fn drop_call(processes: &Arc<Processes>, mark: &str, first: &str, mode: SandboxMode) {
     let tool = bash(processes);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let command = format!("{first}setsid sleep {mark} & sleep {mark}");
@@ -289,8 +289,8 @@ fn what_multiplies_is_bounded() {
 }
 
 /// Programs in each mode with small bounds, and the error output of what goes over them.
-fn bounded(check: impl Fn(Mode, &dyn Fn(&str) -> rye_thread::ToolOutput)) {
-    for &mode in Mode::ALL {
+fn bounded(check: impl Fn(SandboxMode, &dyn Fn(&str) -> rye_thread::ToolOutput)) {
+    for &mode in SandboxMode::ALL {
         let arena = Arena::new();
         let mut rules = Rules::default();
         rules.bounds.memory_mib = 200;
@@ -306,7 +306,7 @@ fn bounded(check: impl Fn(Mode, &dyn Fn(&str) -> rye_thread::ToolOutput)) {
 fn memory_without_end_is_an_error_that_names_the_bound() {
     let told = "a call gets at most 200 MiB of memory; `memory_mib` in `config/agent/processes.yaml` of the user space raises that";
     bounded(|mode, run| {
-        let first = Mode::ALL.iter().position(|other| *other == mode).unwrap();
+        let first = SandboxMode::ALL.iter().position(|other| *other == mode).unwrap();
         let endless = [
             ("one process", "perl -e 'my @a; push @a, \"x\" x (1 << 20) while 1'"),
             ("at once", "perl -e 'my $a = \"x\" x (1 << 33)'"),
@@ -384,7 +384,7 @@ fn processes_without_end_are_an_error_that_names_the_bound() {
 /// The launcher is in no group that a program can name.
 #[test]
 fn a_program_that_ends_its_group_ends_itself_alone() {
-    for mode in [Mode::Bubblewrap, Mode::Namespaces] {
+    for mode in [SandboxMode::Bubblewrap, SandboxMode::Namespaces] {
         let arena = Arena::new();
         let Some(processes) = arena.in_mode(mode) else { continue };
         let result = shell(&processes, "perl -e 'kill KILL, 0'");
@@ -408,7 +408,7 @@ pub(crate) fn closed_temporary_folders_are_removed() {
 /// Reading a file is enough to lock it, and a lock keeps others waiting.
 #[test]
 fn no_program_locks_what_rye_writes() {
-    for mode in [Mode::Bubblewrap, Mode::Namespaces] {
+    for mode in [SandboxMode::Bubblewrap, SandboxMode::Namespaces] {
         let arena = Arena::new();
         let Some(processes) = arena.in_mode(mode) else { continue };
         let command = format!(
@@ -432,7 +432,7 @@ fn the_folder_of_a_killed_call_is_removed_by_the_next() {
     std::fs::create_dir_all(left.join("tmp/deep")).unwrap();
     std::fs::write(left.join("tmp/deep/file"), CANARY).unwrap();
     std::fs::create_dir(calls.join("other")).unwrap();
-    let processes = arena.processes(Mode::None, Rules::default());
+    let processes = arena.processes(SandboxMode::None, Rules::default());
     let result = shell(&processes, "stat -c %a $TMPDIR $TMPDIR/..");
     assert_eq!(result.content["stdout"], "700\n700\n", "{}", result.content);
     let names = |entry: std::io::Result<std::fs::DirEntry>| entry.unwrap().file_name();
@@ -457,7 +457,7 @@ fn usual_runtimes_start_within_the_bounds() {
             println!("NOT TESTED HERE: `{program}` is not installed");
             continue;
         }
-        let Some(processes) = arena.in_mode(Mode::Namespaces) else { return };
+        let Some(processes) = arena.in_mode(SandboxMode::Namespaces) else { return };
         let result = shell(&processes, command);
         assert_eq!(result.status, ToolStatus::Ok, "{program}: {}", result.content);
     }
@@ -466,7 +466,7 @@ fn usual_runtimes_start_within_the_bounds() {
 #[test]
 fn a_folder_that_is_entered_leads_nowhere() {
     // Below `/tmp`, where the sandbox puts another folder in front of what is outside.
-    for mode in [Mode::Bubblewrap, Mode::Namespaces, Mode::Landlock] {
+    for mode in [SandboxMode::Bubblewrap, SandboxMode::Namespaces, SandboxMode::Landlock] {
         let arena = Arena::in_folder("/tmp");
         let Some(processes) = arena.in_mode(mode) else { continue };
         let command = "cat /proc/[0-9]*/cwd/../home/.netrc /proc/[0-9]*/fd/[3-9]/../home/.netrc; cat ../home/.netrc; ls ..; true";
@@ -483,7 +483,7 @@ fn this_machine_has_a_sandbox() {
     let processes = Processes::new(arena.host(), Rules::default(), &arena.root.join("project"));
     let report = processes.unwrap().sandbox().unwrap();
     println!("{report}");
-    assert_ne!(report.mode(), Mode::None, "{report}");
+    assert_ne!(report.mode(), SandboxMode::None, "{report}");
 }
 
 #[test]
@@ -494,7 +494,7 @@ fn without_a_launcher_a_group_still_ends() {
     let project = arena.root.join("project");
     let processes = Processes::new(host, Rules::default(), &project).unwrap();
     let processes = Arc::new(processes);
-    assert_eq!(processes.sandbox().unwrap().mode(), Mode::None);
+    assert_eq!(processes.sandbox().unwrap().mode(), SandboxMode::None);
     let mark = mark(6);
     let result = shell(&processes, &format!("sleep {mark} & echo done"));
     assert_eq!(result.content["stdout"], "done\n");

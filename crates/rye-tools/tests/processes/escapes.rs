@@ -7,7 +7,7 @@ mod kernel;
 use std::fs;
 use std::path::PathBuf;
 
-use rye_sandbox::Mode;
+use rye_types::SandboxMode;
 
 use self::files::{HOME, OUTSIDE};
 use crate::arena::{Arena, CANARY, SECRETS, exists, shell};
@@ -337,12 +337,12 @@ const FEWEST_CONTROLS: usize = 10;
 
 /// Makes every attempt in one sandbox, and tells of those that this machine has no means for.
 #[expect(clippy::print_stdout, reason = "what is not tested is to be seen")]
-pub(crate) fn check(mode: Mode) {
+pub(crate) fn check(mode: SandboxMode) {
     let arena = Arena::new();
     if arena.in_mode(mode).is_none() {
         return;
     }
-    let index = Mode::ALL.iter().position(|other| *other == mode).unwrap();
+    let index = SandboxMode::ALL.iter().position(|other| *other == mode).unwrap();
     let shared = Shared::new(&arena);
     let missing = missing(&arena, shared.is_some());
     let wanted = |row: &&Attempt| {
@@ -354,7 +354,10 @@ pub(crate) fn check(mode: Mode) {
     let making: Vec<_> = making.iter().filter(wanted).collect();
     let n = attempts.len() + making.len();
     println!("{n} attempts for the sandbox `{mode}`");
-    assert!(mode == Mode::None || !missing.is_empty() || n >= FEWEST, "{mode}: {n} attempts");
+    assert!(
+        mode == SandboxMode::None || !missing.is_empty() || n >= FEWEST,
+        "{mode}: {n} attempts"
+    );
     let names = shared.as_ref().map(|shared| shared.ids.as_str()).unwrap_or_default();
     // Each sandbox and each user begins with another attempt.
     let first = (index + PART / 2 * usize::from(rustix::process::geteuid().is_root())) % PART;
@@ -362,7 +365,7 @@ pub(crate) fn check(mode: Mode) {
     let mut wrong = check_making(mode, index, &making);
     wrong.extend(check_attempts(&arena, mode, index, (names, &attempts)));
     assert_eq!(wrong, Vec::<String>::new());
-    if mode == Mode::None {
+    if mode == SandboxMode::None {
         check_controls(&arena, &all, &missing);
     }
 }
@@ -408,12 +411,12 @@ fn missing(arena: &Arena, is_shared: bool) -> Vec<&'static str> {
 /// Shows that attempts which harm nothing get out where there is no sandbox, so that a sandbox is what keeps them.
 #[expect(clippy::print_stdout, reason = "what is not tested is to be seen")]
 fn check_controls(arena: &Arena, rows: &[Attempt], missing: &[&str]) {
-    let processes = arena.in_mode(Mode::None).unwrap();
+    let processes = arena.in_mode(SandboxMode::None).unwrap();
     let controls = rows.iter().filter(|row| row.1.ends_with('c'));
     let controls: Vec<_> =
         controls.filter(|row| !missing.iter().any(|word| needs(row, word))).collect();
     let gets_out = |row: &&&Attempt| {
-        let result = shell(&processes, &with_names(arena, Mode::None, &row.2));
+        let result = shell(&processes, &with_names(arena, SandboxMode::None, &row.2));
         let is_out = result.content.to_string().contains("OUT");
         if !is_out {
             println!("NOT SHOWN HERE: that `{}` gets out without a sandbox", row.0);
@@ -462,7 +465,7 @@ fn making() -> Vec<Attempt> {
 
 fn check_attempts(
     arena: &Arena,
-    mode: Mode,
+    mode: SandboxMode,
     index: usize,
     (names, rows): (&str, &[&Attempt]),
 ) -> Vec<String> {
@@ -491,7 +494,7 @@ fn check_attempts(
     wrong
 }
 
-fn check_making(mode: Mode, index: usize, rows: &[&Attempt]) -> Vec<String> {
+fn check_making(mode: SandboxMode, index: usize, rows: &[&Attempt]) -> Vec<String> {
     let mut wrong = Vec::new();
     for (name, expected, attempt) in rows {
         let arena = Arena::bare();
@@ -524,8 +527,8 @@ impl Shared {
     }
 
     fn outside(arena: &Arena, line: &str) -> Option<String> {
-        let none = arena.processes(Mode::None, rye_sandbox::Rules::default());
-        let result = shell(&none, &with_names(arena, Mode::None, line));
+        let none = arena.processes(SandboxMode::None, rye_sandbox::Rules::default());
+        let result = shell(&none, &with_names(arena, SandboxMode::None, line));
         result.content["stdout"].as_str().filter(|said| said.starts_with("SHM=")).map(str::to_owned)
     }
 }
@@ -541,7 +544,7 @@ const SHARE: &str = "perl -e '$k = $ARGV[0]; $m = shmget($k, 4096, 01600); $q = 
 
 const UNSHARE: &str = "perl -e '$k = $ARGV[0]; shmctl(shmget($k, 0, 0), 0, 0); msgctl(msgget($k, 0), 0, 0); semctl(semget($k, 0, 0), 0, 0, 0); $n = \"rye-$k\\0\"; syscall(241, $n)' $IPC";
 
-pub(crate) fn with_names(arena: &Arena, mode: Mode, attempt: &str) -> String {
+pub(crate) fn with_names(arena: &Arena, mode: SandboxMode, attempt: &str) -> String {
     let root = arena.root.display();
     let port = arena.tcp.local_addr().unwrap().port();
     let caller = std::process::id();

@@ -4,7 +4,8 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::sync::Arc;
 
-use rye_sandbox::{Enforcement, Mode, Processes, Promise, Rules};
+use rye_sandbox::{Enforcement, Processes, Promise, Rules};
+use rye_types::SandboxMode;
 
 use crate::arena::{Arena, exists, living, shell};
 use crate::escapes::Shared;
@@ -140,10 +141,10 @@ fn is_shown(promise: Promise, is_root: bool) -> bool {
 }
 
 /// Tries every promise in the mode, with each version of Landlock that it can have in a whole sweep.
-pub(crate) fn check(mode: Mode) {
+pub(crate) fn check(mode: SandboxMode) {
     let versions: &[u8] = match mode {
-        Mode::None => &VERSIONS[..1],
-        Mode::Landlock => &VERSIONS[1..],
+        SandboxMode::None => &VERSIONS[..1],
+        SandboxMode::Landlock => &VERSIONS[1..],
         _ => &VERSIONS,
     };
     let is_root = rustix::process::geteuid().is_root();
@@ -158,7 +159,7 @@ pub(crate) fn check(mode: Mode) {
 }
 
 #[expect(clippy::print_stdout, reason = "what is not tested is to be seen")]
-fn check_one(mode: Mode, version: u8, is_root: bool, promises: &[&Promise]) -> Vec<String> {
+fn check_one(mode: SandboxMode, version: u8, is_root: bool, promises: &[&Promise]) -> Vec<String> {
     let arena = Arena::new();
     for place in ["project/user/.ai/config/keys/trusted", "project/src"] {
         fs::create_dir_all(arena.root.join(place)).unwrap();
@@ -219,13 +220,13 @@ fn try_it(
     way: &Way,
 ) -> bool {
     let run = |processes, line: &str| {
-        let line = crate::escapes::with_names(arena, Mode::None, line);
+        let line = crate::escapes::with_names(arena, SandboxMode::None, line);
         shell(processes, &line).content.to_string().contains("OUT")
     };
     match way {
         Way::Says(line) => run(processes, line),
         Way::Takes(line) => {
-            let line = crate::escapes::with_names(arena, Mode::None, line);
+            let line = crate::escapes::with_names(arena, SandboxMode::None, line);
             let told = shell(small, &line).content.to_string();
             // What ended between two looks is told afterwards.
             told.contains("OUT") && !told.contains("a call gets at most")
@@ -254,15 +255,15 @@ fn check_report(report: &str, enforcement: Enforcement) -> Option<String> {
 #[test]
 fn a_mode_that_the_kernel_refuses_is_not_used() {
     for (state, modes, expected) in [
-        ("no-unshare", Mode::ALL, (Mode::Landlock, true)),
-        ("no-landlock", &[Mode::Namespaces][..], (Mode::Namespaces, false)),
-        ("no-landlock", &[Mode::Landlock], (Mode::None, false)),
+        ("no-unshare", SandboxMode::ALL, (SandboxMode::Landlock, true)),
+        ("no-landlock", &[SandboxMode::Namespaces][..], (SandboxMode::Namespaces, false)),
+        ("no-landlock", &[SandboxMode::Landlock], (SandboxMode::None, false)),
     ] {
         let arena = Arena::new();
         let mut host = arena.host();
         host.launcher = Some(arena.launcher_as(state));
         host.modes = modes.to_vec();
-        let works = |mode: Mode| arena.in_mode(mode).is_some();
+        let works = |mode: SandboxMode| arena.in_mode(mode).is_some();
         if !works(expected.0) {
             continue;
         }
@@ -288,7 +289,7 @@ fn an_older_landlock_has_a_filter_for_signals() {
     for (version, expected) in [(5, "refused"), (6, "")] {
         let arena = Arena::new();
         let mut host = arena.host();
-        (host.modes, host.landlock) = (vec![Mode::Landlock], version);
+        (host.modes, host.landlock) = (vec![SandboxMode::Landlock], version);
         let processes = Processes::new(host, Rules::default(), &arena.root.join("project"));
         let processes = Arc::new(processes.unwrap());
         if processes.sandbox().unwrap().enforcement().landlock != version {
@@ -314,7 +315,7 @@ fn an_older_landlock_has_a_filter_for_signals() {
 /// A link in the project to the user space cannot be kept, and a program that replaced it would choose the next one.
 #[test]
 fn a_user_space_behind_a_link_of_the_project_starts_nothing() {
-    for mode in [Mode::Namespaces, Mode::Bubblewrap, Mode::Landlock] {
+    for mode in [SandboxMode::Namespaces, SandboxMode::Bubblewrap, SandboxMode::Landlock] {
         for (target, kept) in [
             ("user/.ai", "link"),
             ("user", "link/.ai"),

@@ -10,10 +10,10 @@ use std::net::{IpAddr, TcpStream};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use rye_sandbox::Mode;
 use rye_sandbox::{Rules, Variables};
 use rye_thread::{ToolOutput, ToolStatus};
 use rye_tools::mcp::{Connections, Server, ServerAddress, ServerHeader, ToolSet, Wrapper};
+use rye_types::SandboxMode;
 use rye_web::{Names, Web, WebRules};
 use serde_json::{Value, json};
 
@@ -60,7 +60,7 @@ fn place_by(
 ) -> Place {
     let arena = Arena::new();
     let mut host = arena.host();
-    host.modes = vec![Mode::None];
+    host.modes = vec![SandboxMode::None];
     host.variables = Variables::by(|name| match name {
         "TOKEN" => Some(SECRET.to_owned()),
         "STRANGE" => Some("t\u{f6}k".to_owned()),

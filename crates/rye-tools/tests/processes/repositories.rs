@@ -5,15 +5,15 @@ mod notes;
 use std::fs;
 use std::path::Path;
 
-use rye_sandbox::Mode;
 use rye_tools::{QUARANTINED, SELF_STARTING, UNCHECKED};
+use rye_types::SandboxMode;
 use serde_json::{Value, json};
 
 use crate::arena::{Arena, exists, launcher, shell};
 use crate::sweep::sweep;
 
 /// The modes in which the promise holds.
-const WHOLE: [Mode; 2] = [Mode::Bubblewrap, Mode::Namespaces];
+const WHOLE: [SandboxMode; 2] = [SandboxMode::Bubblewrap, SandboxMode::Namespaces];
 
 /// Makes a bare repository of a folder.
 const BARE: &str = "bare() { mkdir -p $1/objects $1/refs; echo 'ref: refs/heads/main' > $1/HEAD; printf '[core]\\nfsmonitor = evil\\n' > $1/config; }\n";
@@ -265,7 +265,9 @@ fn a_program_reports_nothing_of_its_sandbox() {
         assert_eq!(runs, "run\n", "{mode}");
         // The first process of bubblewrap is its own, and keeps a counter open.
         let also = match mode {
-            Mode::Namespaces => "for f in /proc/1/fd/*; do [ ${f##*/} -gt 2 ] && echo OUT; done;",
+            SandboxMode::Namespaces => {
+                "for f in /proc/1/fd/*; do [ ${f##*/} -gt 2 ] && echo OUT; done;"
+            }
             _ => "",
         };
         let command =
@@ -439,7 +441,7 @@ fn programs_at_once_hide_no_repository_from_each_other() {
 
 #[test]
 fn changed_files_that_start_by_themselves_are_named() {
-    for &mode in Mode::ALL {
+    for &mode in SandboxMode::ALL {
         let arena = Arena::new();
         let root = arena.root.join("project");
         for (path, text) in [
@@ -467,7 +469,7 @@ fn changed_files_that_start_by_themselves_are_named() {
 /// The files that run by themselves may lie elsewhere, where a link leads.
 #[test]
 fn changed_files_behind_links_are_named_by_the_links() {
-    for &mode in Mode::ALL {
+    for &mode in SandboxMode::ALL {
         let arena = Arena::new();
         let root = arena.root.join("project");
         for folder in ["settings", "hooks/sub", "env"] {

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::sync::{Arc, Mutex};
 
-use rye_sandbox::{Mode, Policy};
+use rye_sandbox::Policy;
 use rye_sandbox::{Placing, Processes, Rules, Template};
 use rye_thread::{OutputSink, OutputStream, Tool, ToolOutput, ToolStatus};
 use rye_tools::{CommandTool, ScriptTool, bash};
+use rye_types::SandboxMode;
 use serde_json::{Value, json};
 
 use crate::arena::{Arena, authorised, call, shell};
@@ -162,7 +163,7 @@ fn what_runs_is_the_text_that_was_verified() {
     let tool = script(&processes, "sh", "echo verified\n");
     fs::write(&place, "echo exchanged\n").unwrap();
     check(&call(&tool, json!({})), ToolStatus::Ok, json!("verified\n"));
-    for mode in [Mode::Bubblewrap, Mode::Namespaces, Mode::Landlock] {
+    for mode in [SandboxMode::Bubblewrap, SandboxMode::Namespaces, SandboxMode::Landlock] {
         let processes = arena.processes(mode, rules());
         if processes.sandbox().unwrap().mode() != mode {
             continue;
@@ -312,7 +313,7 @@ fn a_sandbox_that_is_off_is_none() {
     let arena = Arena::new();
     let mut rules = rules();
     rules.sandbox = Policy::Off;
-    let processes = arena.processes(Mode::Namespaces, rules);
+    let processes = arena.processes(SandboxMode::Namespaces, rules);
     let report = processes.sandbox().unwrap().to_string();
     assert_eq!(report.lines().next(), Some("sandbox: none (wanted: off)"));
     assert_eq!(shell(&processes, "echo $0").content["stdout"], "/bin/bash\n");

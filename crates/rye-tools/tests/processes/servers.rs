@@ -3,9 +3,10 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use rye_sandbox::{Job, Mode, Rules, Variables};
+use rye_sandbox::{Job, Rules, Variables};
 use rye_thread::{OutputSink, OutputStream, Tool, ToolOutput, ToolStatus};
 use rye_tools::mcp::{Connections, Reached, Server, ServerProgram, ToolSet, Wrapper};
+use rye_types::SandboxMode;
 use serde_json::{Value, json};
 use tokio::io::AsyncReadExt;
 
@@ -60,9 +61,9 @@ impl Place {
     }
 }
 
-pub(super) fn strongest(arena: &Arena) -> Mode {
-    let modes = Mode::ALL.iter().copied().filter(|mode| *mode != Mode::None);
-    modes.into_iter().find(|mode| arena.in_mode(*mode).is_some()).unwrap_or(Mode::None)
+pub(super) fn strongest(arena: &Arena) -> SandboxMode {
+    let modes = SandboxMode::ALL.iter().copied().filter(|mode| *mode != SandboxMode::None);
+    modes.into_iter().find(|mode| arena.in_mode(*mode).is_some()).unwrap_or(SandboxMode::None)
 }
 
 fn ok(content: Value) -> ToolOutput {
@@ -138,7 +139,7 @@ async fn a_server_is_left_to_end_then_asked_then_ended() {
 /// The caller may be gone while the server still has its time to end, in which it makes a repository.
 #[test]
 fn a_repository_that_a_server_made_is_renamed_once_it_is_gone() {
-    for mode in [Mode::Bubblewrap, Mode::Namespaces] {
+    for mode in [SandboxMode::Bubblewrap, SandboxMode::Namespaces] {
         let arena = Arena::bare();
         let Some(processes) = arena.in_mode(mode) else { continue };
         let project = arena.root.join("project");
@@ -204,7 +205,7 @@ async fn a_server_gets_no_keys_and_reads_none() {
         (&seen["variables"]["FIXED"], &seen["variables"]["HANDED"]),
         (&json!("value"), &json!("[credential HANDED]"))
     );
-    if mode != Mode::None {
+    if mode != SandboxMode::None {
         assert!(!seen.to_string().contains(CANARY), "{mode}: {seen}");
     }
     // What everybody on the machine can read is the command lines, the launcher's among them.
@@ -330,7 +331,7 @@ async fn a_server_without_a_folder_starts_in_an_empty_one() {
     let arena = Arena::new();
     std::fs::write(arena.root.join("project/parts.py"), "").unwrap();
     let project = arena.root.join("project").display().to_string();
-    for &mode in Mode::ALL {
+    for &mode in SandboxMode::ALL {
         let Some(processes) = arena.in_mode(mode) else { continue };
         for is_apart in [true, false] {
             let mut job = Job::new(["sh", "-c", "pwd; ls -A"].map(Into::into).into());

@@ -7,10 +7,10 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 use std::sync::Arc;
 
-use rye_sandbox::Mode;
 use rye_sandbox::{Processes, Rules};
 use rye_thread::ToolStatus;
 use rye_tools::CommandTool;
+use rye_types::SandboxMode;
 use serde_json::json;
 
 use crate::arena::{Arena, call, shell};
@@ -19,7 +19,7 @@ use crate::sweep::{is_whole, sweep};
 /// A program that is there, and that the sandbox covers or that is none, is no riddle: the sandbox is named, and what it covers.
 #[test]
 fn a_program_that_does_not_start_is_told_with_the_sandbox() {
-    for mode in [Mode::Bubblewrap, Mode::Namespaces, Mode::Landlock] {
+    for mode in [SandboxMode::Bubblewrap, SandboxMode::Namespaces, SandboxMode::Landlock] {
         let arena = Arena::in_folder("/tmp");
         let Some(processes) = arena.in_mode(mode) else { continue };
         let program = |name: &str| {
@@ -29,7 +29,7 @@ fn a_program_that_does_not_start_is_told_with_the_sandbox() {
             path.display().to_string()
         };
         let home = arena.root.join("home").display().to_string();
-        let is_whole = mode != Mode::Landlock;
+        let is_whole = mode != SandboxMode::Landlock;
         let rows = [
             (
                 program("outside/p"),
@@ -143,7 +143,8 @@ const STATES: &[Row] = &[
 
 #[test]
 fn no_state_of_a_project_makes_the_sandbox_weaker() {
-    for (number, mode) in [Mode::Bubblewrap, Mode::Namespaces].into_iter().enumerate() {
+    for (number, mode) in [SandboxMode::Bubblewrap, SandboxMode::Namespaces].into_iter().enumerate()
+    {
         for folder in sweep(["/tmp", "/var/tmp", "/dev/shm"], 0, 3) {
             // A project that was not touched says what this machine can do.
             if Arena::in_folder(folder).in_mode(mode).is_none() {
@@ -182,9 +183,9 @@ fn landlock_alone_works_where_the_kernel_has_it() {
         return;
     }
     let arena = Arena::new();
-    let processes = arena.processes(Mode::Landlock, Rules::default());
+    let processes = arena.processes(SandboxMode::Landlock, Rules::default());
     let report = processes.sandbox().unwrap();
-    assert_eq!(report.mode(), Mode::Landlock, "{report}");
+    assert_eq!(report.mode(), SandboxMode::Landlock, "{report}");
 }
 
 /// Launchers that fail for a reason that may be gone at the next start, by their names.
@@ -257,7 +258,7 @@ impl Drop for Mounted {
 
 #[test]
 fn a_project_on_a_mount_of_its_own_keeps_its_sandbox() {
-    for mode in [Mode::Bubblewrap, Mode::Namespaces] {
+    for mode in [SandboxMode::Bubblewrap, SandboxMode::Namespaces] {
         for (folder, mount, project) in
             [("/tmp", "m", "m"), ("/tmp", "m", "m/project"), ("/var/tmp", "m", "m/project")]
         {
@@ -292,7 +293,7 @@ fn a_project_on_a_mount_of_its_own_keeps_its_sandbox() {
 fn no_device_outside_of_dev_is_opened_in_a_whole_sandbox() {
     use rustix::fs::{CWD, FileType, Mode as Permissions, makedev, mknodat};
 
-    for mode in [Mode::Namespaces, Mode::Bubblewrap] {
+    for mode in [SandboxMode::Namespaces, SandboxMode::Bubblewrap] {
         let arena = Arena::new();
         let node = arena.root.join("outside/zero");
         let made = mknodat(CWD, &node, FileType::CharacterDevice, Permissions::RWXU, makedev(1, 5));
@@ -320,7 +321,7 @@ fn no_device_outside_of_dev_is_opened_in_a_whole_sandbox() {
 #[test]
 fn a_program_in_bubblewrap_has_a_session_of_its_own() {
     let arena = Arena::new();
-    let Some(processes) = arena.in_mode(Mode::Bubblewrap) else { return };
+    let Some(processes) = arena.in_mode(SandboxMode::Bubblewrap) else { return };
     // The number is 0 for a session that began outside of the namespace.
     let result = shell(&processes, "cut -d' ' -f6 /proc/self/stat");
     assert_ne!(result.content["stdout"], "0\n", "{result:?}");
@@ -330,7 +331,7 @@ fn a_program_in_bubblewrap_has_a_session_of_its_own() {
 #[test]
 fn a_large_project_is_looked_at_as_a_whole() {
     let arena = Arena::bare();
-    let Some(processes) = arena.in_mode(Mode::Namespaces) else { return };
+    let Some(processes) = arena.in_mode(SandboxMode::Namespaces) else { return };
     let count = match (STARTS.is_some(), is_whole()) {
         (true, _) => 1_000,
         (false, true) => 100,
@@ -352,7 +353,7 @@ fn a_large_project_is_looked_at_as_a_whole() {
 #[test]
 fn parallel_starts_are_never_weaker() {
     let count: usize = STARTS.and_then(|text| text.parse().ok()).unwrap_or(48);
-    for mode in [Mode::Bubblewrap, Mode::Namespaces] {
+    for mode in [SandboxMode::Bubblewrap, SandboxMode::Namespaces] {
         let arena = Arena::bare();
         let Some(_) = arena.in_mode(mode) else { continue };
         let wrong: Vec<String> = std::thread::scope(|scope| {
@@ -367,7 +368,7 @@ fn parallel_starts_are_never_weaker() {
 }
 
 /// Each start has a value of its own, as a program of its own would.
-fn attempts(arena: &Arena, mode: Mode, worker: usize, count: usize) -> Vec<String> {
+fn attempts(arena: &Arena, mode: SandboxMode, worker: usize, count: usize) -> Vec<String> {
     let mut wrong = Vec::new();
     for number in 0..count {
         let processes = arena.processes(mode, Rules::default());

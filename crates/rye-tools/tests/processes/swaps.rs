@@ -7,15 +7,17 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 
-use rye_sandbox::{Launcher, Mode, ProcessHost, Processes, Rules};
+use rye_sandbox::{Launcher, ProcessHost, Processes, Rules};
 use rye_thread::ToolStatus;
 use rye_tools::ScriptTool;
+use rye_types::SandboxMode;
 use serde_json::json;
 
 use crate::arena::{Arena, CANARY, call, launcher, shell};
 use crate::sweep::is_whole;
 
-const MODES: [Mode; 3] = [Mode::Namespaces, Mode::Bubblewrap, Mode::Landlock];
+const MODES: [SandboxMode; 3] =
+    [SandboxMode::Namespaces, SandboxMode::Bubblewrap, SandboxMode::Landlock];
 
 #[expect(clippy::disallowed_methods, reason = "a test of processes starts one")]
 fn copy(from: &Path, to: &Path) {
@@ -88,7 +90,7 @@ fn a_folder_of_calls_in_the_project_starts_nothing() {
         ("calls", bound.is_some()),
         ("outside", false),
     ];
-    for mode in Mode::ALL {
+    for mode in SandboxMode::ALL {
         for (place, is_refused) in rows {
             let mut host = arena.host();
             (host.modes, host.temporary) = (vec![*mode], arena.root.join(place));
@@ -252,7 +254,7 @@ fn hidden_places_of_the_project_stay_hidden_from_the_next_program() {
             assert!(!result.content.to_string().contains(CANARY), "{mode} {away}: {result:?}");
         }
         // The rest of these folders can be changed.
-        if mode != Mode::Landlock {
+        if mode != SandboxMode::Landlock {
             let result = shell(&processes, "mv src/a.txt src/deep/b && cat src/deep/b");
             assert_eq!(result.content["stdout"], "a\n", "{mode}: {result:?}");
         }

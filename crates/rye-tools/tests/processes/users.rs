@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-use rye_sandbox::Mode;
+use rye_types::SandboxMode;
 
 use crate::arena::{Arena, CANARY, launcher};
 use crate::starts::Mounted;
@@ -28,66 +28,66 @@ const MEMORY: &str = "RYE_TEST_MEMORY";
 
 #[test]
 fn nothing_gets_out_of_bubblewrap() {
-    again(Mode::Bubblewrap, None);
+    again(SandboxMode::Bubblewrap, None);
 }
 
 #[test]
 fn nothing_gets_out_of_namespaces() {
-    again(Mode::Namespaces, None);
+    again(SandboxMode::Namespaces, None);
 }
 
 #[test]
 fn landlock_keeps_in_all_but_its_gaps() {
-    again(Mode::Landlock, None);
+    again(SandboxMode::Landlock, None);
 }
 
 #[test]
 fn without_a_sandbox_the_means_work() {
-    again(Mode::None, None);
+    again(SandboxMode::None, None);
 }
 
 #[test]
 fn nothing_of_an_ordinary_user_gets_out_of_bubblewrap() {
-    ordinary(Mode::Bubblewrap);
+    ordinary(SandboxMode::Bubblewrap);
 }
 
 #[test]
 fn nothing_of_an_ordinary_user_gets_out_of_namespaces() {
-    ordinary(Mode::Namespaces);
+    ordinary(SandboxMode::Namespaces);
 }
 
 #[test]
 fn landlock_keeps_in_an_ordinary_user_but_for_its_gaps() {
-    ordinary(Mode::Landlock);
+    ordinary(SandboxMode::Landlock);
 }
 
 #[test]
 fn without_a_sandbox_the_means_of_an_ordinary_user_work() {
-    ordinary(Mode::None);
+    ordinary(SandboxMode::None);
 }
 
 #[test]
 fn each_promise_is_kept_or_named_in_bubblewrap() {
-    promises(Mode::Bubblewrap);
+    promises(SandboxMode::Bubblewrap);
 }
 
 #[test]
 fn each_promise_is_kept_or_named_in_namespaces() {
-    promises(Mode::Namespaces);
+    promises(SandboxMode::Namespaces);
 }
 
 #[test]
 fn each_promise_is_kept_or_named_in_landlock() {
-    promises(Mode::Landlock);
+    promises(SandboxMode::Landlock);
 }
 
 #[test]
 fn each_promise_is_kept_or_named_without_a_sandbox() {
-    promises(Mode::None);
+    promises(SandboxMode::None);
 }
 
 /// As this user and, where that is root, as an ordinary one.
-fn promises(mode: Mode) {
+fn promises(mode: SandboxMode) {
     start("inner_promises", mode, None);
     if rustix::process::geteuid().is_root() {
         start("inner_promises", mode, Some(NOBODY));
@@ -95,7 +95,7 @@ fn promises(mode: Mode) {
 }
 
 #[expect(clippy::print_stdout, reason = "what is not tested is to be seen")]
-fn ordinary(mode: Mode) {
+fn ordinary(mode: SandboxMode) {
     if rustix::process::geteuid().is_root() {
         return again(mode, Some(NOBODY));
     }
@@ -106,16 +106,16 @@ fn ordinary(mode: Mode) {
 
 #[test]
 fn nothing_gets_out_of_bubblewrap_in_other_projects() {
-    in_other_projects(Mode::Bubblewrap);
+    in_other_projects(SandboxMode::Bubblewrap);
 }
 
 #[test]
 fn nothing_gets_out_of_namespaces_in_other_projects() {
-    in_other_projects(Mode::Namespaces);
+    in_other_projects(SandboxMode::Namespaces);
 }
 
 /// As this user and, where that is root, as an ordinary one.
-fn in_other_projects(mode: Mode) {
+fn in_other_projects(mode: SandboxMode) {
     start("inner_projects", mode, None);
     if rustix::process::geteuid().is_root() {
         start("inner_projects", mode, Some(NOBODY));
@@ -125,7 +125,7 @@ fn in_other_projects(mode: Mode) {
 #[test]
 fn the_next_git_of_an_ordinary_user_runs_nothing_either() {
     if rustix::process::geteuid().is_root() {
-        start("inner_repositories", Mode::None, Some(NOBODY));
+        start("inner_repositories", SandboxMode::None, Some(NOBODY));
     }
 }
 
@@ -137,7 +137,7 @@ fn root_in_the_project_of_another_user_reads_no_home_folder() {
         return;
     }
     // In bubblewrap, root has no such powers.
-    for mode in [Mode::Namespaces, Mode::Landlock] {
+    for mode in [SandboxMode::Namespaces, SandboxMode::Landlock] {
         let arena = Arena::new();
         for (path, user) in [("others/one", 1), ("others/two", 2), ("project", NOBODY)] {
             let folder = arena.root.join(path);
@@ -162,7 +162,7 @@ fn root_in_the_project_of_another_user_reads_no_home_folder() {
         }
         let command = "cat ../others/*/secret ../outside/secret.txt; cat secret; pwd";
         let result = crate::arena::shell(&Arc::new(processes), command);
-        if mode == Mode::Landlock {
+        if mode == SandboxMode::Landlock {
             // No mounts keep root's powers to the project there, so that it gives them up.
             let told = result.content.to_string();
             let why = "in which root has no power over the files of another user";
@@ -177,7 +177,7 @@ fn root_in_the_project_of_another_user_reads_no_home_folder() {
 /// Containers, `sudo` and test runners name another folder as the home.
 #[test]
 fn the_own_home_folder_is_covered_where_the_environment_names_another_one() {
-    for mode in [Mode::Namespaces, Mode::Bubblewrap, Mode::Landlock] {
+    for mode in [SandboxMode::Namespaces, SandboxMode::Bubblewrap, SandboxMode::Landlock] {
         let arena = Arena::new();
         let own = arena.root.join("own");
         fs::create_dir_all(own.join(".ssh")).unwrap();
@@ -207,10 +207,10 @@ fn inner_attempts() {
 
 /// The sandbox that this process tries, if it is an inner one.
 #[expect(clippy::disallowed_methods, reason = "the environment says which process this is")]
-fn inner_mode() -> Option<Mode> {
+fn inner_mode() -> Option<SandboxMode> {
     let _key = std::env::var_os(INNER)?;
     let wanted = std::env::var(MODE).ok()?;
-    Mode::ALL.iter().copied().find(|mode| mode.as_str() == wanted)
+    SandboxMode::ALL.iter().copied().find(|mode| mode.as_str() == wanted)
 }
 
 /// Each promise, for the tests above.
@@ -238,14 +238,14 @@ fn inner_repositories() {
     }
 }
 
-fn again(mode: Mode, user: Option<u32>) {
+fn again(mode: SandboxMode, user: Option<u32>) {
     start("inner_attempts", mode, user);
 }
 
 /// Starts this test program again, as the user, with links to it and to the launcher, or copies, that the user can read.
 #[expect(clippy::disallowed_methods, reason = "a test of processes starts one")]
 #[expect(clippy::print_stdout, reason = "what is not tested is to be seen")]
-fn start(test: &str, mode: Mode, user: Option<u32>) {
+fn start(test: &str, mode: SandboxMode, user: Option<u32>) {
     let folder = tempfile::tempdir().unwrap();
     let open = |path: &Path| fs::set_permissions(path, fs::Permissions::from_mode(0o777)).unwrap();
     open(folder.path());

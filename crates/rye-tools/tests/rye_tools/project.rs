@@ -7,9 +7,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rye_caps::{Authority, Capability, Grant, Layer, LayerName};
-use rye_thread::{AuthorisedCall, Effect, Palette, PaletteEntry, ToolOutput, ToolSpec};
+use rye_thread::{AuthorisedCall, Palette, PaletteEntry, ToolOutput, ToolSpec};
 use rye_tools::builtin;
 use rye_tools::fs::Root;
+use rye_types::Effect;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 

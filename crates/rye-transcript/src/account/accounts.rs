@@ -3,10 +3,12 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
+use rye_types::{Nanos, SpendLimit};
+
 use super::change::Change;
 use super::thread::{Share, Successor, ThreadAccount};
 use super::{Account, AccountError, FoundTranscript, is_over};
-use crate::{Event, Nanos, Reading, SpendLimit, ThreadId};
+use crate::{Event, Reading, ThreadId};
 
 /// The accounts of the threads of a tree.
 ///

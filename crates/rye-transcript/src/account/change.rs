@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use rye_types::{Nanos, SpendLimit};
+
 use super::disk::{ContinuedDisk, CostDisk, LimitedDisk, ReservedDisk, RetriedDisk};
 use crate::child_end::ChildEndDisk;
 use crate::json::Shown;
 use crate::spawn::disk::SpawnDisk;
-use crate::{ChildEnd, Event, Nanos, Reading, Record, SpendLimit, ThreadId};
+use crate::{ChildEnd, Event, Reading, Record, ThreadId};
 
 /// One change of the account of a thread.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use rye_types::{Nanos, SpendLimit};
+
 use super::change::Change;
 use super::is_over;
-use crate::{Nanos, Reading, SpendLimit, ThreadId};
+use crate::{Reading, ThreadId};
 
 /// The account of one thread, without its descendants.
 #[derive(Debug, Clone, PartialEq, Eq)]

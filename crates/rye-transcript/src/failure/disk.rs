@@ -1,12 +1,12 @@
 //! The saved form of failures, refusals and limits, shared by saved runs, transcripts and `thread.json`.
 
+use rye_types::{LimitHit, LimitSet, Nanos, SpendLimit};
 use serde::{Deserialize, Serialize};
 
 use super::{Failure, FailureKind, Refusal};
 use crate::json::value_named;
-use crate::{LimitHit, Limits, Nanos, SpendLimit};
 
-/// The saved form of [`Limits`].
+/// The saved form of [`LimitSet`].
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LimitsDisk {
@@ -26,7 +26,7 @@ enum SpendDisk {
 }
 
 impl LimitsDisk {
-    pub(crate) fn of(limits: &Limits) -> Self {
+    pub(crate) fn of(limits: &LimitSet) -> Self {
         Self {
             turns: limits.turns,
             tokens: limits.tokens,
@@ -42,8 +42,8 @@ impl LimitsDisk {
 
     /// Returns the limits.
     #[must_use]
-    pub(crate) fn into_limits(self) -> Limits {
-        Limits {
+    pub(crate) fn into_limits(self) -> LimitSet {
+        LimitSet {
             turns: self.turns,
             tokens: self.tokens,
             spend: match self.spend_nanos {
@@ -159,7 +159,8 @@ impl LimitHitDisk {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Limit, ProviderErrorClass};
+    use crate::ProviderErrorClass;
+    use rye_types::Limit;
 
     #[test]
     fn every_kind_of_failure_is_read_as_it_was_written() {

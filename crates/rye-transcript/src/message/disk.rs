@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 use std::convert::Infallible;
 
+use rye_types::Usage;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::{Counted, Reply, StopReason, ToolCall};
-use crate::Usage;
 
 /// The saved form of a [`Usage`].
 #[derive(Debug, Serialize, Deserialize)]

@@ -1,11 +1,11 @@
 //! The reply of a model: the received bytes, and the parsed view of them.
 
+use rye_types::Usage;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use strum::{Display, EnumString};
 
 use super::depth::{MAX_DEPTH, nests_too_deep};
-use crate::Usage;
 
 /// A reply of a model.
 ///

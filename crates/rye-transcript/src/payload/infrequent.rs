@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use rye_sign::Digest;
+use rye_types::{HookEffect, Nanos, Prices, Usage};
 use serde_json::{Value, json};
 
 use crate::child_end::ChildEndDisk;
@@ -11,10 +12,7 @@ use crate::message::disk::UsageDisk;
 use crate::spawn::disk::SpawnDisk;
 use crate::tool_spec::disk::ToolDisk;
 use crate::wire::{FORMAT, VERSION};
-use crate::{
-    ApprovalRequest, Decision, Event, HookEffect, Injected, Nanos, Prices, ProviderInfo, Retry,
-    Triggered, Usage,
-};
+use crate::{ApprovalRequest, Decision, Event, Injected, ProviderInfo, Retry, Triggered};
 
 /// Returns the payload of an infrequent event.
 pub(super) fn value(event: &Event) -> Value {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use rye_types::{HookEffect, HookEvent, Moment, Nanos, Prices, ThreadState};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -15,8 +16,7 @@ use crate::message::disk::UsageDisk;
 use crate::spawn::disk::SpawnDisk;
 use crate::tool_spec::disk::ToolDisk;
 use crate::{
-    ApprovalRequest, Decision, Event, HookEffect, HookEvent, Injected, Moment, Nanos, Prices,
-    ProviderInfo, Record, Retry, ThreadId, ThreadState, Triggered,
+    ApprovalRequest, Decision, Event, Injected, ProviderInfo, Record, Retry, ThreadId, Triggered,
 };
 
 /// Reads the events of records in their order.

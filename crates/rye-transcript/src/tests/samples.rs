@@ -3,14 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use rye_types::{
+    Effect, HookEffect, HookEvent, Limit, LimitHit, LimitSet, Moment, Nanos, ThreadState, Usage,
+};
 use serde_json::json;
 use serde_json::value::RawValue;
 
 use crate::{
-    AddedItem, ApprovalReason, ApprovalRequest, ChildEnd, Decision, Effect, Event, Failure,
-    FailureKind, HookEffect, HookEvent, Injected, Limit, LimitHit, Limits, Moment, Nanos,
-    ProviderErrorClass, ProviderInfo, Refusal, Reply, Retry, Spawn, StopReason, Target, ThreadId,
-    ThreadState, ToolCall, ToolResult, ToolSpec, TranscriptClaim, Triggered, Usage, Waiting,
+    AddedItem, ApprovalReason, ApprovalRequest, ChildEnd, Decision, Event, Failure, FailureKind,
+    Injected, ProviderErrorClass, ProviderInfo, Refusal, Reply, Retry, Spawn, StopReason, Target,
+    ThreadId, ToolCall, ToolResult, ToolSpec, TranscriptClaim, Triggered, Waiting,
 };
 
 /// Events by the variant's name. A variant without an event does not compile.
@@ -92,7 +94,7 @@ events! {
             "child-019a0000-0000-7000-8000-000000000002".parse().expect("because the sample is valid"),
             "a/child",
             Waiting::ForNothing,
-            Limits::default(),
+            LimitSet::default(),
         ));
     StepFinish: Event::StepFinish { turn: 2, reply: Arc::new(reply()), cost: Nanos::new(42) };
     StepStart: Event::StepStart {
@@ -110,7 +112,7 @@ events! {
         };
     ThreadContinued: Event::ThreadContinued {
             next: thread(),
-            limits: Limits::default(),
+            limits: LimitSet::default(),
             text: "So far.".to_owned(),
             turns: 2,
             usage: Usage::new(3, 4),
@@ -130,11 +132,11 @@ events! {
             cost: Nanos::new(42),
             elapsed: Duration::from_millis(250),
             signed_by: "K".to_owned(),
-            limits: Some(Limits::default()),
+            limits: Some(LimitSet::default()),
         };
     ThreadStart: Event::ThreadStart {
             provider: ProviderInfo::new("p", "m", 1_000, 100),
-            limits: Limits::default(),
+            limits: LimitSet::default(),
             tools: vec![ToolSpec::new("a_b", "A.", json!({}))],
             palette: [("a_b".to_owned(), "a/b".to_owned())].into(),
             facts: serde_json::Map::new(),

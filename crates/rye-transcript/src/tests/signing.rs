@@ -1,7 +1,9 @@
 //! Records that count only under a checkpoint, and the claims of a signed record about a transcript.
 
+use rye_types::{Nanos, ThreadState, Usage};
+
 use super::*;
-use crate::{ApprovalReason, ApprovalRequest, Decision, Nanos, ThreadState, Usage};
+use crate::{ApprovalReason, ApprovalRequest, Decision};
 
 fn decided() -> Event {
     let request =
@@ -27,7 +29,7 @@ fn rows(key: &SigningKey) -> Vec<(Event, bool)> {
     let usage = Usage::new(1, 1);
     let cost = Nanos::ZERO;
     let next = thread();
-    let limits = Limits::default();
+    let limits = LimitSet::default();
     let text = String::new();
     vec![
         (decided(), false),

@@ -1,5 +1,6 @@
 //! The saved form of a thread record.
 
+use rye_types::{Moment, Nanos, ThreadState};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -7,7 +8,7 @@ use super::ThreadRecord;
 use crate::failure::disk::{FailureDisk, LimitsDisk};
 use crate::json::Shown;
 use crate::message::disk::UsageDisk;
-use crate::{Moment, Nanos, ThreadId, ThreadState, TranscriptClaim};
+use crate::{ThreadId, TranscriptClaim};
 
 pub(super) fn value(record: &ThreadRecord) -> Value {
     let own = serde_json::to_value(RecordDisk::of(record))

@@ -1,14 +1,15 @@
 use std::fs;
 
+use rye_types::{Limit, LimitHit};
 use serde_json::json;
 
 use super::*;
-use crate::{FailureKind, Limit, LimitHit, TranscriptClaim};
+use crate::{FailureKind, TranscriptClaim};
 
 fn record() -> ThreadRecord {
     let thread = ThreadId::new("greet/hello", "019a0000-0000-7000-8000-000000000001").unwrap();
     let at = Moment::from_unix_millis(1_795_197_600_250);
-    let mut record = ThreadRecord::new(&thread, "greet/hello", &Limits::default(), at);
+    let mut record = ThreadRecord::new(&thread, "greet/hello", &LimitSet::default(), at);
     record.parent = Some(ThreadId::new("up", "019a0000-0000-7000-8000-000000000002").unwrap());
     record.state = ThreadState::Error;
     record.provider = Some("p".to_owned());

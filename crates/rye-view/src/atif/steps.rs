@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use rye_transcript::{Event, Record, Usage, recorded_event};
+use rye_transcript::{Event, Record, recorded_event};
+use rye_types::Usage;
 use serde_json::{Value, json};
 
 use super::{dollars, time};

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
 
-use rye_transcript::{Nanos, Record, Usage};
+use rye_transcript::Record;
+use rye_types::{Nanos, Usage};
 use serde_json::Value;
 
 use super::{ActiveClock, Entry, Pause, PauseKind, Section, Span, SpanKind, Thread};

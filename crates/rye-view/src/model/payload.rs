@@ -1,6 +1,7 @@
 //! The members of payloads that pages show.
 
-use rye_transcript::{Record, Usage, called_item};
+use rye_transcript::{Record, called_item};
+use rye_types::Usage;
 use serde_json::Value;
 
 /// The payload of a record. A member that a record does not have reads as null.

@@ -1,8 +1,8 @@
 //! The parts of a conversation: what came before the first turn, and each turn.
 
-use std::collections::HashMap;
+use rye_types::{Nanos, Usage};
 
-use rye_transcript::{Nanos, Usage};
+use std::collections::HashMap;
 
 /// One turn, or what came before the first.
 #[derive(Debug, Default)]

@@ -1,6 +1,6 @@
 //! Stretches of time in a thread.
 
-use rye_transcript::Nanos;
+use rye_types::Nanos;
 use strum::IntoStaticStr;
 
 /// The kind of work that a span stands for.

@@ -1,7 +1,8 @@
 //! Calls of tools, their results, the children that they start, and the decisions on them.
 
 use maud::{Markup, html};
-use rye_transcript::{Nanos, Record, ThreadId};
+use rye_transcript::{Record, ThreadId};
+use rye_types::Nanos;
 use serde_json::{Map, Value};
 
 use super::diff;

@@ -1,7 +1,8 @@
 //! The conversation of a thread: a section for each turn, an entry for each record that a person wants to see.
 
 use maud::{Markup, html};
-use rye_transcript::{Nanos, Record};
+use rye_transcript::Record;
+use rye_types::Nanos;
 use serde_json::Value;
 
 use super::call::{approval, call, children};

@@ -1,6 +1,6 @@
 //! Figures as people read them.
 
-use rye_transcript::{Moment, Nanos};
+use rye_types::{Moment, Nanos};
 
 /// Dollars with four digits: `$0.0338`. An amount that is smaller, and not nothing, is said to be.
 pub(crate) fn dollars(amount: Nanos) -> String {

@@ -1,7 +1,8 @@
 //! The limits of a thread with what was used of them.
 
 use maud::{Markup, html};
-use rye_transcript::SpendLimit;
+
+use rye_types::SpendLimit;
 
 use super::figures::{dollars, duration, limit, with_commas};
 use crate::model::{SpanKind, Thread};
@@ -70,7 +71,7 @@ fn spend(thread: &Thread<'_>) -> Row {
         name: "Spend",
         used: cost.get(),
         reserved: reserved.get(),
-        maximum: maximum.map(rye_transcript::Nanos::get),
+        maximum: maximum.map(rye_types::Nanos::get),
         shown: dollars(cost),
         of: maximum.map_or_else(|| "no limit".to_owned(), limit),
         note: if reserved.get() > 0 {

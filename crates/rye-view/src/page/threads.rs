@@ -6,7 +6,8 @@ mod trees;
 use std::collections::{BTreeMap, BTreeSet};
 
 use maud::{Markup, html};
-use rye_transcript::Nanos;
+
+use rye_types::Nanos;
 
 use self::plots::spend;
 use self::trees::Trees;

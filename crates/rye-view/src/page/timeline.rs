@@ -1,7 +1,8 @@
 //! The timeline of a thread: turns, model, tools, waits and children.
 
 use maud::{Markup, html};
-use rye_transcript::Nanos;
+
+use rye_types::Nanos;
 
 use super::figures::{dollars, duration, with_commas};
 use super::scale::{Fold, Scale};

@@ -1,8 +1,9 @@
 //! Verification of receipts with trusted keys, and with the transcript and the outputs where they are at hand.
 
 use rye_sign::dsse::{Envelope, EnvelopeError};
-use rye_sign::{Digest, KeyId, PublicKey, Revocation, Timestamp, TrustStore, TrustedKey};
-use rye_transcript::{Damage, Moment, Reading, ThreadId, read};
+use rye_sign::{Digest, KeyId, PublicKey, Revocation, TrustStore, TrustedKey};
+use rye_transcript::{Damage, Reading, ThreadId, read};
+use rye_types::{Moment, Timestamp};
 use serde_json::Value;
 
 use super::{PAYLOAD_TYPE, PREDICATE_TYPE, STATEMENT_TYPE, TRANSCRIPT, member, predicate};

@@ -146,7 +146,7 @@ fn a_page_with_its_tree_holds_the_children() {
     child.turn(1).add("assistant_text", json!({ "text": "Said by the child." })).end();
     let (record, reading) = (parent.record(), parent.reading());
     let (child_record, child_reading) = (child.record(), child.reading());
-    let now = rye_transcript::Moment::from_unix_millis(0);
+    let now = rye_types::Moment::from_unix_millis(0);
     let mut source = rye_view::Source::new(&record, &reading, Signer::Trusted, now);
     source.children =
         vec![rye_view::Source::new(&child_record, &child_reading, Signer::Trusted, now)];

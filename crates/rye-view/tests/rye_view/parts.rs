@@ -5,7 +5,8 @@ use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpStream};
 use std::sync::Arc;
 
-use rye_transcript::{Moment, Reading, ThreadId, ThreadRecord};
+use rye_transcript::{Reading, ThreadId, ThreadRecord};
+use rye_types::Moment;
 use rye_view::serve::{Threads, serve};
 use rye_view::{Listed, Signer, Source};
 use serde_json::{Value, json};

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use rye_sign::dsse::Envelope;
 use rye_sign::{Origin, SigningKey, TrustDocument, TrustStore};
-use rye_transcript::Moment;
+use rye_types::Moment;
 use rye_view::receipt::{PAYLOAD_TYPE, Receipt, sign};
 use rye_view::{Signer, Source};
 use serde_json::{Value, json};

@@ -2,7 +2,8 @@
 
 use rye_sign::SigningKey;
 use rye_sign::chain::{Head, sign_checkpoint};
-use rye_transcript::{Limits, Moment, Reading, ThreadId, ThreadRecord, read};
+use rye_transcript::{Reading, ThreadId, ThreadRecord, read};
+use rye_types::{LimitSet, Moment};
 use rye_view::{Signer, Source};
 use serde_json::{Value, json};
 
@@ -127,7 +128,7 @@ impl Recording {
     pub(crate) fn record(&self) -> ThreadRecord {
         let created = Moment::from_unix_millis(START);
         let mut record =
-            ThreadRecord::new(&self.thread, "release/prepare", &Limits::default(), created);
+            ThreadRecord::new(&self.thread, "release/prepare", &LimitSet::default(), created);
         (record.model, record.provider) =
             (Some("scripted-1".to_owned()), Some("scripted".to_owned()));
         record

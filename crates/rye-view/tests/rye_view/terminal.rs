@@ -1,6 +1,6 @@
 //! The timeline as text.
 
-use rye_transcript::Moment;
+use rye_types::Moment;
 use rye_view::{Charset, Signer, Source, export};
 use serde_json::json;
 

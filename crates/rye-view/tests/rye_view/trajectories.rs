@@ -1,6 +1,6 @@
 //! Threads as trajectories of ATIF.
 
-use rye_transcript::Moment;
+use rye_types::Moment;
 use rye_view::{Signer, Source, export};
 use serde_json::{Value, json};
 

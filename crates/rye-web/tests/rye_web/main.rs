@@ -17,9 +17,8 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use rye_caps::{Authority, Capability, Grant, Layer, LayerName};
-use rye_thread::{
-    AuthorisedCall, Effect, Palette, PaletteEntry, Tool, ToolOutput, ToolSpec, ToolStatus,
-};
+use rye_thread::{AuthorisedCall, Palette, PaletteEntry, Tool, ToolOutput, ToolSpec, ToolStatus};
+use rye_types::Effect;
 use rye_web::{Names, Web, WebRules, fetch};
 use serde_json::{Value, json};
 

@@ -2,13 +2,13 @@
 
 use std::{collections::BTreeMap, error, fmt, str::FromStr};
 
+use rye_types::{Risk, RiskPolicy, UnknownName};
 use serde_json::{Map, Value};
 use thiserror::Error;
 
 use super::{RiskTable, Rule};
 use crate::{
     pattern::{Pattern, PatternError},
-    risk::level::{Risk, RiskPolicy, UnknownName},
     untrusted_text::sanitize,
 };
 

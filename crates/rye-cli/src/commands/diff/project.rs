@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use rye::resolve::{ItemId, ItemKind, Space};
+use rye::resolve::{ItemId, Space};
+use rye::types::ItemKind;
 use rye::{Difference, Explained, PlanRequest, Preview};
 use serde_json::{Value, json};
 

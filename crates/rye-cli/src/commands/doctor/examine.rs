@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::PathBuf;
 
-use rye::resolve::{ItemKind, ResolveError, Space, TrustNote, TrustSubject, trust_entries};
-use rye::sandbox::Mode;
+use rye::resolve::{ResolveError, Space, TrustNote, TrustSubject, trust_entries};
 use rye::sign::PublicKey;
+use rye::types::{ItemKind, SandboxMode};
 use rye::web::Credential;
 use rye::{
     APPROVAL_FILE, Checked, DEFAULT_PROVIDER, DefaultProvider, PrepareError, Project,
@@ -399,7 +399,7 @@ fn sandbox(rye: &Rye) -> Option<Finding> {
         version => format!("Landlock {version}"),
     };
     let text = match mode {
-        Mode::None => format!("{mode}, {wanted}"),
+        SandboxMode::None => format!("{mode}, {wanted}"),
         _ => format!("{mode} with {landlock}, {wanted}"),
     };
     // The reasons against stronger modes say what to mend.
@@ -438,7 +438,7 @@ fn bounds(rye: &Rye) -> Option<Finding> {
 /// hidden.
 fn home(rye: &Rye) -> Option<Finding> {
     let is_covered = rye.covers_home().ok()??;
-    let is_sandboxed = rye.sandbox().ok()??.mode() != Mode::None;
+    let is_sandboxed = rye.sandbox().ok()??.mode() != SandboxMode::None;
     let noted = || {
         Finding::note(
             "programs",

@@ -81,7 +81,7 @@ fn list(arguments: &List, engine: &Engine, environment: &Environment) -> Result<
         return Ok(Exit::Fine);
     }
     for row in rows {
-        let cost = rye::thread::Nanos::new(row["cost_nanos"].as_u64().unwrap_or_default());
+        let cost = rye::types::Nanos::new(row["cost_nanos"].as_u64().unwrap_or_default());
         let [created, state, thread] = ["created", "state", "thread"].map(|name| text(&row, name));
         let line = format!("{created}  {state:<9}  {cost:>12}  {thread}");
         println!("{}", output::line(&line));

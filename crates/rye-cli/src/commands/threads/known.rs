@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rye::thread::store::{StoreOptions, StoreView};
-use rye::thread::{Nanos, ThreadId, ThreadRecord, ThreadState, ThreadSummary, Usage, thread_root};
+use rye::thread::{ThreadId, ThreadRecord, ThreadSummary, thread_root};
+use rye::types::{Nanos, ThreadState, Usage};
 use rye::{Rye, ThreadReadError};
 use serde_json::{Map, Value};
 

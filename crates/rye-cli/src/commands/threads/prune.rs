@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use clap::Args;
 use rye::thread::store::{LocalStore, StoreError, TreeOwnership};
-use rye::thread::{Moment, ThreadId, ThreadState, thread_root};
+use rye::thread::{ThreadId, thread_root};
+use rye::types::{Moment, ThreadState};
 use serde_json::json;
 
 use self::members::{Member, Members};

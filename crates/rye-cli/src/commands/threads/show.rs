@@ -3,9 +3,10 @@
 use std::io::{self, IsTerminal as _};
 
 use rye::thread::{
-    AddedItem, Nanos, PendingApproval, Spawn, ThreadId, ThreadSummary, added_items,
-    pending_approval, spawned_children, thread_warnings,
+    AddedItem, PendingApproval, Spawn, ThreadId, ThreadSummary, added_items, pending_approval,
+    spawned_children, thread_warnings,
 };
+use rye::types::Nanos;
 use rye::{ThreadReading, decision_commands};
 use rye_view::{Charset, export};
 use serde_json::{Value, json};

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use rye::thread::{ThreadId, ThreadState, ThreadSummary};
+use rye::thread::{ThreadId, ThreadSummary};
+use rye::types::ThreadState;
 use serde_json::Value;
 
 use super::list::row;

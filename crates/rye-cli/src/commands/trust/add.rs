@@ -6,7 +6,8 @@ use clap::Args;
 use rye::caps::Pattern;
 use rye::primary::Destination;
 use rye::resolve::{Space, TrustEntry};
-use rye::sign::{KeyId, Origin, PublicKey, Timestamp, TrustDocument};
+use rye::sign::{KeyId, Origin, PublicKey, TrustDocument};
+use rye::types::Timestamp;
 use serde_json::json;
 
 use super::listing::{detail, extent, limits, standing};

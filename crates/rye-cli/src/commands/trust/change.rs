@@ -6,7 +6,8 @@ use std::path::Path;
 use clap::Args;
 use rye::primary::Destination;
 use rye::resolve::{Space, TrustEntry};
-use rye::sign::{KeyId, RevokedKey, Timestamp, TrustDocument};
+use rye::sign::{KeyId, RevokedKey, TrustDocument};
+use rye::types::Timestamp;
 use serde_json::json;
 
 use super::listing::{detail, standing};

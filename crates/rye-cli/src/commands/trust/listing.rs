@@ -2,7 +2,8 @@
 
 pub(super) use rye::grants_text;
 use rye::resolve::{RevocationEntry, Space, TrustEntry};
-use rye::sign::{KeyId, RevokedKey, Timestamp, TrustDocument, TrustStore, TrustedKey};
+use rye::sign::{KeyId, RevokedKey, TrustDocument, TrustStore, TrustedKey};
+use rye::types::Timestamp;
 use serde_json::{Value, json};
 
 use super::{Known, space};

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use rye::files::read_plain;
 use rye::resolve::trust_store;
-use rye::thread::Nanos;
+use rye::types::Nanos;
 use rye_view::receipt::Receipt;
 use serde_json::{Value, json};
 

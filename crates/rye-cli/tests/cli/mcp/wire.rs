@@ -7,7 +7,8 @@ use rye::caps::Grant;
 use rye::providers::ApiKey;
 use rye::resolve::{ItemId, Spaces};
 use rye::sign::SigningKey;
-use rye::thread::{Clock, Moment, ThreadId};
+use rye::thread::{Clock, ThreadId};
+use rye::types::Moment;
 use rye::{Approvals, McpServer, ProviderChoice, Secrets, ServerHost, Setup, shipped_files};
 use serde_json::{Value, json};
 use tokio::io::{

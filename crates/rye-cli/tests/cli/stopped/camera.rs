@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use rye::sign::SigningKey;
 use rye::thread::transcript::Event;
-use rye::thread::{Clock, Moment, Observer, ThreadId, ThreadRecord, ThreadState};
+use rye::thread::{Clock, Observer, ThreadId, ThreadRecord};
+use rye::types::{Moment, ThreadState};
 use serde_json::Value;
 
 /// A folder of threads as a program leaves it that is killed at one moment.

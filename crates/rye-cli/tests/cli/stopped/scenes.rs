@@ -6,7 +6,8 @@ use std::sync::Arc;
 use rye::providers::ApiKey;
 use rye::resolve::Spaces;
 use rye::sign::SigningKey;
-use rye::thread::{Cancel, Clock as _, Decision, ThreadId, ThreadState};
+use rye::thread::{Cancel, Clock as _, Decision, ThreadId};
+use rye::types::ThreadState;
 use rye::{Host, ProviderChoice, RunRequest, Rye, Secrets, Setup, shipped_files};
 use serde_json::json;
 

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::{Hook, HookEffect, HookEvent};
+use rye_types::{HookEffect, HookEvent};
+
+use super::Hook;
 use crate::{
     Action, Condition, Operator, Primary, Problem, ProblemKind, Spanned,
     condition::{all, is_path, operand, when},

@@ -2,7 +2,9 @@
 
 use std::{borrow::Cow, collections::BTreeSet};
 
-use super::{DictOutput, Input, Output, Outputs, ValueType};
+use rye_types::ValueType;
+
+use super::{DictOutput, Input, Output, Outputs};
 use crate::{
     Problem, ProblemKind, Spanned,
     name::is_name,

@@ -1,6 +1,7 @@
 //! The arguments of `create_item`, and the text that they make.
 
-use rye_resolve::{ItemId, ItemIdError, ItemKind, Library};
+use rye_resolve::{ItemId, ItemIdError, Library};
+use rye_types::ItemKind;
 use serde::Deserialize;
 use serde_json::json;
 

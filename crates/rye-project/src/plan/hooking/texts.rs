@@ -6,9 +6,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use rye_caps::{Capability, Kind};
 use rye_parse::{Directive, Knowledge, Outputs, Primary};
-use rye_prompt::{HookEntry, Inputs, Link, ReturnStyle, render};
+use rye_prompt::{HookEntry, Inputs, Link, render};
 use rye_resolve::{Item, ItemId, Library, PlacedHook, ResolveError};
-use rye_thread::{AuthorisedCall, Effect, PaletteEntry, Tool, ToolOutput, ToolSpec};
+use rye_thread::{AuthorisedCall, PaletteEntry, Tool, ToolOutput, ToolSpec};
+use rye_types::{Effect, ReturnStyle};
 use serde_json::{Value, json};
 
 use super::entry;

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use rye_caps::{Authority, Capability, Grant, Kind, Primary};
-use rye_resolve::{ItemId, ItemKind};
+use rye_resolve::ItemId;
 use rye_sign::Provenance;
 use rye_thread::{
-    AddedItem, AuthorisedCall, Effect, Need, Needs, OutputContract, Palette, PaletteEntry,
-    PaletteError, Tool, ToolOutput, ToolSpec,
+    AddedItem, AuthorisedCall, Need, Needs, OutputContract, Palette, PaletteEntry, PaletteError,
+    Tool, ToolOutput, ToolSpec,
 };
+use rye_types::{Effect, ItemKind};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use rye_caps::{Authority, Grant};
 use rye_parse::{Directive, Executor, ToolManifest};
-use rye_resolve::{ItemId, ItemKind, Space};
-use rye_sign::{Digest, SigningKey, Timestamp};
+use rye_resolve::{ItemId, Space};
+use rye_sign::{Digest, SigningKey};
+use rye_types::{ItemKind, Timestamp};
 use serde_json::{Map, Value, json};
 
 use crate::aliases::entry_grant;

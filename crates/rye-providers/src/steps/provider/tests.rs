@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use rye_thread::{Message, Opening, ToolResult, Usage};
+use rye_thread::{Message, Opening, ToolResult};
+use rye_types::Usage;
 
 use super::*;
 use crate::steps::PLANNED_STEPS;

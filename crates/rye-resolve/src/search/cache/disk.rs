@@ -3,9 +3,9 @@
 use std::{cmp::Ordering, ops::Range};
 
 use rye_sign::Digest;
+use rye_types::ItemKind;
 
 use crate::{
-    ItemKind,
     listing::Winner,
     search::{
         bytes::{Reader, number, push_number},

@@ -2,11 +2,12 @@
 
 use std::fs;
 
-use rye_sign::{CommentStyle, ItemName, Policy, SigningKey, Timestamp, TrustStore};
+use rye_sign::{CommentStyle, ItemName, Policy, SigningKey, TrustStore};
+use rye_types::{ItemKind, Timestamp};
 
 use super::{Cache, disk};
 use crate::{
-    ItemKind, Library, SearchQuery, SearchResults, Spaces,
+    Library, SearchQuery, SearchResults, Spaces,
     listing::Winner,
     search::{
         bytes::{Reader, push_number},

@@ -5,9 +5,10 @@ use std::collections::{BTreeSet, VecDeque};
 #[cfg(feature = "mcp")]
 use rye_thread::{DecidedApproval, decided_approval};
 use rye_thread::{
-    PendingApproval, ThreadId, ThreadRecord, ThreadState, ended_children, pending_approval,
-    recorded_end, spawned_children,
+    PendingApproval, ThreadId, ThreadRecord, ended_children, pending_approval, recorded_end,
+    spawned_children,
 };
+use rye_types::ThreadState;
 
 use super::ReopenError;
 use crate::rye::Rye;

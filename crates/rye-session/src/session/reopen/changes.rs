@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use rye_project::RESILIENCE_FILE;
-use rye_resolve::ItemKind;
 use rye_sign::token::{Claims, Token};
+use rye_types::ItemKind;
 use serde_json::{Map, Value};
 
 use crate::session::facts::TOKEN;

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use rye_sign::SigningKey;
 use rye_thread::store::ThreadRequest;
-use rye_thread::{Limits, Nanos, ThreadId, ThreadRecord, ThreadState, handed_over, recorded_end};
+use rye_thread::{ThreadId, ThreadRecord, handed_over, recorded_end};
+use rye_types::{LimitSet, Nanos, ThreadState};
 use serde_json::{Value, json};
 
 use super::ReopenError;
@@ -185,7 +186,7 @@ impl Rye {
         self.make_room(next, store, host)?;
         let before = conversation.last();
         let key = host.signing_key.as_ref().or(key).cloned().map_or_else(own_key, Ok)?;
-        let limits = handed_over(&before.transcript).map_or_else(Limits::default, |it| it.limits);
+        let limits = handed_over(&before.transcript).map_or_else(LimitSet::default, |it| it.limits);
         let now = host.clock.now();
         let mut record = ThreadRecord::new(next, &before.record.directive, &limits, now);
         record.root.clone_from(&before.record.root);

@@ -5,9 +5,10 @@ use std::time::Duration;
 use rye_project::{Class, PrepareError};
 use rye_thread::store::Owner;
 use rye_thread::{
-    AccountError, ApprovalRequest, ClockError, DecidedApproval, JournalError, LimitHit, NotRaised,
-    PendingApproval, RegistryError, ResumeError, ThreadId, ThreadState,
+    AccountError, ApprovalRequest, DecidedApproval, JournalError, PendingApproval, RegistryError,
+    ResumeError, ThreadId,
 };
+use rye_types::{ClockError, LimitHit, NotRaised, ThreadState};
 
 use super::commands::decision_commands;
 use crate::session::{LinkedThreads, RunError};

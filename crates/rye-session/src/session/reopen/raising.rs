@@ -1,8 +1,7 @@
 //! The command with which the operator has a thread go on that a limit or its provider ended (SPEC D18).
 
-use rye_thread::{
-    FailureKind, Limit, LimitHit, Limits, Nanos, SpendLimit, ThreadId, ThreadRecord, ThreadState,
-};
+use rye_thread::{FailureKind, ThreadId, ThreadRecord};
+use rye_types::{Limit, LimitHit, LimitSet, Nanos, SpendLimit, ThreadState};
 
 use crate::rye::Rye;
 use crate::session::RunReport;
@@ -37,7 +36,7 @@ pub fn resume_command(record: &ThreadRecord) -> Option<String> {
 }
 
 /// The command that has the thread go on, with twice the limit that ended it.
-pub(super) fn command_after(thread: &ThreadId, kind: &FailureKind, limits: &Limits) -> String {
+pub(super) fn command_after(thread: &ThreadId, kind: &FailureKind, limits: &LimitSet) -> String {
     let command = format!("rye resume {thread}");
     let FailureKind::Limit(hit) = kind else { return command };
     match option(hit.limit) {
@@ -57,7 +56,7 @@ pub(in crate::session) fn option(limit: Limit) -> Option<&'static str> {
     }
 }
 
-fn twice(hit: &LimitHit, limits: &Limits) -> String {
+fn twice(hit: &LimitHit, limits: &LimitSet) -> String {
     let double = |limit: u64| limit.max(hit.value).max(1).saturating_mul(2);
     match (hit.limit, limits.spend) {
         (Limit::Duration, _) => double(limits.duration_seconds).to_string(),
@@ -80,7 +79,7 @@ mod tests {
     #[track_caller]
     fn check(kind: &FailureKind, expected: &str) {
         let thread: ThreadId = "greet-019a0000-0000-7000-8000-000000000001".parse().unwrap();
-        let command = command_after(&thread, kind, &Limits::default());
+        let command = command_after(&thread, kind, &LimitSet::default());
         assert_eq!(command, format!("rye resume {thread}{expected}"));
     }
 

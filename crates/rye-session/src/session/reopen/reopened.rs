@@ -9,10 +9,10 @@ use rye_sign::token::Token;
 use rye_sign::{PublicKey, SigningKey};
 use rye_thread::transcript::Reading;
 use rye_thread::{
-    AddedItem, DecidedApproval, Journal, OutputContract, PendingApproval, ProviderInfo,
-    RaisedLimits, ThreadId, ThreadRecord, added_items, decided_approval, pending_approval,
-    recorded_provider,
+    AddedItem, DecidedApproval, Journal, OutputContract, PendingApproval, ProviderInfo, ThreadId,
+    ThreadRecord, added_items, decided_approval, pending_approval, recorded_provider,
 };
+use rye_types::RaisedLimits;
 use serde_json::Value;
 
 use super::ReopenError;

@@ -1,8 +1,7 @@
 //! The state of a thread by its record, for readers that do not resume it.
 
-use rye_thread::{
-    ApprovalRequest, DecidedApproval, ThreadId, ThreadState, decided_approval, pending_approval,
-};
+use rye_thread::{ApprovalRequest, DecidedApproval, ThreadId, decided_approval, pending_approval};
+use rye_types::ThreadState;
 
 use crate::rye::Rye;
 use crate::session::conversation::Conversation;

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use rye_project::primary::inputs_by_either_name;
 use rye_resolve::ItemId;
-use rye_thread::{SpendLimit, ToolOutput, Waiting};
+use rye_thread::{ToolOutput, Waiting};
+use rye_types::SpendLimit;
 use serde::Deserialize;
 use serde_json::{Value, json};
 

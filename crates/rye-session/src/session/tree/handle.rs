@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use rye_project::{NotDriven, TreeAccess, TreeFunction};
-use rye_sign::{SigningKey, Timestamp};
+use rye_sign::SigningKey;
 use rye_thread::{
     AddedItem, ChildEnd, Children, Ended, Ending, RecordedSpawn, Spawn, SpawnRequest, Spawned,
     ThreadId, ToolOutput, Waiting,
 };
+use rye_types::Timestamp;
 use serde_json::{Value, json};
 
 use super::arguments::error_output;

@@ -1,10 +1,8 @@
 //! The state and the result of a thread, as its parent receives them.
 
 use rye_sign::chain::Head;
-use rye_thread::{
-    ChildEnd, Failure, FailureKind, Nanos, Outcome, ThreadId, ThreadState, ToolOutput,
-    TranscriptClaim,
-};
+use rye_thread::{ChildEnd, Failure, FailureKind, Outcome, ThreadId, ToolOutput, TranscriptClaim};
+use rye_types::{Nanos, ThreadState};
 use serde_json::{Map, Value, json};
 
 use super::Standing;

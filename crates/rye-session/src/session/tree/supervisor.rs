@@ -15,7 +15,8 @@ use rye_caps::Authority;
 use rye_project::{ChildBounds, PrepareError, with_causes};
 use rye_sign::SigningKey;
 use rye_thread::store::ReceivedRequest;
-use rye_thread::{Cancel, Limits, Nanos, Outcome, Spawn, ThreadId, ThreadState};
+use rye_thread::{Cancel, Outcome, Spawn, ThreadId};
+use rye_types::{LimitSet, Nanos, ThreadState};
 use tokio::sync::{Semaphore, mpsc};
 use tracing::{Instrument as _, Span};
 
@@ -97,7 +98,7 @@ fn child_bounds(
     parent: &ThreadId,
     inherited: &InheritedSettings,
     authority: Authority,
-    (caps, share): (Limits, Option<Nanos>),
+    (caps, share): (LimitSet, Option<Nanos>),
     (host, key): (&Host<'_>, &SigningKey),
 ) -> Result<ChildBounds, PrepareError> {
     let tokens = renew(&inherited.tokens, &caps, host.clock.now().timestamp(), key)?;

@@ -1,12 +1,13 @@
 //! The decision on whether a trust document is accepted.
 
+use rye_types::Timestamp;
+
 use crate::comment::CommentStyle;
 use crate::error::Error;
 use crate::key_id::KeyId;
 use crate::origin::Origin;
 use crate::policy::Policy;
 use crate::provenance::{Binding, Provenance};
-use crate::timestamp::Timestamp;
 use crate::trust::document::TrustDocument;
 use crate::trust::error::TrustError;
 use crate::trust::store::{TrustStore, TrustedKey};

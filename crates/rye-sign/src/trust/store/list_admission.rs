@@ -1,12 +1,13 @@
 //! The decision on whether a revocation list counts.
 
+use rye_types::Timestamp;
+
 use crate::comment::CommentStyle;
 use crate::error::Error;
 use crate::key_id::KeyId;
 use crate::origin::Origin;
 use crate::policy::Policy;
 use crate::provenance::Provenance;
-use crate::timestamp::Timestamp;
 use crate::trust::revocation_list::{RevocationError, RevocationList};
 use crate::trust::store::admission::binding_note;
 use crate::trust::store::{AdmissionNote, TrustStore, TrustedKey};

@@ -1,10 +1,11 @@
 //! A trusted key with its limits.
 
+use rye_types::Timestamp;
+
 use crate::error::Error;
 use crate::key::PublicKey;
 use crate::origin::Origin;
 use crate::revocation::Revocation;
-use crate::timestamp::Timestamp;
 use crate::trust::document::TrustDocument;
 
 /// A trusted key with its origin and its limits.

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use rye_types::HookEvent;
 use serde_json::{Value, json};
 
 use crate::drive::call::Prepared;
 use crate::palette::EXECUTE;
 use crate::transcript::Event;
-use crate::{ActionTarget, Hook, HookAction, HookEvent, Palette, ToolCall, ToolResult};
+use crate::{ActionTarget, Hook, HookAction, Palette, ToolCall, ToolResult};
 
 /// The time that hooks may take for each action at the end of a thread whose own time is used up.
 const GRACE: Duration = Duration::from_secs(30);

@@ -1,13 +1,11 @@
 //! The decisions of hooks and their effects on the run, the same when a thread is driven and when
 //! it is read.
 
+use rye_types::{HookEffect, HookEvent, Limit};
 use serde_json::Value;
 
 use crate::transcript::Triggered;
-use crate::{
-    Decision, Failure, FailureKind, HookEffect, HookEvent, Limit, OutOfTurn, ProviderErrorClass,
-    Run, ToolResult,
-};
+use crate::{Decision, Failure, FailureKind, OutOfTurn, ProviderErrorClass, Run, ToolResult};
 
 /// One hook that matched, and what it did.
 #[derive(Debug)]

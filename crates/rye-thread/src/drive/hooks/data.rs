@@ -1,13 +1,11 @@
 //! The data that hooks read of an event. All of it follows from the record of the thread.
 
+use rye_types::{HookEvent, LimitHit, SpendLimit, ThreadState};
 use serde_json::{Map, Value, json};
 
 use super::HookContext;
 use crate::palette::Resolved;
-use crate::{
-    Failure, FailureKind, HookEvent, Hooks, LimitHit, Message, Palette, Refusal, Run, SpendLimit,
-    ThreadState, ToolCall, ToolResult,
-};
+use crate::{Failure, FailureKind, Hooks, Message, Palette, Refusal, Run, ToolCall, ToolResult};
 
 /// An event at which hooks may act.
 #[derive(Debug, Clone)]

@@ -1,11 +1,10 @@
 //! The events whose hooks have not acted yet.
 
+use rye_types::{HookEffect, HookEvent, Limit, LimitHit};
+
 use super::data::may_be_told;
 use super::{Frame, Occasion};
-use crate::{
-    Decision, End, Failure, FailureKind, Hook, HookEffect, HookEvent, Limit, LimitHit,
-    ProviderErrorClass, Refusal, Run,
-};
+use crate::{Decision, End, Failure, FailureKind, Hook, ProviderErrorClass, Refusal, Run};
 
 /// The events that wait for the next moment at which a request could be sent, or the thread could end.
 #[derive(Debug, Default)]

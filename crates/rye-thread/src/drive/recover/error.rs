@@ -1,6 +1,8 @@
 //! The reasons for which a thread does not go on.
 
-use crate::{JournalError, LimitHit, NotRaised, ThreadState};
+use rye_types::{LimitHit, NotRaised, ThreadState};
+
+use crate::JournalError;
 
 /// The reason why a thread cannot go on.
 #[derive(Debug, thiserror::Error)]

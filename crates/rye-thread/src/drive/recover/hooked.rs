@@ -1,9 +1,11 @@
 //! The acts of hooks from a transcript: applied to the run if they have finished, and kept if not.
 
+use rye_types::HookEvent;
+
 use super::{Recovered, text};
+use crate::Message;
 use crate::drive::hooks::{Frame, apply};
 use crate::transcript::{Event, Triggered};
-use crate::{HookEvent, Message};
 
 impl Recovered {
     /// Returns `true` for an act of a hook, and for what operators say about hooks that have not finished.

@@ -7,13 +7,14 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use rye_transcript::recorded_events;
+use rye_types::{Limit, LimitHit, LimitSet, Moment, Usage};
 
 use super::visible::{is_seen, visible};
 use crate::transcript::{Event, Reading, Triggered};
 use crate::{
     ApprovalReason, ApprovalRequest, Approver, Clock, Decider, Decision, Failure, FailureKind,
-    Limit, LimitHit, Limits, Moment, Observer, ProviderError, ProviderErrorClass, ProviderInfo,
-    Reply, Retry, Returned, ToolCall, ToolResult, Usage,
+    Observer, ProviderError, ProviderErrorClass, ProviderInfo, Reply, Retry, Returned, ToolCall,
+    ToolResult,
 };
 
 /// The recorded answers, results and decisions from outside the run.
@@ -45,7 +46,7 @@ struct Left {
     decisions: VecDeque<Decision>,
     /// The points at which the thread was reopened after an end: the number of visible
     /// events before, and the limits from then on.
-    reopened: VecDeque<(usize, Option<Limits>)>,
+    reopened: VecDeque<(usize, Option<LimitSet>)>,
 }
 
 /// A limit that ended the thread, or would have but for a hook.
@@ -245,7 +246,7 @@ impl Recording {
     }
 
     /// The limits of the resume after an end at this place, if there was one. `Some(None)` means that the limits stayed.
-    pub(in crate::drive) fn take_reopening(&self) -> Option<Option<Limits>> {
+    pub(in crate::drive) fn take_reopening(&self) -> Option<Option<LimitSet>> {
         let seen = self.seen.load(Ordering::Relaxed);
         let mut left = self.left();
         left.reopened.front().filter(|(after, _)| *after == seen)?;

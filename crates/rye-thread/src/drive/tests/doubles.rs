@@ -3,12 +3,13 @@
 use std::sync::Mutex;
 
 use rye_caps::{Capability, Grant, Kind, Layer, LayerName, Primary};
+use rye_types::Effect;
 use serde_json::{Map, json};
 
 use super::*;
 use crate::{
-    AddedItem, ApprovalRequest, AuthorisedCall, Decider, Decision, Effect, Hooks, PaletteEntry,
-    Tool, ToolOutput, ToolSpec,
+    AddedItem, ApprovalRequest, AuthorisedCall, Decider, Decision, Hooks, PaletteEntry, Tool,
+    ToolOutput, ToolSpec,
 };
 
 /// Notes what happens, in its order.

@@ -1,10 +1,11 @@
 //! The executor of calls without a loop around it.
 
+use rye_types::Effect;
 use serde_json::json;
 
 use super::doubles::{Notes, Shop, entry};
 use super::*;
-use crate::{Asking, Effect, Returned, ToolCall};
+use crate::{Asking, Returned, ToolCall};
 
 fn note(number: usize) -> ToolCall {
     ToolCall::new(&number.to_string(), "a_note", json!({ "number": number }))

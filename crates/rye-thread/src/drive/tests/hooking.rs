@@ -2,16 +2,14 @@
 
 use std::collections::VecDeque;
 
+use rye_types::{Effect, HookEffect, HookEvent, HookLayer};
 use serde_json::{Map, Value, json};
 
 use super::doubles::{Notes, Shop, entry};
 use super::*;
 use crate::drive::hooks::{Due, Log};
 use crate::transcript::{Target, Triggered};
-use crate::{
-    ActionTarget, Asking, Effect, Hook, HookAction, HookEffect, HookEvent, HookLayer, Hooks,
-    ToolCall, ToolResult,
-};
+use crate::{ActionTarget, Asking, Hook, HookAction, Hooks, ToolCall, ToolResult};
 
 fn hook(id: &str, event: HookEvent) -> Hook {
     Hook::new(id, "directive `d`", event, HookLayer::Directive)

@@ -4,15 +4,14 @@ use std::path::Path;
 use std::sync::{Condvar, Mutex};
 
 use rye_caps::{Capability, Grant, Kind, Layer, LayerName, Primary};
+use rye_types::Effect;
 use serde_json::json;
 
 use super::*;
 use crate::database::Database;
 use crate::durability::counted;
 use crate::store::{LocalStore, MemoryStore, Ownership, Store, StoreError};
-use crate::{
-    AuthorisedCall, Effect, PaletteEntry, Tool, ToolCall, ToolOutput, ToolSpec, TreeAccount,
-};
+use crate::{AuthorisedCall, PaletteEntry, Tool, ToolCall, ToolOutput, ToolSpec, TreeAccount};
 
 const CALLS: u64 = 20;
 
@@ -66,15 +65,14 @@ async fn waits(effect: Effect) -> usize {
 async fn converse(place: &Path, store: Arc<dyn Store>, number: u8, effect: Effect) -> Outcome {
     let registry = Arc::new(Registry::open(&place.join("index.db")).unwrap());
     let thread = ThreadId::new("d", &format!("019a0000-0000-7000-8000-00000000000{number}"));
-    let record = ThreadRecord::new(&thread.unwrap(), "d", &Limits::default(), Still.now());
+    let record = ThreadRecord::new(&thread.unwrap(), "d", &LimitSet::default(), Still.now());
     let key = Arc::new(SigningKey::generate().unwrap());
     let threads = place.join("threads");
     let mut journal = Journal::create(&threads, record, key, registry, store).unwrap();
     let palette = palette(effect);
     let opening = Opening { system: None, first_user_message: "Look.".to_owned() };
     let contract = OutputContract::default();
-    let mut limits = Limits::default();
-    limits.turns = CALLS + 1;
+    let limits = LimitSet { turns: CALLS + 1, ..LimitSet::default() };
     let run = Run::new(opening, palette.specs(&contract), contract, limits, 100);
     let operator = Layer::new(LayerName::Operator, Grant::everything());
     let context = DriveContext {

@@ -1,7 +1,9 @@
 //! The transitions of hooks: a row for each state and input, with the next state and the history.
 
+use rye_types::{Limit, LimitHit};
+
 use super::*;
-use crate::{Limit, LimitHit, ProviderErrorClass};
+use crate::ProviderErrorClass;
 
 type Input = fn(&mut Run) -> Result<(), OutOfTurn>;
 
@@ -41,6 +43,13 @@ const LONGER: Takes = ["", "", "", "", "ready", "done"];
 
 /// Rows by the variant's name: the inputs of a run after this failure. A variant without a row fails.
 macro_rules! rows {
+    (all of $of:ident, $($variant:ident: $takes:expr;)*) => {
+        fn takes(kind: &$of) -> (&'static str, Takes) {
+            match kind {
+                $($of::$variant { .. } => (stringify!($variant), $takes),)*
+            }
+        }
+    };
     ($of:ident, $($variant:ident: $takes:expr;)*) => {
         fn takes(kind: &$of) -> (&'static str, Takes) {
             match kind {
@@ -80,7 +89,7 @@ mod kinds {
 mod limits {
     use super::*;
 
-    rows! { Limit,
+    rows! { all of Limit,
         Depth: LONGER;
         Duration: LONGER;
         Spawns: LONGER;

@@ -12,7 +12,7 @@ fn check_reply(contract: OutputContract, reply: Reply, expected: &str) {
 #[test]
 fn text_completes_where_nothing_is_required() {
     check_reply(OutputContract::default(), text("Hi."), r#"completed: null "Hi.""#);
-    let optional = OutputContract::new(vec![OutputField::optional("x", OutputType::Any)]).unwrap();
+    let optional = OutputContract::new(vec![OutputField::optional("x", None)]).unwrap();
     check_reply(optional, text("Hi."), r#"completed: null "Hi.""#);
 }
 

@@ -1,9 +1,11 @@
 use std::fs;
 use std::path::Path;
 
+use rye_types::{LimitSet, Moment, ThreadState};
+
 use super::*;
+use crate::ThreadRecord;
 use crate::store::{LocalStore, TreeOwnership};
-use crate::{Limits, Moment, ThreadRecord, ThreadState};
 
 fn thread() -> ThreadId {
     ThreadId::new("greet/hello", "019a0000-0000-7000-8000-000000000001").unwrap()
@@ -16,7 +18,7 @@ fn at(millis: i64) -> Moment {
 /// A store with one thread on its list, whose tree it owns.
 fn held(folder: &Path) -> (LocalStore, TreeOwnership) {
     let store = LocalStore::open(folder).unwrap();
-    let record = ThreadRecord::new(&thread(), "greet/hello", &Limits::default(), at(5));
+    let record = ThreadRecord::new(&thread(), "greet/hello", &LimitSet::default(), at(5));
     store.registry().enter(&record).unwrap();
     let tree = store.own(&thread()).unwrap();
     (store, tree)
@@ -81,7 +83,7 @@ fn a_thread_that_is_driven_is_seen_to_be() {
 }
 
 fn ended() -> ThreadRecord {
-    let mut record = ThreadRecord::new(&thread(), "greet/hello", &Limits::default(), at(5));
+    let mut record = ThreadRecord::new(&thread(), "greet/hello", &LimitSet::default(), at(5));
     record.state = ThreadState::Cancelled;
     record
 }

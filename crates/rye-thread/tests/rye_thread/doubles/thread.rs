@@ -1,6 +1,7 @@
 //! A thread put together from doubles, and what came of it.
 
 use super::*;
+use rye_types::LimitSet;
 
 /// Everything that a thread is made of, to be changed before it is run.
 pub(crate) struct Thread {
@@ -8,7 +9,7 @@ pub(crate) struct Thread {
     pub(crate) entries: Vec<PaletteEntry>,
     pub(crate) grant: Grant,
     pub(crate) contract: OutputContract,
-    pub(crate) limits: Limits,
+    pub(crate) limits: LimitSet,
     pub(crate) info: ProviderInfo,
     pub(crate) fallback: Option<(ProviderInfo, Vec<Turn>)>,
     pub(crate) clock: Arc<FakeClock>,
@@ -31,7 +32,7 @@ impl Thread {
             entries: Vec::new(),
             grant: Grant::everything(),
             contract: OutputContract::default(),
-            limits: Limits::default(),
+            limits: LimitSet::default(),
             info,
             fallback: None,
             clock: Arc::default(),

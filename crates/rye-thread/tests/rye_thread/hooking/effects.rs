@@ -1,6 +1,7 @@
 //! Every effect at every event that has it.
 
-use rye_thread::{Decision, HookEffect, HookEvent, ProviderErrorClass, StopReason};
+use rye_thread::{Decision, ProviderErrorClass, StopReason};
+use rye_types::{HookEffect, HookEvent};
 use serde_json::{Value, json};
 
 use super::{deciding, drive_with, running, telling};
@@ -27,7 +28,7 @@ async fn check(row: Row) {
     thread.limits.turns = 4;
     if row.event == HookEvent::ContextLimitReached {
         thread.info.context_window = 120;
-        thread.info.prices = Some(rye_thread::Prices::free());
+        thread.info.prices = Some(rye_types::Prices::free());
     }
     let own = telling(deciding("h", row.event, row.effect), "load knowledge k/x");
     let (driven, _) = drive_with(thread, vec![own]).await;
@@ -35,7 +36,7 @@ async fn check(row: Row) {
     let failure = driven.outcome.failure.as_ref().map_or(String::new(), ToString::to_string);
     let booked = match driven.payloads("request_failed").first() {
         Some(failed) if row.failure == PROVIDER_FAILED => {
-            let cost = rye_thread::Nanos::new(failed["cost_nanos"].as_u64().unwrap());
+            let cost = rye_types::Nanos::new(failed["cost_nanos"].as_u64().unwrap());
             format!("; {cost} counts as spent, because the provider may charge for it")
         }
         _ => String::new(),
@@ -157,7 +158,7 @@ async fn when_the_window_is_nearly_full() {
 
 fn step_of_few_tokens() -> Turn {
     let mut reply = reply("", vec![call("a", "a_note", json!({"n": 1}))], StopReason::ToolUse);
-    reply.usage = rye_thread::Usage::new(1, 1);
+    reply.usage = rye_types::Usage::new(1, 1);
     Turn::Reply(reply)
 }
 
@@ -181,7 +182,7 @@ async fn the_words_of_a_hook_reach_the_model() {
 #[tokio::test]
 async fn money_is_not_extended() {
     let mut dear = reply("", vec![call("a", "a_note", json!({"n": 1}))], StopReason::ToolUse);
-    dear.usage = rye_thread::Usage::new(2_000, 1_000);
+    dear.usage = rye_types::Usage::new(2_000, 1_000);
     let mut thread = Thread::new(vec![Turn::Reply(dear)]);
     thread.limits.spend = "0.004".parse().unwrap();
     thread.approves = Some(Decision::Approved);

@@ -1,13 +1,11 @@
-//! Limits on the threads that may be started: an event each time, and an error result that a model gets over.
+//! LimitSet on the threads that may be started: an event each time, and an error result that a model gets over.
 
 use std::sync::Arc;
 
 use rye_caps::Grant;
 use rye_thread::transcript::Reading;
-use rye_thread::{
-    ApprovalReason, ApprovalRequest, Asking, Cancel, Decision, Effect, HookEffect, HookEvent,
-    HookLayer, Limit, Limits, ThreadState,
-};
+use rye_thread::{ApprovalReason, ApprovalRequest, Asking, Cancel, Decision};
+use rye_types::{Effect, HookEffect, HookEvent, HookLayer, Limit, LimitSet, ThreadState};
 use serde_json::{Value, json};
 
 use super::{deciding, drive_with, hook, hooks, note, running, telling, when};
@@ -25,9 +23,8 @@ fn done() -> Turn {
 }
 
 /// How many threads may be started; and the limit that says so, with what it tells.
-fn lowered(limit: Limit) -> (Limits, u64, &'static str) {
-    let mut limits = Limits::default();
-    limits.turns = 5;
+fn lowered(limit: Limit) -> (LimitSet, u64, &'static str) {
+    let mut limits = LimitSet { turns: 5, ..LimitSet::default() };
     match limit {
         Limit::Depth => {
             limits.depth = 0;

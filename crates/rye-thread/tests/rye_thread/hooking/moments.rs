@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use rye_thread::{
-    Decision, HookEffect, HookEvent, Limit, Prices, ProviderErrorClass, StopReason, Usage,
-};
+use rye_thread::{Decision, ProviderErrorClass, StopReason};
+use rye_types::{HookEffect, HookEvent, Limit, Prices, Usage};
 use serde_json::{Value, json};
 
 use super::{deciding, drive_with, hook, hooks, running, telling};
@@ -40,18 +39,18 @@ fn with(event: HookEvent) -> (Thread, &'static str) {
             thread.limits.turns = 1;
             (thread, "error")
         }
-        other => panic!("`{other}` has no row"),
+        HookEvent::ResolveExtends => panic!("there is no thread yet"),
     }
 }
 
 #[tokio::test]
 async fn each_event_is_told_when_it_happens() {
-    for &event in HookEvent::ALL {
+    for event in HookEvent::of_threads() {
         let (mut thread, state) = with(event);
         let own = hooks(vec![telling(hook("h", event), "load knowledge k/x")]);
         let is_continuation = event == HookEvent::ThreadContinued;
         thread.hooks = if is_continuation { own.continuing() } else { own };
-        let note = crate::doubles::echo("a/note", rye_thread::Effect::ReadOnly);
+        let note = crate::doubles::echo("a/note", rye_types::Effect::ReadOnly);
         let driven = thread.with(note).drive().await;
         driven.check_consistent();
         assert_eq!(driven.outcome.state.as_str(), state, "{event}: {:?}", driven.outcome.failure);
@@ -100,7 +99,6 @@ fn at(limit: Limit) -> (Thread, u64) {
             thread.limits.turns = 1;
             (thread, 1)
         }
-        other => panic!("`{other}` has no row"),
     }
 }
 

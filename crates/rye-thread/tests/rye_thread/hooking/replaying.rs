@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use rye_thread::{
-    Decision, Effect, Hook, HookEffect, HookEvent, Nanos, ProviderError, ProviderErrorClass,
-    SpendLimit, StopReason, ToolOutput, Usage,
-};
+use rye_thread::{Decision, Hook, ProviderError, ProviderErrorClass, StopReason, ToolOutput};
+use rye_types::{Effect, HookEffect, HookEvent, Nanos, SpendLimit, Usage};
 use serde_json::json;
 
 use super::{deciding, drive_with, hook, running};

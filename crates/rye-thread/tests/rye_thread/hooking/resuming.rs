@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use rye_thread::{Cancel, Decision, HookEffect, HookEvent, HookLayer, Hooks, ThreadState};
+use rye_thread::{Cancel, Decision, Hooks};
+use rye_types::{HookEffect, HookEvent, HookLayer, ThreadState};
 use serde_json::{Value, json};
 
 use super::{deciding, hook, hooks, running, telling, when};

@@ -55,7 +55,7 @@ async fn rule_04_a_continuation_has_no_money_of_a_child_without_an_end() {
         let made = (0..started).map(|n| call(&format!("s{n}"), "a_spawn", share.clone())).collect();
         let mut thread = Thread::new(vec![calls(made)]).with(spender());
         thread.info.context_window = 120;
-        thread.info.prices = Some(rye_thread::Prices::free());
+        thread.info.prices = Some(rye_types::Prices::free());
         let full = HookEvent::ContextLimitReached;
         thread.hooks = hooks(vec![deciding("on", full, HookEffect::Continue)]);
         let driven = thread.drive().await;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use rye_sandbox::Mode;
+use rye_types::SandboxMode;
 
 use super::{Attempt, HOME, OUTSIDE, READING, WRITING, check_attempts, missing, needs, owned};
 use crate::arena::Arena;
@@ -21,7 +21,7 @@ const FEWEST: usize = 75;
 
 /// Makes the attempts in a project of each kind. `memory` is a folder on a file system in memory, if there is one.
 #[expect(clippy::print_stdout, reason = "what is not tested is to be seen")]
-pub(crate) fn check_all(mode: Mode, memory: Option<&str>) {
+pub(crate) fn check_all(mode: SandboxMode, memory: Option<&str>) {
     for kind in ["no `.git`", "a worktree", "submodules"] {
         let arena = Arena::new();
         let project = arena.root.join("project");
@@ -44,11 +44,11 @@ pub(crate) fn check_all(mode: Mode, memory: Option<&str>) {
 }
 
 #[expect(clippy::print_stdout, reason = "what was tried is to be seen")]
-fn check(ground: &str, arena: &Arena, mode: Mode) {
+fn check(ground: &str, arena: &Arena, mode: SandboxMode) {
     if arena.in_mode(mode).is_none() {
         return;
     }
-    let index = Mode::ALL.iter().position(|other| *other == mode).unwrap();
+    let index = SandboxMode::ALL.iter().position(|other| *other == mode).unwrap();
     let has_git = arena.root.join("project/.git").exists();
     let rows = owned(&[READING, WRITING, HOME, OUTSIDE].concat());
     // What a program makes where there was no repository is renamed after it, as other tests show.

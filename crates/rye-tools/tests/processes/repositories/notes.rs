@@ -4,10 +4,10 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use rye_sandbox::Mode;
 use rye_sandbox::{Processes, Rules};
 use rye_thread::ToolOutput;
 use rye_tools::QUARANTINED;
+use rye_types::SandboxMode;
 use serde_json::{Value, json};
 
 use super::{BARE, WHOLE, is_note, soon};
@@ -143,12 +143,12 @@ fn a_folder_of_notes_that_another_can_write_starts_nothing() {
     use std::os::unix::fs::PermissionsExt;
 
     let arena = Arena::new();
-    let Some(_) = arena.in_mode(Mode::Namespaces) else { return };
+    let Some(_) = arena.in_mode(SandboxMode::Namespaces) else { return };
     let notes = arena.root.join("open");
     fs::create_dir(&notes).unwrap();
     fs::set_permissions(&notes, fs::Permissions::from_mode(0o777)).unwrap();
     let mut host = arena.host();
-    (host.journal, host.modes) = (notes, vec![Mode::Namespaces]);
+    (host.journal, host.modes) = (notes, vec![SandboxMode::Namespaces]);
     let processes = Processes::new(host, Rules::default(), &arena.root.join("project")).unwrap();
     let result = shell(&Arc::new(processes), "touch began");
     let error = result.content["error"].as_str().unwrap_or_default();

@@ -1,7 +1,7 @@
 //! The figures of two threads beside each other.
 
 use maud::{Markup, html};
-use rye_transcript::Nanos;
+use rye_types::Nanos;
 use serde_json::Value;
 
 use super::{Compared, innermost};

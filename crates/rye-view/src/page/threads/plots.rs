@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use maud::{Markup, html};
-use rye_transcript::{Moment, Nanos, ThreadId};
+use rye_transcript::ThreadId;
+use rye_types::{Moment, Nanos};
 
 use crate::Listed;
 use crate::listed::{Filter, Plot};

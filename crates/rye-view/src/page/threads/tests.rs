@@ -1,6 +1,7 @@
 use std::time::Duration;
 
-use rye_transcript::{Moment, ThreadId, Usage};
+use rye_transcript::ThreadId;
+use rye_types::{Moment, Usage};
 
 use super::*;
 

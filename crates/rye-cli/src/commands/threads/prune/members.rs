@@ -8,7 +8,8 @@ use std::fs;
 use std::path::Path;
 
 use rye::ThreadReading;
-use rye::thread::{Moment, ThreadId, ThreadState, ThreadSummary, spawned_children};
+use rye::thread::{ThreadId, ThreadSummary, spawned_children};
+use rye::types::{Moment, ThreadState};
 
 use super::super::{Known, read};
 use crate::environment::Environment;

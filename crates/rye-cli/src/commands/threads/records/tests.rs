@@ -3,7 +3,8 @@ use std::sync::Arc;
 use rye::sign::SigningKey;
 use rye::thread::store::{MemoryStore, Store as _};
 use rye::thread::transcript::{Event, Transcript, read};
-use rye::thread::{Limits, Moment, ProviderInfo, ThreadId};
+use rye::thread::{ProviderInfo, ThreadId};
+use rye::types::{LimitSet, Moment};
 
 use super::*;
 
@@ -17,7 +18,7 @@ fn record(event: &str, payload: &Value) -> Record {
     let key = SigningKey::generate().unwrap();
     let start = Event::ThreadStart {
         provider: ProviderInfo::new("p", "m", 1_000, 100),
-        limits: Limits::default(),
+        limits: LimitSet::default(),
         tools: Vec::new(),
         palette: std::collections::BTreeMap::new(),
         facts: serde_json::Map::new(),

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
-use rye::thread::{Clock, Moment};
+use rye::thread::Clock;
+use rye::types::Moment;
 use rye::{Approvals, McpServer};
 use serde_json::{Value, json};
 

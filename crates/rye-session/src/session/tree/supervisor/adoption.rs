@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use rye_project::with_causes;
-use rye_thread::{RecordedSpawn, Spawn, ThreadId, ThreadState, spawned_children};
+use rye_thread::{RecordedSpawn, Spawn, ThreadId, spawned_children};
+use rye_types::ThreadState;
 
 use super::conversation::ChildConversation;
 use super::{ThreadSupervisor, came_to, child_bounds};

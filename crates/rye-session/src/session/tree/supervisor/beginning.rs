@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use rye_project::{Class, PrepareError, with_causes};
-use rye_thread::{Limits, Nanos, Spawn, SpawnRequest, SpendLimit, ThreadId, ToolOutput, Waiting};
+use rye_thread::{Spawn, SpawnRequest, ThreadId, ToolOutput, Waiting};
+use rye_types::{LimitSet, Nanos, SpendLimit};
 use serde_json::{Value, json};
 
 use super::{ThreadSupervisor, child_bounds};
@@ -38,7 +39,7 @@ impl ThreadSupervisor<'_> {
         parent: &ThreadId,
         child: &ThreadId,
         wanted: &Wanted,
-        (left, added): (&Limits, u64),
+        (left, added): (&LimitSet, u64),
     ) -> Result<Prepared, ToolOutput> {
         let gone = || error_output("the thread that wants a child is not driven here");
         let inherited = self.tree.inherited_settings(parent).ok_or_else(gone)?;
@@ -126,7 +127,7 @@ impl ThreadSupervisor<'_> {
     }
 }
 
-fn caps(left: &Limits, wanted: &Wanted) -> Limits {
+fn caps(left: &LimitSet, wanted: &Wanted) -> LimitSet {
     let mut caps = left.clone();
     caps.spawns = wanted.spawns.map_or(left.spawns, |spawns| spawns.min(left.spawns));
     caps.depth = wanted.depth.map_or(left.depth, |depth| depth.min(left.depth));
@@ -135,7 +136,7 @@ fn caps(left: &Limits, wanted: &Wanted) -> Limits {
 
 /// Returns the most money for a child without a limit of its own. If the parent runs beside it,
 /// that is half of what is left, because the parent needs some itself.
-fn share(left: &Limits, waiting: Waiting) -> Option<Nanos> {
+fn share(left: &LimitSet, waiting: Waiting) -> Option<Nanos> {
     match (waiting, left.spend) {
         (Waiting::ForNothing, SpendLimit::AtMost(left)) => Some(Nanos::new(left.get() / 2)),
         _ => None,

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use rye_project::with_causes;
 use rye_sign::SigningKey;
-use rye_thread::{Cancel, Outcome, ThreadId, ThreadState};
+use rye_thread::{Cancel, Outcome, ThreadId};
+use rye_types::ThreadState;
 use tokio::sync::Semaphore;
 
 use super::{child_bounds, follow_cancel, standing};

@@ -2,12 +2,21 @@
 
 use strum::{Display, EnumString, IntoStaticStr, VariantArray};
 
-use crate::ItemId;
-
 /// The kind of an item, which fixes its folder and its file types (SPEC 1.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[expect(clippy::exhaustive_enums, reason = "SPEC 1.2 names exactly these four folders")]
-#[derive(Display, EnumString, IntoStaticStr, VariantArray)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Display,
+    EnumString,
+    IntoStaticStr,
+    VariantArray,
+)]
 #[strum(serialize_all = "snake_case", parse_err_fn = ItemKindError::new, parse_err_ty = ItemKindError)]
 pub enum ItemKind {
     /// A workflow that an agent follows, in Markdown.
@@ -48,12 +57,6 @@ impl ItemKind {
             Self::Config => &["yaml", "yml", "toml", "json"],
         }
     }
-
-    /// Returns `true` if `id` is in this kind's folder but is not an item. `config/keys` holds keys and trust
-    /// documents, which have rules of their own (SPEC 2.6, 2.7).
-    pub(crate) fn reserves(self, id: &ItemId) -> bool {
-        self == Self::Config && (id.as_str() == "keys" || id.as_str().starts_with("keys/"))
-    }
 }
 
 /// The error for a word that is not a kind of item.
@@ -87,18 +90,5 @@ mod tests {
             error.to_string(),
             "`directives` is no kind of item; use `directive`, `knowledge`, `tool` or `config`"
         );
-    }
-
-    #[test]
-    fn only_configs_keys_are_reserved() {
-        #[track_caller]
-        fn check(kind: ItemKind, id: &str, expected: bool) {
-            assert_eq!(kind.reserves(&id.parse().unwrap()), expected);
-        }
-        check(ItemKind::Config, "keys", true);
-        check(ItemKind::Config, "keys/trusted/4b987fd4e40303ac", true);
-        check(ItemKind::Config, "keyset", false);
-        check(ItemKind::Config, "agent/keys", false);
-        check(ItemKind::Knowledge, "keys/rotation", false);
     }
 }

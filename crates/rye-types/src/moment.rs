@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::{Duration, SystemTime};
 
-use rye_sign::Timestamp;
+use crate::Timestamp;
 
 /// A time of day in milliseconds since 1970, UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -53,7 +53,6 @@ impl From<SystemTime> for Moment {
 
 /// A clock that shows a time before 1970.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
 #[error("the clock shows {moment}, which is before 1970; set the clock of this machine")]
 pub struct ClockError {
     /// The time that the clock shows.
@@ -87,7 +86,6 @@ impl FromStr for Moment {
 
 /// A text that is not a time of day.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
 #[error("`{text}` is not a time such as `2026-11-20T18:00:00.250Z`")]
 pub struct MomentError {
     /// The text.

@@ -12,7 +12,6 @@ pub struct Timestamp(i64);
 /// A text that is not a [`Timestamp`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not a UTC time in whole seconds; write it as `2026-11-20T18:00:00Z`")]
-#[non_exhaustive]
 pub struct TimestampError {
     /// The given text.
     pub text: String,

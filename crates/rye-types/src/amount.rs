@@ -78,7 +78,6 @@ impl FromStr for Nanos {
 
 /// The reason why a text is not an amount of money.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
 pub enum NanosError {
     /// Not digits around one point.
     #[error("is not an amount in dollars; write a decimal such as `0.30`")]
@@ -93,7 +92,6 @@ pub enum NanosError {
 
 /// The price of a million tokens of each kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Prices {
     /// Input tokens that no cache served.
     pub input: Nanos,

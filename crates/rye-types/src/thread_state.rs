@@ -3,9 +3,18 @@
 use strum::{Display, EnumString, IntoStaticStr, VariantArray, VariantNames};
 
 /// The state of a thread (SPEC 10.2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-#[derive(Display, EnumString, IntoStaticStr, VariantArray, VariantNames)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Display,
+    EnumString,
+    IntoStaticStr,
+    VariantArray,
+    VariantNames,
+)]
 #[strum(serialize_all = "snake_case", parse_err_fn = ThreadStateError::new, parse_err_ty = ThreadStateError)]
 pub enum ThreadState {
     /// The operator or a hook stopped it.
@@ -33,7 +42,7 @@ impl ThreadState {
 
     /// Returns `true` if nothing more happens in the thread.
     ///
-    /// The exception is a thread that the operator resumes after a limit or a failure ([`FailureKind::may_go_on`](crate::FailureKind::may_go_on)).
+    /// The exception is a thread that the operator resumes after a limit or a failure.
     #[must_use]
     pub const fn is_final(self) -> bool {
         matches!(self, Self::Cancelled | Self::Completed | Self::Continued | Self::Error)
@@ -48,7 +57,6 @@ impl ThreadState {
 
 /// A word that is not a thread state.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
 #[error(
     "`{text}` is not a thread state; use `cancelled`, `completed`, `continued`, `created`, `error`, `running` or `suspended`"
 )]

@@ -10,8 +10,7 @@ use crate::{Nanos, NanosError, Usage};
 
 /// The limits of one thread (SPEC 10.5).
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Limits {
+pub struct LimitSet {
     /// Requests to the model.
     pub turns: u64,
     /// Tokens of every kind, over all requests.
@@ -26,8 +25,8 @@ pub struct Limits {
     pub depth: u64,
 }
 
-impl Limits {
-    /// Returns the first limit that these amounts reach, if any. The [`Account`](crate::Account) counts money.
+impl LimitSet {
+    /// Returns the first limit that these amounts reach, if any. The account of the thread counts money.
     #[must_use]
     pub fn first_hit(&self, turns: u64, usage: &Usage, elapsed: Duration) -> Option<LimitHit> {
         let rows = [
@@ -42,7 +41,7 @@ impl Limits {
 }
 
 /// The defaults of SPEC 10.5: 10 turns, 200,000 tokens, 0.50 USD, 600 seconds, 10 spawns, 5 levels.
-impl Default for Limits {
+impl Default for LimitSet {
     fn default() -> Self {
         Self {
             turns: 10,
@@ -55,9 +54,8 @@ impl Default for Limits {
     }
 }
 
-/// Limits that the operator raises for a resumed thread (SPEC D18).
+/// LimitSet that the operator raises for a resumed thread (SPEC D18).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct RaisedLimits {
     /// Requests to the model.
     pub turns: Option<u64>,
@@ -81,7 +79,7 @@ impl RaisedLimits {
     /// # Errors
     ///
     /// [`NotRaised`] if a value is not higher than the limit that it replaces.
-    pub fn raise(&self, limits: &Limits) -> Result<Limits, NotRaised> {
+    pub fn raise(&self, limits: &LimitSet) -> Result<LimitSet, NotRaised> {
         let mut raised = limits.clone();
         let rows = [
             (Limit::Turns, self.turns, &mut raised.turns),
@@ -101,7 +99,7 @@ impl RaisedLimits {
             (Some(given), now) if !given.is_above(now) => {
                 Err(NotRaised::new(Limit::Spend, &given, &now))
             }
-            (Some(given), _) => Ok(Limits { spend: given, ..raised }),
+            (Some(given), _) => Ok(LimitSet { spend: given, ..raised }),
             (None, _) => Ok(raised),
         }
     }
@@ -109,7 +107,6 @@ impl RaisedLimits {
 
 /// A limit with a new value that is not higher than the current one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
 #[error("limit `{limit}` is {now} already, and {given} does not raise it; give more")]
 pub struct NotRaised {
     /// The limit.
@@ -128,7 +125,6 @@ impl NotRaised {
 
 /// The cap on the cost of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(clippy::exhaustive_enums, reason = "there is a cap on spending or there is none")]
 pub enum SpendLimit {
     /// At most this amount.
     AtMost(Nanos),
@@ -168,7 +164,6 @@ impl FromStr for SpendLimit {
 
 /// A limit that ended a thread, with its measured value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct LimitHit {
     /// The limit.
     pub limit: Limit,
@@ -190,7 +185,7 @@ impl LimitHit {
     /// The limits were raised from `old` to `new`. Without a sufficient raise the same limit would end the thread again
     /// at once.
     #[must_use]
-    pub fn is_lifted(&self, old: &Limits, new: &Limits) -> bool {
+    pub fn is_lifted(&self, old: &LimitSet, new: &LimitSet) -> bool {
         match self.limit {
             Limit::Turns => self.value < new.turns,
             Limit::Tokens => self.value < new.tokens,
@@ -229,9 +224,7 @@ impl fmt::Display for LimitHit {
 }
 
 /// The name of a limit of a thread.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-#[derive(Display, IntoStaticStr, VariantArray)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Display, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum Limit {
     /// `depth`. It prevents a child from starting. It ends the thread only if a hook decides so.
@@ -266,7 +259,7 @@ mod tests {
 
     #[track_caller]
     fn check(turns: u64, tokens: u64, seconds: u64, expected: Option<&str>) {
-        let hit = Limits::default().first_hit(
+        let hit = LimitSet::default().first_hit(
             turns,
             &Usage::new(tokens, 0),
             Duration::from_secs(seconds),
@@ -298,10 +291,10 @@ mod tests {
 
     #[test]
     fn limits_are_raised_and_never_lowered() {
-        let limits = Limits::default();
+        let limits = LimitSet::default();
         let dollars = |text: &str| Some(text.parse().unwrap());
         let turns = RaisedLimits { turns: Some(20), ..RaisedLimits::default() };
-        assert_eq!(turns.raise(&limits), Ok(Limits { turns: 20, ..limits.clone() }));
+        assert_eq!(turns.raise(&limits), Ok(LimitSet { turns: 20, ..limits.clone() }));
         let more = RaisedLimits {
             tokens: Some(200_001),
             duration_seconds: Some(601),
@@ -314,7 +307,7 @@ mod tests {
         let same = RaisedLimits { tokens: Some(200_000), ..turns };
         let less = RaisedLimits { spend: dollars("0.49"), ..turns };
         let said =
-            |wish: RaisedLimits, limits: &Limits| wish.raise(limits).unwrap_err().to_string();
+            |wish: RaisedLimits, limits: &LimitSet| wish.raise(limits).unwrap_err().to_string();
         assert_eq!(
             said(same, &limits),
             "limit `tokens` is 200000 already, and 200000 does not raise it; give more"

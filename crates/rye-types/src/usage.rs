@@ -2,7 +2,6 @@
 
 /// Token counts of one or more requests, without overlap: cached input is not part of `input`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Usage {
     /// Input tokens that no cache served.
     pub input: u64,

@@ -59,6 +59,10 @@ impl HookEvent {
     /// Returns the paths of the event's data. `N` in a path is an index into a list, and `*` is any name with all below it.
     #[must_use]
     pub fn data_paths(self) -> Vec<&'static str> {
+        if self == Self::ResolveExtends {
+            let known = OPENING.into_iter();
+            return known.filter(|path| path.starts_with("directive.")).collect();
+        }
         let failure: &[&str] = if self == Self::AfterComplete { &ERROR } else { &[] };
         let mut paths = [&OPENING, &THREAD[..], self.own_paths(), failure].concat();
         paths.sort_unstable();
@@ -66,7 +70,8 @@ impl HookEvent {
     }
 
     /// Returns `true` if the event's data have a member of this name that not every event has.
-    pub(crate) fn has_of_its_own(self, name: &str) -> bool {
+    #[must_use]
+    pub fn has_of_its_own(self, name: &str) -> bool {
         self.own_paths().iter().any(|path| path.split('.').next() == Some(name))
     }
 
@@ -78,7 +83,7 @@ impl HookEvent {
             Self::DirectiveReturn => &["outputs.*"],
             Self::Error => &ERROR,
             Self::Limit => &LIMIT,
-            Self::ThreadContinued | Self::ThreadStarted => &[],
+            Self::ResolveExtends | Self::ThreadContinued | Self::ThreadStarted => &[],
         }
     }
 

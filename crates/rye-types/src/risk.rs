@@ -3,15 +3,24 @@
 use strum::{Display, EnumString, IntoStaticStr, VariantArray, VariantNames};
 use thiserror::Error;
 
-use crate::untrusted_text::sanitize;
+use crate::word::sanitize;
 
 /// The harm that a grant can do, from the least to the most.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[expect(
-    clippy::exhaustive_enums,
-    reason = "the risks are complete by definition: tables and files name them"
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Display,
+    EnumString,
+    IntoStaticStr,
+    VariantArray,
+    VariantNames,
 )]
-#[derive(Display, EnumString, IntoStaticStr, VariantArray, VariantNames)]
 #[strum(serialize_all = "snake_case", parse_err_fn = UnknownName::risk, parse_err_ty = UnknownName)]
 pub enum Risk {
     /// Reads and changes nothing.
@@ -37,7 +46,8 @@ impl Risk {
     }
 
     /// The policy for this risk if the table has none.
-    pub(super) fn default_policy(self) -> RiskPolicy {
+    #[must_use]
+    pub const fn default_policy(self) -> RiskPolicy {
         match self {
             Self::Safe | Self::Write => RiskPolicy::Allow,
             Self::Elevated => RiskPolicy::AcknowledgeRequired,
@@ -47,12 +57,20 @@ impl Risk {
 }
 
 /// The policy for grants of one risk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[expect(
-    clippy::exhaustive_enums,
-    reason = "the policies are complete by definition: tables name them"
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Display,
+    EnumString,
+    IntoStaticStr,
+    VariantArray,
 )]
-#[derive(Display, EnumString, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "snake_case", parse_err_fn = UnknownName::policy, parse_err_ty = UnknownName)]
 pub enum RiskPolicy {
     /// The grant is given.

@@ -6,10 +6,9 @@ use strum::{Display, IntoStaticStr, VariantArray};
 /// The modes of the sandbox, strongest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 #[derive(Display, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "snake_case")]
-pub enum Mode {
+pub enum SandboxMode {
     /// Namespaces made by bubblewrap, with Landlock and seccomp.
     Bubblewrap,
     /// The same namespaces made by Rye's own launcher, with Landlock and seccomp.
@@ -20,7 +19,7 @@ pub enum Mode {
     None,
 }
 
-impl Mode {
+impl SandboxMode {
     /// All modes, strongest first.
     pub const ALL: &'static [Self] = Self::VARIANTS;
 
@@ -31,7 +30,7 @@ impl Mode {
     }
 
     /// Returns `true` if the mode has mounts of its own, which keep the policy of the project as it is.
-    /// [`Enforcement::is_whole`](crate::Enforcement::is_whole) says whether everything is confined.
+    /// What the kernel enforced says if everything is confined.
     #[must_use]
     pub const fn is_whole(self) -> bool {
         matches!(self, Self::Bubblewrap | Self::Namespaces)
