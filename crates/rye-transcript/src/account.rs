@@ -16,15 +16,13 @@
 //! ```
 
 mod accounts;
-mod change;
-mod disk;
+mod ended;
 mod thread;
 
 use std::borrow::Cow;
 
 pub use self::accounts::Accounts;
-pub use self::change::ended_children;
-pub(crate) use self::disk::LimitedDisk;
+pub use self::ended::ended_children;
 use rye_types::{Nanos, SpendLimit};
 
 use self::thread::ThreadAccount;

@@ -82,6 +82,7 @@ mod json_halves;
 mod json_values;
 mod markdown;
 mod message;
+mod money;
 mod new_record;
 mod payload;
 mod pending_approval;

@@ -10,6 +10,7 @@ use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
 use self::infrequent::value;
+pub(crate) use self::read::check_decisions;
 pub use self::read::{recorded_event, recorded_events};
 use crate::added::disk::AddedDisk;
 use crate::failure::disk::{LimitHitDisk, RefusalDisk};

@@ -10,6 +10,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::money::Change;
+use crate::payload::check_decisions;
 use crate::wire::{FORMAT, ReadWire, VERSION};
 use crate::{Record, ThreadId, TranscriptClaim};
 
@@ -134,9 +136,10 @@ impl<'a> Reader<'a> {
             .map_err(|error| DamageKind::Unreadable { message: error.to_string() })?;
         self.check_place(&wire)?;
         self.check_signature(&wire, start)?;
+        let unreadable = |message| DamageKind::Payload { event: wire.event.clone(), message };
+        let change = Change::of_payload(&wire.event, &wire.payload).map_err(unreadable)?;
         let prev = self.reading.head;
-        self.reading.head = prev.link(line);
-        self.reading.records.push(Record {
+        let record = Record {
             seq: wire.seq,
             prev,
             at: wire.ts.parse().map_err(|_| DamageKind::Unreadable {
@@ -147,7 +150,12 @@ impl<'a> Reader<'a> {
             directive: wire.directive,
             event: wire.event,
             payload: wire.payload,
-        });
+            change,
+        };
+        check_decisions(&record)
+            .map_err(|message| DamageKind::Payload { event: record.event.clone(), message })?;
+        self.reading.head = prev.link(line);
+        self.reading.records.push(record);
         Ok(())
     }
 
@@ -327,6 +335,16 @@ pub enum DamageKind {
     /// An event precedes the checkpoint over the beginning of the thread.
     #[error("no key has signed how the thread began")]
     Unsigned,
+    /// The event holds money, authority or the state of the thread, and its payload cannot be read.
+    #[error(
+        "its event `{event}` cannot be read ({message}), and what it decides is not passed over; a newer program may read it"
+    )]
+    Payload {
+        /// The name of the event.
+        event: String,
+        /// The error of the parser.
+        message: String,
+    },
     /// The line is not a record.
     #[error("it is not a record: {message}")]
     Unreadable {

@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use crate::ThreadId;
+use crate::money::Change;
 
 /// A record that fits the chain.
 #[derive(Debug, Clone)]
@@ -29,6 +30,8 @@ pub struct Record {
     pub event: String,
     /// The payload, as the JSON text that was written.
     pub payload: Box<RawValue>,
+    /// The change that it makes to the money of the thread.
+    pub(crate) change: Option<Change>,
 }
 
 impl Record {

@@ -4,9 +4,9 @@ use rye_types::{LimitSet, Moment, Nanos, ThreadState, Usage};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::account::LimitedDisk;
 use crate::failure::disk::LimitsDisk;
 use crate::json::Shown;
+use crate::money::LimitedDisk;
 use crate::{Event, Failure, ProviderInfo, Reading, Record, ThreadId, ToolSpec, recorded_event};
 
 /// The end of a thread by its transcript, which is written before `thread.json` is.

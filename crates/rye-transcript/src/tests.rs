@@ -71,6 +71,19 @@ impl Transcript {
         self.lines.push(b'\n');
     }
 
+    /// Appends a record with another payload, as another program could.
+    fn append_with(&mut self, event: &Event, payload: &str) {
+        let start = self.lines.len();
+        self.append(event);
+        let line = String::from_utf8(self.lines.split_off(start)).unwrap();
+        let own = crate::recorded_payload(event);
+        let line = line.replacen(own.get(), payload, 1);
+        assert!(line.contains(payload), "{line}");
+        let prev = line.split(r#""prev":""#).nth(1).unwrap().split('"').next().unwrap();
+        self.head = prev.parse::<Head>().unwrap().link(line.trim_end().as_bytes());
+        self.lines.extend(line.as_bytes());
+    }
+
     fn checkpoint(&mut self, key: &SigningKey) {
         let thread = self.thread.as_str();
         let checkpoint = sign_checkpoint(&self.head, self.records, thread, key).unwrap();

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rye_types::{Nanos, SpendLimit};
 
-use super::change::Change;
 use super::thread::{Share, Successor, ThreadAccount};
 use super::{Account, AccountError, FoundTranscript, is_over};
+use crate::money::Change;
 use crate::{Event, Reading, ThreadId};
 
 /// The accounts of the threads of a tree.

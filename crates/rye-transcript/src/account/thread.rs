@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use rye_types::{Nanos, SpendLimit};
 
-use super::change::Change;
 use super::is_over;
+use crate::money::Change;
 use crate::{Reading, ThreadId};
 
 /// The account of one thread, without its descendants.
@@ -60,8 +60,9 @@ impl ThreadAccount {
     pub(super) fn of(reading: &Reading) -> Self {
         let mut account = Self::new(SpendLimit::Unlimited);
         for (record, is_sealed) in reading.records_with_seals() {
-            if let Some(change) = Change::of_record(record, is_sealed) {
-                account.apply(change);
+            if let Some(change) = record.change.as_ref().filter(|it| is_sealed || !it.needs_seal())
+            {
+                account.apply(change.clone());
             }
         }
         account

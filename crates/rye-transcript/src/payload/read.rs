@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{IntentDisk, ReceiptDisk, StepFinishDisk, StepStartDisk, TextDisk};
+use crate::added::disk::AddedDisk;
 use crate::child_end::ChildEndDisk;
 use crate::failure::disk::{FailureDisk, LimitsDisk};
 use crate::json::{Shown, value_named};
@@ -97,6 +98,37 @@ fn read(record: &Record, asked: Option<&ApprovalRequest>) -> Result<Event, Strin
         "user_message" => Event::UserMessage { text: text(record)? },
         other => return Err(format!("this version knows no event `{other}`")),
     })
+}
+
+/// Checks that the record of an event which decides on authority or on the state of the thread can be read.
+///
+/// # Errors
+///
+/// The reason in words.
+pub(crate) fn check_decisions(record: &Record) -> Result<(), String> {
+    match record.event.as_str() {
+        "approval_decided" => {
+            let DecidedDisk { decision, reason, .. } = record.payload_as()?;
+            Decision::read(&decision, reason.as_deref()).map(drop)
+        }
+        "approval_requested" => {
+            record.payload_as::<RequestDisk>()?.into_request(&record.thread).map(drop)
+        }
+        "model_fallback" => record.payload_as::<FallbackDisk>().map(drop),
+        "thread_complete" | "thread_continued" | "thread_error" => end(record).map(drop),
+        "tool_call_result" => {
+            let TakenDisk { added } = record.payload_as()?;
+            added.into_iter().try_for_each(|added| added.into_added().map(drop))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The items that a call brought into the conversation, whose signers bound what follows.
+#[derive(Deserialize)]
+struct TakenDisk {
+    #[serde(default)]
+    added: Vec<AddedDisk>,
 }
 
 fn text(record: &Record) -> Result<String, String> {

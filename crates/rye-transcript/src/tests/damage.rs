@@ -1,5 +1,7 @@
 //! Changes of a transcript, and the place at which each is found.
 
+use serde_json::Value;
+
 use super::*;
 
 #[test]
@@ -99,5 +101,48 @@ fn a_cut_leaves_the_records_before_it() {
         assert_eq!(reading.records.len(), whole, "cut at {cut}");
         let kept = written.offset(whole);
         assert_eq!(reading.torn, (kept != cut).then_some(kept..cut), "cut at {cut}");
+    }
+}
+
+/// What holds money, authority or the state of a thread is read or refused, also in a record that the thread's key signed. Each row has
+/// an event, a member of its payload, and a value that the member does not take.
+#[test]
+fn rule_07_what_decides_and_cannot_be_read_is_refused_at_its_place() {
+    let rows = [
+        ("ApprovalDecided", "decision", "7"),
+        ("ApprovalRequested", "item_id", "7"),
+        ("ChildEnded", "cost_nanos", "-1"),
+        ("ModelFallback", "model", "7"),
+        ("RequestFailed", "cost_nanos", "\"0\""),
+        ("RequestRetried", "reserved_nanos", "null"),
+        ("SpawnChild", "limits", "{}"),
+        ("StepFinish", "cost_nanos", "18446744073709551616"),
+        ("StepStart", "reserved_nanos", "0.5"),
+        ("ThreadComplete", "cost_nanos", "null"),
+        ("ThreadContinued", "limits", "null"),
+        ("ThreadError", "state", "\"x\""),
+        ("ThreadResumed", "limits", "{\"turns\":1}"),
+        ("ToolCallResult", "added", "[{}]"),
+    ];
+    let key = SigningKey::generate().unwrap();
+    for (variant, member, value) in rows {
+        let named = |event: &&Event| samples::variant(event) == variant;
+        let event = samples::events().iter().find(named).unwrap().clone();
+        let mut payload: Value = serde_json::from_str(recorded_payload(&event).get()).unwrap();
+        payload[member] = serde_json::from_str::<Value>("0").unwrap();
+        let payload = payload.to_string().replacen(
+            &format!("\"{member}\":0"),
+            &format!("\"{member}\":{value}"),
+            1,
+        );
+        let mut transcript = Transcript::new(&thread());
+        transcript.append(&start(&key));
+        transcript.checkpoint(&key);
+        transcript.append_with(&event, &payload);
+        transcript.checkpoint(&key);
+        let damage = read(&transcript.lines, &thread(), &[key.public()]).unwrap_err();
+        let expected = format!("its event `{}` cannot be read (", event.name());
+        assert_eq!(damage.record, 2, "{variant}");
+        assert!(damage.kind.to_string().starts_with(&expected), "{variant}: {damage}");
     }
 }

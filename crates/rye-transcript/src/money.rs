@@ -1,18 +1,22 @@
-//! The change that one record makes to the money of its thread.
-
-use std::collections::BTreeMap;
+//! The only rule about the money in records: the change that one makes to the account of its thread (SPEC 10.6).
+//!
+//! The writer applies it to an event, and the reader to the payload of the event's record. A record with money that cannot be read is
+//! an error, because to pass over it would widen a limit.
 
 use rye_types::{Nanos, SpendLimit};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
 
-use super::disk::{ContinuedDisk, CostDisk, LimitedDisk, ReservedDisk, RetriedDisk};
 use crate::child_end::ChildEndDisk;
+use crate::failure::disk::LimitsDisk;
 use crate::json::Shown;
 use crate::spawn::disk::SpawnDisk;
-use crate::{ChildEnd, Event, Reading, Record, ThreadId};
+use crate::{ChildEnd, Event, ThreadId};
 
 /// One change of the account of a thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Change {
+pub(crate) enum Change {
     /// The thread begins.
     Begin { cap: SpendLimit },
     /// A request is about to be sent. Its worst case costs `amount`.
@@ -32,7 +36,7 @@ pub(super) enum Change {
 }
 
 impl Change {
-    pub(super) fn of_event(event: &Event) -> Option<Self> {
+    pub(crate) fn of_event(event: &Event) -> Option<Self> {
         Some(match event {
             Event::ThreadStart { limits, .. } => Self::Begin { cap: limits.spend },
             Event::StepStart { reserved, .. } => Self::Reserve { amount: *reserved },
@@ -54,41 +58,51 @@ impl Change {
         })
     }
 
-    /// Reads the change from a stored record, like [`Change::of_event`]. Raised limits count only under their own
-    /// checkpoint.
-    pub(super) fn of_record(record: &Record, is_sealed: bool) -> Option<Self> {
-        Some(match record.event.as_str() {
+    /// Reads the change from the payload of a record of this event, like [`Change::of_event`]. `None` for an event without money.
+    ///
+    /// # Errors
+    ///
+    /// The reason in words, if the event has money that cannot be read.
+    pub(crate) fn of_payload(event: &str, payload: &RawValue) -> Result<Option<Self>, String> {
+        Ok(Some(match event {
             "thread_start" => {
-                let LimitedDisk { limits } = record.payload_as().ok()?;
-                Self::Begin { cap: limits?.into_limits().spend }
+                let LimitedDisk { limits } = read(payload)?;
+                let Some(limits) = limits else { return Ok(None) };
+                Self::Begin { cap: limits.into_limits().spend }
             }
             "step_start" => {
-                let ReservedDisk { reserved_nanos } = record.payload_as().ok()?;
+                let ReservedDisk { reserved_nanos } = read(payload)?;
                 Self::Reserve { amount: Nanos::new(reserved_nanos) }
             }
             "step_finish" | "request_failed" => {
-                let CostDisk { cost_nanos } = record.payload_as().ok()?;
+                let CostDisk { cost_nanos } = read(payload)?;
                 Self::Settle { cost: Nanos::new(cost_nanos) }
             }
             "request_retried" => {
-                let RetriedDisk { cost_nanos, reserved_nanos } = record.payload_as().ok()?;
+                let RetriedDisk { cost_nanos, reserved_nanos } = read(payload)?;
                 Self::Retry { cost: Nanos::new(cost_nanos), amount: Nanos::new(reserved_nanos) }
             }
             "spawn_child" => {
-                let spawn = record.payload_as::<SpawnDisk>().ok()?.into_spawn();
+                let spawn = read::<SpawnDisk>(payload)?.into_spawn();
                 Self::Spawn { child: spawn.child, share: spawn.limits.spend }
             }
-            "child_ended" => Self::of_end(child_end(record)?),
+            "child_ended" => Self::of_end(read::<ChildEndDisk>(payload)?.into_end()),
             "thread_continued" => {
-                let ContinuedDisk { next: Shown(next), limits } = record.payload_as().ok()?;
+                let ContinuedDisk { next: Shown(next), limits } = read(payload)?;
                 Self::Continue { next, share: limits.into_limits().spend }
             }
-            "thread_resumed" if is_sealed => {
-                let LimitedDisk { limits } = record.payload_as().ok()?;
-                Self::Raise { cap: limits?.into_limits().spend }
+            "thread_resumed" => {
+                let LimitedDisk { limits } = read(payload)?;
+                let Some(limits) = limits else { return Ok(None) };
+                Self::Raise { cap: limits.into_limits().spend }
             }
-            _ => return None,
-        })
+            _ => return Ok(None),
+        }))
+    }
+
+    /// Returns `true` if the change counts only under a checkpoint of its own.
+    pub(crate) const fn needs_seal(&self) -> bool {
+        matches!(self, Self::Raise { .. })
     }
 
     fn of_end(end: ChildEnd) -> Self {
@@ -96,13 +110,33 @@ impl Change {
     }
 }
 
-/// Returns the ends of children that the transcript of a thread records.
-#[must_use]
-pub fn ended_children(thread: &Reading) -> BTreeMap<ThreadId, ChildEnd> {
-    let ended = thread.records.iter().filter(|record| record.event == "child_ended");
-    ended.filter_map(child_end).map(|end| (end.child.clone(), end)).collect()
+fn read<T: DeserializeOwned>(payload: &RawValue) -> Result<T, String> {
+    serde_json::from_str(payload.get()).map_err(|error| error.to_string())
 }
 
-fn child_end(record: &Record) -> Option<ChildEnd> {
-    record.payload_as().ok().map(ChildEndDisk::into_end)
+#[derive(Deserialize)]
+struct ContinuedDisk {
+    next: Shown<ThreadId>,
+    limits: LimitsDisk,
+}
+
+#[derive(Deserialize)]
+struct CostDisk {
+    cost_nanos: u64,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct LimitedDisk {
+    pub(crate) limits: Option<LimitsDisk>,
+}
+
+#[derive(Deserialize)]
+struct ReservedDisk {
+    reserved_nanos: u64,
+}
+
+#[derive(Deserialize)]
+struct RetriedDisk {
+    cost_nanos: u64,
+    reserved_nanos: u64,
 }
