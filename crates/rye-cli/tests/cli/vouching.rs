@@ -176,3 +176,34 @@ fn rule_02_a_transcript_that_lacks_what_its_record_claims_is_refused() {
     let resumed = session.rye("resume THREAD --trust TRUST");
     assert!(resumed.ends_with("exit 0\n"), "{resumed}");
 }
+
+/// The thread's own key signed a record whose cost is none that this program reads: another program's, or one that was edited.
+#[test]
+fn rule_07_a_record_with_money_that_cannot_be_read_is_refused_at_its_place() {
+    let session = suspended();
+    let (own, mut records) = (operators_key(&session), records(&session));
+    let place = records.iter().position(|it| it["event"] == "step_finish").unwrap();
+    records[place]["payload"]["cost_nanos"] = json!("nothing");
+    let (count, head) = write(&session, records, &own);
+    claim(&session, &json!({"records": count, "head": head.to_string(), "open": true}), &own);
+    let place = format!("record {place} at byte ");
+    let commands = [
+        "threads show THREAD",
+        "threads verify THREAD",
+        "threads export THREAD --format html",
+        "threads export THREAD --format atif",
+        "threads export THREAD --format receipt",
+        "replay THREAD --trust TRUST",
+    ];
+    for command in GO_ON.iter().chain(&commands) {
+        let refused = session.rye(command);
+        assert!(!refused.ends_with("--- exit 0\n"), "{command}: {refused}");
+        assert!(
+            refused.contains(&place) && refused.contains("`step_finish` cannot be read"),
+            "{command}: {refused}"
+        );
+    }
+    let tree = session.rye("threads tree THREAD");
+    assert!(tree.contains("`rye threads verify") && tree.ends_with("--- exit 1\n"), "{tree}");
+    assert!(!session.project().join("INDEX.md").exists());
+}
