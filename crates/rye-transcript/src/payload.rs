@@ -1,6 +1,6 @@
 //! The payload of an event's record, written without a copy, and read back.
 
-mod infrequent;
+mod rare;
 mod read;
 
 use std::borrow::Cow;
@@ -9,13 +9,18 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
-use self::infrequent::value;
+use self::rare::{
+    CompletedDisk, ContinuedDisk, DecidedDisk, FailedDisk, FallbackDisk, InjectedDisk, RequestDisk,
+    ResumedDisk, RetriedDisk, StartDisk, StoppedDisk, SystemDisk, TriggeredDisk, millis,
+};
 pub(crate) use self::read::check_decisions;
 pub use self::read::{recorded_event, recorded_events};
 use crate::added::disk::AddedDisk;
-use crate::failure::disk::{LimitHitDisk, RefusalDisk};
-use crate::json::value_named;
-use crate::message::disk::ReplyDisk;
+use crate::child_end::ChildEndDisk;
+use crate::failure::disk::{FailureDisk, LimitHitDisk, LimitsDisk, RefusalDisk};
+use crate::json::{Shown, value_named};
+use crate::message::disk::{ReplyDisk, UsageDisk};
+use crate::spawn::disk::SpawnDisk;
 use crate::{Event, Refusal, Target, ToolResult};
 
 /// Returns the payload as the record of the event holds it, for comparison with a record.
@@ -24,7 +29,7 @@ pub fn recorded_payload(event: &Event) -> Box<RawValue> {
     to_raw_value(&Payload(event)).expect("because every part of it is plain JSON")
 }
 
-/// The payload of an event. Frequent events are written directly, and the rest through a [`Value`].
+/// The payload of an event, written by the struct that describes it. Those of frequent events borrow.
 pub(crate) struct Payload<'a>(pub(crate) &'a Event);
 
 impl Serialize for Payload<'_> {
@@ -67,7 +72,68 @@ impl Serialize for Payload<'_> {
             Event::ToolCallStart { call_id, name, arguments, target } => {
                 IntentDisk::of(call_id, name, arguments, target.as_ref()).serialize(serializer)
             }
-            other => value(other).serialize(serializer),
+            Event::ApprovalDecided { request, decision, by } => {
+                DecidedDisk::of(request, decision, by).serialize(serializer)
+            }
+            Event::ApprovalRequested(request) => RequestDisk::of(request).serialize(serializer),
+            Event::ChildEnded(end) => ChildEndDisk::of(end).serialize(serializer),
+            Event::ContextInjected(injected) => InjectedDisk::of(injected).serialize(serializer),
+            Event::HookTriggered(triggered) => TriggeredDisk::of(triggered).serialize(serializer),
+            Event::ModelFallback { provider, reason } => {
+                FallbackDisk::of(provider, reason).serialize(serializer)
+            }
+            Event::RequestFailed { turn, class, message, cost } => {
+                FailedDisk::of(*turn, class, message, *cost).serialize(serializer)
+            }
+            Event::RequestRetried { turn, retry, cost, reserved } => {
+                RetriedDisk::of(*turn, retry, *cost, *reserved).serialize(serializer)
+            }
+            Event::SpawnChild(spawn) => SpawnDisk::of(spawn).serialize(serializer),
+            Event::SystemPrompt { text } => SystemDisk::of(text).serialize(serializer),
+            Event::ThreadComplete { outputs, text, turns, usage, cost } => CompletedDisk {
+                turns: *turns,
+                usage: UsageDisk::of(usage),
+                cost_nanos: cost.get(),
+                outputs: outputs.clone(),
+                text: text.clone(),
+            }
+            .serialize(serializer),
+            Event::ThreadContinued { next, limits, text, turns, usage, cost } => ContinuedDisk {
+                turns: *turns,
+                usage: UsageDisk::of(usage),
+                cost_nanos: cost.get(),
+                next: Shown(next.clone()),
+                limits: LimitsDisk::of(limits),
+                text: text.clone(),
+            }
+            .serialize(serializer),
+            Event::ThreadError { state, failure, turns, usage, cost } => StoppedDisk {
+                turns: *turns,
+                usage: UsageDisk::of(usage),
+                cost_nanos: cost.get(),
+                state: Shown(*state),
+                failure: failure.as_ref().map(FailureDisk::of),
+            }
+            .serialize(serializer),
+            Event::ThreadResumed {
+                opening,
+                cut_bytes,
+                facts,
+                cost,
+                elapsed,
+                signed_by,
+                limits,
+            } => ResumedDisk {
+                opening: *opening,
+                cut_bytes: *cut_bytes,
+                facts: facts.clone(),
+                cost_nanos: cost.get(),
+                elapsed_millis: millis(*elapsed),
+                signed_by: signed_by.clone(),
+                limits: limits.as_ref().map(LimitsDisk::of),
+            }
+            .serialize(serializer),
+            start @ Event::ThreadStart { .. } => StartDisk::of(start).serialize(serializer),
         }
     }
 }

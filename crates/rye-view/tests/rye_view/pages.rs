@@ -20,7 +20,7 @@ pub(crate) fn everything() -> Recording {
         .checkpoint()
         .add("step_start", json!({ "turn": 2, "reserved_nanos": 20_000_000 }))
         .wait(300)
-        .add("request_retried", json!({ "turn": 2, "attempt": 2, "attempts": 4, "class": "overloaded", "message": "529", "wait_millis": 700, "cost_nanos": 0 }))
+        .add("request_retried", json!({ "turn": 2, "attempt": 2, "attempts": 4, "class": "overloaded", "message": "529", "wait_millis": 700, "cost_nanos": 0, "reserved_nanos": 20_000_000 }))
         .wait(1_700)
         .add("step_finish", json!({ "turn": 2, "cost_nanos": 5_000_000, "reply": { "usage": { "input": 10, "output": 5, "cache_read": 0, "cache_write": 0 } } }))
         .intent("d", "rye/agent/threads/thread_directive", json!({ "directive": "release/notes" }))

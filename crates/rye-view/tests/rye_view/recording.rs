@@ -2,7 +2,7 @@
 
 use rye_sign::SigningKey;
 use rye_sign::chain::{Head, sign_checkpoint};
-use rye_transcript::{Reading, ThreadId, ThreadRecord, read};
+use rye_transcript::{Damage, Reading, ThreadId, ThreadRecord, read};
 use rye_types::{LimitSet, Moment};
 use rye_view::{Signer, Source};
 use serde_json::{Value, json};
@@ -117,12 +117,17 @@ impl Recording {
     }
 
     pub(crate) fn end(&mut self) -> &mut Self {
-        self.add("thread_complete", json!({ "turns": 2, "usage": {}, "cost_nanos": 0, "outputs": { "version": "2.4.0" }, "text": "" }));
+        self.add("thread_complete", json!({ "turns": 2, "usage": used(0, 0), "cost_nanos": 0, "outputs": { "version": "2.4.0" }, "text": "" }));
         self.checkpoint()
     }
 
     pub(crate) fn reading(&self) -> Reading {
-        read(self.lines.as_bytes(), &self.thread, &[self.key.public()]).unwrap()
+        self.try_reading().unwrap_or_else(|damage| panic!("{damage}"))
+    }
+
+    /// The reading, or the place of a record that decides something and cannot be read.
+    pub(crate) fn try_reading(&self) -> Result<Reading, Damage> {
+        read(self.lines.as_bytes(), &self.thread, &[self.key.public()])
     }
 
     pub(crate) fn record(&self) -> ThreadRecord {
@@ -153,4 +158,14 @@ pub(crate) fn text_of(page: &str) -> String {
     let texts = main.split('<').filter_map(|tag| tag.split_once('>')).map(|(_, text)| text.trim());
     let texts: Vec<&str> = texts.filter(|text| !text.is_empty()).collect();
     texts.join("\n").replace(env!("CARGO_PKG_VERSION"), "<VERSION>")
+}
+
+/// The limits of a child.
+pub(crate) fn limits() -> Value {
+    json!({ "turns": 1, "tokens": 1, "spend_nanos": "unlimited", "duration_seconds": 1, "spawns": 0, "depth": 0 })
+}
+
+/// The tokens of an answer or of a thread.
+pub(crate) fn used(input: u64, output: u64) -> Value {
+    json!({ "input": input, "output": output, "cache_read": 0, "cache_write": 0 })
 }

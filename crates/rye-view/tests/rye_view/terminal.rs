@@ -5,7 +5,7 @@ use rye_view::{Charset, Signer, Source, export};
 use serde_json::json;
 
 use crate::pages::everything;
-use crate::recording::Recording;
+use crate::recording::{CHILD, Recording, limits};
 
 fn timeline(recording: &Recording, charset: Charset) -> String {
     let (record, reading) = (recording.record(), recording.reading());
@@ -29,8 +29,8 @@ fn hostile_records_are_drawn() {
     let mut recording = Recording::begin();
     recording
         .turn(1)
-        .add("request_retried", json!({ "turn": 1, "class": "\u{1b}[31m", "wait_millis": i64::MAX, "cost_nanos": u64::MAX }))
-        .add("spawn_child", json!({ "call_id": "x", "thread": "y", "directive": "\u{1b}[31m\u{202e}\nz" }))
+        .add("request_retried", json!({ "turn": 1, "class": "\u{1b}[31m", "wait_millis": i64::MAX, "cost_nanos": u64::MAX, "reserved_nanos": 0 }))
+        .add("spawn_child", json!({ "call_id": "x", "thread": CHILD, "directive": "\u{1b}[31m\u{202e}\nz", "async": false, "limits": limits() }))
         .add_after("user_message", json!({ "text": "" }), u64::MAX)
         .checkpoint();
     let text = timeline(&recording, Charset::Ascii);
