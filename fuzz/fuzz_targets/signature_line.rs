@@ -8,8 +8,8 @@
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use rye_types::Timestamp;
 use rye_sign::{CommentStyle, ItemName, Policy, SigningKey, TrustStore, Unverified};
+use rye_types::Timestamp;
 
 /// Which key signs makes no difference to any assertion, so a new one for each process will do.
 static KEY: LazyLock<SigningKey> =

@@ -6,9 +6,9 @@
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use rye_types::Timestamp;
 use rye_sign::token::{Claims, Token, covers_literally, verify_chain};
 use rye_sign::{Digest, SigningKey};
+use rye_types::Timestamp;
 
 static KEY: LazyLock<SigningKey> =
     LazyLock::new(|| SigningKey::generate().expect("the system gives random bytes"));

@@ -6,8 +6,8 @@
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use rye_types::Timestamp;
 use rye_sign::{CommentStyle, Origin, RevocationList, SigningKey, TrustDocument, TrustStore};
+use rye_types::Timestamp;
 
 static KEY: LazyLock<SigningKey> =
     LazyLock::new(|| SigningKey::generate().expect("the system gives random bytes"));

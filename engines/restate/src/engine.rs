@@ -12,9 +12,8 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use rye::sign::{PublicKey, SigningKey};
-use rye::thread::{
-    Cancel, Decider, Failure, FailureKind, Nanos, Outcome, ThreadId, ThreadState, pending_approval,
-};
+use rye::thread::{Cancel, Decider, Failure, FailureKind, Outcome, ThreadId, pending_approval};
+use rye::types::{Nanos, ThreadState};
 use rye::{Class, Host, ReopenError, RunError, RunReport, RunRequest, Rye, StepChain, SystemClock};
 use serde_json::{Value, json};
 
