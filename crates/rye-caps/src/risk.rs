@@ -1,6 +1,6 @@
 //! The risk of a grant, and its acknowledgement by the author of a directive (`SPEC 9.6`).
 //!
-//! A [`RiskTable`] classifies patterns into four [`Risk`]s and has a policy for each. [`assess`] compares a grant with
+//! A [`RiskTable`] classifies patterns into four [`Risk`](rye_types::Risk)s and has a policy for each. [`assess`] compares a grant with
 //! the table and returns one [`Finding`] for each granted pattern, so that the author sees all of them at once.
 //!
 //! [`assess`]: RiskTable::assess
@@ -30,7 +30,7 @@
 //!
 //! A *capability* has the risk of the most specific pattern of the table that covers it: the one with the most dots
 //! outside classes, then the longest, then the riskiest. A capability that no pattern covers is
-//! [`Unrestricted`](Risk::Unrestricted), because an unknown risk is not safe.
+//! [`Unrestricted`](rye_types::Risk::Unrestricted), because an unknown risk is not safe.
 //!
 //! A granted *pattern* has the risk of the most specific pattern of the table that covers all of it. If it meets a more
 //! specific pattern that is riskier, it has that risk. It is therefore at least as risky as every capability that it
