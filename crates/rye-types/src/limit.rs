@@ -54,7 +54,7 @@ impl Default for LimitSet {
     }
 }
 
-/// LimitSet that the operator raises for a resumed thread (SPEC D18).
+/// Limits that the operator raises for a resumed thread (SPEC D18).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RaisedLimits {
     /// Requests to the model.

@@ -15,7 +15,7 @@ use crate::shipped::shipped_files;
 /// The file that bounds threads.
 pub const RESILIENCE_FILE: &str = "agent/resilience";
 
-/// LimitSet of a thread whose directive and command line set none.
+/// Limits of a thread whose directive and command line set none.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = "resilience")]
@@ -23,7 +23,7 @@ pub(crate) struct Resilience {
     /// The limits of a thread.
     #[serde(default)]
     pub(crate) limits: LimitsFile,
-    /// LimitSet of simultaneous work.
+    /// Limits of simultaneous work.
     #[serde(default)]
     pub(crate) concurrency: ConcurrencyFile,
     /// The limits of new directives, by their complexity.
@@ -71,7 +71,7 @@ struct ClassFile {
     spend: Option<String>,
 }
 
-/// LimitSet of simultaneous work; a missing one keeps the value of the next space.
+/// Limits of simultaneous work; a missing one keeps the value of the next space.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]

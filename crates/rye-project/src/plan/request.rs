@@ -50,7 +50,7 @@ pub struct PlanRequest {
     pub model: Option<String>,
     /// The way to ask for outputs, instead of the provider's own.
     pub returns: Option<ReturnStyle>,
-    /// LimitSet, instead of the directive's.
+    /// Limits, instead of the directive's.
     pub limits: LimitOptions,
     /// The authority that bounds it, if another thread starts it.
     pub child_bounds: Option<Arc<ChildBounds>>,
@@ -160,7 +160,7 @@ impl ProviderChoice {
 /// The name by which a directive and the operator choose its steps in place of a model.
 pub(crate) const STEPS: &str = "steps";
 
-/// LimitSet that the operator sets for one run.
+/// Limits that the operator sets for one run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "a record that leaves out a limit must not compile")]
 pub struct LimitOptions {

@@ -33,7 +33,7 @@ pub struct RunRequest {
     pub model: Option<String>,
     /// The way to ask for outputs, instead of the provider's own.
     pub returns: Option<ReturnStyle>,
-    /// LimitSet, instead of the directive's.
+    /// Limits, instead of the directive's.
     pub limits: LimitOptions,
     /// The conversation that it goes on with; its limits are then what that one left.
     pub continues: Option<Continuation>,

@@ -234,7 +234,7 @@ async fn a_continuation_has_what_is_left_of_the_threads_to_start() {
     }
 }
 
-/// LimitSet that leave the parent nearly all of its money.
+/// Limits that leave the parent nearly all of its money.
 pub(crate) fn a_little_of(left: &LimitSet) -> LimitSet {
     let mut limits = left.clone();
     limits.spend = SpendLimit::AtMost(Nanos::new(1_000));

@@ -1,4 +1,4 @@
-//! LimitSet on the threads that may be started: an event each time, and an error result that a model gets over.
+//! Limits on the threads that may be started: an event each time, and an error result that a model gets over.
 
 use std::sync::Arc;
 
