@@ -6,7 +6,9 @@ use rye_types::LimitSet;
 
 use super::prompting::Composed;
 use super::tools::Offer;
-use crate::needs::{LaterRefusal, LibraryItems, Need, NeedSource, needs_of, refused_later};
+use crate::needs::{
+    LaterRefusal, LibraryItems, Need, NeedSource, StartReason, needs_of, refused_later,
+};
 
 /// The needs of steps that the directive grants and that a thread of it cannot have, each as a sentence.
 #[derive(Debug, Default)]
@@ -55,9 +57,10 @@ impl Lacking {
         let later = refused_later(&needs, &items, functions).into_iter();
         let later = later.filter(|it| declared.patterns().iter().any(|own| own.meets(&it.need)));
         lacking.denied.extend(later.filter(is_of_a_call).map(|it| it.to_string()));
-        lacking
-            .denied
-            .extend(needs.refused_starts(limits, &items, false).iter().map(ToString::to_string));
+        let starts = needs.refused_starts(limits, &items, false).into_iter();
+        // A child that comes to the end of its turns has begun, and may go on with more of them.
+        let refused = starts.filter(|start| !matches!(start.reason, StartReason::Turns(_)));
+        lacking.denied.extend(refused.map(|start| start.to_string()));
         lacking
     }
 }
