@@ -207,9 +207,10 @@ impl Item {
         object: &RawObject,
     ) -> Result<usize, &'static str> {
         if let Some(old) = self.done.as_deref().filter(|_| self.is_settled) {
-            let is_known = !self.is_said_by(object);
-            check_same(&RawObject::of(old), object)?;
-            if is_known {
+            let old = RawObject::of(old);
+            check_same(&old, object)?;
+            // Parts of unknown types alone do not take the place of a text.
+            if !says_something(object, !texts(&old).is_empty()) {
                 return Ok(0);
             }
         }
