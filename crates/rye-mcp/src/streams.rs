@@ -1,16 +1,16 @@
 //! The protocol over two streams of bytes, such as standard input and output.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use rmcp::model::JsonRpcMessage;
+use rmcp::model::{ClientNotification, JsonRpcMessage};
 use rmcp::service::RunningService;
 use rmcp::service::{RxJsonRpcMessage, ServerInitializeError, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use rmcp::{RoleServer, ServerHandler};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 use tokio::time::timeout;
 
 use crate::error::ServeError;
@@ -27,8 +27,10 @@ const LAST_ANSWERS: Duration = Duration::from_secs(1);
 struct Paced<T> {
     transport: T,
     unread: Arc<Semaphore>,
-    /// `true` once the protocol began. Before that, only requests are read: the library ends at another first message.
-    has_begun: Arc<AtomicBool>,
+    /// `true` once the protocol began. Before that, only requests are handed on: the library ends at another first message.
+    has_begun: watch::Receiver<bool>,
+    /// The cancellations that came before anybody knew that the protocol had begun: the request of each may have begun it.
+    held: VecDeque<RxJsonRpcMessage<RoleServer>>,
 }
 
 impl<T: Transport<RoleServer>> Transport<RoleServer> for Paced<T> {
@@ -49,11 +51,21 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Paced<T> {
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
+            let has_begun = *self.has_begun.borrow();
+            if has_begun && let Some(held) = self.held.pop_front() {
+                return Some(held);
+            }
             drop(self.unread.acquire().await);
-            let message = self.transport.receive().await?;
-            let is_request = matches!(message, JsonRpcMessage::Request(_));
-            if is_request || self.has_begun.load(Ordering::Relaxed) {
+            let message = tokio::select! {
+                biased;
+                Ok(_) = self.has_begun.wait_for(|begun| *begun), if !has_begun => continue,
+                message = self.transport.receive() => message?,
+            };
+            if has_begun || matches!(message, JsonRpcMessage::Request(_)) {
                 return Some(message);
+            }
+            if is_cancellation(&message) && self.held.len() < MOST_UNREAD {
+                self.held.push_back(message);
             }
         }
     }
@@ -61,6 +73,11 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Paced<T> {
     async fn close(&mut self) -> Result<(), Self::Error> {
         self.transport.close().await
     }
+}
+
+fn is_cancellation(message: &RxJsonRpcMessage<RoleServer>) -> bool {
+    let JsonRpcMessage::Notification(told) = message else { return false };
+    matches!(told.notification, ClientNotification::CancelledNotification(_))
 }
 
 /// Serves one client until it closes its end or `stop` comes. Then it waits for `before_end`.
@@ -80,16 +97,16 @@ where
     W: AsyncWrite + Send + Unpin + 'static,
 {
     let transport = LineTransport::new(read, Patience::new(write));
-    let has_begun = Arc::new(AtomicBool::new(false));
+    let (begins, has_begun) = watch::channel(false);
     let unread = Arc::new(Semaphore::new(MOST_UNREAD));
-    let transport = Paced { transport, unread, has_begun: Arc::clone(&has_begun) };
+    let transport = Paced { transport, unread, has_begun, held: VecDeque::new() };
     let mut stop = std::pin::pin!(stop);
     let begun = tokio::select! {
         begun = begin(handler, transport) => begun,
         () = &mut stop => return Ok(()),
     };
     let Some(running) = begun? else { return Ok(()) };
-    has_begun.store(true, Ordering::Relaxed);
+    begins.send_replace(true);
     let end = running.cancellation_token();
     let mut waiting = std::pin::pin!(running.waiting());
     tokio::select! {
@@ -119,9 +136,9 @@ async fn begin<H: ServerHandler>(
 #[cfg(test)]
 mod tests {
     use std::convert::Infallible;
-    use std::sync::atomic::AtomicUsize;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
-    use rmcp::model::{ClientNotification, InitializedNotification, ServerResult};
+    use rmcp::model::{InitializedNotification, ServerResult};
     use serde_json::{Value, json};
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
@@ -156,8 +173,9 @@ mod tests {
     #[tokio::test]
     async fn a_client_that_does_not_read_is_not_read_either() {
         let unread = Arc::new(Semaphore::new(MOST_UNREAD));
-        let has_begun = Arc::new(AtomicBool::new(true));
-        let mut paced = Paced { transport: Deaf::default(), unread, has_begun };
+        let (_begins, has_begun) = watch::channel(true);
+        let held = VecDeque::new();
+        let mut paced = Paced { transport: Deaf::default(), unread, has_begun, held };
         let mut unsent = tokio::task::JoinSet::new();
         let answered = async {
             while paced.receive().await.is_some() {
@@ -170,6 +188,33 @@ mod tests {
         // Nothing else wakes it: it waits for ever from its last answer on.
         assert!(futures_are_stuck(answered).await);
         assert_eq!(paced.transport.0.into_inner(), MOST_UNREAD);
+    }
+
+    /// The request that begins the protocol may be cancelled before the server knows that it began.
+    #[tokio::test]
+    async fn a_cancellation_is_held_until_the_protocol_has_begun() {
+        let request = json!({ "jsonrpc": "2.0", "id": 7, "method": "ping" });
+        let told = |method: &str| json!({ "jsonrpc": "2.0", "method": method, "params": { "requestId": 7 } });
+        let lines = format!(
+            "{}\n{request}\n{}\n{request}\n",
+            told("notifications/initialized"),
+            told("notifications/cancelled")
+        );
+        let (begins, has_begun) = watch::channel(false);
+        let mut paced = Paced {
+            transport: LineTransport::new(lines.as_bytes(), tokio::io::sink()),
+            unread: Arc::new(Semaphore::new(MOST_UNREAD)),
+            has_begun,
+            held: VecDeque::new(),
+        };
+        let mut methods = Vec::new();
+        for is_begun in [false, false, true] {
+            begins.send_replace(is_begun);
+            let message = serde_json::to_value(paced.receive().await.unwrap()).unwrap();
+            methods.push(message["method"].as_str().unwrap().to_owned());
+        }
+        assert_eq!(methods, ["ping", "ping", "notifications/cancelled"]);
+        assert!(paced.receive().await.is_none(), "the client has gone");
     }
 
     /// A server that offers nothing.
