@@ -31,6 +31,7 @@ mod tests {
     use std::sync::LazyLock;
 
     use proptest::prelude::*;
+    use proptest::test_runner::TestRunner;
 
     use super::{bound, is_bound, is_content_only};
     use crate::digest::Digest;
@@ -75,32 +76,47 @@ mod tests {
         ]
     }
 
-    proptest! {
-        #![proptest_config(ProptestConfig { cases: (ProptestConfig::default().cases * 40).min(ProptestConfig::default().cases.max(10_000)), ..ProptestConfig::default() })]
+    /// Many cases for the promises of the message.
+    ///
+    /// The macro `proptest!` would take `PROPTEST_CASES` in the place of any other number.
+    fn many_cases() -> ProptestConfig {
+        let config = ProptestConfig { source_file: Some(file!()), ..ProptestConfig::default() };
+        ProptestConfig { cases: (config.cases * 8).min(config.cases.max(10_000)), ..config }
+    }
 
-        /// Together with [`is_content_only`], which is tested below, this covers every check that a verification makes.
-        #[test]
-        fn a_signature_for_one_name_is_none_for_another(
-            index in any::<prop::sample::Index>(), kind in prop::sample::select(KINDS.to_vec()), id in ids()
-        ) {
-            let (key, signed) = &*SIGNED;
+    fn kinds() -> impl Strategy<Value = &'static str> {
+        prop::sample::select(KINDS.to_vec())
+    }
+
+    /// Together with [`is_content_only`], which is tested below, this covers every check that a verification makes.
+    #[test]
+    fn a_signature_for_one_name_is_none_for_another() {
+        let (key, signed) = &*SIGNED;
+        let names = (any::<prop::sample::Index>(), kinds(), ids());
+        let tried = TestRunner::new(many_cases()).run(&names, |(index, kind, id)| {
             let (item, envelope) = index.get(signed);
             let other = name(kind, &id);
-            prop_assert_eq!(is_bound(key, envelope, &other), *item == other, "{} as {}", item, other);
-        }
+            let is_same = *item == other;
+            prop_assert_eq!(is_bound(key, envelope, &other), is_same, "{} as {}", item, other);
+            Ok(())
+        });
+        assert!(tried.is_ok(), "{}", tried.unwrap_err());
+    }
 
-        #[test]
-        fn no_two_names_or_times_have_one_message(
-            kinds in prop::array::uniform2(prop::sample::select(KINDS.to_vec())), ids in prop::array::uniform2(ids()),
-            times in prop::array::uniform2(any::<i32>())
-        ) {
-            let [one, other] = [0, 1].map(|side| {
-                (name(kinds[side], &ids[side]), Timestamp::from_unix(times[side].into()))
-            });
+    #[test]
+    fn no_two_names_or_times_have_one_message() {
+        let side = || {
+            (kinds(), ids(), any::<i32>()).prop_map(|(kind, id, seconds)| {
+                (name(kind, &id), Timestamp::from_unix(seconds.into()))
+            })
+        };
+        let tried = TestRunner::new(many_cases()).run(&(side(), side()), |(one, other)| {
             let digest = Digest::of(b"");
             let message = |(item, at): &(ItemName, Timestamp)| bound(item, *at, &digest);
             prop_assert_eq!(message(&one) == message(&other), one == other);
-        }
+            Ok(())
+        });
+        assert!(tried.is_ok(), "{}", tried.unwrap_err());
     }
 
     #[test]

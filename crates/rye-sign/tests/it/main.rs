@@ -14,6 +14,7 @@ mod verify;
 use ed25519_dalek::Signer as _;
 use ed25519_dalek::pkcs8::spki::der::pem::LineEnding;
 use ed25519_dalek::pkcs8::{EncodePrivateKey as _, KeypairBytes};
+use proptest::prelude::ProptestConfig;
 use rye_sign::{
     CommentStyle, Digest, Error, ItemName, Policy, Provenance, Signature, SigningKey, TrustStore,
     Unverified, Verified,
@@ -28,6 +29,14 @@ fn at(text: &str) -> Timestamp {
 
 fn now() -> Timestamp {
     at(NOW)
+}
+
+/// Many cases for the promises of a format. Each needs one signature, or none, and hardly any verification.
+///
+/// The macro `proptest!` would take `PROPTEST_CASES` in the place of any other number.
+fn many_cases() -> ProptestConfig {
+    let config = ProptestConfig { source_file: Some(file!()), ..ProptestConfig::default() };
+    ProptestConfig { cases: (config.cases * 8).min(config.cases.max(10_000)), ..config }
 }
 
 fn item(kind: &str, id: &str) -> ItemName {

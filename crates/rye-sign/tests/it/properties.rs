@@ -3,9 +3,10 @@
 use std::sync::LazyLock;
 
 use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
 use rye_sign::{Binding, CommentStyle, Coverage, ItemName, Policy, SigningKey, TrustStore, sign};
 
-use crate::{OldMessage, facts, item, key, now, old_fields, trusting, verify};
+use crate::{OldMessage, facts, item, key, many_cases, now, old_fields, trusting, verify};
 
 static KEY: LazyLock<SigningKey> = LazyLock::new(|| key(1));
 static OTHER_KEY: LazyLock<SigningKey> = LazyLock::new(|| key(2));
@@ -55,27 +56,24 @@ fn is_same_meaning(old: u8, new: u8) -> bool {
     matches!((old, new), (b'-', b'+') | (b'_', b'/'))
 }
 
-/// Many cases for the promises of the format. Each needs one signature and hardly any verification.
-fn many_cases() -> ProptestConfig {
-    let config = ProptestConfig::default();
-    ProptestConfig { cases: (config.cases * 40).min(config.cases.max(10_000)), ..config }
-}
-
-proptest! {
-    #![proptest_config(many_cases())]
-
-    #[test]
-    fn any_single_byte_change_is_refused(
-        text in texts(), style in styles(), item in items(), place in any::<prop::sample::Index>(), new in any::<u8>()
-    ) {
+#[test]
+fn any_single_byte_change_is_refused() {
+    let changes = (texts(), styles(), items(), any::<prop::sample::Index>(), any::<u8>());
+    let tried = TestRunner::new(many_cases()).run(&changes, |(text, style, item, place, new)| {
         let signed = sign(&text, style, &item, &KEY, now());
         let mut bytes = signed.into_bytes();
         let place = place.index(bytes.len());
         let old = std::mem::replace(&mut bytes[place], new);
-        if let Ok(changed) = std::str::from_utf8(&bytes) && new != old && !is_same_meaning(old, new) {
-            prop_assert!(!is_accepted(changed, style, &item), "{old:?} to {new:?} at {place} of {changed:?}");
+        if let Ok(changed) = std::str::from_utf8(&bytes)
+            && new != old
+            && !is_same_meaning(old, new)
+        {
+            let is_refused = !is_accepted(changed, style, &item);
+            prop_assert!(is_refused, "{old:?} to {new:?} at {place} of {changed:?}");
         }
-    }
+        Ok(())
+    });
+    assert!(tried.is_ok(), "{}", tried.unwrap_err());
 }
 
 proptest! {
@@ -99,15 +97,7 @@ proptest! {
     }
 }
 
-/// Unoptimized curve arithmetic takes milliseconds. `PROPTEST_CASES` scales this number, too.
-fn fewer_cases() -> ProptestConfig {
-    let config = ProptestConfig::default();
-    ProptestConfig { cases: config.cases / 16, ..config }
-}
-
 proptest! {
-    #![proptest_config(fewer_cases())]
-
     #[test]
     fn signing_then_verifying(text in texts(), style in styles(), item in items()) {
         let signed = sign(&text, style, &item, &KEY, now());
