@@ -67,9 +67,9 @@ impl<'a> Automaton<'a> {
 
     /// The smallest sets of states that together mean the same as the closed set `states`.
     pub(crate) fn generators(&self, states: Positions) -> impl Iterator<Item = Positions> {
-        let after_star = move |position: &usize| {
-            position.checked_sub(1).is_some_and(|before| states.has(before) && self.is_star(before))
-        };
+        // The state after a `*` is only reached together with the `*`, which implies it.
+        let after_star =
+            |position: &usize| position.checked_sub(1).is_some_and(|before| self.is_star(before));
         states
             .iter()
             .filter(move |position| !after_star(position))
@@ -136,10 +136,6 @@ impl Positions {
         self.0.iter().zip(other.0).any(|(word, other)| word & other != 0)
     }
 
-    fn has(self, position: usize) -> bool {
-        self.meets(Self::one(position))
-    }
-
     /// The positions, in ascending order.
     fn iter(self) -> impl Iterator<Item = usize> {
         self.0
@@ -161,3 +157,38 @@ fn bits(mut word: u64) -> impl Iterator<Item = usize> {
 
 /// The longest pattern is `rye.execute.knowledge.` and 256 more bytes: 278 tokens and 279 positions.
 const WORDS: usize = 5;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pattern::Pattern;
+
+    fn positions(states: Positions) -> Vec<usize> {
+        states.iter().collect()
+    }
+
+    /// Cases: a pattern, a text, the states after it, and the states of which those consist.
+    #[test]
+    fn states_before_the_last_reached_star_are_dropped() {
+        let long = format!("{}*b*c", "a".repeat(100));
+        let below = format!("{}b", "a".repeat(101));
+        let cases: [(&str, &str, &[usize], &[usize]); 8] = [
+            ("abc", "", &[0], &[0]),
+            ("abc", "ab", &[2], &[2]),
+            ("abc", "ac", &[], &[]),
+            ("a*b*c", "a", &[1, 2], &[1]),
+            ("a*b*c", "axb", &[3, 4], &[3]),
+            ("a*bb", "abb", &[1, 2, 3, 4], &[1, 3, 4]),
+            ("*", "a", &[0, 1], &[0]),
+            (&long, &below, &[102, 103], &[102]),
+        ];
+        for (pattern, text, expected, generators) in cases {
+            let parsed: Pattern = pattern.parse().unwrap();
+            let automaton = Automaton::new(&parsed.globs()[0]);
+            let states = automaton.after(text);
+            assert_eq!(positions(states), expected, "{pattern} after {text}");
+            let found: Vec<_> = automaton.generators(states).map(Positions::first).collect();
+            assert_eq!(found, generators, "{pattern} after {text}");
+        }
+    }
+}

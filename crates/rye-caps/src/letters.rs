@@ -15,11 +15,11 @@ pub(crate) const fn one(byte: u8) -> Letters {
     if byte < 128 { 1 << byte } else { 0 }
 }
 
-/// The set of the ASCII bytes from `first` to `last`; empty if the range is reversed.
+/// The set of the bytes from `first` to `last`, which are ASCII; empty if the range is reversed.
 pub(crate) const fn range(first: u8, last: u8) -> Letters {
     let mut letters = 0;
     let mut byte = first;
-    while byte <= last && byte < 128 {
+    while byte <= last {
         letters |= one(byte);
         byte += 1;
     }
