@@ -312,4 +312,13 @@ mod tests {
         assert_eq!(capability.dotted_id(), "a.b");
         assert_eq!((capability.primary(), capability.kind()), (Primary::Search, Kind::Knowledge));
     }
+
+    #[test]
+    fn capabilities_are_shown_and_ordered_by_their_text() {
+        let [one, other]: [Capability; 2] =
+            ["rye.load.tool.a", "rye.load.tool.a-b"].map(|text| text.parse().unwrap());
+        assert_eq!(one.partial_cmp(&other), Some(Ordering::Less));
+        assert_eq!(other.cmp(&one), Ordering::Greater);
+        assert_eq!(format!("{one:?}"), "Capability(\"rye.load.tool.a\")");
+    }
 }

@@ -85,3 +85,35 @@ impl FromStr for Invocation {
         text.parse::<Capability>().map(Self::from)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn capability(id: &str) -> Capability {
+        format!("rye.execute.tool.{id}").parse().unwrap()
+    }
+
+    #[test]
+    fn a_call_needs_each_capability_once() {
+        let functions = ["a", "t", "b", "a"].map(capability);
+        let invocation = Invocation::new(capability("t"), functions);
+        assert_eq!(invocation.item(), &capability("t"));
+        assert_eq!(invocation.functions(), ["a", "b"].map(capability));
+        let all: Vec<_> = invocation.capabilities().cloned().collect();
+        assert_eq!(all, ["t", "a", "b"].map(capability));
+        let plain: Invocation = "rye.execute.tool.t".parse().unwrap();
+        assert_eq!(plain, capability("t").into());
+    }
+
+    #[test]
+    fn a_rule_meets_a_call_by_its_item_or_by_a_function() {
+        let invocation = Invocation::new(capability("t"), ["a", "b"].map(capability));
+        for (items, expected) in
+            [("t", true), ("b", true), ("?", true), ("c", false), ("t.?", false)]
+        {
+            let grant = Grant::of_items("execute", "tool", items).unwrap();
+            assert_eq!(invocation.meets(&grant), expected, "{items}");
+        }
+    }
+}

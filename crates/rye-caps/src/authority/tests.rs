@@ -29,7 +29,9 @@ fn check(layers: &[Layer], capability: &str, expected: Option<&str>) {
     let answer = authority.permit(&capability.clone().into());
     assert_eq!(authority.allows(&capability), answer.is_ok());
     match &answer {
-        Ok(permit) => assert_eq!(permit.capability(), &capability),
+        Ok(permit) => {
+            assert_eq!((permit.capability(), permit.authority()), (&capability, &authority));
+        }
         Err(denied) => assert!(denied.smallest.matches(&capability)),
     }
     assert_eq!(answer.map_err(|denied| denied.to_string()).err().as_deref(), expected);

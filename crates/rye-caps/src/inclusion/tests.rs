@@ -210,3 +210,28 @@ fn a_name_meets_the_names_below_it() {
         }
     }
 }
+
+/// Cases: a pattern, one that it may cover, the budget, the answer, and what is left of the budget.
+#[test]
+fn a_decision_takes_from_the_budget_and_is_a_no_without_one() {
+    let [name, below] = ["rye.load.tool.a", "rye.load.tool.a.*"];
+    // These cover no capability, so that a walk through them has no step.
+    let [nothing, less] = ["rye.run.*", "rye.run.a?"];
+    for (outer, inner, budget, expected, left) in [
+        (below, name, WALK + 1, true, 1),
+        (below, name, WALK, false, 0),
+        ("rye.load.tool.[bc]*", name, 1_000, false, 1_000 - WALK),
+        ("rye.load.tool.*", name, 1_000, true, 1_000 - WALK),
+        ("rye.load.tool.?b", "rye.load.tool.a*", 0, false, 0),
+        ("rye.load.tool.b", name, 1_000, false, 1_000),
+        ("rye.run.*", "rye.run.a", 1_000, true, 1_000 - WALK),
+        (nothing, less, 1_000, true, 1_000 - WALK),
+        (nothing, less, 1, true, 0),
+        (nothing, less, 0, false, 0),
+    ] {
+        let [outer, inner]: [Pattern; 2] = [outer, inner].map(|text| text.parse().unwrap());
+        let mut budget = budget;
+        let found = covers_within(&outer, &inner, &mut budget);
+        assert_eq!((found, budget), (expected, left), "{outer} {inner}");
+    }
+}

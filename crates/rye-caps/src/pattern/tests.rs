@@ -1,5 +1,7 @@
 //! The coverage of patterns. Each row is checked in every way that the crate has.
 
+use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
+
 use super::{Pattern, naive};
 use crate::{automaton::Automaton, capability::Capability, grant::Grant};
 
@@ -225,11 +227,41 @@ fn the_longest_id_can_be_granted_by_name() {
     check(&format!("rye.execute.knowledge.{}?", "a".repeat(255)), &subject, true);
 }
 
+fn hash(pattern: &Pattern) -> u64 {
+    BuildHasherDefault::<DefaultHasher>::default().hash_one(pattern)
+}
+
 #[test]
 fn patterns_compare_by_their_normal_form() {
     let parse = |text: &str| text.parse::<Pattern>().unwrap();
     assert_eq!(parse("rye/load/**"), parse("rye.load.*"));
     assert_eq!(parse("rye/load/**").to_string(), "rye.load.*");
     assert_ne!(parse("rye.load.[ab]"), parse("rye.load.[ba]"));
+    assert!(parse("rye/load/a") < parse("rye.load.b"));
+    assert_eq!(hash(&parse("rye/load/**")), hash(&parse("rye.load.*")));
+    assert_ne!(hash(&parse("rye.load.a")), hash(&parse("rye.load.b")));
     assert_eq!(format!("{:?}", parse("rye.fetch.*")), "Pattern(\"rye.fetch.*\")");
+}
+
+/// Cases: two patterns, whether the first covers all that starts like the second, and whether their heads exclude each other.
+#[test]
+fn the_heads_of_two_globs_decide_what_they_can() {
+    for (one, other, is_covered, is_apart) in [
+        ("rye.load.tool.a*", "rye.load.tool.ab", true, false),
+        ("rye.load.tool.a*", "rye.load.tool.ab?c", true, false),
+        ("rye.load.tool.a*", "rye.load.tool.a*", true, false),
+        ("rye.load.tool.a*", "rye.load.*", false, false),
+        ("rye.load.tool.a*", "rye.load.tool.b*", false, true),
+        ("rye.load.tool.a.*", "rye.load.tool.a.b", true, false),
+        ("rye.load.tool.a.*", "rye.load.tool.a", false, false),
+        ("rye.load.tool.a", "rye.load.tool.a", false, false),
+        ("rye.load.tool.[ab]", "rye.load.tool.a", false, false),
+        ("rye.load.tool.x[ab]", "rye.load.tool.a?", false, true),
+    ] {
+        let [first, second]: [Pattern; 2] = [one, other].map(|text| text.parse().unwrap());
+        let [first, second] = [&first, &second].map(|pattern| &pattern.globs()[0]);
+        assert_eq!(first.covers_head_of(second), is_covered, "{one} {other}");
+        assert_eq!(first.is_apart_from(second), is_apart, "{one} {other}");
+        assert_eq!(second.is_apart_from(first), is_apart, "{other} {one}");
+    }
 }

@@ -1,6 +1,6 @@
 //! Grants of `<permissions>` blocks.
 
-use rye_caps::{Grant, Kind, Primary};
+use rye_caps::{Capability, Grant, Kind, Primary};
 
 use crate::texts::parsed;
 
@@ -149,6 +149,23 @@ fn a_pair_is_found_among_as_many_patterns_as_a_directive_may_have() {
     let pairs: Vec<_> =
         pairs.iter().map(|(inner, outer)| (inner.as_str(), outer.as_str())).collect();
     assert_eq!(pairs, [("rye.load.tool.team999.?.read", "rye.load.tool.team999.*.read")]);
+}
+
+/// The index of one action and kind answers for no other.
+#[test]
+fn one_grant_is_asked_about_every_action_and_kind() {
+    for (primary, kind) in actions_and_kinds() {
+        let grant = Grant::of_items(primary.as_str(), kind.as_str(), "a").unwrap();
+        for (asked_primary, asked_kind) in actions_and_kinds() {
+            let asked = Capability::new(asked_primary, asked_kind, "a").unwrap();
+            let expected = (asked_primary, asked_kind) == (primary, kind);
+            assert_eq!(grant.allows(&asked), expected, "{asked} by {grant:?}");
+        }
+    }
+}
+
+fn actions_and_kinds() -> impl Iterator<Item = (Primary, Kind)> {
+    Primary::ALL.iter().flat_map(|&primary| Kind::ALL.iter().map(move |&kind| (primary, kind)))
 }
 
 #[test]

@@ -55,6 +55,7 @@ fn white_space_control_and_other_alphabets_are_refused() {
     let ascii = "item ids are written with ASCII letters, digits, `_`, `-`, `.` and `/`";
     check("rye.\u{1b}[m]", &[("\u{1b}", &format!("`\\u{{1b}}` is not allowed; {ascii}"))]);
     check("rye.\0", &[("\0", &format!("`\\u{{0}}` is not allowed; {ascii}"))]);
+    check("rye.\u{80}", &[("\u{80}", &format!("`\\u{{80}}` is not allowed; {ascii}"))]);
     check("rye.bäsh", &[("ä", &format!("`ä` is not allowed; {ascii}"))]);
     // A Cyrillic letter that looks like a Latin one.
     check("rye.bаsh", &[("а", &format!("`а` is not allowed; {ascii}"))]);
