@@ -51,6 +51,7 @@ fn agrees_with_rfc_8032() {
     for [secret, public_hex, message, expected] in RFC_8032 {
         let secret = SigningKey::new(ed25519_dalek::SigningKey::from_bytes(&array(secret)));
         assert_eq!(secret.public(), public(public_hex));
+        assert_eq!(public(public_hex).as_bytes(), &array(public_hex));
         assert_eq!(secret.sign(&bytes(message)), signature(expected));
         assert!(public(public_hex).verifies(&bytes(message), &signature(expected)));
         assert!(!public(public_hex).verifies(b"another message", &signature(expected)));
@@ -227,6 +228,21 @@ fn refuses_every_second_spelling_of_a_coordinate() {
                 &KeyError::NotCanonical,
             );
         }
+    }
+}
+
+/// About half of all coordinates are those of a point, also where a part of the bytes is like those of a second spelling.
+#[test]
+fn reads_coordinates_close_to_a_second_spelling() {
+    for (place, others, last) in [(1, 0x00, 0x7f), (30, 0x00, 0xff), (31, 0xff, 0x00)] {
+        let is_read = |byte: &u8| {
+            let mut raw = [others; 32];
+            (raw[0], raw[31]) = (0xff, last);
+            raw[place] = *byte;
+            PublicKey::from_bytes(&raw).is_ok()
+        };
+        let read = (0..0x7f_u8).filter(is_read).count();
+        assert!((32..96).contains(&read), "{read} of 127 with byte {place}");
     }
 }
 

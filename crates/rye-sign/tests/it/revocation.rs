@@ -156,6 +156,28 @@ fn the_earliest_revocation_is_told() {
 }
 
 #[test]
+fn the_signer_of_a_list_is_told() {
+    let signer = key(9).public().key_id().clone();
+    let fix = "in a project, a list counts only when a key that your user space or a system root trusts signed it; review it, and sign it with `rye sign` and its path";
+    for (signer, told) in
+        [(None, "unsigned".to_owned()), (Some(&signer), format!("signed by the key `{signer}`"))]
+    {
+        let error = RevocationError::NotVouched { signer: signer.cloned() };
+        assert_eq!(error.to_string(), format!("the list is {told}, and revokes no key; {fix}"));
+    }
+    let fix = "it counts all the same, because the end of one key gives no trust back to another; sign it again with `rye sign` and its path";
+    for (revoked, told) in
+        [(None, "has expired"), (Some(now()), "was revoked at 2026-11-20T18:00:00Z")]
+    {
+        let note = AdmissionNote::SignerEnded { signer: signer.clone(), revoked };
+        assert_eq!(
+            note.to_string(),
+            format!("it is signed by the key `{signer}`, which {told}; {fix}")
+        );
+    }
+}
+
+#[test]
 fn a_list_as_people_see_it() {
     let list =
         list(2).with(RevokedKey::new(key(3).public().fingerprint().clone(), now(), "a \"b\"\n"));
@@ -176,6 +198,8 @@ fn a_list_as_people_see_it() {
     a "b"
     """
     "#);
+    let ids: Vec<_> = list.entries().iter().map(|entry| entry.key_id.as_str().len()).collect();
+    assert_eq!(ids, [16, 64]);
     assert_eq!(RevocationList::parse(&text), Ok(list));
     let empty = RevocationList::default();
     assert_eq!(RevocationList::parse(&empty.to_toml()), Ok(empty));

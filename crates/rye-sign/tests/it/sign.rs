@@ -1,6 +1,6 @@
 //! The position of the signature line, and the text that stays.
 
-use rye_sign::{CommentStyle, sign};
+use rye_sign::{CommentStyle, further_signature_line, sign};
 
 use crate::{item, key, now};
 
@@ -88,6 +88,24 @@ fn a_second_line_is_content() {
         CommentStyle::Html,
         "LINE\n<!-- rye:unsigned -->\n",
     );
+}
+
+/// Cases: a text, and the line of it that looks like a signature and is content.
+#[test]
+fn a_further_line_is_found() {
+    for (text, expected) in [
+        ("", None),
+        ("a\nb\n", None),
+        ("# rye:unsigned\na\n", None),
+        ("#!/bin/sh\n# rye:unsigned\na\n", None),
+        ("a\n\n# rye:unsigned\nb\n", Some("# rye:unsigned")),
+        ("# rye:unsigned\na\r\n// rye:signed:x\r\nb\n", Some("// rye:signed:x")),
+        ("# rye:unsigned\n#!/bin/sh\nb\n<!-- rye:unsigned -->", Some("<!-- rye:unsigned -->")),
+        ("a\nb # rye:unsigned\n", None),
+    ] {
+        let place = expected.and_then(|line| text.rfind(line).map(|at| at..at + line.len()));
+        assert_eq!(further_signature_line(text), place, "{text:?}");
+    }
 }
 
 #[test]

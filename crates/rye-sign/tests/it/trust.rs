@@ -266,6 +266,83 @@ fn a_project_does_not_widen_what_the_operator_said() {
     assert_eq!((trusted.grants(), trusted.origin()), ([vec![]].as_slice(), Origin::Operator));
 }
 
+/// Cases: the documents of one key in the order of their admission, whose grants and end of trust they limit; the grants
+/// and the end in the project; and those outside of it, where they differ.
+#[test]
+fn the_documents_of_a_project_limit_a_key_in_the_project_alone() {
+    let [operator, project, run] = [Origin::Operator, Origin::Project, Origin::Run];
+    type Limits = (&'static str, u8);
+    type Case<'a> = (&'a [(Origin, Limits)], Limits, Option<Limits>);
+    let cases: [Case<'_>; 8] = [
+        (&[(operator, ("a", 3))], ("a", 3), None),
+        (&[(operator, ("a", 3)), (run, ("b", 2))], ("a b", 2), None),
+        (&[(project, ("a", 3)), (project, ("b", 2))], ("a b", 2), None),
+        (&[(operator, ("a", 3)), (project, ("b", 2))], ("a b", 2), Some(("a", 3))),
+        (&[(project, ("b", 2)), (run, ("a", 3))], ("a b", 2), Some(("a", 3))),
+        (
+            &[(operator, ("a", 4)), (project, ("b", 2)), (run, ("c", 3))],
+            ("a b c", 2),
+            Some(("a c", 3)),
+        ),
+        (
+            &[(operator, ("a", 4)), (project, ("b", 3)), (project, ("c", 2))],
+            ("a b c", 2),
+            Some(("a", 4)),
+        ),
+        (
+            &[(project, ("a", 4)), (run, ("b", 3)), (operator, ("c", 2))],
+            ("a b c", 2),
+            Some(("b c", 2)),
+        ),
+    ];
+    for (documents, inside, outside) in cases {
+        let mut trust = trusting(&[&key(1)]);
+        for (origin, (grant, day)) in documents {
+            let expires = at(&format!("2027-01-0{day}T00:00:00Z"));
+            let limited = document(2).with_grants([(*grant).to_owned()]).with_expires(expires);
+            admit(&mut trust, &signed_by(&key(1), &limited), *origin).expect("vouched for");
+        }
+        let limits = |trust: &TrustStore| {
+            let trusted = trust.find(key(2).public().key_id()).expect("trusted");
+            let mut grants = trusted.grants().concat();
+            grants.sort_unstable();
+            (grants.join(" "), trusted.expires())
+        };
+        let expected = |(grants, day): Limits| {
+            (grants.to_owned(), Some(at(&format!("2027-01-0{day}T00:00:00Z"))))
+        };
+        assert_eq!(limits(&trust), expected(inside), "{documents:?}");
+        let found = trust.outside_project().as_ref().map(limits);
+        assert_eq!(found, outside.map(expected), "{documents:?} outside");
+    }
+}
+
+#[test]
+fn a_note_that_questions_the_signature_is_a_warning() {
+    let signer = key(9).public().key_id().clone();
+    for (note, expected) in [
+        (AdmissionNote::AlreadyTrusted, false),
+        (AdmissionNote::Expired { at: now() }, false),
+        (AdmissionNote::Revoked { at: now() }, false),
+        (AdmissionNote::ContentOnly, true),
+        (AdmissionNote::SignerEnded { signer: signer.clone(), revoked: None }, true),
+        (AdmissionNote::UnknownSigner { signer }, true),
+        (AdmissionNote::Unsigned, true),
+    ] {
+        assert_eq!(note.is_warning(), expected, "{note}");
+    }
+}
+
+#[test]
+fn a_document_whose_trust_has_ended_is_noted() {
+    for (time, expected) in [(now(), true), (at("2026-11-20T18:00:01Z"), false)] {
+        let text = document(2).with_expires(time).to_toml();
+        let notes = admit(&mut TrustStore::new(), &text, Origin::Operator).expect("the operator's");
+        let is_noted = notes.contains(&AdmissionNote::Expired { at: time });
+        assert_eq!(is_noted, expected, "{time}");
+    }
+}
+
 #[test]
 fn the_file_name_must_be_of_the_key() {
     let text = document(2).to_toml();
@@ -325,6 +402,9 @@ fn text_that_is_not_toml_is_located() {
 
 #[test]
 fn a_text_without_end_is_not_read() {
+    let text = document(2).to_toml();
+    let longest = text.clone() + &"#".repeat(65_536 - text.len());
+    assert_eq!(TrustDocument::parse(&longest), Ok(document(2)));
     check_error(
         TrustDocument::parse(&"#".repeat(65_537)),
         "the trust document has 65537 bytes; at most 65536 are read",
@@ -345,6 +425,13 @@ fn a_document_as_people_see_it() {
         .with_grants(["rye.load.*".to_owned(), "rye.search.*".to_owned()])
         .with_expires(at("2027-01-01T00:00:00Z"))
         .with_revoked(at("2026-12-01T00:00:00Z"));
+    assert_eq!(document.attestation(), "met in person");
+    assert_eq!(document.owner(), "Ada \"the\" first");
+    assert_eq!(
+        document.grants(),
+        Some(["rye.load.*".to_owned(), "rye.search.*".to_owned()].as_slice())
+    );
+    assert_eq!(document.revoked(), Some(at("2026-12-01T00:00:00Z")));
     insta::assert_snapshot!(document.to_toml(), @r#"
     version = "1.0.0"
     category = "keys/trusted"

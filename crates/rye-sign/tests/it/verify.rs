@@ -72,6 +72,25 @@ fn a_signature_that_fits_no_name_known_here() {
     );
 }
 
+/// A declared name is tried up to the length of an id, and an empty one is none.
+#[test]
+fn a_declared_name_is_tried_if_it_may_be_an_id() {
+    let [longest, longer] = [256, 257].map(|length| "a".repeat(length));
+    for (name, signed_as, expected) in [
+        ("low", "low", "bound-elsewhere"),
+        (&longest, &longest, "bound-elsewhere"),
+        (&longer, &longer, "bad-signature"),
+        ("", "team/", "bad-signature"),
+    ] {
+        let text = format!("<directive name=\"{name}\">\n</directive>\n");
+        let text = sign(&text, CommentStyle::Html, &item("directive", signed_as), &key(1), now());
+        let found = item("directive", "team/x");
+        let trust = trusting(&[&key(1)]);
+        let refused = verify(&text, CommentStyle::Html, &found, &trust, &Policy::default());
+        assert_eq!(refused.expect_err("another name").code(), expected, "{name}");
+    }
+}
+
 #[test]
 fn the_time_is_bound() {
     let tool = item("tool", "a/b");
@@ -90,6 +109,27 @@ fn a_store_without_keys_trusts_no_signature() {
         verify(&text, CommentStyle::Hash, &tool, &TrustStore::new(), &Policy::default()),
         "signed by the unknown key `3d4c030534b1c1c6`; no key is trusted; if you know its owner, `rye trust add FILE` accepts its trust document or public key, `rye trust add 3d4c030534b1c1c6` the document that the project carries, and `--trust FILE` a document for one command",
     );
+}
+
+#[test]
+fn a_stranger_is_told_with_the_keys_that_are_trusted() {
+    let tool = item("tool", "a/b");
+    let text = sign("text\n", CommentStyle::Hash, &tool, &key(3), now());
+    let trust = trusting(&[&key(1), &key(2)]);
+    let refused = verify(&text, CommentStyle::Hash, &tool, &trust, &Policy::default());
+    let message = refused.expect_err("unknown").to_string();
+    assert!(
+        message.contains("; trusted are `07097e6443239d36`, `3d4c030534b1c1c6`; "),
+        "{message}"
+    );
+}
+
+#[test]
+fn coverage_and_binding_are_shown_as_words() {
+    let words = [Coverage::AfterShebang, Coverage::MetadataOnly, Coverage::Whole];
+    assert_eq!(words.map(|it| it.to_string()), ["after-shebang", "metadata-only", "whole"]);
+    let words = [Binding::Bound, Binding::ContentOnly];
+    assert_eq!(words.map(|it| it.to_string()), ["bound", "content-only"]);
 }
 
 fn trusting_until(document: &TrustDocument) -> TrustStore {
@@ -195,6 +235,76 @@ fn old_signatures_without_the_shebang() {
             facts(&verified.expect("verified")).notes(),
             [Note::AfterShebang, Note::ContentOnly]
         );
+    }
+}
+
+/// Cases: the policy, and what comes of old signatures over the whole text, over the metadata and without the `#!` line.
+#[test]
+fn the_policy_decides_on_old_signatures() {
+    let whole = format!("# {}\nname: x\n", old_fields("name: x\n", 1, OldMessage::Hex));
+    let element = "<directive name=\"low\">\n</directive>";
+    let metadata =
+        format!("<!-- {} -->\n{element}\nSteps.\n", old_fields(element, 1, OldMessage::Hex));
+    let shebang = format!("#!/bin/sh\n# {}\nmake\n", old_fields("make\n", 1, OldMessage::Hex));
+    let texts = [
+        (&whole, CommentStyle::Hash, "config"),
+        (&metadata, CommentStyle::Html, "directive"),
+        (&shebang, CommentStyle::Hash, "tool"),
+    ];
+    let default = Policy::default;
+    let [denied, uncovered] = ["content-only-denied", "not-covered"];
+    for (name, policy, expected) in [
+        ("default", default(), ["", uncovered, ""]),
+        ("lax", default().allow_metadata_only(), [""; 3]),
+        ("bound", default().deny_content_only(), [denied, uncovered, denied]),
+        ("both", default().allow_metadata_only().deny_content_only(), [denied; 3]),
+        ("reversed", default().deny_content_only().allow_metadata_only(), [denied; 3]),
+        ("strict", default().allow_metadata_only().strict(), [denied, uncovered, denied]),
+        ("unsigned", default().dangerous_allow_unsigned(), ["", uncovered, ""]),
+    ] {
+        let found = texts.map(|(text, style, kind)| {
+            let found = verify(text, style, &item(kind, "a"), &trusting(&[&key(1)]), &policy);
+            found.err().map_or("", |error| error.code())
+        });
+        assert_eq!(found, expected, "{name}");
+    }
+    check_error(
+        verify(
+            &metadata,
+            CommentStyle::Html,
+            &item("directive", "a"),
+            &trusting(&[&key(1)]),
+            &default(),
+        ),
+        "not covered: the signature of the key `3d4c030534b1c1c6` covers only the `<directive>` element, not the text around it that the model follows; review the file and sign it again with `rye sign`, or set `trust.metadata_only: allow`",
+    );
+}
+
+/// Cases: the text that was signed, the text that is found, its style and its kind. No old signature covers what is found.
+#[test]
+fn an_old_signature_covers_nothing_else() {
+    let element = "<directive name=\"low\">\n</directive>";
+    let changed = "<directive name=\"high\">\n</directive>";
+    let around = format!("{element}\nSteps.\n");
+    let [hash, html] = [CommentStyle::Hash, CommentStyle::Html];
+    for (signed, found, style, kind) in [
+        (element, changed, html, "directive"),
+        (element, &around, html, "knowledge"),
+        (element, &around, hash, "directive"),
+        ("make\n", "make all\n", hash, "tool"),
+        ("make\n", "make all\n", html, "directive"),
+    ] {
+        let fields = old_fields(signed, 1, OldMessage::Hex);
+        for shebang in ["", "#!/bin/sh\n"] {
+            let line = match style {
+                CommentStyle::Html => format!("<!-- {fields} -->"),
+                _ => format!("# {fields}"),
+            };
+            let text = format!("{shebang}{line}\n{found}");
+            let policy = Policy::default().allow_metadata_only();
+            let refused = verify(&text, style, &item(kind, "a"), &trusting(&[&key(1)]), &policy);
+            assert!(matches!(refused, Err(Error::Tampered { .. })), "{kind}: {text}");
+        }
     }
 }
 
