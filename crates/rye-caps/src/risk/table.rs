@@ -133,9 +133,6 @@ impl fmt::Display for Classification {
 fn specificity(pattern: &Pattern) -> (usize, usize) {
     let text = pattern.as_str();
     let outside_of_classes =
-        text.split('[').enumerate().map(|(index, part)| match part.split_once(']') {
-            Some((_, outside)) if index > 0 => outside,
-            _ => part,
-        });
+        text.split('[').map(|part| part.split_once(']').map_or(part, |(_, outside)| outside));
     (outside_of_classes.map(|part| part.matches('.').count()).sum(), text.len())
 }
