@@ -239,3 +239,19 @@ fn all_that_a_layer_lacks_for_a_call_is_named() {
          key `6ea18199041a1ea8` (add `rye.execute.tool.rye.bash.bash` to the `grants` of its trust document)"
     );
 }
+
+/// What a client is told about a whole function depends on whether it lacks one.
+#[test]
+fn a_client_is_warned_where_it_lacks_a_function() {
+    let function = "rye.execute.tool.rye.bash.bash".parse().unwrap();
+    let invocation = Invocation::new("rye.execute.tool.t.x".parse().unwrap(), [function]);
+    for (granted, expected) in [
+        ("rye.execute.tool.t.*", true),
+        ("rye.load.*", true),
+        ("rye.execute.tool.rye.bash.*", false),
+    ] {
+        let authority = Authority::new(layer(LayerName::Client, &[granted]));
+        let message = authority.permit(&invocation).unwrap_err().to_string();
+        assert_eq!(message.contains("that allows the whole function"), expected, "{message}");
+    }
+}

@@ -107,17 +107,40 @@ fn what_covers_nothing_is_safe_and_what_nobody_classified_is_not() {
     );
 }
 
+/// Cases: the risks of searching and of loading, the risk of both, and the row that decides.
+#[test]
+fn of_two_actions_the_riskier_decides_and_of_equals_the_first() {
+    for (search, load, expected, by) in [
+        ("write", "safe", Risk::Write, "rye.search.*"),
+        ("safe", "write", Risk::Write, "rye.load.*"),
+        ("write", "write", Risk::Write, "rye.search.*"),
+    ] {
+        let table = RiskTable::from_value(&json!({
+            "classifications": [
+                { "risk": search, "patterns": ["rye.search.*"] },
+                { "risk": load, "patterns": ["rye.load.*"] },
+            ],
+        }))
+        .unwrap();
+        let found = table.classify(&"rye.fetch.*".parse().unwrap());
+        assert_eq!((found.risk, found.by.unwrap().as_str()), (expected, by));
+        let unknown = table.classify(&"rye.sign.*".parse().unwrap()).to_string();
+        assert_eq!(unknown, "`unrestricted` because the risk table does not cover all of it");
+    }
+}
+
 #[test]
 fn equally_specific_patterns_are_as_risky_as_the_riskier() {
     let table = RiskTable::from_value(&json!({
         "classifications": [
             { "risk": "elevated", "patterns": ["rye.load.tool.a?"] },
             { "risk": "write", "patterns": ["rye.load.tool.?b", "rye.load.tool.[a.]b"] },
-            { "risk": "safe", "patterns": ["rye.load.tool.a*"] },
+            { "risk": "safe", "patterns": ["rye.load.tool.a*", "rye.load.tool.[cccc]d", "rye.load.tool.[c.]d"] },
         ],
     }))
     .unwrap();
     let risk = |capability: &str| table.classify_capability(&capability.parse().unwrap());
+    assert_eq!(risk("rye.load.tool.cd").by.unwrap().as_str(), "rye.load.tool.[cccc]d");
     assert_eq!(risk("rye.load.tool.ac").risk, Risk::Elevated);
     // The longest rule decides, and the dot in its class does not count.
     assert_eq!(risk("rye.load.tool.ab").by.unwrap().as_str(), "rye.load.tool.[a.]b");
@@ -247,6 +270,8 @@ fn acknowledgements_need_a_risk_and_a_reason() {
     ] {
         check("elevated", nothing, reason);
     }
+    let acknowledged = Acknowledgement::new("elevated", "\n builds ").unwrap();
+    assert_eq!((acknowledged.risk(), acknowledged.reason()), (Risk::Elevated, "builds"));
     for reason in ["ok", "\u{200b}ok", "Übung", "測試", "7"] {
         assert!(Acknowledgement::new("elevated", reason).is_ok(), "{reason}");
     }
@@ -335,6 +360,15 @@ fn a_tool_that_stands_for_a_milder_function_is_as_mild() {
         ],
     }));
     assert_eq!(risk(&own.unwrap(), "rye.execute.tool.t.z"), Risk::Elevated);
+    // Of two rows of the same risk, the one for the tool is named.
+    let alike = RiskTable::from_value(&json!({
+        "classifications": [
+            { "risk": "safe", "patterns": ["rye.execute.*", "rye.execute.tool.rye.web.status"] },
+        ],
+    }));
+    let grant: Grant = ["rye.execute.tool.t.z".parse::<Pattern>().unwrap()].into_iter().collect();
+    let finding = alike.unwrap().assess(&grant, &known, &[]).remove(0);
+    assert_eq!(finding.classification.by.unwrap().as_str(), "rye.execute.*");
 }
 
 /// A second name for a function is as risky as the function, whatever the table says about the name (SPEC 9.6b).

@@ -74,3 +74,32 @@ fn a_smaller_budget_gives_up_sooner() {
     assert_eq!(walk.find(), Err(Exhausted));
     assert!(walk.work() < 200, "{}", walk.work());
 }
+
+/// Cases: the outer patterns, the inner one, and the steps of the decision.
+#[test]
+fn each_step_and_each_comparison_is_counted() {
+    let cases: [(&[&str], &str, usize); 4] = [
+        (&[], "rye.load.tool.ab", 3),
+        (&["rye.load.tool.?"], "rye.load.tool.[ab]*", 9),
+        (&["rye.load.tool.?b", "rye.load.tool.a*"], "rye.load.tool.a?", 26),
+        (
+            &["rye.load.tool.*a", "rye.load.tool.*b", "rye.load.tool.*c"],
+            "rye.load.tool.??[abc]",
+            90,
+        ),
+    ];
+    let steps = cases.map(|(outer, inner, _)| work(outer, inner).0);
+    assert_eq!(steps, cases.map(|(_, _, steps)| steps));
+}
+
+#[test]
+fn a_budget_of_as_much_as_the_work_is_enough() {
+    let [inner, outer]: [Pattern; 2] =
+        ["rye.load.tool.a?c", "rye.load.tool.??c"].map(|text| text.parse().unwrap());
+    let walk = || Walk::new(&inner.globs()[0], &[&outer.globs()[0]], Goal::Outside);
+    let mut whole = walk();
+    assert_eq!(whole.find(), Ok(None));
+    let needed = whole.work();
+    assert_eq!(walk().within(needed).find(), Ok(None));
+    assert_eq!(walk().within(needed - 1).find(), Err(Exhausted));
+}
