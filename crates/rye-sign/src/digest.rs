@@ -129,6 +129,8 @@ mod tests {
         assert_eq!(Digest::of(b"abc").to_string(), ABC);
         assert_eq!(ABC.parse(), Ok(Digest::of(b"abc")));
         assert_eq!(Digest::of(b"abc").shortened(), "ba7816bf8f01…");
+        assert_eq!(Digest::of(b"abc").as_bytes()[..4], [0xba, 0x78, 0x16, 0xbf]);
+        assert_eq!(format!("{:?}", Digest::of(b"abc")), format!("Digest({ABC})"));
     }
 
     #[test]

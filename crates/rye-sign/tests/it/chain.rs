@@ -40,6 +40,8 @@ fn a_checkpoint_survives_the_round_trip() {
     let read = Checkpoint::from_json(&checkpoint.to_json());
     assert_eq!(read, Ok(checkpoint.clone()));
     assert_eq!((checkpoint.seq(), checkpoint.head()), (1, &head_of(&[b"a"])));
+    let later = sign_checkpoint(&head_of(&[b"a"]), 7, "greet-1", &key(1)).expect("signed");
+    assert_eq!((later.seq(), later.key_id()), (7, key(1).public().key_id()));
     assert_eq!(
         checkpoint.verify(&head_of(&[b"a"]), 1, "greet-1", &[key(2).public(), key(1).public()]),
         Ok(())

@@ -384,6 +384,21 @@ fn every_problem_is_reported() {
     );
 }
 
+/// A limit that is misspelled must not be a document without a limit.
+#[test]
+fn one_wrong_field_is_enough() {
+    for (field, problem) in [
+        ("grant = []", "the unknown field `grant`"),
+        ("grants = \"rye.load.*\"", "a `grants` that is not a list of strings"),
+        ("expires = 1", "a `expires` that is not a UTC time"),
+        ("revoked = \"yes\"", "the `revoked` `yes`, which is not a UTC time"),
+    ] {
+        let text = document(2).to_toml().replacen("\n[", &format!("{field}\n["), 1);
+        let message = TrustDocument::parse(&text).expect_err(field).to_string();
+        assert!(message.starts_with(&format!("the trust document has {problem}")), "{message}");
+    }
+}
+
 #[test]
 fn an_unusable_key_is_named() {
     let text = "owner = \"x\"\nfingerprint = \"07097e6443239d36\"\npublic_key.pem = \"x\"\n";
