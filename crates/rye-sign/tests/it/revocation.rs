@@ -135,6 +135,19 @@ fn a_revoked_key_vouches_for_no_other() {
     assert!(trust.find(key(2).public().key_id()).is_none());
 }
 
+/// A list that was read before a document of the project counts also after a document of the run.
+#[test]
+fn a_document_of_the_run_hides_no_list() {
+    let mut trust = trusting(&[&key(1)]);
+    trust.admit_list(&list(2).to_toml(), "the list", Origin::Operator, now()).expect("counts");
+    let second = TrustDocument::new("second", key(2).public());
+    let text = sign(&second.to_toml(), CommentStyle::Hash, &second.item_name(), &key(1), now());
+    trust.admit(&text, None, Origin::Project, now()).expect("vouched for");
+    trust.admit(&second.to_toml(), None, Origin::Run, now()).expect("counts");
+    let trusted = trust.find(key(2).public().key_id()).expect("known");
+    assert_eq!((trusted.revoked(), trusted.origin()), (Some(now()), Origin::Run));
+}
+
 /// The earliest revocation is told, and a document of the operator's hides no list.
 #[test]
 fn the_earliest_revocation_is_told() {

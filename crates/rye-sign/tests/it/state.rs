@@ -1,6 +1,8 @@
 //! Changes that alter the verification state, and changes that do not.
 
-use rye_sign::{Origin, Policy, TrustDocument, TrustStore, verification_state};
+use rye_sign::{
+    Origin, Policy, RevocationList, RevokedKey, TrustDocument, TrustStore, verification_state,
+};
 use rye_types::Timestamp;
 
 use crate::{at, key, now};
@@ -80,4 +82,19 @@ fn the_order_of_documents_does_not_matter() {
         state(&[document(1), document(2)], &policy, now()),
         state(&[document(2), document(1)], &policy, now())
     );
+}
+
+/// The message of a refusal names the list, so another list is another state.
+#[test]
+fn another_list_of_the_same_time_is_another_state() {
+    let revoked = |reason: &str, file: &str| {
+        let mut trust = store(&[document(1)], Origin::Operator);
+        let entry = RevokedKey::new(key(1).public().key_id().clone(), now(), reason);
+        let list = RevocationList::default().with(entry).to_toml();
+        trust.admit_list(&list, file, Origin::Operator, now()).expect("counts");
+        verification_state(&trust, &Policy::default(), now())
+    };
+    assert_eq!(revoked("lost", "a"), revoked("lost", "a"));
+    assert_ne!(revoked("lost", "a"), revoked("stolen", "a"));
+    assert_ne!(revoked("lost", "a"), revoked("lost", "b"));
 }
