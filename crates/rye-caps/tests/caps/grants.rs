@@ -75,6 +75,7 @@ fn a_grant_is_a_set() {
         grant(&["rye.load.*"]).with(parsed("rye.sign.*")),
         grant(&["rye.sign.*"]).union(&grant(&["rye.load.*"]))
     );
+    assert_ne!(grant(&["rye.load.*"]), grant(&["rye.sign.*"]));
     assert!(Grant::default().is_empty() && !Grant::everything().is_empty());
     assert_eq!(
         format!("{:?}", grant(&["rye.b", "rye.a"])),

@@ -53,6 +53,7 @@ fn below_a_byte_order_mark() {
 #[test]
 fn in_place_of_what_is_there() {
     check("<!-- rye:unsigned -->\n# Title\n", CommentStyle::Html, "LINE\n# Title\n");
+    check("# rye:unsigned \na\n", CommentStyle::Hash, "LINE\na\n");
     check(
         "# rye:signed:2026-02-10T02:00:00Z:placeholder:unsigned:unsigned\na\n",
         CommentStyle::Hash,
