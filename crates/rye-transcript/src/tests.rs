@@ -210,8 +210,6 @@ fn a_file_is_read_like_its_bytes() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases((ProptestConfig::default().cases / 2).min(128)))]
-
     /// No bytes make the reader panic, and every changed byte before the last checkpoint is detected.
     #[test]
     fn any_changed_byte_is_seen(at in 0..10_000usize, to in any::<u8>()) {
