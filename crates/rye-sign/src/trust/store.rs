@@ -121,8 +121,12 @@ impl TrustStore {
         outside.listed.retain(|(_, revocation)| is_elsewhere(revocation));
         let keys = std::mem::take(&mut outside.keys).into_iter();
         outside.keys = keys.map(|(id, key)| (id, key.without_project())).collect();
-        let keys = outside.keys.values_mut().filter(|key| key.origin() != Origin::Project);
-        keys.for_each(TrustedKey::forget_project_lists);
+        for key in outside.keys.values_mut().filter(|key| key.origin() != Origin::Project) {
+            // Whatever was admitted first, the lists that are left hold for the key.
+            let lists = outside.listed.iter().filter(|(key_id, _)| key.key().is_named(key_id));
+            let lists = lists.map(|(_, revocation)| revocation.clone()).collect();
+            key.set_lists(lists);
+        }
         Some(outside)
     }
 

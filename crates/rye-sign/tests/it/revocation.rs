@@ -146,6 +146,22 @@ fn a_document_of_the_run_hides_no_list() {
     trust.admit(&second.to_toml(), None, Origin::Run, now()).expect("counts");
     let trusted = trust.find(key(2).public().key_id()).expect("known");
     assert_eq!((trusted.revoked(), trusted.origin()), (Some(now()), Origin::Run));
+    let outside = trust.outside_project().expect("the project limits the key");
+    assert_eq!(outside.find(key(2).public().key_id()).expect("known").revoked(), Some(now()));
+}
+
+/// A list of the operator that is read behind a document of the project holds outside of the project, too.
+#[test]
+fn a_later_list_holds_outside_of_the_project() {
+    let mut trust = trusting(&[&key(1), &key(2)]);
+    let second = TrustDocument::new("second", key(2).public());
+    let text = sign(&second.to_toml(), CommentStyle::Hash, &second.item_name(), &key(1), now());
+    trust.admit(&text, None, Origin::Project, now()).expect("vouched for");
+    trust.admit_list(&list(2).to_toml(), "the list", Origin::Operator, now()).expect("counts");
+    for trust in [trust.outside_project().expect("the project limits the key"), trust] {
+        let trusted = trust.find(key(2).public().key_id()).expect("known");
+        assert_eq!(trusted.revoked(), Some(now()));
+    }
 }
 
 /// The earliest revocation is told, and a document of the operator's hides no list.

@@ -49,9 +49,9 @@ impl TrustedKey {
         self.listed.push(revocation);
     }
 
-    /// Forgets the entries of a project's list.
-    pub(crate) fn forget_project_lists(&mut self) {
-        self.listed.retain(|revocation| !revocation.is_of_project());
+    /// Replaces the entries of revocation lists for the key.
+    pub(crate) fn set_lists(&mut self, listed: Vec<Revocation>) {
+        self.listed = listed;
     }
 
     /// Merges a later document for the same key: the limits of both apply. A document of the operator decides on the owner.
