@@ -184,8 +184,6 @@ fn capabilities() -> Vec<Capability> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases((ProptestConfig::default().cases / 2).min(100)))]
-
     /// The smaller block allows no denied permission and denies no needed one. This holds for the computed
     /// grant and for the grant that is read back from its text.
     #[test]
