@@ -408,7 +408,7 @@ impl Scratch {
             .transcript
             .records
             .iter()
-            .map(|record| (record.event.clone(), payload(record.payload.get())))
+            .map(|record| (record.name().to_owned(), payload(record.payload.get())))
             .collect()
     }
 }

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
 use rye_sign::chain::Head;
-use rye_transcript::{Reading, ThreadId, read};
+use rye_transcript::{EventKind, Reading, ThreadId, read};
 
 static THREAD: LazyLock<ThreadId> = LazyLock::new(|| {
     ThreadId::new("index", "0199a3f0-0000-7000-8000-000000000000").expect("an id that is one")
@@ -51,7 +51,8 @@ fn chained(payloads: &[u8]) -> Vec<u8> {
     for (seq, payload) in
         std::iter::once(start).chain(payloads.split(|byte| *byte == b'\n')).enumerate()
     {
-        let event = if seq == 0 { "thread_start" } else { "user_message" };
+        let kind = if seq == 0 { EventKind::ThreadStart } else { EventKind::UserMessage };
+        let event = kind.name();
         let mut line = format!(
             r#"{{"seq":{seq},"ts":"2026-11-20T18:00:00.000Z","thread_id":"{}","directive":"a","event":"{event}","prev":"{head}","payload":"#,
             *THREAD

@@ -7,7 +7,10 @@ use std::io::{self, IsTerminal as _};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rye::thread::transcript::Event;
+use rye::thread::transcript::{
+    Event, Intent, ModelFallback, Receipt, RequestFailed, RequestRetried, Said, StepFinish,
+    StepStart, ThreadContinued, ThreadResumed, ThreadStart,
+};
 use rye::thread::{Clock as _, Delta, Observer, OutputPiece, ThreadId, called_item};
 use rye::types::Nanos;
 use serde_json::Value;
@@ -86,9 +89,11 @@ impl Progress {
     fn has_shown(&self, event: &Event) -> bool {
         self.end_line();
         match event {
-            Event::AssistantText { text } => std::mem::take(&mut self.state().told.text) == *text,
+            Event::AssistantText(Said { text }) => {
+                std::mem::take(&mut self.state().told.text) == *text
+            }
             // The earlier text belongs to an answer that failed or is not used.
-            Event::RequestRetried { .. } | Event::StepStart { .. } => {
+            Event::RequestRetried(_) | Event::StepStart(_) => {
                 self.state().told.text.clear();
                 false
             }
@@ -111,7 +116,9 @@ impl Progress {
 
     /// Adds the cost of a failed request, of this thread or a descendant.
     fn count(&self, event: &Event) {
-        if let Event::RequestFailed { cost, .. } | Event::RequestRetried { cost, .. } = event {
+        if let Event::RequestFailed(RequestFailed { cost, .. })
+        | Event::RequestRetried(RequestRetried { cost, .. }) = event
+        {
             let mut state = self.state();
             state.spent = state.spent.saturating_add(*cost);
         }
@@ -136,8 +143,7 @@ impl Progress {
 impl Observer for Progress {
     fn event(&self, event: &Event) {
         self.stop_spinner();
-        if let (true, false, Event::RequestRetried { .. }) = (self.is_wanted, self.is_shown, event)
-        {
+        if let (true, false, Event::RequestRetried(_)) = (self.is_wanted, self.is_shown, event) {
             line(event).iter().for_each(|text| self.say(text));
         }
         if !self.is_shown {
@@ -145,15 +151,15 @@ impl Observer for Progress {
         }
         self.count(event);
         match event {
-            Event::AssistantText { text } => self.state().last.clone_from(text),
-            Event::ThreadResumed { cost, elapsed, .. } => {
+            Event::AssistantText(Said { text }) => self.state().last.clone_from(text),
+            Event::ThreadResumed(ThreadResumed { cost, elapsed, .. }) => {
                 let mut state = self.state();
                 (state.spent, state.before) = (*cost, *elapsed);
             }
             _ => {}
         }
         self.show(event);
-        if matches!(event, Event::RequestRetried { .. } | Event::StepStart { .. }) {
+        if matches!(event, Event::RequestRetried(_) | Event::StepStart(_)) {
             self.state().spinner = Some(Spinner::start());
         }
     }
@@ -173,7 +179,7 @@ impl Observer for Progress {
 
     fn below(&self, thread: &ThreadId, depth: usize, event: &Event) {
         if !self.is_shown {
-            if let (true, Event::RequestRetried { .. }) = (self.is_wanted, event) {
+            if let (true, Event::RequestRetried(_)) = (self.is_wanted, event) {
                 below::line(thread, depth, event).iter().for_each(|text| self.say(text));
             }
             return;
@@ -181,7 +187,7 @@ impl Observer for Progress {
         self.stop_spinner();
         self.count(event);
         let text = match event {
-            Event::StepFinish { cost, reply, .. } => {
+            Event::StepFinish(StepFinish { cost, reply, .. }) => {
                 Some(below::with_name(thread, depth, &self.step(*cost, reply.usage.total())))
             }
             event => below::line(thread, depth, event),
@@ -208,7 +214,7 @@ impl Progress {
         if self.has_shown(event) {
             return;
         }
-        if let Event::StepFinish { cost, reply, .. } = event {
+        if let Event::StepFinish(StepFinish { cost, reply, .. }) = event {
             self.say(&self.step(*cost, reply.usage.total()));
         } else if let Some(text) = line(event) {
             self.say(&text);
@@ -240,9 +246,9 @@ pub(crate) fn continue_text(told: &mut StreamedText, piece: &str) -> String {
 /// one. An answer keeps its lines, which are indented.
 fn line(event: &Event) -> Option<String> {
     match event {
-        Event::AssistantText { text } => Some(indent(text)),
-        Event::ModelFallback { provider, reason } => {
-            let instead = format!("{} {} instead", provider.provider, provider.model);
+        Event::AssistantText(Said { text }) => Some(indent(text)),
+        Event::ModelFallback(ModelFallback { provider, model, reason, .. }) => {
+            let instead = format!("{provider} {model} instead");
             Some(format!("{}\n{}", output::line(reason), output::line(&instead)))
         }
         event => one_line(event).map(|text| output::line(&text)),
@@ -251,15 +257,18 @@ fn line(event: &Event) -> Option<String> {
 
 fn one_line(event: &Event) -> Option<String> {
     match event {
-        Event::ThreadStart { provider, .. } => {
-            Some(format!("{} {}", provider.provider, provider.model))
+        Event::ThreadStart(ThreadStart { provider, model, .. }) => {
+            Some(format!("{provider} {model}"))
         }
-        Event::StepStart { turn, .. } => Some(format!("turn {turn}")),
-        Event::RequestRetried { retry, cost, .. } if Nanos::ZERO < *cost => {
-            Some(format!("  {retry}; {cost} counts as spent"))
+        Event::StepStart(StepStart { turn, .. }) => Some(format!("turn {turn}")),
+        Event::RequestRetried(again) if Nanos::ZERO < again.cost => {
+            Some(format!("  {}; {} counts as spent", again.retry(), again.cost))
         }
-        Event::RequestRetried { retry, .. } => Some(format!("  {retry}")),
-        Event::ToolCallStart { name, arguments, target, .. } => {
+        Event::RequestRetried(again) => Some(format!("  {}", again.retry())),
+        Event::ToolCallStart(Intent { hook: Some(_), arguments, target, .. }) => {
+            target.as_ref().map(|target| format!("    {} {}", target.item_id, short(arguments)))
+        }
+        Event::ToolCallStart(Intent { name, arguments, target, .. }) => {
             let target = target.as_ref().map(|target| target.item_id.as_str());
             let (name, arguments) = called_item(name, arguments, target);
             Some(format!("  {name} {}", short(arguments)))
@@ -267,27 +276,19 @@ fn one_line(event: &Event) -> Option<String> {
         Event::SpawnChild(spawn) => {
             Some(format!("  starts {} as thread {}", spawn.directive, spawn.child))
         }
-        Event::ToolCallResult { result, refusal: None, .. } if result.is_error => {
-            Some(format!("  ! {}", short(&result.content)))
+        Event::ToolCallResult(Receipt { refusal, content, is_error, hook, .. }) => {
+            // What a hook does stands deeper than what the model does.
+            let lead = if hook.is_some() { "  " } else { "" };
+            Some(match refusal {
+                Some(refusal) => format!("{lead}  refused: {}", refusal.message),
+                None if *is_error => format!("{lead}  ! {}", short(content)),
+                None => format!("{lead}    {}", short(content)),
+            })
         }
-        Event::ToolCallResult { refusal: Some(refusal), .. } => {
-            Some(format!("  refused: {}", refusal.message))
-        }
-        Event::ToolCallResult { result, .. } => Some(format!("    {}", short(&result.content))),
         Event::HookTriggered(triggered) => {
             Some(format!("  hook {} at {}", triggered.hook, triggered.event))
         }
-        Event::HookCallStart { arguments, target: Some(target), .. } => {
-            Some(format!("    {} {}", target.item_id, short(arguments)))
-        }
-        Event::HookCallResult { result, refusal: None, .. } if result.is_error => {
-            Some(format!("    ! {}", short(&result.content)))
-        }
-        Event::HookCallResult { refusal: Some(refusal), .. } => {
-            Some(format!("    refused: {}", refusal.message))
-        }
-        Event::HookCallResult { result, .. } => Some(format!("      {}", short(&result.content))),
-        Event::ThreadContinued { next, .. } => Some(format!("goes on as {next}")),
+        Event::ThreadContinued(ThreadContinued { next, .. }) => Some(format!("goes on as {next}")),
         _ => None,
     }
 }
@@ -312,14 +313,16 @@ mod tests {
     #[test]
     fn the_name_of_a_call_stays_in_its_line() {
         let name = "x\nthread all-0000 completed\n".to_owned();
-        let call = Event::ToolCallStart {
+        let call = Event::ToolCallStart(Intent {
             call_id: "1".to_owned(),
             name,
             arguments: serde_json::json!({}),
             target: None,
-        };
+            hook: None,
+            injects: None,
+        });
         assert_eq!(line(&call).as_deref(), Some("  x\\nthread all-0000 completed\\n {}"));
-        let said = Event::AssistantText { text: "One\nTwo".to_owned() };
+        let said = Event::AssistantText(Said { text: "One\nTwo".to_owned() });
         assert_eq!(line(&said).as_deref(), Some("  One\n  Two"));
     }
 

@@ -49,7 +49,7 @@ use self::stop::Stop;
 pub use self::warnings::thread_warnings;
 use crate::children::Ending;
 use crate::durability::Driven;
-use crate::transcript::{Event, Injected};
+use crate::transcript::{Event, Injected, Receipt, Said, SystemPrompt};
 use crate::{
     Account, Approver, Cancel, Clock, End, Failure, FailureKind, Hooks, Journal, Message,
     OutOfTurn, Outcome, Palette, Provider, Run, Step, ThreadId, ToolCall,
@@ -246,9 +246,7 @@ impl<'a> Driver<'a> {
         };
         self.hooks.due.turn_over(run.refusals_since(known), limited);
         for result in own {
-            let added = Vec::new();
-            let receipt = Event::ToolCallResult { result, refusal: None, limit: None, added };
-            self.recorder.emit(&receipt);
+            self.recorder.emit(&Event::ToolCallResult(Receipt::new(result)));
         }
         self.recorder.checkpoint();
         Ok(())
@@ -299,13 +297,13 @@ impl<'a> Driver<'a> {
     fn opening(&self, run: &Run) -> Vec<Event> {
         let names = self.executor.authoriser.palette.names();
         let palette = names.map(|(name, id)| (name.to_owned(), id.to_owned())).collect();
-        let provider = self.caller.info.clone();
+        let provider = &self.caller.info;
         let limits = run.limits().clone();
         let start = self.recorder.journal.start(provider, limits, run.tools().to_vec(), palette);
-        let system = run.system().map(|text| Event::SystemPrompt { text: text.to_owned() });
+        let system = run.system().map(|text| Event::SystemPrompt(SystemPrompt::new(text)));
         let injected = self.injected.iter().cloned().map(Event::ContextInjected);
         let first = run.messages().iter().map_while(|message| match message {
-            Message::User { text } => Some(Event::UserMessage { text: text.clone() }),
+            Message::User { text } => Some(Event::UserMessage(Said { text: text.clone() })),
             _ => None,
         });
         std::iter::once(start).chain(system).chain(injected).chain(first).collect()

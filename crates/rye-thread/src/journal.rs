@@ -17,8 +17,7 @@ use rye_types::{LimitSet, Moment, ThreadState};
 pub use self::error::JournalError;
 use self::readable::{Readable, Rendered};
 use crate::durability::{run_unblocked, sync_record};
-use crate::transcript::markdown;
-use crate::transcript::{Event, Transcript};
+use crate::transcript::{Event, ThreadStart, Transcript};
 use crate::{
     Outcome, ProviderInfo, Registry, RegistryError, ThreadId, ThreadRecord, ToolSpec, TreeAccount,
 };
@@ -78,23 +77,21 @@ impl Journal {
     /// Returns the first record of the thread.
     pub(crate) fn start(
         &self,
-        provider: ProviderInfo,
+        provider: &ProviderInfo,
         limits: LimitSet,
         tools: Vec<ToolSpec>,
         palette: BTreeMap<String, String>,
     ) -> Event {
-        Event::ThreadStart {
-            provider,
-            limits,
+        let (root, created) = (self.record.root.clone(), self.record.created);
+        let signed_by = self.key.public().to_pem();
+        Event::ThreadStart(ThreadStart {
             tools,
             palette,
             facts: self.record.facts.clone(),
-            root: self.record.root.clone(),
             parent: self.record.parent.clone(),
             continues: self.record.continues.clone(),
-            created: self.record.created,
-            signed_by: self.key.public().to_pem(),
-        }
+            ..ThreadStart::new(provider, limits, root, created, signed_by)
+        })
     }
 
     /// Appends an event to both transcripts. The next [`Journal::flush`] or [`Journal::sync`] writes it.
@@ -102,7 +99,7 @@ impl Journal {
         self.account.record(&self.record.thread, event);
         self.transcript.add(event, at);
         if let Some(place) = &mut self.place {
-            place.readable.push(&markdown(event, at));
+            place.readable.push(event, at);
         }
     }
 

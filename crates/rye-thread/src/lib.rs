@@ -103,8 +103,8 @@ pub use rye_transcript::{
     ThreadRecord, ThreadReference, ThreadReferenceError, ToolCall, ToolResult, ToolSpec,
     TranscriptClaim, Waiting, added_items, called_item, count_json_values, count_values,
     decided_approval, decision_on, ended_children, handed_over, mend_halves, pending_approval,
-    recorded_end, recorded_event, recorded_limits, recorded_provider, recorded_root,
-    recorded_tools, spawned_children, thread_root, wait_in_words,
+    recorded_end, recorded_limits, recorded_provider, recorded_root, recorded_tools,
+    spawned_children, thread_root, wait_in_words,
 };
 
 #[cfg(doctest)]

@@ -10,8 +10,11 @@ use rye_transcript::NewRecord;
 use rye_types::Moment;
 
 pub use rye_transcript::{
-    Damage, DamageKind, Event, FileError, Injected, MAX_BYTES, Reading, Record, Target, Triggered,
-    markdown, named_keys, read, read_file,
+    Asked, ChildEnd, Damage, DamageKind, Decided, Event, EventKind, FileError, Injected, Intent,
+    MAX_BYTES, Markdown, ModelFallback, Reading, Receipt, Record, RequestFailed, RequestRetried,
+    Said, SharedReply, SignedHead, StepFinish, StepStart, SystemPrompt, Target, ThreadComplete,
+    ThreadContinued, ThreadError, ThreadResumed, ThreadStart, Triggered, UnverifiedRecord,
+    named_keys, read, read_file,
 };
 
 use crate::durability::run_unblocked;
@@ -72,8 +75,8 @@ impl Transcript {
     ///
     /// # Errors
     ///
-    /// [`TranscriptError`] if the journal is damaged before its end, lacks records of `claim`, or cannot be read or
-    /// cut. Then nothing is changed.
+    /// [`TranscriptError`] if the journal is damaged before its end, has an event of a newer version, lacks records of
+    /// `claim`, or cannot be read or cut. Then nothing is changed.
     pub fn open(
         store: Arc<dyn Store>,
         ownership: Ownership,
@@ -89,6 +92,10 @@ impl Transcript {
         let reading = read(&bytes, thread, keys)
             .map_err(|source| TranscriptError::Journal { thread: thread.clone(), source })?;
         let records = u64::try_from(reading.records.len()).unwrap_or(u64::MAX);
+        if let Some(record) = reading.foreign() {
+            let (thread, event) = (thread.clone(), record.name().to_owned());
+            return Err(TranscriptError::Foreign { thread, event });
+        }
         if claim.is_some_and(|claim| !reading.fits(claim)) {
             return Err(TranscriptError::Length { thread: thread.clone() });
         }
@@ -235,7 +242,7 @@ impl Transcript {
         let thread = self.held.ownership.thread().as_str();
         let checkpoint = sign_checkpoint(&self.head, self.records, thread, key)
             .expect("because a thread id is one line of text");
-        let event = Event::Checkpoint { checkpoint: checkpoint.to_json() };
+        let event = Event::Checkpoint(SignedHead(checkpoint.to_json()));
         self.add(&event, at);
         event
     }
@@ -323,6 +330,16 @@ pub enum TranscriptError {
         thread: ThreadId,
         /// The error of the store.
         source: Arc<StoreError>,
+    },
+    /// A newer version recorded an event, and nothing may be added without knowing what it means.
+    #[error(
+        "thread `{thread}` has the event `{event}`, which this version does not know; go on with the version that recorded it"
+    )]
+    Foreign {
+        /// The thread.
+        thread: ThreadId,
+        /// The name of the event.
+        event: String,
     },
     /// A record in the store differs from the written one.
     #[error("the transcript of `{thread}` is damaged; nothing is added to it")]

@@ -114,6 +114,16 @@ pub enum AccountError {
         /// The thread.
         thread: ThreadId,
     },
+    /// A newer version recorded an event that may hold money.
+    #[error(
+        "thread `{thread}` has the event `{event}`, which this version does not know, so its cost cannot be computed; use the version that recorded it"
+    )]
+    Foreign {
+        /// The thread.
+        thread: ThreadId,
+        /// The name of the event.
+        event: String,
+    },
     /// The thread has no limit and no readable transcript, so nothing bounds its cost.
     #[error(
         "the transcript of `{thread}` cannot be read, and it had no spend limit, so its cost is not known; restore `.ai/threads/{thread}` or start the directive again"

@@ -1,25 +1,26 @@
 //! Items that calls add to a conversation, with the bounds of their signers (SPEC D16).
 
-pub(crate) mod disk;
-mod recorded;
-
 use rye_caps::{Authority, Grant, Layer, LayerName};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-
-pub use self::recorded::added_items;
 
 /// An item whose text a call added to the conversation of its thread.
 ///
 /// The item steers the model as the directive does. So the authority of the thread is narrowed from the receipt of that
 /// call on: it may do no more than the signer of the item may grant.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct AddedItem {
     /// The facts about the item, such as its kind, id and digest. Only the caller reads them.
+    #[serde(rename = "item")]
     pub facts: Map<String, Value>,
     /// The id of the key that signed the item, or `None` for an unsigned item.
     pub key_id: Option<String>,
     /// The bounds of the signer. Each of these grants must allow a call.
+    #[serde(with = "patterns")]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<Vec<String>>"))]
     pub grants: Vec<Grant>,
 }
 
@@ -44,6 +45,47 @@ impl AddedItem {
             let layer = Layer::new(name.clone(), grant.clone());
             if authority.layers().contains(&layer) { authority } else { authority.narrow(layer) }
         })
+    }
+
+    /// Returns the item as records store it.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        serde_json::to_value(self).expect("because every part of it is plain JSON")
+    }
+
+    /// Reads the form that [`AddedItem::to_json`] returns.
+    ///
+    /// # Errors
+    ///
+    /// The reason in words, if the value has another form.
+    pub fn from_json(value: &Value) -> Result<Self, String> {
+        Self::deserialize(value).map_err(|error| error.to_string())
+    }
+}
+
+/// Grants as lists of their patterns.
+mod patterns {
+    use rye_caps::{Grant, Pattern};
+    use serde::de::Error as _;
+    use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(
+        grants: &[Grant],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let patterns =
+            |grant: &Grant| grant.patterns().iter().map(ToString::to_string).collect::<Vec<_>>();
+        grants.iter().map(patterns).collect::<Vec<_>>().serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<Grant>, D::Error> {
+        let grant = |patterns: &Vec<String>| {
+            let patterns = patterns.iter().map(|text| text.parse::<Pattern>());
+            patterns.collect::<Result<Grant, _>>().map_err(D::Error::custom)
+        };
+        Vec::<Vec<String>>::deserialize(deserializer)?.iter().map(grant).collect()
     }
 }
 

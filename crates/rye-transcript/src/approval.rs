@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use rye_sign::Digest;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use strum::{Display, EnumString, IntoStaticStr, VariantArray};
 
@@ -198,7 +199,9 @@ impl Decider {
 /// The reason why a call waits for approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-#[derive(IntoStaticStr, VariantArray)]
+#[derive(IntoStaticStr, VariantArray, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum ApprovalReason {
     /// The configuration requires approval for every call of this tool.

@@ -3,12 +3,12 @@
 use rye_types::HookEvent;
 use serde_json::Value;
 
-use crate::{ApprovalReason, ApprovalRequest};
+use crate::{ApprovalReason, ApprovalRequest, Asked};
 
 /// The name of the operation that signs, whose calls always wait.
 const SIGN: &str = "rye_sign";
 
-impl ApprovalRequest {
+impl Asked {
     /// Returns the reason why the call waits, as a clause without a period (SPEC 14.1).
     ///
     /// For a call that was cut off it says that the call began before and may have happened. For a question of a hook it says
@@ -74,6 +74,20 @@ impl ApprovalRequest {
             _ => return "a hook asks".to_owned(),
         };
         format!("a hook asks: if approved, {approved}; if denied, {denied}")
+    }
+}
+
+impl ApprovalRequest {
+    /// Returns the reason why the call waits, like [`Asked::why`].
+    #[must_use]
+    pub fn why(&self) -> String {
+        Asked::of(self).why()
+    }
+
+    /// Returns the arguments that the decision is about, like [`Asked::decisive_arguments`].
+    #[must_use]
+    pub fn decisive_arguments(&self) -> Value {
+        Asked::of(self).decisive_arguments()
     }
 }
 

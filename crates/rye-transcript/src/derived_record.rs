@@ -4,8 +4,8 @@ use rye_types::{ThreadState, Usage};
 
 use crate::account::recorded_cost;
 use crate::{
-    Event, ProviderInfo, Reading, Record, RecordedEnd, ThreadRecord, pending_approval,
-    recorded_end, recorded_event, recorded_limits,
+    Event, EventKind, ProviderInfo, Reading, Record, RecordedEnd, ThreadRecord, pending_approval,
+    recorded_end, recorded_limits,
 };
 
 impl ThreadRecord {
@@ -15,28 +15,18 @@ impl ThreadRecord {
     /// `Running` or `Suspended` as long as the transcript has no end.
     #[must_use]
     pub fn from_transcript(reading: &Reading) -> Option<Self> {
-        let first = reading.records.first().filter(|record| record.event == "thread_start")?;
-        let Ok(Event::ThreadStart {
-            provider,
-            limits,
-            facts,
-            root,
-            parent,
-            continues,
-            created,
-            ..
-        }) = recorded_event(first)
-        else {
-            return None;
-        };
-        let limits = recorded_limits(reading).map_or(limits, |recorded| recorded.last);
-        let mut record = Self::new(&first.thread, &first.directive, &limits, created);
-        (record.root, record.parent, record.continues) = (root, parent, continues);
-        let ProviderInfo { provider, model, .. } = fallback(reading).unwrap_or(provider);
+        let first = reading.records.first()?;
+        let start = reading.start()?;
+        let limits =
+            recorded_limits(reading).map_or(start.limits.clone(), |recorded| recorded.last);
+        let mut record = Self::new(&first.thread, &first.directive, &limits, start.created);
+        let ProviderInfo { provider, model, .. } = fallback(reading).unwrap_or(start.info());
+        (record.root, record.parent, record.continues) =
+            (start.root, start.parent, start.continues);
         let named = |name: String| Some(name).filter(|name| !name.is_empty());
         (record.provider, record.model) = (named(provider), named(model));
-        record.updated = reading.records.last().map_or(created, |last| last.at);
-        record.facts = facts;
+        record.updated = reading.records.last().map_or(start.created, |last| last.at);
+        record.facts = start.facts;
         match recorded_end(reading) {
             Some(end) => record.apply_end(end),
             None => record.stand(reading),
@@ -58,8 +48,7 @@ impl ThreadRecord {
             Some(_) => ThreadState::Suspended,
             None => ThreadState::Running,
         };
-        let replies = reading.records.iter().filter(|record| record.event == "step_finish");
-        for reply in replies {
+        for reply in reading.of_kind(EventKind::StepFinish) {
             self.turns += 1;
             self.usage = self.usage.plus(&usage_of(reply));
         }
@@ -69,17 +58,16 @@ impl ThreadRecord {
 
 /// The tokens of an answer.
 fn usage_of(record: &Record) -> Usage {
-    match recorded_event(record) {
-        Ok(Event::StepFinish { reply, .. }) => reply.usage,
+    match record.event() {
+        Ok(Event::StepFinish(finish)) => finish.reply.usage,
         _ => Usage::default(),
     }
 }
 
 /// The provider that answers in place of the first.
 fn fallback(reading: &Reading) -> Option<ProviderInfo> {
-    let fallback = reading.records.iter().rev().find(|record| record.event == "model_fallback");
-    match recorded_event(fallback?) {
-        Ok(Event::ModelFallback { provider, .. }) => Some(provider),
+    match reading.of_kind(EventKind::ModelFallback).next_back()?.event() {
+        Ok(Event::ModelFallback(fallback)) => Some(fallback.info()),
         _ => None,
     }
 }

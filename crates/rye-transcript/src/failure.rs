@@ -1,17 +1,19 @@
 //! The failures of a thread, and refused calls.
 
-pub(crate) mod disk;
-
 use std::fmt;
 
 use rye_caps::Denied;
 use rye_types::{Limit, LimitHit};
+use serde::{Deserialize, Serialize};
 use strum::IntoStaticStr;
 
 use crate::ProviderErrorClass;
+use crate::json::value_named;
 
 /// The reason why a thread failed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(try_from = "FailureForm", into = "FailureForm")]
 #[non_exhaustive]
 pub struct Failure {
     /// The kind of failure.
@@ -123,7 +125,8 @@ impl FailureKind {
 }
 
 /// A tool call that was not allowed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Refusal {
     /// The capability that was required.
@@ -163,5 +166,99 @@ impl Refusal {
     #[must_use]
     pub fn of_tool(capability: &str, message: &str) -> Self {
         Self::new(capability, "tool", None, message)
+    }
+}
+
+/// The form of a [`Failure`], in which the facts of its kind stand beside its name.
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Failure"))]
+struct FailureForm {
+    /// The name of the kind.
+    kind: String,
+    /// A lowercase fragment that says what happened and how to mend it.
+    message: String,
+    /// The limit that was reached, for the kind `limit`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    limit: Option<LimitHit>,
+    /// The class of the provider's failure, for the kind `provider`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    class: Option<String>,
+}
+
+impl From<Failure> for FailureForm {
+    fn from(failure: Failure) -> Self {
+        let kind = failure.kind.as_str().to_owned();
+        let (limit, class) = match failure.kind {
+            FailureKind::Limit(hit) => (Some(hit), None),
+            FailureKind::Provider(class) => (None, Some(class.to_string())),
+            _ => (None, None),
+        };
+        Self { kind, message: failure.message, limit, class }
+    }
+}
+
+impl TryFrom<FailureForm> for Failure {
+    type Error = String;
+
+    fn try_from(form: FailureForm) -> Result<Self, String> {
+        let kind = match (form.kind.as_str(), form.limit, form.class) {
+            ("limit", Some(hit), None) => FailureKind::Limit(hit),
+            ("provider", None, Some(class)) => {
+                FailureKind::Provider(value_named(&class, "a class of provider error")?)
+            }
+            (kind, None, None) => FailureKind::PLAIN
+                .into_iter()
+                .find(|plain| plain.as_str() == kind)
+                .ok_or_else(|| format!("`{kind}` is not a kind of failure"))?,
+            (kind, ..) => {
+                return Err(format!("a failure of kind `{kind}` has facts of another kind"));
+            }
+        };
+        Ok(Self { kind, message: form.message })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rye_types::Limit;
+
+    #[test]
+    fn every_kind_of_failure_is_read_as_it_was_written() {
+        let limits = Limit::ALL
+            .iter()
+            .map(|limit| FailureKind::Limit(LimitHit { limit: *limit, value: 2, maximum: 1 }));
+        let classes = ProviderErrorClass::ALL.iter().copied().map(FailureKind::Provider);
+        for kind in FailureKind::PLAIN.into_iter().chain(limits).chain(classes) {
+            let failure = Failure { kind, message: "m".to_owned() };
+            let text = serde_json::to_string(&failure).unwrap();
+            let read: Failure = serde_json::from_str(&text).unwrap();
+            assert_eq!(read, failure, "{text}");
+        }
+    }
+
+    #[test]
+    fn facts_of_another_kind_are_refused() {
+        let rows = [
+            (r#"{"kind":"x","message":""}"#, "`x` is not a kind of failure"),
+            (r#"{"kind":"limit","message":""}"#, "`limit` is not a kind of failure"),
+            (
+                r#"{"kind":"refused","message":"","class":"auth"}"#,
+                "a failure of kind `refused` has facts of another kind",
+            ),
+            (
+                r#"{"kind":"provider","message":"","class":"x"}"#,
+                "`x` is not a class of provider error",
+            ),
+            (
+                r#"{"kind":"limit","message":"","limit":{"name":"x","value":1,"maximum":1}}"#,
+                "unknown variant `x`",
+            ),
+        ];
+        for (text, message) in rows {
+            let error = serde_json::from_str::<Failure>(text).unwrap_err().to_string();
+            assert!(error.starts_with(message), "{error}");
+        }
     }
 }

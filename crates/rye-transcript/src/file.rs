@@ -52,7 +52,11 @@ pub fn read_file(path: &Path, thread: &ThreadId, keys: &[PublicKey]) -> Result<R
 ///
 /// When the file cannot be read.
 pub fn named_keys(path: &Path) -> std::io::Result<Vec<String>> {
-    let bytes = read_plain(path, MAX_BYTES)?;
-    let lines = bytes.split(|byte| *byte == b'\n');
-    Ok(lines.filter_map(named_key).collect())
+    Ok(named_keys_in(&read_plain(path, MAX_BYTES)?))
+}
+
+/// Returns the public keys that the openings of an unverified transcript name, like [`named_keys`].
+#[must_use]
+pub fn named_keys_in(transcript: &[u8]) -> Vec<String> {
+    transcript.split(|byte| *byte == b'\n').filter_map(named_key).collect()
 }

@@ -2,7 +2,7 @@
 
 use rye_types::LimitSet;
 
-use crate::{Event, Reading, ThreadId, recorded_event};
+use crate::{Event, EventKind, Reading, ThreadId};
 
 /// The rest of a thread for its successor (SPEC 10.10).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,11 +18,8 @@ pub struct Handover {
 /// Returns the handover of a continued thread from its transcript; `None` if it was not continued.
 #[must_use]
 pub fn handed_over(reading: &Reading) -> Option<Handover> {
-    let record = reading.records.iter().rev().find(|it| it.event == "thread_continued")?;
-    match recorded_event(record) {
-        Ok(Event::ThreadContinued { next: thread, limits, .. }) => {
-            Some(Handover { thread, limits })
-        }
+    match reading.of_kind(EventKind::ThreadContinued).next_back()?.event() {
+        Ok(Event::ThreadContinued(end)) => Some(Handover { thread: end.next, limits: end.limits }),
         _ => None,
     }
 }

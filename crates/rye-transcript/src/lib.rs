@@ -6,25 +6,18 @@
 //! ```
 //! # use rye_sign::SigningKey;
 //! # use rye_sign::chain::{Head, sign_checkpoint};
-//! # use rye_transcript::{Event, NewRecord, ProviderInfo, ThreadId};
+//! # use rye_transcript::{Event, NewRecord, ProviderInfo, SignedHead, ThreadId, ThreadStart};
 //! # use rye_types::{LimitSet, Moment};
 //! use rye_transcript::{Account, FoundTranscript, ThreadRecord, read};
 //! use rye_types::ThreadState;
 //!
 //! # let key = SigningKey::generate()?;
 //! # let thread: ThreadId = "hello-019a0000-0000-7000-8000-000000000000".parse()?;
-//! # let start = Event::ThreadStart {
-//! #     provider: ProviderInfo::new("p", "m", 1_000, 100),
-//! #     limits: LimitSet::default(),
-//! #     tools: Vec::new(),
-//! #     palette: Default::default(),
-//! #     facts: Default::default(),
-//! #     root: thread.clone(),
-//! #     parent: None,
-//! #     continues: None,
-//! #     created: Moment::from_unix_millis(0),
-//! #     signed_by: key.public().to_pem(),
-//! # };
+//! # let model = ProviderInfo::new("p", "m", 1_000, 100);
+//! # let created = Moment::from_unix_millis(0);
+//! # let pem = key.public().to_pem();
+//! # let start = ThreadStart::new(&model, LimitSet::default(), thread.clone(), created, pem);
+//! # let start = Event::ThreadStart(start);
 //! # let at = Moment::from_unix_millis(0);
 //! # let mut bytes = Vec::new();
 //! # let mut head = Head::genesis();
@@ -37,7 +30,7 @@
 //! # };
 //! # append(0, &mut head, &start);
 //! # let checkpoint = sign_checkpoint(&head, 1, thread.as_str(), &key)?.to_json();
-//! # append(1, &mut head, &Event::Checkpoint { checkpoint });
+//! # append(1, &mut head, &Event::Checkpoint(SignedHead(checkpoint)));
 //! // A thread that has begun, under a checkpoint.
 //! let reading = read(&bytes, &thread, &[key.public()])?;
 //! assert_eq!((reading.records.len(), reading.signed), (2, 1));
@@ -65,15 +58,16 @@
 
 mod account;
 mod added;
+mod added_items;
 mod approval;
 mod approval_question;
 mod called_item;
 mod child_end;
 mod derived_record;
-pub mod disk;
 mod event;
 mod failure;
 mod file;
+mod format;
 mod handover;
 mod id;
 mod internal_tools;
@@ -94,34 +88,42 @@ mod recorded_end;
 mod reference;
 mod retry;
 mod root;
+#[cfg(feature = "schema")]
+mod schema;
 mod spawn;
 mod thread_record;
 mod tool_spec;
 mod transcript_claim;
+mod unverified_record;
 mod wire;
 
 pub use self::account::{Account, AccountError, Accounts, FoundTranscript, ended_children};
-pub use self::added::{AddedItem, added_items};
+pub use self::added::AddedItem;
+pub use self::added_items::added_items;
 pub use self::approval::{
     ApprovalReason, ApprovalRequest, Decider, Decision, DecisionError, DenialReason,
     DenialReasonError,
 };
 pub use self::called_item::called_item;
-pub use self::child_end::ChildEnd;
-pub use self::event::{Event, Injected, Target, Triggered};
+pub use self::event::{Event, EventKind};
 pub use self::failure::{Failure, FailureKind, Refusal};
-pub use self::file::{FileError, MAX_BYTES, named_keys, read_file};
+pub use self::file::{FileError, MAX_BYTES, named_keys, named_keys_in, read_file};
+pub use self::format::{Format, Version};
 pub use self::handover::{Handover, handed_over};
 pub use self::id::{ThreadId, ThreadIdError};
 pub use self::internal_tools::{DIRECTIVE_RETURN, THREAD_DIRECTIVE};
 pub use self::json_halves::mend_halves;
 pub use self::json_values::count_json_values;
-pub use self::markdown::{markdown, markdown_of};
+pub use self::markdown::{Markdown, markdown_of};
 pub use self::message::{
     Counted, Message, Opening, Reply, StopReason, ToolCall, ToolResult, count_values, nests_deeper,
 };
 pub use self::new_record::NewRecord;
-pub use self::payload::{recorded_event, recorded_events, recorded_payload};
+pub use self::payload::{
+    Asked, ChildEnd, Decided, Injected, Intent, ModelFallback, Receipt, RequestFailed,
+    RequestRetried, Said, SharedReply, SignedHead, StepFinish, StepStart, SystemPrompt, Target,
+    ThreadComplete, ThreadContinued, ThreadError, ThreadResumed, ThreadStart, Triggered,
+};
 pub use self::pending_approval::{
     DecidedApproval, PendingApproval, decided_approval, decision_on, pending_approval,
     spawned_children,
@@ -141,6 +143,7 @@ pub use self::spawn::{Spawn, Waiting};
 pub use self::thread_record::{RecordError, ThreadRecord};
 pub use self::tool_spec::ToolSpec;
 pub use self::transcript_claim::TranscriptClaim;
+pub use self::unverified_record::UnverifiedRecord;
 
 #[cfg(test)]
 mod tests;

@@ -4,14 +4,106 @@ use rye_parse::hidden_characters;
 use rye_types::{Moment, Nanos};
 use serde_json::{Map, Value};
 
-use crate::{Decision, Event, Failure, ProviderInfo, Record, recorded_events};
+use crate::{
+    Decision, Event, Failure, Intent, ModelFallback, Receipt, Record, RequestFailed, StepFinish,
+    ThreadComplete, ThreadContinued, ThreadError, ThreadStart,
+};
 
-/// Returns one event as Markdown that ends in a blank line, or an empty text for events that only programs read.
+/// The transcript of one thread for people, event by event.
+#[derive(Debug, Clone, Default)]
+pub struct Markdown {
+    /// The call that was asked about last, and its item, which a decision does not name.
+    asked: Option<(String, String)>,
+}
+
+impl Markdown {
+    /// Returns the next event as Markdown that ends in a blank line, or an empty text for events that only programs read.
+    ///
+    /// The characters that a reader does not see are escaped, because the words are those of models, tools and files.
+    #[must_use]
+    pub fn of(&mut self, event: &Event, at: Moment) -> String {
+        if let Event::ApprovalRequested(asked) = event {
+            self.asked = Some((asked.call_id.clone(), asked.item_id.clone()));
+        }
+        visible(&self.as_recorded(event, at))
+    }
+
+    fn as_recorded(&self, event: &Event, at: Moment) -> String {
+        match event {
+            Event::ApprovalDecided(decided) => {
+                let asked = self.asked.as_ref().filter(|(call, _)| *call == decided.call_id);
+                let item = asked.map_or(&decided.call_id, |(_, item)| item);
+                approval_decision(item, &decided.decision, &decided.by)
+            }
+            Event::AssistantReasoning(said) => section("Reasoning", &quote(&said.text)),
+            Event::AssistantText(said) => section("Assistant", &said.text),
+            Event::Checkpoint(_) | Event::StepStart(_) => String::new(),
+            Event::ContextInjected(injected) => {
+                let what = injected.item_id.as_deref().unwrap_or("inline text");
+                format!("Context in `{}`: `{what}`\n\n", injected.position)
+            }
+            Event::HookTriggered(triggered) => {
+                let effect = triggered.effect.map_or(String::new(), |effect| format!(": {effect}"));
+                format!("*Hook `{}` at `{}`{effect}*\n\n", triggered.hook, triggered.event)
+            }
+            Event::ModelFallback(ModelFallback { model, provider, reason, .. }) => {
+                format!("*`{model}` at `{provider}` answers from here: {reason}*\n\n")
+            }
+            Event::RequestFailed(RequestFailed { turn, message, cost, .. }) => {
+                format!("*Turn {turn} has no answer: {message}{}*\n\n", cost_note(*cost))
+            }
+            Event::RequestRetried(again) => {
+                let (turn, note) = (again.turn, cost_note(again.cost));
+                format!("*Turn {turn}: {}: {}{note}*\n\n", again.message, again.retry())
+            }
+            Event::ChildEnded(end) => {
+                format!("Child `{}` ended: {}, {}\n\n", end.child, end.state, end.cost)
+            }
+            Event::SpawnChild(spawn) => format!("Child: `{}`\n\n", spawn.child),
+            Event::StepFinish(StepFinish { turn, reply, cost }) => {
+                format!("*Turn {turn}: {} tokens, {cost}*\n\n", reply.usage.total())
+            }
+            Event::SystemPrompt(prompt) => section("System", &fence("", &prompt.text)),
+            Event::ThreadStart(start) => opening(start, at),
+            Event::ThreadResumed(resumed) => {
+                let opening = resumed.opening;
+                let raised = if resumed.limits.is_some() { ", with raised limits" } else { "" };
+                format!("*Resumed {at}, opening {opening}{raised}*\n\n")
+            }
+            Event::UserMessage(said) => section("User", &fence("", &said.text)),
+            Event::ApprovalRequested(asked) => {
+                let title = format!("Waiting for approval: `{}`", asked.item_id);
+                let arguments = fence("json", &pretty(&asked.arguments));
+                section(&title, &format!("Asked because: {}\n\n{arguments}", asked.why()))
+            }
+            Event::ToolCallResult(receipt) => hook_warning(receipt) + &result(receipt),
+            Event::ToolCallStart(intent) => call(intent),
+            Event::ThreadComplete(ThreadComplete { outputs, turns, cost, .. }) => {
+                let outputs = outputs.clone().map(|it| fence("json", &pretty(&Value::Object(it))));
+                let outputs = outputs.map_or(String::new(), |text| text + "\n");
+                section("Completed", &format!("{outputs}{}, {cost}", turn_count(*turns)))
+            }
+            Event::ThreadContinued(ThreadContinued { next, turns, cost, .. }) => section(
+                "Continued",
+                &format!("Continued in `{next}`.\n\n{}, {cost}", turn_count(*turns)),
+            ),
+            Event::ThreadError(ThreadError { state, failure, turns, cost, .. }) => {
+                let why = failure.as_ref();
+                let why =
+                    why.map_or(String::new(), |Failure { message, .. }| format!("{message}\n\n"));
+                section(&format!("Ended: {state}"), &format!("{why}{}, {cost}", turn_count(*turns)))
+            }
+        }
+    }
+}
+
+/// Returns the records as Markdown, each event as [`Markdown::of`] has it.
 ///
-/// The characters that a reader does not see are escaped, because the words are those of models, tools and files.
+/// Returns `None` if a newer version recorded an event in a form that this one cannot read.
 #[must_use]
-pub fn markdown(event: &Event, at: Moment) -> String {
-    visible(&as_recorded(event, at))
+pub fn markdown_of(records: &[Record]) -> Option<String> {
+    let mut shown = Markdown::default();
+    records.iter().map(|record| Some(shown.of(&record.event().ok()?, record.at))).collect()
 }
 
 /// Returns the text with its hidden characters and carriage returns escaped.
@@ -28,77 +120,14 @@ fn visible(text: &str) -> String {
     shown
 }
 
-fn as_recorded(event: &Event, at: Moment) -> String {
-    match event {
-        Event::ApprovalDecided { request, decision, by } => {
-            approval_decision(&request.item_id, decision, by)
-        }
-        Event::AssistantReasoning { text } => section("Reasoning", &quote(text)),
-        Event::AssistantText { text } => section("Assistant", text),
-        Event::Checkpoint { .. } | Event::StepStart { .. } => String::new(),
-        Event::ContextInjected(injected) => {
-            let what = injected.item_id.as_deref().unwrap_or("inline text");
-            format!("Context in `{}`: `{what}`\n\n", injected.position)
-        }
-        Event::HookTriggered(triggered) => {
-            let effect = triggered.effect.map_or(String::new(), |effect| format!(": {effect}"));
-            format!("*Hook `{}` at `{}`{effect}*\n\n", triggered.hook, triggered.event)
-        }
-        Event::ModelFallback { provider: info, reason } => {
-            format!("*`{}` at `{}` answers from here: {reason}*\n\n", info.model, info.provider)
-        }
-        Event::RequestFailed { turn, message, cost, .. } => {
-            format!("*Turn {turn} has no answer: {message}{}*\n\n", cost_note(*cost))
-        }
-        Event::RequestRetried { turn, retry, cost, .. } => {
-            format!("*Turn {turn}: {}: {retry}{}*\n\n", retry.message, cost_note(*cost))
-        }
-        Event::ChildEnded(end) => {
-            format!("Child `{}` ended: {}, {}\n\n", end.child, end.state, end.cost)
-        }
-        Event::SpawnChild(spawn) => format!("Child: `{}`\n\n", spawn.child),
-        Event::StepFinish { turn, reply, cost } => {
-            format!("*Turn {turn}: {} tokens, {cost}*\n\n", reply.usage.total())
-        }
-        Event::SystemPrompt { text } => section("System", &fence("", text)),
-        Event::ThreadStart { provider, facts, .. } => opening(provider, facts, at),
-        Event::ThreadResumed { opening, limits, .. } => {
-            let raised = if limits.is_some() { ", with raised limits" } else { "" };
-            format!("*Resumed {at}, opening {opening}{raised}*\n\n")
-        }
-        Event::UserMessage { text } => section("User", &fence("", text)),
-        Event::ApprovalRequested(request) => {
-            let title = format!("Waiting for approval: `{}`", request.item_id);
-            let arguments = fence("json", &pretty(&request.arguments));
-            section(&title, &format!("Asked because: {}\n\n{arguments}", request.why()))
-        }
-        Event::HookCallResult { .. }
-        | Event::HookCallStart { .. }
-        | Event::ToolCallResult { .. }
-        | Event::ToolCallStart { .. } => hook_warning(event) + &call(event),
-        Event::ThreadComplete { .. }
-        | Event::ThreadContinued { .. }
-        | Event::ThreadError { .. } => end(event),
-    }
-}
-
-/// Returns the same text as [`markdown`] for the recorded events.
-///
-/// Returns `None` if a newer version recorded an event in a form that this one cannot read.
-#[must_use]
-pub fn markdown_of(records: &[Record]) -> Option<String> {
-    let events = recorded_events(records).zip(records);
-    events.map(|(event, record)| Some(markdown(&event.ok()?, record.at))).collect()
-}
-
 /// The mark of a thread that `--allow-unsigned` let run.
 const UNVERIFIED: &str = "**Unverified: this thread used unsigned items.**\n\n";
 
 /// Formats the beginning of a thread.
-fn opening(provider: &ProviderInfo, facts: &Map<String, Value>, at: Moment) -> String {
+fn opening(ThreadStart { provider, model, facts, .. }: &ThreadStart, at: Moment) -> String {
     let is_unverified = facts.get("verified") == Some(&Value::Bool(false));
     let unverified = if is_unverified { UNVERIFIED } else { "" };
-    let answers = match (provider.model.as_str(), provider.provider.as_str()) {
+    let answers = match (model.as_str(), provider.as_str()) {
         ("", _) => "ended before it began".to_owned(),
         (model, provider) => format!("`{model}` at `{provider}`"),
     };
@@ -135,56 +164,35 @@ fn approval_decision(item: &str, decision: &Decision, by: &str) -> String {
 }
 
 /// Returns the warning before a refused or failed result of a hook.
-fn hook_warning(event: &Event) -> String {
-    match event {
-        Event::HookCallResult { hook, result, refusal } if result.is_error || refusal.is_some() => {
-            let what = if refusal.is_some() { "was refused" } else { "failed" };
-            format!("**Warning: an action of hook `{hook}` {what}.**\n\n")
+fn hook_warning(receipt: &Receipt) -> String {
+    match (&receipt.hook, &receipt.refusal) {
+        (Some(hook), Some(_)) => {
+            format!("**Warning: an action of hook `{hook}` was refused.**\n\n")
+        }
+        (Some(hook), None) if receipt.is_error => {
+            format!("**Warning: an action of hook `{hook}` failed.**\n\n")
         }
         _ => String::new(),
     }
 }
 
-/// Formats a call or its result, with its JSON.
-fn call(event: &Event) -> String {
-    let titled = |is_error: &bool| if *is_error { "Failed" } else { "Result" };
-    let (title, json) = match event {
-        Event::HookCallResult { hook, result, .. } => {
-            let title = titled(&result.is_error);
-            (format!("{title} of hook `{hook}`: `{}`", result.name), &result.content)
+/// Formats a call with its arguments. That of a hook is named by its item, because no model chose its name.
+fn call(Intent { name, arguments, target, hook, .. }: &Intent) -> String {
+    let title = match hook {
+        Some(hook) => {
+            let item = target.as_ref().map_or(name, |target| &target.item_id);
+            format!("Call of hook `{hook}`: `{item}`")
         }
-        Event::HookCallStart { hook, name, arguments, target, .. } => {
-            let name = target.as_ref().map_or(name, |target| &target.item_id);
-            (format!("Call of hook `{hook}`: `{name}`"), arguments)
-        }
-        Event::ToolCallResult { result, .. } => {
-            (format!("{}: `{}`", titled(&result.is_error), result.name), &result.content)
-        }
-        Event::ToolCallStart { name, arguments, .. } => (format!("Call: `{name}`"), arguments),
-        _ => return String::new(),
+        None => format!("Call: `{name}`"),
     };
-    section(&title, &fence("json", &pretty(json)))
+    section(&title, &fence("json", &pretty(arguments)))
 }
 
-/// Formats the end of the thread.
-fn end(event: &Event) -> String {
-    match event {
-        Event::ThreadComplete { outputs, turns, cost, .. } => {
-            let outputs = outputs.clone().map(|it| fence("json", &pretty(&Value::Object(it))));
-            let outputs = outputs.map_or(String::new(), |text| text + "\n");
-            section("Completed", &format!("{outputs}{}, {cost}", turn_count(*turns)))
-        }
-        Event::ThreadContinued { next, turns, cost, .. } => section(
-            "Continued",
-            &format!("Continued in `{next}`.\n\n{}, {cost}", turn_count(*turns)),
-        ),
-        Event::ThreadError { state, failure, turns, cost, .. } => {
-            let why = failure.as_ref();
-            let why = why.map_or(String::new(), |Failure { message, .. }| format!("{message}\n\n"));
-            section(&format!("Ended: {state}"), &format!("{why}{}, {cost}", turn_count(*turns)))
-        }
-        _ => String::new(),
-    }
+/// Formats the result of a call.
+fn result(Receipt { name, content, is_error, hook, .. }: &Receipt) -> String {
+    let what = if *is_error { "Failed" } else { "Result" };
+    let of = hook.as_ref().map_or(String::new(), |hook| format!(" of hook `{hook}`"));
+    section(&format!("{what}{of}: `{name}`"), &fence("json", &pretty(content)))
 }
 
 fn turn_count(turns: u64) -> String {

@@ -3,8 +3,6 @@
 mod depth;
 mod reply;
 
-pub(crate) mod disk;
-
 use std::sync::Arc;
 
 use serde_json::{Value, json};

@@ -3,8 +3,7 @@
 use rye_sign::chain::Head;
 use rye_types::Moment;
 
-use crate::json::Shown;
-use crate::payload::Payload;
+use crate::event::Payload;
 use crate::wire::RecordWire;
 use crate::{Event, ThreadId};
 
@@ -33,13 +32,13 @@ impl NewRecord<'_> {
     pub fn write(&self, lines: &mut Vec<u8>) {
         let record = RecordWire {
             seq: self.seq,
-            ts: Shown(self.at),
+            ts: self.at,
             thread_id: self.thread.as_str(),
             directive: self.directive,
             event: self.event.name(),
             payload: Payload(self.event),
             approval_wait_millis: self.approval_wait_millis,
-            prev: Shown(self.prev),
+            prev: self.prev,
         };
         record.write(lines);
     }

@@ -2,9 +2,7 @@
 
 use rye_types::Moment;
 
-use crate::{
-    ApprovalRequest, Decision, Event, Reading, Record, Spawn, recorded_event, recorded_events,
-};
+use crate::{ApprovalRequest, Decision, Event, EventKind, Reading, Record, Spawn};
 
 /// The call that a thread waits with.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,15 +23,12 @@ pub fn pending_approval(reading: &Reading) -> Option<PendingApproval> {
 }
 
 fn pending(reading: &Reading) -> Option<&Record> {
-    let decisive = [
-        "approval_requested",
-        "approval_decided",
-        "thread_complete",
-        "thread_continued",
-        "thread_error",
-    ];
-    let last = reading.records.iter().rev().find(|it| decisive.contains(&it.event.as_str()))?;
-    (last.event == "approval_requested").then_some(last)
+    let decides = |record: &&Record| {
+        record.kind.is_end()
+            || matches!(record.kind, EventKind::ApprovalRequested | EventKind::ApprovalDecided)
+    };
+    let last = reading.records.iter().rev().find(decides)?;
+    (last.kind == EventKind::ApprovalRequested).then_some(last)
 }
 
 /// The decision on the call with which a thread waits, if nothing has happened since.
@@ -55,47 +50,54 @@ pub struct DecidedApproval {
 /// The decision that a thread has and did not act on yet, as the transcript holds it; `None` when there is none.
 #[must_use]
 pub fn decided_approval(reading: &Reading) -> Option<DecidedApproval> {
-    let says_nothing = |it: &&Record| ["checkpoint", "thread_resumed"].contains(&it.event.as_str());
+    let says_nothing = |it: &&Record| match it.kind {
+        EventKind::Checkpoint | EventKind::ThreadResumed => true,
+        EventKind::Unknown => !it.is_foreign(),
+        _ => false,
+    };
     let mut records = reading.records.iter().rev().skip_while(says_nothing);
-    let last = records.next().filter(|record| record.event == "approval_decided")?;
-    decision(records.find(|record| record.event == "approval_requested")?, last)
+    let last = records.next().filter(|record| record.kind == EventKind::ApprovalDecided)?;
+    decision(records.find(|record| record.kind == EventKind::ApprovalRequested)?, last)
 }
 
 /// The first decision on the call that the record at `seq` asks about; `None` while there is none.
 #[must_use]
 pub fn decision_on(reading: &Reading, seq: u64) -> Option<DecidedApproval> {
     let place = usize::try_from(seq).ok()?;
-    let asked = reading.records.get(place).filter(|it| it.event == "approval_requested")?;
+    let asked = reading.records.get(place).filter(|it| it.kind == EventKind::ApprovalRequested)?;
     let mut later = reading.records.iter().skip(place);
-    decision(asked, later.find(|record| record.event == "approval_decided")?)
+    decision(asked, later.find(|record| record.kind == EventKind::ApprovalDecided)?)
 }
 
 /// The children that a thread began or was about to, in their order, as its transcript holds them; `None` when one cannot be
 /// read.
 #[must_use]
 pub fn spawned_children(reading: &Reading) -> Option<Vec<Spawn>> {
-    let spawned = reading.records.iter().filter(|record| record.event == "spawn_child");
-    let read = |record: &Record| match recorded_event(record) {
+    let read = |record: &Record| match record.event() {
         Ok(Event::SpawnChild(spawn)) => Some(spawn),
         _ => None,
     };
-    spawned.map(read).collect()
+    reading.of_kind(EventKind::SpawnChild).map(read).collect()
 }
 
 fn request(record: &Record) -> Option<ApprovalRequest> {
-    match recorded_event(record) {
-        Ok(Event::ApprovalRequested(request)) => Some(request),
+    match record.event() {
+        Ok(Event::ApprovalRequested(asked)) => Some(asked.of_thread(&record.thread)),
         _ => None,
     }
 }
 
 /// Returns the decision that the second record holds on the request in the first.
 fn decision(asked: &Record, decided: &Record) -> Option<DecidedApproval> {
-    match recorded_events([asked, decided]).last()? {
-        Ok(Event::ApprovalDecided { request, decision, by }) => {
-            let why = request.why();
-            Some(DecidedApproval { item_id: request.item_id, why, decision, by, at: decided.at })
-        }
+    let request = request(asked)?;
+    match decided.event() {
+        Ok(Event::ApprovalDecided(it)) if it.call_id == request.call_id => Some(DecidedApproval {
+            why: request.why(),
+            item_id: request.item_id,
+            decision: it.decision,
+            by: it.by,
+            at: decided.at,
+        }),
         _ => None,
     }
 }

@@ -1,5 +1,6 @@
 //! The kinds of failed requests, and what they may have cost.
 
+use serde::{Deserialize, Serialize};
 use strum::{Display, IntoStaticStr, VariantArray};
 
 /// The possible cost of a dropped request.
@@ -15,7 +16,9 @@ pub enum Charge {
 /// The kinds of failure of a request (SPEC 11.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-#[derive(Display, IntoStaticStr, VariantArray)]
+#[derive(Display, IntoStaticStr, VariantArray, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum ProviderErrorClass {
     /// The key is missing, wrong or not permitted.

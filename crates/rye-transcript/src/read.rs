@@ -10,10 +10,9 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::money::Change;
-use crate::payload::check_decisions;
-use crate::wire::{FORMAT, ReadWire, VERSION};
-use crate::{Record, ThreadId, TranscriptClaim};
+use crate::format::{FORMAT, VERSION};
+use crate::wire::ReadWire;
+use crate::{Event, EventKind, Record, ThreadId, ThreadStart, TranscriptClaim};
 
 /// A verified transcript. Only its end may be incomplete.
 #[derive(Debug, Clone)]
@@ -32,20 +31,6 @@ pub struct Reading {
     /// They are an incomplete line, or records that need a checkpoint and have none.
     pub torn: Option<Range<usize>>,
 }
-
-/// The events that count only under a checkpoint. The writer appends a checkpoint to them in the same write.
-const SIGNED: [&str; 6] = [
-    "approval_decided",
-    "thread_complete",
-    "thread_continued",
-    "thread_error",
-    "thread_resumed",
-    "thread_start",
-];
-
-/// The events that a thread may have before its first checkpoint.
-const OPENING: [&str; 5] =
-    ["context_injected", "system_prompt", "thread_resumed", "thread_start", "user_message"];
 
 /// Verifies and parses the bytes of a transcript in one pass.
 ///
@@ -75,13 +60,44 @@ impl Reading {
         u64::try_from(self.records.len()).unwrap_or(u64::MAX)
     }
 
+    /// Returns the records of this kind, oldest first.
+    pub fn of_kind(&self, kind: EventKind) -> impl DoubleEndedIterator<Item = &Record> {
+        self.records.iter().filter(move |record| record.kind == kind)
+    }
+
+    /// Returns the first record that this version does not know and may not go on without.
+    ///
+    /// It is verified and shown like the others. Resume, decisions and accounts refuse its thread.
+    #[must_use]
+    pub fn foreign(&self) -> Option<&Record> {
+        self.records.iter().find(|record| record.is_foreign())
+    }
+
+    /// Returns the beginning of the thread, or `None` before it.
+    #[must_use]
+    pub fn start(&self) -> Option<ThreadStart> {
+        match self.records.first()?.event() {
+            Ok(Event::ThreadStart(start)) => Some(start),
+            _ => None,
+        }
+    }
+
+    /// Returns the events in order, each with its record.
+    ///
+    /// # Errors
+    ///
+    /// The reason in words, for each event that this version cannot read.
+    pub fn events(&self) -> impl Iterator<Item = (&Record, Result<Event, String>)> {
+        self.records.iter().map(|record| (record, record.event()))
+    }
+
     /// Returns the records, each with `true` if its own checkpoint follows it.
     ///
     /// A permission of the operator is followed by its own checkpoint. A later checkpoint also covers records that
     /// another program added after the last one, so it does not prove their author.
     pub fn records_with_seals(&self) -> impl DoubleEndedIterator<Item = (&Record, bool)> {
         let records = &self.records;
-        let is_checkpoint = |record: &Record| record.event == "checkpoint";
+        let is_checkpoint = |record: &Record| record.kind == EventKind::Checkpoint;
         let next = move |index: usize| records.get(index + 1);
         let sealed = move |(index, record)| (record, next(index).is_some_and(is_checkpoint));
         records.iter().enumerate().map(sealed)
@@ -113,7 +129,7 @@ struct Reader<'a> {
     reading: Reading,
     thread: &'a ThreadId,
     keys: &'a [PublicKey],
-    /// The index of the first record of [`SIGNED`] after the last checkpoint, and the start of its line.
+    /// The index of the first record that needs a checkpoint after the last checkpoint, and the start of its line.
     unsigned: Option<(usize, usize)>,
     /// The key in the last `thread_start` or `thread_resumed`, until its checkpoint.
     named: Option<String>,
@@ -136,8 +152,9 @@ impl<'a> Reader<'a> {
             .map_err(|error| DamageKind::Unreadable { message: error.to_string() })?;
         self.check_place(&wire)?;
         self.check_signature(&wire, start)?;
-        let unreadable = |message| DamageKind::Payload { event: wire.event.clone(), message };
-        let change = Change::of_payload(&wire.event, &wire.payload).map_err(unreadable)?;
+        let kind = EventKind::named(&wire.event);
+        let change = Record::decide(kind, &wire.payload)
+            .map_err(|message| DamageKind::Payload { event: wire.event.clone(), message })?;
         let prev = self.reading.head;
         let record = Record {
             seq: wire.seq,
@@ -148,12 +165,12 @@ impl<'a> Reader<'a> {
             approval_wait: Duration::from_millis(wire.approval_wait_millis),
             thread: self.thread.clone(),
             directive: wire.directive,
-            event: wire.event,
+            kind,
             payload: wire.payload,
+            unknown: (kind == EventKind::Unknown).then_some(wire.event),
+            is_ignorable: wire.ignorable,
             change,
         };
-        check_decisions(&record)
-            .map_err(|message| DamageKind::Payload { event: record.event.clone(), message })?;
         self.reading.head = prev.link(line);
         self.reading.records.push(record);
         Ok(())
@@ -173,16 +190,17 @@ impl<'a> Reader<'a> {
 
     /// Verifies a checkpoint, and notes a record that needs one.
     fn check_signature(&mut self, wire: &ReadWire, start: usize) -> Result<(), DamageKind> {
-        if wire.event == "checkpoint" {
+        let kind = EventKind::named(&wire.event);
+        if kind == EventKind::Checkpoint {
             return self.check_checkpoint(wire);
         }
-        if self.reading.signed == 0 && !OPENING.contains(&wire.event.as_str()) {
+        if self.reading.signed == 0 && !kind.may_open() {
             return Err(DamageKind::Unsigned);
         }
-        if SIGNED.contains(&wire.event.as_str()) {
+        if kind.needs_checkpoint() {
             self.unsigned = self.unsigned.or(Some((self.reading.records.len(), start)));
         }
-        if OPENING_EVENTS.contains(&wire.event.as_str()) {
+        if kind.names_key() {
             let named = parse(wire)?.get("signed_by").and_then(Value::as_str).map(str::to_owned);
             self.named = Some(named.ok_or(DamageKind::Unsigned)?);
         }
@@ -233,12 +251,9 @@ impl<'a> Reader<'a> {
 /// The key that a line names, if it is an opening.
 pub(crate) fn named_key(line: &[u8]) -> Option<String> {
     let wire: OpeningWire<'_> = serde_json::from_slice(line).ok()?;
-    let payload = wire.payload.filter(|_| OPENING_EVENTS.contains(&wire.event))?;
+    let payload = wire.payload.filter(|_| EventKind::named(wire.event).names_key())?;
     serde_json::from_str::<KeyWire>(payload.get()).ok().map(|opening| opening.signed_by)
 }
-
-/// The events that name the key of the checkpoints after them.
-const OPENING_EVENTS: [&str; 2] = ["thread_start", "thread_resumed"];
 
 #[derive(Deserialize)]
 struct OpeningWire<'a> {
@@ -260,10 +275,10 @@ fn parse(wire: &ReadWire) -> Result<Value, DamageKind> {
 fn check_format(wire: &ReadWire) -> Result<(), DamageKind> {
     let payload = parse(wire)?;
     let named = |key: &str| payload.get(key).cloned().unwrap_or_default();
-    if wire.event == "thread_start" && named("format") == FORMAT && named("version") == VERSION {
+    let is_start = EventKind::named(&wire.event) == EventKind::ThreadStart;
+    if is_start && named("format") == FORMAT && named("version") == VERSION {
         Ok(())
-    } else if wire.event == "thread_start" && named("format") == FORMAT && named("version").is_u64()
-    {
+    } else if is_start && named("format") == FORMAT && named("version").is_u64() {
         Err(DamageKind::OtherVersion { version: named("version").to_string() })
     } else {
         Err(DamageKind::Format)

@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use rye_sign::chain::Head;
 use rye_types::Moment;
-use serde::de::DeserializeOwned;
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
-use crate::ThreadId;
 use crate::money::Change;
+use crate::payload::{Receipt, StepFinish};
+use crate::{Event, EventKind, ThreadId};
 
 /// A record that fits the chain.
 #[derive(Debug, Clone)]
@@ -26,17 +27,69 @@ pub struct Record {
     pub thread: ThreadId,
     /// The directive of the thread.
     pub directive: String,
-    /// The name of the event. Unknown names are kept.
-    pub event: String,
+    /// The kind of the event.
+    pub kind: EventKind,
     /// The payload, as the JSON text that was written.
     pub payload: Box<RawValue>,
+    /// The name of an event that this version does not know.
+    pub(crate) unknown: Option<String>,
+    /// `true` if a program that does not know the event may go on without it.
+    pub(crate) is_ignorable: bool,
     /// The change that it makes to the money of the thread.
     pub(crate) change: Option<Change>,
 }
 
 impl Record {
-    /// Reads the payload.
-    pub(crate) fn payload_as<T: DeserializeOwned>(&self) -> Result<T, String> {
+    /// Returns the name of the event. Unknown names are kept.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.unknown.as_deref().unwrap_or(self.kind.name())
+    }
+
+    /// Returns `true` if this version does not know the event and may not go on without it.
+    ///
+    /// Such a record is verified and shown. Resume, decisions and accounts refuse its thread.
+    #[must_use]
+    pub const fn is_foreign(&self) -> bool {
+        matches!(self.kind, EventKind::Unknown) && !self.is_ignorable
+    }
+
+    /// Reads the event.
+    ///
+    /// # Errors
+    ///
+    /// The reason in words, if this version does not know the event or cannot read its payload.
+    pub fn event(&self) -> Result<Event, String> {
+        match self.kind {
+            EventKind::Unknown => Err(format!("this version knows no event `{}`", self.name())),
+            kind => kind.read(&self.payload),
+        }
+    }
+
+    /// Reads the receipt of a call without its content.
+    pub(crate) fn receipt(&self) -> Result<Receipt<IgnoredAny>, String> {
         serde_json::from_str(self.payload.get()).map_err(|error| error.to_string())
+    }
+
+    /// Reads what the event decides: its money, and whether the rest of it can be read at all.
+    ///
+    /// # Errors
+    ///
+    /// The reason in words, if the event decides something and cannot be read.
+    pub(crate) fn decide(kind: EventKind, payload: &RawValue) -> Result<Option<Change>, String> {
+        let words = |error: serde_json::Error| error.to_string();
+        match kind {
+            EventKind::StepFinish => {
+                let finish: StepFinish<IgnoredAny> =
+                    serde_json::from_str(payload.get()).map_err(words)?;
+                Ok(Some(finish.change()))
+            }
+            EventKind::ToolCallResult => {
+                serde_json::from_str::<Receipt<IgnoredAny>>(payload.get()).map_err(words)?;
+                Ok(None)
+            }
+            kind if kind.decides() => Ok(kind.read(payload)?.money()),
+            _ => Ok(None),
+        }
     }
 }

@@ -1,13 +1,9 @@
 //! The end that a transcript holds, for closing a thread without driving it.
 
 use rye_types::{LimitSet, Moment, Nanos, ThreadState, Usage};
-use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::failure::disk::LimitsDisk;
-use crate::json::Shown;
-use crate::money::LimitedDisk;
-use crate::{Event, Failure, ProviderInfo, Reading, Record, ThreadId, ToolSpec, recorded_event};
+use crate::{Event, EventKind, Failure, ProviderInfo, Reading, Record, ThreadId, ToolSpec};
 
 /// The end of a thread by its transcript, which is written before `thread.json` is.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,12 +12,18 @@ pub struct RecordedEnd {
     pub(crate) state: ThreadState,
     /// The time of the record.
     pub(crate) at: Moment,
-    pub(crate) turns: u64,
-    pub(crate) usage: Usage,
-    pub(crate) cost: Nanos,
-    pub(crate) outputs: Option<Map<String, Value>>,
-    pub(crate) failure: Option<Failure>,
-    pub(crate) next: Option<ThreadId>,
+    /// The number of answered requests.
+    pub turns: u64,
+    /// The token usage of all replies.
+    pub usage: Usage,
+    /// The cost of the thread.
+    pub cost: Nanos,
+    /// The returned outputs, if it completed with some.
+    pub outputs: Option<Map<String, Value>>,
+    /// The failure, if there is one.
+    pub failure: Option<Failure>,
+    /// The thread that continues the conversation, if one does.
+    pub next: Option<ThreadId>,
 }
 
 impl RecordedEnd {
@@ -38,15 +40,13 @@ impl RecordedEnd {
     }
 }
 
-/// The end of a thread, as its transcript holds it; `None` when it holds none, or one that this version cannot read.
+/// The end of a thread, as its transcript holds it; `None` when it holds none.
 #[must_use]
 pub fn recorded_end(reading: &Reading) -> Option<RecordedEnd> {
-    let is_end = |record: &&Record| {
-        ["thread_complete", "thread_continued", "thread_error", "thread_resumed"]
-            .contains(&record.event.as_str())
-    };
     // One that was resumed after an end has not come to another one yet.
-    end(reading.records.iter().rev().find(is_end)?)
+    let is_last =
+        |record: &&Record| record.kind.is_end() || record.kind == EventKind::ThreadResumed;
+    end(reading.records.iter().rev().find(is_last)?)
 }
 
 /// The limits that the transcript of a thread holds.
@@ -63,16 +63,17 @@ pub struct RecordedLimits {
 /// their own.
 #[must_use]
 pub fn recorded_limits(reading: &Reading) -> Option<RecordedLimits> {
-    let limits = |record: &Record| {
-        let LimitedDisk { limits } = record.payload_as().ok()?;
-        limits.map(LimitsDisk::into_limits)
+    let first = reading.start()?.limits;
+    let raised = |(record, is_sealed): (&Record, bool)| {
+        if !is_sealed || record.kind != EventKind::ThreadResumed {
+            return None;
+        }
+        match record.event() {
+            Ok(Event::ThreadResumed(resumed)) => resumed.limits,
+            _ => None,
+        }
     };
-    let first = reading.records.iter().find(|record| record.event == "thread_start");
-    let first = limits(first?)?;
-    let resumed =
-        |(record, is_sealed): &(&Record, bool)| *is_sealed && record.event == "thread_resumed";
-    let last =
-        reading.records_with_seals().rev().filter(resumed).find_map(|(record, _)| limits(record));
+    let last = reading.records_with_seals().rev().find_map(raised);
     Some(RecordedLimits { last: last.unwrap_or_else(|| first.clone()), first })
 }
 
@@ -80,51 +81,54 @@ pub fn recorded_limits(reading: &Reading) -> Option<RecordedLimits> {
 /// before its provider was known.
 #[must_use]
 pub fn recorded_provider(reading: &Reading) -> Option<ProviderInfo> {
-    let first = reading.records.iter().find(|record| record.event == "thread_start")?;
-    match recorded_event(first) {
-        Ok(Event::ThreadStart { provider, .. }) => {
-            Some(provider).filter(|provider| !provider.provider.is_empty())
-        }
-        _ => None,
-    }
+    reading.start().map(|start| start.info()).filter(|info| !info.provider.is_empty())
 }
 
 /// The tools that the model of a thread sees, as the first record has them; none before the thread began.
 #[must_use]
 pub fn recorded_tools(reading: &Reading) -> Vec<ToolSpec> {
-    match reading.records.first().map(recorded_event) {
-        Some(Ok(Event::ThreadStart { tools, .. })) => tools,
-        _ => Vec::new(),
-    }
+    reading.start().map(|start| start.tools).unwrap_or_default()
 }
 
 /// The root of the thread's tree, as the first record of its transcript names it; `None` before the thread began.
 #[must_use]
 pub fn recorded_root(reading: &Reading) -> Option<ThreadId> {
-    let first = reading.records.first().filter(|record| record.event == "thread_start")?;
-    let RootDisk { root: Shown(root) } = first.payload_as().ok()?;
-    Some(root)
-}
-
-/// The member of a first record that says which lock is taken. The others may be of a newer version.
-#[derive(Deserialize)]
-struct RootDisk {
-    root: Shown<ThreadId>,
+    reading.start().map(|start| start.root)
 }
 
 fn end(record: &Record) -> Option<RecordedEnd> {
     let at = record.at;
-    let (state, outputs, failure, next, turns, usage, cost) = match recorded_event(record).ok()? {
-        Event::ThreadComplete { outputs, turns, usage, cost, .. } => {
-            (ThreadState::Completed, outputs, None, None, turns, usage, cost)
-        }
-        Event::ThreadContinued { next, turns, usage, cost, .. } => {
-            (ThreadState::Continued, None, None, Some(next), turns, usage, cost)
-        }
-        Event::ThreadError { state, failure, turns, usage, cost } => {
-            (state, None, failure, None, turns, usage, cost)
-        }
+    Some(match record.event().ok()? {
+        Event::ThreadComplete(end) => RecordedEnd {
+            state: ThreadState::Completed,
+            at,
+            turns: end.turns,
+            usage: end.usage,
+            cost: end.cost,
+            outputs: end.outputs,
+            failure: None,
+            next: None,
+        },
+        Event::ThreadContinued(end) => RecordedEnd {
+            state: ThreadState::Continued,
+            at,
+            turns: end.turns,
+            usage: end.usage,
+            cost: end.cost,
+            outputs: None,
+            failure: None,
+            next: Some(end.next),
+        },
+        Event::ThreadError(end) => RecordedEnd {
+            state: end.state,
+            at,
+            turns: end.turns,
+            usage: end.usage,
+            cost: end.cost,
+            outputs: None,
+            failure: end.failure,
+            next: None,
+        },
         _ => return None,
-    };
-    Some(RecordedEnd { state, at, turns, usage, cost, outputs, failure, next })
+    })
 }

@@ -4,9 +4,8 @@ use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::path::Path;
 
 use rye_files::open_unlinked;
-use serde::Deserialize;
 
-use crate::ThreadId;
+use crate::{Event, ThreadId, UnverifiedRecord};
 
 /// Returns the root that the first record of a thread's transcript names, or `None` without such a record.
 ///
@@ -14,8 +13,10 @@ use crate::ThreadId;
 #[must_use]
 pub fn thread_root(threads: &Path, thread: &ThreadId) -> Option<ThreadId> {
     let line = first_line(&threads.join(thread.as_str()).join("transcript.jsonl")).ok()?;
-    let record: Wire = serde_json::from_slice(&line).ok()?;
-    record.payload.root.parse().ok()
+    match UnverifiedRecord::read(&line)?.event()? {
+        Event::ThreadStart(start) => Some(start.root),
+        _ => None,
+    }
 }
 
 /// Returns the first line of a plain file, with its line end if the file has one, and no more than the first record may have. A link
@@ -34,13 +35,3 @@ pub fn first_line(path: &Path) -> io::Result<Vec<u8>> {
 /// The maximum length of a record in bytes that is read before the record is verified. The first record holds the inputs of the
 /// thread.
 pub const MAX_LINE_BYTES: u64 = 64 * 1_024 * 1_024;
-
-#[derive(Deserialize)]
-struct Wire {
-    payload: Payload,
-}
-
-#[derive(Deserialize)]
-struct Payload {
-    root: String,
-}

@@ -1,26 +1,29 @@
 //! A child, as its parent records it before it begins (SPEC 10.9).
 
-pub(crate) mod disk;
-
 use rye_types::LimitSet;
+use serde::{Deserialize, Serialize};
 
 use crate::ThreadId;
 
 /// A child, as recorded before it begins.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Spawn {
     /// The provider's id of the call that asks for it.
     pub call_id: String,
     /// The child.
+    #[serde(rename = "thread")]
     pub child: ThreadId,
     /// The directive of the child.
     pub directive: String,
     /// The moment at which the call returns.
+    #[serde(rename = "async")]
     pub waiting: Waiting,
     /// Its limits, within the rest of the parent's limits.
     pub limits: LimitSet,
     /// The number of items that calls of the parent had added to its conversation. They bound the child as well.
+    #[serde(default, skip_serializing_if = "crate::json::is_zero")]
     pub added: u64,
 }
 
@@ -40,12 +43,26 @@ impl Spawn {
     }
 }
 
-/// The moment at which a call that starts a child returns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The moment at which a call that starts a child returns. Records say whether the child is asynchronous.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(from = "bool", into = "bool")]
 #[expect(clippy::exhaustive_enums, reason = "a call waits or it does not")]
 pub enum Waiting {
     /// At the end of the child, with its result.
     ForTheEnd,
     /// At once, with the id of the child.
     ForNothing,
+}
+
+impl From<bool> for Waiting {
+    fn from(is_async: bool) -> Self {
+        if is_async { Self::ForNothing } else { Self::ForTheEnd }
+    }
+}
+
+impl From<Waiting> for bool {
+    fn from(waiting: Waiting) -> Self {
+        waiting == Waiting::ForNothing
+    }
 }

@@ -16,6 +16,7 @@ use crate::{ProviderInfo, ToolResult};
 
 mod damage;
 pub(crate) mod events;
+mod generated;
 mod readable;
 mod samples;
 mod signing;
@@ -27,18 +28,12 @@ fn thread() -> ThreadId {
 }
 
 fn start(key: &SigningKey) -> Event {
-    Event::ThreadStart {
-        provider: ProviderInfo::new("p", "m", 1_000, 100),
-        limits: LimitSet::default(),
-        tools: Vec::new(),
+    let model = ProviderInfo::new("p", "m", 1_000, 100);
+    let pem = key.public().to_pem();
+    Event::ThreadStart(ThreadStart {
         palette: [("a_b".to_owned(), "a/b".to_owned())].into(),
-        facts: serde_json::Map::new(),
-        root: thread(),
-        parent: None,
-        continues: None,
-        created: AT,
-        signed_by: key.public().to_pem(),
-    }
+        ..ThreadStart::new(&model, LimitSet::default(), thread(), AT, pem)
+    })
 }
 
 /// A transcript in memory, without any owner.
@@ -73,12 +68,16 @@ impl Transcript {
 
     /// Appends a record with another payload, as another program could.
     fn append_with(&mut self, event: &Event, payload: &str) {
+        self.append_changed(event, event.payload().get(), payload);
+    }
+
+    /// Appends a record with `to` in place of `from`, as another program could.
+    fn append_changed(&mut self, event: &Event, from: &str, to: &str) {
         let start = self.lines.len();
         self.append(event);
         let line = String::from_utf8(self.lines.split_off(start)).unwrap();
-        let own = crate::recorded_payload(event);
-        let line = line.replacen(own.get(), payload, 1);
-        assert!(line.contains(payload), "{line}");
+        let line = line.replacen(from, to, 1);
+        assert!(line.contains(to), "{line}");
         let prev = line.split(r#""prev":""#).nth(1).unwrap().split('"').next().unwrap();
         self.head = prev.parse::<Head>().unwrap().link(line.trim_end().as_bytes());
         self.lines.extend(line.as_bytes());
@@ -87,7 +86,7 @@ impl Transcript {
     fn checkpoint(&mut self, key: &SigningKey) {
         let thread = self.thread.as_str();
         let checkpoint = sign_checkpoint(&self.head, self.records, thread, key).unwrap();
-        self.append(&Event::Checkpoint { checkpoint: checkpoint.to_json() });
+        self.append(&Event::Checkpoint(SignedHead(checkpoint.to_json())));
     }
 
     fn text(&self) -> String {
@@ -96,7 +95,7 @@ impl Transcript {
 }
 
 fn user(text: &str) -> Event {
-    Event::UserMessage { text: text.to_owned() }
+    Event::UserMessage(Said::new(text))
 }
 
 /// Six records: start, text, checkpoint, text, checkpoint, text.
@@ -153,7 +152,7 @@ fn begun(whole: usize) -> usize {
 fn is_read_as_it_was_written() {
     let written = Written::new();
     let reading = written.read(&written.text()).unwrap();
-    let events: Vec<&str> = reading.records.iter().map(|record| record.event.as_str()).collect();
+    let events: Vec<&str> = reading.records.iter().map(|record| record.name()).collect();
     assert_eq!(
         events,
         [

@@ -1,11 +1,11 @@
 //! The description of a tool for the model.
 
-pub(crate) mod disk;
-
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// The description of one tool for the model.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ToolSpec {
     /// The name in the model's palette, which follows from the item id (SPEC 5.4).

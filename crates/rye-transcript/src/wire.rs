@@ -5,24 +5,21 @@ use rye_types::Moment;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::json::{Shown, is_zero};
-use crate::payload::Payload;
-
-/// The format of a transcript, as its first record names it.
-pub(crate) const FORMAT: &str = "rye-transcript";
-pub(crate) const VERSION: u64 = 2;
+use crate::event::Payload;
+use crate::json::is_zero;
 
 #[derive(Serialize)]
 pub(crate) struct RecordWire<'a> {
     pub(crate) seq: u64,
-    pub(crate) ts: Shown<Moment>,
+    pub(crate) ts: Moment,
     pub(crate) thread_id: &'a str,
     pub(crate) directive: &'a str,
     pub(crate) event: &'a str,
     pub(crate) payload: Payload<'a>,
     #[serde(skip_serializing_if = "is_zero")]
     pub(crate) approval_wait_millis: u64,
-    pub(crate) prev: Shown<Head>,
+    #[serde(serialize_with = "crate::json::text::serialize")]
+    pub(crate) prev: Head,
 }
 
 impl RecordWire<'_> {
@@ -44,5 +41,8 @@ pub(crate) struct ReadWire {
     // Transcripts written before 0.1.0 have the alias.
     #[serde(default)]
     pub(crate) approval_wait_millis: u64,
+    /// `true` if a program that does not know the event may go on without it.
+    #[serde(default)]
+    pub(crate) ignorable: bool,
     pub(crate) prev: String,
 }

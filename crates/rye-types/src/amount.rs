@@ -3,10 +3,18 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
 use crate::Usage;
 
 /// An amount of money in nano-dollars (10⁻⁹ USD), so that sums are exact (SPEC 10.6).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+///
+/// Files hold it as their whole number.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(transparent)]
 pub struct Nanos(u64);
 
 impl Nanos {
@@ -91,7 +99,8 @@ pub enum NanosError {
 }
 
 /// The price of a million tokens of each kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Prices {
     /// Input tokens that no cache served.
     pub input: Nanos,

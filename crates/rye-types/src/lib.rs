@@ -22,6 +22,12 @@ mod usage;
 mod moment;
 mod timestamp;
 
+word::as_text! {
+    Moment with "date-time";
+    ThreadState;
+    Timestamp with "date-time";
+}
+
 pub use self::amount::{Nanos, NanosError, Prices};
 pub use self::effect::Effect;
 pub use self::hook::{HookEffect, HookEvent, HookLayer};

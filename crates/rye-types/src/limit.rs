@@ -4,18 +4,25 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use strum::{Display, IntoStaticStr, VariantArray};
 
 use crate::{Nanos, NanosError, Usage};
 
 /// The limits of one thread (SPEC 10.5).
-#[derive(Debug, Clone, PartialEq, Eq)]
+///
+/// Its JSON is that of the transcript, with money in nano-dollars. A program that knows fewer limits does not read it, because it
+/// would not hold the thread to them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct LimitSet {
     /// Requests to the model.
     pub turns: u64,
     /// Tokens of every kind, over all requests.
     pub tokens: u64,
     /// Money.
+    #[serde(rename = "spend_nanos")]
     pub spend: SpendLimit,
     /// Seconds since the thread started.
     pub duration_seconds: u64,
@@ -124,7 +131,9 @@ impl NotRaised {
 }
 
 /// The cap on the cost of a thread.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum SpendLimit {
     /// At most this amount.
     AtMost(Nanos),
@@ -163,9 +172,11 @@ impl FromStr for SpendLimit {
 }
 
 /// A limit that ended a thread, with its measured value.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LimitHit {
     /// The limit.
+    #[serde(rename = "name")]
     pub limit: Limit,
     /// The measured value in the limit's own unit. For money, the possible cost with the next request.
     pub value: u64,
@@ -224,12 +235,17 @@ impl fmt::Display for LimitHit {
 }
 
 /// The name of a limit of a thread.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Display, IntoStaticStr, VariantArray)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Display, IntoStaticStr, VariantArray, Serialize, Deserialize,
+)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum Limit {
     /// `depth`. It prevents a child from starting. It ends the thread only if a hook decides so.
     Depth,
     /// `duration_seconds`.
+    #[serde(rename = "duration_seconds")]
     #[strum(to_string = "duration_seconds")]
     Duration,
     /// `spawns`. It prevents a child from starting. It ends the thread only if a hook decides so.

@@ -1,7 +1,11 @@
 //! Token counts, with the same meaning for every provider.
 
+use serde::{Deserialize, Serialize};
+
 /// Token counts of one or more requests, without overlap: cached input is not part of `input`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Usage {
     /// Input tokens that no cache served.
     pub input: u64,

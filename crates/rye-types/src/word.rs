@@ -30,6 +30,7 @@ macro_rules! words {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[derive(serde::Serialize, serde::Deserialize)]
         #[derive(strum::Display, strum::EnumString, strum::IntoStaticStr, strum::VariantArray, strum::VariantNames)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[serde(rename_all = "snake_case")]
         #[strum(serialize_all = "snake_case", parse_err_fn = Self::unknown, parse_err_ty = crate::UnknownWord)]
         pub enum $name { $($body)* }
@@ -54,6 +55,40 @@ macro_rules! words {
     };
 }
 pub(crate) use words;
+
+/// Gives types the JSON of their text, which `Display` writes and `FromStr` reads.
+macro_rules! as_text {
+    ($($type:ident $(with $format:literal)?;)*) => {$(
+        impl serde::Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = <std::borrow::Cow<'de, str> as serde::Deserialize>::deserialize(deserializer)?;
+                text.parse().map_err(serde::de::Error::custom)
+            }
+        }
+
+        #[cfg(feature = "schema")]
+        impl schemars::JsonSchema for $type {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($type).into()
+            }
+
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!({ "type": "string" $(, "format": $format)? })
+            }
+        }
+    )*};
+}
+pub(crate) use as_text;
 
 /// Makes `text` safe for a message: shortens it if it is long, and escapes control characters.
 pub(crate) fn sanitize(text: &str) -> String {

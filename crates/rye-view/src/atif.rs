@@ -5,27 +5,24 @@
 
 mod steps;
 
-use rye_transcript::Record;
-use serde_json::{Map, Value, json};
+use rye_transcript::{Record, ThreadStart, ToolSpec};
+use serde_json::{Value, json};
 
 use self::steps::Steps;
 use crate::Source;
-use crate::model::payload;
 
 /// The version that a trajectory names.
 pub(crate) const SCHEMA_VERSION: &str = "ATIF-v1.8";
 
 /// Returns the trajectory of a thread, with those of its children inside.
 pub(crate) fn trajectory(source: &Source<'_>) -> Value {
-    let records = &source.reading.records;
-    let start = records.first().map(payload).unwrap_or_default();
     let steps = Steps::read(source);
     let metrics = final_metrics(source, &steps);
     let mut root = json!({
         "schema_version": SCHEMA_VERSION,
         "session_id": source.record.root.as_str(),
         "trajectory_id": source.record.thread.as_str(),
-        "agent": agent(&start),
+        "agent": agent(source.reading.start().as_ref()),
         "steps": steps.steps,
         "final_metrics": metrics,
         "extra": extra(source),
@@ -39,30 +36,28 @@ pub(crate) fn trajectory(source: &Source<'_>) -> Value {
     root
 }
 
-fn agent(start: &Value) -> Value {
+fn agent(start: Option<&ThreadStart>) -> Value {
+    let version = start.and_then(|start| start.facts.get("rye_version")?.as_str());
+    let tools = start.into_iter().flat_map(|start| &start.tools);
     let mut agent = json!({
         "name": "rye",
-        "version": start["facts"]["rye_version"].as_str().unwrap_or("unknown"),
-        "tool_definitions": start["tools"].as_array().into_iter().flatten().map(tool).collect::<Value>(),
-        "extra": { "provider": start["provider"] },
+        "version": version.unwrap_or("unknown"),
+        "tool_definitions": tools.map(tool).collect::<Value>(),
+        "extra": { "provider": start.map(|start| &start.provider) },
     });
-    if let Some(model) = start["model"].as_str() {
-        agent["model_name"] = model.into();
+    if let Some(start) = start {
+        agent["model_name"] = start.model.as_str().into();
     }
     agent
 }
 
 /// The definition of a tool, as OpenAI writes it.
-fn tool(tool: &Value) -> Value {
-    let mut function = Map::new();
-    for (name, member) in
-        [("name", "name"), ("description", "description"), ("parameters", "input_schema")]
-    {
-        if !tool[member].is_null() {
-            function.insert(name.to_owned(), tool[member].clone());
-        }
-    }
-    json!({ "type": "function", "function": function })
+fn tool(tool: &ToolSpec) -> Value {
+    let ToolSpec { name, description, input_schema, .. } = tool;
+    json!({
+        "type": "function",
+        "function": { "name": name, "description": description, "parameters": input_schema },
+    })
 }
 
 /// The sums over the steps, with the cost of the thread and its descendants.

@@ -6,19 +6,19 @@
 pub(crate) mod alignment;
 mod clock;
 mod fold;
-mod payload;
+mod item;
 mod section;
 mod span;
 mod window;
 
 use std::collections::BTreeMap;
 
-use rye_transcript::{ChildEnd, PendingApproval, Record, ThreadId};
+use rye_transcript::{ChildEnd, Event, PendingApproval, Record, Spawn, ThreadId};
 use rye_types::Usage;
 
 pub(crate) use self::clock::ActiveClock;
 use self::fold::Fold;
-pub(crate) use self::payload::{item_name, item_of_call, main_argument, payload, usage_of};
+pub(crate) use self::item::{is_bad, item_name, item_of_call, main_argument};
 pub(crate) use self::section::{Entry, Section};
 pub(crate) use self::span::{Pause, PauseKind, Span, SpanKind};
 pub(crate) use self::window::{Found, Page, Part, Window};
@@ -102,6 +102,14 @@ impl<'a> Thread<'a> {
 
     pub(crate) fn record(&self, index: usize) -> Option<&'a Record> {
         self.records().get(index)
+    }
+
+    /// The child that a record starts.
+    pub(crate) fn spawn(&self, seq: u64) -> Option<Spawn> {
+        match self.record(usize::try_from(seq).ok()?)?.event() {
+            Ok(Event::SpawnChild(spawn)) => Some(spawn),
+            _ => None,
+        }
     }
 
     /// The time into the thread at which a record was written, in milliseconds.

@@ -45,6 +45,10 @@ pub fn sign(
 ) -> Result<String, MakeError> {
     let lines = jsonl(transcript, source.reading)?;
     let thread = source.record.thread.as_str();
+    if let Some(record) = source.reading.foreign() {
+        let (thread, event) = (thread.to_owned(), record.name().to_owned());
+        return Err(MakeError::Foreign { thread, event });
+    }
     let mut predicate = predicate::derive(source.reading)
         .ok_or_else(|| MakeError::NotEnded { thread: thread.to_owned() })?;
     predicate["attestation"] = json!({
@@ -69,6 +73,16 @@ pub enum MakeError {
     /// The transcript was written to in the meantime.
     #[error(transparent)]
     Changed(#[from] ChangedError),
+    /// A newer version recorded an event, so that nobody here knows what the thread cost.
+    #[error(
+        "the thread `{thread}` has the event `{event}`, which this version does not know; make the receipt with the version that recorded it"
+    )]
+    Foreign {
+        /// The thread.
+        thread: String,
+        /// The name of the event.
+        event: String,
+    },
     /// The thread has not ended, so that there is no outcome to attest.
     #[error("the thread `{thread}` has not ended; a receipt is made of a thread that has")]
     NotEnded {

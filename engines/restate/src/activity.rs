@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Deserialize;
+use rye::thread::transcript::{Event, EventKind, Intent, UnverifiedRecord};
 
 /// The meaning of a record for the work of its thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,29 +21,6 @@ pub enum Note {
     Over,
 }
 
-/// A record, as far as it is read here.
-#[derive(Deserialize)]
-struct Line {
-    event: String,
-}
-
-#[derive(Deserialize)]
-struct CallLine {
-    payload: Call,
-}
-
-#[derive(Deserialize)]
-struct Call {
-    call_id: String,
-    #[serde(default)]
-    target: Option<Target>,
-}
-
-#[derive(Deserialize)]
-struct Target {
-    item_id: String,
-}
-
 /// The tool with which a thread waits for its children. It changes nothing, so that another worker may call it again.
 const WAIT: &str = "rye/agent/threads/wait";
 
@@ -52,25 +29,33 @@ impl Note {
     ///
     /// The whole record is parsed, because arguments and results may hold text that looks like a record.
     pub fn of(line: &str) -> Option<Self> {
-        let Line { event } = serde_json::from_str(line).ok()?;
-        let payload = || serde_json::from_str(line).ok().map(|line: CallLine| line.payload);
-        let call = || payload().map(|call| call.call_id);
-        match event.as_str() {
-            "step_start" => Some(Self::Asks),
-            "step_finish" | "request_failed" => Some(Self::Answered),
-            "tool_call_start" => payload().map(Self::of_call),
-            "tool_call_result" => call().map(Self::Ends),
-            "spawn_child" => call().map(Self::Waits),
-            "approval_requested" | "thread_complete" | "thread_continued" | "thread_error" => {
-                Some(Self::Over)
+        let record = UnverifiedRecord::read(line.as_bytes())?;
+        match record.kind() {
+            EventKind::StepStart => Some(Self::Asks),
+            EventKind::StepFinish | EventKind::RequestFailed => Some(Self::Answered),
+            EventKind::ToolCallStart | EventKind::ToolCallResult | EventKind::SpawnChild => {
+                Self::of_call(record.event()?)
             }
+            EventKind::ApprovalRequested
+            | EventKind::ThreadComplete
+            | EventKind::ThreadContinued
+            | EventKind::ThreadError => Some(Self::Over),
             _ => None,
         }
     }
 
-    fn of_call(call: Call) -> Self {
-        let waits = call.target.is_some_and(|target| target.item_id == WAIT);
-        if waits { Self::Waits(call.call_id) } else { Self::Begins(call.call_id) }
+    fn of_call(event: Event) -> Option<Self> {
+        Some(match event {
+            Event::ToolCallStart(Intent { call_id, target: Some(target), .. })
+                if target.item_id == WAIT =>
+            {
+                Self::Waits(call_id)
+            }
+            Event::ToolCallStart(call) => Self::Begins(call.call_id),
+            Event::ToolCallResult(receipt) => Self::Ends(receipt.call_id),
+            Event::SpawnChild(spawn) => Self::Waits(spawn.call_id),
+            _ => return None,
+        })
     }
 }
 
@@ -105,19 +90,29 @@ impl Activity {
     }
 }
 
+/// A line with this event and without its place in a chain.
+#[cfg(test)]
+pub fn line(event: &str, payload: &str) -> String {
+    format!(
+        "{{\"ts\":\"2026-11-20T18:00:00.000Z\",\"thread_id\":\"one-019a0000-0000-7000-8000-000000000000\",\"directive\":\"one\",\"event\":\"{event}\",\"payload\":{payload}}}\n"
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn the_event_of_a_record_counts_and_no_text_in_it() {
-        let call = r#"{"event":"tool_call_start","payload":{"call_id":"1","arguments":{"event":"step_start"}}}"#;
-        assert_eq!(Note::of(call), Some(Note::Begins("1".to_owned())));
-        let wait = r#"{"event":"tool_call_start","payload":{"call_id":"1","target":{"item_id":"rye/agent/threads/wait"}}}"#;
-        assert_eq!(Note::of(wait), Some(Note::Waits("1".to_owned())));
-        let text = r#"{"event":"assistant_text","payload":{"event":"step_start"}}"#;
-        assert_eq!(Note::of(text), None);
-        assert_eq!(Note::of(r#"{"event":"step_start","payload":{"turn":1}}"#), Some(Note::Asks));
+        let note = |event, payload| Note::of(&line(event, payload));
+        let call = r#"{"call_id":"1","name":"x","arguments":{"event":"step_start"}}"#;
+        assert_eq!(note("tool_call_start", call), Some(Note::Begins("1".to_owned())));
+        let wait = r#"{"call_id":"1","name":"x","arguments":{},"target":{"item_id":"rye/agent/threads/wait","capability":"c","effect":"read_only"}}"#;
+        assert_eq!(note("tool_call_start", wait), Some(Note::Waits("1".to_owned())));
+        let end = r#"{"call_id":"1","name":"x","content":{"event":"step_start"},"is_error":false}"#;
+        assert_eq!(note("tool_call_result", end), Some(Note::Ends("1".to_owned())));
+        assert_eq!(note("assistant_text", r#"{"event":"step_start"}"#), None);
+        assert_eq!(note("step_start", r#"{"turn":1}"#), Some(Note::Asks));
         assert_eq!(Note::of("\"event\":\"step_start\""), None);
     }
 

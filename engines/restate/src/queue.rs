@@ -371,6 +371,7 @@ mod tests {
     use tokio::task::spawn_blocking;
 
     use super::*;
+    use crate::activity::line;
     use crate::records::assemble;
 
     fn thread() -> ThreadId {
@@ -421,14 +422,18 @@ mod tests {
         "one-019a0000-0000-7000-8000-000000000002".parse().unwrap()
     }
 
-    const REQUEST: &str = "{\"event\":\"step_start\"}\n";
-    const ANSWER: &str = "{\"event\":\"step_finish\"}\n";
+    fn request() -> String {
+        line("step_start", "{}")
+    }
+
+    fn answer() -> String {
+        line("step_finish", "{}")
+    }
 
     /// A record of a call, whose arguments hold what looks like a record of a request.
     fn call(event: &str) -> String {
-        format!(
-            "{{\"event\":\"{event}\",\"payload\":{{\"call_id\":\"1\",\"arguments\":{{\"event\":\"step_start\"}}}}}}\n"
-        )
+        let payload = r#"{"call_id":"1","name":"x","arguments":{"event":"step_start"},"content":null,"is_error":false}"#;
+        line(event, payload)
     }
 
     fn texts(taken: Taken) -> (Vec<String>, bool) {
@@ -440,23 +445,23 @@ mod tests {
     #[test]
     fn a_request_begins_a_step_while_nothing_else_is_under_way() {
         let queue = Queue::new(BTreeMap::new());
-        queue.append(&thread(), format!("one\n{REQUEST}").as_bytes()).unwrap();
+        queue.append(&thread(), format!("one\n{}", request()).as_bytes()).unwrap();
         assert_eq!(texts(queue.take()), (vec!["one\n".to_owned()], true));
         let taken = queue.take();
         assert!(taken.asks);
-        assert_eq!(texts(taken), (vec![REQUEST.to_owned()], false));
+        assert_eq!(texts(taken), (vec![request()], false));
         // A child's request is sent beside it, and the tree does not move meanwhile.
-        queue.append(&child(), format!("two\n{REQUEST}").as_bytes()).unwrap();
-        assert_eq!(texts(queue.take()), (vec!["two\n".to_owned(), REQUEST.to_owned()], false));
-        queue.append(&thread(), format!("{ANSWER}{REQUEST}").as_bytes()).unwrap();
-        assert_eq!(texts(queue.take()), (vec![ANSWER.to_owned(), REQUEST.to_owned()], false));
+        queue.append(&child(), format!("two\n{}", request()).as_bytes()).unwrap();
+        assert_eq!(texts(queue.take()), (vec!["two\n".to_owned(), request()], false));
+        queue.append(&thread(), (answer() + &request()).as_bytes()).unwrap();
+        assert_eq!(texts(queue.take()), (vec![answer(), request()], false));
     }
 
     /// The answer was paid for, so that it must not be divided from its request and lost.
     #[test]
     fn a_call_whose_arguments_look_like_a_request_is_none() {
         let queue = Queue::new(BTreeMap::new());
-        let records = format!("{ANSWER}{}", call("tool_call_start"));
+        let records = answer() + &call("tool_call_start");
         queue.append(&thread(), records.as_bytes()).unwrap();
         let taken = queue.take();
         assert!(!taken.asks);
@@ -469,12 +474,12 @@ mod tests {
         let queue = Queue::new(BTreeMap::new());
         let begins = call("tool_call_start");
         queue.append(&child(), begins.as_bytes()).unwrap();
-        queue.append(&thread(), REQUEST.as_bytes()).unwrap();
-        assert_eq!(texts(queue.take()), (vec![begins, REQUEST.to_owned()], false));
+        queue.append(&thread(), request().as_bytes()).unwrap();
+        assert_eq!(texts(queue.take()), (vec![begins, request()], false));
         let ends = call("tool_call_result");
-        queue.append(&thread(), format!("{ANSWER}{REQUEST}").as_bytes()).unwrap();
+        queue.append(&thread(), (answer() + &request()).as_bytes()).unwrap();
         queue.append(&child(), ends.as_bytes()).unwrap();
-        assert_eq!(texts(queue.take()), (vec![ANSWER.to_owned(), ends], true));
+        assert_eq!(texts(queue.take()), (vec![answer(), ends], true));
     }
 
     #[tokio::test]
@@ -483,7 +488,7 @@ mod tests {
         queue.append(&child(), call("tool_call_start").as_bytes()).unwrap();
         assert_eq!(queue.take().changes.len(), 1);
         queue.drain(true);
-        queue.append(&thread(), REQUEST.as_bytes()).unwrap();
+        queue.append(&thread(), request().as_bytes()).unwrap();
         let syncing = Arc::clone(&queue);
         let synced = spawn_blocking(move || syncing.sync(&thread()));
         let ready = queue.wait_for_changes();

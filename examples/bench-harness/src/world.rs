@@ -8,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime};
 use rye_caps::{Authority, Grant, Layer, LayerName};
 use rye_providers::{ModelPreference, ProviderConfig, connect};
 use rye_sign::{PublicKey, SigningKey};
-use rye_thread::transcript::read_file;
+use rye_thread::transcript::{EventKind, read_file};
 use rye_thread::{
     Clock, Opening, OutputContract, Palette, Provider, Run, Setting, ThreadId, Threads,
 };
@@ -80,10 +80,15 @@ impl World {
     pub(crate) fn verify(&self, thread: &ThreadId) -> Result<(), Box<dyn Error + Send + Sync>> {
         let path = self.threads.folder(thread).join("transcript.jsonl");
         let reading = read_file(&path, thread, std::slice::from_ref(&self.public))?;
-        let count = |name: &str| reading.records.iter().filter(|it| it.event == name).count();
+        let count = |kind: EventKind| reading.of_kind(kind).count();
         let turns = usize::try_from(self.turns)?;
-        let counted =
-            ["step_start", "step_finish", "tool_call_start", "tool_call_result"].map(count);
+        let counted = [
+            EventKind::StepStart,
+            EventKind::StepFinish,
+            EventKind::ToolCallStart,
+            EventKind::ToolCallResult,
+        ]
+        .map(count);
         if counted != [turns + 1, turns + 1, turns, turns]
             || reading.signed < reading.records.len() as u64 - 1
         {

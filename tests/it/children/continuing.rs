@@ -245,7 +245,7 @@ async fn three(scratch: Scratch) -> (Server, Scratch, RunReport) {
 fn child_of(scratch: &Scratch, parent: &ThreadId) -> ThreadRecord {
     let rye = scratch.rye();
     let reading = rye.thread(&rye.threads().unwrap(), parent).unwrap();
-    let spawn = reading.transcript.records.iter().find(|it| it.event == "spawn_child").unwrap();
+    let spawn = reading.transcript.records.iter().find(|it| it.name() == "spawn_child").unwrap();
     let spawn: Value = serde_json::from_str(spawn.payload.get()).unwrap();
     record(scratch, &spawn["thread"].as_str().unwrap().parse().unwrap())
 }

@@ -208,7 +208,7 @@ async fn check_and_run(case: &Case, block: &str) -> Ran {
             if let Some(called) = payload.pointer("/target/capability") {
                 calls.push(called.to_string());
             }
-            if record.event == "tool_call_result" && !payload["refusal"].is_null() {
+            if record.name() == "tool_call_result" && !payload["refusal"].is_null() {
                 refusals.push(payload["refusal"]["message"].to_string());
             }
         }

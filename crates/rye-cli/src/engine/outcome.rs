@@ -1,7 +1,7 @@
 //! The state of a thread tree on an engine, by its verified records alone.
 
 use rye::resume_command;
-use rye::thread::transcript::Reading;
+use rye::thread::transcript::{Event, EventKind, Reading, Record};
 use rye::thread::{
     FailureKind, PendingApproval, ThreadId, ThreadRecord, pending_approval, thread_warnings,
 };
@@ -165,7 +165,8 @@ pub(super) fn tell_call(asked: &PendingApproval) {
 }
 
 fn last_text(transcript: &Reading) -> String {
-    let last = transcript.records.iter().rev().find(|record| record.event == "assistant_text");
-    let payload: Option<Value> = last.and_then(|it| serde_json::from_str(it.payload.get()).ok());
-    payload.and_then(|it| it["text"].as_str().map(str::to_owned)).unwrap_or_default()
+    match transcript.of_kind(EventKind::AssistantText).next_back().map(Record::event) {
+        Some(Ok(Event::AssistantText(said))) => said.text,
+        _ => String::new(),
+    }
 }

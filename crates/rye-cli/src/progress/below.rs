@@ -1,7 +1,7 @@
 //! Progress of descendants, with the name of the thread in each line.
 
 use rye::thread::ThreadId;
-use rye::thread::transcript::Event;
+use rye::thread::transcript::{Event, ThreadComplete, ThreadError};
 
 use crate::output;
 
@@ -10,13 +10,13 @@ use crate::output;
 /// Each line needs a name, because threads run concurrently.
 pub(super) fn line(thread: &ThreadId, depth: usize, event: &Event) -> Option<String> {
     let text = match event {
-        Event::ThreadComplete { turns, cost, .. } => {
+        Event::ThreadComplete(ThreadComplete { turns, cost, .. }) => {
             format!("completed ({}, {cost})", output::turns(*turns))
         }
-        Event::ThreadError { state, failure: Some(failure), turns, cost, .. } => {
+        Event::ThreadError(ThreadError { state, failure: Some(failure), turns, cost, .. }) => {
             format!("{state}: {failure} ({}, {cost})", output::turns(*turns))
         }
-        Event::ThreadError { state, turns, cost, .. } => {
+        Event::ThreadError(ThreadError { state, turns, cost, .. }) => {
             format!("{state} ({}, {cost})", output::turns(*turns))
         }
         Event::ApprovalRequested(request) => {
@@ -45,6 +45,7 @@ fn name(thread: &ThreadId) -> String {
 
 #[cfg(test)]
 mod tests {
+    use rye::thread::transcript::Said;
     use rye::types::{Nanos, Usage};
 
     use super::*;
@@ -52,18 +53,18 @@ mod tests {
     #[test]
     fn every_line_has_a_name() {
         let thread = "notes-019a0000-0000-7000-8000-00000000abcd".parse().unwrap();
-        let said = Event::AssistantText { text: "One\nTwo".to_owned() };
+        let said = Event::AssistantText(Said { text: "One\nTwo".to_owned() });
         let told = "        notes-…abcd:   One\n        notes-…abcd:   Two";
         assert_eq!(line(&thread, 2, &said).unwrap(), told);
-        let ended = Event::ThreadComplete {
+        let ended = Event::ThreadComplete(ThreadComplete {
             outputs: None,
             text: String::new(),
             turns: 2,
             usage: Usage::default(),
             cost: Nanos::new(5_000_000),
-        };
+        });
         let told = "    notes-…abcd: completed (2 turns, 0.005 USD)";
         assert_eq!(line(&thread, 1, &ended).unwrap(), told);
-        assert_eq!(line(&thread, 1, &Event::UserMessage { text: "Hi".to_owned() }), None);
+        assert_eq!(line(&thread, 1, &Event::UserMessage(Said { text: "Hi".to_owned() })), None);
     }
 }

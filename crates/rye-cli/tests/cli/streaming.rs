@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
+use rye::thread::transcript::EventKind;
 use serde_json::{Value, json};
 
 use crate::session::{Session, example_key};
@@ -25,6 +26,19 @@ pub(crate) fn fitting(text: &str) -> Vec<Value> {
         value
     };
     text.lines().map(line).collect()
+}
+
+/// The transcript that `rye-transcript` writes has a record of each event.
+#[test]
+fn a_record_of_each_event_fits_the_schema() {
+    let lines = include_str!(
+        "../../../rye-transcript/src/tests/snapshots/rye_transcript__tests__events__every_event.snap.jsonl"
+    );
+    // The digests of the samples are short.
+    let records = fitting(&lines.replace("\"00ff\"", &format!("\"{}\"", "0".repeat(64))));
+    let names: BTreeSet<&str> =
+        records.iter().map(|record| record["event"].as_str().unwrap()).collect();
+    assert_eq!(names.len(), EventKind::ALL.len());
 }
 
 /// Holds the transcripts of all threads of a session against the schema, and gives the names of their events.

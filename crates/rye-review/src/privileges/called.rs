@@ -3,8 +3,7 @@
 use rye_caps::{Capability, Kind, Pattern, Primary};
 use rye_project::{CalledItems, NeedSource, Needs, Plan};
 use rye_resolve::ItemId;
-use rye_transcript::{Reading, Record, ThreadRecord};
-use serde_json::Value;
+use rye_transcript::{Event, Intent, Reading, ThreadRecord};
 
 /// Adds the permitted calls of threads, and what the children that they started declare. What a model may need is then what
 /// it needed in these threads.
@@ -37,12 +36,17 @@ pub(super) fn of_threads(
 fn permitted_calls(transcript: &Reading) -> Vec<Called> {
     // Calls that follow each other may be begun before the first of them is answered.
     let mut called: Vec<Called> = Vec::new();
-    for record in &transcript.records {
-        called.extend(begun_call(record));
-        if let Some(denied) = denied_call(record)
-            && let Some(place) = called.iter().rposition(|call| call.id == denied)
-        {
-            called.remove(place);
+    for (_, event) in transcript.events() {
+        match event {
+            Ok(Event::ToolCallStart(call)) => called.extend(begun_call(call)),
+            // A tool that refuses by itself was permitted and called.
+            Ok(Event::ToolCallResult(receipt))
+                if receipt.refusal.as_ref().is_some_and(|refusal| refusal.pattern.is_some()) =>
+            {
+                let begun = called.iter().rposition(|call| call.id == receipt.call_id);
+                begun.map(|place| called.remove(place));
+            }
+            _ => {}
         }
     }
     called
@@ -60,29 +64,16 @@ struct Called {
     child: Option<ItemId>,
 }
 
-/// The call that a record begins.
-fn begun_call(record: &Record) -> Option<Called> {
-    let payload = (record.event == "tool_call_start").then(|| payload(record))?;
-    let text = |place: &str| payload.pointer(place).and_then(Value::as_str);
-    let pattern: Pattern = text("/target/capability")?.parse().ok()?;
-    let item = text("/target/item_id")?.to_owned();
-    let directive = text("/arguments/directive").and_then(|id| id.parse::<ItemId>().ok());
+/// The call as one of a tool, if it means one.
+fn begun_call(call: Intent) -> Option<Called> {
+    let target = call.target?;
+    let pattern: Pattern = target.capability.parse().ok()?;
+    let directive = call.arguments.get("directive").and_then(|id| id.as_str()?.parse().ok());
     let started = |id: &ItemId| {
         let capability = Capability::new(Primary::Execute, Kind::Directive, id.as_str());
         capability.is_ok_and(|capability| pattern == Pattern::exactly(&capability))
     };
-    let is_inline = item.starts_with("rye_");
+    let is_inline = target.item_id.starts_with("rye_");
     let child = directive.filter(|id| !is_inline && started(id));
-    Some(Called { id: text("/call_id")?.to_owned(), item, pattern, child })
-}
-
-/// The id of the call that, says a record, the authority denied; a tool that refuses by itself was permitted and called.
-fn denied_call(record: &Record) -> Option<String> {
-    let payload = (record.event == "tool_call_result").then(|| payload(record))?;
-    let is_denied = payload["refusal"]["pattern"].is_string();
-    is_denied.then(|| payload["call_id"].as_str().map(str::to_owned))?
-}
-
-fn payload(record: &Record) -> Value {
-    serde_json::from_str(record.payload.get()).unwrap_or_default()
+    Some(Called { id: call.call_id, item: target.item_id, pattern, child })
 }

@@ -1,7 +1,7 @@
 //! Progress lines about a thread, for a client that waits for it.
 
 use rye_thread::Observer;
-use rye_thread::transcript::Event;
+use rye_thread::transcript::{Event, Intent, StepFinish, StepStart, ThreadStart};
 use tokio::sync::mpsc::Sender;
 
 /// Sends one line for each notable event to a client that waits, if there is one.
@@ -20,15 +20,17 @@ impl Observer for Lines {
 /// Names and numbers, and nothing that a model, a tool or a person said.
 fn line(event: &Event) -> Option<String> {
     match event {
-        Event::ThreadStart { provider, .. } => {
-            Some(format!("begun with {} {}", provider.provider, provider.model))
+        Event::ThreadStart(ThreadStart { provider, model, .. }) => {
+            Some(format!("begun with {provider} {model}"))
         }
-        Event::StepStart { turn, .. } => Some(format!("turn {turn}")),
-        Event::ToolCallStart { target: Some(target), .. } => {
-            Some(format!("calls {}", target.item_id))
+        Event::StepStart(StepStart { turn, .. }) => Some(format!("turn {turn}")),
+        Event::ToolCallStart(Intent { name, target, hook: None, .. }) => {
+            let name = target.as_ref().map_or(name, |target| &target.item_id);
+            Some(format!("calls {name}"))
         }
-        Event::ToolCallStart { name, .. } => Some(format!("calls {name}")),
-        Event::StepFinish { reply, .. } => Some(format!("{} tokens", reply.usage.total())),
+        Event::StepFinish(StepFinish { reply, .. }) => {
+            Some(format!("{} tokens", reply.usage.total()))
+        }
         _ => None,
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use rye_project::Class;
-use rye_thread::transcript::Reading;
+use rye_thread::transcript::{EventKind, Reading};
 use rye_thread::{FailureKind, Handover, ThreadId, ThreadRecord, added_items, handed_over};
 use rye_types::ThreadState;
 
@@ -283,11 +283,11 @@ fn is_unbegun(found: &Found, host: &Host<'_>) -> bool {
 
 /// Returns `true` if a transcript has no more than a short beginning and an end. No model was asked and no tool ran.
 pub(super) fn never_began(transcript: &Reading) -> bool {
-    transcript.records.iter().all(|record| SHORT.contains(&record.event.as_str()))
+    let is_short = |kind: EventKind| {
+        matches!(kind, EventKind::ThreadStart | EventKind::Checkpoint | EventKind::ThreadError)
+    };
+    transcript.records.iter().all(|record| is_short(record.kind))
 }
-
-/// The events of a thread that ended before it began.
-const SHORT: [&str; 3] = ["thread_start", "checkpoint", "thread_error"];
 
 /// Returns `true` if the record of `after` names `before` as its predecessor, under the same
 /// parent.

@@ -142,7 +142,7 @@ mod tests {
     }
 
     fn recorded() -> Event {
-        Event::UserMessage { text: String::new() }
+        Event::UserMessage(rye_thread::transcript::Said::new(""))
     }
 
     #[test]

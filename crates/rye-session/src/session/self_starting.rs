@@ -7,26 +7,25 @@ use std::path::Path;
 
 use rye_files::read_plain;
 use rye_thread::ThreadId;
-use rye_thread::transcript::MAX_BYTES;
-use rye_thread::transcript::Record;
+use rye_thread::transcript::{Event, EventKind, MAX_BYTES, Receipt, UnverifiedRecord};
 use rye_tools::{QUARANTINED, SELF_STARTING, UNCHECKED};
 use serde_json::Value;
 
 use super::RunReport;
 use crate::thread_reading::ThreadReading;
 
-const SPAWNED: &str = "spawn_child";
-
 impl ThreadReading {
     /// The self-starting files that the tools of this thread changed, sorted: those that run when an operator opens their
     /// folder, such as `.envrc`.
     #[must_use]
     pub fn self_starting(&self) -> Vec<String> {
-        let payload = |record: &Record| serde_json::from_str(record.payload.get()).ok();
-        let records = self.transcript.records.iter();
-        let files = records
-            .flat_map(|record| files(&record.event, &payload(record).unwrap_or_default()))
-            .collect::<BTreeSet<String>>();
+        let receipts = self.transcript.of_kind(EventKind::ToolCallResult);
+        let files: BTreeSet<String> = receipts
+            .flat_map(|record| match record.event() {
+                Ok(Event::ToolCallResult(receipt)) => files(&receipt),
+                _ => Vec::new(),
+            })
+            .collect();
         files.into_iter().collect()
     }
 }
@@ -70,34 +69,34 @@ struct Changed {
     children: Vec<ThreadId>,
 }
 
-/// The members of results and the event that a line is parsed for.
-const TOLD: [&str; 4] = [SELF_STARTING, QUARANTINED, UNCHECKED, SPAWNED];
+/// The members of results that tell of changes.
+const TOLD: [&str; 3] = [SELF_STARTING, QUARANTINED, UNCHECKED];
 
 fn read_changes(threads: &Path, thread: &ThreadId) -> io::Result<Changed> {
     let path = threads.join(thread.as_str()).join("transcript.jsonl");
     let bytes = read_plain(&path, MAX_BYTES)?;
     let text = String::from_utf8_lossy(&bytes);
     let mut changed = Changed::default();
-    for line in text.lines().filter(|line| TOLD.iter().any(|told| line.contains(told))) {
+    // A line is read if it may tell of something.
+    let spawned = EventKind::SpawnChild.name();
+    let tells = |line: &&str| line.contains(spawned) || TOLD.iter().any(|told| line.contains(told));
+    for line in text.lines().filter(tells) {
         // The last line may be half a record.
-        let Ok(record) = serde_json::from_str::<Value>(line) else { continue };
-        let event = record["event"].as_str().unwrap_or_default();
-        let payload = &record["payload"];
-        changed.self_starting.extend(files(event, payload));
-        changed.warnings.extend(warnings(event, payload));
-        if event == SPAWNED {
-            changed.children.extend(payload["thread"].as_str().and_then(|id| id.parse().ok()));
+        match UnverifiedRecord::read(line.as_bytes()).and_then(|record| record.event()) {
+            Some(Event::SpawnChild(spawn)) => changed.children.push(spawn.child),
+            Some(Event::ToolCallResult(receipt)) => {
+                changed.self_starting.extend(files(&receipt));
+                changed.warnings.extend(warnings(&receipt));
+            }
+            _ => {}
         }
     }
     Ok(changed)
 }
 
 /// The warnings in the result of a call about what a program made for `git` or `rye`.
-fn warnings(event: &str, payload: &Value) -> Vec<String> {
-    if !is_result(event) {
-        return Vec::new();
-    }
-    let moved = payload["content"][QUARANTINED].as_array().into_iter().flatten();
+fn warnings(Receipt { content, .. }: &Receipt) -> Vec<String> {
+    let moved = content[QUARANTINED].as_array().into_iter().flatten();
     let moved = moved.filter_map(|moved| {
         if let Some(more) = moved["more"].as_u64() {
             return Some(format!("a program made {more} more of them, which are renamed as well"));
@@ -109,29 +108,24 @@ fn warnings(event: &str, payload: &Value) -> Vec<String> {
             "a program made `{from}`, which is `{to}` now, so that {whose} takes no orders from it"
         ))
     });
-    let unchecked = payload["content"][UNCHECKED].as_str();
+    let unchecked = content[UNCHECKED].as_str();
     let unchecked = unchecked.map(|why| {
         format!("what a program left for `git` or `rye` was not looked at as a whole: {why}")
     });
     moved.chain(unchecked).collect()
 }
 
-fn is_result(event: &str) -> bool {
-    // Actions of hooks have the same event.
-    event == "tool_call_result"
-}
-
 /// The files that the result of a call names.
-fn files(event: &str, payload: &Value) -> Vec<String> {
-    if !is_result(event) {
-        return Vec::new();
-    }
-    let files = payload["content"][SELF_STARTING].as_array();
+fn files(Receipt { content, .. }: &Receipt) -> Vec<String> {
+    let files = content[SELF_STARTING].as_array();
     files.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use rye_thread::{Spawn, ToolCall, ToolResult, Waiting};
+    use rye_types::LimitSet;
+
     use super::*;
 
     #[test]
@@ -145,8 +139,25 @@ mod tests {
             std::fs::write(thread.join("transcript.jsonl"), lines.join("\n") + "\n{\"self_sta")
                 .unwrap();
         };
-        let result = |content: Value| serde_json::json!({ "event": "tool_call_result", "payload": { "content": content } });
-        let spawn = |number: u8| serde_json::json!({ "event": "spawn_child", "payload": { "thread": id(number) } });
+        let record = |event: Event| {
+            let payload: Value = serde_json::from_str(event.payload().get()).unwrap();
+            serde_json::json!({
+                "ts": "2026-11-20T18:00:00.250Z",
+                "thread_id": id(1),
+                "directive": "a",
+                "event": event.name(),
+                "payload": payload,
+            })
+        };
+        let call = ToolCall::new("1", "a", Value::Null);
+        let result = |content: Value| {
+            record(Event::ToolCallResult(Receipt::new(ToolResult::ok(&call, content))))
+        };
+        let spawn = |number: u8| {
+            let child = id(number).parse().unwrap();
+            let limits = LimitSet::default();
+            record(Event::SpawnChild(Spawn::new("1", child, "a", Waiting::ForTheEnd, limits)))
+        };
         let named = |file: &str| result(serde_json::json!({ "self_starting": [file, 1] }));
         transcript(1, &[named(".envrc"), spawn(2), spawn(1), spawn(3)]);
         let moved = |from: &str, to: &str| serde_json::json!({ "path": from, "renamed_to": to });

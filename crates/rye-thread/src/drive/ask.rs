@@ -13,7 +13,7 @@ use super::stop::{check_cancelled, overrun, with_causes};
 use super::{Driver, Stop, telemetry};
 use crate::cancel::Halt;
 use crate::run::Fault;
-use crate::transcript::Event;
+use crate::transcript::{Event, RequestFailed, Said, SharedReply, StepFinish, StepStart};
 use crate::{Counted, Failure, Message, ProviderError, Reply, Request, Run};
 
 /// A reply that cannot be used, and its cost.
@@ -44,7 +44,7 @@ impl Driver<'_> {
         let reserved = reserved.map_err(Stop::Failed)?;
         let turn = run.turns() + 1;
         let max_output_tokens = request.max_output_tokens;
-        self.recorder.emit(&Event::StepStart { turn, reserved, max_output_tokens });
+        self.recorder.emit(&Event::StepStart(StepStart { turn, reserved, max_output_tokens }));
         // This is the disk's one turn: all that was recorded since the request before goes there with it.
         self.recorder.sync().await?;
         self.hooks.due.note_request(run.turns());
@@ -98,7 +98,7 @@ impl Driver<'_> {
                 self.lose(run, error.class.as_str(), &with_causes(&error), cost);
                 let booked = if error.usage.is_none() { cost } else { Nanos::ZERO };
                 let reason = format!("{}{}", with_causes(&error), booked_words(booked));
-                self.fall_back(run, &error, reason).map(|()| None)
+                self.fall_back(run, &error, &reason).map(|()| None)
             }
             Answer::Halted(halt, cost) => {
                 let (class, message) = match halt {
@@ -123,11 +123,11 @@ impl Driver<'_> {
         let turn = run.turns() + 1;
         let class = class.to_owned();
         let message = message.to_owned();
-        self.recorder.emit(&Event::RequestFailed { turn, class, message, cost });
+        self.recorder.emit(&Event::RequestFailed(RequestFailed { turn, class, message, cost }));
     }
 
     /// Hands the thread over to the fallback, so that the request is made again.
-    fn fall_back(&mut self, run: &Run, error: &ProviderError, reason: String) -> Result<(), Stop> {
+    fn fall_back(&mut self, run: &Run, error: &ProviderError, reason: &str) -> Result<(), Stop> {
         let is_first = run.turns() == 0;
         let event = self.caller.fall_back(is_first, run.limits(), error, reason)?;
         self.recorder.journal.begin(&self.caller.info, self.clock.now());
@@ -166,16 +166,16 @@ impl Driver<'_> {
 
     fn record_reply(&mut self, run: &Run, reply: &Arc<Reply>, cost: Nanos) {
         if !reply.reasoning.is_empty() {
-            self.recorder.emit(&Event::AssistantReasoning { text: reply.reasoning.clone() });
+            self.recorder.emit(&Event::AssistantReasoning(Said { text: reply.reasoning.clone() }));
         }
         if !reply.text.is_empty() {
-            self.recorder.emit(&Event::AssistantText { text: reply.text.clone() });
+            self.recorder.emit(&Event::AssistantText(Said { text: reply.text.clone() }));
         }
-        self.recorder.emit(&Event::StepFinish {
+        self.recorder.emit(&Event::StepFinish(StepFinish {
             turn: run.turns() + 1,
-            reply: Arc::clone(reply),
+            reply: SharedReply(Arc::clone(reply)),
             cost,
-        });
+        }));
     }
 
     /// A turn without calls ends with its answer; one with calls ends with their receipts.

@@ -7,7 +7,7 @@ use super::caller::booked_words;
 use super::stop::check_cancelled;
 use super::{Driver, Stop};
 use crate::run::Fault;
-use crate::transcript::Event;
+use crate::transcript::{Event, RequestRetried};
 use crate::{Charge, Failure, FailureKind, ProviderErrorClass, Request, Retry, Run, Step};
 
 impl Driver<'_> {
@@ -59,7 +59,8 @@ impl Driver<'_> {
         let turn = run.turns() + 1;
         let mut retry = Retry::new(attempt, attempts, *class, message);
         (retry.charge, retry.usage) = (Charge::Possible, usage);
-        self.recorder.emit(&Event::RequestRetried { turn, retry, cost, reserved });
+        self.recorder
+            .emit(&Event::RequestRetried(RequestRetried::new(turn, &retry, cost, reserved)));
         let is_reminded = run.messages().len() < next.messages().len();
         *run = next;
         if is_reminded {

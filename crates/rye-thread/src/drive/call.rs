@@ -5,7 +5,7 @@ use rye_types::Effect;
 use serde_json::{Value, json};
 
 use crate::palette::Offered;
-use crate::transcript::{Event, Target};
+use crate::transcript::{Event, Intent, Target};
 use crate::{
     ApprovalRequest, AuthorisedCall, DenialReason, Refusal, Returned, ToolCall, ToolOutput,
     ToolResult, ToolStatus,
@@ -85,7 +85,14 @@ fn words(content: &Value) -> String {
 
 /// Returns the event that is recorded before a call runs.
 pub(super) fn intent(call: &ToolCall, arguments: Value, target: Option<Target>) -> Event {
-    Event::ToolCallStart { call_id: call.id.clone(), name: call.name.clone(), arguments, target }
+    Event::ToolCallStart(Intent {
+        call_id: call.id.clone(),
+        name: call.name.clone(),
+        arguments,
+        target,
+        hook: None,
+        injects: None,
+    })
 }
 
 /// The answer to a call that is not allowed.

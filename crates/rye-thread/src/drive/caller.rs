@@ -13,7 +13,7 @@ use super::answer::Answer;
 use super::first::refuse_unpriced;
 use super::recorder::Recorder;
 use super::stop::Stop;
-use crate::transcript::Event;
+use crate::transcript::{Event, ModelFallback, RequestFailed, RequestRetried};
 use crate::{
     Cancel, Charge, Delta, DeltaSink, Failure, FailureKind, Observer, Provider, ProviderError,
     ProviderInfo, Request, Retry,
@@ -124,11 +124,11 @@ impl<'a> ModelCaller<'a> {
         is_first: bool,
         limits: &LimitSet,
         error: &ProviderError,
-        reason: String,
+        reason: &str,
     ) -> Result<Event, Stop> {
         let may = is_first && error.is_for_the_fallback();
         let Some(next) = self.provider.fallback().filter(|_| may) else {
-            return Err(Stop::Failed(Failure::new(FailureKind::Provider(error.class), &reason)));
+            return Err(Stop::Failed(Failure::new(FailureKind::Provider(error.class), reason)));
         };
         let provider = next.describe();
         refuse_unpriced(&provider, limits).map_err(|Failure { kind, message, .. }| {
@@ -136,7 +136,7 @@ impl<'a> ModelCaller<'a> {
             Stop::Failed(Failure::new(kind, &message))
         })?;
         self.use_fallback(next);
-        Ok(Event::ModelFallback { provider, reason })
+        Ok(Event::ModelFallback(ModelFallback::new(&provider, reason)))
     }
 
     /// Sends all further requests to the fallback.
@@ -161,11 +161,16 @@ async fn attempt_again(
     if let Err(failure) = accountant.check_another_attempt(asked.cap, cost) {
         let class = retry.class.to_string();
         let message = format!("{}; another attempt is not paid for", retry.message);
-        recorder.emit(&Event::RequestFailed { turn, class, message: message.clone(), cost });
+        recorder.emit(&Event::RequestFailed(RequestFailed {
+            turn,
+            class,
+            message: message.clone(),
+            cost,
+        }));
         let message = format!("{message}{}: {}", booked_words(cost), failure.message);
         return Err(Stop::Failed(Failure::new(failure.kind, &message)));
     }
-    recorder.emit(&Event::RequestRetried { turn, retry, cost, reserved });
+    recorder.emit(&Event::RequestRetried(RequestRetried::new(turn, &retry, cost, reserved)));
     recorder.sync().await
 }
 

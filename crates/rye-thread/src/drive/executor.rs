@@ -17,7 +17,7 @@ use super::spawn::{ChildSpawner, SpawnCall};
 use super::stop::{Stop, check_cancelled};
 use super::{DriveContext, telemetry};
 use crate::palette::Offered;
-use crate::transcript::Event;
+use crate::transcript::{Asked, Decided, Event, Receipt};
 use crate::{
     AddedItem, ApprovalRequest, Approver, Cancel, Clock, Decider, Decision, Observer, Returned,
     Run, ToolCall, ToolOutput,
@@ -116,7 +116,7 @@ impl<'a> CallExecutor<'a> {
             return Ok(run.approval_decided(Decision::Approved)?);
         };
         if !self.progress.is_asked {
-            recorder.emit(&Event::ApprovalRequested(request.clone()));
+            recorder.emit(&Event::ApprovalRequested(Asked::of(&request)));
             recorder.seal().await?;
             self.progress.is_asked = true;
             self.progress.proposal = Some(Proposal::of(&request));
@@ -138,8 +138,8 @@ impl<'a> CallExecutor<'a> {
         let Some((decision, by)) = self.wait_for_decision(&request, recorder).await? else {
             return Err(Stop::Suspended(Box::new(request)));
         };
-        let by = by.as_str().to_owned();
-        recorder.emit(&Event::ApprovalDecided { request, decision: decision.clone(), by });
+        let decided = Decided::new(&request, decision.clone(), by.as_str());
+        recorder.emit(&Event::ApprovalDecided(decided));
         recorder.seal().await?;
         Ok(decision)
     }
@@ -379,7 +379,8 @@ impl<'a> CallExecutor<'a> {
         for answer in answers {
             let Returned { result, refusal, limit, added } = answer.clone();
             self.add_all(&added);
-            recorder.emit(&Event::ToolCallResult { result, refusal, limit, added });
+            let receipt = Receipt { refusal, limit, added, ..Receipt::new(result) };
+            recorder.emit(&Event::ToolCallResult(receipt));
             self.progress.answers.push(answer);
             self.progress.spawned = None;
             self.progress.proposal = None;

@@ -5,7 +5,7 @@ use ThreadState::{Error, Running};
 use rye_types::{Nanos, SpendLimit, ThreadState};
 
 use super::{Driver, Stop};
-use crate::transcript::Event;
+use crate::transcript::{Event, ThreadComplete, ThreadContinued, ThreadError};
 use crate::{ApprovalRequest, End, Failure, JournalError, Outcome, Run, Step, ThreadId};
 
 impl Driver<'_> {
@@ -43,14 +43,14 @@ impl Driver<'_> {
         limits.duration_seconds = limits.duration_seconds.saturating_sub(seconds);
         limits.spawns = limits.spawns.saturating_sub(self.executor.children.spawned);
         limits.spend = self.account(run).free().map_or(SpendLimit::Unlimited, SpendLimit::AtMost);
-        Event::ThreadContinued {
+        Event::ThreadContinued(ThreadContinued {
             next: next.clone(),
             limits,
             text: outcome.text.clone(),
             turns: outcome.turns,
             usage: outcome.usage,
             cost: outcome.cost,
-        }
+        })
     }
 
     /// Writes down an end that the transcript holds already, and its program could not tell elsewhere.
@@ -182,7 +182,9 @@ pub(super) fn undriven_outcome(run: &Run, failure: Failure) -> Outcome {
 fn event(outcome: &Outcome) -> Event {
     let Outcome { state, outputs, text, turns, usage, cost, failure, .. } = outcome.clone();
     match state {
-        ThreadState::Completed => Event::ThreadComplete { outputs, text, turns, usage, cost },
-        _ => Event::ThreadError { state, failure, turns, usage, cost },
+        ThreadState::Completed => {
+            Event::ThreadComplete(ThreadComplete { outputs, text, turns, usage, cost })
+        }
+        _ => Event::ThreadError(ThreadError { state, failure, turns, usage, cost }),
     }
 }

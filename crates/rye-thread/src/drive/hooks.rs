@@ -19,7 +19,7 @@ use super::call::{Plan, Prepared, failure_answer};
 use super::executor::CallExecutor;
 use super::recorder::Recorder;
 use super::stop::{Stop, check_cancelled};
-use crate::transcript::{Event, Injected, Triggered};
+use crate::transcript::{Asked, Event, Injected, Receipt, Said, Triggered};
 use crate::{
     ActionTarget, ApprovalReason, ApprovalRequest, Asking, Cancel, Decision, End, Failure,
     FailureKind, Hook, HookAction, Hooks, Message, Palette, ProviderInfo, Returned, Run,
@@ -255,8 +255,9 @@ impl<'a> HookRunner<'a> {
         if !context.executor.is_replay() {
             result = in_element(hook.event, action, result);
         }
-        let hook = hook.id.clone();
-        context.recorder.emit(&Event::HookCallResult { hook, result: result.clone(), refusal });
+        let hook = Some(hook.id.clone());
+        let receipt = Receipt { hook, refusal, ..Receipt::new(result.clone()) };
+        context.recorder.emit(&Event::ToolCallResult(receipt));
         Ok(result)
     }
 
@@ -296,7 +297,7 @@ impl<'a> HookRunner<'a> {
     ) -> Result<Decision, Stop> {
         check_cancelled(self.cancel)?;
         if !self.log.take_question() {
-            context.recorder.emit(&Event::ApprovalRequested(request.clone()));
+            context.recorder.emit(&Event::ApprovalRequested(Asked::of(&request)));
             context.recorder.seal().await?;
         }
         if let Some(decision) = self.log.decision() {
@@ -346,7 +347,7 @@ pub(super) fn record_texts(
             let injected = Injected::new(Some(item), IN_A_TURN, &digest).by_hook(hook);
             recorder.emit(&Event::ContextInjected(injected));
         }
-        recorder.emit(&Event::UserMessage { text: text.clone() });
+        recorder.emit(&Event::UserMessage(Said { text: text.clone() }));
     }
 }
 

@@ -7,7 +7,7 @@ use rye_types::Moment;
 use super::stop::Stop;
 use super::time::ThreadTime;
 use super::warnings::{add_new, of_event};
-use crate::transcript::Event;
+use crate::transcript::{Event, Said};
 use crate::{Clock, Journal, JournalError, Message, Observer, Outcome, Run};
 
 /// Records the events of one thread and tells the observer of them.
@@ -52,7 +52,7 @@ impl<'a> Recorder<'a> {
     /// Records the last message, where it is the user's.
     pub(super) fn record_user_text(&mut self, run: &Run) {
         if let Some(Message::User { text }) = run.messages().last() {
-            self.emit(&Event::UserMessage { text: text.clone() });
+            self.emit(&Event::UserMessage(Said { text: text.clone() }));
         }
     }
 

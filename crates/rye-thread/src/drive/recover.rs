@@ -8,7 +8,6 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rye_transcript::recorded_events;
 use rye_types::{LimitSet, Moment, Nanos, ThreadState};
 
 pub use self::error::ResumeError;
@@ -16,10 +15,13 @@ use super::authoriser::approved_in_thread;
 use super::hooks::{Due, IN_A_TURN, Log};
 use super::progress::{Progress, Proposal};
 use super::stop::overrun;
-use crate::transcript::{Event, Reading, Record};
+use crate::transcript::{
+    Decided, Event, EventKind, Intent, Reading, Receipt, Record, RequestRetried, Said, StepFinish,
+    StepStart, ThreadContinued, ThreadError, ThreadResumed,
+};
 use crate::{
-    AddedItem, ApprovalRequest, Decision, Failure, Message, Reply, Retry, Returned, Run, Spawn,
-    Step, ThreadId, ToolCall, ToolResult,
+    AddedItem, ApprovalRequest, Decision, Failure, Message, Reply, Returned, Run, Spawn, Step,
+    ThreadId, ToolCall, ToolResult,
 };
 
 /// The state of a thread, as far as its records were read.
@@ -60,6 +62,8 @@ pub(super) struct Recovered {
     unwanted: Option<String>,
     /// The calls of the turn that is under way, taken from the run once.
     calls: Option<Arc<Calls>>,
+    /// The call that was asked about last.
+    asked: Option<ApprovalRequest>,
 }
 
 /// Leads a run that has not begun through everything that was recorded; `opening` is what it would record first.
@@ -69,10 +73,13 @@ pub(super) fn recover(
     reading: &Reading,
 ) -> Result<Recovered, ResumeError> {
     let mut recovered = Recovered::new(run, opening);
-    let events = recorded_events(&reading.records);
-    for ((record, is_sealed), event) in reading.records_with_seals().zip(events) {
+    for (record, is_sealed) in reading.records_with_seals() {
         recovered.clock(record);
-        event
+        if record.kind == EventKind::Unknown && !record.is_foreign() {
+            continue;
+        }
+        record
+            .event()
             .and_then(|event| recovered.take(record, is_sealed, event))
             .map_err(|problem| ResumeError::Contradiction { record: record.seq, problem })?;
     }
@@ -115,13 +122,14 @@ impl Recovered {
             last: None,
             unwanted: None,
             calls: None,
+            asked: None,
         }
     }
 
     /// Counts the time that the thread took, without the time without a driver and without approval
     /// waits.
     fn clock(&mut self, record: &Record) {
-        let is_pause = matches!(record.event.as_str(), "thread_resumed" | "approval_decided");
+        let is_pause = matches!(record.kind, EventKind::ThreadResumed | EventKind::ApprovalDecided);
         if let Some(last) = self.last.filter(|_| !is_pause) {
             let millis = record.at.as_unix_millis().saturating_sub(last.as_unix_millis());
             let passed = Duration::from_millis(u64::try_from(millis).unwrap_or(0));
@@ -131,9 +139,16 @@ impl Recovered {
     }
 
     fn take(&mut self, record: &Record, is_sealed: bool, event: Event) -> Result<(), String> {
-        let may_follow = ["checkpoint", "thread_resumed"].contains(&record.event.as_str());
+        let may_follow = matches!(record.kind, EventKind::Checkpoint | EventKind::ThreadResumed);
         if self.ended.is_some() && !may_follow {
             return Err("it comes after the end of the thread".to_owned());
+        }
+        match &event {
+            Event::ApprovalRequested(asked) => {
+                self.asked = Some(asked.clone().of_thread(&record.thread));
+            }
+            Event::ApprovalDecided(decided) => self.check_decision(decided)?,
+            _ => {}
         }
         if is_after_hooks(&event) {
             self.hooks_over()?;
@@ -142,44 +157,40 @@ impl Recovered {
             return self.of_hook(event);
         }
         match event {
-            Event::AssistantReasoning { .. }
-            | Event::AssistantText { .. }
-            | Event::Checkpoint { .. } => Ok(()),
-            Event::ApprovalDecided { request, decision, .. } => {
-                self.apply_decision(&request, decision, is_sealed)
+            Event::AssistantReasoning(_) | Event::AssistantText(_) | Event::Checkpoint(_) => Ok(()),
+            Event::ApprovalDecided(decided) => self.apply_decision(decided, is_sealed),
+            Event::ApprovalRequested(asked) => {
+                self.apply_question(&asked.of_thread(&record.thread))
             }
-            Event::ApprovalRequested(request) => self.apply_question(&request),
             Event::ChildEnded(end) => {
                 self.ended_children.insert(end.child);
                 Ok(())
             }
             Event::ContextInjected(injected) if injected.position == IN_A_TURN => Ok(()),
-            Event::ContextInjected(_) | Event::SystemPrompt { .. } | Event::ThreadStart { .. } => {
+            Event::ContextInjected(_) | Event::SystemPrompt(_) | Event::ThreadStart(_) => {
                 self.begin(record)
             }
-            Event::ModelFallback { .. } => {
+            Event::ModelFallback(_) => {
                 self.has_fallen_back = true;
                 Ok(())
             }
-            Event::RequestFailed { .. } => {
+            Event::RequestFailed(_) => {
                 self.unanswered = None;
                 Ok(())
             }
-            Event::RequestRetried { retry, reserved, .. } => self.request_retried(&retry, reserved),
-            Event::StepStart { reserved, .. } => self.step_start(reserved),
+            Event::RequestRetried(again) => self.request_retried(&again),
+            Event::StepStart(StepStart { reserved, .. }) => self.step_start(reserved),
             Event::SpawnChild(spawn) => self.apply_spawn(spawn),
-            Event::StepFinish { reply, cost, .. } => self.step_finish(reply, cost),
-            Event::ThreadComplete { .. } => self.end(ThreadState::Completed, None),
-            Event::ThreadContinued { next, .. } => self.apply_continuation(next),
-            Event::ThreadError { state, failure, .. } => self.end(state, failure),
-            Event::ThreadResumed { limits, .. } => {
+            Event::StepFinish(StepFinish { reply, cost, .. }) => self.step_finish(reply.0, cost),
+            Event::ThreadComplete(_) => self.end(ThreadState::Completed, None),
+            Event::ThreadContinued(ThreadContinued { next, .. }) => self.apply_continuation(next),
+            Event::ThreadError(ThreadError { state, failure, .. }) => self.end(state, failure),
+            Event::ThreadResumed(ThreadResumed { limits, .. }) => {
                 self.apply_resumption(limits.filter(|_| is_sealed))
             }
-            Event::ToolCallResult { result, refusal, limit, added } => {
-                self.call_result(Returned { result, refusal, limit, added })
-            }
-            Event::ToolCallStart { call_id, name, .. } => self.call_start(&call_id, &name),
-            Event::UserMessage { text } => self.user_message(record, &text),
+            Event::ToolCallResult(receipt) => self.call_result(returned(receipt)),
+            Event::ToolCallStart(Intent { call_id, name, .. }) => self.call_start(&call_id, &name),
+            Event::UserMessage(Said { text }) => self.user_message(record, &text),
             other => Err(format!("this version does not resume from `{}`", other.name())),
         }
     }
@@ -190,11 +201,11 @@ impl Recovered {
         self.run.asked_before(self.elapsed).map_err(text)
     }
 
-    fn request_retried(&mut self, retry: &Retry, reserved: Nanos) -> Result<(), String> {
-        self.step_start(reserved)?;
-        if retry.class.is_of_reply() {
+    fn request_retried(&mut self, again: &RequestRetried) -> Result<(), String> {
+        self.step_start(again.reserved)?;
+        if again.class.is_of_reply() {
             let before = self.run.messages().len();
-            self.run.ask_again(retry.class, &retry.usage).map_err(text)?;
+            self.run.ask_again(again.class, &again.usage.unwrap_or_default()).map_err(text)?;
             self.texts_since(before);
         }
         Ok(())
@@ -307,17 +318,24 @@ impl Recovered {
         self.run.ask_approval(index).map_err(text)
     }
 
-    fn apply_decision(
-        &mut self,
-        request: &ApprovalRequest,
-        decision: Decision,
-        is_sealed: bool,
-    ) -> Result<(), String> {
-        self.progress.is_asked = false;
-        if decision == Decision::ApprovedInThread && is_sealed {
-            self.approved.extend(approved_in_thread(request));
+    /// Checks that a decision is about the call, and the arguments, that were asked about last.
+    fn check_decision(&self, decided: &Decided) -> Result<(), String> {
+        let asked = self.asked.as_ref().filter(|asked| asked.call_id == decided.call_id);
+        match asked {
+            None => Err(format!("call `{}` did not wait", decided.call_id)),
+            Some(asked) if asked.sha256 != decided.arguments_sha256 => {
+                Err(format!("call `{}` waited with other arguments", decided.call_id))
+            }
+            Some(_) => Ok(()),
         }
-        self.run.approval_decided(decision).map_err(text)
+    }
+
+    fn apply_decision(&mut self, decided: Decided, is_sealed: bool) -> Result<(), String> {
+        self.progress.is_asked = false;
+        if decided.decision == Decision::ApprovedInThread && is_sealed {
+            self.approved.extend(self.asked.iter().flat_map(approved_in_thread));
+        }
+        self.run.approval_decided(decided.decision).map_err(text)
     }
 
     fn end(&mut self, state: ThreadState, failure: Option<Failure>) -> Result<(), String> {
@@ -359,32 +377,42 @@ impl Recovered {
 
     /// Takes the events of the run that the transcript does not hold yet.
     pub(super) fn take_missing(&mut self) -> Vec<Event> {
-        let texts = self.texts_due.drain(..).map(|text| Event::UserMessage { text });
-        let own = self.own_due.drain(..).map(|result| Event::ToolCallResult {
-            result,
-            refusal: None,
-            limit: None,
-            added: Vec::new(),
-        });
+        let texts = self.texts_due.drain(..).map(|text| Event::UserMessage(Said { text }));
+        let own = self.own_due.drain(..);
+        let own = own.map(|result| Event::ToolCallResult(Receipt::new(result)));
         self.opening.drain(..).chain(texts).chain(own).collect()
     }
 }
 
 /// Returns `true` if the event shows that the hooks of earlier events have finished.
-const fn is_after_hooks(event: &Event) -> bool {
+fn is_after_hooks(event: &Event) -> bool {
     !matches!(
         event,
-        Event::ApprovalDecided { .. }
+        Event::ApprovalDecided(_)
             | Event::ApprovalRequested(_)
-            | Event::AssistantReasoning { .. }
-            | Event::AssistantText { .. }
-            | Event::Checkpoint { .. }
+            | Event::AssistantReasoning(_)
+            | Event::AssistantText(_)
+            | Event::Checkpoint(_)
             | Event::ChildEnded(_)
-            | Event::HookCallResult { .. }
-            | Event::HookCallStart { .. }
             | Event::HookTriggered(_)
-            | Event::ThreadResumed { .. }
-    )
+            | Event::ThreadResumed(_)
+    ) && !is_call_of_hook(event)
+}
+
+/// Returns `true` for the call of a hook's action, and for its result.
+fn is_call_of_hook(event: &Event) -> bool {
+    match event {
+        Event::ToolCallStart(intent) => intent.hook.is_some(),
+        Event::ToolCallResult(receipt) => receipt.hook.is_some(),
+        _ => false,
+    }
+}
+
+/// Returns the answer to a call, as its receipt has it.
+pub(super) fn returned(receipt: Receipt) -> Returned {
+    let (refusal, limit, added) =
+        (receipt.refusal.clone(), receipt.limit.clone(), receipt.added.clone());
+    Returned { result: receipt.into_result(), refusal, limit, added }
 }
 
 /// Checks a recorded answer of the run itself.
@@ -403,18 +431,50 @@ mod tests {
     use crate::transcript::tests::recorded;
     use crate::{Opening, OutputContract};
 
+    /// A decision about another call, or about other arguments, decides nothing, whoever asked.
+    #[test]
+    fn a_decision_is_about_the_last_question() {
+        let records = recorded();
+        let of = |kind: EventKind| records.iter().find(|record| record.kind == kind).unwrap();
+        let Ok(Event::ApprovalDecided(decided)) = of(EventKind::ApprovalDecided).event() else {
+            panic!("it is a decision")
+        };
+        let other = |call: &str, digest: &str| Decided {
+            call_id: call.to_owned(),
+            arguments_sha256: digest.to_owned(),
+            ..decided.clone()
+        };
+        let digest = decided.arguments_sha256.as_str();
+        for (decided, refused) in [
+            (decided.clone(), None),
+            (other("2", digest), Some("call `2` did not wait")),
+            (other("1", "00"), Some("call `1` waited with other arguments")),
+        ] {
+            let opening = Opening { system: None, first_user_message: String::new() };
+            let contract = OutputContract::default();
+            let run = Run::new(opening, Vec::new(), contract, LimitSet::default(), 100);
+            let mut recovered = Recovered::new(run, Vec::new());
+            for kind in [EventKind::HookTriggered, EventKind::ApprovalRequested] {
+                recovered.take(of(kind), true, of(kind).event().unwrap()).unwrap();
+            }
+            let record = of(EventKind::ApprovalDecided);
+            let taken = recovered.take(record, true, Event::ApprovalDecided(decided));
+            assert_eq!(taken.err().as_deref(), refused);
+        }
+    }
+
     /// Every event that a program records can be resumed from.
     #[test]
     fn every_event_is_understood() {
         let mut records = recorded();
         // A request for approval precedes its decision.
-        records.sort_by_key(|record| record.event == "approval_decided");
-        for (record, event) in records.iter().zip(recorded_events(&records)) {
+        records.sort_by_key(|record| record.kind == EventKind::ApprovalDecided);
+        for record in &records {
             let opening = Opening { system: None, first_user_message: String::new() };
             let contract = OutputContract::default();
             let run = Run::new(opening, Vec::new(), contract, LimitSet::default(), 100);
-            let taken = Recovered::new(run, Vec::new()).take(record, true, event.unwrap());
-            let unknown = format!("this version does not resume from `{}`", record.event);
+            let taken = Recovered::new(run, Vec::new()).take(record, true, record.event().unwrap());
+            let unknown = format!("this version does not resume from `{}`", record.name());
             assert_ne!(taken, Err(unknown));
         }
     }

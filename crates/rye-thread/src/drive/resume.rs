@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use rye_transcript::recorded_event;
 use rye_types::{LimitSet, Nanos, RaisedLimits, ThreadState};
 use serde_json::{Map, Value};
 
@@ -12,7 +11,7 @@ use super::recover::{Recovered, ResumeError, recover};
 use super::warnings::{KILLED, thread_warnings};
 use super::{DriveContext, Driver, Stop, telemetry};
 use crate::children::RecordedSpawn;
-use crate::transcript::{Event, Reading, Record};
+use crate::transcript::{Event, EventKind, Intent, Reading, Receipt, RequestFailed, ThreadResumed};
 use crate::{FailureKind, OutOfTurn, Outcome, Run, Spawn};
 
 /// The state of a thread that is opened again.
@@ -157,7 +156,7 @@ impl Driver<'_> {
         let message = "the program was stopped before its answer was recorded".to_owned();
         let turn = run.turns() + 1;
         let class = KILLED.to_owned();
-        self.recorder.emit(&Event::RequestFailed { turn, class, message, cost });
+        self.recorder.emit(&Event::RequestFailed(RequestFailed { turn, class, message, cost }));
     }
 
     /// Appends the records that the stopped process was about to write, and then `thread_resumed`.
@@ -178,7 +177,7 @@ impl Driver<'_> {
             self.recorder.emit_late(event, then);
         }
         let cut = resumed.reading.torn.as_ref().map_or(0, std::ops::Range::len);
-        self.recorder.emit(&Event::ThreadResumed {
+        self.recorder.emit(&Event::ThreadResumed(ThreadResumed {
             opening: openings(resumed.reading).saturating_add(1),
             cut_bytes: u64::try_from(cut).unwrap_or(u64::MAX),
             facts: resumed.facts,
@@ -186,7 +185,7 @@ impl Driver<'_> {
             elapsed: self.recorder.time.before,
             signed_by: self.recorder.journal.signing_key().public().to_pem(),
             limits: next.is_raised.then_some(next.limits),
-        });
+        }));
         self.recorder.checkpoint();
         if next.has_ended {
             self.reopen_run(run)?;
@@ -206,8 +205,7 @@ impl Driver<'_> {
 
 /// Returns the number of openings: the beginning, and each resumption.
 fn openings(reading: &Reading) -> u64 {
-    let is_resume = |record: &&Record| record.event == "thread_resumed";
-    let resumed = reading.records.iter().filter(is_resume).count();
+    let resumed = reading.of_kind(EventKind::ThreadResumed).count();
     u64::try_from(resumed).unwrap_or(u64::MAX).saturating_add(1)
 }
 
@@ -217,13 +215,15 @@ fn recorded_spawns(spawns: Vec<Spawn>, parent: &Reading) -> Vec<RecordedSpawn> {
         return Vec::new();
     }
     let mut calls = BTreeMap::new();
-    for record in parent.records.iter().filter(|record| record.event.starts_with("tool_call_")) {
-        match recorded_event(record) {
-            Ok(Event::ToolCallStart { call_id, arguments, .. }) => {
+    let is_call =
+        |kind: EventKind| matches!(kind, EventKind::ToolCallStart | EventKind::ToolCallResult);
+    for record in parent.records.iter().filter(|record| is_call(record.kind)) {
+        match record.event() {
+            Ok(Event::ToolCallStart(Intent { call_id, arguments, hook: None, .. })) => {
                 calls.insert(call_id, arguments);
             }
-            Ok(Event::ToolCallResult { result, .. }) if result.is_error => {
-                calls.remove(&result.call_id);
+            Ok(Event::ToolCallResult(Receipt { call_id, is_error: true, hook: None, .. })) => {
+                calls.remove(&call_id);
             }
             _ => {}
         }

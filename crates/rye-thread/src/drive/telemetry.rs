@@ -12,7 +12,7 @@ use rye_types::{ThreadState, Usage};
 use super::Driver;
 use super::answer::Answer;
 use super::call::{Plan, Prepared};
-use crate::transcript::Event;
+use crate::transcript::{Event, Intent};
 use crate::{
     Counted, Failure, FailureKind, Outcome, Reply, Request, Returned, StopReason, ToolOutput,
     ToolStatus,
@@ -162,7 +162,7 @@ fn record_failure(span: &Span, kind: &str) {
 /// The span of one call. A name that no tool has is the model's text and is left out of the span.
 pub(super) fn tool(prepared: &Prepared<'_>) -> Span {
     let name = || match &prepared.intent {
-        Event::ToolCallStart { target: Some(target), .. } => target.item_id.clone(),
+        Event::ToolCallStart(Intent { target: Some(target), .. }) => target.item_id.clone(),
         _ => "unknown".to_owned(),
     };
     let span = info_span!(

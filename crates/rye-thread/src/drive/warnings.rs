@@ -1,16 +1,18 @@
 //! Warnings for the operator about a resumed thread, by its records alone.
 
-use rye_transcript::recorded_event;
 use rye_types::Nanos;
+use serde_json::Value;
 
-use crate::transcript::{Event, Reading, Record};
-use crate::{Counted, Refusal, Reply, StopReason, ToolResult};
+use crate::transcript::{
+    Event, Reading, Receipt, Record, RequestFailed, RequestRetried, StepFinish,
+};
+use crate::{Counted, Reply, StopReason};
 
 /// The warnings that the records of a thread hold, oldest first: actions of hooks that failed or were refused,
 /// and requests whose cost is not known.
 #[must_use]
 pub fn thread_warnings(reading: &Reading) -> Vec<String> {
-    let warnings = |record: &Record| recorded_event(record).ok().map(|event| of_event(&event));
+    let warnings = |record: &Record| record.event().ok().map(|event| of_event(&event));
     let mut told = Vec::new();
     reading.records.iter().filter_map(warnings).for_each(|more| add_new(&mut told, more));
     told
@@ -28,7 +30,7 @@ pub(super) fn add_new(told: &mut Vec<String>, more: Vec<String>) {
 /// The warnings of an event as it happens.
 pub(super) fn of_event(event: &Event) -> Vec<String> {
     let empty = match event {
-        Event::StepFinish { turn, reply, .. } if ends_with_nothing(reply) => {
+        Event::StepFinish(StepFinish { turn, reply, .. }) if ends_with_nothing(reply) => {
             Some(format!("the answer of turn {turn} was empty"))
         }
         _ => None,
@@ -42,17 +44,19 @@ fn ends_with_nothing(reply: &Reply) -> bool {
 
 fn of_its_kind(event: &Event) -> Option<String> {
     match event {
-        Event::HookCallResult { hook, result, refusal } => {
-            of_action(hook, result, refusal.as_ref())
-        }
-        Event::RequestFailed { turn, class, cost, .. } if class == KILLED => {
+        Event::ToolCallResult(receipt) => of_action(receipt),
+        Event::RequestFailed(RequestFailed { turn, class, cost, .. }) if class == KILLED => {
             of_killed(*turn, *cost)
         }
-        Event::RequestRetried { turn, retry, cost, .. } if retry.class.is_of_reply() => {
-            Some(of_unusable(*turn, &retry.message, *cost))
+        Event::RequestRetried(RequestRetried { turn, class, message, cost, .. }) => {
+            match class.is_of_reply() {
+                true => Some(of_unusable(*turn, message, *cost)),
+                false => of_attempt(*turn, message, *cost),
+            }
         }
-        Event::RequestRetried { turn, retry, cost, .. } => of_attempt(*turn, &retry.message, *cost),
-        Event::StepFinish { turn, reply, cost } if reply.counted == Counted::Unreported => {
+        Event::StepFinish(StepFinish { turn, reply, cost })
+            if reply.counted == Counted::Unreported =>
+        {
             Some(of_uncounted(*turn, *cost))
         }
         _ => None,
@@ -62,22 +66,23 @@ fn of_its_kind(event: &Event) -> Option<String> {
 /// The class of a request whose program was stopped before its answer was recorded.
 pub(super) const KILLED: &str = "killed";
 
-fn of_action(hook: &str, result: &ToolResult, refusal: Option<&Refusal>) -> Option<String> {
-    let why = match refusal {
+fn of_action(receipt: &Receipt) -> Option<String> {
+    let hook = receipt.hook.as_ref()?;
+    let why = match &receipt.refusal {
         Some(refusal) => format!("was refused: {}", refusal.message),
-        None if result.is_error => format!("failed: {}", reason(result)),
+        None if receipt.is_error => format!("failed: {}", reason(&receipt.content)),
         None => return None,
     };
     Some(format!("an action of hook `{hook}` {why}"))
 }
 
 /// The text of an error result, without the JSON around it where it has a text of its own.
-fn reason(result: &ToolResult) -> String {
-    let error = result.content.get("error").and_then(serde_json::Value::as_str);
-    match (error, result.content.get("problems")) {
+fn reason(content: &Value) -> String {
+    let error = content.get("error").and_then(Value::as_str);
+    match (error, content.get("problems")) {
         (Some(error), Some(problems)) => format!("{error}: {problems}"),
         (Some(error), None) => error.to_owned(),
-        (None, _) => result.content.to_string(),
+        (None, _) => content.to_string(),
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rye_types::{Moment, Nanos, ThreadState, Usage};
 
 use super::{Journal, JournalError};
-use crate::transcript::Event;
+use crate::transcript::{Decided, Event, ThreadError};
 use crate::{ApprovalRequest, Decider, Decision, Failure, FailureKind, ProviderInfo, RecordedEnd};
 
 impl Journal {
@@ -21,7 +21,13 @@ impl Journal {
         let cost = Nanos::ZERO;
         self.begin_short(at);
         self.append(
-            &Event::ThreadError { state, failure: failure.clone(), turns: 0, usage, cost },
+            &Event::ThreadError(ThreadError {
+                state,
+                failure: failure.clone(),
+                turns: 0,
+                usage,
+                cost,
+            }),
             at,
         );
         self.checkpoint(at);
@@ -34,7 +40,7 @@ impl Journal {
     fn begin_short(&mut self, at: Moment) {
         let nothing = ProviderInfo::new("", "", 0, 0);
         let limits = self.record.limits.clone();
-        self.append(&self.start(nothing, limits, Vec::new(), BTreeMap::new()), at);
+        self.append(&self.start(&nothing, limits, Vec::new(), BTreeMap::new()), at);
         self.checkpoint(at);
     }
 
@@ -51,10 +57,9 @@ impl Journal {
         by: &Decider,
         at: Moment,
     ) -> Result<(), JournalError> {
-        let request = request.clone();
-        let by = by.as_str().to_owned();
+        let decided = Decided::new(request, decision, by.as_str());
         self.reopen()?;
-        self.append(&Event::ApprovalDecided { request, decision, by }, at);
+        self.append(&Event::ApprovalDecided(decided), at);
         self.checkpoint(at);
         self.sync()?;
         self.leave(at)
@@ -76,7 +81,10 @@ impl Journal {
         if self.transcript.records() == 0 {
             self.begin_short(at);
         }
-        self.append(&Event::ThreadError { state, failure: None, turns, usage, cost }, at);
+        self.append(
+            &Event::ThreadError(ThreadError { state, failure: None, turns, usage, cost }),
+            at,
+        );
         self.checkpoint(at);
         self.sync()?;
         self.record.state = state;

@@ -5,10 +5,10 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use rye_files::open_with;
-use rye_transcript::markdown_of;
+use rye_types::Moment;
 
 use crate::store::has_other_names;
-use crate::transcript::Reading;
+use crate::transcript::{Event, Markdown, Reading};
 
 /// The text of the file, from the first record on.
 #[derive(Debug)]
@@ -16,22 +16,34 @@ pub(super) struct Readable {
     path: PathBuf,
     /// `None` if a newer program wrote some of the records, which it alone can render.
     text: Option<String>,
+    shown: Markdown,
 }
 
 impl Readable {
     /// Begins the text of a new thread.
     pub(super) fn new(folder: &Path) -> Self {
-        Self { path: folder.join("transcript.md"), text: Some(String::new()) }
+        Self {
+            path: folder.join("transcript.md"),
+            text: Some(String::new()),
+            shown: Markdown::default(),
+        }
     }
 
     /// Renders the records of an existing thread.
     pub(super) fn of_reading(folder: &Path, reading: &Reading) -> Self {
-        Self { text: markdown_of(&reading.records), ..Self::new(folder) }
+        let mut readable = Self::new(folder);
+        for record in &reading.records {
+            match record.event() {
+                Ok(event) => readable.push(&event, record.at),
+                Err(_) => return Self { text: None, ..readable },
+            }
+        }
+        readable
     }
 
-    pub(super) fn push(&mut self, text: &str) {
+    pub(super) fn push(&mut self, event: &Event, at: Moment) {
         if let Some(all) = &mut self.text {
-            all.push_str(text);
+            all.push_str(&self.shown.of(event, at));
         }
     }
 

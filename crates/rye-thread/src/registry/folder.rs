@@ -5,11 +5,8 @@ use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
 use rye_files::open_unlinked;
-use rye_transcript::disk::UsageDisk;
-use rye_transcript::{MAX_LINE_BYTES, first_line};
+use rye_transcript::{Event, EventKind, MAX_LINE_BYTES, UnverifiedRecord, first_line};
 use rye_types::{Moment, Nanos, ThreadState, Usage};
-use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use super::summary::ThreadSummary;
 use crate::ThreadId;
@@ -46,24 +43,17 @@ impl Indexed {
 }
 
 fn row(thread: &ThreadId, first: &[u8], path: &Path) -> Option<ThreadSummary> {
-    let record: RecordDisk<'_> = serde_json::from_slice(first).ok()?;
-    if record.event != "thread_start" || record.thread_id != thread.as_str() {
-        return None;
-    }
-    let start: StartDisk = serde_json::from_str(record.payload.get()).ok()?;
-    let created: Moment = start.created.parse().ok()?;
-    let parent = start.parent.map(|parent| parent.parse()).transpose().ok()?;
+    let record = UnverifiedRecord::read(first).filter(|record| record.thread() == thread)?;
+    let Some(Event::ThreadStart(start)) = record.event() else { return None };
     let Tail { state, updated, cost, turns, usage } = Tail::read(path).ok()??;
-    let thread = thread.clone();
-    let directive = record.directive;
     let model = fallback(path).unwrap_or(start.model);
     let model = Some(model).filter(|model| !model.is_empty());
     Some(ThreadSummary {
-        thread,
-        parent,
-        directive,
+        thread: thread.clone(),
+        parent: start.parent,
+        directive: record.directive().to_owned(),
         state,
-        created,
+        created: start.created,
         updated,
         cost,
         model,
@@ -78,14 +68,13 @@ fn fallback(path: &Path) -> Option<String> {
     let head = BufReader::new(open_unlinked(path).ok()?.take(MAX_LINE_BYTES));
     for line in head.split(b'\n') {
         let line = line.ok()?;
-        let record: RecordDisk<'_> = serde_json::from_slice(&line).ok()?;
-        match record.event {
-            "model_fallback" => {
-                return serde_json::from_str::<ModelDisk>(record.payload.get())
-                    .ok()
-                    .map(|it| it.model);
+        let record = UnverifiedRecord::read(&line)?;
+        match record.kind() {
+            EventKind::ModelFallback => {
+                let Some(Event::ModelFallback(fallback)) = record.event() else { return None };
+                return Some(fallback.model);
             }
-            "step_finish" => return None,
+            EventKind::StepFinish => return None,
             _ => {}
         }
     }
@@ -102,6 +91,21 @@ struct Tail {
 }
 
 impl Tail {
+    fn new(state: ThreadState, updated: Moment) -> Self {
+        Self { state, updated, cost: Nanos::ZERO, turns: 0, usage: Usage::default() }
+    }
+
+    /// The totals, which only an end says.
+    fn ended(self, end: &Event) -> Self {
+        let (state, turns, usage, cost) = match end {
+            Event::ThreadComplete(end) => (ThreadState::Completed, end.turns, end.usage, end.cost),
+            Event::ThreadContinued(end) => (ThreadState::Continued, end.turns, end.usage, end.cost),
+            Event::ThreadError(end) => (end.state, end.turns, end.usage, end.cost),
+            _ => return self,
+        };
+        Self { state, turns, usage, cost, ..self }
+    }
+
     /// Reads as much of the end of a transcript as the last record takes that is no checkpoint; `None` if that is no record.
     fn read(path: &Path) -> io::Result<Option<Self>> {
         let mut file = open_unlinked(path)?;
@@ -130,26 +134,18 @@ impl Tail {
         let whole = lines.split_inclusive(|byte| *byte == b'\n').rev();
         let mut is_signed = false;
         for line in whole.filter(|line| line.ends_with(b"\n")) {
-            let record: RecordDisk<'_> = serde_json::from_slice(line).ok()?;
-            if record.event == "checkpoint" {
-                is_signed = true;
-                continue;
-            }
-            let end = serde_json::from_str::<EndDisk>(record.payload.get()).ok();
-            let named = end.as_ref().and_then(|end| end.state.as_deref()?.parse().ok());
-            let state = match record.event {
-                "thread_complete" if is_signed => ThreadState::Completed,
-                "thread_continued" if is_signed => ThreadState::Continued,
-                "thread_error" if is_signed => named?,
-                "approval_requested" => ThreadState::Suspended,
-                _ => ThreadState::Running,
-            };
-            // Only an end says the totals.
-            let end = end.filter(|_| state.is_final()).unwrap_or_default();
-            let usage = end.usage.map(UsageDisk::into_usage).unwrap_or_default();
-            let cost = Nanos::new(end.cost_nanos);
-            let turns = end.turns;
-            return Some(Self { state, updated: record.ts.parse().ok()?, cost, turns, usage });
+            let record = UnverifiedRecord::read(line)?;
+            let is_end = record.kind().is_end();
+            let tail = Self::new(ThreadState::Running, record.at());
+            return Some(match record.kind() {
+                EventKind::Checkpoint => {
+                    is_signed = true;
+                    continue;
+                }
+                EventKind::ApprovalRequested => Self { state: ThreadState::Suspended, ..tail },
+                _ if is_end && is_signed => tail.ended(&record.event()?),
+                _ => tail,
+            });
         }
         None
     }
@@ -157,35 +153,3 @@ impl Tail {
 
 /// An end without a long text fits.
 const FIRST_PIECE: u64 = 64 * 1_024;
-
-#[derive(Deserialize)]
-struct RecordDisk<'a> {
-    ts: String,
-    thread_id: String,
-    directive: String,
-    event: &'a str,
-    #[serde(borrow)]
-    payload: &'a RawValue,
-}
-
-#[derive(Deserialize)]
-struct StartDisk {
-    created: String,
-    parent: Option<String>,
-    #[serde(default)]
-    model: String,
-}
-
-#[derive(Deserialize)]
-struct ModelDisk {
-    model: String,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct EndDisk {
-    state: Option<String>,
-    cost_nanos: u64,
-    turns: u64,
-    usage: Option<UsageDisk>,
-}

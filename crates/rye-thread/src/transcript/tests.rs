@@ -15,18 +15,12 @@ fn thread() -> ThreadId {
 }
 
 fn start(key: &SigningKey) -> Event {
-    Event::ThreadStart {
-        provider: ProviderInfo::new("p", "m", 1_000, 100),
-        limits: LimitSet::default(),
-        tools: Vec::new(),
+    let model = ProviderInfo::new("p", "m", 1_000, 100);
+    let pem = key.public().to_pem();
+    Event::ThreadStart(ThreadStart {
         palette: [("a_b".to_owned(), "a/b".to_owned())].into(),
-        facts: serde_json::Map::new(),
-        root: thread(),
-        parent: None,
-        continues: None,
-        created: AT,
-        signed_by: key.public().to_pem(),
-    }
+        ..ThreadStart::new(&model, LimitSet::default(), thread(), AT, pem)
+    })
 }
 
 fn create(store: &Arc<MemoryStore>, thread: &ThreadId) -> Transcript {
@@ -41,14 +35,14 @@ pub(crate) fn recorded() -> Vec<Record> {
         serde_json::from_slice(lines.split(|it| *it == b'\n').next().unwrap()).unwrap();
     let key = PublicKey::from_pem(first["payload"]["signed_by"].as_str().unwrap()).unwrap();
     let records = read(lines, &thread(), &[key]).unwrap().records;
-    for name in Event::NAMES {
-        assert!(records.iter().any(|record| record.event == name), "{name}");
+    for kind in EventKind::ALL {
+        assert!(records.iter().any(|record| record.kind == *kind), "{kind:?}");
     }
     records
 }
 
 fn user(text: &str) -> Event {
-    Event::UserMessage { text: text.to_owned() }
+    Event::UserMessage(Said { text: text.to_owned() })
 }
 
 /// Six records: start, text, checkpoint, text, checkpoint, text.
@@ -171,6 +165,25 @@ fn a_transcript_ends_where_it_is_said() {
         let opened = Transcript::open(kept, ownership, "greet/hello", &keys, Some(end));
         assert_eq!(opened.is_ok(), is_fine, "{bytes}");
         assert_eq!(store.journal(&thread()).unwrap(), bytes.as_bytes());
+    }
+}
+
+/// What the event means is known to the program that recorded it, unless it says that nothing depends on it.
+#[test]
+fn nothing_is_appended_behind_an_event_of_a_newer_version() {
+    let written = Written::new();
+    for (ignorable, is_opened) in [("", false), (r#","ignorable":true"#, true)] {
+        let mut lines: Vec<String> = written.text().lines().map(str::to_owned).collect();
+        let dream = format!(r#""event":"dream"{ignorable}"#);
+        let last = lines.last_mut().unwrap();
+        *last = last.replace(r#""event":"user_message""#, &dream);
+        let bytes = (lines.join("\n") + "\n").into_bytes();
+        let (store, reading) = opened(&bytes, &written.key);
+        let error = reading.map(|_| ()).err().map(|error| error.to_string());
+        let told = "has the event `dream`, which this version does not know";
+        assert_eq!(error.is_none(), is_opened, "{error:?}");
+        assert!(error.is_none_or(|error| error.contains(told)));
+        assert_eq!(store.journal(&thread()).unwrap() == bytes, !is_opened, "what is refused stays");
     }
 }
 

@@ -9,7 +9,10 @@ use serde_json::value::RawValue;
 
 use super::*;
 use crate::store::{MemoryStore, Store};
-use crate::transcript::{Event, read};
+use crate::transcript::{
+    Event, RequestFailed, RequestRetried, Said, SharedReply, StepFinish, StepStart, ThreadComplete,
+    ThreadStart, read,
+};
 use crate::{
     ChildEnd, Journal, ProviderErrorClass, ProviderInfo, Reply, Retry, Spawn, StopReason,
     ThreadRecord, TranscriptClaim, Waiting, ended_children,
@@ -69,18 +72,9 @@ impl Forest {
         record.root = id(0);
         let store: Arc<dyn Store> = Arc::clone(&self.store) as _;
         let mut journal = Journal::in_memory(record, Arc::clone(&self.key), store).unwrap();
-        let start = Event::ThreadStart {
-            provider: ProviderInfo::new("p", "m", 1_000, 100),
-            limits: limits(spend),
-            tools: Vec::new(),
-            palette: BTreeMap::new(),
-            facts: serde_json::Map::new(),
-            root: id(0),
-            parent: None,
-            continues: None,
-            created: AT,
-            signed_by: self.key.public().to_pem(),
-        };
+        let model = ProviderInfo::new("p", "m", 1_000, 100);
+        let pem = self.key.public().to_pem();
+        let start = Event::ThreadStart(ThreadStart::new(&model, limits(spend), id(0), AT, pem));
         journal.append(&start, AT);
         journal.checkpoint(AT);
         self.threads.push(Thread { parent, journal, request: None, has_ended: false });
@@ -135,7 +129,7 @@ impl Forest {
         self.threads[thread].request = Some(reserved);
         let turn = 1;
         let max_output_tokens = 1;
-        self.act_on(thread, &Event::StepStart { turn, reserved, max_output_tokens });
+        self.act_on(thread, &Event::StepStart(StepStart { turn, reserved, max_output_tokens }));
         // No request is sent before its reservation is on disk.
         self.sync(thread);
     }
@@ -155,7 +149,7 @@ impl Forest {
         self.charged += cost.get();
         self.threads[thread].request = Some(reserved);
         let retry = Retry::new(2, 3, ProviderErrorClass::Overloaded, "");
-        self.act_on(thread, &Event::RequestRetried { turn: 1, retry, cost, reserved });
+        self.act_on(thread, &Event::RequestRetried(RequestRetried::new(1, &retry, cost, reserved)));
         self.sync(thread);
     }
 
@@ -170,11 +164,11 @@ impl Forest {
     fn end_request(&mut self, thread: usize, cost: Nanos, is_answered: bool) {
         let turn = 1;
         let event = match is_answered {
-            true => Event::StepFinish { turn, reply: reply(), cost },
+            true => Event::StepFinish(StepFinish { turn, reply: SharedReply(reply()), cost }),
             false => {
                 let class = "overloaded".to_owned();
                 let message = String::new();
-                Event::RequestFailed { turn, class, message, cost }
+                Event::RequestFailed(RequestFailed { turn, class, message, cost })
             }
         };
         self.act_on(thread, &event);
@@ -203,7 +197,10 @@ impl Forest {
         let turns = 1;
         let usage = Usage::default();
         let text = String::new();
-        self.act_on(child, &Event::ThreadComplete { outputs: None, text, turns, usage, cost });
+        self.act_on(
+            child,
+            &Event::ThreadComplete(ThreadComplete { outputs: None, text, turns, usage, cost }),
+        );
         self.threads[child].journal.checkpoint(AT);
         self.sync(child);
         self.threads[child].has_ended = true;
@@ -394,7 +391,7 @@ fn rule_06_a_charge_beyond_a_reservation_leaves_nothing_free_up_to_the_root() {
     forest.ask(1, 100);
     let turn = 1;
     let cost = Nanos::new(101);
-    forest.record(1, &Event::StepFinish { turn, reply: reply(), cost });
+    forest.record(1, &Event::StepFinish(StepFinish { turn, reply: SharedReply(reply()), cost }));
     forest.threads[1].request = None;
     let check = |forest: &Forest, thread: usize| {
         for account in [forest.account(thread), forest.known(thread)] {

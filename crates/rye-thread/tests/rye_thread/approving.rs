@@ -44,7 +44,7 @@ async fn one_approval_for_the_thread_is_enough_and_outlives_its_program() {
         (1, 1)
     );
     assert_eq!(whole.replay("", "").await.divergence, None);
-    let decided = reading.records.iter().position(|it| it.event == "approval_decided").unwrap();
+    let decided = reading.records.iter().position(|it| it.name() == "approval_decided").unwrap();
     for (index, end) in line_ends(&bytes).enumerate() {
         let mut cut = whole.cut(&bytes[..end]);
         (cut.approves, cut.decides) = (None, None);
@@ -69,7 +69,7 @@ async fn a_reason_reaches_the_model_and_the_record() {
     assert_eq!(found.state, ThreadState::Completed, "the model got over it");
     let reading = world.reading();
     let payloads = |event: &str| {
-        let records = reading.records.iter().filter(|record| record.event == event);
+        let records = reading.records.iter().filter(|record| record.name() == event);
         let read = |payload: &str| serde_json::from_str::<Value>(payload).unwrap();
         records.map(|record| read(record.payload.get())).collect::<Vec<_>>()
     };
@@ -81,7 +81,7 @@ async fn a_reason_reaches_the_model_and_the_record() {
     assert_eq!(world.replay("", "").await.divergence, None);
     // Whoever acts on a decision that is on record tells the model the same.
     let bytes = world.bytes();
-    let decided = reading.records.iter().position(|it| it.event == "approval_decided").unwrap();
+    let decided = reading.records.iter().position(|it| it.name() == "approval_decided").unwrap();
     let cut = world.cut(&bytes[..line_ends(&bytes).nth(decided + 1).unwrap()]);
     let kept = decided_approval(&cut.reading()).unwrap().decision;
     assert_eq!(kept.reason().map(|reason| reason.as_str()), Some(reason));
@@ -161,12 +161,12 @@ async fn an_approved_operation_runs_with_what_was_shown_or_not_at_all() {
         whole.begin(Arc::clone(&whole.store) as _, &Cancel::new()).await.unwrap();
         let (bytes, reading) = (whole.bytes(), whole.reading());
         for event in ["approval_requested", "approval_decided"] {
-            let last = reading.records.iter().position(|record| record.event == event).unwrap();
+            let last = reading.records.iter().position(|record| record.name() == event).unwrap();
             let mut cut = whole.cut(&bytes[..line_ends(&bytes).nth(last).unwrap()]);
             cut.operations = Box::new(move |effects| vec![operation(effects, proposes)]);
             let redact = |reading: &mut rye_thread::transcript::Reading| {
                 let mut records = reading.records.iter_mut();
-                let asked = records.find(|it| it.event == "approval_requested");
+                let asked = records.find(|it| it.name() == "approval_requested");
                 let asked = asked.filter(|_| is_redacted);
                 let Some(asked) = asked else { return };
                 let mut payload: Value = serde_json::from_str(asked.payload.get()).unwrap();

@@ -107,7 +107,8 @@ async fn rule_01_a_checkpoint_is_in_the_same_write_as_the_beginning() {
     let bytes = store.journal(&thread_id()).unwrap();
     let reading = read(&bytes, &thread_id(), &[world.key.public()]).unwrap();
     assert_eq!(reading.signers, [world.key.public().key_id().clone()]);
-    let events: Vec<String> = reading.records.into_iter().map(|record| record.event).collect();
+    let events: Vec<String> =
+        reading.records.iter().map(|record| record.name().to_owned()).collect();
     assert_eq!(
         events[..5],
         ["thread_start", "system_prompt", "user_message", "checkpoint", "step_start"]

@@ -231,7 +231,7 @@ impl Home {
     /// What a child came to, when its journal holds its end.
     fn ended(&self, child: &ThreadId) -> Option<Value> {
         let reading = self.reading(child);
-        let end = reading.records.iter().find(|record| record.event == "thread_complete")?;
+        let end = reading.records.iter().find(|record| record.name() == "thread_complete")?;
         let end: Value = serde_json::from_str(end.payload.get()).unwrap();
         Some(json!({"thread": child.as_str(), "outputs": end["outputs"]}))
     }

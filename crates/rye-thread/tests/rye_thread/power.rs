@@ -134,17 +134,17 @@ async fn whatever_the_power_takes_along_the_account_is_right() {
 
 /// How many requests may have been sent, and what they cost at the most, by the transcript.
 pub(crate) fn due(reading: &Reading) -> (u64, Nanos) {
-    let steps = |record: &&Record| ["step_start", "step_finish"].contains(&record.event.as_str());
+    let steps = |record: &&Record| ["step_start", "step_finish"].contains(&record.name());
     let steps: Vec<&Record> = reading.records.iter().filter(steps).collect();
     let (mut sent, mut due) = (0, 0);
     for (index, step) in steps.iter().enumerate() {
         let payload: Value = serde_json::from_str(step.payload.get()).unwrap();
-        if step.event == "step_finish" {
+        if step.name() == "step_finish" {
             due += payload["cost_nanos"].as_u64().unwrap();
             continue;
         }
         sent += 1;
-        if steps.get(index + 1).is_none_or(|next| next.event == "step_start") {
+        if steps.get(index + 1).is_none_or(|next| next.name() == "step_start") {
             due += payload["reserved_nanos"].as_u64().unwrap();
         }
     }

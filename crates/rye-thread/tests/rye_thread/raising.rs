@@ -162,7 +162,7 @@ async fn killed_after_it_was_reopened_it_ends_the_same() {
         let first_end = world.bytes().len();
         world.reopen((row.raises)()).await.unwrap();
         let (bytes, reading) = (world.bytes(), world.reading());
-        let reopened = reading.records.iter().position(|it| it.event == "thread_resumed").unwrap();
+        let reopened = reading.records.iter().position(|it| it.name() == "thread_resumed").unwrap();
         // Around the end each record, and of the rest some.
         let is_tried = |(index, _): &(usize, usize)| {
             EVERY || index.abs_diff(reopened) <= 10 || index.is_multiple_of(11)
@@ -251,7 +251,7 @@ async fn the_limits_of_a_killed_thread_are_raised() {
     let (whole, expected) = whole().await;
     let bytes = whole.bytes();
     let reading = whole.reading();
-    let mut answers = (0..).zip(&reading.records).filter(|(_, it)| it.event == "step_finish");
+    let mut answers = (0..).zip(&reading.records).filter(|(_, it)| it.name() == "step_finish");
     let (fifth, _) = answers.nth(4).unwrap();
     let end = line_ends(&bytes).nth(fifth).unwrap();
     let cut = cut(&whole, &bytes[..end]);

@@ -89,7 +89,7 @@ async fn check_every_cut(whole: &World, turns: u64) {
 #[track_caller]
 pub(crate) fn assert_effects(all: &[String], after: &[String], before: &Reading, cut: usize) {
     let receipts = before.records.iter().filter(|record| {
-        record.event == "tool_call_result" && record.payload.get().contains(r#""did""#)
+        record.name() == "tool_call_result" && record.payload.get().contains(r#""did""#)
     });
     let (mut expected, mut after) = (all[receipts.count()..].to_vec(), after.to_vec());
     // Calls that run in parallel come in any order.
@@ -149,7 +149,7 @@ async fn the_pause_before_what_was_left_out_is_nobodys() {
         assert_eq!(found.failure, None, "cut at {end}");
         // Whoever goes on after that counts no more of it.
         let again = cut.cut(&cut.bytes());
-        let last = again.reading().records.iter().rposition(|it| it.event == "step_start");
+        let last = again.reading().records.iter().rposition(|it| it.name() == "step_start");
         let bytes = again.bytes();
         let upto = line_ends(&bytes).nth(last.unwrap()).unwrap();
         let again = again.cut(&bytes[..upto]);
@@ -220,12 +220,12 @@ async fn an_approved_tool_runs_with_the_arguments_of_its_call() {
     whole.begin(Arc::clone(&whole.store) as _, &Cancel::new()).await.unwrap();
     let bytes = whole.bytes();
     for event in ["approval_requested", "approval_decided"] {
-        let last = whole.reading().records.iter().position(|record| record.event == event);
+        let last = whole.reading().records.iter().position(|record| record.name() == event);
         let end = line_ends(&bytes).nth(last.unwrap()).unwrap();
         let cut = whole.cut(&bytes[..end]);
         let redacted = |reading: &mut Reading| {
             let mut asked = reading.records.iter_mut();
-            let asked = asked.find(|record| record.event == "approval_requested").unwrap();
+            let asked = asked.find(|record| record.name() == "approval_requested").unwrap();
             let mut payload: Value = serde_json::from_str(asked.payload.get()).unwrap();
             assert_eq!(payload["arguments"], json!({"n": 1}));
             payload["arguments"] = json!({"n": "[redacted]"});

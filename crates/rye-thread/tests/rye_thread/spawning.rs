@@ -31,7 +31,7 @@ fn receipts(home: &Home, threads: &[ThreadId]) -> Vec<String> {
     let mut found = Vec::new();
     for thread in threads {
         let Reading { records, .. } = home.reading(thread);
-        for record in records.iter().filter(|record| record.event == "tool_call_result") {
+        for record in records.iter().filter(|record| record.name() == "tool_call_result") {
             let payload: Value = serde_json::from_str(record.payload.get()).unwrap();
             if let Some(did) = payload["content"].get("did") {
                 let name = payload["name"].as_str().unwrap();

@@ -287,7 +287,7 @@ async fn a_thread_that_was_killed_while_it_asked_again_goes_on() {
         let (bytes, reading) = (whole.bytes(), whole.reading());
         assert_eq!(count(&reading, "request_retried"), usize::try_from(count_of).unwrap());
         assert_eq!(whole.replay("", "").await.divergence, None);
-        let first = reading.records.iter().position(|it| it.event == "request_retried").unwrap();
+        let first = reading.records.iter().position(|it| it.name() == "request_retried").unwrap();
         let near = line_ends(&bytes).enumerate().filter(|(index, _)| index.abs_diff(first) <= 8);
         for (index, end) in sweep(near, 0, 4) {
             for left in 0..=count_of {

@@ -8,14 +8,13 @@ use async_trait::async_trait;
 use rye_caps::{Authority, Grant, Layer, LayerName};
 use rye_sign::SigningKey;
 use rye_thread::store::{MemoryStore, Store};
-use rye_thread::transcript::{Event, Reading, read};
+use rye_thread::transcript::{Event, Reading, RequestRetried, StepFinish, read};
 use rye_thread::{
     Account, Approver, Asking, Cancel, Clock, Decision, DriveContext, Hooks, Journal, Message,
     Opening, Outcome, Palette, PaletteEntry, Provider, ProviderError, ProviderErrorClass,
     ProviderInfo, Registry, ReplayContext, Replayed, Reply, Request, ResumeError, Resumed, Run,
     StopReason, ThreadRecord, ToolCall, ToolOutput, drive, replay, resume,
 };
-use rye_transcript::recorded_events;
 use rye_types::{Effect, LimitSet, Nanos, RaisedLimits, SpendLimit, ThreadState, Usage};
 use serde_json::{Value, json};
 
@@ -442,12 +441,12 @@ impl World {
 /// What a model saw and said, in order: what a resumed thread must have in common with one that was not interrupted.
 pub(crate) fn visible(reading: &Reading) -> Vec<String> {
     let kept = ["system_prompt", "user_message", "step_finish", "tool_call_result"];
-    let records = reading.records.iter().filter(|record| kept.contains(&record.event.as_str()));
-    records.map(|record| format!("{} {}", record.event, record.payload.get())).collect()
+    let records = reading.records.iter().filter(|record| kept.contains(&record.name()));
+    records.map(|record| format!("{} {}", record.name(), record.payload.get())).collect()
 }
 
 pub(crate) fn count(reading: &Reading, event: &str) -> usize {
-    reading.records.iter().filter(|record| record.event == event).count()
+    reading.records.iter().filter(|record| record.name() == event).count()
 }
 
 pub(crate) fn outcome(outcome: &Outcome) -> String {
@@ -463,10 +462,10 @@ pub(crate) fn ended_as(outcome: &Outcome) -> String {
 /// The tokens of all answers on record, those that were used and those that were not.
 pub(crate) fn tokens(reading: &Reading) -> Usage {
     let usage = |event| match event {
-        Event::StepFinish { reply, .. } => reply.usage,
-        Event::RequestRetried { retry, .. } => retry.usage,
+        Event::StepFinish(StepFinish { reply, .. }) => reply.usage,
+        Event::RequestRetried(RequestRetried { usage, .. }) => usage.unwrap_or_default(),
         _ => Usage::default(),
     };
-    let events = recorded_events(&reading.records);
-    events.map(|event| usage(event.unwrap())).fold(Usage::default(), |sum, more| sum.plus(&more))
+    let events = reading.records.iter().map(|record| record.event().unwrap());
+    events.map(usage).fold(Usage::default(), |sum, more| sum.plus(&more))
 }

@@ -21,16 +21,21 @@ type Threads = BTreeMap<ThreadId, ThreadAccount>;
 impl Accounts {
     /// Folds a conversation and its unfinished children, with all their descendants.
     ///
-    /// At most one transcript is in memory for each level of the tree.
+    /// At most one transcript is in memory for each level of the tree. A child or a successor with an event of a newer version counts as
+    /// unreadable.
     ///
     /// # Errors
     ///
     /// [`AccountError::Unbounded`] if a child has neither a limit nor a reliable transcript. [`AccountError::Circle`] if a thread
-    /// is its own ancestor, or the tree is too deep.
+    /// is its own ancestor, or the tree is too deep. [`AccountError::Foreign`] if a newer version recorded an event of the thread itself.
     pub fn from_transcripts<'a>(
         thread: &Reading,
         read: &dyn Fn(&ThreadId) -> FoundTranscript<'a>,
     ) -> Result<Self, AccountError> {
+        if let (Some(first), Some(foreign)) = (thread.records.first(), thread.foreign()) {
+            let (thread, event) = (first.thread.clone(), foreign.name().to_owned());
+            return Err(AccountError::Foreign { thread, event });
+        }
         let mut fold = Fold { read, threads: Threads::new() };
         fold.conversation(Cow::Borrowed(thread), 0)?;
         Ok(Self(fold.threads))
@@ -48,7 +53,7 @@ impl Accounts {
 
     /// Applies the change of a record that is appended to the transcript of the thread.
     pub fn record(&mut self, thread: &ThreadId, event: &Event) {
-        let Some(change) = Change::of_event(event) else { return };
+        let Some(change) = event.money() else { return };
         if let Change::EndChild { child, .. } = &change {
             forget(&mut self.0, child);
         }
@@ -96,6 +101,10 @@ impl Fold<'_, '_> {
                     self.spend_all(thread, share)?;
                     None
                 }
+                FoundTranscript::Transcript(found) if found.foreign().is_some() => {
+                    self.spend_all(thread, share)?;
+                    None
+                }
                 FoundTranscript::Transcript(found) => self.thread(found, depth)?,
             };
         }
@@ -135,6 +144,9 @@ impl Fold<'_, '_> {
         match (self.read)(child) {
             FoundTranscript::Absent => Ok(()),
             FoundTranscript::Unreadable => self.spend_all(child.clone(), share),
+            FoundTranscript::Transcript(found) if found.foreign().is_some() => {
+                self.spend_all(child.clone(), share)
+            }
             FoundTranscript::Transcript(found) => self.conversation(found, depth + 1),
         }
     }

@@ -2,16 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use crate::child_end::ChildEndDisk;
-use crate::{ChildEnd, Reading, Record, ThreadId};
+use crate::{ChildEnd, Event, EventKind, Reading, ThreadId};
 
 /// Returns the ends of children that the transcript of a thread records.
 #[must_use]
 pub fn ended_children(thread: &Reading) -> BTreeMap<ThreadId, ChildEnd> {
-    let ended = thread.records.iter().filter(|record| record.event == "child_ended");
-    ended.filter_map(child_end).map(|end| (end.child.clone(), end)).collect()
-}
-
-fn child_end(record: &Record) -> Option<ChildEnd> {
-    record.payload_as().ok().map(ChildEndDisk::into_end)
+    let ended = thread.of_kind(EventKind::ChildEnded).filter_map(|record| match record.event() {
+        Ok(Event::ChildEnded(end)) => Some((end.child.clone(), end)),
+        _ => None,
+    });
+    ended.collect()
 }

@@ -1,3 +1,4 @@
+use crate::EventKind;
 use crate::money::Change;
 use crate::tests::events::{every_event, recorded};
 
@@ -6,8 +7,8 @@ use crate::tests::events::{every_event, recorded};
 fn rule_07_an_event_and_its_record_change_the_account_alike() {
     let mut changed = 0;
     for (event, record) in every_event().iter().zip(recorded()) {
-        let change = Change::of_event(event);
-        assert_eq!(change, record.change.clone(), "{}", record.event);
+        let change = event.money();
+        assert_eq!(change, record.change.clone(), "{}", record.name());
         changed += usize::from(change.is_some());
     }
     assert_eq!(changed, 9);
@@ -17,7 +18,7 @@ fn rule_07_an_event_and_its_record_change_the_account_alike() {
 #[test]
 fn rule_01_a_limit_that_is_raised_without_a_checkpoint_changes_nothing() {
     let records = recorded();
-    let resumed = records.iter().find(|record| record.event == "thread_resumed").unwrap();
+    let resumed = records.iter().find(|record| record.kind == EventKind::ThreadResumed).unwrap();
     let change = resumed.change.as_ref().unwrap();
     assert!(matches!(change, Change::Raise { .. }));
     assert!(change.needs_seal());

@@ -1,6 +1,7 @@
 //! The reply of a model: the received bytes, and the parsed view of them.
 
 use rye_types::Usage;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use strum::{Display, EnumString};
@@ -10,9 +11,11 @@ use super::depth::{MAX_DEPTH, nests_too_deep};
 /// A reply of a model.
 ///
 /// The fields are a view. [`Reply::raw`] is authoritative and is sent back (WIRES 1.0).
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Reply {
+    #[cfg_attr(feature = "schema", schemars(with = "Value"))]
     raw: Box<RawValue>,
     /// The text blocks, joined.
     pub text: String,
@@ -23,8 +26,11 @@ pub struct Reply {
     /// The token usage of the request.
     pub usage: Usage,
     /// The source of `usage`. Without a provider's whole count, the driver takes the worst case, or what is counted if it is more.
+    #[serde(default, skip_serializing_if = "Counted::is_by_provider")]
     pub counted: Counted,
     /// The reason why the model stopped.
+    #[serde(with = "crate::json::text")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub stop: StopReason,
 }
 
@@ -75,17 +81,28 @@ fn on_one_line(raw: Box<RawValue>) -> Box<RawValue> {
 }
 
 /// The source of the token count of a reply.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 #[expect(clippy::exhaustive_enums, reason = "the provider counted or it did not")]
 pub enum Counted {
     /// The provider counted.
+    #[default]
     ByProvider,
     /// The provider replied without a count, or left out a part of it.
     Unreported,
 }
 
+impl Counted {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+    const fn is_by_provider(&self) -> bool {
+        matches!(self, Self::ByProvider)
+    }
+}
+
 /// One tool call of a reply.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ToolCall {
     /// The provider's id of the call, or a generated id if the provider has none.
@@ -93,7 +110,45 @@ pub struct ToolCall {
     /// The palette name of the tool.
     pub name: String,
     /// The arguments, or the reason why they cannot be read.
+    #[serde(with = "arguments")]
+    #[cfg_attr(feature = "schema", schemars(with = "arguments::Form<'_>"))]
     pub arguments: Result<Value, String>,
+}
+
+/// The arguments of a call, as `{"read": …}`, or as `{"unreadable": …}` with the reason.
+mod arguments {
+    use std::borrow::Cow;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use serde_json::Value;
+
+    #[derive(Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "snake_case")]
+    pub(super) enum Form<'a> {
+        Read(Cow<'a, Value>),
+        Unreadable(Cow<'a, str>),
+    }
+
+    pub(super) fn serialize<S: Serializer>(
+        arguments: &Result<Value, String>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let form = match arguments {
+            Ok(value) => Form::Read(Cow::Borrowed(value)),
+            Err(reason) => Form::Unreadable(Cow::Borrowed(reason)),
+        };
+        form.serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Result<Value, String>, D::Error> {
+        Ok(match Form::deserialize(deserializer)? {
+            Form::Read(value) => Ok(value.into_owned()),
+            Form::Unreadable(reason) => Err(reason.into_owned()),
+        })
+    }
 }
 
 impl ToolCall {

@@ -110,6 +110,7 @@ fn a_cut_leaves_the_records_before_it() {
 fn rule_07_what_decides_and_cannot_be_read_is_refused_at_its_place() {
     let rows = [
         ("ApprovalDecided", "decision", "7"),
+        ("ApprovalDecided", "decision", "\"approved\",\"signed\":{}"),
         ("ApprovalRequested", "item_id", "7"),
         ("ChildEnded", "cost_nanos", "-1"),
         ("ModelFallback", "model", "7"),
@@ -122,13 +123,13 @@ fn rule_07_what_decides_and_cannot_be_read_is_refused_at_its_place() {
         ("ThreadContinued", "limits", "null"),
         ("ThreadError", "state", "\"x\""),
         ("ThreadResumed", "limits", "{\"turns\":1}"),
+        ("ThreadStart", "root", "7"),
         ("ToolCallResult", "added", "[{}]"),
     ];
     let key = SigningKey::generate().unwrap();
     for (variant, member, value) in rows {
-        let named = |event: &&Event| samples::variant(event) == variant;
-        let event = samples::events().iter().find(named).unwrap().clone();
-        let mut payload: Value = serde_json::from_str(recorded_payload(&event).get()).unwrap();
+        let event = samples::sample(variant);
+        let mut payload: Value = serde_json::from_str(event.payload().get()).unwrap();
         payload[member] = serde_json::from_str::<Value>("0").unwrap();
         let payload = payload.to_string().replacen(
             &format!("\"{member}\":0"),

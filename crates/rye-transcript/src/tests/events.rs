@@ -1,25 +1,31 @@
 //! Every event, one row each: its record, the record as read, and its Markdown.
 
-use super::samples::{events, variant};
+use super::generated;
+use std::borrow::Cow;
+
+use rye_types::Nanos;
+
+use super::samples::{events, sample};
 use super::*;
 
 struct Row {
-    variant: &'static str,
+    label: &'static str,
     event: Event,
     payload: &'static str,
     /// Empty for an event that only programs read.
     markdown: &'static str,
 }
 
-/// Rows by the variant's name, in the order of the samples.
+/// Rows by the label of the sample, in the order of the samples.
 macro_rules! rows {
-    ($($variant:ident: $payload:expr, $markdown:expr;)*) => {
+    ($($label:ident: $payload:expr, $markdown:expr;)*) => {
         fn rows() -> Vec<Row> {
-            let rows = [$((stringify!($variant), $payload, $markdown)),*];
+            let rows = [$((stringify!($label), $payload, $markdown)),*];
             let events = events();
-            assert_eq!(rows.map(|(variant, ..)| variant).as_slice(), events.iter().map(variant).collect::<Vec<_>>());
+            let labels: Vec<_> = events.iter().map(|(label, _)| *label).collect();
+            assert_eq!(rows.map(|(label, ..)| label).as_slice(), labels);
             let rows = rows.into_iter().zip(events);
-            rows.map(|((variant, payload, markdown), event)| Row { variant, event, payload, markdown }).collect()
+            rows.map(|((label, payload, markdown), (_, event))| Row { label, event, payload, markdown }).collect()
         }
     };
 }
@@ -105,7 +111,7 @@ rows! {
 /// Returns one event of each kind, in the order of [`recorded`].
 pub(crate) fn every_event() -> Vec<Event> {
     let (last, events): (Vec<Row>, Vec<Row>) =
-        rows().into_iter().partition(|row| row.event.name() == "checkpoint");
+        rows().into_iter().partition(|row| row.event.kind() == EventKind::Checkpoint);
     events.into_iter().chain(last).map(|row| row.event).collect()
 }
 
@@ -116,7 +122,7 @@ fn transcript_of_every_event() -> (Vec<u8>, SigningKey) {
     let mut transcript = Transcript::new(&thread());
     transcript.append(&start(&key));
     transcript.checkpoint(&key);
-    for row in rows().iter().filter(|row| row.event.name() != "checkpoint") {
+    for row in rows().iter().filter(|row| row.event.kind() != EventKind::Checkpoint) {
         transcript.append(&row.event);
     }
     // The rows name another key, and a checkpoint must have the key that was named last.
@@ -146,69 +152,68 @@ fn each_is_recorded_and_read_back() {
     assert_eq!(records.len(), rows.len());
     // The checkpoint comes last, all others in the order of the rows.
     let (last, rows): (Vec<Row>, Vec<Row>) =
-        rows.into_iter().partition(|row| row.event.name() == "checkpoint");
+        rows.into_iter().partition(|row| row.event.kind() == EventKind::Checkpoint);
     for (row, recorded) in rows.into_iter().chain(last).zip(&records) {
-        let name = row.event.name();
-        assert_eq!(recorded.event, name);
-        assert_eq!(variant(&row.event), row.variant, "a row has its own event");
-        assert_eq!(recorded_payload(&row.event).get(), row.payload, "{name}");
-        if name != "checkpoint" {
-            assert_eq!(recorded.payload.get(), row.payload, "{name}");
+        let label = row.label;
+        assert_eq!((recorded.kind, recorded.name()), (row.event.kind(), row.event.name()));
+        assert_eq!(row.event.payload().get(), row.payload, "{label}");
+        if recorded.kind != EventKind::Checkpoint {
+            assert_eq!(recorded.payload.get(), row.payload, "{label}");
         }
+        let read = recorded.event().unwrap();
+        assert_eq!(read.payload().get(), recorded.payload.get(), "{label}");
         assert_eq!((recorded.at, recorded.directive.as_str()), (AT, "greet/hello"));
     }
 }
 
+/// An event of a newer version keeps its name and its payload.
 #[test]
-fn each_record_is_read_back_as_its_event() {
-    let mut records = recorded();
-    // A request for approval precedes its decision.
-    records.sort_by_key(|record| record.event == "approval_decided");
-    for (event, record) in recorded_events(&records).zip(&records) {
-        let event = event.unwrap();
-        assert_eq!(event.name(), record.event);
-        assert_eq!(recorded_payload(&event).get(), record.payload.get(), "{}", record.event);
+fn what_a_newer_version_records_is_kept_and_not_read() {
+    let key = SigningKey::generate().unwrap();
+    for (ignorable, is_foreign) in [("", true), (r#","ignorable":true"#, false)] {
+        let mut transcript = Transcript::new(&thread());
+        transcript.append(&start(&key));
+        transcript.checkpoint(&key);
+        let payload = r#"{"about": 1.50}"#;
+        let known = r#""event":"user_message","payload":{"text":"x"}"#;
+        let newer = format!(r#""event":"dream","payload":{payload}{ignorable}"#);
+        transcript.append_changed(&user("x"), known, &newer);
+        transcript.checkpoint(&key);
+        let reading = read(&transcript.lines, &thread(), &[key.public()]).unwrap();
+        let dream = &reading.records[2];
+        assert_eq!((dream.kind, dream.name()), (EventKind::Unknown, "dream"));
+        assert_eq!((dream.payload.get(), dream.is_foreign()), (payload, is_foreign));
+        assert_eq!(dream.event().unwrap_err(), "this version knows no event `dream`");
+        assert_eq!(reading.foreign().is_some(), is_foreign);
+        let account = Account::from_transcripts(&reading, &|_| FoundTranscript::Absent);
+        let refused = AccountError::Foreign { thread: thread(), event: "dream".to_owned() };
+        assert_eq!(account.err(), is_foreign.then_some(refused));
+        if is_foreign {
+            assert_eq!(cost_above(&reading), Nanos::new(500_000_000), "its whole share");
+        }
     }
-    let decided = records.last().unwrap();
-    assert_eq!(recorded_event(decided).err().as_deref(), Some("call `1` did not wait"));
 }
 
-#[test]
-fn what_a_newer_version_records_is_refused() {
-    let mut record = recorded().remove(0);
-    record.event = "dream".to_owned();
-    let refused = recorded_event(&record).err();
-    assert_eq!(refused.as_deref(), Some("this version knows no event `dream`"));
-}
-
-/// Makes the event of a record unreadable, as if a newer version had written it.
-fn make_newer(record: &mut Record, member: &str) {
-    let mut members: serde_json::Map<String, serde_json::Value> = record.payload_as().unwrap();
-    members.insert(member.to_owned(), 7.into());
-    record.payload = serde_json::value::to_raw_value(&members).unwrap();
-    assert!(recorded_event(record).is_err(), "{}", record.event);
-}
-
-#[test]
-fn other_members_of_a_newer_version_hide_neither_root_nor_added_items() {
-    let written = Written::new();
-    let mut reading = written.read(&written.text()).unwrap();
-    let receipts = recorded().into_iter().filter(|record| record.event == "tool_call_result");
-    reading.records.extend(receipts);
-    let (root, added) = (recorded_root(&reading), added_items(&reading));
-    assert!(root.is_some() && added.as_ref().is_some_and(|added| !added.is_empty()), "{added:?}");
-    make_newer(&mut reading.records[0], "signed_by");
-    make_newer(reading.records.last_mut().unwrap(), "is_error");
-    assert_eq!((recorded_root(&reading), added_items(&reading)), (root, added));
-    assert_eq!(ThreadRecord::from_transcript(&reading), None);
-    make_newer(reading.records.last_mut().unwrap(), "added");
-    assert_eq!(added_items(&reading), None);
+/// Returns the cost of a thread whose only child has this transcript and a share of 0.50 USD.
+fn cost_above(child: &Reading) -> Nanos {
+    let key = SigningKey::generate().unwrap();
+    let mut transcript = Transcript::new(&thread());
+    transcript.append(&start(&key));
+    transcript.checkpoint(&key);
+    transcript.append(&sample("SpawnChild"));
+    let reading = read(&transcript.lines, &thread(), &[key.public()]).unwrap();
+    let found = |_: &ThreadId| FoundTranscript::Transcript(Cow::Borrowed(child));
+    Account::from_transcripts(&reading, &found).unwrap().cost
 }
 
 #[test]
 fn each_is_shown_to_a_person() {
-    for row in rows() {
-        assert_eq!(markdown(&row.event, AT), row.markdown, "{}", row.variant);
+    let mut shown = Markdown::default();
+    let mut rows = rows();
+    // A request for approval precedes what is decided about it.
+    rows.sort_by_key(|row| row.event.kind() == EventKind::ApprovalDecided);
+    for row in rows {
+        assert_eq!(shown.of(&row.event, AT), row.markdown, "{}", row.label);
     }
 }
 
@@ -217,27 +222,40 @@ fn each_is_shown_to_a_person() {
 fn each_is_shown_to_a_person_by_its_record() {
     let mut rows = rows();
     let mut records = recorded();
-    // A request for approval precedes its decision.
-    rows.sort_by_key(|row| row.event.name() == "approval_decided");
-    records.sort_by_key(|record| record.event == "approval_decided");
-    rows.retain(|row| row.event.name() != "checkpoint");
-    records.retain(|record| record.event != "checkpoint");
-    for (row, record) in
-        rows.iter().zip(&records).filter(|(row, _)| row.event.name() != "approval_decided")
-    {
-        let again = markdown_of(std::slice::from_ref(record));
-        assert_eq!(again.as_deref(), Some(row.markdown), "{}", row.variant);
-    }
+    rows.sort_by_key(|row| row.event.kind() == EventKind::ApprovalDecided);
+    records.sort_by_key(|record| record.kind == EventKind::ApprovalDecided);
+    rows.retain(|row| row.event.kind() != EventKind::Checkpoint);
+    records.retain(|record| record.kind != EventKind::Checkpoint);
     let all: String = rows.iter().map(|row| row.markdown).collect();
     assert_eq!(markdown_of(&records), Some(all));
-    records[0].event = "dream".to_owned();
+    records[0].kind = EventKind::Unknown;
     assert_eq!(markdown_of(&records), None, "a newer program's");
 }
 
+/// Every kind has a sample, and the list is sorted by name.
 #[test]
-fn the_names_are_those_of_the_events() {
-    let mut names: Vec<&str> = rows().iter().map(|row| row.event.name()).collect();
-    names.sort_unstable();
-    names.dedup();
-    assert_eq!(names, Event::NAMES);
+fn the_list_is_whole_and_sorted() {
+    let mut kinds: Vec<EventKind> = rows().iter().map(|row| row.event.kind()).collect();
+    kinds.sort_unstable_by_key(|kind| kind.name());
+    kinds.dedup();
+    assert_eq!(kinds, EventKind::ALL);
+    for kind in EventKind::ALL {
+        assert_eq!(EventKind::named(kind.name()), *kind);
+    }
+    assert_eq!(EventKind::named("dream"), EventKind::Unknown);
+}
+
+proptest! {
+    /// What is read of a payload is all that was written, and a record decides what its event does.
+    #[test]
+    fn every_payload_is_read_as_it_was_written(event in generated::event()) {
+        let payload = event.payload();
+        let kind = event.kind();
+        let read = kind.read(&payload).map_err(TestCaseError::fail)?;
+        let again = read.payload();
+        prop_assert_eq!(again.get(), payload.get());
+        prop_assert_eq!(format!("{read:?}"), format!("{event:?}"));
+        let decided = Record::decide(kind, &payload).map_err(TestCaseError::fail)?;
+        prop_assert_eq!(decided, event.money());
+    }
 }

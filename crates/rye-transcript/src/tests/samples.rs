@@ -1,6 +1,5 @@
 //! One event of each kind.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use rye_types::{
@@ -10,156 +9,187 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use crate::{
-    AddedItem, ApprovalReason, ApprovalRequest, ChildEnd, Decision, Event, Failure, FailureKind,
-    Injected, ProviderErrorClass, ProviderInfo, Refusal, Reply, Retry, Spawn, StopReason, Target,
-    ThreadId, ToolCall, ToolResult, ToolSpec, TranscriptClaim, Triggered, Waiting,
+    AddedItem, ApprovalReason, ApprovalRequest, Asked, ChildEnd, Decided, Decision, Event, Failure,
+    FailureKind, Injected, Intent, ModelFallback, ProviderErrorClass, ProviderInfo, Receipt,
+    Refusal, Reply, RequestFailed, RequestRetried, Retry, Said, SharedReply, SignedHead, Spawn,
+    StepFinish, StepStart, StopReason, SystemPrompt, Target, ThreadComplete, ThreadContinued,
+    ThreadError, ThreadId, ThreadResumed, ThreadStart, ToolCall, ToolResult, ToolSpec,
+    TranscriptClaim, Triggered, Waiting,
 };
 
-/// Events by the variant's name. A variant without an event does not compile.
-macro_rules! events {
-    ($($variant:ident: $event:expr;)*) => {
-        /// Returns one event of each kind, sorted by variant.
-        pub(crate) fn events() -> Vec<Event> {
-            vec![$($event),*]
-        }
-
-        /// Returns the name of the variant of an event.
-        pub(crate) const fn variant(event: &Event) -> &'static str {
-            match event {
-                $(Event::$variant { .. } => stringify!($variant),)*
-            }
-        }
-    };
+/// Returns one event of each kind with its label, sorted by label. Calls of hooks are labelled apart from those of models.
+pub(crate) fn events() -> Vec<(&'static str, Event)> {
+    let model = ProviderInfo::new("p", "m", 1_000, 100);
+    let fallback = ProviderInfo::new("p", "n", 1_000, 100);
+    let (turns, usage, cost) = (2, Usage::new(3, 4), Nanos::new(42));
+    let limits = LimitSet::default();
+    let failed = Receipt::new(
+        ToolResult::error(&call(), json!({"error": "no"}))
+            .with_standard_error(Some("It took long.".to_owned())),
+    );
+    let done = Receipt::new(ToolResult::ok(&call(), json!("fine")));
+    let target = || Some(Target::new("a/b", "rye.execute.tool.a.b", Effect::Once));
+    let denied =
+        Decision::Denied(Some("not on a `Friday`".parse().expect("because the sample is valid")));
+    vec![
+        (
+            "ApprovalDecided",
+            Event::ApprovalDecided(Decided::new(&approval_request(), denied, "command")),
+        ),
+        ("ApprovalRequested", Event::ApprovalRequested(Asked::of(&approval_request()))),
+        ("AssistantReasoning", Event::AssistantReasoning(Said::new("Why.\nSo."))),
+        ("AssistantText", Event::AssistantText(Said::new("Hi."))),
+        ("Checkpoint", Event::Checkpoint(SignedHead(json!({"head": "x"})))),
+        (
+            "ChildEnded",
+            Event::ChildEnded(ChildEnd::new(
+                child(),
+                ThreadState::Completed,
+                cost,
+                TranscriptClaim::new(7, "00ff".to_owned(), false),
+            )),
+        ),
+        ("ContextInjected", Event::ContextInjected(Injected::new(Some("a/b"), "before", "00ff"))),
+        ("HookCallResult", Event::ToolCallResult(Receipt { hook: Some("h".to_owned()), ..done })),
+        (
+            "HookCallStart",
+            Event::ToolCallStart(Intent {
+                call_id: "hook-1-1-1".to_owned(),
+                name: "rye_execute".to_owned(),
+                arguments: json!({"x": 1}),
+                target: target(),
+                hook: Some("h".to_owned()),
+                injects: Some(true),
+            }),
+        ),
+        (
+            "HookTriggered",
+            Event::HookTriggered(Triggered {
+                evaluation: 2,
+                event: HookEvent::Limit,
+                hook: "h".to_owned(),
+                declared_by: "directive `a/b`".to_owned(),
+                layer: 1,
+                effect: Some(HookEffect::Escalate),
+                failure: Some(out_of_turns()),
+                is_final: true,
+                data: json!({"x": 1}),
+            }),
+        ),
+        ("ModelFallback", Event::ModelFallback(ModelFallback::new(&fallback, "busy"))),
+        (
+            "RequestFailed",
+            Event::RequestFailed(RequestFailed {
+                turn: 2,
+                class: "server".to_owned(),
+                message: "it broke".to_owned(),
+                cost,
+            }),
+        ),
+        (
+            "RequestRetried",
+            Event::RequestRetried(RequestRetried::new(2, &retry(), Nanos::ZERO, cost)),
+        ),
+        (
+            "SpawnChild",
+            Event::SpawnChild(Spawn::new(
+                "1",
+                child(),
+                "a/child",
+                Waiting::ForNothing,
+                limits.clone(),
+            )),
+        ),
+        (
+            "StepFinish",
+            Event::StepFinish(StepFinish { turn: 2, reply: SharedReply::new(reply()), cost }),
+        ),
+        (
+            "StepStart",
+            Event::StepStart(StepStart { turn: 2, reserved: cost, max_output_tokens: 100 }),
+        ),
+        ("SystemPrompt", Event::SystemPrompt(SystemPrompt::new("Be brief."))),
+        (
+            "ThreadComplete",
+            Event::ThreadComplete(ThreadComplete {
+                turns,
+                usage,
+                cost,
+                outputs: json!({"score": 7}).as_object().cloned(),
+                text: "Done.".to_owned(),
+            }),
+        ),
+        (
+            "ThreadContinued",
+            Event::ThreadContinued(ThreadContinued {
+                turns,
+                usage,
+                cost,
+                next: thread(),
+                limits: limits.clone(),
+                text: "So far.".to_owned(),
+            }),
+        ),
+        (
+            "ThreadError",
+            Event::ThreadError(ThreadError {
+                turns,
+                usage,
+                cost,
+                state: ThreadState::Error,
+                failure: Some(out_of_turns()),
+            }),
+        ),
+        (
+            "ThreadResumed",
+            Event::ThreadResumed(ThreadResumed {
+                opening: 3,
+                cut_bytes: 9,
+                facts: serde_json::Map::new(),
+                cost,
+                elapsed: Duration::from_millis(250),
+                signed_by: "K".to_owned(),
+                limits: Some(limits.clone()),
+            }),
+        ),
+        (
+            "ThreadStart",
+            Event::ThreadStart(ThreadStart {
+                tools: vec![ToolSpec::new("a_b", "A.", json!({}))],
+                palette: [("a_b".to_owned(), "a/b".to_owned())].into(),
+                parent: Some(thread()),
+                continues: Some(thread()),
+                ..ThreadStart::new(&model, limits, thread(), AT, "K".to_owned())
+            }),
+        ),
+        (
+            "ToolCallResult",
+            Event::ToolCallResult(Receipt {
+                refusal: Some(refusal()),
+                limit: Some(LimitHit { limit: Limit::Spawns, value: 2, maximum: 2 }),
+                added: vec![added_item()],
+                ..failed
+            }),
+        ),
+        (
+            "ToolCallStart",
+            Event::ToolCallStart(Intent {
+                call_id: "1".to_owned(),
+                name: "a_b".to_owned(),
+                arguments: json!({"x": 1}),
+                target: target(),
+                hook: None,
+                injects: None,
+            }),
+        ),
+        ("UserMessage", Event::UserMessage(Said::new("Go."))),
+    ]
 }
 
-events! {
-    ApprovalDecided: Event::ApprovalDecided {
-            request: approval_request(),
-            decision: Decision::Denied(Some("not on a `Friday`".parse().expect("because the sample is valid"))),
-            by: "command".to_owned(),
-        };
-    ApprovalRequested: Event::ApprovalRequested(approval_request());
-    AssistantReasoning: Event::AssistantReasoning { text: "Why.\nSo.".to_owned() };
-    AssistantText: Event::AssistantText { text: "Hi.".to_owned() };
-    Checkpoint: Event::Checkpoint { checkpoint: json!({"head": "x"}) };
-    ChildEnded: Event::ChildEnded(ChildEnd::new(
-            "child-019a0000-0000-7000-8000-000000000002".parse().expect("because the sample is valid"),
-            ThreadState::Completed,
-            Nanos::new(42),
-            TranscriptClaim::new(7, "00ff".to_owned(), false),
-        ));
-    ContextInjected: Event::ContextInjected(Injected::new(Some("a/b"), "before", "00ff"));
-    HookCallResult: Event::HookCallResult {
-            hook: "h".to_owned(),
-            result: ToolResult::ok(&call(), json!("fine")),
-            refusal: None,
-        };
-    HookCallStart: Event::HookCallStart {
-            hook: "h".to_owned(),
-            call_id: "hook-1-1-1".to_owned(),
-            injects: true,
-            name: "rye_execute".to_owned(),
-            arguments: json!({"x": 1}),
-            target: Some(Target::new("a/b", "rye.execute.tool.a.b", Effect::Once)),
-        };
-    HookTriggered: Event::HookTriggered(Triggered {
-            evaluation: 2,
-            event: HookEvent::Limit,
-            hook: "h".to_owned(),
-            declared_by: "directive `a/b`".to_owned(),
-            layer: 1,
-            effect: Some(HookEffect::Escalate),
-            failure: Some(out_of_turns()),
-            is_final: true,
-            data: json!({"x": 1}),
-        });
-    ModelFallback: Event::ModelFallback {
-            provider: ProviderInfo::new("p", "n", 1_000, 100),
-            reason: "busy".to_owned(),
-        };
-    RequestFailed: Event::RequestFailed {
-            turn: 2,
-            class: "server".to_owned(),
-            message: "it broke".to_owned(),
-            cost: Nanos::new(42),
-        };
-    RequestRetried: Event::RequestRetried {
-            turn: 2,
-            retry: retry(),
-            cost: Nanos::ZERO,
-            reserved: Nanos::new(42),
-        };
-    SpawnChild: Event::SpawnChild(Spawn::new(
-            "1",
-            "child-019a0000-0000-7000-8000-000000000002".parse().expect("because the sample is valid"),
-            "a/child",
-            Waiting::ForNothing,
-            LimitSet::default(),
-        ));
-    StepFinish: Event::StepFinish { turn: 2, reply: Arc::new(reply()), cost: Nanos::new(42) };
-    StepStart: Event::StepStart {
-            turn: 2,
-            reserved: Nanos::new(42),
-            max_output_tokens: 100,
-        };
-    SystemPrompt: Event::SystemPrompt { text: "Be brief.".to_owned() };
-    ThreadComplete: Event::ThreadComplete {
-            outputs: json!({"score": 7}).as_object().cloned(),
-            text: "Done.".to_owned(),
-            turns: 2,
-            usage: Usage::new(3, 4),
-            cost: Nanos::new(42),
-        };
-    ThreadContinued: Event::ThreadContinued {
-            next: thread(),
-            limits: LimitSet::default(),
-            text: "So far.".to_owned(),
-            turns: 2,
-            usage: Usage::new(3, 4),
-            cost: Nanos::new(42),
-        };
-    ThreadError: Event::ThreadError {
-            state: ThreadState::Error,
-            failure: Some(out_of_turns()),
-            turns: 2,
-            usage: Usage::new(3, 4),
-            cost: Nanos::new(42),
-        };
-    ThreadResumed: Event::ThreadResumed {
-            opening: 3,
-            cut_bytes: 9,
-            facts: serde_json::Map::new(),
-            cost: Nanos::new(42),
-            elapsed: Duration::from_millis(250),
-            signed_by: "K".to_owned(),
-            limits: Some(LimitSet::default()),
-        };
-    ThreadStart: Event::ThreadStart {
-            provider: ProviderInfo::new("p", "m", 1_000, 100),
-            limits: LimitSet::default(),
-            tools: vec![ToolSpec::new("a_b", "A.", json!({}))],
-            palette: [("a_b".to_owned(), "a/b".to_owned())].into(),
-            facts: serde_json::Map::new(),
-            root: thread(),
-            parent: Some(thread()),
-            continues: Some(thread()),
-            created: AT,
-            signed_by: "K".to_owned(),
-        };
-    ToolCallResult: Event::ToolCallResult {
-            result: ToolResult::error(&call(), json!({"error": "no"}))
-                .with_standard_error(Some("It took long.".to_owned())),
-            refusal: Some(refusal()),
-            limit: Some(LimitHit { limit: Limit::Spawns, value: 2, maximum: 2 }),
-            added: vec![added_item()],
-        };
-    ToolCallStart: Event::ToolCallStart {
-            call_id: "1".to_owned(),
-            name: "a_b".to_owned(),
-            arguments: json!({"x": 1}),
-            target: Some(Target::new("a/b", "rye.execute.tool.a.b", Effect::Once)),
-        };
-    UserMessage: Event::UserMessage { text: "Go.".to_owned() };
+/// Returns the event with a label.
+pub(crate) fn sample(label: &str) -> Event {
+    let named = events().into_iter().find(|(of, _)| *of == label);
+    named.expect("because the label is one of the samples").1
 }
 
 const AT: Moment = Moment::from_unix_millis(1_795_197_600_250);
@@ -167,6 +197,10 @@ const AT: Moment = Moment::from_unix_millis(1_795_197_600_250);
 fn thread() -> ThreadId {
     ThreadId::new("greet/hello", "019a0000-0000-7000-8000-000000000001")
         .expect("because the sample is valid")
+}
+
+fn child() -> ThreadId {
+    "child-019a0000-0000-7000-8000-000000000002".parse().expect("because the sample is valid")
 }
 
 fn retry() -> Retry {

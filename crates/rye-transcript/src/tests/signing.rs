@@ -8,11 +8,11 @@ use crate::{ApprovalReason, ApprovalRequest, Decision};
 fn decided() -> Event {
     let request =
         ApprovalRequest::new(&thread(), "1", "a/b", &json!({}), ApprovalReason::Configured);
-    Event::ApprovalDecided { request, decision: Decision::Approved, by: "command".to_owned() }
+    Event::ApprovalDecided(Decided::new(&request, Decision::Approved, "command"))
 }
 
 fn resumed(key: &SigningKey) -> Event {
-    Event::ThreadResumed {
+    Event::ThreadResumed(ThreadResumed {
         opening: 2,
         cut_bytes: 0,
         facts: serde_json::Map::new(),
@@ -20,7 +20,7 @@ fn resumed(key: &SigningKey) -> Event {
         elapsed: Duration::ZERO,
         signed_by: key.public().to_pem(),
         limits: None,
-    }
+    })
 }
 
 /// Returns each event that decides something, with `true` if it counts without a checkpoint.
@@ -34,10 +34,25 @@ fn rows(key: &SigningKey) -> Vec<(Event, bool)> {
     vec![
         (decided(), false),
         (resumed(key), false),
-        (Event::ThreadComplete { outputs: None, text: text.clone(), turns, usage, cost }, false),
-        (Event::ThreadContinued { next, limits, text, turns, usage, cost }, false),
         (
-            Event::ThreadError { state: ThreadState::Cancelled, failure: None, turns, usage, cost },
+            Event::ThreadComplete(ThreadComplete {
+                outputs: None,
+                text: text.clone(),
+                turns,
+                usage,
+                cost,
+            }),
+            false,
+        ),
+        (Event::ThreadContinued(ThreadContinued { next, limits, text, turns, usage, cost }), false),
+        (
+            Event::ThreadError(ThreadError {
+                state: ThreadState::Cancelled,
+                failure: None,
+                turns,
+                usage,
+                cost,
+            }),
             false,
         ),
         (user("more"), true),
@@ -78,7 +93,7 @@ fn rule_01_nothing_happens_before_the_beginning_is_signed() {
     let text = transcript.text();
     let reading = read(text.as_bytes(), &thread(), &[key.public()]).unwrap();
     assert_eq!((reading.records.len(), reading.torn), (0, Some(0..text.len())), "it never began");
-    transcript.append(&Event::AssistantText { text: "Done.".to_owned() });
+    transcript.append(&Event::AssistantText(Said { text: "Done.".to_owned() }));
     let damage = read(&transcript.lines, &thread(), &[key.public()]).unwrap_err();
     assert_eq!((damage.record, damage.kind), (2, DamageKind::Unsigned));
 }

@@ -1,14 +1,11 @@
 //! The saved form of a thread record.
 
-use rye_types::{Moment, Nanos, ThreadState};
+use rye_types::{LimitSet, Moment, Nanos, ThreadState, Usage};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::ThreadRecord;
-use crate::failure::disk::{FailureDisk, LimitsDisk};
-use crate::json::Shown;
-use crate::message::disk::UsageDisk;
-use crate::{ThreadId, TranscriptClaim};
+use crate::{Failure, ThreadId, TranscriptClaim};
 
 pub(super) fn value(record: &ThreadRecord) -> Value {
     let own = serde_json::to_value(RecordDisk::of(record))
@@ -78,25 +75,25 @@ const MEMBERS: [&str; 21] = [
 struct RecordDisk {
     format: String,
     version: u64,
-    thread_id: Shown<ThreadId>,
-    root: Shown<ThreadId>,
-    parent: Option<Shown<ThreadId>>,
+    thread_id: ThreadId,
+    root: ThreadId,
+    parent: Option<ThreadId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    continues: Option<Shown<ThreadId>>,
+    continues: Option<ThreadId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    continued_by: Option<Shown<ThreadId>>,
+    continued_by: Option<ThreadId>,
     directive: String,
-    state: Shown<ThreadState>,
-    created: Shown<Moment>,
-    updated: Shown<Moment>,
+    state: ThreadState,
+    created: Moment,
+    updated: Moment,
     provider: Option<String>,
     model: Option<String>,
-    limits: LimitsDisk,
+    limits: LimitSet,
     turns: u64,
-    usage: UsageDisk,
-    cost_nanos: u64,
+    usage: Usage,
+    cost_nanos: Nanos,
     outputs: Option<Map<String, Value>>,
-    failure: Option<FailureDisk>,
+    failure: Option<Failure>,
     transcript: Option<ClaimDisk>,
     facts: Map<String, Value>,
 }
@@ -126,23 +123,23 @@ impl RecordDisk {
         Self {
             format: FORMAT.to_owned(),
             version: VERSION,
-            thread_id: Shown(record.thread.clone()),
-            root: Shown(record.root.clone()),
-            parent: record.parent.clone().map(Shown),
-            continues: record.continues.clone().map(Shown),
-            continued_by: record.continued_by.clone().map(Shown),
+            thread_id: record.thread.clone(),
+            root: record.root.clone(),
+            parent: record.parent.clone(),
+            continues: record.continues.clone(),
+            continued_by: record.continued_by.clone(),
             directive: record.directive.clone(),
-            state: Shown(record.state),
-            created: Shown(record.created),
-            updated: Shown(record.updated),
+            state: record.state,
+            created: record.created,
+            updated: record.updated,
             provider: record.provider.clone(),
             model: record.model.clone(),
-            limits: LimitsDisk::of(&record.limits),
+            limits: record.limits.clone(),
             turns: record.turns,
-            usage: UsageDisk::of(&record.usage),
-            cost_nanos: record.cost.get(),
+            usage: record.usage,
+            cost_nanos: record.cost,
             outputs: record.outputs.clone(),
-            failure: record.failure.as_ref().map(FailureDisk::of),
+            failure: record.failure.clone(),
             transcript: record.transcript.as_ref().map(ClaimDisk::of),
             facts: record.facts.clone(),
         }
@@ -150,23 +147,23 @@ impl RecordDisk {
 
     fn into_record(self, rest: Map<String, Value>) -> Result<ThreadRecord, String> {
         Ok(ThreadRecord {
-            thread: self.thread_id.0,
-            root: self.root.0,
-            parent: self.parent.map(|Shown(parent)| parent),
-            continues: self.continues.map(|Shown(continues)| continues),
-            continued_by: self.continued_by.map(|Shown(continued_by)| continued_by),
+            thread: self.thread_id,
+            root: self.root,
+            parent: self.parent,
+            continues: self.continues,
+            continued_by: self.continued_by,
             directive: self.directive,
-            state: self.state.0,
-            created: self.created.0,
-            updated: self.updated.0,
+            state: self.state,
+            created: self.created,
+            updated: self.updated,
             provider: self.provider,
             model: self.model,
-            limits: self.limits.into_limits(),
+            limits: self.limits,
             turns: self.turns,
-            usage: self.usage.into_usage(),
-            cost: Nanos::new(self.cost_nanos),
+            usage: self.usage,
+            cost: self.cost_nanos,
             outputs: self.outputs,
-            failure: self.failure.map(FailureDisk::into_failure).transpose()?,
+            failure: self.failure,
             transcript: self.transcript.map(ClaimDisk::into_claim),
             facts: self.facts,
             rest,

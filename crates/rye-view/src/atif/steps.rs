@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use rye_transcript::{Event, Record, recorded_event};
+use rye_transcript::{Asked, Event, Intent, Receipt, Record, Spawn, StepFinish, Target};
 use rye_types::Usage;
 use serde_json::{Value, json};
 
 use super::{dollars, time};
 use crate::Source;
-use crate::model::{payload, usage_of};
 
 /// The steps of a trajectory, and the sum of their usage.
 #[derive(Debug, Default)]
@@ -31,25 +30,31 @@ impl Steps {
     pub(super) fn read(source: &Source<'_>) -> Self {
         let mut steps = Self::default();
         for record in &source.reading.records {
-            steps.take(source, record, &payload(record));
+            if let Ok(event) = record.event() {
+                steps.take(source, record, event);
+            }
         }
         steps
     }
 
-    fn take(&mut self, source: &Source<'_>, record: &Record, content: &Value) {
-        match record.event.as_str() {
-            "thread_start" => self.is_scripted = content["provider"] == "steps",
-            "system_prompt" => self.add(record, "system", &text(&content["text"])),
-            "user_message" => self.add(record, "user", &text(&content["text"])),
-            "step_start" => self.answer = None,
-            "assistant_reasoning" => self.extend(record, "reasoning_content", content),
-            "assistant_text" => self.extend(record, "message", content),
-            "step_finish" => self.finish(record, content),
-            "spawn_child" => self.spawn(source, content),
-            "tool_call_start" => self.call(record, content),
-            "tool_call_result" => self.result(record, content),
-            "approval_requested" => self.ask(record, content),
-            _ => self.event(record, content),
+    fn take(&mut self, source: &Source<'_>, record: &Record, event: Event) {
+        self.tell(record, &event);
+        match event {
+            Event::ThreadStart(start) => self.is_scripted = start.provider == "steps",
+            Event::SystemPrompt(prompt) => self.add(record, "system", &prompt.text),
+            Event::UserMessage(said) => self.add(record, "user", &said.text),
+            Event::StepStart(_) => self.answer = None,
+            Event::AssistantReasoning(_) if self.is_scripted => {}
+            Event::AssistantReasoning(said) => self.extend(record, "reasoning_content", said.text),
+            Event::AssistantText(said) => self.extend(record, "message", said.text),
+            Event::StepFinish(step) => self.finish(record, &step),
+            Event::SpawnChild(spawn) => self.spawn(source, spawn),
+            Event::ToolCallStart(call) => self.call(record, call),
+            Event::ToolCallResult(receipt) => self.result(record, receipt),
+            Event::ApprovalRequested(Asked { call_id, arguments, .. }) => {
+                self.asked.insert(call_id, arguments);
+            }
+            _ => {}
         }
     }
 
@@ -75,25 +80,21 @@ impl Steps {
         step
     }
 
-    fn extend(&mut self, record: &Record, member: &str, content: &Value) {
-        let added = text(&content["text"]);
-        if self.is_scripted && member == "reasoning_content" {
-            return;
-        }
+    fn extend(&mut self, record: &Record, member: &str, added: String) {
         let step = self.answer(record);
         let before = step[member].as_str().unwrap_or_default();
         let joined = if before.is_empty() { added } else { format!("{before}\n\n{added}") };
         step[member] = joined.into();
     }
 
-    fn finish(&mut self, record: &Record, content: &Value) {
-        let used = usage_of(&content["reply"]["usage"]);
-        let nanos = content["cost_nanos"].as_u64().unwrap_or(0);
+    fn finish(&mut self, record: &Record, finish: &StepFinish) {
+        let used = finish.reply.usage;
+        let nanos = finish.cost.get();
         let is_scripted = self.is_scripted;
         self.usage = self.usage.plus(&used);
         let step = self.answer(record);
         step["timestamp"] = time(record).into();
-        step["extra"] = json!({ "turn": content["turn"], "record": record.seq });
+        step["extra"] = json!({ "turn": finish.turn, "record": record.seq });
         if !is_scripted {
             step["metrics"] = json!({
                 "prompt_tokens": used.input.saturating_add(used.cache_read).saturating_add(used.cache_write),
@@ -105,17 +106,17 @@ impl Steps {
         }
     }
 
-    fn call(&mut self, record: &Record, content: &Value) {
-        let place = self.place_of_call(record, content);
-        let id = text(&content["call_id"]);
-        self.asked.remove(&id);
-        self.calls.insert(id.clone(), place);
-        self.add_call(place, content, &content["arguments"]);
+    fn call(&mut self, record: &Record, call: Intent) {
+        let Intent { call_id, name, arguments, target, hook, .. } = call;
+        let place = self.place_of_call(record, hook.as_deref());
+        self.asked.remove(&call_id);
+        self.add_call(place, &call_id, &name, arguments, target.as_ref());
+        self.calls.insert(call_id, place);
     }
 
     /// The place of the step that a call belongs to. An action of a hook is a step without a model.
-    fn place_of_call(&mut self, record: &Record, content: &Value) -> usize {
-        if let Some(hook) = content["hook"].as_str() {
+    fn place_of_call(&mut self, record: &Record, hook: Option<&str>) -> usize {
+        if let Some(hook) = hook {
             self.add(record, "agent", "");
             let place = self.steps.len() - 1;
             if let Some(step) = self.steps.get_mut(place) {
@@ -128,110 +129,107 @@ impl Steps {
         self.answer.unwrap_or(0)
     }
 
-    fn add_call(&mut self, place: usize, content: &Value, arguments: &Value) {
+    fn add_call(
+        &mut self,
+        place: usize,
+        call_id: &str,
+        name: &str,
+        arguments: Value,
+        target: Option<&Target>,
+    ) {
         let arguments = match arguments {
-            Value::Object(_) => arguments.clone(),
+            Value::Object(_) => arguments,
             Value::Null => json!({}),
             other => json!({ "value": other }),
         };
-        let mut call = json!({
-            "tool_call_id": text(&content["call_id"]),
-            "function_name": text(&content["name"]),
-            "arguments": arguments,
-        });
-        if !content["target"].is_null() {
-            call["extra"] = content["target"].clone();
+        let mut call =
+            json!({ "tool_call_id": call_id, "function_name": name, "arguments": arguments });
+        if let Some(target) = target {
+            call["extra"] = json!(target);
         }
         push(self.steps.get_mut(place), &["tool_calls"], call);
     }
 
-    fn result(&mut self, record: &Record, content: &Value) {
-        let id = text(&content["call_id"]);
-        let place = match self.calls.remove(&id) {
+    fn result(&mut self, record: &Record, receipt: Receipt) {
+        let Receipt { call_id, name, content, is_error, refusal, hook, .. } = receipt;
+        let place = match self.calls.remove(&call_id) {
             Some(place) => place,
             // A refused call has no intent.
             None => {
-                let place = self.place_of_call(record, content);
-                let arguments = self.asked.remove(&id).unwrap_or_default();
-                self.add_call(place, content, &arguments);
+                let place = self.place_of_call(record, hook.as_deref());
+                let arguments = self.asked.remove(&call_id).unwrap_or_default();
+                self.add_call(place, &call_id, &name, arguments, None);
                 place
             }
         };
-        let mut extra = json!({ "is_error": content["is_error"], "record": record.seq, "timestamp": time(record) });
-        if !content["refusal"].is_null() {
-            extra["refusal"] = content["refusal"].clone();
+        let mut extra =
+            json!({ "is_error": is_error, "record": record.seq, "timestamp": time(record) });
+        if let Some(refusal) = refusal {
+            extra["refusal"] = json!(refusal);
         }
         let mut result =
-            json!({ "source_call_id": id, "content": text(&content["content"]), "extra": extra });
-        if let Some(children) = self.children.remove(&id) {
+            json!({ "source_call_id": call_id, "content": text(content), "extra": extra });
+        if let Some(children) = self.children.remove(&call_id) {
             result["subagent_trajectory_ref"] = children.into();
         }
         push(self.steps.get_mut(place), &["observation", "results"], result);
     }
 
     /// Notes a child for the result of the call that started it, if its trajectory is inside this one.
-    fn spawn(&mut self, source: &Source<'_>, content: &Value) {
-        let child = text(&content["thread"]);
-        if source.children.iter().any(|inside| inside.record.thread.as_str() == child) {
-            let reference =
-                json!({ "trajectory_id": child, "session_id": source.record.root.as_str() });
-            self.children.entry(text(&content["call_id"])).or_default().push(reference);
+    fn spawn(&mut self, source: &Source<'_>, spawn: Spawn) {
+        let Spawn { call_id, child, .. } = spawn;
+        if source.children.iter().any(|inside| inside.record.thread == child) {
+            let reference = json!({ "trajectory_id": child.as_str(), "session_id": source.record.root.as_str() });
+            self.children.entry(call_id).or_default().push(reference);
         }
-    }
-
-    fn ask(&mut self, record: &Record, content: &Value) {
-        self.asked.insert(text(&content["call_id"]), content["arguments"].clone());
-        self.event(record, content);
     }
 
     /// Adds a step for an event beside the model, if the event is one that a reader wants to see.
-    fn event(&mut self, record: &Record, content: &Value) {
-        let Some(message) = sentence(record, content) else { return };
+    fn tell(&mut self, record: &Record, event: &Event) {
+        let Some(message) = sentence(event) else { return };
         self.add(record, "system", &message);
         if let Some(step) = self.steps.last_mut() {
-            step["extra"] = json!({ "event": record.event, "record": record.seq });
+            step["extra"] = json!({ "event": record.name(), "record": record.seq });
         }
-    }
-}
-
-/// Returns the reason why the call in a record waits.
-fn why(record: &Record) -> String {
-    match recorded_event(record) {
-        Ok(Event::ApprovalRequested(request)) => request.why(),
-        _ => String::new(),
     }
 }
 
 /// An event in words. The events of the model, of calls and of the chain have none.
-fn sentence(record: &Record, content: &Value) -> Option<String> {
-    let of = |name: &str| text(&content[name]);
-    Some(match record.event.as_str() {
-        "approval_requested" => {
-            format!("the call of `{}` waits for a decision: {}", of("item_id"), why(record))
+fn sentence(event: &Event) -> Option<String> {
+    Some(match event {
+        Event::ApprovalRequested(asked) => {
+            format!("the call of `{}` waits for a decision: {}", asked.item_id, asked.why())
         }
-        "approval_decided" => format!("{} by {}", of("decision"), of("by")),
-        "child_ended" => format!("the thread `{}` ended as {}", of("thread"), of("state")),
-        "hook_triggered" => format!("the hook `{}` acts at `{}`", of("hook"), of("hook_event")),
-        "model_fallback" => {
-            format!("the model `{}` answers from here on: {}", of("model"), of("reason"))
+        Event::ApprovalDecided(decided) => {
+            format!("{} by {}", decided.decision.as_str(), decided.by)
         }
-        "request_failed" => format!("the request failed, {}: {}", of("class"), of("message")),
-        "request_retried" => {
-            format!("the request is sent again, {}: {}", of("class"), of("message"))
+        Event::ChildEnded(end) => format!("the thread `{}` ended as {}", end.child, end.state),
+        Event::HookTriggered(it) => format!("the hook `{}` acts at `{}`", it.hook, it.event),
+        Event::ModelFallback(fallback) => {
+            format!("the model `{}` answers from here on: {}", fallback.model, fallback.reason)
         }
-        "thread_resumed" => "the thread was resumed".to_owned(),
-        "thread_error" => {
-            format!("the thread ended as {}: {}", of("state"), text(&content["failure"]["message"]))
+        Event::RequestFailed(failed) => {
+            format!("the request failed, {}: {}", failed.class, failed.message)
         }
-        "thread_continued" => format!("the thread `{}` continues the conversation", of("next")),
+        Event::RequestRetried(retried) => {
+            format!("the request is sent again, {}: {}", retried.class, retried.message)
+        }
+        Event::ThreadResumed(_) => "the thread was resumed".to_owned(),
+        Event::ThreadError(end) => {
+            let message = end.failure.as_ref().map_or("", |failure| &failure.message);
+            format!("the thread ended as {}: {message}", end.state)
+        }
+        Event::ThreadContinued(end) => {
+            format!("the thread `{}` continues the conversation", end.next)
+        }
         _ => return None,
     })
 }
 
 /// A text as it stands, and any other value as JSON.
-fn text(value: &Value) -> String {
+fn text(value: Value) -> String {
     match value {
-        Value::String(text) => text.clone(),
+        Value::String(text) => text,
         Value::Null => String::new(),
         other => other.to_string(),
     }

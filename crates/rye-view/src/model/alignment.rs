@@ -1,9 +1,10 @@
 //! The calls of two threads, side by side.
 
+use rye_transcript::{Event, Record};
 use serde_json::Value;
 use similar::{DiffOp, TextDiff};
 
-use super::{Thread, item_name, item_of_call, main_argument, payload};
+use super::{Thread, is_bad, item_name, item_of_call, main_argument};
 
 /// The most calls of each thread that are aligned, because the time grows with the square of their number.
 pub(crate) const MOST_CALLS: usize = 2_000;
@@ -52,11 +53,14 @@ pub(crate) fn calls(thread: &Thread<'_>) -> Vec<Called> {
         section.entries.iter().map(move |entry| (section.turn.unwrap_or(0), entry))
     });
     let called = entries.filter_map(|(turn, entry)| {
-        let record = thread.record(entry.index).filter(|it| it.event == "tool_call_start")?;
-        let content = payload(record);
+        let record = thread.record(entry.index)?;
+        let Ok(Event::ToolCallStart(call)) = record.event() else { return None };
         let result = entry.result.and_then(|index| thread.record(index));
-        let answer = result.map(payload).unwrap_or_default();
-        let (item, arguments) = item_of_call(&content);
+        let answer = match result.map(Record::event) {
+            Some(Ok(Event::ToolCallResult(receipt))) => Some(receipt),
+            _ => None,
+        };
+        let (item, arguments) = item_of_call(&call);
         let began = thread.active_at(record);
         Some(Called {
             turn,
@@ -65,9 +69,9 @@ pub(crate) fn calls(thread: &Thread<'_>) -> Vec<Called> {
             argument: main_argument(arguments).unwrap_or_default().to_owned(),
             took: result.map(|result| thread.active_at(result).saturating_sub(began)),
             began,
-            is_bad: answer["is_error"] == true || !answer["refusal"].is_null(),
+            is_bad: answer.as_ref().is_some_and(is_bad),
             request: format!("{item} {arguments}"),
-            answer: answer.get("content").unwrap_or(&Value::Null).to_string(),
+            answer: answer.map_or(Value::Null, |receipt| receipt.content).to_string(),
         })
     });
     called.take(MOST_CALLS).collect()

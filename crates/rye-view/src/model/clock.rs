@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use rye_transcript::Record;
-
-use super::payload::payload;
+use rye_transcript::{Event, Record};
 
 /// Converts the time of day to the time into the thread, both in milliseconds.
 #[derive(Debug, Default)]
@@ -14,8 +12,9 @@ pub(crate) struct ActiveClock {
 }
 
 impl ActiveClock {
-    /// Adds a record and returns the time of day that is taken for it, which is not before that of the record before.
-    pub(super) fn add(&mut self, record: &Record) -> i64 {
+    /// Adds a record with its event, and returns the time of day that is taken for it, which is not before that of the record
+    /// before.
+    pub(super) fn add(&mut self, record: &Record, event: Option<&Event>) -> i64 {
         let wall = record.at.as_unix_millis();
         let Some((before, active)) = self.points.last().copied() else {
             self.points.push((wall, 0));
@@ -23,11 +22,9 @@ impl ActiveClock {
         };
         let wall = wall.max(before);
         let passed = u64::try_from(wall - before).unwrap_or(0);
-        let active = match record.event.as_str() {
+        let active = match event {
             // The process that resumes knows how much time the thread had taken when it stopped.
-            "thread_resumed" => {
-                payload(record)["elapsed_millis"].as_u64().map_or(active, |told| told.max(active))
-            }
+            Some(Event::ThreadResumed(resumed)) => millis(resumed.elapsed).max(active),
             _ => active.saturating_add(passed.saturating_sub(millis(record.approval_wait))),
         };
         self.points.push((wall, active));

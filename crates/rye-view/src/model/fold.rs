@@ -3,12 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
 
-use rye_transcript::Record;
-use rye_types::{Nanos, Usage};
+use rye_transcript::{
+    Asked, ChildEnd, Event, Intent, Receipt, Record, RequestFailed, RequestRetried, Spawn,
+    StepFinish, StepStart, ThreadId,
+};
+use rye_types::{Nanos, ThreadState, Usage};
 use serde_json::Value;
 
 use super::{ActiveClock, Entry, Pause, PauseKind, Section, Span, SpanKind, Thread};
-use super::{item_name, item_of_call, main_argument, payload, usage_of};
+use super::{is_bad, item_name, item_of_call, main_argument};
 use crate::Source;
 
 /// A request under way.
@@ -45,7 +48,7 @@ pub(super) struct Fold<'a> {
     /// The calls that waited for a decision and have no intent yet.
     asked: BTreeSet<String>,
     /// The children that have not ended, by their threads.
-    children: BTreeMap<String, OpenChild>,
+    children: BTreeMap<ThreadId, OpenChild>,
 }
 
 impl<'a> Fold<'a> {
@@ -76,24 +79,26 @@ impl<'a> Fold<'a> {
 
     pub(super) fn take(&mut self, index: usize, record: &Record) {
         let before = self.thread.clock.last();
-        let wall = self.thread.clock.add(record);
+        let event = record.event().ok();
+        let wall = self.thread.clock.add(record, event.as_ref());
         if index == 0 {
             self.section().start = wall;
         }
         self.section().end = wall;
-        match record.event.as_str() {
-            "checkpoint" => self.thread.checkpoints.push(record.seq),
-            "step_start" => self.begin(index, record, wall),
-            "step_finish" => self.answer(record, wall),
-            "request_retried" | "request_failed" => self.fail(index, record, wall),
-            "tool_call_start" => self.call(index, record, wall),
-            "tool_call_result" => self.result(index, record, wall),
-            "spawn_child" => self.spawn(index, record, wall),
-            "child_ended" => self.end_child(index, record, wall),
-            "approval_requested" => self.ask(index, record, wall),
-            "approval_decided" => self.decide(index, wall),
-            "thread_resumed" => self.resume(index, record, before, wall),
-            "thread_error" => {
+        match event {
+            Some(Event::Checkpoint(_)) => self.thread.checkpoints.push(record.seq),
+            Some(Event::StepStart(step)) => self.begin(index, record, &step, wall),
+            Some(Event::StepFinish(step)) => self.answer(&step, wall),
+            Some(Event::RequestRetried(retried)) => self.retry(index, &retried, wall),
+            Some(Event::RequestFailed(failed)) => self.fail(index, record, &failed, wall),
+            Some(Event::ToolCallStart(call)) => self.call(index, record, call, wall),
+            Some(Event::ToolCallResult(receipt)) => self.result(index, record, &receipt, wall),
+            Some(Event::SpawnChild(spawn)) => self.spawn(index, record, spawn, wall),
+            Some(Event::ChildEnded(end)) => self.end_child(index, &end, wall),
+            Some(Event::ApprovalRequested(asked)) => self.ask(index, record, asked, wall),
+            Some(Event::ApprovalDecided(_)) => self.decide(index, wall),
+            Some(Event::ThreadResumed(_)) => self.resume(index, record, before, wall),
+            Some(Event::ThreadError(_)) => {
                 self.note_error(record.seq);
                 self.add(index);
             }
@@ -150,8 +155,8 @@ impl<'a> Fold<'a> {
         self.section().has_error = true;
     }
 
-    fn begin(&mut self, index: usize, record: &Record, wall: i64) {
-        let turn = payload(record)["turn"].as_u64().unwrap_or(0);
+    fn begin(&mut self, index: usize, record: &Record, step: &StepStart, wall: i64) {
+        let turn = step.turn;
         // A request that a resumed thread sends again belongs to the turn that it began.
         if self.section().turn != Some(turn) {
             let section = Section {
@@ -166,10 +171,9 @@ impl<'a> Fold<'a> {
         self.attempt = Some(Attempt { start: wall, seq: record.seq, turn });
     }
 
-    fn answer(&mut self, record: &Record, wall: i64) {
-        let payload = payload(record);
-        let cost = Nanos::new(payload["cost_nanos"].as_u64().unwrap_or(0));
-        let usage = usage_of(&payload["reply"]["usage"]);
+    fn answer(&mut self, step: &StepFinish, wall: i64) {
+        let cost = step.cost;
+        let usage = step.reply.usage;
         self.thread.turns += 1;
         self.thread.usage = self.thread.usage.plus(&usage);
         let section = self.section();
@@ -183,27 +187,31 @@ impl<'a> Fold<'a> {
         }
     }
 
-    fn fail(&mut self, index: usize, record: &Record, wall: i64) {
-        let payload = payload(record);
-        let cost = Nanos::new(payload["cost_nanos"].as_u64().unwrap_or(0));
+    fn retry(&mut self, index: usize, retried: &RequestRetried, wall: i64) {
+        // The back-off counts as the retry's, up to the next attempt.
+        let wait = i64::try_from(retried.wait.as_millis()).unwrap_or(LONGEST_WAIT);
+        let next = wall + wait.min(LONGEST_WAIT);
+        let attempt = self.end_attempt(retried.class.to_string(), retried.cost, next);
+        self.attempt = attempt.map(|attempt| Attempt { start: next, ..attempt });
+        self.add(index);
+    }
+
+    fn fail(&mut self, index: usize, record: &Record, failed: &RequestFailed, wall: i64) {
+        self.end_attempt(failed.class.clone(), failed.cost, wall);
+        self.note_error(record.seq);
+        self.add(index);
+    }
+
+    /// Adds what an attempt without an answer cost, and its span.
+    fn end_attempt(&mut self, class: String, cost: Nanos, end: i64) -> Option<Attempt> {
         let section = self.section();
         section.cost = section.cost.saturating_add(cost);
-        if let Some(attempt) = self.attempt.take() {
-            let label = payload["class"].as_str().unwrap_or_default().to_owned();
-            // The back-off counts as the retry's, up to the next attempt.
-            let next = wall + payload["wait_millis"].as_i64().unwrap_or(0).clamp(0, LONGEST_WAIT);
-            self.span(SpanKind::Retry, &attempt, next, label);
-            if let Some(span) = self.thread.spans.last_mut() {
-                (span.cost, span.is_bad) = (cost, true);
-            }
-            if record.event == "request_retried" {
-                self.attempt = Some(Attempt { start: next, ..attempt });
-            }
+        let attempt = self.attempt.take()?;
+        self.span(SpanKind::Retry, &attempt, end, class);
+        if let Some(span) = self.thread.spans.last_mut() {
+            (span.cost, span.is_bad) = (cost, true);
         }
-        if record.event == "request_failed" {
-            self.note_error(record.seq);
-        }
-        self.add(index);
+        Some(attempt)
     }
 
     fn span(&mut self, kind: SpanKind, attempt: &Attempt, end: i64, label: String) {
@@ -211,28 +219,23 @@ impl<'a> Fold<'a> {
         self.thread.spans.push(Span::new(kind, (start, end), label, seq, turn));
     }
 
-    fn call(&mut self, index: usize, record: &Record, wall: i64) {
-        let payload = payload(record);
+    fn call(&mut self, index: usize, record: &Record, call: Intent, wall: i64) {
         let (section, entry) = self.add(index);
-        let (short, label) = names(&payload);
-        let id = payload["call_id"].as_str().unwrap_or_default().to_owned();
-        if !self.asked.remove(&id) {
+        let (item, arguments) = item_of_call(&call);
+        let (short, label) = names(item, arguments);
+        if !self.asked.remove(&call.call_id) {
             self.section().calls.push(short);
         }
-        let call = OpenCall { section, entry, start: wall, seq: record.seq, label };
-        self.calls.insert(id, call);
+        let open = OpenCall { section, entry, start: wall, seq: record.seq, label };
+        self.calls.insert(call.call_id, open);
     }
 
-    fn result(&mut self, index: usize, record: &Record, wall: i64) {
-        let payload = payload(record);
-        let is_refused = !payload["refusal"].is_null();
-        let is_bad = payload["is_error"] == true || is_refused;
-        self.thread.refusals += u64::from(is_refused);
-        let call = payload["call_id"].as_str().and_then(|id| self.calls.remove(id));
-        let Some(call) = call else {
+    fn result(&mut self, index: usize, record: &Record, receipt: &Receipt, wall: i64) {
+        let is_bad = is_bad(receipt);
+        self.thread.refusals += u64::from(receipt.refusal.is_some());
+        let Some(call) = self.calls.remove(&receipt.call_id) else {
             // A call that was refused before it became an intent has a result alone.
-            let name = payload["name"].as_str().unwrap_or_default();
-            self.section().calls.push(item_name(name));
+            self.section().calls.push(item_name(&receipt.name));
             if is_bad {
                 self.note_error(record.seq);
             }
@@ -258,10 +261,8 @@ impl<'a> Fold<'a> {
         Span::new(SpanKind::Tool, time, call.label.clone(), call.seq, turn.unwrap_or(0))
     }
 
-    fn spawn(&mut self, index: usize, record: &Record, wall: i64) {
-        let payload = payload(record);
-        let place = payload["call_id"].as_str().and_then(|id| self.calls.get(id));
-        let place = place.map(|call| (call.section, call.entry));
+    fn spawn(&mut self, index: usize, record: &Record, spawn: Spawn, wall: i64) {
+        let place = self.calls.get(&spawn.call_id).map(|call| (call.section, call.entry));
         let (section, entry) = match place {
             Some(place) => place,
             None => self.add(index),
@@ -271,36 +272,31 @@ impl<'a> Fold<'a> {
         {
             entry.children.push(index);
         }
-        let directive = payload["directive"].as_str().unwrap_or_default();
-        let thread = payload["thread"].as_str().unwrap_or_default();
         let child = OpenChild { span: self.thread.spans.len(), section, entry };
-        self.children.insert(thread.to_owned(), child);
+        self.children.insert(spawn.child, child);
         let turn = self.thread.sections.last().and_then(|section| section.turn).unwrap_or(0);
         let time = (wall, wall);
-        let span = Span::new(SpanKind::Child, time, directive.to_owned(), record.seq, turn);
+        let span = Span::new(SpanKind::Child, time, spawn.directive, record.seq, turn);
         self.thread.spans.push(span);
     }
 
-    fn end_child(&mut self, index: usize, record: &Record, wall: i64) {
-        let payload = payload(record);
-        let child = payload["thread"].as_str().and_then(|thread| self.children.remove(thread));
-        let Some(child) = child else { return };
+    fn end_child(&mut self, index: usize, end: &ChildEnd, wall: i64) {
+        let Some(child) = self.children.remove(&end.child) else { return };
         if let Some(entry) = self.entry((child.section, child.entry)) {
             entry.ends.push(index);
         }
         if let Some(span) = self.thread.spans.get_mut(child.span) {
             span.end = wall;
-            span.cost = Nanos::new(payload["cost_nanos"].as_u64().unwrap_or(0));
-            span.is_bad = payload["state"] == "error";
+            span.cost = end.cost;
+            span.is_bad = end.state == ThreadState::Error;
         }
     }
 
-    fn ask(&mut self, index: usize, record: &Record, wall: i64) {
-        let payload = payload(record);
+    fn ask(&mut self, index: usize, record: &Record, asked: Asked, wall: i64) {
         let (section, entry) = self.add(index);
         // The intent of the call follows its approval, and is not counted again.
-        self.section().calls.push(names(&payload).0);
-        self.asked.extend(payload["call_id"].as_str().map(str::to_owned));
+        self.section().calls.push(names(&asked.item_id, &asked.arguments).0);
+        self.asked.insert(asked.call_id);
         self.approval = Some((self.thread.pauses.len(), section, entry));
         let kind = PauseKind::Approval;
         self.thread.pauses.push(Pause { kind, start: wall, end: None, seq: record.seq });
@@ -345,8 +341,7 @@ const LONGEST_WAIT: i64 = 86_400_000;
 const SHORTEST_STOP: i64 = 1_000;
 
 /// The short name of a call for the title of its turn, and the longer one for its span.
-fn names(payload: &Value) -> (String, String) {
-    let (item, arguments) = item_of_call(payload);
+fn names(item: &str, arguments: &Value) -> (String, String) {
     let item = item_name(item);
     let argument = main_argument(arguments).unwrap_or_default();
     let argument = argument.lines().next().unwrap_or_default();

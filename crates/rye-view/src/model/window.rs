@@ -6,7 +6,7 @@ use std::ops::Range;
 use rye_transcript::Record;
 use serde_json::Value;
 
-use super::{Entry, Section, Thread, payload};
+use super::{Entry, Section, Thread};
 
 /// The number of records after which a page ends, with the turn or the piece of a turn that holds them.
 const RECORDS: usize = 500;
@@ -287,7 +287,8 @@ fn page_of(pages: &[Page], seq: u64) -> usize {
 }
 
 fn holds_text(record: &Record, text: &str) -> bool {
-    record.event.contains(text) || value_holds(&payload(record), text)
+    let payload = || serde_json::from_str(record.payload.get()).unwrap_or_default();
+    record.name().contains(text) || value_holds(&payload(), text)
 }
 
 /// Looks in the texts of a value, and not in the way in which JSON writes them.

@@ -4,15 +4,14 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, html};
 use rye_caps::{Capability, Kind, Pattern, Primary};
-use rye_transcript::DIRECTIVE_RETURN;
-use serde_json::Value;
+use rye_transcript::{DIRECTIVE_RETURN, Event, Refusal};
 
 use super::document::document;
 use super::figures::{count_noun, short_id};
 use super::links::Links;
 use super::text::{Shown, block, line};
 use crate::Source;
-use crate::model::{Thread, payload};
+use crate::model::Thread;
 
 /// The calls of a thread by what they needed.
 #[derive(Default)]
@@ -30,9 +29,7 @@ struct Begun {
 
 struct Refused {
     seq: u64,
-    capability: String,
-    layer: String,
-    message: String,
+    refusal: Refusal,
 }
 
 impl Calls {
@@ -41,22 +38,19 @@ impl Calls {
         // A call begins with its record, and only its result says that it was refused.
         let mut begun: BTreeMap<String, Begun> = BTreeMap::new();
         for record in thread.records() {
-            let content = payload(record);
-            let call = content["call_id"].as_str().unwrap_or_default();
-            match record.event.as_str() {
-                "tool_call_start" => {
-                    if let Some(capability) = content["target"]["capability"].as_str() {
-                        let capability = capability.to_owned();
-                        let next = Begun { seq: record.seq, capability };
-                        calls.grant(begun.insert(call.to_owned(), next));
+            match record.event() {
+                Ok(Event::ToolCallStart(call)) => {
+                    if let Some(target) = call.target {
+                        let next = Begun { seq: record.seq, capability: target.capability };
+                        calls.grant(begun.insert(call.call_id, next));
                     }
                 }
-                "tool_call_result" if content["refusal"].is_null() => {
-                    calls.grant(begun.remove(call));
-                }
-                "tool_call_result" => {
-                    begun.remove(call);
-                    calls.refuse(record.seq, &content["refusal"]);
+                Ok(Event::ToolCallResult(receipt)) => {
+                    let begun = begun.remove(&receipt.call_id);
+                    match receipt.refusal {
+                        None => calls.grant(begun),
+                        Some(refusal) => calls.refused.push(Refused { seq: record.seq, refusal }),
+                    }
                 }
                 _ => {}
             }
@@ -71,14 +65,6 @@ impl Calls {
         if let Some(Begun { seq, capability }) = call {
             self.granted.entry(capability).or_default().push(seq);
         }
-    }
-
-    fn refuse(&mut self, seq: u64, refusal: &Value) {
-        let text = |name: &str| refusal[name].as_str().unwrap_or_default().to_owned();
-        let capability = text("capability");
-        let layer = text("layer");
-        let message = text("message");
-        self.refused.push(Refused { seq, capability, layer, message });
     }
 
     /// Returns `true` if a call that was carried out needed what the pattern covers.
@@ -184,13 +170,13 @@ fn refusals_section(calls: &Calls, thread: &str) -> Markup {
         section aria-labelledby="h-d" {
             h2 #h-d { "Refused " span.t3 { (count_noun(calls.refused.len(), "call")) } }
             @if calls.refused.is_empty() { p.t2 { "No call was refused." } }
-            @for refused in &calls.refused {
+            @for Refused { seq, refusal } in &calls.refused {
                 p {
-                    a href={ "../thread/" (thread) "?record=" (refused.seq) "#r" (refused.seq) } { "record " (refused.seq) } " "
-                    span.m { (Shown(&refused.capability)) }
-                    @if !refused.layer.is_empty() { span.t3 { " by " (Shown(&refused.layer)) } }
+                    a href={ "../thread/" (thread) "?record=" (seq) "#r" (seq) } { "record " (seq) } " "
+                    span.m { (Shown(&refusal.capability)) }
+                    @if !refusal.layer.is_empty() { span.t3 { " by " (Shown(&refusal.layer)) } }
                 }
-                p.er { (Shown(&line(&refused.message, 400))) }
+                p.er { (Shown(&line(&refusal.message, 400))) }
             }
         }
     }

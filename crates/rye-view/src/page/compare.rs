@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use maud::{Markup, html};
 use rye_parse::unified_diff;
-use rye_transcript::ThreadId;
+use rye_transcript::{Event, EventKind, ThreadId};
 
 use self::figures_table::figures_table;
 use self::pictures::timelines;
@@ -16,8 +16,8 @@ use super::document::document;
 use super::figures::{count_noun, duration, short_id, short_time};
 use super::links::Links;
 use super::text::{Shown, line};
+use crate::model::Thread;
 use crate::model::alignment::{Called, MOST_CALLS, Pair, align, calls};
-use crate::model::{Thread, payload};
 use crate::{Listed, Source};
 
 /// Two threads with their calls.
@@ -57,12 +57,12 @@ impl<'a> Compared<'a> {
 
 /// The beginning of the conversation: the system prompt and the first user message.
 fn prompt(thread: &Thread<'_>) -> String {
-    let text = |event: &str| {
-        let record = thread.records().iter().find(|record| record.event == event);
-        let text = record.map(|record| payload(record)["text"].as_str().map(str::to_owned));
-        text.flatten()
+    let text = |kind: EventKind| match thread.source.reading.of_kind(kind).next()?.event() {
+        Ok(Event::SystemPrompt(prompt)) => Some(prompt.text),
+        Ok(Event::UserMessage(said)) => Some(said.text),
+        _ => None,
     };
-    let parts = [text("system_prompt"), text("user_message")];
+    let parts = [text(EventKind::SystemPrompt), text(EventKind::UserMessage)];
     parts.into_iter().flatten().map(|part| part + "\n").collect()
 }
 

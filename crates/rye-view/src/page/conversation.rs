@@ -1,17 +1,20 @@
 //! The conversation of a thread: a section for each turn, an entry for each record that a person wants to see.
 
 use maud::{Markup, html};
-use rye_transcript::Record;
-use rye_types::Nanos;
-use serde_json::Value;
+use rye_transcript::{
+    Event, EventKind, Injected, Record, RequestRetried, ThreadComplete, ThreadContinued,
+    ThreadError, ThreadResumed, ThreadStart, Triggered,
+};
+use rye_types::{HookEffect, Nanos};
+use serde_json::{Value, json};
 
-use super::call::{approval, call, children};
+use super::call::{approval, call, children, refused_call};
 use super::document::icon;
 use super::figures::{bytes, count_noun, dollars, duration, offset, with_commas};
 use super::links::Links;
 use super::text::{Shown, block, fold_text, line, plain, prose};
 use super::value::named_value;
-use crate::model::{Entry, Found, Page, Section, Thread, payload};
+use crate::model::{Entry, Found, Page, Section, Thread, is_bad};
 
 /// The list of turns beside the conversation.
 pub(crate) fn outline(thread: &Thread<'_>) -> Markup {
@@ -216,21 +219,22 @@ fn figures(thread: &Thread<'_>, section: &Section) -> Markup {
 /// One entry: its number, its kind, its content and its time.
 fn article(thread: &Thread<'_>, entry: &Entry, links: Links) -> Markup {
     let Some(record) = thread.record(entry.index) else { return html! {} };
-    let content = payload(record);
+    let event = record.event().ok();
     let result = entry.result.and_then(|index| thread.record(index));
+    let answer = result.and_then(|result| result.event().ok());
     let is_open = thread.pending.as_ref().is_some_and(|it| it.seq == record.seq);
-    let (kind, class) = kind(record, &content, result, is_open);
+    let (kind, class) = kind(record.kind, event.as_ref(), answer.as_ref(), is_open);
     html! {
         article class={ "rec " (class) } id=(thread.record_id(record.seq)) aria-label={ "Record " (record.seq) ", " (kind) } {
             a.no href=(thread.panel_address(record.seq)) title={ "Line, hash and checkpoint of record " (record.seq) } { (record.seq) }
             span.kd { (kind) }
             div.bd {
-                @match record.event.as_str() {
-                    "tool_call_start" => { (call(thread, record, &content, result, &entry.children, links)) }
-                    "tool_call_result" => { (call(thread, record, &content, Some(record), &[], links)) }
-                    "approval_requested" => { (approval(thread, record, &content, result, is_open)) }
-                    "spawn_child" => { (children(thread, &[entry.index], links)) }
-                    _ => { (body(record, &content, links)) }
+                @match &event {
+                    Some(Event::ToolCallStart(intent)) => { (call(thread, record, intent, result, answer.as_ref())) (children(thread, &entry.children, links)) }
+                    Some(Event::ToolCallResult(receipt)) => { (refused_call(receipt)) }
+                    Some(Event::ApprovalRequested(asked)) => { (approval(thread, record, asked, result, answer.as_ref(), is_open)) }
+                    Some(Event::SpawnChild(_)) => { (children(thread, &[entry.index], links)) }
+                    _ => { (body(record, event.as_ref(), links)) }
                 }
             }
             time { (offset(thread.active_at(record))) }
@@ -240,59 +244,63 @@ fn article(thread: &Thread<'_>, entry: &Entry, links: Links) -> Markup {
 
 /// The word for an entry, and its class.
 fn kind(
-    record: &Record,
-    content: &Value,
-    result: Option<&Record>,
+    kind: EventKind,
+    event: Option<&Event>,
+    answer: Option<&Event>,
     is_open: bool,
 ) -> (&'static str, &'static str) {
-    let is_bad = |content: &Value| content["is_error"] == true || !content["refusal"].is_null();
-    match record.event.as_str() {
-        "system_prompt" => ("system", ""),
-        "user_message" => ("user", ""),
-        "context_injected" => ("context", ""),
-        "assistant_text" => ("model", ""),
-        "assistant_reasoning" => ("reasoning", ""),
-        "tool_call_start" if !content["hook"].is_null() => ("hook", ""),
-        "tool_call_start" if result.is_some_and(|it| is_bad(&payload(it))) => ("error", "bad"),
-        "tool_call_start" => ("call", ""),
-        "tool_call_result" => ("error", "bad"),
-        "approval_requested" => ("approval", if is_open { "ask" } else { "" }),
-        "spawn_child" => ("child", ""),
-        "request_retried" => ("retry", "bad"),
-        "request_failed" | "thread_error" => ("error", "bad"),
-        "hook_triggered" => ("hook", ""),
-        "model_fallback" => ("fallback", ""),
-        "thread_start" => ("start", ""),
-        "thread_resumed" => ("resumed", ""),
-        "thread_complete" => ("end", ""),
-        "thread_continued" => ("continued", ""),
-        "approval_decided" => ("decision", ""),
+    match kind {
+        EventKind::SystemPrompt => ("system", ""),
+        EventKind::UserMessage => ("user", ""),
+        EventKind::ContextInjected => ("context", ""),
+        EventKind::AssistantText => ("model", ""),
+        EventKind::AssistantReasoning => ("reasoning", ""),
+        EventKind::ToolCallStart => match (event, answer) {
+            (Some(Event::ToolCallStart(call)), _) if call.hook.is_some() => ("hook", ""),
+            (_, Some(Event::ToolCallResult(receipt))) if is_bad(receipt) => ("error", "bad"),
+            _ => ("call", ""),
+        },
+        EventKind::ToolCallResult => ("error", "bad"),
+        EventKind::ApprovalRequested => ("approval", if is_open { "ask" } else { "" }),
+        EventKind::SpawnChild => ("child", ""),
+        EventKind::RequestRetried => ("retry", "bad"),
+        EventKind::RequestFailed | EventKind::ThreadError => ("error", "bad"),
+        EventKind::HookTriggered => ("hook", ""),
+        EventKind::ModelFallback => ("fallback", ""),
+        EventKind::ThreadStart => ("start", ""),
+        EventKind::ThreadResumed => ("resumed", ""),
+        EventKind::ThreadComplete => ("end", ""),
+        EventKind::ThreadContinued => ("continued", ""),
+        EventKind::ApprovalDecided => ("decision", ""),
         _ => ("other", ""),
     }
 }
 
-fn body(record: &Record, content: &Value, links: Links) -> Markup {
-    let text = || content["text"].as_str().unwrap_or_default();
-    match record.event.as_str() {
-        "system_prompt" => prompt("System prompt", text(), content["sha256"].as_str()),
-        "user_message" => prompt(&first_line(text()), text(), None),
-        "assistant_text" => prose(text()),
-        "assistant_reasoning" => fold_text(text()),
-        "thread_start" => start(content),
-        "context_injected" => context(content),
-        "request_retried" => retry_body(content),
-        "request_failed" => {
-            html! { p { span.er { (Shown(&class(content))) } " " (Shown(message(content))) (charge_note(content)) } }
+/// The content of an entry. A payload that this version does not read, or has no form for, is shown as it is.
+fn body(record: &Record, event: Option<&Event>, links: Links) -> Markup {
+    match event {
+        Some(Event::SystemPrompt(it)) => prompt("System prompt", &it.text, Some(&it.sha256)),
+        Some(Event::UserMessage(said)) => prompt(&first_line(&said.text), &said.text, None),
+        Some(Event::AssistantText(said)) => prose(&said.text),
+        Some(Event::AssistantReasoning(said)) => fold_text(&said.text),
+        Some(Event::ThreadStart(it)) => start(it),
+        Some(Event::ContextInjected(injected)) => context(injected),
+        Some(Event::RequestRetried(retried)) => retry_body(retried),
+        Some(Event::RequestFailed(failed)) => {
+            html! { p { span.er { (Shown(&words(&failed.class))) } " " (Shown(&failed.message)) (charge_note(failed.cost)) } }
         }
-        "hook_triggered" => hook(content),
-        "model_fallback" => {
-            html! { p { span.m { (Shown(content["model"].as_str().unwrap_or_default())) } " answers from here. " span.t3 { (Shown(content["reason"].as_str().unwrap_or_default())) } } }
+        Some(Event::HookTriggered(triggered)) => hook(triggered),
+        Some(Event::ModelFallback(fallback)) => {
+            html! { p { span.m { (Shown(&fallback.model)) } " answers from here. " span.t3 { (Shown(&fallback.reason)) } } }
         }
-        "thread_resumed" => resume_body(content),
-        "thread_complete" => complete(content),
-        "thread_error" => end_body(content),
-        "thread_continued" => continuation_body(content, links),
-        _ => named_value(&record.event, content, false),
+        Some(Event::ThreadResumed(resumed)) => resume_body(resumed),
+        Some(Event::ThreadComplete(end)) => complete(end),
+        Some(Event::ThreadError(end)) => end_body(end),
+        Some(Event::ThreadContinued(end)) => continuation_body(end, links),
+        _ => {
+            let payload: Value = serde_json::from_str(record.payload.get()).unwrap_or_default();
+            named_value(record.name(), &payload, false)
+        }
     }
 }
 
@@ -313,112 +321,100 @@ fn prompt(title: &str, text: &str, digest: Option<&str>) -> Markup {
     }
 }
 
-fn start(content: &Value) -> Markup {
-    let tools = content["tools"].as_array();
-    let count = tools.map_or(0, Vec::len);
+fn start(start: &ThreadStart) -> Markup {
     html! {
         details {
             summary {
-                span.m { (Shown(content["model"].as_str().unwrap_or_default())) } " at " (Shown(content["provider"].as_str().unwrap_or_default()))
-                ", " (count_noun(count, "tool"))
+                span.m { (Shown(&start.model)) } " at " (Shown(&start.provider))
+                ", " (count_noun(start.tools.len(), "tool"))
             }
-            @for tool in tools.into_iter().flatten() {
-                (named_value(tool["name"].as_str().unwrap_or_default(), tool, false))
+            @for tool in &start.tools {
+                (named_value(&tool.name, &json!(tool), false))
             }
-            (named_value("limits", &content["limits"], false))
+            (named_value("limits", &json!(start.limits), false))
         }
     }
 }
 
-fn context(content: &Value) -> Markup {
+fn context(injected: &Injected) -> Markup {
     html! {
         p {
-            span.m { (Shown(content["item_id"].as_str().unwrap_or("inline text"))) } " "
+            span.m { (Shown(injected.item_id.as_deref().unwrap_or("inline text"))) } " "
             span.t3 {
-                "in " (Shown(content["position"].as_str().unwrap_or_default()))
-                @if let Some(hook) = content["hook"].as_str() { ", by hook " (Shown(hook)) }
-                ", sha256 " (Shown(content["sha256"].as_str().and_then(|it| it.get(..8)).unwrap_or_default()))
+                "in " (Shown(&injected.position))
+                @if let Some(hook) = &injected.hook { ", by hook " (Shown(hook)) }
+                ", sha256 " (Shown(injected.sha256.get(..8).unwrap_or_default()))
             }
         }
     }
 }
 
-fn class(content: &Value) -> String {
-    content["class"].as_str().unwrap_or("failed").replace('_', " ")
+fn words(class: &str) -> String {
+    class.replace('_', " ")
 }
 
-fn message(content: &Value) -> &str {
-    content["message"].as_str().unwrap_or_default()
-}
-
-fn retry_body(content: &Value) -> Markup {
-    let number = |name: &str| content[name].as_u64().unwrap_or(0);
+fn retry_body(retried: &RequestRetried) -> Markup {
+    let wait = u64::try_from(retried.wait.as_millis()).unwrap_or(u64::MAX);
     html! {
         p {
-            span.er { (Shown(&class(content))) } " on attempt " (number("attempt").saturating_sub(1).max(1)) " of " (number("attempts"))
-            "; the next one after " (duration(number("wait_millis"))) ". "
-            span.t3 { (Shown(&line(message(content), 300))) (charge_note(content)) }
+            span.er { (Shown(&words(&retried.class.to_string()))) } " on attempt " (retried.attempt.saturating_sub(1).max(1)) " of " (retried.attempts)
+            "; the next one after " (duration(wait)) ". "
+            span.t3 { (Shown(&line(&retried.message, 300))) (charge_note(retried.cost)) }
         }
     }
 }
 
 /// The cost of an attempt without an answer, where it has one.
-fn charge_note(content: &Value) -> Markup {
-    let cost = Nanos::new(content["cost_nanos"].as_u64().unwrap_or(0));
+fn charge_note(cost: Nanos) -> Markup {
     html! { @if cost > Nanos::ZERO { " " span.t3 { (dollars(cost)) " counts as spent." } } }
 }
 
-fn hook(content: &Value) -> Markup {
+fn hook(triggered: &Triggered) -> Markup {
     html! {
         p {
-            span.m { (Shown(content["hook"].as_str().unwrap_or_default())) } " "
+            span.m { (Shown(&triggered.hook)) } " "
             span.t3 {
-                (Shown(content["hook_event"].as_str().unwrap_or_default())) ", declared by " (Shown(content["declared_by"].as_str().unwrap_or_default()))
-                ": " (Shown(content["effect"].as_str().unwrap_or("no effect")))
+                (Shown(triggered.event.as_str())) ", declared by " (Shown(&triggered.declared_by))
+                ": " (Shown(triggered.effect.map_or("no effect", HookEffect::as_str)))
             }
         }
     }
 }
 
-fn resume_body(content: &Value) -> Markup {
+fn resume_body(resumed: &ThreadResumed) -> Markup {
+    let elapsed = u64::try_from(resumed.elapsed.as_millis()).unwrap_or(u64::MAX);
     html! {
         p {
-            "Opening " (content["opening"].as_u64().unwrap_or(0)) ", after " (duration(content["elapsed_millis"].as_u64().unwrap_or(0)))
-            @if !content["limits"].is_null() { ", with raised limits" }
-            @if let Some(cut) = content["cut_bytes"].as_u64().filter(|cut| *cut > 0) { ". " (bytes(usize::try_from(cut).unwrap_or(usize::MAX))) " of half a record were removed" }
+            "Opening " (resumed.opening) ", after " (duration(elapsed))
+            @if resumed.limits.is_some() { ", with raised limits" }
+            @if resumed.cut_bytes > 0 { ". " (bytes(usize::try_from(resumed.cut_bytes).unwrap_or(usize::MAX))) " of half a record were removed" }
             "."
         }
     }
 }
 
-fn complete(content: &Value) -> Markup {
-    let outputs = content["outputs"].as_object();
+fn complete(end: &ThreadComplete) -> Markup {
     html! {
-        p { (icon("completed")) " Completed after " (counted_turns(content)) "." }
-        @for (name, value) in outputs.into_iter().flatten() { (named_value(name, value, true)) }
+        p { (icon("completed")) " Completed after " (counted_turns(end.turns)) "." }
+        @for (name, value) in end.outputs.iter().flatten() { (named_value(name, value, true)) }
     }
 }
 
-fn end_body(content: &Value) -> Markup {
+fn end_body(end: &ThreadError) -> Markup {
+    let message = end.failure.as_ref().map_or("", |failure| &failure.message);
     html! {
-        p { span.er { (Shown(content["state"].as_str().unwrap_or_default())) } " after " (counted_turns(content)) ". " (Shown(content["failure"]["message"].as_str().unwrap_or_default())) }
+        p { span.er { (Shown(end.state.as_str())) } " after " (counted_turns(end.turns)) ". " (Shown(message)) }
     }
 }
 
-fn continuation_body(content: &Value, links: Links) -> Markup {
-    let next = content["next"].as_str().unwrap_or_default();
+fn continuation_body(end: &ThreadContinued, links: Links) -> Markup {
     html! {
         p {
-            "The conversation continues in "
-            @match next.parse() { Ok(thread) => { (super::summary::thread_link(&thread, next, links)) } Err(_) => { (Shown(next)) } }
-            "."
+            "The conversation continues in " (super::summary::thread_link(&end.next, end.next.as_str(), links)) "."
         }
     }
 }
 
-fn counted_turns(content: &Value) -> String {
-    count_noun(
-        usize::try_from(content["turns"].as_u64().unwrap_or(0)).unwrap_or(usize::MAX),
-        "turn",
-    )
+fn counted_turns(turns: u64) -> String {
+    count_noun(usize::try_from(turns).unwrap_or(usize::MAX), "turn")
 }

@@ -29,7 +29,7 @@ pub(crate) fn article(thread: &Thread<'_>, record: &Record) -> Markup {
         article.one id=(thread.panel_id(seq)) aria-labelledby={ (thread.prefix) "hp" (seq) } {
             header {
                 h2 id={ (thread.prefix) "hp" (seq) } { "Record " (seq) }
-                span.t2 { (Shown(&record.event)) }
+                span.t2 { (Shown(record.name())) }
                 span.end {
                     @if let Some(before) = seq.checked_sub(1) { a href=(thread.panel_address(before)) aria-label="Previous record" { "Previous" } }
                     @if seq < last { a href=(thread.panel_address(seq + 1)) aria-label="Next record" { "Next" } }

@@ -11,7 +11,7 @@ use super::limits::limits;
 use super::links::Links;
 use super::text::{Shown, line};
 use super::value::in_short;
-use crate::model::{SpanKind, Thread, payload};
+use crate::model::{SpanKind, Thread};
 
 /// The title, the state and the id.
 pub(crate) fn head(thread: &Thread<'_>, links: Links) -> Markup {
@@ -144,7 +144,7 @@ fn tree(thread: &Thread<'_>, links: Links) -> Markup {
             dd {
                 @for (place, span) in spawns.take(MOST_CHILDREN).enumerate() {
                     @if place > 0 { ", " }
-                    a href=(thread.record_address(span.seq)) { (Shown(&span.label)) @if let Some(id) = child(thread, span.seq) { " " (Shown(&short_id(&id))) } }
+                    a href=(thread.record_address(span.seq)) { (Shown(&span.label)) @if let Some(spawn) = thread.spawn(span.seq) { " " (Shown(&short_id(spawn.child.as_str()))) } }
                 }
             }
         }
@@ -153,12 +153,6 @@ fn tree(thread: &Thread<'_>, links: Links) -> Markup {
 
 /// The most children that the summary names.
 const MOST_CHILDREN: usize = 8;
-
-/// The id of the child that a record starts.
-fn child(thread: &Thread<'_>, seq: u64) -> Option<String> {
-    let record = thread.record(usize::try_from(seq).ok()?)?;
-    payload(record)["thread"].as_str().map(str::to_owned)
-}
 
 /// The name of another thread, as a link where the page leads to it.
 pub(crate) fn thread_link(thread: &ThreadId, text: &str, links: Links) -> Markup {

@@ -7,6 +7,7 @@ use rye_types::Nanos;
 use super::figures::{dollars, duration, with_commas};
 use super::scale::{Fold, Scale};
 use super::text::{Shown, line, plain};
+use crate::Source;
 use crate::model::{PauseKind, Span, SpanKind, Thread};
 
 /// A row of the picture: its name, its place from the top, and its spans.
@@ -83,11 +84,11 @@ fn rows(thread: &Thread<'_>, scale: &Scale<'_>) -> Vec<Row> {
     for (place, child) in of(&[SpanKind::Child]).into_iter().take(MOST_CHILDREN).enumerate() {
         rows.push(row(&format!("Child {}", place + 1), top, 16, &[child], scale));
         top += 18;
-        let inside = thread.source.children.iter().find(|source| {
-            let spawned = |index| thread.record(index).map(crate::model::payload);
-            let spawn = usize::try_from(child.seq).ok().and_then(spawned);
-            spawn.is_some_and(|spawn| spawn["thread"] == source.record.thread.as_str())
-        });
+        let spawn = thread.spawn(child.seq);
+        let is_it = |source: &&Source<'_>| {
+            spawn.as_ref().is_some_and(|spawn| spawn.child == source.record.thread)
+        };
+        let inside = thread.source.children.iter().find(is_it);
         if let Some(source) = inside {
             rows.push(inner_row(&Thread::read(source), top, child.seq, scale));
             top += 18;

@@ -1,16 +1,19 @@
 //! The subjects and the predicate of a receipt, as they follow from a transcript.
 
+use std::mem;
+
 use rye_sign::{Digest, canonical_json};
-use rye_transcript::{Reading, Record, added_items, recorded_end};
-use serde_json::{Map, Value, json};
+use rye_transcript::{
+    Event, EventKind, Reading, Record, SignedHead, ThreadStart, added_items, recorded_end,
+};
+use serde_json::{Value, json};
 
 use super::{TRANSCRIPT, member};
-use crate::model::payload;
 
 /// The subjects: the lines of the transcript, and each output.
 pub(super) fn subjects(reading: &Reading, lines: &[u8]) -> Value {
     let transcript = subject(TRANSCRIPT, Digest::of(lines));
-    let outputs = outputs(reading);
+    let outputs = recorded_end(reading).and_then(|end| end.outputs).unwrap_or_default();
     let outputs = outputs.iter().map(|(name, value)| subject(&output_name(name), digest_of(value)));
     std::iter::once(transcript).chain(outputs).collect()
 }
@@ -36,28 +39,17 @@ fn digest_of(value: &Value) -> Digest {
     }
 }
 
-/// The events that end a thread.
-const ENDS: [&str; 3] = ["thread_complete", "thread_continued", "thread_error"];
-
-fn outputs(reading: &Reading) -> Map<String, Value> {
-    match last(reading, &ENDS).map(|end| payload(end)["outputs"].take()) {
-        Some(Value::Object(outputs)) => outputs,
-        _ => Map::new(),
-    }
-}
-
 /// Derives the predicate without its member `attestation`. Returns `None` for a thread that has not ended.
 pub(super) fn derive(reading: &Reading) -> Option<Value> {
-    let state = recorded_end(reading)?.state();
-    let start = payload(reading.records.first()?);
-    let end_record = last(reading, &ENDS)?;
-    let end = payload(end_record);
-    let facts = &start["facts"];
+    let end = recorded_end(reading)?;
+    let end_record = reading.records.iter().rfind(|record| record.kind.is_end())?;
+    let mut start = reading.start()?;
+    let facts = &Value::Object(mem::take(&mut start.facts));
     Some(json!({
         "thread": {
             "id": end_record.thread.as_str(),
-            "root": start["root"],
-            "next": end["next"],
+            "root": start.root,
+            "next": end.next,
         },
         "directive": directive(end_record, facts),
         "items": items(reading, facts),
@@ -70,25 +62,21 @@ pub(super) fn derive(reading: &Reading) -> Option<Value> {
         },
         "verified_items": facts["verified"],
         "model": model(reading, &start),
-        "turns": end["turns"],
-        "usage": end["usage"],
-        "cost": { "currency": "USD", "nanos": end["cost_nanos"] },
+        "turns": end.turns,
+        "usage": end.usage,
+        "cost": { "currency": "USD", "nanos": end.cost },
         "limits": limits(reading, &start),
         "outcome": {
-            "state": state.as_str(),
-            "failure": end["failure"]["kind"],
+            "state": end.state().as_str(),
+            "failure": end.failure.as_ref().map(|failure| failure.kind.as_str()),
         },
         "runtime": { "name": "rye", "version": facts["rye_version"] },
         "times": {
             "started": reading.records.first()?.at.to_string(),
-            "ended": end_record.at.to_string(),
+            "ended": end.at().to_string(),
         },
         "claimed": claims(),
     }))
-}
-
-fn last<'a>(reading: &'a Reading, events: &[&str]) -> Option<&'a Record> {
-    reading.records.iter().rev().find(|record| events.contains(&record.event.as_str()))
 }
 
 /// The directive that the thread followed: the first row of the chain.
@@ -139,40 +127,56 @@ fn item(row: &Value) -> Value {
 }
 
 /// The chain with its last checkpoint, and the key that the first record names.
-fn chain(reading: &Reading, start: &Value) -> Value {
+fn chain(reading: &Reading, start: &ThreadStart) -> Value {
+    let checkpoint = match last(reading, EventKind::Checkpoint) {
+        Some(Event::Checkpoint(SignedHead(head))) => head,
+        _ => Value::Null,
+    };
     json!({
-        "format": start["format"],
-        "version": start["version"],
+        "format": start.format,
+        "version": start.version,
         "records": reading.records.len(),
         "signed_records": reading.signed,
         "head": reading.head.to_string(),
-        "checkpoint": last(reading, &["checkpoint"]).map(payload),
-        "public_key": start["signed_by"],
+        "checkpoint": checkpoint,
+        "public_key": start.signed_by,
     })
+}
+
+/// The last event of a kind.
+fn last(reading: &Reading, kind: EventKind) -> Option<Event> {
+    reading.of_kind(kind).next_back()?.event().ok()
 }
 
 /// The digests of the texts that the conversation began with.
 fn prompt(reading: &Reading) -> Value {
-    let digest = |event: &str| {
-        let record = reading.records.iter().find(|record| record.event == event)?;
-        let text = payload(record)["text"].take();
-        Some(sha256(Digest::of(text.as_str()?.as_bytes())))
+    let digest = |kind: EventKind| {
+        let text = match reading.of_kind(kind).next()?.event() {
+            Ok(Event::SystemPrompt(prompt)) => prompt.text,
+            Ok(Event::UserMessage(said)) => said.text,
+            _ => return None,
+        };
+        Some(sha256(Digest::of(text.as_bytes())))
     };
-    json!({ "system": digest("system_prompt"), "user": digest("user_message") })
+    json!({ "system": digest(EventKind::SystemPrompt), "user": digest(EventKind::UserMessage) })
 }
 
 /// The provider and the model that answered last.
-fn model(reading: &Reading, start: &Value) -> Value {
-    let fallback = last(reading, &["model_fallback"]).map(payload);
-    let named = fallback.as_ref().unwrap_or(start);
-    json!({ "provider": named["provider"], "id": named["model"] })
+fn model(reading: &Reading, start: &ThreadStart) -> Value {
+    match last(reading, EventKind::ModelFallback) {
+        Some(Event::ModelFallback(to)) => json!({ "provider": to.provider, "id": to.model }),
+        _ => json!({ "provider": start.provider, "id": start.model }),
+    }
 }
 
 /// The limits by the last record that has any.
-fn limits(reading: &Reading, start: &Value) -> Value {
-    let resumed = reading.records.iter().rev().filter(|record| record.event == "thread_resumed");
-    let raised = resumed.map(|record| payload(record)["limits"].take());
-    raised.into_iter().find(|limits| !limits.is_null()).unwrap_or_else(|| start["limits"].clone())
+fn limits(reading: &Reading, start: &ThreadStart) -> Value {
+    let raised = |record: &Record| match record.event() {
+        Ok(Event::ThreadResumed(resumed)) => resumed.limits,
+        _ => None,
+    };
+    let last = reading.of_kind(EventKind::ThreadResumed).rev().find_map(raised);
+    json!(last.as_ref().unwrap_or(&start.limits))
 }
 
 /// The members that repeat what others said. A signature shows that they said it, and not that it is true.

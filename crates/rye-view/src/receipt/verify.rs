@@ -2,7 +2,7 @@
 
 use rye_sign::dsse::{Envelope, EnvelopeError};
 use rye_sign::{Digest, KeyId, PublicKey, Revocation, TrustStore, TrustedKey};
-use rye_transcript::{Damage, Reading, ThreadId, read};
+use rye_transcript::{Damage, Reading, ThreadId, named_keys_in, read};
 use rye_types::{Moment, Timestamp};
 use serde_json::Value;
 
@@ -216,10 +216,6 @@ fn digest_of(statement: &Value, name: &str) -> Result<Digest, ReceiptError> {
 
 /// The keys that the openings of a transcript name. The digest in the receipt vouches for them.
 fn named_keys(transcript: &[u8]) -> Vec<PublicKey> {
-    let lines = transcript.split(|byte| *byte == b'\n');
-    let records = lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok());
-    let keys = records.filter_map(|record| {
-        PublicKey::from_pem(member(&record, &["payload", "signed_by"]).as_str()?).ok()
-    });
-    keys.collect()
+    let named = named_keys_in(transcript);
+    named.iter().filter_map(|pem| PublicKey::from_pem(pem).ok()).collect()
 }

@@ -3,7 +3,7 @@
 use rye_view::Signer;
 use serde_json::json;
 
-use crate::recording::{CHILD, Recording, text_of};
+use crate::recording::{CHILD, Recording, begun, reply, text_of, used};
 use crate::trajectories::trajectory;
 
 /// A thread with everything that a page shows in its own way.
@@ -18,11 +18,11 @@ pub(crate) fn everything() -> Recording {
             json!({ "path": "Cargo.toml", "diff": "--- a\n+++ b\n@@ -1 +1 @@\n-2.3\n+2.4\n" }))
         .call("c", "rye/file-system/read", json!({ "path": "none" }), json!({ "failed": true, "message": "not there" }))
         .checkpoint()
-        .add("step_start", json!({ "turn": 2, "reserved_nanos": 20_000_000 }))
+        .add("step_start", begun(2, 20_000_000))
         .wait(300)
-        .add("request_retried", json!({ "turn": 2, "attempt": 2, "attempts": 4, "class": "overloaded", "message": "529", "wait_millis": 700, "cost_nanos": 0, "reserved_nanos": 20_000_000 }))
+        .add("request_retried", json!({ "turn": 2, "attempt": 2, "attempts": 4, "class": "overloaded", "message": "529", "hint_millis": null, "wait_millis": 700, "cost_nanos": 0, "reserved_nanos": 20_000_000 }))
         .wait(1_700)
-        .add("step_finish", json!({ "turn": 2, "cost_nanos": 5_000_000, "reply": { "usage": { "input": 10, "output": 5, "cache_read": 0, "cache_write": 0 } } }))
+        .add("step_finish", json!({ "turn": 2, "reply": reply(used(10, 5)), "cost_nanos": 5_000_000 }))
         .intent("d", "rye/agent/threads/thread_directive", json!({ "directive": "release/notes" }))
         .add("spawn_child", json!({
             "call_id": "d", "thread": CHILD, "directive": "release/notes", "async": false,

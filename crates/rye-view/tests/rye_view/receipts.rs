@@ -174,8 +174,6 @@ fn a_thread_that_may_go_on_has_no_receipt() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases((ProptestConfig::default().cases / 4).min(64)))]
-
     /// A signed payload of any other form is an error and no panic.
     #[test]
     fn no_signed_payload_makes_the_verifier_panic(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {

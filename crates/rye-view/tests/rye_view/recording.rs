@@ -32,14 +32,16 @@ impl Recording {
         let key = SigningKey::from_pkcs8_pem(KEY).unwrap();
         let thread: ThreadId = thread.parse().unwrap();
         let head = Head::genesis();
+        let root = thread.as_str().to_owned();
         let mut recording = Self { key, thread, head, count: 0, millis: 0, lines: String::new() };
         let pem = recording.key.public().to_pem();
         recording.add(
             "thread_start",
             json!({
                 "format": "rye-transcript", "version": 2, "provider": "scripted", "model": "scripted-1",
-                "tools": [{ "name": "rye_bash_bash", "description": "Runs a command." }],
-                "facts": {}, "signed_by": pem,
+                "nanos_per_million_tokens": null, "limits": limits(),
+                "tools": [{ "name": "rye_bash_bash", "description": "Runs a command.", "input_schema": { "type": "object" }, "output_schema": null }],
+                "palette": {}, "facts": {}, "root": root, "created": Moment::from_unix_millis(START).to_string(), "signed_by": pem,
             }),
         );
         recording.add("system_prompt", json!({ "text": "Be exact.", "sha256": "9b02a74b00" }));
@@ -82,12 +84,10 @@ impl Recording {
 
     /// A request and its answer, which takes a second and costs a cent.
     pub(crate) fn turn(&mut self, turn: u64) -> &mut Self {
-        self.add("step_start", json!({ "turn": turn, "reserved_nanos": 20_000_000 })).wait(1_000).add(
+        let usage = json!({ "input": 900, "output": 100, "cache_read": 50, "cache_write": 0 });
+        self.add("step_start", begun(turn, 20_000_000)).wait(1_000).add(
             "step_finish",
-            json!({
-                "turn": turn, "cost_nanos": 10_000_000,
-                "reply": { "raw": {}, "usage": { "input": 900, "output": 100, "cache_read": 50, "cache_write": 0 } },
-            }),
+            json!({ "turn": turn, "reply": reply(usage), "cost_nanos": 10_000_000 }),
         )
     }
 
@@ -160,7 +160,17 @@ pub(crate) fn text_of(page: &str) -> String {
     texts.join("\n").replace(env!("CARGO_PKG_VERSION"), "<VERSION>")
 }
 
-/// The limits of a child.
+/// The beginning of a request.
+pub(crate) fn begun(turn: u64, reserved: u64) -> Value {
+    json!({ "turn": turn, "reserved_nanos": reserved, "max_output_tokens": 1_000 })
+}
+
+/// A reply with these tokens, and without anything else.
+pub(crate) fn reply(usage: Value) -> Value {
+    json!({ "raw": {}, "text": "", "reasoning": "", "calls": [], "usage": usage, "stop": "end_turn" })
+}
+
+/// The limits of a thread.
 pub(crate) fn limits() -> Value {
     json!({ "turns": 1, "tokens": 1, "spend_nanos": "unlimited", "duration_seconds": 1, "spawns": 0, "depth": 0 })
 }

@@ -29,7 +29,7 @@ fn hostile_records_are_drawn() {
     let mut recording = Recording::begin();
     recording
         .turn(1)
-        .add("request_retried", json!({ "turn": 1, "class": "\u{1b}[31m", "wait_millis": i64::MAX, "cost_nanos": u64::MAX, "reserved_nanos": 0 }))
+        .add("request_retried", json!({ "turn": 1, "attempt": 2, "attempts": 4, "class": "overloaded", "message": "\u{1b}[31m", "hint_millis": null, "wait_millis": i64::MAX, "cost_nanos": u64::MAX, "reserved_nanos": 0 }))
         .add("spawn_child", json!({ "call_id": "x", "thread": CHILD, "directive": "\u{1b}[31m\u{202e}\nz", "async": false, "limits": limits() }))
         .add_after("user_message", json!({ "text": "" }), u64::MAX)
         .checkpoint();

@@ -1,6 +1,6 @@
 //! Threads as trajectories of ATIF.
 
-use rye_transcript::DamageKind;
+use rye_transcript::{DamageKind, EventKind};
 use rye_types::Moment;
 use rye_view::{Signer, Source, export};
 use serde_json::{Value, json};
@@ -61,10 +61,11 @@ fn a_refused_call_is_a_call_with_a_result() {
 /// Nothing that was recorded makes the export fail.
 #[test]
 fn payloads_of_other_forms_are_exported() {
-    for event in rye_transcript::Event::NAMES {
-        if ["checkpoint", "thread_start", "thread_resumed"].contains(&event) {
+    for kind in EventKind::ALL {
+        if *kind == EventKind::Checkpoint || kind.names_key() {
             continue;
         }
+        let event = kind.name();
         for payload in [
             json!(null),
             json!([1]),

@@ -1,58 +1,51 @@
 //! The records of a transcript, as lines and as JSON.
 
-use rye::thread::transcript::{Event, Record};
-use rye::thread::{called_item, recorded_event};
+use rye::thread::called_item;
+use rye::thread::transcript::{Event, Intent, Record, RequestRetried};
 use serde_json::{Value, json};
 
 use crate::output;
 
 pub(super) fn line(record: &Record) -> String {
-    let payload: Value = serde_json::from_str(record.payload.get()).unwrap_or_default();
-    let about = match record.event.as_str() {
-        "approval_requested" => payload["item_id"].as_str().map(|item| {
-            let why = match recorded_event(record) {
-                Ok(Event::ApprovalRequested(request)) => format!("; {}", request.why()),
-                _ => String::new(),
-            };
-            format!("{}{why}", output::line(item))
-        }),
-        "approval_decided" => payload["decision"].as_str().map(|decision| {
-            let reason = payload["reason"].as_str().map(output::line);
+    let about = record.event().ok().and_then(about).unwrap_or_default();
+    format!("{:>4}  {}  {:<18} {about}", record.seq, record.at, record.name()).trim_end().to_owned()
+}
+
+/// Returns what is to say about an event beside its name.
+fn about(event: Event) -> Option<String> {
+    Some(match event {
+        Event::ApprovalRequested(asked) => {
+            format!("{}; {}", output::line(&asked.item_id), asked.why())
+        }
+        Event::ApprovalDecided(decided) => {
+            let reason = decided.decision.reason().map(|reason| output::line(reason.as_str()));
             let reason = reason.map_or_else(String::new, |reason| format!(": {reason}"));
-            format!("{}{reason}", decision.replace('_', " "))
-        }),
-        "child_ended" | "spawn_child" => payload["thread"].as_str().map(str::to_owned),
-        "request_failed" => payload["class"].as_str().map(str::to_owned),
-        "request_retried" => {
-            let number = |name: &str| payload[name].as_u64().unwrap_or_default();
-            let attempt = number("attempt");
-            let attempts = number("attempts");
-            payload["class"].as_str().map(|class| format!("{class} ({attempt} of {attempts})"))
+            format!("{}{reason}", decided.decision.as_str().replace('_', " "))
         }
-        "thread_resumed" => payload["opening"].as_u64().map(|opening| {
-            let raised = if payload["limits"].is_null() { "" } else { ", limits raised" };
-            format!("opening {opening}{raised}")
-        }),
-        "tool_call_start" => {
-            let target = payload["target"]["item_id"].as_str();
-            let named = |name| called_item(name, &payload["arguments"], target).0.to_owned();
-            payload["name"].as_str().map(named)
+        Event::ChildEnded(end) => end.child.to_string(),
+        Event::SpawnChild(spawn) => spawn.child.to_string(),
+        Event::RequestFailed(failed) => failed.class,
+        Event::RequestRetried(RequestRetried { class, attempt, attempts, .. }) => {
+            format!("{class} ({attempt} of {attempts})")
         }
-        "tool_call_result" if !payload["refusal"].is_null() => {
-            Some(with_words("refused", payload["refusal"]["message"].as_str()))
+        Event::ThreadResumed(resumed) => {
+            let raised = if resumed.limits.is_some() { ", limits raised" } else { "" };
+            format!("opening {}{raised}", resumed.opening)
         }
-        "tool_call_result" => payload["is_error"].as_bool().map(|is_error| match is_error {
-            true => with_words("error", words_of(&payload["content"]).as_deref()),
-            false => "ok".to_owned(),
-        }),
-        "context_injected" => payload["item_id"].as_str().map(str::to_owned),
-        "hook_triggered" => payload["hook"].as_str().map(str::to_owned),
-        "thread_continued" => payload["next"].as_str().map(str::to_owned),
-        _ => None,
-    };
-    format!("{:>4}  {}  {:<18} {}", record.seq, record.at, record.event, about.unwrap_or_default())
-        .trim_end()
-        .to_owned()
+        Event::ToolCallStart(Intent { name, arguments, target, .. }) => {
+            let target = target.as_ref().map(|target| target.item_id.as_str());
+            called_item(&name, &arguments, target).0.to_owned()
+        }
+        Event::ToolCallResult(receipt) => match receipt.refusal {
+            Some(refusal) => with_words("refused", Some(&refusal.message)),
+            None if receipt.is_error => with_words("error", words_of(&receipt.content).as_deref()),
+            None => "ok".to_owned(),
+        },
+        Event::ContextInjected(injected) => injected.item_id?,
+        Event::HookTriggered(triggered) => triggered.hook,
+        Event::ThreadContinued(continued) => continued.next.to_string(),
+        _ => return None,
+    })
 }
 
 /// Returns the words of a failed result: its text, its error with the last line of its standard error, or the whole result as JSON.
@@ -84,13 +77,15 @@ const MOST_CHARS: usize = 160;
 
 /// Returns what a program that succeeded wrote to its standard error, if the record has it.
 pub(super) fn standard_error(record: &Record) -> Option<String> {
-    let payload: Value = serde_json::from_str(record.payload.get()).unwrap_or_default();
-    payload["standard_error"].as_str().map(str::to_owned)
+    match record.event() {
+        Ok(Event::ToolCallResult(receipt)) => receipt.standard_error,
+        _ => None,
+    }
 }
 
 pub(super) fn event(record: &Record) -> Value {
     let payload: Value = serde_json::from_str(record.payload.get()).unwrap_or_default();
-    json!({ "seq": record.seq, "at": record.at.to_string(), "event": record.event, "payload": payload })
+    json!({ "seq": record.seq, "at": record.at.to_string(), "event": record.name(), "payload": payload })
 }
 
 #[cfg(test)]

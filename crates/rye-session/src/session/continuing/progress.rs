@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use rye_thread::ThreadRecord;
-use rye_thread::transcript::{Reading, Record};
+use rye_thread::transcript::{Event, EventKind, Reading, Record};
 use serde_json::Value;
 
 /// The most bytes of what was done that a continuation is told, the newest kept.
@@ -17,9 +17,11 @@ pub(crate) fn continuation_inputs(
     record: &ThreadRecord,
     reading: &Reading,
 ) -> BTreeMap<String, Value> {
-    let last_text = reading.records.iter().rev().find(|it| it.event == "assistant_text");
-    let last_text = last_text
-        .and_then(|record| Some(shorten(payload(record)["text"].as_str()?.replace("</", "&lt;/"))));
+    let last_text = reading.of_kind(EventKind::AssistantText).next_back();
+    let last_text = last_text.and_then(|record| match record.event() {
+        Ok(Event::AssistantText(said)) => Some(shorten(said.text.replace("</", "&lt;/"))),
+        _ => None,
+    });
     BTreeMap::from([
         ("thread".to_owned(), record.thread.as_str().into()),
         ("directive".to_owned(), record.directive.as_str().into()),
@@ -46,16 +48,15 @@ fn progress(reading: &Reading) -> String {
 }
 
 fn line(record: &Record) -> Option<String> {
-    let payload = payload(record);
-    let text = match record.event.as_str() {
-        "assistant_text" => format!("- said: {}", payload["text"].as_str()?),
-        "tool_call_start" if payload["hook"].is_null() => {
-            let name = payload["target"]["item_id"].as_str().or(payload["name"].as_str())?;
-            format!("- called {name} with {}", payload["arguments"])
+    let text = match record.event().ok()? {
+        Event::AssistantText(said) => format!("- said: {}", said.text),
+        Event::ToolCallStart(intent) if intent.hook.is_none() => {
+            let name = intent.target.map_or(intent.name, |target| target.item_id);
+            format!("- called {name} with {}", intent.arguments)
         }
-        "tool_call_result" if payload["hook"].is_null() => {
-            let sort = if payload["is_error"] == true { "failed" } else { "gave" };
-            format!("  {sort}: {}", payload["content"])
+        Event::ToolCallResult(receipt) if receipt.hook.is_none() => {
+            let sort = if receipt.is_error { "failed" } else { "gave" };
+            format!("  {sort}: {}", receipt.content)
         }
         _ => return None,
     };
@@ -70,8 +71,4 @@ fn shorten(mut text: String) -> String {
         text.push_str(" […]");
     }
     text
-}
-
-fn payload(record: &Record) -> Value {
-    serde_json::from_str(record.payload.get()).unwrap_or_default()
 }

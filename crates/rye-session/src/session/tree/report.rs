@@ -1,6 +1,7 @@
 //! The state and the result of a thread, as its parent receives them.
 
 use rye_sign::chain::Head;
+use rye_thread::transcript::{Event, EventKind, Record};
 use rye_thread::{ChildEnd, Failure, FailureKind, Outcome, ThreadId, ToolOutput, TranscriptClaim};
 use rye_types::{Nanos, ThreadState};
 use serde_json::{Map, Value, json};
@@ -54,9 +55,11 @@ impl Report {
     pub(super) fn of_reading(reading: &ThreadReading) -> Self {
         let record = &reading.record;
         let records = reading.transcript.records.len();
-        let end = reading.transcript.records.iter().rev().find(|it| it.event == "thread_complete");
-        let end = end.and_then(|it| serde_json::from_str::<Value>(it.payload.get()).ok());
-        let text = end.and_then(|end| end["text"].as_str().map(str::to_owned)).unwrap_or_default();
+        let end = reading.transcript.of_kind(EventKind::ThreadComplete).next_back();
+        let text = match end.map(Record::event) {
+            Some(Ok(Event::ThreadComplete(end))) => end.text,
+            _ => String::new(),
+        };
         Self {
             state: record.state,
             outputs: record.outputs.clone(),

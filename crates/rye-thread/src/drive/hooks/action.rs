@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::drive::call::Prepared;
 use crate::palette::EXECUTE;
-use crate::transcript::Event;
+use crate::transcript::{Event, Intent};
 use crate::{ActionTarget, Hook, HookAction, Palette, ToolCall, ToolResult};
 
 /// The time that hooks may take for each action at the end of a thread whose own time is used up.
@@ -24,14 +24,11 @@ pub(super) fn time_for(event: HookEvent, left: Duration) -> Duration {
 /// The intent of a call, as that of a hook's.
 pub(super) fn start(hook: &Hook, action: &HookAction, prepared: &Prepared<'_>) -> Event {
     match prepared.intent.clone() {
-        Event::ToolCallStart { call_id, name, arguments, target } => Event::HookCallStart {
-            hook: hook.id.clone(),
-            call_id,
-            injects: injects(hook.event, action),
-            name,
-            arguments,
-            target,
-        },
+        Event::ToolCallStart(intent) => Event::ToolCallStart(Intent {
+            hook: Some(hook.id.clone()),
+            injects: Some(injects(hook.event, action)),
+            ..intent
+        }),
         other => other,
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::{Acted, Frame};
-use crate::transcript::Event;
+use crate::transcript::{Decided, Event, Intent};
 use crate::{Decision, ToolResult};
 
 /// The slot of a text that did not go into the opening.
@@ -33,7 +33,7 @@ impl Log {
     /// Takes the next event if it is a receipt.
     pub(super) fn receipt(&mut self) -> Option<ToolResult> {
         self.take_part(|event| match event {
-            Event::HookCallResult { result, .. } => Some(result.clone()),
+            Event::ToolCallResult(receipt) => Some(receipt.clone().into_result()),
             _ => None,
         })
     }
@@ -55,7 +55,7 @@ impl Log {
     /// Takes the next event if it is a decision.
     pub(super) fn decision(&mut self) -> Option<Decision> {
         self.take_part(|event| match event {
-            Event::ApprovalDecided { decision, .. } => Some(decision.clone()),
+            Event::ApprovalDecided(Decided { decision, .. }) => Some(decision.clone()),
             _ => None,
         })
     }
@@ -74,17 +74,18 @@ impl Log {
         for event in self.0.drain(..) {
             match (event, frames.last_mut()) {
                 (Event::HookTriggered(triggered), _) => frames.push(Frame::new(triggered)),
-                (Event::HookCallStart { target, injects, .. }, last) => {
-                    open = Some((target.map(|target| target.item_id).unwrap_or_default(), injects));
+                (Event::ToolCallStart(Intent { target, injects, .. }), last) => {
+                    let item = target.map(|target| target.item_id).unwrap_or_default();
+                    open = Some((item, injects.unwrap_or_default()));
                     last.into_iter().for_each(Frame::acts_on);
                 }
-                (Event::HookCallResult { result, .. }, Some(frame)) => {
+                (Event::ToolCallResult(receipt), Some(frame)) => {
                     let (item, injects) = open.take().unwrap_or_default();
                     frame.acts_on();
-                    frame.acted.push(Acted::new(&item, injects, result));
+                    frame.acted.push(Acted::new(&item, injects, receipt.into_result()));
                 }
                 // The decision on an action is followed by its start or its receipt, that on the thread by nothing of the hook.
-                (Event::ApprovalDecided { decision, .. }, Some(frame)) => {
+                (Event::ApprovalDecided(Decided { decision, .. }), Some(frame)) => {
                     frame.decision = Some(decision);
                 }
                 _ => {}
@@ -97,7 +98,7 @@ impl Log {
 /// Returns `true` if the recorded event is the start or the match of the same hook.
 fn is_same_act(recorded: &Event, event: &Event) -> bool {
     match (recorded, event) {
-        (Event::HookCallStart { hook: own, .. }, Event::HookCallStart { hook, .. }) => own == hook,
+        (Event::ToolCallStart(own), Event::ToolCallStart(intent)) => own.hook == intent.hook,
         (Event::HookTriggered(own), Event::HookTriggered(triggered)) => {
             own.hook == triggered.hook && own.event == triggered.event
         }

@@ -2,7 +2,7 @@
 
 use rye_types::HookEvent;
 
-use super::{Recovered, text};
+use super::{Recovered, is_call_of_hook, text};
 use crate::Message;
 use crate::drive::hooks::{Frame, apply};
 use crate::transcript::{Event, Triggered};
@@ -11,11 +11,9 @@ impl Recovered {
     /// Returns `true` for an act of a hook, and for what operators say about hooks that have not finished.
     pub(super) fn is_of_hook(&self, event: &Event) -> bool {
         match event {
-            Event::HookCallResult { .. }
-            | Event::HookCallStart { .. }
-            | Event::HookTriggered(_) => true,
-            Event::ApprovalDecided { .. } | Event::ApprovalRequested(_) => !self.log.is_empty(),
-            _ => false,
+            Event::HookTriggered(_) => true,
+            Event::ApprovalDecided(_) | Event::ApprovalRequested(_) => !self.log.is_empty(),
+            _ => is_call_of_hook(event),
         }
     }
 

@@ -1,6 +1,5 @@
 //! The comparison of a thread's recorded opening with the one that it would have now.
 
-use rye_transcript::recorded_payload;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -12,14 +11,14 @@ impl Recovered {
     /// Holds a record of the opening against what would be recorded now.
     pub(super) fn begin(&mut self, record: &Record) -> Result<(), String> {
         let Some(expected) = self.opening.pop_front() else {
-            return Err(format!("`{}` is no part of the opening", record.event));
+            return Err(format!("`{}` is no part of the opening", record.name()));
         };
         let value = |payload: &RawValue| {
             serde_json::from_str::<Value>(payload.get()).map_err(|error| error.to_string())
         };
         let then = value(&record.payload)?;
-        let now = value(&recorded_payload(&expected))?;
-        if expected.name() == record.event {
+        let now = value(&expected.payload())?;
+        if expected.kind() == record.kind {
             self.changes.extend(differences(&expected, &then, &now));
         } else {
             self.opening.clear();
@@ -44,7 +43,7 @@ impl Recovered {
 /// Returns the differences between the recorded opening and this one.
 fn differences(expected: &Event, then: &Value, now: &Value) -> Vec<String> {
     match expected {
-        Event::ThreadStart { .. } => {
+        Event::ThreadStart(_) => {
             let members =
                 ["provider", "model", "nanos_per_million_tokens", "limits", "tools", "palette"];
             let names = [
@@ -60,8 +59,8 @@ fn differences(expected: &Event, then: &Value, now: &Value) -> Vec<String> {
             pairs.filter(|(member, _)| differs(member)).map(|(_, name)| name.to_owned()).collect()
         }
         _ if then == now => Vec::new(),
-        Event::SystemPrompt { .. } => vec!["its system prompt".to_owned()],
-        Event::UserMessage { .. } => vec!["its first message".to_owned()],
+        Event::SystemPrompt(_) => vec!["its system prompt".to_owned()],
+        Event::UserMessage(_) => vec!["its first message".to_owned()],
         _ => vec!["its context".to_owned()],
     }
 }

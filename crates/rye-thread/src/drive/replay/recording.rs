@@ -6,11 +6,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use rye_transcript::recorded_events;
 use rye_types::{Limit, LimitHit, LimitSet, Moment, Usage};
 
 use super::visible::{is_seen, visible};
-use crate::transcript::{Event, Reading, Triggered};
+use crate::drive::recover::returned;
+use crate::transcript::{
+    Decided, Event, Reading, StepFinish, ThreadError, ThreadResumed, Triggered,
+};
 use crate::{
     ApprovalReason, ApprovalRequest, Approver, Clock, Decider, Decision, Failure, FailureKind,
     Observer, ProviderError, ProviderErrorClass, ProviderInfo, Reply, Retry, Returned, ToolCall,
@@ -61,13 +63,13 @@ struct Stopped {
 impl Recording {
     pub(super) fn of(reading: &Reading) -> Self {
         let mut reader = RecordingReader::default();
-        for (place, event) in recorded_events(&reading.records).enumerate() {
+        for (place, record) in reading.records.iter().enumerate() {
             let seen = || visible(&reading.records[..place]).len();
-            match event {
-                Ok(Event::RequestRetried { retry, .. }) => reader.add_retry(&retry),
-                Ok(Event::StepStart { .. }) => reader.is_asked = true,
-                Ok(Event::StepFinish { reply, .. }) => {
-                    reader.add_reply(Arc::unwrap_or_clone(reply))
+            match record.event() {
+                Ok(Event::RequestRetried(again)) => reader.add_retry(&again.retry()),
+                Ok(Event::StepStart(_)) => reader.is_asked = true,
+                Ok(Event::StepFinish(StepFinish { reply, .. })) => {
+                    reader.add_reply(Arc::unwrap_or_clone(reply.0))
                 }
                 Ok(Event::HookTriggered(Triggered {
                     failure: Some(failure),
@@ -76,36 +78,37 @@ impl Recording {
                 })) => {
                     reader.add_failure(failure, seen);
                 }
-                Ok(Event::HookCallResult { result, refusal, .. }) => {
-                    reader.left.receipts.push_back(Returned { refusal, ..Returned::ran(result) });
-                }
-                Ok(Event::ToolCallResult { result, refusal, limit, added }) => {
-                    reader.refused =
-                        refusal.as_ref().map(|it| it.message.clone()).or(reader.refused);
-                    reader.left.receipts.push_back(Returned { result, refusal, limit, added });
+                Ok(Event::ToolCallResult(receipt)) => {
+                    // A refusal of a hook's action is not that of the model.
+                    let refused = receipt.refusal.as_ref().filter(|_| receipt.hook.is_none());
+                    reader.refused = refused.map(|it| it.message.clone()).or(reader.refused);
+                    reader.left.receipts.push_back(returned(receipt));
                 }
                 // A replay is not killed, so that it needs no decision about a call that was cut off.
-                Ok(Event::ApprovalRequested(request)) => {
-                    reader.is_again = request.reason == ApprovalReason::Interrupted;
-                    reader.facts.asked.insert(request.call_id);
+                Ok(Event::ApprovalRequested(asked)) => {
+                    reader.is_again = asked.reason == ApprovalReason::Interrupted;
+                    reader.asked.clone_from(&asked.call_id);
+                    reader.facts.asked.insert(asked.call_id);
                 }
-                Ok(Event::ApprovalDecided { decision, .. }) if !reader.is_again => {
+                Ok(Event::ApprovalDecided(Decided { call_id, decision, .. }))
+                    if !reader.is_again && call_id == reader.asked =>
+                {
                     reader.left.decisions.push_back(decision);
                 }
-                Ok(Event::ThreadComplete { .. }) => {
+                Ok(Event::ThreadComplete(_)) => {
                     (reader.facts.is_complete, reader.has_ended) = (true, true);
                 }
-                Ok(Event::ThreadError { failure, .. }) => {
+                Ok(Event::ThreadError(ThreadError { failure, .. })) => {
                     reader.has_ended = true;
                     failure.into_iter().for_each(|failure| reader.add_failure(failure, seen));
                 }
-                Ok(Event::ModelFallback { provider, .. }) => {
+                Ok(Event::ModelFallback(fallback)) => {
                     reader.is_asked = false;
                     reader.refuses(ProviderErrorClass::Overloaded, "as recorded", Usage::default());
-                    reader.facts.fallbacks.push(provider);
+                    reader.facts.fallbacks.push(fallback.info());
                 }
-                Ok(Event::ThreadContinued { .. }) => reader.facts.is_complete = true,
-                Ok(Event::ThreadResumed { limits, .. }) if reader.has_ended => {
+                Ok(Event::ThreadContinued(_)) => reader.facts.is_complete = true,
+                Ok(Event::ThreadResumed(ThreadResumed { limits, .. })) if reader.has_ended => {
                     (reader.has_ended, reader.is_asked) = (false, false);
                     reader.left.reopened.push_back((seen(), limits));
                 }
@@ -186,6 +189,8 @@ struct RecordingReader {
     is_asked: bool,
     /// `true` if the last question was whether an interrupted call may run again.
     is_again: bool,
+    /// The call that was asked about last.
+    asked: String,
     /// The message for the model when a call was refused last.
     refused: Option<String>,
 }
@@ -273,7 +278,7 @@ impl Clock for Recording {
 
 impl Observer for Recording {
     fn event(&self, event: &Event) {
-        if is_seen(event.name()) {
+        if is_seen(event.kind()) {
             self.seen.fetch_add(1, Ordering::Relaxed);
         }
     }

@@ -1,9 +1,11 @@
 //! The texts of the record that the model read or wrote.
 
 use rye_sign::Digest;
+use serde::Serialize;
 use serde_json::Value;
 
-use crate::transcript::Record;
+use crate::transcript::{Event, EventKind, Intent, Receipt, Record, ThreadComplete};
+use crate::{ApprovalReason, Reply};
 
 /// One thing that a model saw or said.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,51 +22,53 @@ pub(super) fn visible(records: &[Record]) -> Vec<VisibleText> {
     let mut seen = Vec::new();
     let mut is_again = false;
     for record in records {
-        let payload: Value = serde_json::from_str(record.payload.get()).unwrap_or_default();
-        match record.event.as_str() {
-            "approval_requested" => is_again = payload["reason"] == "interrupted",
-            "tool_call_result" => is_again = false,
+        let Ok(event) = record.event() else { continue };
+        match &event {
+            Event::ApprovalRequested(asked) => {
+                is_again = asked.reason == ApprovalReason::Interrupted;
+            }
+            Event::ToolCallResult(_) => is_again = false,
             // The model made the call once, however often it had to be run.
-            "tool_call_start" if is_again => continue,
+            Event::ToolCallStart(_) if is_again => continue,
             _ => {}
         }
-        let (what, text) = match record.event.as_str() {
-            "thread_start" => ("the tools".to_owned(), pretty(&payload["tools"])),
-            "system_prompt" => ("the system prompt".to_owned(), words(&payload["text"])),
-            "user_message" if turn == 0 => {
-                ("the first message".to_owned(), words(&payload["text"]))
-            }
-            "user_message" => (format!("the message after turn {turn}"), words(&payload["text"])),
-            "step_finish" => {
+        let (what, text) = match event {
+            Event::ThreadStart(start) => ("the tools".to_owned(), pretty(&start.tools)),
+            Event::SystemPrompt(prompt) => ("the system prompt".to_owned(), prompt.text),
+            Event::UserMessage(said) if turn == 0 => ("the first message".to_owned(), said.text),
+            Event::UserMessage(said) => (format!("the message after turn {turn}"), said.text),
+            Event::StepFinish(finish) => {
                 (turn, calls, results) = (turn + 1, 0, 0);
-                (format!("the answer of turn {turn}"), answer(record, &payload))
+                (format!("the answer of turn {turn}"), answer(record, &finish.reply))
             }
-            "hook_triggered" => {
-                let hook = words(&payload["hook"]);
-                let event = words(&payload["hook_event"]);
-                (format!("a hook after turn {turn}"), format!("{hook} at {event}"))
-            }
-            "tool_call_start" if !payload["hook"].is_null() => (
-                format!("a call of hook `{}` after turn {turn}", words(&payload["hook"])),
-                call(&payload),
+            Event::HookTriggered(triggered) => (
+                format!("a hook after turn {turn}"),
+                format!("{} at {}", triggered.hook, triggered.event),
             ),
-            "tool_call_result" if !payload["hook"].is_null() => {
-                let hook = words(&payload["hook"]);
-                (
-                    format!("the result of a call of hook `{hook}` after turn {turn}"),
-                    result(&payload),
-                )
+            Event::ToolCallStart(intent) => {
+                let what = match &intent.hook {
+                    Some(hook) => format!("a call of hook `{hook}` after turn {turn}"),
+                    None => {
+                        calls += 1;
+                        format!("call {calls} of turn {turn}")
+                    }
+                };
+                (what, call(&intent))
             }
-            "tool_call_start" => {
-                calls += 1;
-                (format!("call {calls} of turn {turn}"), call(&payload))
+            Event::ToolCallResult(receipt) => {
+                let what = match &receipt.hook {
+                    Some(hook) => {
+                        format!("the result of a call of hook `{hook}` after turn {turn}")
+                    }
+                    None => {
+                        results += 1;
+                        format!("the result of call {results} of turn {turn}")
+                    }
+                };
+                (what, result(&receipt))
             }
-            "tool_call_result" => {
-                results += 1;
-                (format!("the result of call {results} of turn {turn}"), result(&payload))
-            }
-            "thread_complete" => ("the end".to_owned(), end(&payload)),
-            "thread_continued" => ("the end".to_owned(), "continued".to_owned()),
+            Event::ThreadComplete(ended) => ("the end".to_owned(), end(&ended)),
+            Event::ThreadContinued(_) => ("the end".to_owned(), "continued".to_owned()),
             _ => continue,
         };
         seen.push(VisibleText { what, text });
@@ -72,20 +76,20 @@ pub(super) fn visible(records: &[Record]) -> Vec<VisibleText> {
     seen
 }
 
-/// Returns `true` if [`visible`] shows an event of this name.
-pub(super) fn is_seen(event: &str) -> bool {
-    [
-        "hook_triggered",
-        "step_finish",
-        "system_prompt",
-        "thread_complete",
-        "thread_continued",
-        "thread_start",
-        "tool_call_result",
-        "tool_call_start",
-        "user_message",
-    ]
-    .contains(&event)
+/// Returns `true` if [`visible`] shows an event of this kind.
+pub(super) const fn is_seen(kind: EventKind) -> bool {
+    matches!(
+        kind,
+        EventKind::HookTriggered
+            | EventKind::StepFinish
+            | EventKind::SystemPrompt
+            | EventKind::ThreadComplete
+            | EventKind::ThreadContinued
+            | EventKind::ThreadStart
+            | EventKind::ToolCallResult
+            | EventKind::ToolCallStart
+            | EventKind::UserMessage
+    )
 }
 
 /// The SHA-256 over all of it, in hex.
@@ -96,32 +100,28 @@ pub(super) fn digest(seen: &[VisibleText]) -> String {
 }
 
 /// The answer as received, with the view of it that the run reads.
-fn answer(record: &Record, payload: &Value) -> String {
-    let reply = &payload["reply"];
+fn answer(record: &Record, reply: &Reply) -> String {
     let raw = record.payload.get();
     let exact = raw.find(r#""reply":{"raw":"#).and_then(|at| raw.get(at..)).unwrap_or(raw);
     let digest: String = Digest::of(exact.as_bytes()).to_string().chars().take(16).collect();
-    format!("{}\n{}\nexact: {digest}", words(&reply["text"]), pretty(&reply["calls"]))
+    format!("{}\n{}\nexact: {digest}", reply.text, pretty(&reply.calls))
 }
 
-fn call(payload: &Value) -> String {
-    let arguments = pretty(&payload["arguments"]);
-    format!("{} ({})\n{arguments}", words(&payload["name"]), words(&payload["target"]["item_id"]))
+fn call(Intent { name, arguments, target, .. }: &Intent) -> String {
+    let item = target.as_ref().map_or("", |target| &target.item_id);
+    format!("{name} ({item})\n{arguments:#}")
 }
 
-fn result(payload: &Value) -> String {
-    let sort = if payload["is_error"] == true { "error" } else { "ok" };
-    format!("{} {sort}\n{}", words(&payload["name"]), pretty(&payload["content"]))
+fn result(Receipt { name, content, is_error, .. }: &Receipt) -> String {
+    let sort = if *is_error { "error" } else { "ok" };
+    format!("{name} {sort}\n{content:#}")
 }
 
-fn end(payload: &Value) -> String {
-    format!("{}\n{}", words(&payload["text"]), pretty(&payload["outputs"]))
+fn end(ThreadComplete { text, outputs, .. }: &ThreadComplete) -> String {
+    format!("{text}\n{}", pretty(outputs))
 }
 
-fn words(value: &Value) -> String {
-    value.as_str().map_or_else(String::new, str::to_owned)
-}
-
-fn pretty(value: &Value) -> String {
+fn pretty(value: &impl Serialize) -> String {
+    let value: Value = serde_json::to_value(value).expect("because every part of it is plain JSON");
     format!("{value:#}")
 }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::doubles::{Notes, Shop, entry};
 use super::*;
 use crate::drive::hooks::{Due, Log};
-use crate::transcript::{Target, Triggered};
+use crate::transcript::{Intent, Target, Triggered};
 use crate::{ActionTarget, Asking, Hook, HookAction, Hooks, ToolCall, ToolResult};
 
 fn hook(id: &str, event: HookEvent) -> Hook {
@@ -79,16 +79,17 @@ fn log(with_receipt: bool) -> Log {
     });
     let hook = hook.id;
     let call = ToolCall::new("hook-1-1-1", "rye_execute", json!({}));
-    let start = Event::HookCallStart {
-        hook: hook.clone(),
+    let start = Event::ToolCallStart(Intent {
+        hook: Some(hook.clone()),
         call_id: call.id.clone(),
-        injects: true,
+        injects: Some(true),
         name: call.name.clone(),
         arguments: json!({}),
         target: Some(Target::new("a/note", "rye.execute.tool.a.note", Effect::Once)),
-    };
+    });
     let result = ToolResult::ok(&call, json!("recorded"));
-    let receipt = with_receipt.then_some(Event::HookCallResult { hook, result, refusal: None });
+    let receipt = with_receipt
+        .then_some(Event::ToolCallResult(Receipt { hook: Some(hook), ..Receipt::new(result) }));
     Log([triggered, start].into_iter().chain(receipt).collect::<VecDeque<_>>())
 }
 

@@ -22,12 +22,12 @@ fn talkative(thread: &ThreadId, key: &Arc<SigningKey>) -> FoundTranscript<'stati
     let record = ThreadRecord::new(thread, "a", &limits(at_most(1)), AT);
     let mut journal = Journal::in_memory(record, Arc::clone(key), Arc::clone(&store) as _).unwrap();
     let provider = ProviderInfo::new("p", "m", 1_000, 100);
-    let start = journal.start(provider, limits(at_most(1)), Vec::new(), BTreeMap::new());
+    let start = journal.start(&provider, limits(at_most(1)), Vec::new(), BTreeMap::new());
     journal.append(&start, AT);
     journal.checkpoint(AT);
-    journal.append(&Event::UserMessage { text: "x".repeat(TEXT_BYTES) }, AT);
+    journal.append(&Event::UserMessage(Said { text: "x".repeat(TEXT_BYTES) }), AT);
     let reserved = Nanos::new(1);
-    journal.append(&Event::StepStart { turn: 1, reserved, max_output_tokens: 1 }, AT);
+    journal.append(&Event::StepStart(StepStart { turn: 1, reserved, max_output_tokens: 1 }), AT);
     journal.sync().unwrap();
     let reading = read(&store.journal(thread).unwrap(), thread, &[key.public()]).unwrap();
     FoundTranscript::Transcript(Cow::Owned(reading))

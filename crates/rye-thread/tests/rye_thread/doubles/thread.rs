@@ -184,12 +184,12 @@ impl Driven {
     }
 
     pub(crate) fn events(&self) -> Vec<String> {
-        self.transcript().records.into_iter().map(|record| record.event).collect()
+        self.transcript().records.into_iter().map(|record| record.name().to_owned()).collect()
     }
 
     /// The payloads of the events of this name.
     pub(crate) fn payloads(&self, event: &str) -> Vec<Value> {
-        let records = self.transcript().records.into_iter().filter(|record| record.event == event);
+        let records = self.transcript().records.into_iter().filter(|record| record.name() == event);
         records.map(|record| serde_json::from_str(record.payload.get()).unwrap()).collect()
     }
 

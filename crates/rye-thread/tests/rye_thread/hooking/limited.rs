@@ -363,13 +363,13 @@ fn names(hooks: &[&str]) -> Vec<String> {
 
 /// The hooks that acted, in turn.
 fn hooks_of(reading: &Reading) -> Vec<String> {
-    let triggered = reading.records.iter().filter(|it| it.event == "hook_triggered");
+    let triggered = reading.records.iter().filter(|it| it.name() == "hook_triggered");
     let payloads = triggered.map(|it| serde_json::from_str::<Value>(it.payload.get()).unwrap());
     payloads.map(|it| it["hook"].as_str().unwrap().to_owned()).collect()
 }
 
 /// How often somebody was asked about a limit.
 fn asked(reading: &Reading) -> usize {
-    let requested = reading.records.iter().filter(|it| it.event == "approval_requested");
+    let requested = reading.records.iter().filter(|it| it.name() == "approval_requested");
     requested.filter(|it| it.payload.get().contains(r#""reason":"escalated""#)).count()
 }

@@ -70,7 +70,7 @@ async fn cut_after_any_record_it_ends_the_same() {
         assert_effects(&whole.effects(), &cut.effects(), &before, end);
         let ids = |world: &World| -> Vec<String> {
             let reading = world.reading();
-            let triggered = reading.records.iter().filter(|it| it.event == "hook_triggered");
+            let triggered = reading.records.iter().filter(|it| it.name() == "hook_triggered");
             triggered.map(|it| it.payload.get().to_owned()).collect()
         };
         assert_eq!(ids(&cut), ids(&whole), "cut at {end}");
@@ -127,7 +127,7 @@ async fn an_escalation_outlives_its_program() {
         let asked: BTreeSet<&str> = reading
             .records
             .iter()
-            .filter(|it| it.event == "approval_requested")
+            .filter(|it| it.name() == "approval_requested")
             .map(|it| it.payload.get())
             .collect();
         assert_eq!(asked.len(), 1);

@@ -45,10 +45,10 @@ async fn records_that_contradict_each_other_are_refused() {
     let records = world.reading().records;
     let mut head = Head::genesis();
     let kept = records.iter().filter(|record| {
-        record.event != "step_finish" && (record.seq < 4 || record.event != "checkpoint")
+        record.name() != "step_finish" && (record.seq < 4 || record.name() != "checkpoint")
     });
     for (seq, record) in (0..).zip(kept.take(7)) {
-        let payload = match record.event.as_str() {
+        let payload = match record.name() {
             "checkpoint" => {
                 sign_checkpoint(&head, seq, thread_id().as_str(), &world.key).unwrap().to_json()
             }
@@ -56,7 +56,7 @@ async fn records_that_contradict_each_other_are_refused() {
         };
         let line = json!({
             "seq": seq, "ts": record.at.to_string(), "thread_id": thread_id().as_str(), "directive": "test/greet",
-            "event": record.event, "payload": payload,
+            "event": record.name(), "payload": payload,
             "prev": head.to_string(),
         })
         .to_string();

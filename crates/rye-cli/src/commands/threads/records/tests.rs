@@ -1,128 +1,194 @@
-use std::sync::Arc;
-
-use rye::sign::SigningKey;
-use rye::thread::store::{MemoryStore, Store as _};
-use rye::thread::transcript::{Event, Transcript, read};
-use rye::thread::{ProviderInfo, ThreadId};
-use rye::types::{LimitSet, Moment};
+use rye::thread::transcript::{
+    Asked, Decided, EventKind, Injected, ModelFallback, Receipt, RequestFailed, Said, SharedReply,
+    SignedHead, StepFinish, StepStart, SystemPrompt, Target, ThreadComplete, ThreadContinued,
+    ThreadError, ThreadResumed, ThreadStart, Triggered,
+};
+use rye::thread::{
+    ApprovalReason, ApprovalRequest, ChildEnd, Decision, ProviderErrorClass, ProviderInfo, Refusal,
+    Reply, Retry, Spawn, StopReason, ThreadId, ToolCall, ToolResult, TranscriptClaim, Waiting,
+};
+use rye::types::{Effect, HookEvent, LimitSet, Moment, Nanos, ThreadState, Usage};
+use serde_json::Map;
 
 use super::*;
 
-/// Returns a record of this event, as the first of a transcript.
-fn record(event: &str, payload: &Value) -> Record {
-    let thread = ThreadId::new("a", "019a0000-0000-7000-8000-000000000001").unwrap();
-    let store = Arc::new(MemoryStore::new());
-    let at = Moment::from_unix_millis(0);
-    let ownership = store.acquire(&thread, &thread).unwrap();
-    let mut transcript = Transcript::create(Arc::clone(&store) as _, ownership, "a").unwrap();
-    let key = SigningKey::generate().unwrap();
-    let start = Event::ThreadStart {
-        provider: ProviderInfo::new("p", "m", 1_000, 100),
-        limits: LimitSet::default(),
-        tools: Vec::new(),
-        palette: std::collections::BTreeMap::new(),
-        facts: serde_json::Map::new(),
-        root: thread.clone(),
-        parent: None,
-        continues: None,
-        created: at,
-        signed_by: key.public().to_pem(),
-    };
-    transcript.append(&start, at).unwrap();
-    transcript.checkpoint(&key, at).unwrap();
-    let reading = read(&store.journal(&thread).unwrap(), &thread, &[key.public()]).unwrap();
-    let mut record = reading.records.into_iter().next().unwrap();
-    event.clone_into(&mut record.event);
-    record.payload = serde_json::value::to_raw_value(payload).unwrap();
-    record
+fn thread() -> ThreadId {
+    ThreadId::new("a", "019a0000-0000-7000-8000-000000000001").unwrap()
+}
+
+fn asked(reason: ApprovalReason) -> ApprovalRequest {
+    ApprovalRequest::new(&thread(), "1", "a/b", &json!({}), reason)
+}
+
+fn call(name: &str, arguments: Value, target: Option<Target>) -> Event {
+    let (call_id, name) = ("1".to_owned(), name.to_owned());
+    Event::ToolCallStart(Intent { call_id, name, arguments, target, hook: None, injects: None })
+}
+
+fn failed(content: Value) -> Event {
+    let call = ToolCall::new("1", "a_b", json!({}));
+    Event::ToolCallResult(Receipt::new(ToolResult::error(&call, content)))
+}
+
+fn refused(message: &str) -> Event {
+    let Event::ToolCallResult(receipt) = failed(json!("x")) else { panic!("it is a receipt") };
+    let refusal = Some(Refusal::of_tool("rye.execute.tool.a.b", message));
+    Event::ToolCallResult(Receipt { refusal, ..receipt })
 }
 
 /// The descriptions of events in `rye threads show` and `tail`.
-fn rows() -> Vec<(&'static str, Value, &'static str)> {
+fn rows() -> Vec<(Event, &'static str)> {
+    let info = ProviderInfo::new("p", "m", 1_000, 100);
+    let (turn, turns, usage, cost) = (1, 1, Usage::new(1, 1), Nanos::new(7));
+    let (limits, text) = (LimitSet::default(), String::new());
+    let id = "a-019a0000-0000-7000-8000-000000000001";
+    let retry = Retry::new(2, 4, ProviderErrorClass::Server, "x");
+    let raw = serde_json::value::to_raw_value(&json!([])).unwrap();
+    let reply = SharedReply::new(Reply::new(raw, StopReason::EndTurn));
+    let claim = TranscriptClaim::new(1, "00".to_owned(), false);
+    let resumed = ThreadResumed {
+        opening: 2,
+        cut_bytes: 0,
+        facts: Map::new(),
+        cost,
+        elapsed: std::time::Duration::ZERO,
+        signed_by: "K".to_owned(),
+        limits: None,
+    };
+    let raised = ThreadResumed { limits: Some(limits.clone()), ..resumed.clone() };
+    let target = Some(Target::new("a/b", "rye.execute.tool.a.b", Effect::Once));
+    let tool_call = ToolCall::new("1", "a_b", json!({}));
     vec![
-        ("approval_decided", json!({"call_id": "1", "decision": "denied"}), "denied"),
-        ("approval_requested", json!({"call_id": "1", "item_id": "a/b"}), "a/b"),
         (
-            "approval_requested",
-            json!({"call_id": "1", "item_id": "a/b", "arguments": {}, "arguments_sha256": "x", "reason": "interrupted"}),
+            Event::ApprovalDecided(Decided::new(
+                &asked(ApprovalReason::Configured),
+                Decision::DENIED,
+                "command",
+            )),
+            "denied",
+        ),
+        (
+            Event::ApprovalDecided(Decided::new(
+                &asked(ApprovalReason::Configured),
+                Decision::Denied(Some("not now".parse().unwrap())),
+                "command",
+            )),
+            "denied: not now",
+        ),
+        (
+            Event::ApprovalRequested(Asked::of(&asked(ApprovalReason::Configured))),
+            "a/b; the configuration asks before each call of it",
+        ),
+        (
+            Event::ApprovalRequested(Asked::of(&asked(ApprovalReason::Interrupted))),
             "a/b; it began before and may have happened, and an approval may do it a second time",
         ),
-        ("assistant_reasoning", json!({"text": "x"}), ""),
-        ("assistant_text", json!({"text": "x"}), ""),
-        ("checkpoint", json!({"head": "x"}), ""),
-        ("child_ended", json!({"thread": "b-1", "state": "completed"}), "b-1"),
-        ("context_injected", json!({"item_id": "a/b", "position": "before"}), "a/b"),
-        ("context_injected", json!({"item_id": null, "position": "before"}), ""),
-        ("hook_triggered", json!({"hook": "warn"}), "warn"),
-        ("model_fallback", json!({"provider": "p", "model": "m"}), ""),
-        ("request_failed", json!({"class": "server", "cost_nanos": 7}), "server"),
+        (Event::AssistantReasoning(Said::new("x")), ""),
+        (Event::AssistantText(Said::new("x")), ""),
+        (Event::Checkpoint(SignedHead(json!({"head": "x"}))), ""),
+        (Event::ChildEnded(ChildEnd::new(thread(), ThreadState::Completed, cost, claim)), id),
+        (Event::ContextInjected(Injected::new(Some("a/b"), "before", "00")), "a/b"),
+        (Event::ContextInjected(Injected::new(None, "before", "00")), ""),
         (
-            "request_retried",
-            json!({"class": "server", "attempt": 2, "attempts": 4}),
-            "server (2 of 4)",
+            Event::HookTriggered(Triggered {
+                evaluation: 1,
+                event: HookEvent::AfterStep,
+                hook: "warn".to_owned(),
+                declared_by: "x".to_owned(),
+                layer: 1,
+                effect: None,
+                failure: None,
+                is_final: false,
+                data: json!({}),
+            }),
+            "warn",
         ),
-        ("spawn_child", json!({"thread": "b-1", "directive": "b"}), "b-1"),
-        ("step_finish", json!({"turn": 1}), ""),
-        ("step_start", json!({"turn": 1}), ""),
-        ("system_prompt", json!({"text": "x"}), ""),
-        ("thread_complete", json!({"turns": 1}), ""),
-        ("thread_continued", json!({"next": "a-1"}), "a-1"),
-        ("thread_error", json!({"state": "error"}), ""),
-        ("thread_resumed", json!({"opening": 2}), "opening 2"),
-        ("thread_start", json!({"model": "m"}), ""),
-        ("tool_call_result", json!({"is_error": false, "refusal": null}), "ok"),
-        ("tool_call_result", json!({"is_error": true, "refusal": null}), "error"),
+        (Event::ModelFallback(ModelFallback::new(&info, "busy")), ""),
         (
-            "tool_call_result",
-            json!({"is_error": true, "refusal": null, "content": {"error": "no\nfile"}}),
-            "error: no\\nfile",
+            Event::RequestFailed(RequestFailed {
+                turn,
+                class: "server".to_owned(),
+                message: "x".to_owned(),
+                cost,
+            }),
+            "server",
+        ),
+        (Event::RequestRetried(RequestRetried::new(turn, &retry, cost, cost)), "server (2 of 4)"),
+        (Event::SpawnChild(Spawn::new("1", thread(), "b", Waiting::ForTheEnd, limits.clone())), id),
+        (Event::StepFinish(StepFinish { turn, reply, cost }), ""),
+        (Event::StepStart(StepStart { turn, reserved: cost, max_output_tokens: 1 }), ""),
+        (Event::SystemPrompt(SystemPrompt::new("x")), ""),
+        (
+            Event::ThreadComplete(ThreadComplete {
+                turns,
+                usage,
+                cost,
+                outputs: None,
+                text: text.clone(),
+            }),
+            "",
         ),
         (
-            "tool_call_result",
-            json!({"is_error": true, "refusal": null, "content": {"error": "it ended with code 1", "stderr": "Traceback:\n  x\nValueError: y\n"}}),
+            Event::ThreadContinued(ThreadContinued {
+                turns,
+                usage,
+                cost,
+                next: thread(),
+                limits: limits.clone(),
+                text,
+            }),
+            id,
+        ),
+        (
+            Event::ThreadError(ThreadError {
+                turns,
+                usage,
+                cost,
+                state: ThreadState::Error,
+                failure: None,
+            }),
+            "",
+        ),
+        (Event::ThreadResumed(resumed), "opening 2"),
+        (Event::ThreadResumed(raised), "opening 2, limits raised"),
+        (
+            Event::ThreadStart(ThreadStart::new(
+                &info,
+                limits,
+                thread(),
+                Moment::from_unix_millis(0),
+                "K".to_owned(),
+            )),
+            "",
+        ),
+        (Event::ToolCallResult(Receipt::new(ToolResult::ok(&tool_call, json!(1)))), "ok"),
+        (failed(Value::Null), "error"),
+        (failed(json!({"error": "no\nfile"})), "error: no\\nfile"),
+        (
+            failed(
+                json!({"error": "it ended with code 1", "stderr": "Traceback:\n  x\nValueError: y\n"}),
+            ),
             "error: it ended with code 1: ValueError: y",
         ),
-        ("tool_call_start", json!({"name": "a_b", "target": {"item_id": "a/b"}}), "a/b"),
-        ("tool_call_start", json!({"name": "a_b", "target": null}), "a_b"),
-        ("tool_call_start", json!({"name": "a_b", "arguments": {"item_id": "c/d"}}), "a_b"),
-        ("tool_call_start", json!({"name": "rye_execute", "arguments": {"item_id": "c/d"}}), "c/d"),
-        (
-            "tool_call_start",
-            json!({"name": "rye_execute", "arguments": {"item_id": 7}}),
-            "rye_execute",
-        ),
-        ("user_message", json!({"text": "x"}), ""),
+        (failed(json!({"exit_code": 1, "stderr": "x"})), "error: x"),
+        (refused("not allowed"), "refused: not allowed"),
+        (refused(""), "refused"),
+        (call("a_b", json!({}), target), "a/b"),
+        (call("a_b", json!({}), None), "a_b"),
+        (call("a_b", json!({"item_id": "c/d"}), None), "a_b"),
+        (call("rye_execute", json!({"item_id": "c/d"}), None), "c/d"),
+        (call("rye_execute", json!({"item_id": 7}), None), "rye_execute"),
+        (Event::UserMessage(Said::new("x")), ""),
     ]
-}
-
-/// A failed result is listed with its words.
-#[test]
-fn an_error_is_named() {
-    for (event, payload, about) in [
-        (
-            "tool_call_result",
-            json!({"is_error": true, "refusal": null, "content": {"exit_code": 1, "stderr": "x"}}),
-            "error: x",
-        ),
-        (
-            "tool_call_result",
-            json!({"is_error": true, "refusal": {"layer": "x", "message": "not allowed"}}),
-            "refused: not allowed",
-        ),
-        ("tool_call_result", json!({"is_error": true, "refusal": {"layer": "x"}}), "refused"),
-    ] {
-        let expected = format!("   0  1970-01-01T00:00:00.000Z  {event:<18} {about}");
-        assert_eq!(line(&record(event, &payload)), expected);
-    }
 }
 
 #[test]
 fn each_event_has_a_line() {
-    for (event, payload, about) in rows() {
-        let expected = format!("   0  1970-01-01T00:00:00.000Z  {event:<18} {about}");
-        assert_eq!(line(&record(event, &payload)), expected.trim_end());
+    let mut kinds: Vec<EventKind> = rows().iter().map(|(event, _)| event.kind()).collect();
+    kinds.dedup();
+    assert_eq!(kinds, EventKind::ALL, "an event without a row");
+    for (event, expected) in rows() {
+        let shown = format!("{event:?}");
+        assert_eq!(about(event).unwrap_or_default(), expected, "{shown}");
     }
-    let mut names: Vec<&str> = rows().iter().map(|row| row.0).collect();
-    names.dedup();
-    assert_eq!(names, Event::NAMES, "an event without a row");
 }
