@@ -3,6 +3,7 @@
 //! All findings are reported at once. Tidy needs no network, no git and no build.
 
 mod cycles;
+mod events;
 mod files;
 mod layers;
 mod modules;
@@ -45,6 +46,7 @@ fn check(root: &Path) -> anyhow::Result<Vec<String>> {
             scope.spawn(move || sources::check(tree)),
             scope.spawn(move || files::check(tree)),
             scope.spawn(move || cycles::check(tree)),
+            scope.spawn(move || events::check(tree)),
             scope.spawn(move || words::check(tree)),
             scope.spawn(move || openings::check(tree)),
         ];
