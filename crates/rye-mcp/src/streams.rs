@@ -61,6 +61,8 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Paced<T> {
                 Ok(_) = self.has_begun.wait_for(|begun| *begun), if !has_begun => continue,
                 message = self.transport.receive() => message?,
             };
+            // It may have begun while the message was awaited.
+            let has_begun = *self.has_begun.borrow();
             if has_begun || matches!(message, JsonRpcMessage::Request(_)) {
                 return Some(message);
             }
