@@ -15,7 +15,10 @@ pub(super) struct Watch {
 impl Watch {
     pub(super) fn new(project: &Project) -> Self {
         let events = init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).unwrap();
-        let any = WatchFlags::ALL_EVENTS;
+        // Closing is left out: what this test opens itself is closed late if another test starts a program at that
+        // moment, whose process holds a copy until it runs.
+        let closed = WatchFlags::CLOSE_WRITE | WatchFlags::CLOSE_NOWRITE;
+        let any = WatchFlags::ALL_EVENTS - closed;
         for path in ["outside", "outside/secret.txt"] {
             add_watch(&events, project.outer().join(path), any).unwrap();
         }
