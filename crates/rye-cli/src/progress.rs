@@ -7,9 +7,11 @@ use std::io::{self, IsTerminal as _};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rye::thread::transcript::{
-    Event, Intent, ModelFallback, Receipt, RequestFailed, RequestRetried, Said, StepFinish,
-    StepStart, ThreadContinued, ThreadResumed, ThreadStart,
+use rye::thread::transcript::Event;
+
+use rye::thread::transcript::payload::{
+    Intent, ModelFallback, Receipt, RequestFailed, RequestRetried, Said, StepFinish, StepStart,
+    ThreadContinued, ThreadResumed, ThreadStart,
 };
 use rye::thread::{Clock as _, Delta, Observer, OutputPiece, ThreadId, called_item};
 use rye::types::Nanos;

@@ -1,7 +1,8 @@
 //! The schema of the lines of `rye run --json`: the records of the transcript, and the lines around them.
 
 use rye_thread::Failure;
-use rye_thread::transcript::{Asked, EventKind};
+use rye_thread::transcript::EventKind;
+use rye_thread::transcript::payload::Asked;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema as _, Schema, SchemaGenerator};
 use serde_json::{Value, json};

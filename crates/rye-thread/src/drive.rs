@@ -49,7 +49,8 @@ use self::stop::Stop;
 pub use self::warnings::thread_warnings;
 use crate::children::Ending;
 use crate::durability::Driven;
-use crate::transcript::{Event, Injected, Receipt, Said, SystemPrompt};
+use crate::transcript::Event;
+use crate::transcript::payload::{Injected, Receipt, Said, SystemPrompt};
 use crate::{
     Account, Approver, Cancel, Clock, End, Failure, FailureKind, Hooks, Journal, Message,
     OutOfTurn, Outcome, Palette, Provider, Run, Step, ThreadId, ToolCall,

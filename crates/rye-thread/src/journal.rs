@@ -17,7 +17,8 @@ use rye_types::{LimitSet, Moment, ThreadState};
 pub use self::error::JournalError;
 use self::readable::{Readable, Rendered};
 use crate::durability::{run_unblocked, sync_record};
-use crate::transcript::{Event, ThreadStart, Transcript};
+use crate::transcript::payload::ThreadStart;
+use crate::transcript::{Event, Transcript};
 use crate::{
     Outcome, ProviderInfo, Registry, RegistryError, ThreadId, ThreadRecord, ToolSpec, TreeAccount,
 };

@@ -94,8 +94,9 @@ pub use self::schema::{ArgumentSchema, SchemaError, SchemaProblem, SchemaProblem
 pub use self::threads::{Setting, Threads};
 pub use self::tool::{AuthorisedCall, OutputSink, OutputStream, Tool, ToolOutput, ToolStatus};
 pub use self::tree_account::TreeAccount;
+pub use rye_transcript::payload::ChildEnd;
 pub use rye_transcript::{
-    Account, AccountError, AddedItem, ApprovalReason, ApprovalRequest, Charge, ChildEnd, Counted,
+    Account, AccountError, AddedItem, ApprovalReason, ApprovalRequest, Charge, Counted,
     DIRECTIVE_RETURN, DecidedApproval, Decider, Decision, DecisionError, DenialReason,
     DenialReasonError, Failure, FailureKind, FoundTranscript, Handover, Message, Opening,
     PendingApproval, ProviderErrorClass, ProviderInfo, RecordError, RecordedEnd, RecordedLimits,

@@ -10,11 +10,8 @@ use rye_transcript::NewRecord;
 use rye_types::Moment;
 
 pub use rye_transcript::{
-    Asked, ChildEnd, Damage, DamageKind, Decided, Event, EventKind, FileError, Injected, Intent,
-    MAX_BYTES, Markdown, ModelFallback, Reading, Receipt, Record, RequestFailed, RequestRetried,
-    Said, SharedReply, SignedHead, StepFinish, StepStart, SystemPrompt, Target, ThreadComplete,
-    ThreadContinued, ThreadError, ThreadResumed, ThreadStart, Triggered, UnverifiedRecord,
-    named_keys, read, read_file,
+    Damage, DamageKind, Event, EventKind, FileError, MAX_BYTES, Markdown, Reading, Record,
+    UnverifiedRecord, named_keys, payload, read, read_file,
 };
 
 use crate::durability::run_unblocked;
@@ -242,7 +239,7 @@ impl Transcript {
         let thread = self.held.ownership.thread().as_str();
         let checkpoint = sign_checkpoint(&self.head, self.records, thread, key)
             .expect("because a thread id is one line of text");
-        let event = Event::Checkpoint(SignedHead(checkpoint.to_json()));
+        let event = Event::Checkpoint(payload::SignedHead(checkpoint.to_json()));
         self.add(&event, at);
         event
     }

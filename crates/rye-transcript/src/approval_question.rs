@@ -3,7 +3,9 @@
 use rye_types::HookEvent;
 use serde_json::Value;
 
-use crate::{ApprovalReason, ApprovalRequest, Asked};
+use crate::{ApprovalReason, ApprovalRequest};
+
+use crate::payload::Asked;
 
 /// The name of the operation that signs, whose calls always wait.
 const SIGN: &str = "rye_sign";

@@ -2,7 +2,9 @@
 
 use rye_types::{Nanos, ThreadState};
 
-use crate::{ChildEnd, ThreadId, TranscriptClaim};
+use crate::{ThreadId, TranscriptClaim};
+
+use crate::payload::ChildEnd;
 
 impl ChildEnd {
     /// Creates the end of a child that stayed within its reservations. `transcript` claims all its records.

@@ -3,6 +3,7 @@
 use serde::{Serialize, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
 
+use crate::money::Change;
 use crate::payload::{
     Asked, ChildEnd, Decided, Injected, Intent, ModelFallback, Receipt, RequestFailed,
     RequestRetried, Said, SignedHead, StepFinish, StepStart, SystemPrompt, ThreadComplete,
@@ -209,6 +210,7 @@ impl EventKind {
             Self::ApprovalDecided
             | Self::ApprovalRequested
             | Self::ChildEnded
+            | Self::HookTriggered
             | Self::ModelFallback
             | Self::RequestFailed
             | Self::RequestRetried
@@ -220,14 +222,13 @@ impl EventKind {
             | Self::ThreadError
             | Self::ThreadResumed
             | Self::ThreadStart
-            | Self::ToolCallResult => true,
+            | Self::ToolCallResult
+            | Self::ToolCallStart => true,
             Self::AssistantReasoning
             | Self::AssistantText
             | Self::Checkpoint
             | Self::ContextInjected
-            | Self::HookTriggered
             | Self::SystemPrompt
-            | Self::ToolCallStart
             | Self::UserMessage
             | Self::Unknown => false,
         }
@@ -239,6 +240,47 @@ impl Event {
     #[must_use]
     pub const fn name(&self) -> &'static str {
         self.kind().name()
+    }
+
+    /// Returns the change that the record of the event makes to the account of its thread; `None` without money.
+    ///
+    /// This is the only rule about money (SPEC 10.6). The writer applies it to an event, and the reader to the event of a record.
+    pub(crate) fn money(&self) -> Option<Change> {
+        Some(match self {
+            Self::ThreadStart(start) => Change::Begin { cap: start.limits.spend },
+            Self::StepStart(start) => Change::Reserve { amount: start.reserved },
+            Self::StepFinish(finish) => finish.change(),
+            Self::RequestFailed(failed) => Change::Settle { cost: failed.cost },
+            Self::RequestRetried(again) => {
+                Change::Retry { cost: again.cost, amount: again.reserved }
+            }
+            Self::SpawnChild(spawn) => {
+                Change::Spawn { child: spawn.child.clone(), share: spawn.limits.spend }
+            }
+            Self::ChildEnded(end) => Change::EndChild {
+                child: end.child.clone(),
+                cost: end.cost,
+                is_overrun: end.is_overrun,
+            },
+            Self::ThreadContinued(continued) => {
+                Change::Continue { next: continued.next.clone(), share: continued.limits.spend }
+            }
+            Self::ThreadResumed(resumed) => Change::Raise { cap: resumed.limits.as_ref()?.spend },
+            Self::ApprovalDecided(_)
+            | Self::ApprovalRequested(_)
+            | Self::AssistantReasoning(_)
+            | Self::AssistantText(_)
+            | Self::Checkpoint(_)
+            | Self::ContextInjected(_)
+            | Self::HookTriggered(_)
+            | Self::ModelFallback(_)
+            | Self::SystemPrompt(_)
+            | Self::ThreadComplete(_)
+            | Self::ThreadError(_)
+            | Self::ToolCallResult(_)
+            | Self::ToolCallStart(_)
+            | Self::UserMessage(_) => return None,
+        })
     }
 
     /// Returns the payload as the record of the event holds it, for comparison with a record.

@@ -6,7 +6,8 @@
 //! ```
 //! # use rye_sign::SigningKey;
 //! # use rye_sign::chain::{Head, sign_checkpoint};
-//! # use rye_transcript::{Event, NewRecord, ProviderInfo, SignedHead, ThreadId, ThreadStart};
+//! # use rye_transcript::payload::{SignedHead, ThreadStart};
+//! # use rye_transcript::{Event, NewRecord, ProviderInfo, ThreadId};
 //! # use rye_types::{LimitSet, Moment};
 //! use rye_transcript::{Account, FoundTranscript, ThreadRecord, read};
 //! use rye_types::ThreadState;
@@ -56,6 +57,8 @@
 
 #![warn(clippy::exhaustive_enums, clippy::exhaustive_structs)]
 
+pub mod payload;
+
 mod account;
 mod added;
 mod added_items;
@@ -78,7 +81,6 @@ mod markdown;
 mod message;
 mod money;
 mod new_record;
-mod payload;
 mod pending_approval;
 mod provider_error_class;
 mod provider_info;
@@ -119,11 +121,6 @@ pub use self::message::{
     Counted, Message, Opening, Reply, StopReason, ToolCall, ToolResult, count_values, nests_deeper,
 };
 pub use self::new_record::NewRecord;
-pub use self::payload::{
-    Asked, ChildEnd, Decided, Injected, Intent, ModelFallback, Receipt, RequestFailed,
-    RequestRetried, Said, SharedReply, SignedHead, StepFinish, StepStart, SystemPrompt, Target,
-    ThreadComplete, ThreadContinued, ThreadError, ThreadResumed, ThreadStart, Triggered,
-};
 pub use self::pending_approval::{
     DecidedApproval, PendingApproval, decided_approval, decision_on, pending_approval,
     spawned_children,

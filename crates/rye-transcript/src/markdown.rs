@@ -4,9 +4,11 @@ use rye_parse::hidden_characters;
 use rye_types::{Moment, Nanos};
 use serde_json::{Map, Value};
 
-use crate::{
-    Decision, Event, Failure, Intent, ModelFallback, Receipt, Record, RequestFailed, StepFinish,
-    ThreadComplete, ThreadContinued, ThreadError, ThreadStart,
+use crate::{Decision, Event, Failure, Record};
+
+use crate::payload::{
+    Intent, ModelFallback, Receipt, RequestFailed, StepFinish, ThreadComplete, ThreadContinued,
+    ThreadError, ThreadStart,
 };
 
 /// The transcript of one thread for people, event by event.

@@ -24,13 +24,15 @@ use crate::{
 use crate::schema::{MillisOrNull, Sha256};
 
 /// Declares payloads. They are open to every caller, because a record without one of their members must not compile.
+///
+/// A payload with a type parameter has one member that may be long and decides nothing. `Record::decide` reads the others alone.
 macro_rules! payloads {
-    ($($(#[$meta:meta])* pub struct $name:ident $body:tt)*) => {$(
+    ($($(#[$meta:meta])* pub struct $name:ident $(<$long:ident = $whole:ty>)? { $($body:tt)* })*) => {$(
         #[derive(Debug, Clone, Serialize, Deserialize)]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[expect(clippy::exhaustive_structs, reason = "a record without one of these must not compile")]
         $(#[$meta])*
-        pub struct $name $body
+        pub struct $name $(<$long = $whole>)? { $($body)* }
     )*};
 }
 
@@ -87,7 +89,7 @@ payloads! {
 
     /// A hook that acts, and its event.
     #[derive(PartialEq)]
-    pub struct Triggered {
+    pub struct Triggered<D = Value> {
         /// The number of the event among those at which a hook acted, from 1.
         pub evaluation: u64,
         /// The event.
@@ -107,7 +109,7 @@ payloads! {
         #[serde(rename = "final")]
         pub is_final: bool,
         /// The data of the event.
-        pub data: Value,
+        pub data: D,
     }
 
     /// The model of the first request is missing or out of capacity, and the fallback is asked from now on (SPEC 11.1).
@@ -181,6 +183,17 @@ payloads! {
         pub reserved: Nanos,
         /// The maximum number of tokens of the reply.
         pub max_output_tokens: u64,
+    }
+
+    /// A reply arrived. The record holds it as received.
+    pub struct StepFinish<R = SharedReply> {
+        /// The number of the request, from 1.
+        pub turn: u64,
+        /// The reply.
+        pub reply: R,
+        /// Its cost.
+        #[serde(rename = "cost_nanos")]
+        pub cost: Nanos,
     }
 
     /// The thread completed.
@@ -297,13 +310,13 @@ payloads! {
 
     /// A call by the model or by a hook. This is its intent, which is on disk before anything runs.
     #[derive(PartialEq)]
-    pub struct Intent {
+    pub struct Intent<A = Value> {
         /// The provider's id of the call, or for a hook one such as `hook-2-1`.
         pub call_id: String,
         /// The palette name.
         pub name: String,
         /// The arguments, as the tool gets them if one was found.
-        pub arguments: Value,
+        pub arguments: A,
         /// The tool of the call, if there is one.
         pub target: Option<Target>,
         /// The hook whose action this is. Missing for a call by the model.
@@ -323,6 +336,33 @@ payloads! {
         pub capability: String,
         /// The effect of a second call.
         pub effect: Effect,
+    }
+
+    /// The result of a call by the model or by a hook. This is its receipt.
+    #[derive(PartialEq)]
+    pub struct Receipt<C = Value> {
+        /// The provider's id of the call.
+        pub call_id: String,
+        /// The palette name of the tool.
+        pub name: String,
+        /// The result for the model.
+        pub content: C,
+        /// `true` if the call failed or was refused.
+        pub is_error: bool,
+        /// The refusal, if the call was refused.
+        pub refusal: Option<Refusal>,
+        /// The limit, if the call would start more threads than it allows.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub limit: Option<LimitHit>,
+        /// The items that the call added to the conversation.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub added: Vec<AddedItem>,
+        /// The hook whose action this was. Missing for a call by the model.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub hook: Option<String>,
+        /// The standard error of a program that succeeded, for the operator.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub standard_error: Option<String>,
     }
 
     /// An item that was composed into the opening, for the record.
@@ -363,22 +403,6 @@ payloads! {
     }
 }
 
-/// A reply arrived. The record holds it as received.
-///
-/// The reply is of any type, because a reader of money needs all members but that one.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[expect(clippy::exhaustive_structs, reason = "a record without one of these must not compile")]
-pub struct StepFinish<R = SharedReply> {
-    /// The number of the request, from 1.
-    pub turn: u64,
-    /// The reply.
-    pub reply: R,
-    /// Its cost.
-    #[serde(rename = "cost_nanos")]
-    pub cost: Nanos,
-}
-
 /// The signed head of the chain, as `rye_sign` writes it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -389,37 +413,6 @@ pub struct SignedHead(pub Value);
 #[derive(Debug, Clone)]
 #[expect(clippy::exhaustive_structs, reason = "it is the reply and nothing else")]
 pub struct SharedReply(pub Arc<Reply>);
-
-/// The result of a call by the model or by a hook. This is its receipt.
-///
-/// The content is of any type, because a reader that decides something needs all members but that one.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[expect(clippy::exhaustive_structs, reason = "a record without one of these must not compile")]
-pub struct Receipt<C = Value> {
-    /// The provider's id of the call.
-    pub call_id: String,
-    /// The palette name of the tool.
-    pub name: String,
-    /// The result for the model.
-    pub content: C,
-    /// `true` if the call failed or was refused.
-    pub is_error: bool,
-    /// The refusal, if the call was refused.
-    pub refusal: Option<Refusal>,
-    /// The limit, if the call would start more threads than it allows.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub limit: Option<LimitHit>,
-    /// The items that the call added to the conversation.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub added: Vec<AddedItem>,
-    /// The hook whose action this was. Missing for a call by the model.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hook: Option<String>,
-    /// The standard error of a program that succeeded, for the operator.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub standard_error: Option<String>,
-}
 
 impl Said {
     /// Creates the payload of a text.

@@ -11,8 +11,9 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::format::{FORMAT, VERSION};
+use crate::payload::ThreadStart;
 use crate::wire::ReadWire;
-use crate::{Event, EventKind, Record, ThreadId, ThreadStart, TranscriptClaim};
+use crate::{Event, EventKind, Record, ThreadId, TranscriptClaim};
 
 /// A verified transcript. Only its end may be incomplete.
 #[derive(Debug, Clone)]
@@ -89,6 +90,17 @@ impl Reading {
     /// The reason in words, for each event that this version cannot read.
     pub fn events(&self) -> impl Iterator<Item = (&Record, Result<Event, String>)> {
         self.records.iter().map(|record| (record, record.event()))
+    }
+
+    /// Returns the records whose events this version cannot read and may not go on without, each with the reason in words.
+    ///
+    /// Nothing that decides is among them but events of newer versions, because a transcript in which something else that decides
+    /// cannot be read is damaged. A resume of the thread refuses each of them.
+    pub fn unread(&self) -> impl Iterator<Item = (&Record, String)> {
+        let counted = self
+            .events()
+            .filter(|(record, _)| record.kind != EventKind::Unknown || record.is_foreign());
+        counted.filter_map(|(record, event)| Some((record, event.err()?)))
     }
 
     /// Returns the records, each with `true` if its own checkpoint follows it.

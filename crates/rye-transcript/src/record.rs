@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use rye_sign::chain::Head;
 use rye_types::Moment;
+use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use crate::money::Change;
-use crate::payload::{Receipt, StepFinish};
+use crate::payload::{Intent, Receipt, StepFinish, Triggered};
 use crate::{Event, EventKind, ThreadId};
 
 /// A record that fits the chain.
@@ -62,13 +63,15 @@ impl Record {
     pub fn event(&self) -> Result<Event, String> {
         match self.kind {
             EventKind::Unknown => Err(format!("this version knows no event `{}`", self.name())),
-            kind => kind.read(&self.payload),
+            kind => kind.read(&self.payload).map_err(|message| {
+                format!("its event `{}` cannot be read: {message}", self.name())
+            }),
         }
     }
 
     /// Reads the receipt of a call without its content.
     pub(crate) fn receipt(&self) -> Result<Receipt<IgnoredAny>, String> {
-        serde_json::from_str(self.payload.get()).map_err(|error| error.to_string())
+        read(&self.payload)
     }
 
     /// Reads what the event decides: its money, and whether the rest of it can be read at all.
@@ -77,19 +80,19 @@ impl Record {
     ///
     /// The reason in words, if the event decides something and cannot be read.
     pub(crate) fn decide(kind: EventKind, payload: &RawValue) -> Result<Option<Change>, String> {
-        let words = |error: serde_json::Error| error.to_string();
         match kind {
+            EventKind::HookTriggered => read::<Triggered<IgnoredAny>>(payload).map(|_| None),
             EventKind::StepFinish => {
-                let finish: StepFinish<IgnoredAny> =
-                    serde_json::from_str(payload.get()).map_err(words)?;
-                Ok(Some(finish.change()))
+                read::<StepFinish<IgnoredAny>>(payload).map(|finish| Some(finish.change()))
             }
-            EventKind::ToolCallResult => {
-                serde_json::from_str::<Receipt<IgnoredAny>>(payload.get()).map_err(words)?;
-                Ok(None)
-            }
+            EventKind::ToolCallResult => read::<Receipt<IgnoredAny>>(payload).map(|_| None),
+            EventKind::ToolCallStart => read::<Intent<IgnoredAny>>(payload).map(|_| None),
             kind if kind.decides() => Ok(kind.read(payload)?.money()),
             _ => Ok(None),
         }
     }
+}
+
+fn read<'a, T: Deserialize<'a>>(payload: &'a RawValue) -> Result<T, String> {
+    serde_json::from_str(payload.get()).map_err(|error| error.to_string())
 }

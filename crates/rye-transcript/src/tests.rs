@@ -1,6 +1,5 @@
 //! Transcripts that are written and read in memory.
 
-use rye_types::Moment;
 use std::fs;
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -8,10 +7,11 @@ use std::time::Duration;
 use proptest::prelude::*;
 use rye_sign::SigningKey;
 use rye_sign::chain::{Head, sign_checkpoint};
-use rye_types::LimitSet;
+use rye_types::{LimitSet, Moment};
 use serde_json::json;
 
 use super::*;
+use crate::payload::{Said, SignedHead, ThreadStart};
 use crate::{ProviderInfo, ToolResult};
 
 mod damage;

@@ -38,7 +38,6 @@ pub(crate) struct ReadWire {
     pub(crate) directive: String,
     pub(crate) event: String,
     pub(crate) payload: Box<RawValue>,
-    // Transcripts written before 0.1.0 have the alias.
     #[serde(default)]
     pub(crate) approval_wait_millis: u64,
     /// `true` if a program that does not know the event may go on without it.

@@ -5,7 +5,9 @@
 
 mod steps;
 
-use rye_transcript::{Record, ThreadStart, ToolSpec};
+use rye_transcript::{Record, ToolSpec};
+
+use rye_transcript::payload::ThreadStart;
 use serde_json::{Value, json};
 
 use self::steps::Steps;

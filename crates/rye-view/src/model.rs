@@ -13,7 +13,9 @@ mod window;
 
 use std::collections::BTreeMap;
 
-use rye_transcript::{ChildEnd, Event, PendingApproval, Record, Spawn, ThreadId};
+use rye_transcript::{Event, PendingApproval, Record, Spawn, ThreadId};
+
+use rye_transcript::payload::ChildEnd;
 use rye_types::Usage;
 
 pub(crate) use self::clock::ActiveClock;

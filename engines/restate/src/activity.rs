@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rye::thread::transcript::{Event, EventKind, Intent, UnverifiedRecord};
+use rye::thread::transcript::{Event, EventKind, UnverifiedRecord};
+
+use rye::thread::transcript::payload::Intent;
 
 /// The meaning of a record for the work of its thread.
 #[derive(Debug, Clone, PartialEq, Eq)]

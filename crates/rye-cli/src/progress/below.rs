@@ -1,7 +1,8 @@
 //! Progress of descendants, with the name of the thread in each line.
 
 use rye::thread::ThreadId;
-use rye::thread::transcript::{Event, ThreadComplete, ThreadError};
+use rye::thread::transcript::Event;
+use rye::thread::transcript::payload::{ThreadComplete, ThreadError};
 
 use crate::output;
 
@@ -45,7 +46,7 @@ fn name(thread: &ThreadId) -> String {
 
 #[cfg(test)]
 mod tests {
-    use rye::thread::transcript::Said;
+    use rye::thread::transcript::payload::Said;
     use rye::types::{Nanos, Usage};
 
     use super::*;

@@ -3,7 +3,8 @@
 use rye_caps::{Capability, Kind, Pattern, Primary};
 use rye_project::{CalledItems, NeedSource, Needs, Plan};
 use rye_resolve::ItemId;
-use rye_transcript::{Event, Intent, Reading, ThreadRecord};
+use rye_transcript::payload::Intent;
+use rye_transcript::{Event, Reading, ThreadRecord};
 
 /// Adds the permitted calls of threads, and what the children that they started declare. What a model may need is then what
 /// it needed in these threads.

@@ -1,7 +1,8 @@
 //! Progress lines about a thread, for a client that waits for it.
 
 use rye_thread::Observer;
-use rye_thread::transcript::{Event, Intent, StepFinish, StepStart, ThreadStart};
+use rye_thread::transcript::Event;
+use rye_thread::transcript::payload::{Intent, StepFinish, StepStart, ThreadStart};
 use tokio::sync::mpsc::Sender;
 
 /// Sends one line for each notable event to a client that waits, if there is one.

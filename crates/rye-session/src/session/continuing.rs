@@ -8,7 +8,7 @@ use rye_parse::{Directive, Outputs};
 use rye_project::{Plan, PrepareError};
 use rye_prompt::{HookEntry, Inputs, Link, render};
 use rye_resolve::{Item, ItemId};
-use rye_thread::transcript::Injected;
+use rye_thread::transcript::payload::Injected;
 use rye_thread::{Hooks, Opening};
 use rye_types::{Position, ReturnStyle};
 use serde_json::Value;

@@ -7,7 +7,7 @@ use rye_resolve::Item;
 use rye_sandbox::Report;
 use rye_sign::token::Token;
 use rye_sign::{Provenance, SigningKey};
-use rye_thread::transcript::Injected;
+use rye_thread::transcript::payload::Injected;
 use rye_types::{ItemKind, Position};
 use serde_json::{Map, Value, json};
 

@@ -142,7 +142,7 @@ mod tests {
     }
 
     fn recorded() -> Event {
-        Event::UserMessage(rye_thread::transcript::Said::new(""))
+        Event::UserMessage(rye_thread::transcript::payload::Said::new(""))
     }
 
     #[test]

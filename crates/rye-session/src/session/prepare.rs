@@ -14,7 +14,7 @@ use rye_sandbox::Processes;
 use rye_sandbox::Report;
 use rye_sign::SigningKey;
 use rye_sign::token::{Claims, Token};
-use rye_thread::transcript::Injected;
+use rye_thread::transcript::payload::Injected;
 use rye_thread::{
     DriveContext, Hooks, Journal, Opening, OutputContract, Palette, Provider, ThreadRecord,
 };

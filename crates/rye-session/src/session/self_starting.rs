@@ -7,7 +7,8 @@ use std::path::Path;
 
 use rye_files::read_plain;
 use rye_thread::ThreadId;
-use rye_thread::transcript::{Event, EventKind, MAX_BYTES, Receipt, UnverifiedRecord};
+use rye_thread::transcript::payload::Receipt;
+use rye_thread::transcript::{Event, EventKind, MAX_BYTES, UnverifiedRecord};
 use rye_tools::{QUARANTINED, SELF_STARTING, UNCHECKED};
 use serde_json::Value;
 

@@ -13,7 +13,8 @@ use super::stop::{check_cancelled, overrun, with_causes};
 use super::{Driver, Stop, telemetry};
 use crate::cancel::Halt;
 use crate::run::Fault;
-use crate::transcript::{Event, RequestFailed, Said, SharedReply, StepFinish, StepStart};
+use crate::transcript::Event;
+use crate::transcript::payload::{RequestFailed, Said, SharedReply, StepFinish, StepStart};
 use crate::{Counted, Failure, Message, ProviderError, Reply, Request, Run};
 
 /// A reply that cannot be used, and its cost.

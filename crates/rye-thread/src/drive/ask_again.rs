@@ -7,7 +7,8 @@ use super::caller::booked_words;
 use super::stop::check_cancelled;
 use super::{Driver, Stop};
 use crate::run::Fault;
-use crate::transcript::{Event, RequestRetried};
+use crate::transcript::Event;
+use crate::transcript::payload::RequestRetried;
 use crate::{Charge, Failure, FailureKind, ProviderErrorClass, Request, Retry, Run, Step};
 
 impl Driver<'_> {

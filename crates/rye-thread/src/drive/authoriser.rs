@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::call::{Plan, Prepared, failure_answer, intent, refusal_answer, with_reason};
 use crate::palette::{MISFIT, Offered, Resolved, Unresolved, bare_name, words};
-use crate::transcript::Target;
+use crate::transcript::payload::Target;
 use crate::{
     AddedItem, ApprovalReason, ApprovalRequest, Asking, DenialReason, Needs, Palette, Refusal,
     Returned, THREAD_DIRECTIVE, ToolCall, ToolResult, ToolSpec, WithheldTool,

@@ -5,7 +5,8 @@ use rye_types::Effect;
 use serde_json::{Value, json};
 
 use crate::palette::Offered;
-use crate::transcript::{Event, Intent, Target};
+use crate::transcript::Event;
+use crate::transcript::payload::{Intent, Target};
 use crate::{
     ApprovalRequest, AuthorisedCall, DenialReason, Refusal, Returned, ToolCall, ToolOutput,
     ToolResult, ToolStatus,

@@ -13,7 +13,8 @@ use super::answer::Answer;
 use super::first::refuse_unpriced;
 use super::recorder::Recorder;
 use super::stop::Stop;
-use crate::transcript::{Event, ModelFallback, RequestFailed, RequestRetried};
+use crate::transcript::Event;
+use crate::transcript::payload::{ModelFallback, RequestFailed, RequestRetried};
 use crate::{
     Cancel, Charge, Delta, DeltaSink, Failure, FailureKind, Observer, Provider, ProviderError,
     ProviderInfo, Request, Retry,

@@ -17,7 +17,8 @@ use super::spawn::{ChildSpawner, SpawnCall};
 use super::stop::{Stop, check_cancelled};
 use super::{DriveContext, telemetry};
 use crate::palette::Offered;
-use crate::transcript::{Asked, Decided, Event, Receipt};
+use crate::transcript::Event;
+use crate::transcript::payload::{Asked, Decided, Receipt};
 use crate::{
     AddedItem, ApprovalRequest, Approver, Cancel, Clock, Decider, Decision, Observer, Returned,
     Run, ToolCall, ToolOutput,

@@ -5,7 +5,8 @@ use ThreadState::{Error, Running};
 use rye_types::{Nanos, SpendLimit, ThreadState};
 
 use super::{Driver, Stop};
-use crate::transcript::{Event, ThreadComplete, ThreadContinued, ThreadError};
+use crate::transcript::Event;
+use crate::transcript::payload::{ThreadComplete, ThreadContinued, ThreadError};
 use crate::{ApprovalRequest, End, Failure, JournalError, Outcome, Run, Step, ThreadId};
 
 impl Driver<'_> {

@@ -19,7 +19,8 @@ use super::call::{Plan, Prepared, failure_answer};
 use super::executor::CallExecutor;
 use super::recorder::Recorder;
 use super::stop::{Stop, check_cancelled};
-use crate::transcript::{Asked, Event, Injected, Receipt, Said, Triggered};
+use crate::transcript::Event;
+use crate::transcript::payload::{Asked, Injected, Receipt, Said, Triggered};
 use crate::{
     ActionTarget, ApprovalReason, ApprovalRequest, Asking, Cancel, Decision, End, Failure,
     FailureKind, Hook, HookAction, Hooks, Message, Palette, ProviderInfo, Returned, Run,

@@ -7,7 +7,8 @@ use rye_types::Moment;
 use super::stop::Stop;
 use super::time::ThreadTime;
 use super::warnings::{add_new, of_event};
-use crate::transcript::{Event, Said};
+use crate::transcript::Event;
+use crate::transcript::payload::Said;
 use crate::{Clock, Journal, JournalError, Message, Observer, Outcome, Run};
 
 /// Records the events of one thread and tells the observer of them.

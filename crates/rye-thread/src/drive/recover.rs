@@ -15,10 +15,11 @@ use super::authoriser::approved_in_thread;
 use super::hooks::{Due, IN_A_TURN, Log};
 use super::progress::{Progress, Proposal};
 use super::stop::overrun;
-use crate::transcript::{
-    Decided, Event, EventKind, Intent, Reading, Receipt, Record, RequestRetried, Said, StepFinish,
-    StepStart, ThreadContinued, ThreadError, ThreadResumed,
+use crate::transcript::payload::{
+    Decided, Intent, Receipt, RequestRetried, Said, StepFinish, StepStart, ThreadContinued,
+    ThreadError, ThreadResumed,
 };
+use crate::transcript::{Event, EventKind, Reading, Record};
 use crate::{
     AddedItem, ApprovalRequest, Decision, Failure, Message, Reply, Returned, Run, Spawn, Step,
     ThreadId, ToolCall, ToolResult,

@@ -13,7 +13,8 @@ pub(super) use self::recording::Recording;
 use self::visible::{VisibleText, digest, visible};
 use super::{DriveContext, Driver};
 use crate::store::{MemoryStore, Store};
-use crate::transcript::{Injected, Reading, read};
+use crate::transcript::payload::Injected;
+use crate::transcript::{Reading, read};
 use crate::{
     Cancel, Hooks, Journal, JournalError, Palette, Provider, ProviderInfo, Run, ThreadRecord,
 };

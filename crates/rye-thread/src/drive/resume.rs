@@ -11,7 +11,8 @@ use super::recover::{Recovered, ResumeError, recover};
 use super::warnings::{KILLED, thread_warnings};
 use super::{DriveContext, Driver, Stop, telemetry};
 use crate::children::RecordedSpawn;
-use crate::transcript::{Event, EventKind, Intent, Reading, Receipt, RequestFailed, ThreadResumed};
+use crate::transcript::payload::{Intent, Receipt, RequestFailed, ThreadResumed};
+use crate::transcript::{Event, EventKind, Reading};
 use crate::{FailureKind, OutOfTurn, Outcome, Run, Spawn};
 
 /// The state of a thread that is opened again.

@@ -12,7 +12,8 @@ use rye_types::{ThreadState, Usage};
 use super::Driver;
 use super::answer::Answer;
 use super::call::{Plan, Prepared};
-use crate::transcript::{Event, Intent};
+use crate::transcript::Event;
+use crate::transcript::payload::Intent;
 use crate::{
     Counted, Failure, FailureKind, Outcome, Reply, Request, Returned, StopReason, ToolOutput,
     ToolStatus,

@@ -3,17 +3,20 @@
 use rye_types::Nanos;
 use serde_json::Value;
 
-use crate::transcript::{
-    Event, Reading, Receipt, Record, RequestFailed, RequestRetried, StepFinish,
-};
+use crate::transcript::{Event, Reading, Record};
+
+use crate::transcript::payload::{Receipt, RequestFailed, RequestRetried, StepFinish};
 use crate::{Counted, Reply, StopReason};
 
 /// The warnings that the records of a thread hold, oldest first: actions of hooks that failed or were refused,
-/// and requests whose cost is not known.
+/// and requests whose cost is not known. Before them stand the records that this version cannot read.
 #[must_use]
 pub fn thread_warnings(reading: &Reading) -> Vec<String> {
     let warnings = |record: &Record| record.event().ok().map(|event| of_event(&event));
-    let mut told = Vec::new();
+    let unread = |(record, problem): (&Record, String)| {
+        format!("record {} does not count here, and a resume refuses it: {problem}", record.seq)
+    };
+    let mut told = reading.unread().map(unread).collect();
     reading.records.iter().filter_map(warnings).for_each(|more| add_new(&mut told, more));
     told
 }

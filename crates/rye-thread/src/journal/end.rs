@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use rye_types::{Moment, Nanos, ThreadState, Usage};
 
 use super::{Journal, JournalError};
-use crate::transcript::{Decided, Event, ThreadError};
+use crate::transcript::Event;
+use crate::transcript::payload::{Decided, ThreadError};
 use crate::{ApprovalRequest, Decider, Decision, Failure, FailureKind, ProviderInfo, RecordedEnd};
 
 impl Journal {

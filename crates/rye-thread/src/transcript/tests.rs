@@ -4,6 +4,7 @@ use rye_sign::{PublicKey, SigningKey};
 use rye_types::LimitSet;
 use serde_json::Value;
 
+use super::payload::{Said, ThreadStart};
 use super::*;
 use crate::ProviderInfo;
 use crate::store::MemoryStore;

@@ -9,10 +9,11 @@ use serde_json::value::RawValue;
 
 use super::*;
 use crate::store::{MemoryStore, Store};
-use crate::transcript::{
-    Event, RequestFailed, RequestRetried, Said, SharedReply, StepFinish, StepStart, ThreadComplete,
-    ThreadStart, read,
+use crate::transcript::payload::{
+    RequestFailed, RequestRetried, Said, SharedReply, StepFinish, StepStart, ThreadComplete,
+    ThreadStart,
 };
+use crate::transcript::{Event, read};
 use crate::{
     ChildEnd, Journal, ProviderErrorClass, ProviderInfo, Reply, Retry, Spawn, StopReason,
     ThreadRecord, TranscriptClaim, Waiting, ended_children,

@@ -14,7 +14,8 @@ use async_trait::async_trait;
 use rye_caps::{Authority, Capability, Grant, Kind, Layer, LayerName, Primary};
 use rye_sign::SigningKey;
 use rye_thread::store::LocalStore;
-use rye_thread::transcript::{Event, Injected, Reading, read_file};
+use rye_thread::transcript::payload::Injected;
+use rye_thread::transcript::{Event, Reading, read_file};
 use rye_thread::{
     Account, ApprovalRequest, Approver, AuthorisedCall, Cancel, Charge, Clock, Decider, Decision,
     Delta, DeltaSink, DriveContext, FoundTranscript, Hooks, Journal, Observer, Opening, Outcome,

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use rye_sign::SigningKey;
 use rye_thread::store::{LocalStore, Store, StoreError};
-use rye_thread::transcript::{Injected, read_file};
+use rye_thread::transcript::payload::Injected;
+use rye_thread::transcript::read_file;
 use rye_thread::{
     FailureKind, Journal, JournalError, RecordError, Registry, ThreadRecord, ToolOutput,
 };

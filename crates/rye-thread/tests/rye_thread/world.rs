@@ -8,7 +8,8 @@ use async_trait::async_trait;
 use rye_caps::{Authority, Grant, Layer, LayerName};
 use rye_sign::SigningKey;
 use rye_thread::store::{MemoryStore, Store};
-use rye_thread::transcript::{Event, Reading, RequestRetried, StepFinish, read};
+use rye_thread::transcript::payload::{RequestRetried, StepFinish};
+use rye_thread::transcript::{Event, Reading, read};
 use rye_thread::{
     Account, Approver, Asking, Cancel, Clock, Decision, DriveContext, Hooks, Journal, Message,
     Opening, Outcome, Palette, PaletteEntry, Provider, ProviderError, ProviderErrorClass,

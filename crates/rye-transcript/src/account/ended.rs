@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::{ChildEnd, Event, EventKind, Reading, ThreadId};
+use crate::{Event, EventKind, Reading, ThreadId};
+
+use crate::payload::ChildEnd;
 
 /// Returns the ends of children that the transcript of a thread records.
 #[must_use]

@@ -1,5 +1,7 @@
 //! Changes of a transcript, and the place at which each is found.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::*;
@@ -113,6 +115,7 @@ fn rule_07_what_decides_and_cannot_be_read_is_refused_at_its_place() {
         ("ApprovalDecided", "decision", "\"approved\",\"signed\":{}"),
         ("ApprovalRequested", "item_id", "7"),
         ("ChildEnded", "cost_nanos", "-1"),
+        ("HookTriggered", "evaluation", "-1"),
         ("ModelFallback", "model", "7"),
         ("RequestFailed", "cost_nanos", "\"0\""),
         ("RequestRetried", "reserved_nanos", "null"),
@@ -125,7 +128,11 @@ fn rule_07_what_decides_and_cannot_be_read_is_refused_at_its_place() {
         ("ThreadResumed", "limits", "{\"turns\":1}"),
         ("ThreadStart", "root", "7"),
         ("ToolCallResult", "added", "[{}]"),
+        ("ToolCallStart", "target", "{}"),
     ];
+    let told = rows.map(|(variant, ..)| samples::sample(variant).kind());
+    let decide = EventKind::ALL.iter().filter(|kind| kind.decides());
+    assert_eq!(told.into_iter().collect::<BTreeSet<_>>(), decide.copied().collect());
     let key = SigningKey::generate().unwrap();
     for (variant, member, value) in rows {
         let event = samples::sample(variant);

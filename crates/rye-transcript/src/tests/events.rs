@@ -185,6 +185,8 @@ fn what_a_newer_version_records_is_kept_and_not_read() {
         assert_eq!((dream.payload.get(), dream.is_foreign()), (payload, is_foreign));
         assert_eq!(dream.event().unwrap_err(), "this version knows no event `dream`");
         assert_eq!(reading.foreign().is_some(), is_foreign);
+        let unread: Vec<u64> = reading.unread().map(|(record, _)| record.seq).collect();
+        assert_eq!(unread, if is_foreign { vec![2] } else { vec![] });
         let account = Account::from_transcripts(&reading, &|_| FoundTranscript::Absent);
         let refused = AccountError::Foreign { thread: thread(), event: "dream".to_owned() };
         assert_eq!(account.err(), is_foreign.then_some(refused));

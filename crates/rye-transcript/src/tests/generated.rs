@@ -14,12 +14,15 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::{
-    AddedItem, ApprovalReason, ApprovalRequest, Asked, ChildEnd, Counted, Decided, Decision, Event,
-    Failure, FailureKind, Injected, Intent, ModelFallback, ProviderErrorClass, ProviderInfo,
-    Receipt, Refusal, Reply, RequestFailed, RequestRetried, Retry, Said, SharedReply, Spawn,
-    StepFinish, StepStart, StopReason, SystemPrompt, Target, ThreadComplete, ThreadContinued,
-    ThreadError, ThreadId, ThreadResumed, ThreadStart, ToolCall, ToolResult, ToolSpec,
-    TranscriptClaim, Triggered, Waiting,
+    AddedItem, ApprovalReason, ApprovalRequest, Counted, Decision, Event, Failure, FailureKind,
+    ProviderErrorClass, ProviderInfo, Refusal, Reply, Retry, Spawn, StopReason, ThreadId, ToolCall,
+    ToolResult, ToolSpec, TranscriptClaim, Waiting,
+};
+
+use crate::payload::{
+    Asked, ChildEnd, Decided, Injected, Intent, ModelFallback, Receipt, RequestFailed,
+    RequestRetried, Said, SharedReply, StepFinish, StepStart, SystemPrompt, Target, ThreadComplete,
+    ThreadContinued, ThreadError, ThreadResumed, ThreadStart, Triggered,
 };
 
 /// Numbers at the edges of what JSON readers keep exactly.

@@ -1,6 +1,7 @@
 //! The readable transcript.
 
 use super::*;
+use crate::payload::{Intent, Receipt, Said};
 
 #[track_caller]
 fn check_markdown(event: &Event, expected: &str) {

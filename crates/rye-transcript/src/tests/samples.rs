@@ -9,12 +9,15 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use crate::{
-    AddedItem, ApprovalReason, ApprovalRequest, Asked, ChildEnd, Decided, Decision, Event, Failure,
-    FailureKind, Injected, Intent, ModelFallback, ProviderErrorClass, ProviderInfo, Receipt,
-    Refusal, Reply, RequestFailed, RequestRetried, Retry, Said, SharedReply, SignedHead, Spawn,
-    StepFinish, StepStart, StopReason, SystemPrompt, Target, ThreadComplete, ThreadContinued,
-    ThreadError, ThreadId, ThreadResumed, ThreadStart, ToolCall, ToolResult, ToolSpec,
-    TranscriptClaim, Triggered, Waiting,
+    AddedItem, ApprovalReason, ApprovalRequest, Decision, Event, Failure, FailureKind,
+    ProviderErrorClass, ProviderInfo, Refusal, Reply, Retry, Spawn, StopReason, ThreadId, ToolCall,
+    ToolResult, ToolSpec, TranscriptClaim, Waiting,
+};
+
+use crate::payload::{
+    Asked, ChildEnd, Decided, Injected, Intent, ModelFallback, Receipt, RequestFailed,
+    RequestRetried, Said, SharedReply, SignedHead, StepFinish, StepStart, SystemPrompt, Target,
+    ThreadComplete, ThreadContinued, ThreadError, ThreadResumed, ThreadStart, Triggered,
 };
 
 /// Returns one event of each kind with its label, sorted by label. Calls of hooks are labelled apart from those of models.

@@ -3,6 +3,7 @@
 use rye_types::{Nanos, ThreadState, Usage};
 
 use super::*;
+use crate::payload::{Decided, Said, ThreadComplete, ThreadContinued, ThreadError, ThreadResumed};
 use crate::{ApprovalReason, ApprovalRequest, Decision};
 
 fn decided() -> Event {

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use rye_transcript::{Asked, Event, Intent, Receipt, Record, Spawn, StepFinish, Target};
+use rye_transcript::{Event, Record, Spawn};
+
+use rye_transcript::payload::{Asked, Intent, Receipt, StepFinish, Target};
 use rye_types::Usage;
 use serde_json::{Value, json};
 

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
 
-use rye_transcript::{
-    Asked, ChildEnd, Event, Intent, Receipt, Record, RequestFailed, RequestRetried, Spawn,
-    StepFinish, StepStart, ThreadId,
+use rye_transcript::{Event, Record, Spawn, ThreadId};
+
+use rye_transcript::payload::{
+    Asked, ChildEnd, Intent, Receipt, RequestFailed, RequestRetried, StepFinish, StepStart,
 };
 use rye_types::{Nanos, ThreadState, Usage};
 use serde_json::Value;

@@ -1,6 +1,8 @@
 //! The names of the items that calls mean.
 
-use rye_transcript::{Intent, Receipt, called_item};
+use rye_transcript::called_item;
+
+use rye_transcript::payload::{Intent, Receipt};
 use serde_json::Value;
 
 /// The name of an item without the parts that all shipped items share: `file-system/read` for `rye/file-system/read`.

@@ -1,7 +1,8 @@
 //! Calls of tools, their results, the children that they start, and the decisions on them.
 
 use maud::{Markup, html};
-use rye_transcript::{Asked, Decided, Decision, Event, Intent, Receipt, Record, Refusal, ThreadId};
+use rye_transcript::payload::{Asked, Decided, Intent, Receipt};
+use rye_transcript::{Decision, Event, Record, Refusal, ThreadId};
 use rye_types::Nanos;
 use serde_json::{Map, Value};
 

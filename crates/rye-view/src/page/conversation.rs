@@ -1,10 +1,11 @@
 //! The conversation of a thread: a section for each turn, an entry for each record that a person wants to see.
 
 use maud::{Markup, html};
-use rye_transcript::{
-    Event, EventKind, Injected, Record, RequestRetried, ThreadComplete, ThreadContinued,
-    ThreadError, ThreadResumed, ThreadStart, Triggered,
+use rye_transcript::payload::{
+    Injected, RequestRetried, ThreadComplete, ThreadContinued, ThreadError, ThreadResumed,
+    ThreadStart, Triggered,
 };
+use rye_transcript::{Event, EventKind, Record};
 use rye_types::{HookEffect, Nanos};
 use serde_json::{Value, json};
 

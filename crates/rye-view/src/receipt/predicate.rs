@@ -3,9 +3,8 @@
 use std::mem;
 
 use rye_sign::{Digest, canonical_json};
-use rye_transcript::{
-    Event, EventKind, Reading, Record, SignedHead, ThreadStart, added_items, recorded_end,
-};
+use rye_transcript::payload::{SignedHead, ThreadStart};
+use rye_transcript::{Event, EventKind, Reading, Record, added_items, recorded_end};
 use serde_json::{Value, json};
 
 use super::{TRANSCRIPT, member};

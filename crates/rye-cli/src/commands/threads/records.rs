@@ -1,7 +1,8 @@
 //! The records of a transcript, as lines and as JSON.
 
 use rye::thread::called_item;
-use rye::thread::transcript::{Event, Intent, Record, RequestRetried};
+use rye::thread::transcript::payload::{Intent, RequestRetried};
+use rye::thread::transcript::{Event, Record};
 use serde_json::{Value, json};
 
 use crate::output;

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use crate::drive::call::Prepared;
 use crate::palette::EXECUTE;
-use crate::transcript::{Event, Intent};
+use crate::transcript::Event;
+use crate::transcript::payload::Intent;
 use crate::{ActionTarget, Hook, HookAction, Palette, ToolCall, ToolResult};
 
 /// The time that hooks may take for each action at the end of a thread whose own time is used up.

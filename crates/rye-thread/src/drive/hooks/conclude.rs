@@ -4,7 +4,7 @@
 use rye_types::{HookEffect, HookEvent, Limit};
 use serde_json::Value;
 
-use crate::transcript::Triggered;
+use crate::transcript::payload::Triggered;
 use crate::{Decision, Failure, FailureKind, OutOfTurn, ProviderErrorClass, Run, ToolResult};
 
 /// One hook that matched, and what it did.

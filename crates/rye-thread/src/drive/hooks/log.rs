@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 
 use super::{Acted, Frame};
-use crate::transcript::{Decided, Event, Intent};
+use crate::transcript::Event;
+use crate::transcript::payload::{Decided, Intent};
 use crate::{Decision, ToolResult};
 
 /// The slot of a text that did not go into the opening.

@@ -5,7 +5,8 @@ use rye_types::HookEvent;
 use super::{Recovered, is_call_of_hook, text};
 use crate::Message;
 use crate::drive::hooks::{Frame, apply};
-use crate::transcript::{Event, Triggered};
+use crate::transcript::Event;
+use crate::transcript::payload::Triggered;
 
 impl Recovered {
     /// Returns `true` for an act of a hook, and for what operators say about hooks that have not finished.

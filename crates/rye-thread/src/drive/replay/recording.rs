@@ -10,9 +10,8 @@ use rye_types::{Limit, LimitHit, LimitSet, Moment, Usage};
 
 use super::visible::{is_seen, visible};
 use crate::drive::recover::returned;
-use crate::transcript::{
-    Decided, Event, Reading, StepFinish, ThreadError, ThreadResumed, Triggered,
-};
+use crate::transcript::payload::{Decided, StepFinish, ThreadError, ThreadResumed, Triggered};
+use crate::transcript::{Event, Reading};
 use crate::{
     ApprovalReason, ApprovalRequest, Approver, Clock, Decider, Decision, Failure, FailureKind,
     Observer, ProviderError, ProviderErrorClass, ProviderInfo, Reply, Retry, Returned, ToolCall,

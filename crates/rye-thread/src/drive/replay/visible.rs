@@ -4,7 +4,9 @@ use rye_sign::Digest;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::transcript::{Event, EventKind, Intent, Receipt, Record, ThreadComplete};
+use crate::transcript::{Event, EventKind, Record};
+
+use crate::transcript::payload::{Intent, Receipt, ThreadComplete};
 use crate::{ApprovalReason, Reply};
 
 /// One thing that a model saw or said.

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::doubles::{Notes, Shop, entry};
 use super::*;
 use crate::drive::hooks::{Due, Log};
-use crate::transcript::{Intent, Target, Triggered};
+use crate::transcript::payload::{Intent, Target, Triggered};
 use crate::{ActionTarget, Asking, Hook, HookAction, Hooks, ToolCall, ToolResult};
 
 fn hook(id: &str, event: HookEvent) -> Hook {

@@ -1,7 +1,8 @@
-use rye::thread::transcript::{
-    Asked, Decided, EventKind, Injected, ModelFallback, Receipt, RequestFailed, Said, SharedReply,
-    SignedHead, StepFinish, StepStart, SystemPrompt, Target, ThreadComplete, ThreadContinued,
-    ThreadError, ThreadResumed, ThreadStart, Triggered,
+use rye::thread::transcript::EventKind;
+use rye::thread::transcript::payload::{
+    Asked, Decided, Injected, ModelFallback, Receipt, RequestFailed, Said, SharedReply, SignedHead,
+    StepFinish, StepStart, SystemPrompt, Target, ThreadComplete, ThreadContinued, ThreadError,
+    ThreadResumed, ThreadStart, Triggered,
 };
 use rye::thread::{
     ApprovalReason, ApprovalRequest, ChildEnd, Decision, ProviderErrorClass, ProviderInfo, Refusal,
