@@ -207,3 +207,34 @@ fn rule_07_a_record_with_money_that_cannot_be_read_is_refused_at_its_place() {
     assert!(tree.contains("`rye threads verify") && tree.ends_with("--- exit 1\n"), "{tree}");
     assert!(!session.project().join("INDEX.md").exists());
 }
+
+/// What a newer program recorded, or what this one cannot read although it decides nothing: who looks is told, and nobody goes on.
+#[test]
+fn rule_07_a_record_that_cannot_be_read_is_told_by_all_who_look() {
+    let rows = [
+        ("dream", json!({"about": 1}), "this version knows no event `dream`"),
+        ("user_message", json!({"text": 7}), "its event `user_message` cannot be read"),
+    ];
+    for (event, payload, why) in rows {
+        let session = suspended();
+        let (own, mut records) = (operators_key(&session), records(&session));
+        let place = 1 + records.iter().position(|it| it["event"] == "step_finish").unwrap();
+        let mut newer = records[place].clone();
+        (newer["event"], newer["payload"]) = (json!(event), payload);
+        records.insert(place, newer);
+        let (count, head) = write(&session, records, &own);
+        claim(&session, &json!({"records": count, "head": head.to_string(), "open": true}), &own);
+        let verified = session.rye("threads verify THREAD");
+        let told = format!("; a resume refuses record {place}: {why}");
+        assert!(verified.contains(&told) && verified.ends_with("--- exit 0\n"), "{verified}");
+        let verified = session.rye("threads verify THREAD --json");
+        assert!(verified.contains(&format!(r#""event": "{event}""#)), "{verified}");
+        let shown = session.rye("threads show THREAD");
+        let told =
+            format!("warning    record {place} does not count here, and a resume refuses it");
+        assert!(shown.contains(&told), "{shown}");
+        let refused = session.rye("resume THREAD --trust TRUST");
+        assert!(refused.contains(event) && !refused.ends_with("--- exit 0\n"), "{refused}");
+        assert!(!session.project().join("INDEX.md").exists());
+    }
+}

@@ -8,7 +8,7 @@ use super::{Known, no_thread};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output::Answer;
+use crate::output::{Answer, line};
 use crate::thread_argument::OptionalThread;
 
 pub(super) fn verify(
@@ -55,6 +55,11 @@ fn verdict(thread: &ThreadId, verified: &Verified) -> Value {
             "records": reading.transcript.records.len(),
             "signed_records": reading.transcript.signed,
             "torn_bytes": reading.transcript.torn.as_ref().map_or(0, std::ops::Range::len),
+            "unread_records": reading.transcript.unread().map(|(record, problem)| json!({
+                "seq": record.seq,
+                "event": record.name(),
+                "problem": problem,
+            })).collect::<Value>(),
         }),
         Err(error) => json!({
             "thread": thread.as_str(),
@@ -66,12 +71,18 @@ fn verdict(thread: &ThreadId, verified: &Verified) -> Value {
 
 fn sentence(thread: &ThreadId, verified: &Verified) -> String {
     match verified {
-        Ok(reading) => format!(
-            "ok       {thread}: {} records, {} under a checkpoint, signed by {}",
-            reading.transcript.records.len(),
-            reading.transcript.signed,
-            reading.vouched_by
-        ),
+        Ok(reading) => {
+            let unread = reading.transcript.unread().map(|(record, problem)| {
+                format!("; a resume refuses record {}: {}", record.seq, line(&problem))
+            });
+            format!(
+                "ok       {thread}: {} records, {} under a checkpoint, signed by {}{}",
+                reading.transcript.records.len(),
+                reading.transcript.signed,
+                reading.vouched_by,
+                unread.collect::<String>()
+            )
+        }
         Err(error) => format!("REFUSED  {thread}: {}", Failure::of(error, Exit::Failed)),
     }
 }
