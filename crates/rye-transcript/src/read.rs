@@ -94,8 +94,8 @@ impl Reading {
 
     /// Returns the records whose events this version cannot read and may not go on without, each with the reason in words.
     ///
-    /// Nothing that decides is among them but events of newer versions, because a transcript in which something else that decides
-    /// cannot be read is damaged. A resume of the thread refuses each of them.
+    /// What such a record decides was read nevertheless, unless a newer version wrote its event: an answer, arguments or a result may be
+    /// unreadable for themselves, and their cost counts. A resume of the thread refuses each of them.
     pub fn unread(&self) -> impl Iterator<Item = (&Record, String)> {
         let counted = self
             .events()

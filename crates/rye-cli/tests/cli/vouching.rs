@@ -230,8 +230,7 @@ fn rule_07_a_record_that_cannot_be_read_is_told_by_all_who_look() {
         let verified = session.rye("threads verify THREAD --json");
         assert!(verified.contains(&format!(r#""event": "{event}""#)), "{verified}");
         let shown = session.rye("threads show THREAD");
-        let told =
-            format!("warning    record {place} does not count here, and a resume refuses it");
+        let told = format!("warning    record {place} cannot be used, and a resume refuses it");
         assert!(shown.contains(&told), "{shown}");
         let refused = session.rye("resume THREAD --trust TRUST");
         assert!(refused.contains(event) && !refused.ends_with("--- exit 0\n"), "{refused}");

@@ -14,7 +14,7 @@ use crate::{Counted, Reply, StopReason};
 pub fn thread_warnings(reading: &Reading) -> Vec<String> {
     let warnings = |record: &Record| record.event().ok().map(|event| of_event(&event));
     let unread = |(record, problem): (&Record, String)| {
-        format!("record {} does not count here, and a resume refuses it: {problem}", record.seq)
+        format!("record {} cannot be used, and a resume refuses it: {problem}", record.seq)
     };
     let mut told = reading.unread().map(unread).collect();
     reading.records.iter().filter_map(warnings).for_each(|more| add_new(&mut told, more));
