@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use crate::gates;
 use crate::session::Session;
 
 #[test]
@@ -461,3 +462,50 @@ fn a_policy_that_a_program_changed_is_refused_until_it_is_accepted() {
     let worked = rye("run work --provider steps");
     assert!(worked.ends_with("--- exit 0\n"), "{worked}");
 }
+
+/// A file is judged as it will be under the new signature: by what the new key may grant, and not the old one.
+#[test]
+fn a_key_signs_nothing_beyond_what_it_may_grant() {
+    const LITTLE: &str = r#"["rye.execute.tool.rye.file-system.ls"]"#;
+    let signed = gates::signed_project();
+    let rows = [
+        (vec![format!("own-key-says grants = {LITTLE}")], 1),
+        (vec![format!("trust-narrow {LITTLE}"), format!("sign-by-narrow {LOOK}")], 0),
+    ];
+    for (changes, code) in rows {
+        let session = signed.duplicate();
+        gates::apply(&session, &format!("write {LOOK} {LOOKS}"));
+        changes.iter().for_each(|change| gates::apply(&session, change));
+        let said = session.rye(&format!("sign {LOOK}"));
+        assert!(said.ends_with(&format!("--- exit {code}\n")), "{changes:?}: {said}");
+        assert_eq!(
+            said.contains("which signed this directive, may not grant"),
+            code == 1,
+            "{said}"
+        );
+    }
+}
+
+const LOOK: &str = ".ai/directives/notes/look.md";
+
+const LOOKS: &str = r#"# Look
+
+```xml
+<directive name="look" version="1.0.0">
+  <metadata>
+    <description>Looks.</description>
+    <category>notes</category>
+    <author>example</author>
+    <model tier="fast" />
+    <limits turns="2" />
+    <permissions><execute><tool>rye.file-system.read</tool></execute></permissions>
+  </metadata>
+</directive>
+```
+
+<process>
+  <step name="look">
+    <execute item_type="tool" item_id="rye/file-system/read"><param name="path" value="a" /></execute>
+  </step>
+</process>
+"#;

@@ -271,15 +271,12 @@ impl Judge {
                 Some((_, place)) => place,
                 None => self.place(pattern),
             };
-            let finding = match denied {
+            findings.push(match denied {
                 // The operator's policy is for all directives, so that it may well be narrower than one declares.
                 None if bound.is_policy || bound.covers(pattern) => continue,
                 None => declaration_finding(bound, pattern, place),
                 Some((functions, need)) => need_finding(bound, functions, need, pattern, place),
-            };
-            // A signature by another key mends it.
-            let bars_signing = finding.bars_signing && (bound.item.is_some() || bound.is_policy);
-            findings.push(Finding { bars_signing, ..finding });
+            });
         }
         findings
     }

@@ -25,7 +25,7 @@ use crate::parallel::in_parallel;
 use crate::place::{kind_of, place};
 use crate::signing::{
     OtherSignature, SignError, SignFileError, SignOptions, SignedFile, instead_of_link,
-    linked_target, sign_judged_file,
+    linked_target, sign_judged_file, with_signature,
 };
 use crate::{OpenError, Project, Setup};
 
@@ -111,9 +111,14 @@ impl Checker<'_> {
     /// Checks a text as if the file at `path`, which must be absolute, held it.
     #[must_use]
     pub fn check_text(&self, path: &Path, text: &str) -> Checked {
+        self.check_text_signed(path, text, text)
+    }
+
+    /// Checks a text as if the file at `path` held it. Its signer is the one of `signed`.
+    fn check_text_signed(&self, path: &Path, text: &str, signed: &str) -> Checked {
         let named = name_of(path, |_| kind_of(path, text));
         let loaded = Loaded::of(text.to_owned(), named.kind, path);
-        let mut checked = [self.check_loaded(path, &named, &loaded)];
+        let mut checked = [self.check_loaded(path, &named, &loaded, signed)];
         self.suggest(&mut checked);
         let [checked] = checked;
         checked
@@ -149,7 +154,7 @@ impl Checker<'_> {
             if options.keep_others {
                 self.catalog.project.refuse_other(path, text, &key.public())?;
             }
-            self.judge_signing(path, text, key)
+            self.judge_signing(path, text, key, at)
         })
     }
 
@@ -167,7 +172,7 @@ impl Checker<'_> {
         at: Timestamp,
     ) -> Result<SignedFile, SignFileError> {
         sign_judged_file(path, key, at, SignOptions::default(), |found| match found == text {
-            true => self.judge_signing(path, found, key),
+            true => self.judge_signing(path, found, key, at),
             false => Err(SignFileError::Changed { path: path.to_owned() }),
         })
     }
@@ -176,23 +181,27 @@ impl Checker<'_> {
     ///
     /// # Errors
     ///
-    /// When the text has what bars signing.
+    /// When the text has what bars signing under the signature of `key`, which may grant less than the text needs.
     pub(crate) fn judge_signing(
         &self,
         path: &Path,
         text: &str,
         key: &SigningKey,
+        at: Timestamp,
     ) -> Result<Option<OtherSignature>, SignFileError> {
-        self.judge(path, text)?;
+        // A text that cannot be signed has a finding that says so.
+        let signed = with_signature(path, text, key, at);
+        self.judge(path, text, signed.as_deref().unwrap_or(text))?;
         Ok(self.catalog.project.other_signature(path, text, &key.public()))
     }
 
-    /// Refuses a text that has what bars signing. Trust documents are no items, and are judged when they are signed.
-    pub(crate) fn judge(&self, path: &Path, text: &str) -> Result<(), SignFileError> {
+    /// Refuses a text that has what bars signing under the signature of `signed`. Trust documents are no items, and are judged when
+    /// they are signed.
+    pub(crate) fn judge(&self, path: &Path, text: &str, signed: &str) -> Result<(), SignFileError> {
         if place(path).is_none() {
             return Ok(());
         }
-        match self.check_text(path, text) {
+        match self.check_text_signed(path, text, signed) {
             checked if checked.is_signable() => Ok(()),
             checked => Err(SignError::Faulty { checked }.into()),
         }
@@ -203,21 +212,22 @@ impl Checker<'_> {
         let on_shelf = placed.as_ref().and_then(|(kind, id)| self.catalog.at(*kind, id, path));
         match (placed, on_shelf) {
             (Some((kind, id)), Some(loaded)) => {
-                self.check_loaded(path, &Named { kind, id: Some(id) }, loaded)
+                self.check_loaded(path, &Named { kind, id: Some(id) }, loaded, &loaded.source)
             }
             (Some((kind, id)), None) => {
                 let loaded = Loaded::read(path, |_| kind);
-                self.check_loaded(path, &Named { kind, id: Some(id) }, &loaded)
+                self.check_loaded(path, &Named { kind, id: Some(id) }, &loaded, &loaded.source)
             }
             (None, _) => {
                 let loaded = Loaded::read(path, |text| kind_of(path, text));
                 let kind = kind_of(path, &loaded.source);
-                self.check_loaded(path, &Named { kind, id: None }, &loaded)
+                self.check_loaded(path, &Named { kind, id: None }, &loaded, &loaded.source)
             }
         }
     }
 
-    fn check_loaded(&self, path: &Path, named: &Named, loaded: &Loaded) -> Checked {
+    /// Checks what was read at `path`. Its signer is the one of `signed`.
+    fn check_loaded(&self, path: &Path, named: &Named, loaded: &Loaded, signed: &str) -> Checked {
         let Named { kind, id } = named;
         let target = linked_target(path);
         let fault = match (&target, &loaded.fault) {
@@ -229,20 +239,22 @@ impl Checker<'_> {
             (None, Some(fault)) => vec![of_fault(fault)],
             (None, None) => {
                 let mut findings = form(path, *kind, id.as_ref(), loaded);
-                findings.extend(self.around(path, named, loaded, target.as_deref()));
+                findings.extend(self.around(path, named, loaded, target.as_deref(), signed));
                 findings
             }
         };
         finish(path, *kind, id.as_ref(), loaded.source.clone(), findings)
     }
 
-    /// The findings that follow from what is around the file, which a link leads to if there is a `target`.
+    /// The findings that follow from what is around the file, which a link leads to if there is a `target`. Its signer is the one of
+    /// `signed`.
     fn around(
         &self,
         path: &Path,
         named: &Named,
         loaded: &Loaded,
         target: Option<&Path>,
+        signed: &str,
     ) -> Vec<Finding> {
         let kind = named.kind;
         let source = loaded.source.as_str();
@@ -261,11 +273,12 @@ impl Checker<'_> {
                 .with_help("rename one of them: where case does not matter, one replaces the other")
         }));
         findings.extend(target.map(of_link));
-        let judge = || signature::judge(self.catalog.project, path, kind, id, source);
-        let signature = (space != Space::Builtin).then(judge);
+        let judge = |text| signature::judge(self.catalog.project, path, kind, id, text);
+        let signature = (space != Space::Builtin).then(|| judge(source));
         findings.extend(signature.iter().filter_map(|it| it.finding().cloned()));
         let is_vouched =
             findings.iter().all(|finding| [LINKED, OTHER_CASE].contains(&finding.code));
+        let signature = if signed == source { signature } else { Some(judge(signed)) };
         let signers = signature.as_ref().map_or(&[][..], |it| it.bounds());
         match &loaded.content {
             Content::Directive(Ok(directive)) => {

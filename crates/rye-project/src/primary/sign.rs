@@ -115,7 +115,7 @@ impl<'a> ToSign<'a> {
                 _ => {
                     judge(text)?;
                     self.refuse_other(text, Some(&key.public()))?;
-                    Ok(self.project.checker().judge_signing(&place.path, text, key)?)
+                    Ok(self.project.checker().judge_signing(&place.path, text, key, at)?)
                 }
             }
         })
