@@ -189,7 +189,9 @@ pub enum ResolveError {
         source: Box<ResolveError>,
     },
     /// A `resolve_extends` hook names a directive that cannot be used (SPEC 7.3).
-    #[error("hook `{hook}` of `{location}` says what directive `{id}` extends")]
+    #[error(
+        "hook `{hook}` of `{location}` says what directive `{id}` extends; mend what it names, or narrow its `when`"
+    )]
     HookExtends {
         /// The directive that the chain starts from.
         id: ItemId,

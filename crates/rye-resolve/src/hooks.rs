@@ -4,7 +4,7 @@ use rye_parse::{ConfigHook, Directive, Hook, Spanned};
 use rye_types::{HookEvent, HookLayer, Position};
 use serde_json::{Map, Value};
 
-use crate::{ExtendsChain, Item, Library, PlacedHook, ResolveError, Space};
+use crate::{ExtendsChain, Item, ItemId, Library, PlacedHook, ResolveError, Space};
 
 /// The configuration name of hooks files: `config/agent/hooks.yaml` and its other extensions.
 const NAME: &str = "agent/hooks";
@@ -43,22 +43,29 @@ impl Library {
         Ok(in_turn(hooks))
     }
 
-    /// The first `resolve_extends` hook whose condition holds for `leaf` (SPEC 7.3).
+    /// The `resolve_extends` hook that says what `leaf` extends (SPEC 7.3).
     pub(crate) fn extending(
         &self,
         leaf: &Item<Directive>,
     ) -> Result<Option<PlacedHook>, ResolveError> {
-        let event = event(leaf);
-        let fires = |hook: &PlacedHook| {
-            hook.hook.event.value == HookEvent::ResolveExtends
-                && hook
-                    .hook
-                    .condition
-                    .as_ref()
-                    .is_none_or(|condition| condition.value.holds(&event))
-        };
-        Ok(self.config_hooks()?.into_iter().find(fires))
+        let hooks = self.config_hooks()?;
+        Ok(extending_hook(&hooks, &leaf.id, leaf.content.value()).cloned())
     }
+}
+
+/// Returns the hook that says what a directive extends: the first `resolve_extends` hook whose condition holds for it (SPEC 7.3).
+/// `hooks` are in the order of execution, as [`Library::config_hooks`] returns them.
+#[must_use]
+pub fn extending_hook<'h>(
+    hooks: &'h [PlacedHook],
+    id: &ItemId,
+    directive: &Directive,
+) -> Option<&'h PlacedHook> {
+    let event = event(id, directive);
+    let holds = |hook: &Hook| hook.condition.as_ref().is_none_or(|it| it.value.holds(&event));
+    hooks
+        .iter()
+        .find(|placed| placed.hook.event.value == HookEvent::ResolveExtends && holds(&placed.hook))
 }
 
 impl ExtendsChain {
@@ -138,7 +145,8 @@ impl ExtendsChain {
     /// The event data that hooks see: `directive` with those of `id`, `name`, `category`, `version`, `author`
     /// and `extends` that the leaf declares.
     pub fn event_data(&self) -> Value {
-        event(self.leaf())
+        let leaf = self.leaf();
+        event(&leaf.id, leaf.content.value())
     }
 }
 
@@ -149,11 +157,10 @@ fn in_turn(mut hooks: Vec<PlacedHook>) -> Vec<PlacedHook> {
 }
 
 /// The event data that a `resolve_extends` hook sees, without the fields that the directive does not declare.
-fn event(leaf: &Item<Directive>) -> Value {
-    let directive = leaf.content.value();
+fn event(id: &ItemId, directive: &Directive) -> Value {
     let text = |value: &Option<Spanned<String>>| value.as_ref().map(|text| text.value.clone());
     let fields = [
-        ("id", Some(leaf.id.to_string())),
+        ("id", Some(id.to_string())),
         ("name", Some(directive.name.value.clone())),
         ("category", text(&directive.category)),
         ("version", text(&directive.version)),

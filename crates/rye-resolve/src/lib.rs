@@ -76,6 +76,7 @@ pub use decide::Located;
 pub use declared::{DeclaredProblem, declared_problems, declared_problems_of_knowledge};
 pub use error::{PermissionProblem, ResolveError};
 pub use grant::{permission_grant, permission_problems};
+pub use hooks::extending_hook;
 pub use id::{ItemId, ItemIdError};
 pub use item::Item;
 pub use library::Library;

@@ -10,10 +10,10 @@ use rye_files::read_plain;
 use rye_parse::{Directive, Knowledge, ParseError, PlacedTool, ToolManifest};
 use rye_resolve::{
     ExtendsChain, ItemId, Listed, Location, PlacedHook, ResolveError, Space, StatedLimits,
-    StatedModel,
+    StatedModel, extending_hook,
 };
 use rye_thread::{ArgumentSchema, DIRECTIVE_RETURN};
-use rye_types::{HookEvent, ItemKind};
+use rye_types::ItemKind;
 use serde_json::Value;
 
 use super::Finding;
@@ -112,6 +112,8 @@ pub(super) enum Break {
 pub(super) struct Chain<'c> {
     /// Leaf first.
     pub(super) links: Vec<(&'c ItemId, &'c Directive)>,
+    /// The `resolve_extends` hook that says what the leaf extends.
+    pub(super) extended_by: Option<&'c PlacedHook>,
     pub(super) broken: Option<Break>,
 }
 
@@ -322,11 +324,17 @@ impl<'a> Catalog<'a> {
         }
     }
 
-    /// Follows what `leaf` extends. A `resolve_extends` hook may say otherwise when it runs.
+    /// Follows what `leaf` extends by itself or by a hook.
     pub(super) fn chain<'c>(&'c self, id: &'c ItemId, leaf: &'c Directive) -> Chain<'c> {
-        let mut chain = Chain { links: vec![(id, leaf)], broken: None };
-        while let Some((child, link)) = chain.links.last().copied() {
-            let Some(parent) = parent(link) else { return chain };
+        let hooks = self.hooks.as_ref().map_or(&[][..], Vec::as_slice);
+        let extended_by = extending_hook(hooks, id, leaf);
+        let mut chain = Chain { links: vec![(id, leaf)], extended_by, broken: None };
+        let by_hook = extended_by.and_then(|hook| hook.extends.as_deref());
+        let mut next = match by_hook {
+            Some(extends) => extends.parse().ok(),
+            None => parent(leaf),
+        };
+        while let (Some(parent), Some((child, _))) = (next, chain.links.last().copied()) {
             let mut walked: Vec<ItemId> = chain.links.iter().map(|(id, _)| (*id).clone()).collect();
             let is_circular = walked.contains(&parent);
             chain.broken = match self.directive(&parent) {
@@ -337,6 +345,7 @@ impl<'a> Catalog<'a> {
                 _ if walked.len() == ExtendsChain::MAX_LINKS => Some(Break::TooLong),
                 Some(found) => {
                     chain.links.push(found);
+                    next = self::parent(found.1);
                     continue;
                 }
                 None if self.has(ItemKind::Directive, &parent) => {
@@ -364,12 +373,6 @@ impl<'a> Catalog<'a> {
             });
             found.into_iter().flatten().collect()
         })
-    }
-
-    /// Returns `true` if a hooks file may say what directives extend.
-    pub(super) fn extends_by_hooks(&self) -> bool {
-        let resolves = |hook: &PlacedHook| hook.hook.event.value == HookEvent::ResolveExtends;
-        self.hooks.as_ref().map_or(true, |hooks| hooks.iter().any(resolves))
     }
 
     /// Returns `true` if a directive that declares no permissions takes on those of `id`.

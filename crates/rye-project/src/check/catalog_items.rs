@@ -17,7 +17,7 @@ impl CalledItems for Catalog<'_> {
         let chain = self.chain(id, leaf);
         let declaring = chain.declaring().next();
         let is_known = leaf.permissions.is_some()
-            || !(self.extends_by_hooks() || (declaring.is_none() && chain.broken.is_some()));
+            || !(self.hooks.is_err() || (declaring.is_none() && chain.broken.is_some()));
         let grant = || declaring.map_or_else(Grant::nothing, |(_, link)| declared_grant(link));
         Some(CalledDirective {
             directive: leaf.clone(),

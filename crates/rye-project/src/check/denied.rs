@@ -23,8 +23,8 @@ pub(super) fn findings(catalog: &Catalog<'_>, judged: &Judged<'_>) -> Vec<Findin
     let declaring = chain.declaring().next();
     let is_unknown = match leaf.permissions {
         Some(_) => false,
-        // A hook may say that it extends another directive.
-        None => catalog.extends_by_hooks() || (declaring.is_none() && chain.broken.is_some()),
+        // A hook that cannot be read may say what it extends.
+        None => catalog.hooks.is_err() || (declaring.is_none() && chain.broken.is_some()),
     };
     if is_unknown {
         return Vec::new();

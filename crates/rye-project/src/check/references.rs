@@ -68,37 +68,49 @@ pub(super) fn of_config(
     findings
 }
 
+/// Finds that what a directive extends cannot be followed, where the directive or a hook says it.
 fn extends(directive: &Directive, chain: &Chain<'_>) -> Option<Finding> {
-    let place = directive.extends.as_ref()?.span.clone();
     let leaf = chain.links.first()?.0;
+    let (place, by, says) = match (&chain.extended_by, &directive.extends) {
+        (Some(hook), _) => {
+            let by = format!("hook `{}` of `{}`", hook.hook.id.value, hook.location);
+            let says = format!("{by} says what it extends, and ");
+            (directive.name.span.clone(), by, says)
+        }
+        (None, extends) => (extends.as_ref()?.span.clone(), "`extends`".to_owned(), String::new()),
+    };
     Some(match chain.broken.as_ref()? {
         Break::Missing { child, parent } if child == leaf => {
-            missing("unknown-directive", ItemKind::Directive, parent, "`extends`", &place)
+            missing("unknown-directive", ItemKind::Directive, parent, &by, &place)
         }
         Break::Missing { child, parent } => {
             let message = format!(
-                "`{child}`, which it extends, itself extends the directive `{parent}`, which no space has"
+                "{says}`{child}`, which it extends, itself extends the directive `{parent}`, which no space has"
             );
             Finding::error("broken-extends", &message, place)
                 .with_label("leads there")
                 .with_help(&format!("mend `extends` of `{child}`"))
         }
         Break::Unreadable { parent } => {
-            let message = format!("it extends `{parent}`, which cannot be read");
+            let message = format!("{says}it extends `{parent}`, which cannot be read");
             Finding::error("broken-extends", &message, place)
                 .with_label("leads there")
                 .with_help(&format!("`rye check` of the file that `rye which {parent} --kind directive` names shows why"))
         }
         Break::Circular(links) => {
             let links: Vec<&str> = links.iter().map(ItemId::as_str).collect();
-            let message = format!("`extends` goes in a circle: {}", links.join(" → "));
+            let message = format!("{says}`extends` goes in a circle: {}", links.join(" → "));
+            let help = match chain.extended_by {
+                Some(_) => "narrow `when` of the hook, so that it leaves out this directive",
+                None => "remove `extends` from one directive of the circle",
+            };
             Finding::error("circular-extends", &message, place)
                 .with_label("leads back")
-                .with_help("remove `extends` from one directive of the circle")
+                .with_help(help)
         }
         Break::TooLong => {
             let message =
-                format!("the extends chain has more than {} links", ExtendsChain::MAX_LINKS);
+                format!("{says}the extends chain has more than {} links", ExtendsChain::MAX_LINKS);
             Finding::error("long-extends", &message, place)
                 .with_label("begins here")
                 .with_help("merge some of the directives")
