@@ -219,21 +219,6 @@ fn each_is_shown_to_a_person() {
     }
 }
 
-/// Rendering the records gives the same text as rendering the events.
-#[test]
-fn each_is_shown_to_a_person_by_its_record() {
-    let mut rows = rows();
-    let mut records = recorded();
-    rows.sort_by_key(|row| row.event.kind() == EventKind::ApprovalDecided);
-    records.sort_by_key(|record| record.kind == EventKind::ApprovalDecided);
-    rows.retain(|row| row.event.kind() != EventKind::Checkpoint);
-    records.retain(|record| record.kind != EventKind::Checkpoint);
-    let all: String = rows.iter().map(|row| row.markdown).collect();
-    assert_eq!(markdown_of(&records), Some(all));
-    records[0].kind = EventKind::Unknown;
-    assert_eq!(markdown_of(&records), None, "a newer program's");
-}
-
 /// Every kind has a sample, and the list is sorted by name.
 #[test]
 fn the_list_is_whole_and_sorted() {
