@@ -116,31 +116,28 @@ pub(crate) fn every_event() -> Vec<Event> {
 }
 
 /// A transcript with every event, signed with the example key. `rye-thread` reads it, too.
-fn transcript_of_every_event() -> (Vec<u8>, SigningKey) {
-    let key = include_str!("key.pem");
-    let key = SigningKey::from_pkcs8_pem(key).unwrap();
+fn transcript_of_every_event() -> Transcript {
+    let key = &*KEY;
     let mut transcript = Transcript::new(&thread());
-    transcript.append(&start(&key));
-    transcript.checkpoint(&key);
+    transcript.append(&start(key));
+    transcript.checkpoint(key);
     for row in rows().iter().filter(|row| row.event.kind() != EventKind::Checkpoint) {
         transcript.append(&row.event);
     }
     // The rows name another key, and a checkpoint must have the key that was named last.
-    transcript.append(&start(&key));
-    transcript.checkpoint(&key);
-    (transcript.lines, key)
+    transcript.append(&start(key));
+    transcript.checkpoint(key);
+    transcript
 }
 
 #[test]
 fn a_transcript_has_the_same_bytes_in_every_version() {
-    let (lines, _) = transcript_of_every_event();
-    insta::assert_binary_snapshot!("every_event.jsonl", lines);
+    insta::assert_binary_snapshot!("every_event.jsonl", transcript_of_every_event().lines);
 }
 
 /// Returns one record of each kind, as a transcript holds them.
 pub(crate) fn recorded() -> Vec<Record> {
-    let (lines, key) = transcript_of_every_event();
-    let mut records = read(&lines, &thread(), &[key.public()]).unwrap().records.split_off(2);
+    let mut records = transcript_of_every_event().reading().records.split_off(2);
     records.remove(records.len() - 2);
     records
 }
