@@ -15,6 +15,7 @@ use crate::payload::{Said, SignedHead, ThreadResumed, ThreadStart};
 use crate::{ProviderInfo, ToolResult};
 
 mod damage;
+mod ends;
 pub(crate) mod events;
 mod generated;
 mod money;
