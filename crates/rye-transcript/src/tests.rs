@@ -14,6 +14,7 @@ use super::*;
 use crate::payload::{Said, SignedHead, ThreadResumed, ThreadStart};
 use crate::{ProviderInfo, ToolResult};
 
+mod approvals;
 mod damage;
 mod ends;
 pub(crate) mod events;
