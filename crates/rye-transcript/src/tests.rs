@@ -18,6 +18,7 @@ mod approvals;
 mod damage;
 mod ends;
 pub(crate) mod events;
+mod failures;
 mod generated;
 mod money;
 mod readable;
