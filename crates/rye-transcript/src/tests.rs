@@ -19,6 +19,7 @@ mod damage;
 mod ends;
 pub(crate) mod events;
 mod failures;
+mod files;
 mod generated;
 mod money;
 mod readable;
@@ -48,12 +49,14 @@ struct Transcript {
     records: u64,
     /// The time of the next record.
     at: Moment,
+    /// The wait for an approval before the next record.
+    approval_wait_millis: u64,
 }
 
 impl Transcript {
     fn new(thread: &ThreadId) -> Self {
         let (thread, head) = (thread.clone(), Head::genesis());
-        Self { thread, lines: Vec::new(), head, records: 0, at: AT }
+        Self { thread, lines: Vec::new(), head, records: 0, at: AT, approval_wait_millis: 0 }
     }
 
     fn append(&mut self, event: &Event) {
@@ -62,7 +65,7 @@ impl Transcript {
             seq: self.records,
             prev: self.head,
             at: self.at,
-            approval_wait_millis: 0,
+            approval_wait_millis: self.approval_wait_millis,
             thread: &self.thread,
             directive: "greet/hello",
             event,
