@@ -21,6 +21,7 @@ pub(crate) mod events;
 mod failures;
 mod files;
 mod generated;
+mod messages;
 mod money;
 mod readable;
 mod samples;
