@@ -25,6 +25,8 @@ mod messages;
 mod money;
 mod readable;
 mod samples;
+#[cfg(feature = "schema")]
+mod schemas;
 mod signing;
 
 const AT: Moment = Moment::from_unix_millis(1_795_197_600_250);
