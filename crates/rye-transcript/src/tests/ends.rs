@@ -23,8 +23,8 @@ fn turns(turns: u64) -> LimitSet {
 }
 
 /// Returns an end in one line.
-fn shown(end: RecordedEnd) -> String {
-    let RecordedEnd { turns, usage, cost, ref outputs, ref failure, ref next, .. } = end;
+fn shown(end: &RecordedEnd) -> String {
+    let RecordedEnd { turns, usage, cost, outputs, failure, next, .. } = end;
     let [outputs, failure, next] = [
         outputs.as_ref().map(|it| json!(it).to_string()),
         failure.as_ref().map(ToString::to_string),
@@ -58,7 +58,7 @@ fn a_thread_has_the_end_that_it_recorded_last() {
         (vec![error, again(), complete], Some(completed)),
     ] {
         let events: Vec<Event> = [begun()].into_iter().chain(events).collect();
-        let end = recorded_end(&told(&events)).map(shown);
+        let end = recorded_end(&told(&events)).map(|end| shown(&end));
         assert_eq!(end.as_deref(), expected, "{events:?}");
     }
     assert!(recorded_end(&told(&[])).is_none());
