@@ -128,6 +128,11 @@ fn what_this_version_does_not_read_is_refused() {
         },
         "it is `rye-thread` of version 2",
     );
+    check_malformed(
+        |members| drop(members.insert("format".to_owned(), json!("x"))),
+        "it is `x` of version 1",
+    );
+    check_malformed(|members| drop(members.shift_remove("format")), "missing field `format`");
     check_malformed(|members| drop(members.shift_remove("turns")), "missing field `turns`");
     check_malformed(
         |members| drop(members.insert("state".to_owned(), json!("paused"))),
