@@ -139,6 +139,32 @@ mod tests {
     }
 
     #[test]
+    fn each_letter_of_an_item_id_may_be_in_it() {
+        for segment in ["_x", "9", "A", "a_b.c-d", "a-", &"a".repeat(200)] {
+            let text = format!("{segment}-{UUID}");
+            assert_eq!(text.parse::<ThreadId>().map(|id| id.to_string()), Ok(text));
+        }
+    }
+
+    /// The time is that of a version 7 UUID: 48 bits, and none before 1970. The rest is
+    /// `printf '%s\ncontinued' ID | sha256sum`.
+    #[test]
+    fn the_successor_of_a_thread_follows_from_its_id_and_the_time() {
+        let id = ThreadId::new("hello", "019a0000-0000-7000-8000-000000000001").unwrap();
+        for (millis, time) in [
+            (1_795_197_600_250, "01a1fa1d-81fa"),
+            (0, "00000000-0000"),
+            (-1, "00000000-0000"),
+            (0xffff_ffff_fffe, "ffffffff-fffe"),
+            (0x1_0000_0000_0001, "00000000-0001"),
+        ] {
+            let next = id.successor(Moment::from_unix_millis(millis));
+            assert_eq!(next.as_str(), format!("hello-{time}-7234-8fe5-bfaacb6706f5"));
+            assert_eq!(next.as_str().parse(), Ok(next));
+        }
+    }
+
+    #[test]
     fn what_is_no_safe_folder_name_is_refused() {
         let long = "a".repeat(201);
         let rows = [
@@ -154,6 +180,11 @@ mod tests {
             "a-019a0000-0000-4000-8000-0000000000ff".to_owned(),
             "a-019A0000-0000-7000-8000-0000000000FF".to_owned(),
             "a-019a0000-0000-7000-c000-0000000000ff".to_owned(),
+            "a-019a0000_0000-7000-8000-0000000000ff".to_owned(),
+            "a-019a0000-0000-7000-8000-0000000000fg".to_owned(),
+            format!("a+{UUID}"),
+            format!("a-{UUID}-"),
+            "é".repeat(30),
         ];
         for text in rows {
             assert_eq!(

@@ -116,7 +116,7 @@ pub use self::id::{ThreadId, ThreadIdError};
 pub use self::internal_tools::{DIRECTIVE_RETURN, THREAD_DIRECTIVE};
 pub use self::json_halves::mend_halves;
 pub use self::json_values::count_json_values;
-pub use self::markdown::{Markdown, markdown_of};
+pub use self::markdown::Markdown;
 pub use self::message::{
     Counted, Message, Opening, Reply, StopReason, ToolCall, ToolResult, count_values, nests_deeper,
 };

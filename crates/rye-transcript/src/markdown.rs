@@ -4,7 +4,7 @@ use rye_parse::hidden_characters;
 use rye_types::{Moment, Nanos};
 use serde_json::{Map, Value};
 
-use crate::{Decision, Event, Failure, Record};
+use crate::{Decision, Event, Failure};
 
 use crate::payload::{
     Intent, ModelFallback, Receipt, RequestFailed, StepFinish, ThreadComplete, ThreadContinued,
@@ -97,15 +97,6 @@ impl Markdown {
             }
         }
     }
-}
-
-/// Returns the records as Markdown, each event as [`Markdown::of`] has it.
-///
-/// Returns `None` if a newer version recorded an event in a form that this one cannot read.
-#[must_use]
-pub fn markdown_of(records: &[Record]) -> Option<String> {
-    let mut shown = Markdown::default();
-    records.iter().map(|record| Some(shown.of(&record.event().ok()?, record.at))).collect()
 }
 
 /// Returns the text with its hidden characters and carriage returns escaped.

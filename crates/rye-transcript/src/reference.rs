@@ -180,6 +180,48 @@ mod tests {
     }
 
     #[test]
+    fn each_letter_of_an_id_may_be_in_a_part() {
+        let known: Vec<ThreadId> =
+            vec!["A_b.c-019a0000-0000-7000-8000-0000000000ff".parse().unwrap()];
+        for text in ["A", "A_", "A_b.c-0"] {
+            let reference: ThreadReference = text.parse().unwrap();
+            assert_eq!(
+                (reference.to_string().as_str(), reference.resolve(&known)),
+                (text, Ok(known[0].clone()))
+            );
+        }
+        let whole = ThreadReference::from(&known[0]);
+        assert_eq!(
+            (whole.to_string(), whole.resolve([])),
+            (known[0].to_string(), Ok(known[0].clone()))
+        );
+    }
+
+    /// A thread that is known twice is one. Of many, five are named.
+    #[test]
+    fn the_threads_that_a_part_may_mean_are_listed() {
+        let thread = |number: usize| format!("a-019a0000-0000-7000-8000-00000000000{number}");
+        let resolve = |numbers: &[usize]| {
+            let known: Vec<ThreadId> =
+                numbers.iter().map(|it| thread(*it).parse().unwrap()).collect();
+            let reference: ThreadReference = "a-".parse().unwrap();
+            reference.resolve(&known).map(|it| it.to_string()).map_err(|error| error.to_string())
+        };
+        let named = |numbers: &[usize]| {
+            numbers.iter().map(|it| format!("`{}`", thread(*it))).collect::<Vec<_>>().join(", ")
+        };
+        let advice = "add characters until only one thread has them";
+        assert_eq!(resolve(&[3, 3]), Ok(thread(3)));
+        for (numbers, listed) in [
+            (vec![2, 1], named(&[1, 2])),
+            (vec![5, 4, 3, 2, 1], named(&[1, 2, 3, 4, 5])),
+            (vec![7, 6, 5, 4, 3, 2, 1], format!("{} or 2 more", named(&[1, 2, 3, 4, 5]))),
+        ] {
+            assert_eq!(resolve(&numbers), Err(format!("`a-` may mean {listed}; {advice}")));
+        }
+    }
+
+    #[test]
     fn what_no_id_holds_is_malformed() {
         for text in ["", "../x", "a b", "é"] {
             let problem = text.parse::<ThreadReference>().unwrap_err();

@@ -7,18 +7,26 @@ use std::time::Duration;
 use proptest::prelude::*;
 use rye_sign::SigningKey;
 use rye_sign::chain::{Head, sign_checkpoint};
-use rye_types::{LimitSet, Moment};
+use rye_types::{LimitSet, Moment, Nanos};
 use serde_json::json;
 
 use super::*;
-use crate::payload::{Said, SignedHead, ThreadStart};
+use crate::payload::{Said, SignedHead, ThreadResumed, ThreadStart};
 use crate::{ProviderInfo, ToolResult};
 
+mod approvals;
 mod damage;
+mod ends;
 pub(crate) mod events;
+mod failures;
+mod files;
 mod generated;
+mod messages;
+mod money;
 mod readable;
 mod samples;
+#[cfg(feature = "schema")]
+mod schemas;
 mod signing;
 
 const AT: Moment = Moment::from_unix_millis(1_795_197_600_250);
@@ -42,11 +50,16 @@ struct Transcript {
     lines: Vec<u8>,
     head: Head,
     records: u64,
+    /// The time of the next record.
+    at: Moment,
+    /// The wait for an approval before the next record.
+    approval_wait_millis: u64,
 }
 
 impl Transcript {
     fn new(thread: &ThreadId) -> Self {
-        Self { thread: thread.clone(), lines: Vec::new(), head: Head::genesis(), records: 0 }
+        let (thread, head) = (thread.clone(), Head::genesis());
+        Self { thread, lines: Vec::new(), head, records: 0, at: AT, approval_wait_millis: 0 }
     }
 
     fn append(&mut self, event: &Event) {
@@ -54,8 +67,8 @@ impl Transcript {
         let record = NewRecord {
             seq: self.records,
             prev: self.head,
-            at: AT,
-            approval_wait_millis: 0,
+            at: self.at,
+            approval_wait_millis: self.approval_wait_millis,
             thread: &self.thread,
             directive: "greet/hello",
             event,
@@ -94,8 +107,57 @@ impl Transcript {
     }
 }
 
+/// The key of threads whose signatures are not the subject of a test. It is the one of the examples.
+static KEY: LazyLock<SigningKey> =
+    LazyLock::new(|| SigningKey::from_pkcs8_pem(include_str!("tests/key.pem")).unwrap());
+
+/// Returns the transcript of [`thread`] with these events, each with the checkpoint that it needs.
+fn told(events: &[Event]) -> Reading {
+    let mut transcript = Transcript::new(&thread());
+    transcript.tell(events);
+    transcript.reading()
+}
+
+impl Transcript {
+    /// Appends the events, each with the checkpoint that it needs.
+    fn tell(&mut self, events: &[Event]) {
+        for event in events {
+            self.append(event);
+            if event.kind().needs_checkpoint() {
+                self.checkpoint(&KEY);
+            }
+        }
+    }
+
+    /// Appends an event of a newer version.
+    fn tell_newer(&mut self, event: &str, members: &str) {
+        let known = r#""event":"user_message","payload":{"text":"x"}"#;
+        self.append_changed(
+            &user("x"),
+            known,
+            &format!(r#""event":"{event}","payload":{{}}{members}"#),
+        );
+    }
+
+    fn reading(&self) -> Reading {
+        read(&self.lines, &self.thread, &[KEY.public()]).unwrap()
+    }
+}
+
 fn user(text: &str) -> Event {
     Event::UserMessage(Said::new(text))
+}
+
+fn resumed(limits: Option<LimitSet>) -> Event {
+    Event::ThreadResumed(ThreadResumed {
+        opening: 2,
+        cut_bytes: 0,
+        facts: serde_json::Map::new(),
+        cost: Nanos::ZERO,
+        elapsed: Duration::ZERO,
+        signed_by: KEY.public().to_pem(),
+        limits,
+    })
 }
 
 /// Six records: start, text, checkpoint, text, checkpoint, text.

@@ -81,13 +81,45 @@ fn a_record_of_another_thread_is_found() {
     assert_eq!(damage.bytes, 0..written.offset(1));
 }
 
+/// The chain fits, and another program wrote the number or the name.
+#[test]
+fn a_record_of_another_place_is_found() {
+    let other = ThreadId::new("greet/other", "019a0000-0000-7000-8000-000000000002").unwrap();
+    for (from, to, seq, of) in [
+        (r#""seq":2"#.to_owned(), r#""seq":3"#.to_owned(), 3, thread()),
+        (thread().to_string(), other.to_string(), 2, other),
+    ] {
+        let mut transcript = Transcript::new(&thread());
+        transcript.tell(&[start(&KEY)]);
+        transcript.append_changed(&user("x"), &from, &to);
+        let damage = read(&transcript.lines, &thread(), &[KEY.public()]).unwrap_err();
+        let kind = DamageKind::OtherPlace { seq, thread: of.to_string() };
+        assert_eq!((damage.record, damage.kind), (2, kind));
+    }
+}
+
 #[test]
 fn another_format_is_refused() {
     let written = Written::new();
-    let message = "record 0 at byte 0: it begins a transcript of version 1, and this program reads version 2; run its directive again";
-    written.check(|lines| lines[0] = lines[0].replace(r#""version":2"#, r#""version":1"#), message);
-    let message = "record 0 at byte 0: it does not begin a transcript";
-    written.check(|lines| lines[0] = lines[0].replace("thread_start", "user_message"), message);
+    let older = "record 0 at byte 0: it begins a transcript of version 1, and this program reads version 2; run its directive again";
+    let other = "record 0 at byte 0: it does not begin a transcript";
+    let version = |to: &str| (r#""version":2"#, format!(r#""version":{to}"#));
+    let format = ("rye-transcript", "x".to_owned());
+    let event = ("thread_start", "user_message".to_owned());
+    for (changes, message) in [
+        (vec![version("1")], older),
+        (vec![version("\"2\"")], other),
+        (vec![version("null")], other),
+        (vec![format.clone()], other),
+        (vec![format, version("1")], other),
+        (vec![event.clone()], other),
+        (vec![event, version("1")], other),
+    ] {
+        let change = |line: &String| {
+            changes.iter().fold(line.clone(), |line, (from, to)| line.replace(from, to))
+        };
+        written.check(|lines| lines[0] = change(&lines[0]), message);
+    }
 }
 
 /// Cuts at and beside every line end, and at some places between. Whole records are kept, and only the incomplete line
@@ -104,6 +136,14 @@ fn a_cut_leaves_the_records_before_it() {
         let kept = written.offset(whole);
         assert_eq!(reading.torn, (kept != cut).then_some(kept..cut), "cut at {cut}");
     }
+}
+
+/// Returns the payload of an event with another member, which may be anything.
+fn payload_with(event: &Event, member: &str, value: &str) -> String {
+    let mut payload: Value = serde_json::from_str(event.payload().get()).unwrap();
+    payload[member] = serde_json::from_str::<Value>("0").unwrap();
+    let [zero, value] = ["0", value].map(|value| format!("\"{member}\":{value}"));
+    payload.to_string().replacen(&zero, &value, 1)
 }
 
 /// What holds money, authority or the state of a thread is read or refused, also in a record that the thread's key signed. Each row has
@@ -126,7 +166,9 @@ fn rule_07_what_decides_and_cannot_be_read_is_refused_at_its_place() {
         ("ThreadContinued", "limits", "null"),
         ("ThreadError", "state", "\"x\""),
         ("ThreadResumed", "limits", "{\"turns\":1}"),
+        ("ThreadStart", "format", "\"x\""),
         ("ThreadStart", "root", "7"),
+        ("ThreadStart", "version", "3"),
         ("ToolCallResult", "added", "[{}]"),
         ("ToolCallStart", "target", "{}"),
     ];
@@ -136,21 +178,44 @@ fn rule_07_what_decides_and_cannot_be_read_is_refused_at_its_place() {
     let key = SigningKey::generate().unwrap();
     for (variant, member, value) in rows {
         let event = samples::sample(variant);
-        let mut payload: Value = serde_json::from_str(event.payload().get()).unwrap();
-        payload[member] = serde_json::from_str::<Value>("0").unwrap();
-        let payload = payload.to_string().replacen(
-            &format!("\"{member}\":0"),
-            &format!("\"{member}\":{value}"),
-            1,
-        );
         let mut transcript = Transcript::new(&thread());
         transcript.append(&start(&key));
         transcript.checkpoint(&key);
-        transcript.append_with(&event, &payload);
+        transcript.append_with(&event, &payload_with(&event, member, value));
         transcript.checkpoint(&key);
         let damage = read(&transcript.lines, &thread(), &[key.public()]).unwrap_err();
         let expected = format!("its event `{}` cannot be read (", event.name());
         assert_eq!(damage.record, 2, "{variant}");
         assert!(damage.kind.to_string().starts_with(&expected), "{variant}: {damage}");
+    }
+}
+
+/// An answer, arguments or a result may be unreadable for themselves. Their record counts, and a resume finds them.
+#[test]
+fn what_decides_nothing_is_read_when_it_is_asked_for() {
+    let deep = "[".repeat(200) + &"]".repeat(200);
+    for (variant, member, value, cost) in [
+        ("AssistantText", "text", "7", 0),
+        ("ContextInjected", "sha256", "7", 0),
+        ("HookTriggered", "data", &deep, 0),
+        ("StepFinish", "reply", "7", 42),
+        ("ToolCallResult", "content", &deep, 0),
+        ("ToolCallStart", "arguments", &deep, 0),
+        ("UserMessage", "text", "7", 0),
+    ] {
+        let event = samples::sample(variant);
+        let mut transcript = Transcript::new(&thread());
+        transcript.tell(&[start(&KEY)]);
+        transcript.append_with(&event, &payload_with(&event, member, value));
+        transcript.append(&user("x"));
+        let reading = transcript.reading();
+        let unread: Vec<(u64, String)> =
+            reading.unread().map(|(record, why)| (record.seq, why)).collect();
+        let [(2, why)] = unread.as_slice() else { panic!("{variant}: {unread:?}") };
+        let expected = format!("its event `{}` cannot be read: ", event.name());
+        assert!(why.starts_with(&expected), "{variant}: {why}");
+        assert!(reading.foreign().is_none(), "{variant}");
+        let account = Account::from_transcripts(&reading, &|_| FoundTranscript::Absent).unwrap();
+        assert_eq!(account.cost, Nanos::new(cost), "{variant}");
     }
 }

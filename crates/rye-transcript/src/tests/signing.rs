@@ -145,4 +145,9 @@ fn rule_02_a_claim_of_a_longer_chain_does_not_fit() {
         assert_eq!(reading.fits(&claim), fits, "{claim:?}");
     }
     assert_eq!(reading.head_after(7), None);
+    // A closed thread has no incomplete line behind its end.
+    let torn = written.read(&(written.text() + "{")).unwrap();
+    for (is_open, fits) in [(true, true), (false, false)] {
+        assert_eq!(torn.fits(&TranscriptClaim::new(6, head(6), is_open)), fits);
+    }
 }

@@ -128,6 +128,11 @@ fn what_this_version_does_not_read_is_refused() {
         },
         "it is `rye-thread` of version 2",
     );
+    check_malformed(
+        |members| drop(members.insert("format".to_owned(), json!("x"))),
+        "it is `x` of version 1",
+    );
+    check_malformed(|members| drop(members.shift_remove("format")), "missing field `format`");
     check_malformed(|members| drop(members.shift_remove("turns")), "missing field `turns`");
     check_malformed(
         |members| drop(members.insert("state".to_owned(), json!("paused"))),
@@ -183,4 +188,30 @@ fn a_write_that_fails_leaves_nothing() {
     let error = record().write(folder.folder.path(), &folder.key).unwrap_err();
     assert!(matches!(error, RecordError::Write { .. }), "{error}");
     assert_eq!(fs::read_dir(folder.folder.path()).unwrap().count(), 1);
+}
+
+/// Inputs and outputs may be long. What is longer, or takes far more memory than its bytes, is not read.
+#[test]
+fn a_record_is_read_up_to_its_bounds() {
+    let folder = Folder::new();
+    let mut long = record();
+    long.facts.insert("text".to_owned(), json!("x".repeat(2 * 1024 * 1024)));
+    long.write(folder.folder.path(), &folder.key).unwrap();
+    assert_eq!(folder.read().unwrap(), long);
+    let many = |values: usize| {
+        fs::write(folder.path(), format!("[{}0]", "0,".repeat(values - 1))).unwrap();
+        ThreadRecord::read_bytes(folder.folder.path()).map_err(|error| error.to_string())
+    };
+    assert_eq!(many(2_000_000).map(|bytes| bytes.len()), Ok(4_000_001));
+    assert_eq!(many(2_000_001), Err("it holds more than 2000000 values".to_owned()));
+    File::options().write(true).open(folder.path()).unwrap().set_len((32 << 20) + 1).unwrap();
+    assert!(ThreadRecord::read_bytes(folder.folder.path()).is_err());
+}
+
+#[test]
+fn a_record_is_read_with_the_id_of_its_key() {
+    let folder = Folder::new();
+    let keys = [SigningKey::generate().unwrap().public(), folder.key.public()];
+    let (read, key_id) = ThreadRecord::read_signed(folder.folder.path(), &keys).unwrap();
+    assert_eq!((read, &key_id), (record(), folder.key.public().key_id()));
 }
