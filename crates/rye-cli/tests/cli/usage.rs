@@ -182,7 +182,7 @@ fn a_mistyped_command_leaves_no_thread() {
 fn documents_as_the_operator_left_them_are_no_warning() {
     let session = Session::new();
     session.rye("keys generate");
-    let added = session.rye("trust add TRUST --yes");
+    let added = session.rye("trust add TRUST --yes --owner them");
     assert!(added.ends_with("exit 0\n"), "{added}");
     let run = "run notes/index --trust TRUST --provider steps";
     let told = session.rye(run);

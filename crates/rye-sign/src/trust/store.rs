@@ -62,7 +62,7 @@ impl TrustStore {
         let mut notes = check.notes;
         notes.extend(admission::standing_notes(&document, now));
         if self.insert(TrustedKey::new(document, origin, check.limiting_key)) {
-            notes.push(AdmissionNote::AlreadyTrusted);
+            notes.push(AdmissionNote::AlreadyTrusted { key_id: key_id.clone() });
         }
         Ok(Admission { key_id, owner, notes })
     }
