@@ -19,6 +19,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::key_store::{KeyStore, create, vouched_text};
 use crate::output::{self, Answer};
+use crate::unmatched;
 
 /// Trust a key from now on, after a look at its owner and its fingerprint
 #[derive(Debug, Args)]
@@ -91,6 +92,7 @@ pub(super) fn run(
         }
     };
     let status = standing(document, &Known::read(environment)?.store);
+    output::warnings(&arguments.unmatched_grants(environment));
     if environment.json() {
         let row = json!({
             "key_id": document.key().key_id().to_string(),
@@ -195,6 +197,20 @@ impl Arguments {
             return Err(Failure::usage("`--expires` is a time that has passed"));
         }
         Ok(document.revoked().map_or(new.clone(), |at| new.with_revoked(at)))
+    }
+
+    /// Returns warnings of patterns of `--grants` that cover nothing. What the key signed counts by now. Without a project,
+    /// they may be meant for items that are not there.
+    fn unmatched_grants(&self, environment: &Environment) -> Vec<String> {
+        let patterns: Vec<Pattern> = self.grants.iter().filter_map(|it| it.0.clone()).collect();
+        // A project that cannot be opened is no fault of this command.
+        match environment.rye() {
+            Ok(rye) if environment.project().is_ok() => {
+                unmatched::warnings("--grants", &patterns, &rye)
+            }
+            Ok(rye) => unmatched::near_warnings("--grants", &patterns, &rye),
+            Err(_) => Vec::new(),
+        }
     }
 
     /// Returns the patterns of the document. They are checked first, because an invalid one would refuse
