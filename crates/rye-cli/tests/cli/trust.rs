@@ -45,6 +45,9 @@ fn nobody_is_trusted_without_an_answer() {
     let session = Session::new();
     insta::assert_snapshot!(session.rye("trust add TRUST"));
     insta::assert_snapshot!(session.rye(&format!("trust add TRUST --fingerprint {ID}")));
+    let few = session.rye("trust add TRUST --fingerprint 00");
+    assert!(few.contains("write all 64 lowercase hex digits, "), "{few}");
+    assert!(few.ends_with("--- exit 2\n"), "{few}");
     let other = "0".repeat(64);
     insta::assert_snapshot!(session.rye(&format!("trust add TRUST --fingerprint {other}")));
     // A yes does not outweigh digits that disagree.

@@ -48,7 +48,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "TIME")]
     expires: Option<Timestamp>,
     /// The 64 digits that the key's owner told you; anything else is refused
-    #[arg(long, value_name = "HEX")]
+    #[arg(long, value_name = "HEX", value_parser = fingerprint)]
     fingerprint: Option<KeyId>,
     /// Write the document into this space [possible values: project, user]
     #[arg(long, value_name = "SPACE", default_value = "user")]
@@ -238,6 +238,17 @@ fn pattern_or_nothing(text: &str) -> Result<PatternOrNothing, rye::caps::Pattern
     text.parse().map(|pattern| PatternOrNothing(Some(pattern)))
 }
 
+/// Parses a fingerprint. The short id of a key is none.
+fn fingerprint(text: &str) -> Result<KeyId, &'static str> {
+    let key_id = text.parse::<KeyId>().ok().filter(|key_id| key_id.as_str().len() == FINGERPRINT);
+    key_id.ok_or(
+        "write all 64 lowercase hex digits, which `rye keys show` shows to the key's owner; 16 of them can be imitated",
+    )
+}
+
+/// The number of digits of a fingerprint.
+const FINGERPRINT: usize = 64;
+
 fn check_new(document: &TrustDocument, known: &Known) -> Result<(), Failure> {
     let key_id = document.key().key_id();
     let Some(entry) = known.of_user(key_id) else { return Ok(()) };
@@ -252,11 +263,6 @@ fn check_fingerprint(stated: &KeyId, document: &TrustDocument) -> Result<(), Fai
     let fingerprint = document.key().fingerprint();
     if stated == fingerprint {
         return Ok(());
-    }
-    if stated == document.key().key_id() {
-        return Err(Failure::usage(
-            "`--fingerprint` takes all 64 digits, which `rye keys show` shows to the key's owner; 16 can be imitated",
-        ));
     }
     Err(Failure::refused(format!(
         "this is another key: its fingerprint is `{fingerprint}`, not `{stated}`; nothing is trusted"
