@@ -27,7 +27,7 @@ use crate::unmatched;
     after_help = "Compare the fingerprint with its owner by another way than the one that the file came by. Without a \
                   terminal, give `--fingerprint` or `--yes`.\n\n\
                   With `--to project`, the document goes into the project, signed by your own key. There it counts for all who \
-                  trust your key, and for no more than your key may grant.\n\n\
+                  trust your key themselves and not only by a document of the project, and for no more than your key may grant.\n\n\
                   Examples:\n  rye trust add ada.pem --owner ada@example.org\n  \
                   rye trust add ada.toml --expires 2027-06-30T00:00:00Z\n  \
                   rye trust add 56dbf7b2d9ce86ed --grants 'rye.execute.tool.notes.*'\n  \
@@ -80,7 +80,10 @@ pub(super) fn run(
         ask(&offer, arguments.to)?;
     }
     let path = match place {
-        Place::Project(document) => document.write()?,
+        Place::Project(document) => {
+            output::warnings(document.warning().as_slice());
+            document.write()?
+        }
         Place::User => {
             let path = KeyStore::of(environment)?.document(document);
             create(
@@ -279,7 +282,7 @@ fn ask(offer: &Offer, to: Destination) -> Result<(), Failure> {
         shown += &format!("\n{name:<11}  {}", output::line(&text));
     }
     if to == Destination::Project {
-        shown += "\ntrusted by   all who read this project and trust your key";
+        shown += "\ntrusted by   all who read this project and trust your key themselves";
     }
     let notes: String =
         offer.notes.iter().map(|note| format!("\nnote         {}", output::line(note))).collect();
