@@ -2,7 +2,9 @@
 
 use std::ffi::OsString;
 
-use clap::{Args as _, FromArgMatches as _, Parser as _};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Args as _, CommandFactory as _, FromArgMatches as _, Parser as _};
+use rye::parse::nearest_name;
 
 use crate::args::Cli;
 use crate::commands::{
@@ -16,7 +18,31 @@ use crate::global::Global;
 /// therefore built alone. If it cannot parse the words, because of a mistake or a request for help, the whole
 /// program parses them again and decides.
 pub(crate) fn read(words: &[OsString]) -> Result<Cli, clap::Error> {
-    alone(words).map_or_else(|| Cli::try_parse_from(words), Ok)
+    alone(words).map_or_else(|| Cli::try_parse_from(words).map_err(|it| suggest(it, words)), Ok)
+}
+
+/// Adds the command that was probably meant to an error about an unknown one. The parser of the command line knows of no
+/// swapped letters.
+fn suggest(mut error: clap::Error, words: &[OsString]) -> clap::Error {
+    let is_suggested = error.get(ContextKind::SuggestedSubcommand).is_some();
+    if let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidSubcommand)
+        && error.kind() == ErrorKind::InvalidSubcommand
+        && !is_suggested
+        && let Some(near) = nearest_command(given, words)
+    {
+        let near = ContextValue::Strings(vec![near]);
+        error.insert(ContextKind::SuggestedSubcommand, near);
+    }
+    error
+}
+
+/// Returns the command that is spelled like `given`, among those that may stand in its place.
+fn nearest_command(given: &str, words: &[OsString]) -> Option<String> {
+    let program = Cli::command();
+    let before = words.iter().skip(1).take_while(|word| *word != given);
+    let parent = before.fold(&program, |at, word| at.find_subcommand(word).unwrap_or(at));
+    let names = parent.get_subcommands().map(clap::Command::get_name);
+    nearest_name(given, names).map(str::to_owned)
 }
 
 fn alone(words: &[OsString]) -> Option<Cli> {
@@ -50,8 +76,6 @@ const COMMANDS: [(&str, Augment); 12] = [
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
-
     use super::*;
 
     fn words(line: &str) -> Vec<OsString> {

@@ -38,6 +38,7 @@ mod table;
 mod telemetry;
 mod thread_argument;
 mod typed_spaces;
+mod unmatched;
 mod writable;
 
 use std::env;

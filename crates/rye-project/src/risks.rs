@@ -79,7 +79,16 @@ impl Project {
             true => known.iter().filter_map(folder).collect(),
             false => known.iter().map(ToString::to_string).collect(),
         };
-        rye_parse::nearest_name(&text, spellings.iter().map(String::as_str)).map(str::to_owned)
+        // The ids alone are compared where the operation and the kind fit, because their long names would make all ids similar.
+        let lead = text.splitn(4, '.').take(3).map(|part| format!("{part}.")).collect::<String>();
+        let ids: Vec<&str> = spellings.iter().filter_map(|it| it.strip_prefix(&lead)).collect();
+        match text.strip_prefix(&lead) {
+            Some(id) if !ids.is_empty() => {
+                rye_parse::nearest_name(id, ids.iter().copied()).map(|near| lead + near)
+            }
+            _ => rye_parse::nearest_name(&text, spellings.iter().map(String::as_str))
+                .map(str::to_owned),
+        }
     }
 
     /// Returns the tools that a grant to clients covers without their functions. No client could call them (SPEC 9.6b). Each

@@ -5,8 +5,11 @@ mod entry;
 mod list;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
-use rye_sign::{CommentStyle, Origin, TrustDocument, TrustStore, Unverified};
+use rye_sign::{
+    Admission, AdmissionNote, CommentStyle, Origin, TrustDocument, TrustStore, Unverified,
+};
 use rye_types::Timestamp;
 
 pub use self::entry::{TrustEntry, TrustNote, TrustRemark, TrustSubject};
@@ -208,14 +211,42 @@ impl Admitting {
         if let Err(TrustRemark::Refused(_)) = admitted {
             self.hide(&stem, &location);
         }
+        let location = Some(location);
         let remarks = match admitted {
-            Ok(admission) => admission.notes.into_iter().map(TrustRemark::Admitted).collect(),
+            Ok(admission) => self.remarks(admission, &text, location.as_ref()),
             Err(remark) => vec![remark],
         };
-        let location = Some(location);
         let stem = Some(stem);
         let text = Some(text);
         self.entries.push(TrustEntry { location, remarks, stem, text });
+    }
+
+    /// Returns the remarks on a document that counts. A document that another space has, too, is worth one only if it
+    /// says something else there.
+    fn remarks(
+        &self,
+        admission: Admission,
+        text: &str,
+        location: Option<&Location>,
+    ) -> Vec<TrustRemark> {
+        let document = TrustDocument::parse(text).ok();
+        let folder = |location: Option<&Location>| {
+            location.map(|it| (it.space, it.path.parent().map(Path::to_owned)))
+        };
+        let is_repeated = |entry: &TrustEntry| {
+            folder(entry.location.as_ref()) != folder(location)
+                && entry
+                    .document()
+                    .zip(document.as_ref())
+                    .is_some_and(|(it, document)| it.says_the_same_as(document))
+        };
+        let mut earlier =
+            self.entries.iter().filter(|entry| entry.counts() && entry.is_for(&admission.key_id));
+        let is_news = !earlier.all(is_repeated);
+        let is_told =
+            |note: &AdmissionNote| is_news || !matches!(note, AdmissionNote::AlreadyTrusted { .. });
+        let notes = admission.notes.into_iter().filter(is_told);
+        notes.map(TrustRemark::Admitted).collect()
     }
 
     fn run(&mut self, index: usize, document: &RunDocument<'_>) -> Result<(), ResolveError> {
@@ -225,7 +256,7 @@ impl Admitting {
             number: index + 1,
             source: Box::new(source),
         })?;
-        let remarks = admission.notes.into_iter().map(TrustRemark::Admitted).collect();
+        let remarks = self.remarks(admission, text, None);
         let text = Some(text.to_owned());
         self.entries.push(TrustEntry { location: None, remarks, stem: None, text });
         Ok(())

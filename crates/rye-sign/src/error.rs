@@ -106,14 +106,17 @@ pub enum Error {
     },
     /// No accepted trust document has the key.
     #[error(
-        "signed by the unknown key `{key_id}`; {}; if you know its owner, `rye trust add FILE` accepts its trust document or public key, `rye trust add {key_id}` the document that the project carries, and `--trust FILE` a document for one command",
-        trusted_text(.trusted)
+        "signed by the unknown key `{key_id}`; {}; if you know its owner, `rye trust add FILE` accepts its trust document or public key, {}and `--trust FILE` a document for one command",
+        trusted_text(.trusted),
+        carried_text(key_id, *.is_carried)
     )]
     UnknownKey {
         /// The key that the signature line names.
         key_id: KeyId,
         /// The 16-digit ids of the trusted keys.
         trusted: Vec<KeyId>,
+        /// `true` if the project has a trust document for the key, for which nobody vouches.
+        is_carried: bool,
     },
     /// The text has no signature line, or only a placeholder.
     #[error("unsigned: there is no signature; review the file and sign it with `rye sign`")]
@@ -137,6 +140,14 @@ impl Error {
             Self::UnknownKey { .. } => "unknown-key",
             Self::Unsigned => "unsigned",
         }
+    }
+}
+
+fn carried_text(key_id: &KeyId, is_carried: bool) -> String {
+    if is_carried {
+        format!("`rye trust add {key_id}` the document that the project carries, ")
+    } else {
+        String::new()
     }
 }
 

@@ -220,7 +220,11 @@ impl<'a> Unverified<'a> {
 
     fn signer<'t>(&self, trust: &'t TrustStore) -> Result<&'t TrustedKey, Error> {
         let key_id = &self.envelope.key_id;
-        let unknown = || Error::UnknownKey { key_id: key_id.clone(), trusted: trust.key_ids() };
+        let unknown = || Error::UnknownKey {
+            key_id: key_id.clone(),
+            trusted: trust.key_ids(),
+            is_carried: trust.is_carried(key_id),
+        };
         trust.find(key_id).ok_or_else(unknown)
     }
 

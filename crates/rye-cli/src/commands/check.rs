@@ -44,9 +44,9 @@ pub(crate) struct Arguments {
     /// Fail as well when an item, a tool or a text of a locked directive differs from `.ai/rye.lock`
     #[arg(long)]
     locked: bool,
-    /// Start each MCP server that is locked instead, and fail when it does not offer what `.ai/rye.lock` says
+    /// Start each MCP server that is locked as well, and fail when it does not offer what `.ai/rye.lock` says
     #[cfg(feature = "mcp")]
-    #[arg(long, requires = "locked", conflicts_with_all = ["paths", "format", "ast", "strict"])]
+    #[arg(long, requires = "locked")]
     servers: bool,
 }
 
@@ -57,10 +57,6 @@ enum Format {
 }
 
 pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Exit, Failure> {
-    #[cfg(feature = "mcp")]
-    if arguments.servers {
-        return super::lock::check_servers(environment);
-    }
     let files = match arguments.paths.as_slice() {
         [] => files::of_project(environment)?,
         paths => files::named(paths, environment)?,
@@ -68,6 +64,11 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
     let spaces = environment.to_check(arguments.strict, arguments.locked)?;
     let mut checked = spaces.checker().check_files(&files);
     let held = arguments.locked.then(|| Held::of(environment)).transpose()?;
+    #[cfg(feature = "mcp")]
+    let held = match held {
+        Some(held) if arguments.servers => Some(held.with_servers(environment)?),
+        held => held,
+    };
     if arguments.format.is_some() {
         checked.extend(held.as_ref().map(Held::to_checked));
     }
@@ -98,6 +99,9 @@ fn tell(
             let mut answer = Answer::of("files", checked.iter().map(row));
             if let Some(held) = held {
                 answer = answer.beside("locked", held.rows());
+                if let Some(rows) = held.rows_of_servers() {
+                    answer = answer.beside("servers", rows);
+                }
             }
             let counts = [
                 ("errors", Severity::Error),

@@ -5,8 +5,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use rye::resolve::trust_store;
 use rye::sandbox::TemporaryFolder;
-use rye::sign::SigningKey;
+use rye::sign::{PublicKey, SigningKey, TrustedKey};
 use rye::{DEFAULT_PROVIDER, DefaultProvider, Draft, starter, with_signature};
 use serde_json::json;
 
@@ -33,9 +34,9 @@ pub(crate) struct Arguments {
     /// Make a signing key in the user space, and trust it there, unless you have one
     #[arg(long)]
     new_key: bool,
-    /// The owner that the trust document of a new key names
-    #[arg(long, default_value = "me")]
-    owner: String,
+    /// The owner that the trust document of a new key names, `me` by default; a key that you have keeps its owner
+    #[arg(long)]
+    owner: Option<String>,
 }
 
 pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Exit, Failure> {
@@ -49,7 +50,24 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
     place(&folder, &texts).map_err(|source| Failure::io("make", &target, &source))?;
     tell(arguments, &folder, &texts, (&key, is_new), environment);
     warn_of_end(&key.public(), environment);
+    if let Some(owner) = arguments.owner.as_ref().filter(|_| !is_new) {
+        warn_of_owner(owner, &key.public(), environment);
+    }
     Ok(Exit::Fine)
+}
+
+/// Warns if the key that was there belongs to another owner than the one that was named for a new key.
+fn warn_of_owner(named: &str, key: &PublicKey, environment: &Environment) {
+    let store = trust_store(&environment.spaces(), &[], Environment::now());
+    let store = store.map(|(store, _)| store).unwrap_or_default();
+    let owner = store.find(key.key_id()).and_then(TrustedKey::owner);
+    if owner == Some(named) {
+        return;
+    }
+    let owner = owner.map(|owner| format!(" of `{}`", output::line(owner))).unwrap_or_default();
+    output::warnings(&[format!(
+        "your key{owner} is used, so that `--owner` names nobody; it is for a new key"
+    )]);
 }
 
 /// Returns the absolute path of the folder, without `.` parts.
@@ -96,7 +114,8 @@ fn key(arguments: &Arguments, environment: &Environment) -> Result<(SigningKey, 
              `rye keys import FILE` takes over one that you have"
         )));
     }
-    match keys::generate(&arguments.owner, &store, environment) {
+    let owner = arguments.owner.as_deref().unwrap_or("me");
+    match keys::generate(owner, &store, environment) {
         Ok((key, _)) => Ok((key, true)),
         // Another program has made the key at the same time.
         Err(failure) => signing_key_if_any(environment)?.map(|key| (key, false)).ok_or(failure),

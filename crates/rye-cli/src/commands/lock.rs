@@ -1,5 +1,11 @@
 //! `rye lock [ID…]`.
 
+#[cfg_attr(
+    not(feature = "mcp"),
+    expect(dead_code, reason = "without this feature, no server is asked")
+)]
+mod servers;
+
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -12,6 +18,7 @@ use rye::{
 };
 use serde_json::{Value, json};
 
+use self::servers::Servers;
 use crate::directive::resolve_directive;
 use crate::environment::{Environment, read_text};
 use crate::exit::Exit;
@@ -199,16 +206,6 @@ fn mending(damaged: &[LockError]) -> String {
     }
 }
 
-/// Returns the lock, or an empty one if there is none.
-#[cfg(feature = "mcp")]
-fn read_if_any(environment: &Environment) -> Result<Lock, Failure> {
-    let path = path(environment)?;
-    if !path.exists() {
-        return Ok(Lock::default());
-    }
-    read_text(&path)?.parse().map_err(|error| Failure::of(&error, Exit::Failed))
-}
-
 /// Accepts the tools of servers, one server after the other. If a later server fails, the earlier ones stay
 /// accepted.
 #[cfg(feature = "mcp")]
@@ -260,47 +257,6 @@ pub(crate) fn print_changes(changes: &[ServerChange]) {
     }
 }
 
-/// `rye check --locked --servers`: starts the locked servers and prints the differences of their tools.
-#[cfg(feature = "mcp")]
-pub(crate) fn check_servers(environment: &Environment) -> Result<Exit, Failure> {
-    let rye = environment.rye()?;
-    let lock = read_if_any(environment)?;
-    if lock.servers().next().is_none() {
-        let path = path(environment)?;
-        return Err(Failure::failed(format!(
-            "no server is locked in `{}`; `rye lock --server NAME` accepts what one offers",
-            path.display()
-        )));
-    }
-    let mut rows = Vec::new();
-    for (server, set) in lock.servers() {
-        let found = super::mcp::server_tools(&rye, server).map(|it| it.changes(Some(set)));
-        if !environment.json() {
-            match &found {
-                Ok(changes) if changes.is_empty() => println!("server {server} as locked"),
-                Ok(changes) => {
-                    println!("server {server} not as locked");
-                    print_changes(changes);
-                }
-                Err(failure) => println!("server {server} not asked: {failure}"),
-            }
-        }
-        rows.push((server, found));
-    }
-    let is_fine = |found: &Result<Vec<_>, _>| found.as_ref().is_ok_and(Vec::is_empty);
-    let all_fine = rows.iter().all(|(_, found)| is_fine(found));
-    if environment.json() {
-        let row = |(server, found): &(&str, Result<Vec<ServerChange>, Failure>)| {
-            let changes =
-                found.as_ref().map(|it| it.iter().map(ServerChange::to_json).collect::<Value>());
-            let error = found.as_ref().err().map(ToString::to_string);
-            json!({ "server": server, "ok": is_fine(found), "changes": changes.ok(), "error": error })
-        };
-        Answer::of("servers", rows.iter().map(row)).fine_if(all_fine).print();
-    }
-    Ok(if all_fine { Exit::Fine } else { Exit::Failed })
-}
-
 /// The comparison of a project with its lock, for `rye check --locked`.
 pub(crate) struct Held {
     path: PathBuf,
@@ -310,6 +266,8 @@ pub(crate) struct Held {
     missing: Vec<ItemId>,
     /// The reason why a comparison is not possible.
     fault: Option<String>,
+    /// The comparison of the locked servers, if they were asked.
+    servers: Option<Servers>,
 }
 
 impl Held {
@@ -338,12 +296,22 @@ impl Held {
         };
         let reports = lock.directives().map(|id| (id.clone(), report(&lock, id, &rye))).collect();
         let missing = lock.missing(&own(&rye).0).into_iter().cloned().collect();
-        Ok(Self { path, text, reports, missing, fault })
+        Ok(Self { path, text, reports, missing, fault, servers: None })
+    }
+
+    /// Starts the locked servers, and compares what they offer as well.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn with_servers(self, environment: &Environment) -> Result<Self, Failure> {
+        let servers = Servers::ask(&self.path, &self.text, environment)?;
+        Ok(Self { servers: Some(servers), ..self })
     }
 
     /// Returns `true` if something is locked and nothing has changed.
     pub(crate) fn is_fine(&self) -> bool {
-        self.n_changed() == 0 && self.missing.is_empty() && self.fault.is_none()
+        self.n_changed() == 0
+            && self.missing.is_empty()
+            && self.fault.is_none()
+            && self.servers.as_ref().is_none_or(Servers::is_fine)
     }
 
     fn n_changed(&self) -> usize {
@@ -353,6 +321,11 @@ impl Held {
     }
 
     pub(crate) fn print(&self) {
+        self.print_directives();
+        self.servers.iter().for_each(Servers::print);
+    }
+
+    fn print_directives(&self) {
         self.reports.iter().for_each(|(id, report)| print(id, report));
         for id in &self.missing {
             println!("directive {id}");
@@ -369,7 +342,12 @@ impl Held {
         println!("{all} locked: {fine} as locked, {changed} changed{new}");
     }
 
-    /// Returns the reports as JSON.
+    /// Returns the reports of the servers as JSON, if they were asked.
+    pub(crate) fn rows_of_servers(&self) -> Option<Vec<Value>> {
+        self.servers.as_ref().map(|servers| servers.rows().collect())
+    }
+
+    /// Returns the reports of the directives as JSON.
     pub(crate) fn rows(&self) -> impl Iterator<Item = Value> {
         let rows = self.reports.iter().map(|(id, report)| row(id, report));
         let fault = self.fault.iter();
@@ -393,7 +371,9 @@ impl Held {
         });
         let missing = self.missing.iter().map(|id| (Some(id.clone()), NOT_LOCKED.to_owned()));
         let fault = self.fault.iter().map(|fault| (None, fault.clone()));
-        let problems: Vec<(Option<ItemId>, String)> = changed.chain(missing).chain(fault).collect();
+        let servers = self.servers.iter().flat_map(Servers::problems).map(|told| (None, told));
+        let problems: Vec<(Option<ItemId>, String)> =
+            changed.chain(missing).chain(fault).chain(servers).collect();
         Checked::of_lock(&self.path, self.text.clone(), &problems)
     }
 }

@@ -24,6 +24,7 @@ use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::key_store::signing_key_if_any;
+use crate::unmatched;
 
 /// Serve the project's items to MCP clients, over standard input and output or over HTTP
 #[derive(Debug, Args)]
@@ -132,7 +133,7 @@ fn serve(arguments: &Arguments, environment: &Environment) -> Result<Exit, Failu
     host.directives_as_tools = arguments.as_tools;
     host.approvals = approvals(arguments.approve_by_client, &host.grant)?;
     host.notice = notice(&host.grant, environment)?;
-    crate::output::warnings(&unmatched(&arguments.allow, environment)?);
+    crate::output::warnings(&unmatched::warnings("--allow", &arguments.allow, &environment.rye()?));
     crate::output::warnings(uncallable(&added, environment)?.as_slice());
     if std::io::stderr().is_terminal() {
         announce(arguments, &host.grant, environment)?;
@@ -206,24 +207,6 @@ async fn over_http(
 
 /// The capability of the shell, which each command tool and script needs.
 const SHELL: &str = "rye.execute.tool.rye.bash.bash";
-
-/// Warnings of patterns that cover nothing, which are often mistyped.
-fn unmatched(allowed: &[Pattern], environment: &Environment) -> Result<Vec<String>, Failure> {
-    let rye = environment.rye()?;
-    let warning = |pattern: &Pattern| {
-        let mend = match rye.nearest_pattern(pattern) {
-            Some(near) => format!("did you mean `--allow {near}`?"),
-            None if !pattern.as_str().starts_with("rye.") => {
-                "a pattern begins with `rye.`, such as `rye.execute.tool.ID`".to_owned()
-            }
-            None => "`rye list` shows the ids of all items".to_owned(),
-        };
-        format!(
-            "`--allow {pattern}` covers no item that is there and no function behind a tool; {mend}"
-        )
-    };
-    Ok(rye.unmatched_patterns(allowed).into_iter().map(warning).collect())
-}
 
 /// The warning of tools that are allowed and that no client can call, with all that is missing.
 fn uncallable(grant: &Grant, environment: &Environment) -> Result<Option<String>, Failure> {

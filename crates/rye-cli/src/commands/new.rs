@@ -43,12 +43,14 @@ pub(crate) enum Command {
     Provider(NewNamed),
     /// A hook, in a hooks file of the project
     #[command(
-        after_help = "A project has one hooks file. Where it is there already, add the hook to its list.\n\n\
+        after_help = "A project has one hooks file. Where it is there already, add the hook to its list. Until the file is signed, \
+                      runs of the project are refused.\n\n\
                       Example:\n  rye new hook rules_of_work"
     )]
     Hook(NewNamed),
     /// A configuration file of the project
-    #[command(after_help = "Examples:\n  rye new config approval\n  rye new config resilience")]
+    #[command(after_help = "Until the file is signed, runs of the project are refused.\n\n\
+                      Examples:\n  rye new config approval\n  rye new config resilience")]
     Config(NewConfig),
 }
 
@@ -129,7 +131,29 @@ pub(crate) fn run(command: &Command, environment: &Environment) -> Result<Exit, 
     let path = path.display();
     println!("{path}");
     println!("next: edit it, then `rye check {path}` and `rye sign {path}`");
+    if let Some(refused) = refused_until_signed(command, environment) {
+        println!("until it is signed, {refused} are refused");
+    }
     Ok(Exit::Fine)
+}
+
+/// Returns the runs that are refused while the new file is unsigned, if it is a file that each run reads.
+fn refused_until_signed(command: &Command, environment: &Environment) -> Option<&'static str> {
+    let names_no_provider = match command {
+        Command::Hook(_) => false,
+        Command::Config(config) => config.name == "default_provider",
+        _ => return None,
+    };
+    let folder = environment.items_folder().ok()?;
+    let is_of_user = environment.user().is_ok_and(|user| {
+        user == folder || environment.absolute(user) == environment.absolute(folder)
+    });
+    Some(match (is_of_user, names_no_provider) {
+        (false, false) => "runs of this project",
+        (false, true) => "runs of this project that name no provider",
+        (true, false) => "runs of all projects",
+        (true, true) => "runs that name no provider",
+    })
 }
 
 fn draft_of(command: &Command, environment: &Environment) -> Result<Draft, Failure> {

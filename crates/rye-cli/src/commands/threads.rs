@@ -83,7 +83,8 @@ pub(crate) enum Command {
     #[command(
         after_help = "A tree is a thread with all that it started and all that continue it. It is removed only when each of \
                       its threads\nhas ended and no process drives one. Without `--yes` nothing is removed. Exits with 1 when \
-                      a tree was kept because a\nprocess drives it.\n\n\
+                      a tree was kept because a\nprocess drives it. A tree with a thread that `rye resume` can continue is \
+                      kept and counted, but with\n`--resumable`.\n\n\
                       Examples:\n  rye threads prune --older-than 30d\n  \
                       rye threads prune --state completed --keep 20 --yes"
     )]

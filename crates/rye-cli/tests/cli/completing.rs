@@ -77,10 +77,11 @@ const DIRECTIVES: &[&str] = &["notes/base", "notes/index", "notes/own"];
 fn what_is_typed_and_what_can_follow() {
     let session = session();
     session.rye("trust add TRUST --yes");
-    let rows: [(&[&str], &[&str]); 35] = [
+    let rows: [(&[&str], &[&str]); 36] = [
         (&["resu"], &["resume"]),
         (&["keys", "g"], &["generate"]),
         (&["threads", "ta"], &["tail"]),
+        (&["threads", "prune", "--resu"], &["--resumable"]),
         (&["run", "--prov"], &["--provider"]),
         (&["--color", "a"], &["always", "auto"]),
         (&["run", "no"], DIRECTIVES),

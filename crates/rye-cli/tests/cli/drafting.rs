@@ -80,6 +80,31 @@ fn a_drafted_configuration_counts_once_it_is_signed() {
     exits(&unknown, 2);
 }
 
+/// Whoever drafts a file that each run reads is told that nothing runs until it is signed. What is told holds.
+#[test]
+fn a_draft_that_keeps_runs_from_starting_says_so() {
+    let told = "until it is signed, runs of this project are refused\n";
+    let unnamed = "until it is signed, runs of this project that name no provider are refused\n";
+    let kinds = ["hook log_end", "provider local", "tool notes/count", "knowledge notes/habits"];
+    let configs = DRAFTED_CONFIGS.map(|name| format!("config {name}"));
+    for kind in kinds.map(str::to_owned).into_iter().chain(configs) {
+        let session = Session::new();
+        session.rye("trust add TRUST --yes");
+        let made = session.rye(&format!("new {kind}"));
+        exits(&made, 0);
+        let run = session.rye("run notes/index --provider steps");
+        assert_eq!(made.contains(told), run.ends_with("--- exit 3\n"), "{kind}: {made}{run}");
+        assert_eq!(made.contains(unnamed), kind == "config default_provider", "{kind}: {made}");
+    }
+    let session = Session::new();
+    session.rye("trust add TRUST --yes");
+    session.rye("new config default_provider");
+    exits(&session.rye("run notes/index"), 3);
+    let made = session.rye(&format!("new config web --project {}", session.home().display()));
+    assert!(made.contains("until it is signed, runs of all projects are refused\n"), "{made}");
+    exits(&session.rye("run notes/index --provider steps"), 3);
+}
+
 /// What the configuration says is what happens.
 #[test]
 fn drafted_limits_bound_a_thread() {

@@ -52,6 +52,25 @@ fn a_key_is_made_on_request_and_trusted() {
     assert!(again.contains("\"new_key\": false"), "{again}");
 }
 
+/// `--owner` is for a new key. Whoever names another owner than that of the present key reads whose key was used.
+#[test]
+fn an_owner_without_a_new_key_is_told() {
+    let session = Session::new();
+    session.rye("keys generate --owner ada@example.org");
+    let told = "warning: your key of `ada@example.org` is used, so that `--owner` names nobody; it is for a new key\n";
+    for (options, is_told) in [
+        ("--owner bob@example.org", true),
+        ("--new-key --owner bob@example.org --json", true),
+        ("--owner ada@example.org", false),
+        ("", false),
+    ] {
+        let made = session.rye(&format!("init ../fresh {options}"));
+        assert!(made.ends_with("--- exit 0\n"), "{made}");
+        assert_eq!(made.contains(told), is_told, "{made}");
+        fs::remove_dir_all(fresh(&session)).unwrap();
+    }
+}
+
 #[test]
 fn the_user_space_is_no_project() {
     let session = Session::new();

@@ -58,6 +58,43 @@ fn a_thread_that_has_not_ended_is_kept() {
     assert_eq!(folders(&session), 1);
 }
 
+/// A thread that can go on is not lost to a command that removes what has ended.
+#[test]
+fn a_thread_that_a_limit_ended_is_kept_and_counted() {
+    let session = Session::new();
+    session.rye(RUN);
+    assert!(session.rye(&format!("{RUN} --turns 2")).contains("go on with `rye resume"));
+    let stopped =
+        data(&session, "threads list --json")["threads"][0]["thread"].as_str().unwrap().to_owned();
+    let kept = "kept 1 tree that `rye resume` can continue; `--resumable` removes such trees, too";
+    let told = session.rye("threads prune");
+    assert!(told.contains(kept) && told.contains("would remove 1 tree of 1 thread"), "{told}");
+    let told = session.rye("threads prune --resumable");
+    assert!(!told.contains("kept") && told.contains("would remove 2 trees"), "{told}");
+    let told = data(&session, "threads prune --yes --json");
+    assert_eq!(told["summary"]["total"], 1, "{told}");
+    assert_eq!(told["resumable"], serde_json::json!([stopped]));
+    // Neither is it one of those that `--keep` counts, nor one of another state.
+    let told = data(&session, "threads prune --keep 1 --state completed --json");
+    assert_eq!(told["resumable"], serde_json::json!([]));
+    assert_eq!(data(&session, "threads prune --state error --json")["resumable"][0], *stopped);
+    assert!(session.rye("resume THREAD --turns 20 --trust TRUST").ends_with("--- exit 0\n"));
+    let told = data(&session, "threads prune --yes --json");
+    assert_eq!((&told["summary"]["total"], folders(&session)), (&1.into(), 0));
+}
+
+#[test]
+fn a_thread_that_a_limit_ended_is_removed_where_that_is_asked_for() {
+    let session = Session::new();
+    session.rye(&format!("{RUN} --turns 2"));
+    let told = data(&session, "threads prune --resumable --yes --json");
+    assert_eq!(
+        (&told["summary"]["total"], &told["resumable"]),
+        (&1.into(), &serde_json::json!([]))
+    );
+    assert_eq!(folders(&session), 0);
+}
+
 #[test]
 fn only_old_trees_of_the_states_that_are_named_are_chosen() {
     let session = Session::new();

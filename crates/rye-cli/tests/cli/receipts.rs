@@ -106,10 +106,32 @@ fn the_json_of_a_receipt_holds_its_statement() {
     let told: Value = serde_json::from_slice(&told.stdout).unwrap();
     let receipt = &told["receipts"][0];
     assert_eq!(receipt["owner"], "ada@example.org");
+    assert_eq!(receipt["used_unsigned"], false);
     assert_eq!(receipt["statement"]["_type"], "https://in-toto.io/Statement/v1");
     assert_eq!(receipt["statement"]["predicate"]["thread"]["id"], session.thread());
     assert_eq!(receipt["statement"]["predicate"]["directive"]["version"], "1.0.0");
     assert_eq!(receipt["statement"]["predicate"]["attestation"]["transcript_key"], "trusted");
+}
+
+/// The receipt of a thread of unsigned items says so in the words of the list of threads.
+#[test]
+fn a_receipt_of_items_that_nobody_signed_says_so() {
+    let session = with_receipt();
+    let signed = session.rye("verify receipt receipt.json");
+    assert!(!signed.contains("unverified"), "{signed}");
+    let session = Session::new();
+    session.rye("keys generate --owner ada@example.org");
+    let path = session.project().join(".ai/directives/notes/index.md");
+    let text = fs::read_to_string(&path).unwrap();
+    let (_, unsigned) = text.split_once('\n').unwrap();
+    fs::write(&path, unsigned).unwrap();
+    session.rye("run notes/index --trust TRUST --provider steps --allow-unsigned");
+    session.rye("threads export --format receipt --output receipt.json");
+    let told = session.rye("verify receipt receipt.json");
+    check(&told, 0, &["ok         receipt.json", "unverified it used items that nobody signed\n"]);
+    let told = session.raw("verify receipt receipt.json --json");
+    let told: Value = serde_json::from_slice(&told.stdout).unwrap();
+    assert_eq!(told["receipts"][0]["used_unsigned"], true);
 }
 
 #[test]

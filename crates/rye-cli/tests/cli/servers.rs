@@ -81,12 +81,37 @@ fn a_wrapped_tool_is_called_once_its_server_is_locked() {
     assert_eq!(receipt(&session)["content"]["id"], "notes/index");
     contains(&session.rye("lock --trust TRUST --allow-unsigned"), 0, &[]);
     contains(&session.rye("check --locked --trust TRUST --allow-unsigned"), 0, &["as locked"]);
-    contains(
-        &session.rye("check --locked --servers --allow-unsigned"),
-        0,
-        &["server own as locked"],
-    );
+    let check = "check --locked --servers --trust TRUST --allow-unsigned";
+    contains(&session.rye(check), 0, &["as locked, 0 changed\n", "server own as locked"]);
     contains(&run(&session), 0, &[]);
+}
+
+/// Each of the two comparisons fails the check, whatever the other finds.
+#[test]
+fn directives_and_servers_are_compared_together() {
+    let session = session();
+    contains(&session.rye("lock --server own --allow-unsigned"), 0, &[]);
+    let check = "check --locked --servers --trust TRUST --allow-unsigned";
+    let told = ["no directive is locked", "server own as locked"];
+    contains(&session.rye(check), 1, &told);
+    contains(&session.rye("lock --trust TRUST --allow-unsigned"), 0, &[]);
+    session.change(".ai/directives/work.md", "Works.", "Works on.");
+    let told = ["directive `work` changed", ", 1 changed\n", "server own as locked"];
+    contains(&session.rye(check), 1, &told);
+    let answer = session.raw(&format!("{check} --json").replace("TRUST", &session.trust()));
+    let answer: Value = serde_json::from_slice(&answer.stdout).unwrap();
+    assert_eq!(
+        (&answer["servers"][0]["ok"], &answer["summary"]["ok"]),
+        (&true.into(), &false.into())
+    );
+    session.change(".ai/directives/work.md", "Works on.", "Works.");
+    contains(&session.rye(check), 0, &[]);
+    session.put(SERVERS, &servers(&session, ", --allow, rye.execute.directive.notes.index"));
+    let told = "server `own` is not as locked: tool `rye_thread_cancel` is new";
+    contains(&session.rye(&format!("{check} --format github")), 1, &[told]);
+    session.put(SERVERS, &servers(&session, ""));
+    session.change(".ai/directives/work.md", "item_type=\"tool\"", "item_typ=\"tool\"");
+    contains(&session.rye(check), 1, &["errors", "server own as locked"]);
 }
 
 #[test]
@@ -97,7 +122,8 @@ fn a_server_that_offers_something_else_is_refused_until_somebody_accepts_it() {
     let new = ["tool `rye_thread_cancel` is new", "tool `rye_thread_status` is new"];
     contains(&run(&session), 3, &["server `own` does not offer what was locked", new[0]]);
     assert_eq!(receipt(&session)["content"]["changes"], serde_json::json!(new));
-    contains(&session.rye("check --locked --servers --allow-unsigned"), 1, &new);
+    let changed = ["server own not as locked", new[0], new[1]];
+    contains(&session.rye("check --locked --servers --allow-unsigned"), 1, &changed);
     contains(&session.rye("mcp discover own --allow-unsigned"), 0, &["not as locked", new[1]]);
     let told = session.rye("mcp discover own --allow-unsigned --json");
     let told: Value = serde_json::Deserializer::from_str(told.split_once('\n').unwrap().1)

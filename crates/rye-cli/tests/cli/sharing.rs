@@ -134,6 +134,24 @@ fn a_member_vouches_for_another_in_the_project() {
     assert_eq!(fs::read_to_string(team.path(".ai/config/keys/trusted/BOB.toml")).unwrap(), written);
 }
 
+/// A key that only the project trusts vouches for nobody. Its owner, who trusts it, is told that it does not for others.
+#[test]
+fn a_member_of_the_project_alone_vouches_for_nobody_and_is_told() {
+    let team = Team::new();
+    let warning = "warning: the document counts only for those who trust your key `BOB` themselves";
+    fs::create_dir(team.path("../carol")).unwrap();
+    fine(&team.ada("--user-space ../carol keys generate --owner carol"));
+    fine(&team.ada("--user-space ../carol trust export --output carol.toml"));
+    fine(&team.ada("--user-space ../carol trust add ada.toml --yes"));
+    let told = team.ada("trust add bob.toml --to project --yes");
+    assert!(!told.contains("warning"), "{told}");
+    let told = team.bob("trust add carol.toml --to project --yes");
+    assert!(told.contains(warning) && told.contains("trusted "), "{told}");
+    fine(&told);
+    let listed = team.ada("trust list");
+    assert!(listed.contains("1 of which does not count"), "{listed}");
+}
+
 /// The question names the owner, the fingerprint and for whom the answer counts, and a no writes nothing.
 #[cfg(unix)]
 #[test]
@@ -147,7 +165,7 @@ fn vouching_is_asked_for_at_a_terminal() {
             crate::terminal::on_terminal(&team.session, &words, &[], "[y/N] ", answering);
         let question = format!(
             "owner        bob\nfingerprint  {}\nmay grant    without a limit\ntrusted by   all who read this \
-             project and trust your key\nDid its owner tell you this fingerprint? [y/N] ",
+             project and trust your key themselves\nDid its owner tell you this fingerprint? [y/N] ",
             team.key.fingerprint()
         );
         let shown = shown.replace('\r', "");

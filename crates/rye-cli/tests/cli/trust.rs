@@ -45,6 +45,9 @@ fn nobody_is_trusted_without_an_answer() {
     let session = Session::new();
     insta::assert_snapshot!(session.rye("trust add TRUST"));
     insta::assert_snapshot!(session.rye(&format!("trust add TRUST --fingerprint {ID}")));
+    let few = session.rye("trust add TRUST --fingerprint 00");
+    assert!(few.contains("write all 64 lowercase hex digits, "), "{few}");
+    assert!(few.ends_with("--- exit 2\n"), "{few}");
     let other = "0".repeat(64);
     insta::assert_snapshot!(session.rye(&format!("trust add TRUST --fingerprint {other}")));
     // A yes does not outweigh digits that disagree.
@@ -66,6 +69,27 @@ fn a_project_s_document_is_accepted_by_its_id() {
     )));
     insta::assert_snapshot!(session.rye("trust list --json"));
     check_verifies(&session, 0);
+}
+
+/// A limit that covers nothing is told in the words of `rye mcp --allow`. Without a project, only a misspelling is one.
+#[test]
+fn a_misspelled_limit_of_a_key_is_told() {
+    let misspelled = "warning: `--grants rye.execute.tool.rye.file-system.raed` covers no item that is there and no function \
+                      behind a tool; did you mean `--grants rye.execute.tool.rye.file-system.read`?\n";
+    let unknown = "warning: `--grants rye.execute.tool.garden.*` covers no item that is there and no function behind a tool; \
+                   `rye list` shows the ids of all items\n";
+    let grants = "rye.execute.tool.rye.file-system.raed,rye.execute.tool.rye.file-system.ls,rye.execute.tool.garden.*";
+    let add = format!("trust add TRUST --yes --grants {grants}");
+    let session = Session::new();
+    let told = session.rye(&add);
+    assert!(told.contains(misspelled) && told.contains(unknown), "{told}");
+    assert!(!told.contains("file-system.ls`") && told.ends_with("--- exit 0\n"), "{told}");
+    let session = Session::new();
+    let told = session.rye_in(session.project().join(".."), &add);
+    assert!(told.contains(misspelled) && !told.contains("garden.*` covers"), "{told}");
+    let session = Session::new();
+    let told = session.rye("trust add TRUST --yes");
+    assert!(!told.contains("warning"), "{told}");
 }
 
 #[test]

@@ -182,13 +182,34 @@ fn a_mistyped_command_leaves_no_thread() {
 fn documents_as_the_operator_left_them_are_no_warning() {
     let session = Session::new();
     session.rye("keys generate");
-    let added = session.rye("trust add TRUST --yes");
+    let added = session.rye("trust add TRUST --yes --owner them");
     assert!(added.ends_with("exit 0\n"), "{added}");
     let run = "run notes/index --trust TRUST --provider steps";
     let told = session.rye(run);
     assert!(told.ends_with("exit 0\n") && !told.contains("warning: trust document"), "{told}");
     let listed = session.rye("trust list --trust TRUST");
     assert!(listed.contains("another trust document for this key was read before"), "{listed}");
+}
+
+/// Swapped letters of a command are told like those of a subcommand.
+#[test]
+fn a_misspelled_command_is_suggested() {
+    let session = Session::new();
+    for (line, near) in [
+        ("rnu", Some("run")),
+        ("rnu notes/index --json", Some("run")),
+        ("--project . thraeds list", Some("threads")),
+        ("threads tial", Some("tail")),
+        ("threads ls", Some("list")),
+        ("trust ad", Some("add")),
+        ("garden", None),
+    ] {
+        let told = session.rye(line);
+        let tip = near.map(|near| format!("tip: a similar subcommand exists: '{near}'"));
+        assert_eq!(told.contains("tip:"), near.is_some(), "{line}: {told}");
+        assert!(tip.is_none_or(|tip| told.contains(&tip)), "{line}: {told}");
+        assert!(told.ends_with("--- exit 2\n"), "{line}: {told}");
+    }
 }
 
 #[test]

@@ -183,6 +183,41 @@ fn what_a_revoked_key_signed_is_refused() {
     assert!(world.library().directive(&id("a")).unwrap_err().is_unverified());
 }
 
+/// A project vouches for a key that the operator trusts already. Only a difference, or two files of one folder, are told.
+#[test]
+fn a_document_that_repeats_one_of_another_space_is_no_news() {
+    let folder = "config/keys/trusted";
+    let short = "OPERATOR";
+    type Change = fn(TrustDocument) -> TrustDocument;
+    let rows: [(&str, &str, Change, bool); 6] = [
+        ("project", short, |same| same, false),
+        ("system", short, |same| same, false),
+        ("project", short, |same| same.with_attestation("a colleague"), false),
+        ("project", short, |same| same.with_grants(["rye.load.*".to_owned()]), true),
+        ("project", short, |same| TrustDocument::new("another", same.key().clone()), true),
+        ("user", "FINGERPRINT", |same| same, true),
+    ];
+    for (space, name, change, is_told) in rows {
+        let world = World::new();
+        let key = world.operator.public();
+        let stem = if name == short { key.key_id() } else { key.fingerprint() };
+        let text = change(TrustDocument::new("operator", key.clone())).to_toml();
+        let file = format!("{folder}/{stem}.toml");
+        match space {
+            "project" => world.signed(space, &file, &text),
+            _ => world.write(space, &file, &text),
+        }
+        let (_, notes) = trust_store(&world.spaces(), &[], now()).unwrap();
+        let told: Vec<String> = notes.iter().map(|note| note.remark.to_string()).collect();
+        let note = format!(
+            "another trust document for this key was read before: its owner stands, and the limits of both; \
+             `rye trust show {}` shows them",
+            key.key_id()
+        );
+        assert_eq!(told.contains(&note), is_told, "{space} {name}: {told:?}");
+    }
+}
+
 #[test]
 fn every_document_is_told_with_what_came_of_it() {
     let world = World::new();

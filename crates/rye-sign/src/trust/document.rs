@@ -76,6 +76,14 @@ impl TrustDocument {
         &self.key
     }
 
+    /// Returns `true` if both documents give the same key to the same owner, with the same limits.
+    #[must_use]
+    pub fn says_the_same_as(&self, other: &Self) -> bool {
+        let limits =
+            |document: &Self| (document.grants.clone(), document.expires, document.revoked);
+        self.key == other.key && self.owner == other.owner && limits(self) == limits(other)
+    }
+
     /// The stated owner of the key.
     pub fn owner(&self) -> &str {
         &self.owner

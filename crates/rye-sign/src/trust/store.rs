@@ -27,6 +27,8 @@ pub struct TrustStore {
     keys: BTreeMap<KeyId, TrustedKey>,
     /// The entries of all revocation lists. They hold for keys that are added later, too.
     listed: Vec<(KeyId, Revocation)>,
+    /// The keys of the project's documents that do not count because nobody vouches for them.
+    carried: Vec<PublicKey>,
 }
 
 impl TrustStore {
@@ -56,13 +58,21 @@ impl TrustStore {
     ) -> Result<Admission, TrustError> {
         let document = TrustDocument::parse(text)?;
         check_file_name(&document, file_stem)?;
-        let check = admission::check_signer(&document, text, self, origin, now)?;
+        let check = match admission::check_signer(&document, text, self, origin, now) {
+            Ok(check) => check,
+            Err(error) => {
+                if matches!(error, TrustError::SelfVouched { .. }) {
+                    self.carried.push(document.key().clone());
+                }
+                return Err(error);
+            }
+        };
         let key_id = document.key().key_id().clone();
         let owner = document.owner().to_owned();
         let mut notes = check.notes;
         notes.extend(admission::standing_notes(&document, now));
         if self.insert(TrustedKey::new(document, origin, check.limiting_key)) {
-            notes.push(AdmissionNote::AlreadyTrusted);
+            notes.push(AdmissionNote::AlreadyTrusted { key_id: key_id.clone() });
         }
         Ok(Admission { key_id, owner, notes })
     }
@@ -140,6 +150,12 @@ impl TrustStore {
         self.keys
             .get(key_id)
             .or_else(|| self.keys.values().find(|trusted| trusted.key().is_named(key_id)))
+    }
+
+    /// Returns `true` if a document of the project has the key, and does not count because nobody vouches for it.
+    #[must_use]
+    pub fn is_carried(&self, key_id: &KeyId) -> bool {
+        self.carried.iter().any(|key| key.is_named(key_id))
     }
 
     /// The 16-digit ids of all keys, sorted.

@@ -124,11 +124,15 @@ fn a_key_of_the_operator_vouches_for_one_of_a_project() {
     assert_eq!(facts(&verified.expect("verified")).owner(), Some("someone"));
 }
 
+fn already_trusted(key: &SigningKey) -> AdmissionNote {
+    AdmissionNote::AlreadyTrusted { key_id: key.public().key_id().clone() }
+}
+
 #[test]
 fn a_project_may_repeat_what_the_operator_trusts() {
     let mut trust = trusting(&[&key(1), &key(2)]);
     let notes = admit(&mut trust, &signed_by(&key(2), &document(2)), Origin::Project);
-    assert_eq!(notes, Ok(vec![AdmissionNote::AlreadyTrusted]));
+    assert_eq!(notes, Ok(vec![already_trusted(&key(2))]));
 }
 
 #[test]
@@ -226,11 +230,8 @@ fn the_first_document_decides_and_the_others_tighten() {
     admit(&mut trust, &first.to_toml(), Origin::Operator).expect("the operator's");
     let second = document(2).with_expires(at("2027-01-01T00:00:00Z")).with_revoked(now());
     let notes = admit(&mut trust, &second.to_toml(), Origin::Run);
-    let expected = [
-        AdmissionNote::Unsigned,
-        AdmissionNote::Revoked { at: now() },
-        AdmissionNote::AlreadyTrusted,
-    ];
+    let expected =
+        [AdmissionNote::Unsigned, AdmissionNote::Revoked { at: now() }, already_trusted(&key(2))];
     assert_eq!(notes, Ok(expected.to_vec()));
     let trusted = trust.find(key(2).public().key_id()).expect("trusted");
     assert_eq!(
@@ -321,7 +322,7 @@ fn the_documents_of_a_project_limit_a_key_in_the_project_alone() {
 fn a_note_that_questions_the_signature_is_a_warning() {
     let signer = key(9).public().key_id().clone();
     for (note, expected) in [
-        (AdmissionNote::AlreadyTrusted, false),
+        (already_trusted(&key(9)), false),
         (AdmissionNote::Expired { at: now() }, false),
         (AdmissionNote::Revoked { at: now() }, false),
         (AdmissionNote::ContentOnly, true),

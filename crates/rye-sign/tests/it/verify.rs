@@ -107,6 +107,19 @@ fn a_store_without_keys_trusts_no_signature() {
     let text = sign("text\n", CommentStyle::Hash, &tool, &key(1), now());
     check_error(
         verify(&text, CommentStyle::Hash, &tool, &TrustStore::new(), &Policy::default()),
+        "signed by the unknown key `3d4c030534b1c1c6`; no key is trusted; if you know its owner, `rye trust add FILE` accepts its trust document or public key, and `--trust FILE` a document for one command",
+    );
+}
+
+#[test]
+fn a_document_that_the_project_carries_is_offered() {
+    let tool = item("tool", "a/b");
+    let text = sign("text\n", CommentStyle::Hash, &tool, &key(1), now());
+    let mut trust = TrustStore::new();
+    let document = TrustDocument::new("someone", key(1).public()).to_toml();
+    trust.admit(&document, None, Origin::Project, now()).expect_err("nobody vouches for it");
+    check_error(
+        verify(&text, CommentStyle::Hash, &tool, &trust, &Policy::default()),
         "signed by the unknown key `3d4c030534b1c1c6`; no key is trusted; if you know its owner, `rye trust add FILE` accepts its trust document or public key, `rye trust add 3d4c030534b1c1c6` the document that the project carries, and `--trust FILE` a document for one command",
     );
 }

@@ -1,5 +1,6 @@
 //! `rye threads list`.
 
+use rye::parse::{did_you_mean, nearest_name};
 use rye::thread::{ThreadId, ThreadSummary};
 use serde_json::{Value, json};
 
@@ -43,6 +44,13 @@ pub(super) fn list(
             None => "  unverified?",
         };
         println!("{}  {state:<9}  {cost:>12}  {}{mark}", thread.created, thread.thread);
+    }
+    let directives = || known.summaries.iter().map(|thread| thread.directive.as_str());
+    for id in &arguments.directive {
+        if directives().all(|directive| directive != id.as_str()) {
+            let near = did_you_mean(nearest_name(id.as_str(), directives()));
+            eprintln!("no thread of directive `{id}` is here{near}");
+        }
     }
     Ok(Exit::Fine)
 }

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
+use rye::resume_command;
 use rye::thread::store::{LocalStore, StoreError, TreeOwnership};
-use rye::thread::{ThreadId, thread_root};
+use rye::thread::{ThreadId, ThreadRecord, thread_root};
 use rye::types::{Moment, ThreadState};
 use serde_json::json;
 
@@ -30,6 +31,9 @@ pub(crate) struct Prune {
     /// Keep the newest N of the trees that would be removed
     #[arg(long, value_name = "N", default_value_t = 0)]
     keep: usize,
+    /// Remove as well what `rye resume` can continue: threads that a limit, or a failure of their provider, ended
+    #[arg(long)]
+    resumable: bool,
     /// Remove them; without this, the trees are only listed
     #[arg(long)]
     yes: bool,
@@ -70,7 +74,7 @@ pub(super) fn prune(
     environment: &Environment,
 ) -> Result<Exit, Failure> {
     let Members { trees, unreadable } = members::all(known, environment);
-    let mut removable = select_trees(arguments, known, trees);
+    let (mut removable, resumable) = select_trees(arguments, known, trees);
     let mut busy = Vec::new();
     if arguments.yes {
         let store = LocalStore::open_with(&known.threads, known.store_options())
@@ -78,12 +82,13 @@ pub(super) fn prune(
         sweep(&known.threads)?;
         let mut removed = Vec::new();
         for tree in removable {
-            let is_removed = remove(&tree, &store, &known.threads, environment)?;
+            let is_removed = remove(&tree, &store, arguments, &known.threads, environment)?;
             if is_removed { removed.push(tree) } else { busy.push(tree) }
         }
         removable = removed;
     }
-    report(arguments, &removable, (&busy, &unreadable), environment);
+    let kept = Kept { resumable: &resumable, busy: &busy, unreadable: &unreadable };
+    report(arguments, &removable, &kept, environment);
     Ok(if busy.is_empty() { Exit::Fine } else { Exit::Failed })
 }
 
@@ -94,10 +99,24 @@ struct Tree {
     /// The time of the latest change in the tree.
     updated: Moment,
     bytes: u64,
+    /// `true` if `rye resume` can continue one of the threads.
+    is_resumable: bool,
 }
 
-/// Returns the trees that the options select, the newest first.
-fn select_trees(arguments: &Prune, known: &Known, trees: Vec<Vec<Member>>) -> Vec<Tree> {
+/// The trees and threads that are kept for another reason than the options.
+struct Kept<'a> {
+    resumable: &'a [Tree],
+    busy: &'a [Tree],
+    unreadable: &'a [(ThreadId, Failure)],
+}
+
+/// Returns the trees that the options select, the newest first. Then it returns those that they would select if
+/// `rye resume` could not continue them.
+fn select_trees(
+    arguments: &Prune,
+    known: &Known,
+    trees: Vec<Vec<Member>>,
+) -> (Vec<Tree>, Vec<Tree>) {
     let oldest = arguments.older_than.map(|age| {
         let millis = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
         Moment::from_unix_millis(Environment::moment().as_unix_millis().saturating_sub(millis))
@@ -112,11 +131,14 @@ fn select_trees(arguments: &Prune, known: &Known, trees: Vec<Vec<Member>>) -> Ve
         if has_ended && is_state && oldest.is_none_or(|oldest| updated < oldest) {
             let threads: Vec<ThreadId> = members.iter().map(|it| it.thread.clone()).collect();
             let bytes = threads.iter().map(|it| bytes(&known.threads.join(it.as_str()))).sum();
-            chosen.push(Tree { root: root.thread.clone(), threads, updated, bytes });
+            let is_resumable = members.iter().any(|member| member.is_resumable);
+            chosen.push(Tree { root: root.thread.clone(), threads, updated, bytes, is_resumable });
         }
     }
     chosen.sort_by_key(|tree| std::cmp::Reverse(tree.updated));
-    chosen.into_iter().skip(arguments.keep).collect()
+    let is_kept = |tree: &Tree| tree.is_resumable && !arguments.resumable;
+    let (resumable, chosen): (Vec<_>, Vec<_>) = chosen.into_iter().partition(is_kept);
+    (chosen.into_iter().skip(arguments.keep).collect(), resumable)
 }
 
 /// Removes a tree, unless another process owns it.
@@ -125,12 +147,16 @@ fn select_trees(arguments: &Prune, known: &Known, trees: Vec<Vec<Member>>) -> Ve
 fn remove(
     tree: &Tree,
     store: &LocalStore,
+    arguments: &Prune,
     threads: &Path,
     environment: &Environment,
 ) -> Result<bool, Failure> {
     let Some(owned) = own(tree, store, threads)? else { return Ok(false) };
+    let is_kept = |record: &ThreadRecord| {
+        !record.state.is_final() || (!arguments.resumable && resume_command(record).is_some())
+    };
     let has_changed = tree.threads.iter().any(|thread| match read(thread, threads, environment) {
-        Ok(reading) => !reading.record.state.is_final(),
+        Ok(reading) => is_kept(&reading.record),
         Err(_) => !members::is_gone(thread, threads),
     });
     let mut moved = Vec::new();
@@ -205,7 +231,7 @@ fn bytes(folder: &Path) -> u64 {
 fn report(
     arguments: &Prune,
     trees: &[Tree],
-    (busy, unreadable): (&[Tree], &[(ThreadId, Failure)]),
+    Kept { resumable, busy, unreadable }: &Kept<'_>,
     environment: &Environment,
 ) {
     let count: usize = trees.iter().map(|tree| tree.threads.len()).sum();
@@ -225,6 +251,8 @@ fn report(
             |(thread, failure)| json!({ "thread": thread.as_str(), "error": failure.to_string() }),
         );
         let answer = Answer::of("trees", trees.iter().map(row)).fine_if(is_fine);
+        let resumable = resumable.iter().map(|tree| tree.root.as_str().into());
+        let answer = answer.beside("resumable", resumable);
         let answer = answer.beside("busy", busy).beside("unreadable", unreadable);
         let answer = answer.with("threads", count).with("bytes", bytes);
         return answer.with("removed", arguments.yes).print();
@@ -237,10 +265,16 @@ fn report(
             tree.root
         );
     }
-    for tree in busy {
+    for tree in *busy {
         eprintln!("kept {}: another process drives a thread of it", tree.root);
     }
     tell_unreadable(unreadable);
+    if !resumable.is_empty() {
+        let kept = output::counted(resumable.len(), "tree");
+        eprintln!(
+            "kept {kept} that `rye resume` can continue; `--resumable` removes such trees, too"
+        );
+    }
     let trees = output::counted(trees.len(), "tree");
     let all = format!("{trees} of {}", output::counted(count, "thread"));
     if arguments.yes {

@@ -19,6 +19,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::key_store::{KeyStore, create, vouched_text};
 use crate::output::{self, Answer};
+use crate::unmatched;
 
 /// Trust a key from now on, after a look at its owner and its fingerprint
 #[derive(Debug, Args)]
@@ -26,7 +27,7 @@ use crate::output::{self, Answer};
     after_help = "Compare the fingerprint with its owner by another way than the one that the file came by. Without a \
                   terminal, give `--fingerprint` or `--yes`.\n\n\
                   With `--to project`, the document goes into the project, signed by your own key. There it counts for all who \
-                  trust your key, and for no more than your key may grant.\n\n\
+                  trust your key themselves and not only by a document of the project, and for no more than your key may grant.\n\n\
                   Examples:\n  rye trust add ada.pem --owner ada@example.org\n  \
                   rye trust add ada.toml --expires 2027-06-30T00:00:00Z\n  \
                   rye trust add 56dbf7b2d9ce86ed --grants 'rye.execute.tool.notes.*'\n  \
@@ -47,7 +48,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "TIME")]
     expires: Option<Timestamp>,
     /// The 64 digits that the key's owner told you; anything else is refused
-    #[arg(long, value_name = "HEX")]
+    #[arg(long, value_name = "HEX", value_parser = fingerprint)]
     fingerprint: Option<KeyId>,
     /// Write the document into this space [possible values: project, user]
     #[arg(long, value_name = "SPACE", default_value = "user")]
@@ -79,7 +80,10 @@ pub(super) fn run(
         ask(&offer, arguments.to)?;
     }
     let path = match place {
-        Place::Project(document) => document.write()?,
+        Place::Project(document) => {
+            output::warnings(document.warning().as_slice());
+            document.write()?
+        }
         Place::User => {
             let path = KeyStore::of(environment)?.document(document);
             create(
@@ -91,6 +95,7 @@ pub(super) fn run(
         }
     };
     let status = standing(document, &Known::read(environment)?.store);
+    output::warnings(&arguments.unmatched_grants(environment));
     if environment.json() {
         let row = json!({
             "key_id": document.key().key_id().to_string(),
@@ -197,6 +202,20 @@ impl Arguments {
         Ok(document.revoked().map_or(new.clone(), |at| new.with_revoked(at)))
     }
 
+    /// Returns warnings of patterns of `--grants` that cover nothing. What the key signed counts by now. Without a project,
+    /// they may be meant for items that are not there.
+    fn unmatched_grants(&self, environment: &Environment) -> Vec<String> {
+        let patterns: Vec<Pattern> = self.grants.iter().filter_map(|it| it.0.clone()).collect();
+        // A project that cannot be opened is no fault of this command.
+        match environment.rye() {
+            Ok(rye) if environment.project().is_ok() => {
+                unmatched::warnings("--grants", &patterns, &rye)
+            }
+            Ok(rye) => unmatched::near_warnings("--grants", &patterns, &rye),
+            Err(_) => Vec::new(),
+        }
+    }
+
     /// Returns the patterns of the document. They are checked first, because an invalid one would refuse
     /// every item of the key.
     fn ceiling(&self, document: &TrustDocument) -> Result<Option<Vec<String>>, Failure> {
@@ -222,6 +241,17 @@ fn pattern_or_nothing(text: &str) -> Result<PatternOrNothing, rye::caps::Pattern
     text.parse().map(|pattern| PatternOrNothing(Some(pattern)))
 }
 
+/// Parses a fingerprint. The short id of a key is none.
+fn fingerprint(text: &str) -> Result<KeyId, &'static str> {
+    let key_id = text.parse::<KeyId>().ok().filter(|key_id| key_id.as_str().len() == FINGERPRINT);
+    key_id.ok_or(
+        "write all 64 lowercase hex digits, which `rye keys show` shows to the key's owner; 16 of them can be imitated",
+    )
+}
+
+/// The number of digits of a fingerprint.
+const FINGERPRINT: usize = 64;
+
 fn check_new(document: &TrustDocument, known: &Known) -> Result<(), Failure> {
     let key_id = document.key().key_id();
     let Some(entry) = known.of_user(key_id) else { return Ok(()) };
@@ -236,11 +266,6 @@ fn check_fingerprint(stated: &KeyId, document: &TrustDocument) -> Result<(), Fai
     let fingerprint = document.key().fingerprint();
     if stated == fingerprint {
         return Ok(());
-    }
-    if stated == document.key().key_id() {
-        return Err(Failure::usage(
-            "`--fingerprint` takes all 64 digits, which `rye keys show` shows to the key's owner; 16 can be imitated",
-        ));
     }
     Err(Failure::refused(format!(
         "this is another key: its fingerprint is `{fingerprint}`, not `{stated}`; nothing is trusted"
@@ -257,7 +282,7 @@ fn ask(offer: &Offer, to: Destination) -> Result<(), Failure> {
         shown += &format!("\n{name:<11}  {}", output::line(&text));
     }
     if to == Destination::Project {
-        shown += "\ntrusted by   all who read this project and trust your key";
+        shown += "\ntrusted by   all who read this project and trust your key themselves";
     }
     let notes: String =
         offer.notes.iter().map(|note| format!("\nnote         {}", output::line(note))).collect();

@@ -25,6 +25,8 @@ pub(super) struct ProjectDocument<'a> {
     text: String,
     /// The file that is there already, and whether it stays.
     existing: Option<Existing<'a>>,
+    /// The id of the operator's key, if the project has a document for that key, too.
+    carried_signer: Option<KeyId>,
 }
 
 enum Existing<'a> {
@@ -59,7 +61,19 @@ impl<'a> ProjectDocument<'a> {
                 (path.to_owned(), Some(existing))
             }
         };
-        Ok(Self { path, text: signed_text(document, &key), existing })
+        let own = key.public().key_id().clone();
+        let is_carried = known.of(&own).iter().any(|entry| space(entry) == Some(Space::Project));
+        let carried_signer = is_carried.then_some(own);
+        Ok(Self { path, text: signed_text(document, &key), existing, carried_signer })
+    }
+
+    /// Returns a warning if others may trust the operator's key by the project alone. For them, it vouches for no key.
+    pub(super) fn warning(&self) -> Option<String> {
+        let signer = self.carried_signer.as_ref()?;
+        Some(format!(
+            "the document counts only for those who trust your key `{signer}` themselves, in their user space or a system root: \
+             the project has a document for your key, and a key that only a project's document trusts vouches for no other"
+        ))
     }
 
     /// Writes the document, and returns its path.

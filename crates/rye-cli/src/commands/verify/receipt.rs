@@ -82,6 +82,7 @@ fn row(receipt: &Receipt, checked: &[String]) -> Value {
         "key_id": receipt.key_id.to_string(),
         "owner": receipt.owner,
         "at": receipt.at.to_string(),
+        "used_unsigned": used_unsigned(receipt),
         "checked_subjects": checked,
         "statement": receipt.statement,
     })
@@ -97,6 +98,9 @@ fn print(receipt: &Receipt, path: &Path, checked: &[String]) {
     println!("thread     {}", text(&predicate["thread"]["id"]));
     println!("directive  {} {}", text(&directive["id"]), text(&directive["version"]));
     println!("outcome    {}", outcome(predicate));
+    if used_unsigned(receipt) {
+        println!("unverified it used items that nobody signed");
+    }
     for subject in receipt.statement["subject"].as_array().into_iter().flatten() {
         let name = text(&subject["name"]);
         let is_checked = if checked.contains(&name) {
@@ -112,6 +116,11 @@ fn print(receipt: &Receipt, path: &Path, checked: &[String]) {
         "claimed    {}; the receipt shows that they were stated, and not that they are true",
         claims.join(", ")
     );
+}
+
+/// Returns `true` if the thread used unsigned items, which `--allow-unsigned` allowed.
+fn used_unsigned(receipt: &Receipt) -> bool {
+    receipt.statement["predicate"]["verified_items"] == false
 }
 
 fn outcome(predicate: &Value) -> String {

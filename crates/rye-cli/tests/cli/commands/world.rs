@@ -15,6 +15,8 @@ pub(super) enum World {
     Keyed,
     /// A thread has run here.
     Ran,
+    /// A limit has ended a thread here.
+    Limited,
     /// A thread has run here, and its receipt is `receipt.json`.
     Receipted,
     /// A thread waits for an approval.
@@ -68,6 +70,7 @@ impl World {
             Self::New | Self::Trusting => {}
             Self::Keyed => keyed(&session),
             Self::Ran => drop(session.rye(RUN)),
+            Self::Limited => drop(session.rye(&format!("{RUN} --turns 2"))),
             Self::Receipted => {
                 session.rye("keys import KEY --owner example");
                 session.rye(RUN);

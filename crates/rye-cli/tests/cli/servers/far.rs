@@ -59,7 +59,9 @@ fn a_server_at_an_address_is_locked_and_called_like_any_other() {
     let shown = rye(&session, "mcp discover own --write");
     contains(&shown, 0, &["server own offers 4 tools", "not locked: nothing of it is called"]);
     contains(&rye(&session, "lock --server own"), 0, &["server own locked with 4 tools in"]);
-    contains(&rye(&session, "check --locked --servers"), 0, &["server own as locked"]);
+    contains(&rye(&session, "lock --trust TRUST"), 0, &[]);
+    let check = "check --locked --servers --trust TRUST";
+    contains(&rye(&session, check), 0, &["server own as locked"]);
     contains(&rye(&session, "run work --provider steps"), 0, &[]);
     let receipt = receipt(&session);
     assert_eq!(receipt["content"]["id"], "notes/index", "{receipt}");

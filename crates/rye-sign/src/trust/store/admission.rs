@@ -31,9 +31,12 @@ pub struct Admission {
 pub enum AdmissionNote {
     /// An earlier document for this key decides on the owner. The limits of both apply.
     #[error(
-        "another trust document for this key was read before: its owner stands, and the limits of both; remove one of them"
+        "another trust document for this key was read before: its owner stands, and the limits of both; `rye trust show {key_id}` shows them"
     )]
-    AlreadyTrusted,
+    AlreadyTrusted {
+        /// The 16-digit id of the key.
+        key_id: KeyId,
+    },
     /// The document has a signature of the old form.
     #[error("its signature does not bind kind and id; sign it again with `rye sign`")]
     ContentOnly,
@@ -86,7 +89,7 @@ impl AdmissionNote {
             | Self::SignerEnded { .. }
             | Self::UnknownSigner { .. }
             | Self::Unsigned => true,
-            Self::AlreadyTrusted | Self::Expired { .. } | Self::Revoked { .. } => false,
+            Self::AlreadyTrusted { .. } | Self::Expired { .. } | Self::Revoked { .. } => false,
         }
     }
 }

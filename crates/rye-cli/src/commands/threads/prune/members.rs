@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use rye::ThreadReading;
 use rye::thread::{ThreadId, ThreadSummary, spawned_children};
 use rye::types::{Moment, ThreadState};
+use rye::{ThreadReading, resume_command};
 
 use super::super::{Known, read};
 use crate::environment::Environment;
@@ -21,6 +21,8 @@ pub(super) struct Member {
     pub(super) parent: Option<ThreadId>,
     pub(super) state: ThreadState,
     pub(super) updated: Moment,
+    /// `true` if `rye resume` can continue the thread although it ended.
+    pub(super) is_resumable: bool,
     created: Moment,
     /// The predecessor of the thread, or else its parent.
     above: Option<ThreadId>,
@@ -38,6 +40,7 @@ impl Member {
             parent: record.parent.clone(),
             state: record.state,
             updated: record.updated,
+            is_resumable: resume_command(record).is_some(),
             created: record.created,
             above: record.continues.clone().or_else(|| record.parent.clone()),
             below: below.chain(record.continued_by.clone()).collect(),
@@ -51,6 +54,7 @@ impl Member {
             parent: summary.parent.clone(),
             state: summary.state,
             updated: summary.updated,
+            is_resumable: false,
             created: summary.created,
             above: summary.parent.clone(),
             below: Vec::new(),
