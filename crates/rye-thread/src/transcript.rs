@@ -72,7 +72,7 @@ impl Transcript {
     ///
     /// # Errors
     ///
-    /// [`TranscriptError`] if the journal is damaged before its end, has an event of a newer version, lacks records of
+    /// [`TranscriptError`] if the journal is damaged before its end, has a record that this version cannot read, lacks records of
     /// `claim`, or cannot be read or cut. Then nothing is changed.
     pub fn open(
         store: Arc<dyn Store>,
@@ -89,9 +89,9 @@ impl Transcript {
         let reading = read(&bytes, thread, keys)
             .map_err(|source| TranscriptError::Journal { thread: thread.clone(), source })?;
         let records = u64::try_from(reading.records.len()).unwrap_or(u64::MAX);
-        if let Some(record) = reading.foreign() {
-            let (thread, event) = (thread.clone(), record.name().to_owned());
-            return Err(TranscriptError::Foreign { thread, event });
+        if let Some((record, problem)) = reading.unread().next() {
+            let (thread, record) = (thread.clone(), record.seq);
+            return Err(TranscriptError::Unread { thread, record, problem });
         }
         if claim.is_some_and(|claim| !reading.fits(claim)) {
             return Err(TranscriptError::Length { thread: thread.clone() });
@@ -328,16 +328,6 @@ pub enum TranscriptError {
         /// The error of the store.
         source: Arc<StoreError>,
     },
-    /// A newer version recorded an event, and nothing may be added without knowing what it means.
-    #[error(
-        "thread `{thread}` has the event `{event}`, which this version does not know; go on with the version that recorded it"
-    )]
-    Foreign {
-        /// The thread.
-        thread: ThreadId,
-        /// The name of the event.
-        event: String,
-    },
     /// A record in the store differs from the written one.
     #[error("the transcript of `{thread}` is damaged; nothing is added to it")]
     Journal {
@@ -367,6 +357,18 @@ pub enum TranscriptError {
         thread: ThreadId,
         /// The error of the store.
         source: Arc<StoreError>,
+    },
+    /// This version cannot read a record, and nothing may be added without knowing what it means.
+    #[error(
+        "record {record} of thread `{thread}` cannot be used: {problem}; go on with the version that recorded it"
+    )]
+    Unread {
+        /// The thread.
+        thread: ThreadId,
+        /// The number of the record, from 0.
+        record: u64,
+        /// The reason in words.
+        problem: String,
     },
 }
 

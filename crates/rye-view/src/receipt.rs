@@ -45,9 +45,9 @@ pub fn sign(
 ) -> Result<String, MakeError> {
     let lines = jsonl(transcript, source.reading)?;
     let thread = source.record.thread.as_str();
-    if let Some(record) = source.reading.foreign() {
-        let (thread, event) = (thread.to_owned(), record.name().to_owned());
-        return Err(MakeError::Foreign { thread, event });
+    if let Some((record, problem)) = source.reading.unread().next() {
+        let (thread, record) = (thread.to_owned(), record.seq);
+        return Err(MakeError::Unread { thread, record, problem });
     }
     let mut predicate = predicate::derive(source.reading)
         .ok_or_else(|| MakeError::NotEnded { thread: thread.to_owned() })?;
@@ -73,21 +73,23 @@ pub enum MakeError {
     /// The transcript was written to in the meantime.
     #[error(transparent)]
     Changed(#[from] ChangedError),
-    /// A newer version recorded an event, so that nobody here knows what the thread cost.
-    #[error(
-        "the thread `{thread}` has the event `{event}`, which this version does not know; make the receipt with the version that recorded it"
-    )]
-    Foreign {
-        /// The thread.
-        thread: String,
-        /// The name of the event.
-        event: String,
-    },
     /// The thread has not ended, so that there is no outcome to attest.
     #[error("the thread `{thread}` has not ended; a receipt is made of a thread that has")]
     NotEnded {
         /// The thread.
         thread: String,
+    },
+    /// This version cannot read a record, so that nobody here knows what happened.
+    #[error(
+        "record {record} of the thread `{thread}` cannot be used: {problem}; make the receipt with the version that recorded it"
+    )]
+    Unread {
+        /// The thread.
+        thread: String,
+        /// The number of the record, from 0.
+        record: u64,
+        /// The reason in words.
+        problem: String,
     },
 }
 

@@ -17,13 +17,17 @@ impl Rye {
     ///
     /// # Errors
     ///
-    /// When the record was changed, or the directive can no longer be prepared.
+    /// When the record was changed or has a part that cannot be read, or the directive can no longer be prepared.
     pub async fn replay(&self, thread: &ThreadId) -> Result<Replayed, ReopenError> {
         let threads = self.threads().ok_or(ReopenError::NoProject)?;
         refuse_linked_threads(&threads)?;
         let Found { reading, .. } = self.found(&threads, thread)?;
         if reading.record.state.is_final() && never_began(&reading.transcript) {
             return Err(ReopenError::NeverBegan { thread: thread.clone() });
+        }
+        if let Some((record, problem)) = reading.transcript.unread().next() {
+            let (thread, record) = (thread.clone(), record.seq);
+            return Err(ReopenError::Unread { thread, record, problem });
         }
         let unrepeatable = |problem| ReopenError::Unrepeatable { thread: thread.clone(), problem };
         let mut request = recorded_request(&reading.record).map_err(unrepeatable)?;

@@ -181,7 +181,7 @@ fn nothing_is_appended_behind_an_event_of_a_newer_version() {
         let bytes = (lines.join("\n") + "\n").into_bytes();
         let (store, reading) = opened(&bytes, &written.key);
         let error = reading.map(|_| ()).err().map(|error| error.to_string());
-        let told = "has the event `dream`, which this version does not know";
+        let told = "cannot be used: this version knows no event `dream`";
         assert_eq!(error.is_none(), is_opened, "{error:?}");
         assert!(error.is_none_or(|error| error.contains(told)));
         assert_eq!(store.journal(&thread()).unwrap() == bytes, !is_opened, "what is refused stays");
