@@ -8,7 +8,7 @@ use rye::resolve::Space;
 use rye::sign::{RevocationList, TrustDocument};
 use rye::types::{ItemKind, Timestamp};
 use rye::{
-    Finding, OtherSignature, SignFileError, SignOptions, SignedFile, SigningStatus,
+    Finding, OtherSignature, Severity, SignFileError, SignOptions, SignedFile, SigningStatus,
     directive_additions, place,
 };
 use serde_json::{Value, json};
@@ -90,7 +90,8 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
     Ok(if rows.iter().all(|row| !row.is_refused()) { Exit::Fine } else { Exit::Failed })
 }
 
-/// Adds what `rye check` warns of in the items that were signed, as they are now. Documents about keys are no items.
+/// Adds what `rye check` finds in the items that were signed, as they are now: its warnings, and errors that do not keep a file from
+/// being signed, because they lie elsewhere. Documents about keys are no items.
 fn add_warnings(rows: &mut [Row], environment: &Environment) {
     let is_meant = |row: &&mut Row| row.is_signed() && place(&row.path).is_some();
     let mut signed: Vec<&mut Row> = rows.iter_mut().filter(is_meant).collect();
@@ -101,7 +102,8 @@ fn add_warnings(rows: &mut [Row], environment: &Environment) {
     // The files are signed, whatever keeps them from being checked now.
     let Ok(spaces) = environment.to_check(false, false) else { return };
     for (row, checked) in signed.iter_mut().zip(spaces.checker().check_files(&paths)) {
-        row.warnings = checked.warnings().cloned().collect();
+        let is_told = |it: &&Finding| it.severity != Severity::Note;
+        row.warnings = checked.findings.iter().filter(is_told).cloned().collect();
     }
 }
 
@@ -309,14 +311,23 @@ impl Row {
         match self.warnings.len() {
             0 => Vec::new(),
             _ if is_config => {
-                self.warnings.iter().map(|it| format!("warning: {}", it.sentence())).collect()
+                let line = |it: &Finding| format!("{}: {}", it.severity.as_str(), it.sentence());
+                self.warnings.iter().map(line).collect()
             }
-            count => vec![format!(
-                "{}: `rye check {}` shows {}",
-                output::counted(count, "warning"),
-                self.path.display(),
-                if count == 1 { "it" } else { "them" }
-            )],
+            count => {
+                let errors = self.warnings.iter().filter(|it| it.severity == Severity::Error);
+                let n_errors = errors.count();
+                let counts = [(n_errors, "error"), (count - n_errors, "warning")];
+                let counts = counts.into_iter().filter(|(count, _)| *count != 0);
+                let counts: Vec<String> =
+                    counts.map(|(count, what)| output::counted(count, what)).collect();
+                vec![format!(
+                    "{}: `rye check {}` shows {}",
+                    counts.join(" and "),
+                    self.path.display(),
+                    if count == 1 { "it" } else { "them" }
+                )]
+            }
         }
     }
 

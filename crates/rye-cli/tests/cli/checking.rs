@@ -398,3 +398,28 @@ fn what_is_no_plain_file_is_an_error() {
         ends(&checked, 1);
     }
 }
+
+/// The signature of what a hook says a directive extends is judged where the directive or the hooks file is checked alone.
+#[test]
+fn what_a_directive_extends_by_a_hook_is_judged_too() {
+    let session = crate::gates::signed_project();
+    let hooks = "hooks:\n  - id: based\n    event: resolve_extends\n    extends: notes/other\n    when: directive.id eq \"notes/index\"\n";
+    let other = ".ai/directives/notes/other.md";
+    for change in [
+        format!("copy .ai/directives/notes/base.md {other}"),
+        format!("replace {other} name=\"base\" => name=\"other\""),
+        format!("unsign {other}"),
+        format!("write .ai/config/agent/hooks.yaml {hooks}"),
+        "sign-as-it-is .ai/config/agent/hooks.yaml".to_owned(),
+    ] {
+        crate::gates::apply(&session, &change);
+    }
+    let told = "names the directive `notes/other`, which a run refuses: its file is unsigned";
+    for file in ["notes/index", ".ai/config/agent/hooks.yaml"] {
+        let checked = session.rye(&format!("check {file}"));
+        let words: Vec<&str> = checked.split_whitespace().filter(|it| *it != "│").collect();
+        assert!(words.join(" ").contains(told), "{file}: {checked}");
+    }
+    let run = session.rye("run notes/index --provider steps");
+    assert!(run.ends_with("--- exit 3\n"), "{run}");
+}

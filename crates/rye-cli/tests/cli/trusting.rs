@@ -468,13 +468,18 @@ fn a_policy_that_a_program_changed_is_refused_until_it_is_accepted() {
 fn a_key_signs_nothing_beyond_what_it_may_grant() {
     const LITTLE: &str = r#"["rye.execute.tool.rye.file-system.ls"]"#;
     let signed = gates::signed_project();
+    let by_narrow = || vec![format!("trust-narrow {LITTLE}"), format!("sign-by-narrow {LOOK}")];
+    let again = LOOKS
+        .replace("<tool>", "<directive>notes.look</directive><tool>")
+        .replace("<process>", &format!("<process>\n{LOOKS_AGAIN}"));
     let rows = [
-        (vec![format!("own-key-says grants = {LITTLE}")], 1),
-        (vec![format!("trust-narrow {LITTLE}"), format!("sign-by-narrow {LOOK}")], 0),
+        (LOOKS, vec![format!("own-key-says grants = {LITTLE}")], 1),
+        (LOOKS, by_narrow(), 0),
+        (&again, by_narrow(), 0),
     ];
-    for (changes, code) in rows {
+    for (text, changes, code) in rows {
         let session = signed.duplicate();
-        gates::apply(&session, &format!("write {LOOK} {LOOKS}"));
+        gates::apply(&session, &format!("write {LOOK} {text}"));
         changes.iter().for_each(|change| gates::apply(&session, change));
         let said = session.rye(&format!("sign {LOOK}"));
         assert!(said.ends_with(&format!("--- exit {code}\n")), "{changes:?}: {said}");
@@ -487,6 +492,9 @@ fn a_key_signs_nothing_beyond_what_it_may_grant() {
 }
 
 const LOOK: &str = ".ai/directives/notes/look.md";
+
+const LOOKS_AGAIN: &str =
+    r#"  <step name="again"><execute item_type="directive" item_id="notes/look" /></step>"#;
 
 const LOOKS: &str = r#"# Look
 

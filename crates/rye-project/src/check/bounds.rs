@@ -15,7 +15,7 @@ use super::Finding;
 use super::catalog::{Catalog, Chain};
 use super::judged::Judged;
 use super::permissions::{declared_grant, granted_patterns};
-use crate::config::policy_layers;
+use crate::config::{HOOKS_FILE, policy_layers};
 use crate::needs::{Callee, Need, NeedSource, Needs, callee, refused_later};
 use crate::plan::{ceilings, invocation};
 
@@ -35,7 +35,7 @@ pub(super) fn findings(
     bounds.extend(policy.iter().map(Bound::of_policy));
     let granted = declared_grant(declaring).patterns().to_vec();
     let places = leaf.permissions.as_ref().map(|block| granted_patterns(&block.value));
-    let inherited = leaf.extends.as_ref().map_or(leaf.name.span.clone(), |it| it.span.clone());
+    let inherited = chain.extends_place();
     let needs = judged.needs.needs.iter();
     let needs = needs
         .map(|need| (functions(catalog, &judged.needs, &need.pattern), need.clone()))
@@ -137,7 +137,7 @@ type Named = (ItemKind, ItemId, Range<usize>);
 /// hooks files put before the model; and the bounds of these files.
 fn of_items<'c>(catalog: &'c Catalog<'_>, chain: &Chain<'_>) -> Vec<Bound<'c>> {
     let Some((_, leaf)) = chain.links.first().copied() else { return Vec::new() };
-    let extends = leaf.extends.as_ref().map_or(leaf.name.span.clone(), |it| it.span.clone());
+    let extends = chain.extends_place();
     let mut named = of_chain(chain);
     for (place, (_, link)) in chain.links.iter().enumerate() {
         let hooks = link.hooks.iter().flat_map(|hook| told_by(catalog, &hook.value));
@@ -164,7 +164,7 @@ fn of_items<'c>(catalog: &'c Catalog<'_>, chain: &Chain<'_>) -> Vec<Bound<'c>> {
     }
     let acting = catalog.hooks.iter().flatten();
     let acting = acting.filter(|placed| placed.hook.event.value != HookEvent::ResolveExtends);
-    for placed in acting {
+    for placed in acting.chain(chain.extended_by) {
         for layer in ceilings(&placed.provenance).unwrap_or_default() {
             let name = format!("the hooks file `{}`", placed.location);
             add(name, leaf.name.span.clone(), Cow::Owned(layer));
@@ -176,21 +176,26 @@ fn of_items<'c>(catalog: &'c Catalog<'_>, chain: &Chain<'_>) -> Vec<Bound<'c>> {
 /// The bounds of an item that a call brings into a thread, each with the item that the key signed.
 pub(super) fn of_taken(catalog: &Catalog<'_>, kind: ItemKind, id: &ItemId) -> Vec<(String, Layer)> {
     let mut named: Vec<Named> = vec![(kind, id.clone(), 0..0)];
+    let mut extended_by = None;
     if let Some((id, leaf)) = catalog.directive(id).filter(|_| kind == ItemKind::Directive) {
         let chain = catalog.chain(id, leaf);
+        extended_by = chain.extended_by;
         named.extend(without_suppressed(&chain, of_chain(&chain)));
     }
     let bounds = named.iter().flat_map(|(kind, id, _)| {
         let layers = catalog.bounds(*kind, id).iter();
         layers.map(move |layer| (format!("{kind} `{id}`"), layer.clone()))
     });
-    bounds.collect()
+    let of_hook = extended_by.iter().flat_map(|hook| {
+        let layers = ceilings(&hook.provenance).unwrap_or_default().into_iter();
+        layers.map(|layer| (format!("config `{HOOKS_FILE}`"), layer))
+    });
+    bounds.chain(of_hook).collect()
 }
 
 /// The directives that the leaf extends, and the knowledge in the context of all of them.
 fn of_chain(chain: &Chain<'_>) -> Vec<Named> {
-    let Some((_, leaf)) = chain.links.first().copied() else { return Vec::new() };
-    let extends = leaf.extends.as_ref().map_or(leaf.name.span.clone(), |it| it.span.clone());
+    let extends = chain.extends_place();
     let mut named: Vec<Named> = Vec::new();
     for (place, (id, link)) in chain.links.iter().enumerate() {
         let is_leaf = place == 0;
@@ -311,11 +316,15 @@ impl Judge {
 
     /// Calls behind one that brings in an item whose signer may not grant what they need.
     fn of_taken_items(&self, catalog: &Catalog<'_>, judged: &Judged<'_>) -> Vec<Finding> {
-        let Judged { leaf, calls, needs, .. } = judged;
+        let Judged { id, leaf, calls, needs, .. } = judged;
+        // Its own signer bounds all of it already, and by the signature that counts.
+        let is_itself =
+            |taken: &(ItemKind, ItemId)| taken.0 == ItemKind::Directive && taken.1 == **id;
         let refusals =
             refused_later(needs, catalog, |need| functions(catalog, needs, need)).into_iter();
         let granted = refusals.filter(|it| self.granted.iter().any(|own| own.meets(&it.need)));
-        let of_calls = granted.filter(|it| !matches!(it.source, NeedSource::Declared(_)));
+        let of_calls = granted
+            .filter(|it| !matches!(it.source, NeedSource::Declared(_)) && !is_itself(&it.taken));
         of_calls
             .map(|refusal| {
                 let (kind, id) = refusal.taken.clone();

@@ -1,6 +1,7 @@
 //! The items of all spaces that a reference may name, gathered once for many files.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -126,6 +127,14 @@ impl<'c> Chain<'c> {
     /// The limits that the directive states or inherits.
     pub(super) fn limits(&self) -> StatedLimits<'c> {
         StatedLimits::nearest(self.links.iter().copied())
+    }
+
+    /// The place in the leaf that stands for what it extends: its name where a hook says that.
+    pub(super) fn extends_place(&self) -> Range<usize> {
+        match (self.links.first(), self.extended_by) {
+            (Some((_, Directive { extends: Some(extends), .. })), None) => extends.span.clone(),
+            (leaf, _) => leaf.map_or(0..0, |(_, leaf)| leaf.name.span.clone()),
+        }
     }
 
     /// The links that declare `<permissions>`, the nearest first.

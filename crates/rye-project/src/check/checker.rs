@@ -322,7 +322,7 @@ impl Checker<'_> {
         let mut findings = Vec::new();
         findings.extend(metadata::of_directive(directive, id, chain, is_denied));
         findings.extend(metadata::template_description(directive));
-        findings.extend(metadata::inherited_limits(directive, chain, &catalog.limits));
+        findings.extend(metadata::inherited_limits(chain, &catalog.limits));
         findings.extend(references::of_directive(catalog, &judged));
         findings.extend(placing::unplaced_inputs(directive, chain, source));
         findings.extend(calls::findings(catalog, &judged, source));

@@ -87,8 +87,7 @@ impl Judge<'_> {
 
     /// Hooks of other files act in the thread with its permissions. A run warns of an action that they lack, and continues.
     fn inherited_hooks(&self) -> Vec<Finding> {
-        let extends = self.leaf.extends.as_ref();
-        let place = extends.map_or(&self.leaf.name.span, |extends| &extends.span);
+        let place = &self.chain.extends_place();
         let of_chain = self.chain.links.iter().skip(1).flat_map(|(id, link)| {
             link.hooks.iter().map(move |hook| (&hook.value, format!("directive `{id}`")))
         });

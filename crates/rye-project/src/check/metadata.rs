@@ -70,14 +70,8 @@ fn of_thread(
 }
 
 /// The inherited limits that allow more than a directive without them would have (SPEC D19).
-pub(super) fn inherited_limits(
-    directive: &Directive,
-    chain: &Chain<'_>,
-    configured: &ConfiguredLimits,
-) -> Vec<Finding> {
-    let (Some((leaf, _)), Some(extends)) = (chain.links.first(), &directive.extends) else {
-        return Vec::new();
-    };
+pub(super) fn inherited_limits(chain: &Chain<'_>, configured: &ConfiguredLimits) -> Vec<Finding> {
+    let Some((leaf, _)) = chain.links.first() else { return Vec::new() };
     let StatedLimits { limits: stated, by, .. } = chain.limits();
     let default = &configured.limits;
     let count = |stated: &Option<Spanned<u64>>, default: u64| {
@@ -108,7 +102,7 @@ pub(super) fn inherited_limits(
             let message = format!(
                 "`{name}` is {stated}, inherited from `{by}`, and above the configured default of {default}"
             );
-            let finding = Finding::warning("inherited-limit", &message, extends.span.clone());
+            let finding = Finding::warning("inherited-limit", &message, chain.extends_place());
             Some(finding.with_label("inherited from there").with_help(&format!(
                 "accept it with `{name}=\"{stated}\"` in `<limits>`, or state a lower one there or in your own `config/agent/resilience.yaml`"
             )))

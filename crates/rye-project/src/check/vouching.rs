@@ -4,7 +4,9 @@ use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
 use std::path::Path;
 
-use rye_parse::{Action, ContextContent, ContextPosition, Directive, Hook, Primary, Spanned};
+use rye_parse::{
+    Action, ConfigHook, ContextContent, ContextPosition, Directive, Hook, Primary, Spanned,
+};
 use rye_resolve::ItemId;
 use rye_types::ItemKind;
 
@@ -84,19 +86,41 @@ fn named_items(catalog: &Catalog<'_>, checked: &Checked) -> Vec<Named> {
     match checked.kind {
         ItemKind::Directive => {
             let loaded = catalog.at(checked.kind, id, &checked.path);
-            loaded
-                .and_then(|loaded| loaded.directive())
-                .map(|it| of_directive(catalog, it))
-                .unwrap_or_default()
+            let directive = loaded.and_then(|loaded| loaded.directive());
+            directive.map(|it| of_chained(catalog, id, it)).unwrap_or_default()
         }
         ItemKind::Config if is_hooks(id) => {
             let extension = super::extension(&checked.path);
             let hooks = rye_parse::hooks(&checked.source, extension).unwrap_or_default();
-            hooks.iter().flat_map(|hook| of_hook(catalog, &hook.value.hook)).collect()
+            let of_hook = |hook: &ConfigHook| {
+                let by = format!("hook `{}`", hook.hook.id.value);
+                let extends = hook.extends.as_ref();
+                let extends = extends
+                    .and_then(|it| Named::new(ItemKind::Directive, &it.value, &by, &it.span));
+                of_hook(catalog, &hook.hook).into_iter().chain(extends).collect::<Vec<_>>()
+            };
+            hooks.iter().flat_map(|hook| of_hook(&hook.value)).collect()
         }
         _ => Vec::new(),
     }
 }
+
+/// The items of a directive, where a hook may say what it extends.
+fn of_chained(catalog: &Catalog<'_>, id: &ItemId, directive: &Directive) -> Vec<Named> {
+    let chain = catalog.chain(id, directive);
+    let mut named = of_directive(catalog, directive);
+    if let Some(hook) = chain.extended_by {
+        named.retain(|it| it.by != EXTENDS);
+        let by = format!("hook `{}` of `{}`", hook.hook.id.value, hook.location);
+        let extends = hook.extends.as_deref();
+        named.extend(
+            extends.and_then(|id| Named::new(ItemKind::Directive, id, &by, &chain.extends_place())),
+        );
+    }
+    named
+}
+
+const EXTENDS: &str = "`extends`";
 
 /// Returns the items that a directive names and that its threads need.
 pub(crate) fn named_by(items: &dyn CalledItems, directive: &Directive) -> Vec<(ItemKind, ItemId)> {
@@ -105,7 +129,7 @@ pub(crate) fn named_by(items: &dyn CalledItems, directive: &Directive) -> Vec<(I
 
 fn of_directive(items: &dyn CalledItems, directive: &Directive) -> Vec<Named> {
     let referred = [
-        (&directive.extends, "`extends`"),
+        (&directive.extends, EXTENDS),
         (&directive.continuation_directive, "`<continuation_directive>`"),
     ];
     let mut named: Vec<Named> = referred

@@ -85,8 +85,11 @@ pub(crate) fn lessened_by_signers(
     let directives = composed.hooking.directives().iter();
     let directives =
         directives.map(|item| (format!("{} `{}`", item.kind, item.id), item.content.provenance()));
+    let extended_by = composed.chain.extended_by();
+    let extended_by =
+        extended_by.map(|hook| (format!("the hooks file `{}`", hook.location), &hook.provenance));
     let mut lessened = Vec::new();
-    for (item, provenance) in signed.chain(files).chain(directives) {
+    for (item, provenance) in signed.chain(extended_by).chain(files).chain(directives) {
         let ceilings = ceilings(provenance)?;
         let lost = ceilings.iter().find_map(|layer| {
             let patterns = declared.grant().patterns().iter();
