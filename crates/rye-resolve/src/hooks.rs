@@ -61,11 +61,14 @@ pub fn extending_hook<'h>(
     id: &ItemId,
     directive: &Directive,
 ) -> Option<&'h PlacedHook> {
+    let resolves = |placed: &&PlacedHook| placed.hook.event.value == HookEvent::ResolveExtends;
+    let mut resolving = hooks.iter().filter(resolves).peekable();
+    resolving.peek()?;
     let event = event(id, directive);
-    let holds = |hook: &Hook| hook.condition.as_ref().is_none_or(|it| it.value.holds(&event));
-    hooks
-        .iter()
-        .find(|placed| placed.hook.event.value == HookEvent::ResolveExtends && holds(&placed.hook))
+    resolving.find(|placed| {
+        let condition = placed.hook.condition.as_ref();
+        condition.is_none_or(|condition| condition.value.holds(&event))
+    })
 }
 
 impl ExtendsChain {
