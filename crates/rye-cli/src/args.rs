@@ -18,7 +18,8 @@ use crate::global::Global;
     max_term_width = 100,
     propagate_version = true,
     disable_help_subcommand = true,
-    after_help = "Manual:\n  rye help format  The format of directives, knowledge, tools, hooks and configuration"
+    after_help = "Manual:\n  rye help format   The format of directives, knowledge, tools, hooks and configuration\n  \
+                  rye help sandbox  What programs of tools do in which sandbox"
 )]
 pub(crate) struct Cli {
     #[command(flatten)]

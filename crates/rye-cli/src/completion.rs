@@ -17,11 +17,12 @@ use clap_complete::engine::{
     ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter as _,
 };
 use clap_complete::env::{CompleteEnv, Shells};
-use rye::resolve::{Library, TrustEntry, trust_entries};
+use rye::resolve::{ItemId, Library, TrustEntry, trust_entries};
 use rye::sign::{Policy, TrustStore};
 use rye::thread::ThreadReference;
 use rye::types::ItemKind;
 
+use crate::directive::{own_ids, schema_of_tool};
 use crate::directive_inputs::inputs_of;
 use crate::environment::Environment;
 use crate::exit::Exit;
@@ -66,7 +67,8 @@ fn add_completers(command: Command, place: &Arc<Place>) -> Command {
     if command.get_name() == "new" {
         return command;
     }
-    let command = command.mut_args(|argument| match Wanted::of(&argument) {
+    let name = command.get_name().to_owned();
+    let command = command.mut_args(|argument| match Wanted::of(&argument, &name) {
         Some(wanted) => {
             let place = Arc::clone(place);
             argument.add(ArgValueCompleter::new(move |word: &OsStr| place.candidates(wanted, word)))
@@ -82,7 +84,11 @@ enum Wanted {
     Directive,
     Input,
     Tool,
+    /// An argument of the tool of `rye call`.
+    ToolArgument,
     Item,
+    /// Files, folders or ids of items.
+    Files,
     Key,
     Provider,
     Thread,
@@ -90,16 +96,19 @@ enum Wanted {
 }
 
 impl Wanted {
-    fn of(argument: &Arg) -> Option<Self> {
+    /// Returns the kind of an argument of the command `command`.
+    fn of(argument: &Arg, command: &str) -> Option<Self> {
         let parser = argument.get_value_parser().type_id();
         if parser == ValueParser::from(value_parser!(ThreadReference)).type_id() {
             return Some(Self::Thread);
         }
+        let id = argument.get_id().as_str();
         if parser == ValueParser::path_buf().type_id() {
-            return Some(Self::Path);
+            return Some(if id == "paths" { Self::Files } else { Self::Path });
         }
-        match argument.get_id().as_str() {
+        match id {
             "directive" | "directives" | "sides" => Some(Self::Directive),
+            "arguments" | "inputs" | "raw" if command == "call" => Some(Self::ToolArgument),
             "inputs" | "raw" => Some(Self::Input),
             "tool" => Some(Self::Tool),
             "id" => Some(Self::Item),
@@ -131,6 +140,8 @@ impl Place {
             Wanted::Directive => self.items(&[ItemKind::Directive]),
             Wanted::Input => self.inputs(),
             Wanted::Tool => self.tools(),
+            Wanted::ToolArgument => self.tool_arguments(),
+            Wanted::Files => return self.files(word),
             Wanted::Item => self.items(&[ItemKind::Directive, ItemKind::Knowledge, ItemKind::Tool]),
             Wanted::Key => self.keys(),
             Wanted::Provider => self.providers(),
@@ -164,6 +175,32 @@ impl Place {
         let found = environment.and_then(|environment| inputs_of(&self.typed, environment));
         let inputs = found.map(|(_, inputs)| inputs).unwrap_or_default();
         inputs.iter().map(|input| format!("{}=", input.name.value)).collect()
+    }
+
+    /// Returns the arguments of the tool that was typed, as `NAME=`.
+    fn tool_arguments(&self) -> Vec<String> {
+        let Some(environment) = &self.environment else { return Vec::new() };
+        let words = self.typed.iter().skip_while(|word| *word != "call").skip(1);
+        let ids = words.filter_map(|word| word.to_str()?.parse::<ItemId>().ok());
+        let schema = ids.filter_map(|id| schema_of_tool(&id, environment)).next();
+        let names = schema.as_ref().and_then(|schema| schema.get("properties")?.as_object());
+        let plain = names.into_iter().flatten().filter(|(name, _)| is_plain(name));
+        plain.map(|(name, _)| format!("{name}=")).collect()
+    }
+
+    /// Returns the files and folders, the `.ai` folder among them, and the ids of the operator's own items.
+    fn files(&self, word: &OsStr) -> Vec<CompletionCandidate> {
+        let shown = |candidate: CompletionCandidate| match candidate.get_value() == ".ai/" {
+            true => candidate.hide(false),
+            false => candidate,
+        };
+        let ids = self.environment.as_ref().map(own_ids).unwrap_or_default();
+        let mut ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
+        ids.retain(|id| word.to_str().is_some_and(|text| id.starts_with(text)));
+        ids.sort_unstable();
+        ids.dedup();
+        let ids = ids.into_iter().map(CompletionCandidate::new);
+        paths(word).into_iter().map(shown).chain(ids).collect()
     }
 
     fn tools(&self) -> Vec<String> {

@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use rye::parse::Directive;
+use rye::parse::{Directive, tool};
 use rye::resolve::{ItemId, Library, ResolveError, Space};
 use rye::sign::{Policy, TrustStore};
 use rye::types::ItemKind;
 use rye::{Project, place};
+use serde_json::Value;
 
-use crate::environment::Environment;
+use crate::environment::{Environment, read_text};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
@@ -57,6 +58,26 @@ pub(crate) fn is_there(id: &ItemId, environment: &Environment) -> bool {
 pub(crate) fn shipped_directive(id: &ItemId, environment: &Environment) -> Option<Directive> {
     let item = unverified_library(environment).directive(id).ok()?;
     Some(item.content.value().clone())
+}
+
+/// Returns the schema of the arguments of a tool, verified or not.
+pub(crate) fn schema_of_tool(id: &ItemId, environment: &Environment) -> Option<Value> {
+    let library = unverified_library(environment);
+    let location = library.locate(ItemKind::Tool, id).ok()?.winner;
+    if location.space == Space::Builtin {
+        return Some(library.tool(id).ok()?.content.value().input_schema.clone());
+    }
+    let text = read_text(&location.path).ok()?;
+    Some(tool(&text, location.extension()).ok()?.input_schema)
+}
+
+/// Returns the ids of the items of project and user space. No file is read.
+pub(crate) fn own_ids(environment: &Environment) -> Vec<ItemId> {
+    let library = unverified_library(environment);
+    let kinds = [ItemKind::Directive, ItemKind::Knowledge, ItemKind::Tool];
+    let listed = kinds.into_iter().flat_map(|kind| library.survey(kind).items);
+    let own = listed.filter(|it| matches!(it.location.space, Space::Project | Space::User));
+    own.map(|item| item.id).collect()
 }
 
 /// Returns the files of project and user space that the id stands for, one for each kind of item. No file is read.

@@ -161,7 +161,7 @@ fn an_unknown_key_is_named_with_the_trusted_ones() {
     let trust = trust();
     check_error(
         verify(&text, CommentStyle::Html, &item("knowledge", "a"), &trust, &Policy::default()),
-        "signed by the unknown key `9fbfabe975fa5a7f`; trusted are `6ea18199041a1ea8`; if you know its owner, `rye trust add FILE` accepts its trust document or public key, `rye trust add 9fbfabe975fa5a7f` the document that the project carries, and `--trust FILE` a document for one command",
+        "signed by the unknown key `9fbfabe975fa5a7f`; trusted are `6ea18199041a1ea8`; if you know its owner, `rye trust add FILE` accepts its trust document or public key, and `--trust FILE` a document for one command",
     );
 }
 

@@ -1,9 +1,5 @@
 //! `rye lock [ID…]`.
 
-#[cfg_attr(
-    not(feature = "mcp"),
-    expect(dead_code, reason = "without this feature, no server is asked")
-)]
 mod servers;
 
 use std::path::{Path, PathBuf};

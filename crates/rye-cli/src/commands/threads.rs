@@ -18,6 +18,7 @@ pub(crate) mod view;
 
 use std::path::{Path, PathBuf};
 
+use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use rye::ThreadReading;
 use rye::resolve::ItemId;
@@ -128,7 +129,7 @@ pub(crate) struct Pull {
 #[derive(Debug, Args)]
 pub(crate) struct List {
     /// Only threads in this state (may be given many times)
-    #[arg(long, value_name = "STATE", value_parser = standing)]
+    #[arg(long, value_name = "STATE", value_parser = standings())]
     state: Vec<String>,
     /// Only threads of this directive (may be given many times)
     #[arg(long, value_name = "ID")]
@@ -139,12 +140,8 @@ pub(crate) struct List {
 }
 
 /// Parses the state of a thread, or `stopped` for a running thread without an owner.
-fn standing(text: &str) -> Result<String, String> {
-    if text == known::STOPPED || text.parse::<ThreadState>().is_ok() {
-        return Ok(text.to_owned());
-    }
-    let states = ThreadState::NAMES.join("`, `");
-    Err(format!("threads are `{states}` or `{}`", known::STOPPED))
+fn standings() -> PossibleValuesParser {
+    PossibleValuesParser::new(ThreadState::NAMES.iter().copied().chain([known::STOPPED]))
 }
 
 #[derive(Debug, Args)]

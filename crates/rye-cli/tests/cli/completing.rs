@@ -64,6 +64,10 @@ fn files_and_folder(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 fn session() -> Session {
     let session = Session::new();
     session.put(".ai/tools/ops/deploy.yaml", "not read\n");
+    session.put(
+        ".ai/tools/ops/count.yaml",
+        "description: Counts.\nexecutor: command\ncommand: wc\ninput_schema:\n  type: object\n  properties:\n    text: { type: string }\n    $(text): { type: string }\n",
+    );
     session.put(".ai/tools/rye/agent/providers/local.yaml", "not read\n");
     session.put("../home/.ai/directives/notes/own.md", "not read\n");
     session.put("plain.txt", "");
@@ -77,7 +81,7 @@ const DIRECTIVES: &[&str] = &["notes/base", "notes/index", "notes/own"];
 fn what_is_typed_and_what_can_follow() {
     let session = session();
     session.rye("trust add TRUST --yes");
-    let rows: [(&[&str], &[&str]); 36] = [
+    let rows: [(&[&str], &[&str]); 47] = [
         (&["resu"], &["resume"]),
         (&["keys", "g"], &["generate"]),
         (&["threads", "ta"], &["tail"]),
@@ -96,23 +100,34 @@ fn what_is_typed_and_what_can_follow() {
         (&["caps", "tighten", "no"], DIRECTIVES),
         (&["caps", "check", "notes/o"], &["notes/own"]),
         (&["threads", "list", "--directive", "notes/o"], &["notes/own"]),
-        (&["call", "ops"], &["ops/deploy"]),
+        (&["call", "ops/d"], &["ops/deploy"]),
         (&["call", "rye/bash"], &["rye/bash/bash"]),
         // A provider's configuration is no tool that anything calls.
         (&["call", "rye/agent/providers"], &[]),
         (&["load", "notes/index"], &["notes/index", "notes/index-style"]),
-        (&["which", "ops"], &["ops/deploy"]),
+        (&["which", "ops/d"], &["ops/deploy"]),
         (&["run", "x", "--provider", "lo"], &["local"]),
         (&["run", "x", "--provider=lo"], &["--provider=local"]),
         (&["run", "x", "--provider", "st"], &["steps"]),
         (&["run", "notes/index", "--input", ""], &["folder=", "index="]),
         (&["run", "notes/index", "--provider", "steps", "-i", "fo"], &["folder="]),
         (&["run", "notes/none", "--input", ""], &[]),
+        (&["call", "ops/count", "te"], &["text="]),
+        (&["call", "--project", ".", "ops/count", "-i", "te"], &["text="]),
+        (&["call", "rye/file-system/ls", "pa"], &["path="]),
+        (&["call", "ops/none", "te"], &[]),
+        (&["call", "ops/count", "$"], &[]),
+        (&["threads", "list", "--state", "s"], &["suspended", "stopped"]),
+        (&["threads", "list", "--state=co"], &["--state=completed", "--state=continued"]),
+        (&["sign", "notes/i"], &["notes/index", "notes/index-style"]),
+        (&["sign", "rye/file"], &[]),
+        (&["check", "notes/o"], &["notes/own"]),
+        (&["verify", "ops/d"], &["ops/deploy"]),
         (&["trust", "show", "56"], &["56dbf7b2d9ce86ed"]),
         (&["trust", "export", "5"], &["56dbf7b2d9ce86ed"]),
         (&["check", "pl"], &["plain.txt"]),
         (&["sign", ".ai/tools/op"], &[".ai/tools/ops/"]),
-        (&["verify", ".ai/tools/ops/"], &[".ai/tools/ops/deploy.yaml"]),
+        (&["verify", ".ai/tools/ops/d"], &[".ai/tools/ops/deploy.yaml"]),
         (&["run", "nothing/has/this"], &[]),
         (&["new", "directive", "no"], &[]),
     ];
@@ -121,6 +136,17 @@ fn what_is_typed_and_what_can_follow() {
         assert_eq!(candidates(&session, words), expected, "{words:?}");
     }
     assert!(files(session.project().parent().unwrap()) == before, "something was written");
+}
+
+/// Without a letter, the folder of the items and their ids are offered where files of items are taken.
+#[test]
+fn items_to_sign_are_offered_without_a_letter() {
+    let session = session();
+    let offered = names(&session, &["sign", ""]);
+    for expected in [".ai/", "plain.txt", "notes/index", "ops/deploy"] {
+        assert!(offered.iter().any(|word| word == expected), "{expected}: {offered:?}");
+    }
+    assert!(offered.iter().all(|word| !word.starts_with("rye/core")), "{offered:?}");
 }
 
 /// Threads are offered with the newest first wherever one is taken.
@@ -266,7 +292,7 @@ fn bash_completes_by_its_script() {
     };
     for (words, expected) in [
         ("rye run notes/i", "notes/index"),
-        ("rye call ops", "ops/deploy"),
+        ("rye call ops/d", "ops/deploy"),
         ("rye threads show ind", thread.as_str()),
         ("rye check pl", "plain.txt"),
         ("rye run nothing", ""),

@@ -212,6 +212,24 @@ fn a_misspelled_command_is_suggested() {
     }
 }
 
+/// The help of the program lists the pages of the manual that `rye help` has.
+#[test]
+fn each_page_of_the_manual_is_listed() {
+    let session = Session::new();
+    let listed = session.rye("--help");
+    let (_, topics) = listed.split_once("\nManual:\n").unwrap();
+    let of_help = session.rye("help --help");
+    let (_, pages) = of_help.split_once("\nTopics:\n").unwrap();
+    let pages: Vec<&str> = pages.lines().take_while(|line| !line.is_empty()).collect();
+    assert!(pages.len() > 1, "{of_help}");
+    for page in pages {
+        assert!(
+            topics.contains(&format!("  rye help {}\n", page.trim_start())),
+            "{page}: {listed}"
+        );
+    }
+}
+
 #[test]
 fn help_about_a_run_names_the_inputs_of_its_directive() {
     let session = Session::new();

@@ -73,8 +73,7 @@ fn signed_by_a_key_that_is_not_trusted() {
         &world,
         &signed,
         "signed by the unknown key `STRANGER`; trusted are `OPERATOR`; if you know its owner, `rye trust \
-         add FILE` accepts its trust document or public key, `rye trust add STRANGER` the document that the project \
-         carries, and `--trust FILE` a document for one command",
+         add FILE` accepts its trust document or public key, and `--trust FILE` a document for one command",
     );
 }
 
