@@ -216,8 +216,10 @@ fn rule_10_a_key_that_may_grant_less_is_another_authority() {
     let (_, text) = text.split_once('\n').unwrap();
     let grants = "grants = [\"rye.execute.tool.rye.file-system.read\"]\n[public_key]";
     fs::write(&path, text.replace("[public_key]", grants)).unwrap();
-    let key = session.home().join("signing/private_key.pem");
-    session.rye(&format!("sign .ai/directives/notes/index.md --key {}", key.display()));
+    // `rye sign` signs nothing beyond what the key may grant, but another program may.
+    fs::copy(session.home().join("signing/private_key.pem"), session.home().join("narrow.pem"))
+        .unwrap();
+    crate::gates::apply(&session, "sign-by-narrow .ai/directives/notes/index.md");
     insta::assert_snapshot!("another_authority", session.rye("resume THREAD --trust TRUST"));
 }
 
