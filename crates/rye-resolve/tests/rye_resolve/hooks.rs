@@ -215,7 +215,7 @@ fn a_hook_that_names_what_is_not_there() {
     cannot_extend(
         &world,
         "other",
-        "hook `base` of `user/.ai/config/agent/hooks.yaml` says what directive `other` extends\n\
+        "hook `base` of `user/.ai/config/agent/hooks.yaml` says what directive `other` extends; mend what it names, or narrow its `when`\n\
          directive `other` extends `team/bse`, which cannot be used\n\
          directive `team/bse` not found; did you mean `team/base`? looked in `project/.ai/directives`, \
          `user/.ai/directives`, `system/.ai/directives`, `builtin:directives`",
@@ -229,7 +229,7 @@ fn a_hook_that_lets_a_directive_extend_itself() {
     cannot_extend(
         &world,
         "other",
-        "hook `base` of `user/.ai/config/agent/hooks.yaml` says what directive `other` extends\n\
+        "hook `base` of `user/.ai/config/agent/hooks.yaml` says what directive `other` extends; mend what it names, or narrow its `when`\n\
          Circular extends chain: other (chain: other → other); remove `extends` from one of them",
     );
 }
