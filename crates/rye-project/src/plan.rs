@@ -48,9 +48,9 @@ use rye_tools::fs::Root;
 use rye_types::{ItemKind, LimitSet};
 
 pub use self::accepted::accepted_digests;
-pub(crate) use self::authority::ceilings;
 pub use self::authority::{added_item, return_capability};
 use self::authority::{authority, below, lessened_by_signers, narrow};
+pub(crate) use self::authority::{ceilings, ceilings_of_key};
 pub(crate) use self::backend::{parameters, template};
 pub(crate) use self::called_items::{CALLED_ITEMS, holds_items};
 use self::calling::declared_grant;

@@ -2,6 +2,7 @@
 
 mod file;
 mod other;
+mod signer;
 
 use std::path::Path;
 
@@ -18,6 +19,7 @@ pub(crate) use self::file::{
     create, instead_of_link, leads_out, linked_target, sign_judged_file, text,
 };
 pub use self::other::{OtherSignature, SignatureFault, grants_text};
+pub use self::signer::Signer;
 use crate::check::{Checked, Finding, check};
 use crate::place::place;
 use crate::verify::{is_among_keys, item_name};
@@ -27,7 +29,7 @@ use crate::verify::{is_among_keys, item_name};
 #[non_exhaustive]
 pub enum SignError {
     /// The item has problems, which a signature would only seal.
-    #[error("`{}` has problems; `rye check` shows them", .checked.path.display())]
+    #[error("`{}` has problems that bar its signature", .checked.path.display())]
     Faulty {
         /// Every problem, with its place.
         checked: Checked,

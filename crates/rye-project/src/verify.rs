@@ -168,7 +168,7 @@ impl Project {
 impl Project {
     /// Returns the keys that the signature of the file at `path` is checked against. The project's revocation list
     /// concerns the files of the project alone, and none of another project.
-    fn trust_for(&self, path: &Path) -> &TrustStore {
+    pub(crate) fn trust_for(&self, path: &Path) -> &TrustStore {
         let space = if self.is_of_project(path) { Space::Project } else { Space::User };
         self.library.trust_in(space)
     }

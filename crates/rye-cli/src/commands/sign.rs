@@ -62,19 +62,19 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
     };
     let at = arguments.at.unwrap_or_else(Environment::now);
     let spaces = environment.to_check(false, false)?;
-    let checker = spaces.checker();
     let (files, named) = files::named_with_own(&arguments.paths, environment)?;
+    let options = |path: &PathBuf| SignOptions {
+        anew: arguments.re_sign,
+        dry_run: arguments.dry_run,
+        keep_others: !named.contains(path),
+    };
+    let to_sign = files.iter().map(|path| (path.clone(), options(path)));
+    let signer = spaces.signer(&key, at, to_sign);
     let sign = |path: PathBuf| {
-        let is_named = named.contains(&path);
-        if let Some(reason) = refusal(&path).filter(|_| !is_named) {
+        if let Some(reason) = refusal(&path).filter(|_| !named.contains(&path)) {
             return Row::new(path, Outcome::Refused(Refusal::new(reason)));
         }
-        let options = SignOptions {
-            anew: arguments.re_sign,
-            dry_run: arguments.dry_run,
-            keep_others: !is_named,
-        };
-        let outcome = Outcome::of(checker.sign_file_with(&path, &key, at, options));
+        let outcome = Outcome::of(signer.sign(&path));
         Row::new(path, outcome)
     };
     let mut rows: Vec<Row> = files.into_iter().map(sign).collect();
@@ -124,9 +124,8 @@ pub(super) fn sign_for_run(argument: &str, environment: &Environment) -> Result<
     let key = signing_key(environment)?;
     let at = Environment::now();
     let path = winner.path;
-    let checker = rye.checker();
     let options = SignOptions { dry_run: true, ..SignOptions::default() };
-    let file = checker.sign_file_with(&path, &key, at, options)?;
+    let file = rye.signer(&key, at, [(path.clone(), options)]).sign(&path)?;
     if file.status == SigningStatus::Unchanged {
         return Ok(());
     }
@@ -136,7 +135,8 @@ pub(super) fn sign_for_run(argument: &str, environment: &Environment) -> Result<
     let directive = rye::parse::directive(&text);
     let added = directive.map(|directive| directive_additions(&directive)).unwrap_or_default();
     eprint!("{}", output::visible(&added_lines(&added)));
-    checker.sign_text(&path, &text, &key, at)?;
+    let signer = rye.signer(&key, at, [(path.clone(), SignOptions::default())]);
+    signer.sign_text(&path, &text)?;
     let mut rows = [Row::new(path, Outcome::Signed(file))];
     add_warnings(&mut rows, environment);
     rows.iter().flat_map(Row::warning_lines).for_each(|line| eprintln!("{line}"));

@@ -247,7 +247,7 @@ fn a_run_refuses_to_sign_what_signing_refuses() {
         session.put(TIDY, &text);
         let run = session.rye("run notes/tidy --provider steps --sign");
         exits(&run, code);
-        assert!(run.contains("has problems; `rye check` shows them"), "{run}");
+        assert!(run.contains("has problems that bar its signature"), "{run}");
         assert_eq!(texts(&session, TIDY), [text]);
         assert!(!session.project().join(".ai/threads").exists(), "{run}");
     }

@@ -491,6 +491,66 @@ fn a_key_signs_nothing_beyond_what_it_may_grant() {
     }
 }
 
+/// Files that one command signs are judged as they will be when all are signed, whatever their order is.
+#[test]
+fn files_that_are_signed_at_once_are_judged_together() {
+    const NARROW: &str =
+        r#"trust-narrow ["rye.execute.directive.*", "rye.execute.tool.rye.file-system.ls"]"#;
+    const INDEX: &str = ".ai/directives/notes/index.md";
+    const BASE: &str = ".ai/directives/notes/base.md";
+    const HOOKS: &str = ".ai/config/agent/hooks.yaml";
+    const HOME: &str = "../home/.ai/directives/mine.md";
+    let takes_look =
+        r#"  <step name="look"><execute item_type="directive" item_id="notes/look" /></step>"#;
+    let takes_index =
+        r#"  <step name="index"><execute item_type="directive" item_id="notes/index" /></step>"#;
+    let grants = "<directive>notes.*</directive><tool>rye.file-system.*</tool>";
+    let look = LOOKS
+        .replace("<tool>rye.file-system.read</tool>", grants)
+        .replace("<process>", &format!("<process>\n{takes_index}"));
+    let looks = [
+        format!("write {LOOK} {look}"),
+        format!("replace {INDEX} <process> => <process>\\n{takes_look}"),
+        format!("replace {INDEX} <tool>rye.file-system.ls</tool> => {grants}"),
+        format!("sign-by-narrow {INDEX}"),
+        format!("sign-by-narrow {LOOK}"),
+    ];
+    let hook = "hooks:\n  - id: look\n    event: after_complete\n    action: {primary: execute, item_type: tool, item_id: rye/file-system/ls, params: {path: \".\"}}\n";
+    let hooks = [format!("write {HOOKS} {hook}"), format!("sign-by-narrow {HOOKS}")];
+    let mine = LOOKS
+        .replace("\"look\" version", "\"mine\" version")
+        .replace("    <category>notes</category>\n", "");
+    let own = format!("write {HOME} {mine}");
+    let with_own = [hooks[0].clone(), hooks[1].clone(), own];
+    let base = [format!("sign-by-narrow {BASE}")];
+    let rows: [(&[String], &str, u8); 12] = [
+        (&base, INDEX, 1),
+        (&base, ".ai", 1),
+        (&base, &format!("{INDEX} {BASE}"), 0),
+        (&base, &format!("{BASE} {INDEX} --dry-run"), 0),
+        (&looks, INDEX, 1),
+        (&looks, LOOK, 1),
+        (&looks, &format!("{INDEX} {LOOK}"), 0),
+        (&looks, &format!("{LOOK} {INDEX}"), 0),
+        (&hooks, INDEX, 1),
+        (&hooks, &format!("{INDEX} {HOOKS} --dry-run"), 0),
+        (&hooks, &format!("{INDEX} {HOOKS}"), 0),
+        (&with_own, HOME, 0),
+    ];
+    let signed = gates::signed_project();
+    for (changes, files, code) in rows {
+        let session = signed.duplicate();
+        gates::apply(&session, NARROW);
+        changes.iter().for_each(|change| gates::apply(&session, change));
+        let said = session.rye(&format!("sign {files}"));
+        assert!(said.ends_with(&format!("--- exit {code}\n")), "{files}: {said}");
+        if code == 0 && !files.contains("--dry-run") && files != HOME {
+            let checked = session.rye("check");
+            assert!(checked.ends_with("--- exit 0\n"), "{files}: {checked}");
+        }
+    }
+}
+
 const LOOK: &str = ".ai/directives/notes/look.md";
 
 const LOOKS_AGAIN: &str =

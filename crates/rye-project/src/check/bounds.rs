@@ -1,6 +1,5 @@
 //! Permissions held against what the signers may grant and what the operator's policy allows (SPEC 2.7, 9.4).
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use rye_caps::{Capability, Kind, Layer, Pattern};
@@ -8,7 +7,7 @@ use rye_parse::{
     Action, ContextContent, ContextPosition, Directive, Hook, PlacedTool, Primary, Spanned,
     ToolManifest,
 };
-use rye_resolve::ItemId;
+use rye_resolve::{ItemId, Space};
 use rye_types::{HookEvent, ItemKind};
 
 use super::Finding;
@@ -17,7 +16,7 @@ use super::judged::Judged;
 use super::permissions::{declared_grant, granted_patterns};
 use crate::config::{HOOKS_FILE, policy_layers};
 use crate::needs::{Callee, Need, NeedSource, Needs, callee, refused_later};
-use crate::plan::{ceilings, invocation};
+use crate::plan::invocation;
 
 /// Finds the permissions of the leaf of `chain` that a run denies all the same. `signers` are the most that the signers of
 /// the leaf's own text may grant.
@@ -84,19 +83,21 @@ pub(super) fn of_provider(id: &ItemId, signers: &[Layer]) -> Option<Finding> {
 
 /// A layer of the authority that is not a part of the directive.
 struct Bound<'l> {
-    layer: Cow<'l, Layer>,
+    layer: &'l Layer,
     /// The item that brings the layer in, and where the directive names it; `None` for the directive itself and for the policy.
     item: Option<(String, Range<usize>)>,
     is_policy: bool,
+    /// It is the project's, and the directive is not, so that it bounds the directive here alone.
+    is_elsewhere: bool,
 }
 
 impl<'l> Bound<'l> {
     fn of_own_signer(layer: &'l Layer) -> Self {
-        Self { layer: Cow::Borrowed(layer), item: None, is_policy: false }
+        Self { layer, item: None, is_policy: false, is_elsewhere: false }
     }
 
     fn of_policy(layer: &'l Layer) -> Self {
-        Self { layer: Cow::Borrowed(layer), item: None, is_policy: true }
+        Self { layer, item: None, is_policy: true, is_elsewhere: false }
     }
 
     fn refuses(&self, pattern: &Pattern) -> bool {
@@ -136,7 +137,7 @@ type Named = (ItemKind, ItemId, Range<usize>);
 /// The bounds of the items that the chain names: directives that it extends, knowledge of its context, and what its hooks and those of
 /// hooks files put before the model; and the bounds of these files.
 fn of_items<'c>(catalog: &'c Catalog<'_>, chain: &Chain<'_>) -> Vec<Bound<'c>> {
-    let Some((_, leaf)) = chain.links.first().copied() else { return Vec::new() };
+    let Some((id, leaf)) = chain.links.first().copied() else { return Vec::new() };
     let extends = chain.extends_place();
     let mut named = of_chain(chain);
     for (place, (_, link)) in chain.links.iter().enumerate() {
@@ -151,23 +152,25 @@ fn of_items<'c>(catalog: &'c Catalog<'_>, chain: &Chain<'_>) -> Vec<Bound<'c>> {
     let in_files = catalog.hooks.iter().flatten().flat_map(|placed| told_by(catalog, &placed.hook));
     named.extend(in_files.map(|(kind, id, _)| (kind, id, leaf.name.span.clone())));
     let mut bounds: Vec<Bound<'c>> = Vec::new();
-    let mut add = |name: String, span: Range<usize>, layer: Cow<'c, Layer>| {
-        let bound = Bound { layer, item: Some((name, span)), is_policy: false };
+    let mut add = |name: String, span: Range<usize>, layer: &'c Layer, is_elsewhere: bool| {
+        let bound = Bound { item: Some((name, span)), is_elsewhere, ..Bound::of_own_signer(layer) };
         if !bounds.iter().any(|known| known.item == bound.item && known.layer == bound.layer) {
             bounds.push(bound);
         }
     };
     for (kind, id, span) in without_suppressed(chain, named) {
         for layer in catalog.bounds(kind, &id) {
-            add(format!("{kind} `{id}`"), span.clone(), Cow::Borrowed(layer));
+            add(format!("{kind} `{id}`"), span.clone(), layer, false);
         }
     }
     let acting = catalog.hooks.iter().flatten();
     let acting = acting.filter(|placed| placed.hook.event.value != HookEvent::ResolveExtends);
+    let is_of_project = catalog.space(ItemKind::Directive, id) == Some(Space::Project);
     for placed in acting.chain(chain.extended_by) {
-        for layer in ceilings(&placed.provenance).unwrap_or_default() {
+        let is_elsewhere = placed.location.space == Space::Project && !is_of_project;
+        for layer in catalog.bounds_of_hook(placed) {
             let name = format!("the hooks file `{}`", placed.location);
-            add(name, leaf.name.span.clone(), Cow::Owned(layer));
+            add(name, leaf.name.span.clone(), layer, is_elsewhere);
         }
     }
     bounds
@@ -187,8 +190,8 @@ pub(super) fn of_taken(catalog: &Catalog<'_>, kind: ItemKind, id: &ItemId) -> Ve
         layers.map(move |layer| (format!("{kind} `{id}`"), layer.clone()))
     });
     let of_hook = extended_by.iter().flat_map(|hook| {
-        let layers = ceilings(&hook.provenance).unwrap_or_default().into_iter();
-        layers.map(|layer| (format!("config `{HOOKS_FILE}`"), layer))
+        let layers = catalog.bounds_of_hook(hook).iter();
+        layers.map(|layer| (format!("config `{HOOKS_FILE}`"), layer.clone()))
     });
     bounds.chain(of_hook).collect()
 }
@@ -276,12 +279,14 @@ impl Judge {
                 Some((_, place)) => place,
                 None => self.place(pattern),
             };
-            findings.push(match denied {
+            let finding = match denied {
                 // The operator's policy is for all directives, so that it may well be narrower than one declares.
                 None if bound.is_policy || bound.covers(pattern) => continue,
                 None => declaration_finding(bound, pattern, place),
                 Some((functions, need)) => need_finding(bound, functions, need, pattern, place),
-            });
+            };
+            let bars_signing = finding.bars_signing && !bound.is_elsewhere;
+            findings.push(Finding { bars_signing, ..finding });
         }
         findings
     }

@@ -13,6 +13,7 @@ use rye_resolve::{
     ExtendsChain, ItemId, Listed, Location, PlacedHook, ResolveError, Space, StatedLimits,
     StatedModel, extending_hook,
 };
+use rye_sign::PublicKey;
 use rye_thread::{ArgumentSchema, DIRECTIVE_RETURN};
 use rye_types::ItemKind;
 use serde_json::Value;
@@ -27,11 +28,14 @@ use crate::config::{
     ConfiguredLimits, RESILIENCE_FILE, RISK_FILE, SERVERS_FILE, risk_table, thread_limits,
 };
 use crate::place::LONGEST_FILE;
+use crate::plan::ceilings;
 use crate::project::Project;
 
 /// The ids of all spaces, and the directives and tools that were read of them, each once.
 pub(super) struct Catalog<'a> {
     pub(super) project: &'a Project,
+    /// What is about to be signed.
+    signing: Option<Signing>,
     knowledge: HashMap<ItemId, CatalogItem>,
     tools: HashMap<ItemId, CatalogItem>,
     directives: HashMap<ItemId, CatalogItem>,
@@ -43,6 +47,8 @@ pub(super) struct Catalog<'a> {
     in_other_case: HashMap<PathBuf, ItemId>,
     /// The hooks of the hooks files, or why they cannot be had.
     pub(super) hooks: Result<Vec<PlacedHook>, String>,
+    /// The most that the signer of each hooks file may grant.
+    hooks_bounds: HashMap<PathBuf, Vec<Layer>>,
     /// The risk table, or why it cannot be had.
     pub(super) risk: Result<RiskTable, String>,
     /// The limits of a thread whose directive states none. Where they cannot be had, every run is refused.
@@ -54,6 +60,15 @@ pub(super) struct Catalog<'a> {
     pub(super) lock: Option<Lock>,
     heirs: OnceLock<HashSet<ItemId>>,
     invocations: OnceLock<Vec<Invocation>>,
+}
+
+/// Files that are about to be signed, and that count as signed already.
+#[derive(Debug)]
+pub(super) struct Signing {
+    /// The key that signs them.
+    pub(super) key: PublicKey,
+    /// Their paths, each with whether the signature of another key stays.
+    pub(super) files: HashMap<PathBuf, bool>,
 }
 
 /// An item of the spaces, read when it is first asked for.
@@ -145,6 +160,15 @@ impl<'c> Chain<'c> {
 
 impl<'a> Catalog<'a> {
     pub(super) fn of(project: &'a Project) -> Self {
+        Self::over(project, None)
+    }
+
+    /// The catalog as it is when the files are signed.
+    pub(super) fn before_signing(project: &'a Project, signing: Signing) -> Self {
+        Self::over(project, Some(signing))
+    }
+
+    fn over(project: &'a Project, signing: Option<Signing>) -> Self {
         let mut catalog = Self {
             project,
             knowledge: HashMap::new(),
@@ -153,7 +177,8 @@ impl<'a> Catalog<'a> {
             dotted: OnceLock::new(),
             ambiguous: HashMap::new(),
             in_other_case: HashMap::new(),
-            hooks: project.library.config_hooks().map_err(|error| with_causes(&error)),
+            hooks: hooks(project, signing.as_ref()),
+            hooks_bounds: HashMap::new(),
             risk: risk(project),
             limits: configured_limits(project),
             servers: servers(project),
@@ -161,9 +186,26 @@ impl<'a> Catalog<'a> {
             lock: lock(project),
             heirs: OnceLock::new(),
             invocations: OnceLock::new(),
+            signing,
         };
         ItemKind::ALL.iter().copied().for_each(|kind| catalog.list(kind));
+        for hook in catalog.hooks.as_ref().map_or(&[][..], Vec::as_slice) {
+            let path = &hook.location.path;
+            if !catalog.hooks_bounds.contains_key(path) {
+                catalog.hooks_bounds.insert(path.clone(), catalog.bounds_of_signer(hook));
+            }
+        }
         catalog
+    }
+
+    fn bounds_of_signer(&self, hook: &PlacedHook) -> Vec<Layer> {
+        let path = &hook.location.path;
+        let is_signed = self.signing.as_ref().is_some_and(|it| it.files.contains_key(path));
+        let text = is_signed.then(|| Loaded::read(path, |_| ItemKind::Config).source);
+        match text.and_then(|text| self.signature_to_be(path, &text)) {
+            Some(signature) => signature.bounds().to_vec(),
+            None => ceilings(&hook.provenance).unwrap_or_default(),
+        }
     }
 
     fn list(&mut self, kind: ItemKind) {
@@ -205,6 +247,11 @@ impl<'a> Catalog<'a> {
             }
             ItemKind::Config => true,
         }
+    }
+
+    /// The space of an item that is in one.
+    pub(super) fn space(&self, kind: ItemKind, id: &ItemId) -> Option<Space> {
+        Some(self.shelf(kind, id)?.1.location.as_ref()?.space)
     }
 
     /// The ids of a kind, sorted.
@@ -259,8 +306,25 @@ impl<'a> Catalog<'a> {
         let (id, shelf) = self.shelf(kind, id)?;
         let location = shelf.location.as_ref().filter(|it| it.space != Space::Builtin)?;
         let source = &self.load_once(kind, id, shelf)?.source;
-        let judge = || super::signature::judge(self.project, &location.path, kind, id, source);
+        let path = &location.path;
+        let judge = || match self.signature_to_be(path, source) {
+            Some(signature) => signature,
+            None => super::signature::judge(self.project, path, kind, id, source),
+        };
         Some((location.path.as_path(), shelf.signature.get_or_init(judge)))
+    }
+
+    /// The signature that the file at `path`, which holds `text`, is about to get.
+    pub(super) fn signature_to_be(&self, path: &Path, text: &str) -> Option<Signature> {
+        let Signing { key, files } = self.signing.as_ref()?;
+        let keeps_others = *files.get(path)?;
+        let is_kept = keeps_others && self.project.other_signature(path, text, key).is_some();
+        (!is_kept).then(|| super::signature::of_key(self.project, path, key))
+    }
+
+    /// The most that the signer of the file of a hook may grant.
+    pub(super) fn bounds_of_hook(&self, hook: &PlacedHook) -> &[Layer] {
+        self.hooks_bounds.get(&hook.location.path).map_or(&[], Vec::as_slice)
     }
 
     /// The text of the item `id` where it lies at `path`, which is read at most once.
@@ -479,6 +543,15 @@ impl Loaded {
 
 fn parent(link: &Directive) -> Option<ItemId> {
     link.extends.as_ref()?.value.parse().ok()
+}
+
+/// The hooks of the hooks files. Before signing, those that are unsigned, or changed since they were signed, are read, too.
+fn hooks(project: &Project, signing: Option<&Signing>) -> Result<Vec<PlacedHook>, String> {
+    let hooks = match signing {
+        Some(signing) => project.library.clone().showing_drafts(signing.key.clone()).config_hooks(),
+        None => project.library.config_hooks(),
+    };
+    hooks.map_err(|error| with_causes(&error))
 }
 
 fn risk(project: &Project) -> Result<RiskTable, String> {

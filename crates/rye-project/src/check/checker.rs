@@ -9,11 +9,11 @@ use rye_resolve::{
     ItemId, ResolveError, Space, TrustNote, TrustSubject, fault_of_place, fault_of_plain_place,
     item_at, nearest_id,
 };
-use rye_sign::SigningKey;
+use rye_sign::PublicKey;
 use rye_thread::DIRECTIVE_RETURN;
-use rye_types::{ItemKind, Timestamp};
+use rye_types::ItemKind;
 
-use super::catalog::{Catalog, Content, Fault, Loaded};
+use super::catalog::{Catalog, Content, Fault, Loaded, Signing};
 use super::judged::Judged;
 use super::{
     Checked, Finding, approval, bounds, calls, denied, finish, form, grants, metadata, of_space,
@@ -23,13 +23,10 @@ use crate::causes::with_causes;
 use crate::config::{RISK_FILE, is_provider};
 use crate::parallel::in_parallel;
 use crate::place::{kind_of, place};
-use crate::signing::{
-    OtherSignature, SignError, SignFileError, SignOptions, SignedFile, instead_of_link,
-    linked_target, sign_judged_file, with_signature,
-};
+use crate::signing::{SignError, SignFileError, instead_of_link, linked_target};
 use crate::{OpenError, Project, Setup};
 
-/// Checks files as parts of a project, and signs those that pass.
+/// Checks files as parts of a project.
 ///
 /// The ids of all spaces are gathered when it is made, and a directive that others extend is read once.
 pub struct Checker<'a> {
@@ -75,6 +72,10 @@ impl SpacesToCheck {
             .collect()
     }
 
+    pub(crate) fn project(&self) -> &Project {
+        &self.0
+    }
+
     fn notes_on_lists(&self) -> impl Iterator<Item = &TrustNote> {
         let notes = self.0.trust_notes().iter();
         notes.filter(|note| note.subject == TrustSubject::RevocationList)
@@ -86,6 +87,17 @@ impl Project {
     #[must_use]
     pub fn checker(&self) -> Checker<'_> {
         Checker { catalog: Catalog::of(self) }
+    }
+
+    /// A checker to which `files` count as signed by `key` already: their absolute paths, each with whether the signature of
+    /// another key stays.
+    pub(crate) fn checker_before_signing(
+        &self,
+        key: PublicKey,
+        files: impl IntoIterator<Item = (PathBuf, bool)>,
+    ) -> Checker<'_> {
+        let files = files.into_iter().collect();
+        Checker { catalog: Catalog::before_signing(self, Signing { key, files }) }
     }
 }
 
@@ -111,97 +123,20 @@ impl Checker<'_> {
     /// Checks a text as if the file at `path`, which must be absolute, held it.
     #[must_use]
     pub fn check_text(&self, path: &Path, text: &str) -> Checked {
-        self.check_text_signed(path, text, text)
-    }
-
-    /// Checks a text as if the file at `path` held it. Its signer is the one of `signed`.
-    fn check_text_signed(&self, path: &Path, text: &str, signed: &str) -> Checked {
         let named = name_of(path, |_| kind_of(path, text));
         let loaded = Loaded::of(text.to_owned(), named.kind, path);
-        let mut checked = [self.check_loaded(path, &named, &loaded, signed)];
+        let mut checked = [self.check_loaded(path, &named, &loaded)];
         self.suggest(&mut checked);
         let [checked] = checked;
         checked
     }
 
-    /// Signs the file at `path`, which must be absolute, as [`Project::sign_file`] does.
-    ///
-    /// # Errors
-    ///
-    /// The ones of [`Project::sign_file`].
-    pub fn sign_file(
-        &self,
-        path: &Path,
-        key: &SigningKey,
-        at: Timestamp,
-    ) -> Result<SignedFile, SignFileError> {
-        self.sign_file_with(path, key, at, SignOptions::default())
-    }
-
-    /// Signs the file at `path` as [`sign_file`](Self::sign_file) does, but for what the options say.
-    ///
-    /// # Errors
-    ///
-    /// The ones of [`Project::sign_file`], and [`SignFileError::OfOtherKey`] where the signature of another key is kept.
-    pub fn sign_file_with(
-        &self,
-        path: &Path,
-        key: &SigningKey,
-        at: Timestamp,
-        options: SignOptions,
-    ) -> Result<SignedFile, SignFileError> {
-        sign_judged_file(path, key, at, options, |text| {
-            if options.keep_others {
-                self.catalog.project.refuse_other(path, text, &key.public())?;
-            }
-            self.judge_signing(path, text, key, at)
-        })
-    }
-
-    /// Signs the file at `path` as [`sign_file`](Self::sign_file) does, if it still holds `text`: what a person was shown is what
-    /// is signed.
-    ///
-    /// # Errors
-    ///
-    /// The ones of [`Project::sign_file`], and [`SignFileError::Changed`] if the file holds another text.
-    pub fn sign_text(
-        &self,
-        path: &Path,
-        text: &str,
-        key: &SigningKey,
-        at: Timestamp,
-    ) -> Result<SignedFile, SignFileError> {
-        sign_judged_file(path, key, at, SignOptions::default(), |found| match found == text {
-            true => self.judge_signing(path, found, key, at),
-            false => Err(SignFileError::Changed { path: path.to_owned() }),
-        })
-    }
-
-    /// Returns the signature of another key that `key` would replace in the text.
-    ///
-    /// # Errors
-    ///
-    /// When the text has what bars signing under the signature of `key`, which may grant less than the text needs.
-    pub(crate) fn judge_signing(
-        &self,
-        path: &Path,
-        text: &str,
-        key: &SigningKey,
-        at: Timestamp,
-    ) -> Result<Option<OtherSignature>, SignFileError> {
-        // A text that cannot be signed has a finding that says so.
-        let signed = with_signature(path, text, key, at);
-        self.judge(path, text, signed.as_deref().unwrap_or(text))?;
-        Ok(self.catalog.project.other_signature(path, text, &key.public()))
-    }
-
-    /// Refuses a text that has what bars signing under the signature of `signed`. Trust documents are no items, and are judged when
-    /// they are signed.
-    pub(crate) fn judge(&self, path: &Path, text: &str, signed: &str) -> Result<(), SignFileError> {
+    /// Refuses a text that has what bars signing. Trust documents are no items, and are judged when they are signed.
+    pub(crate) fn judge(&self, path: &Path, text: &str) -> Result<(), SignFileError> {
         if place(path).is_none() {
             return Ok(());
         }
-        match self.check_text_signed(path, text, signed) {
+        match self.check_text(path, text) {
             checked if checked.is_signable() => Ok(()),
             checked => Err(SignError::Faulty { checked }.into()),
         }
@@ -212,22 +147,21 @@ impl Checker<'_> {
         let on_shelf = placed.as_ref().and_then(|(kind, id)| self.catalog.at(*kind, id, path));
         match (placed, on_shelf) {
             (Some((kind, id)), Some(loaded)) => {
-                self.check_loaded(path, &Named { kind, id: Some(id) }, loaded, &loaded.source)
+                self.check_loaded(path, &Named { kind, id: Some(id) }, loaded)
             }
             (Some((kind, id)), None) => {
                 let loaded = Loaded::read(path, |_| kind);
-                self.check_loaded(path, &Named { kind, id: Some(id) }, &loaded, &loaded.source)
+                self.check_loaded(path, &Named { kind, id: Some(id) }, &loaded)
             }
             (None, _) => {
                 let loaded = Loaded::read(path, |text| kind_of(path, text));
                 let kind = kind_of(path, &loaded.source);
-                self.check_loaded(path, &Named { kind, id: None }, &loaded, &loaded.source)
+                self.check_loaded(path, &Named { kind, id: None }, &loaded)
             }
         }
     }
 
-    /// Checks what was read at `path`. Its signer is the one of `signed`.
-    fn check_loaded(&self, path: &Path, named: &Named, loaded: &Loaded, signed: &str) -> Checked {
+    fn check_loaded(&self, path: &Path, named: &Named, loaded: &Loaded) -> Checked {
         let Named { kind, id } = named;
         let target = linked_target(path);
         let fault = match (&target, &loaded.fault) {
@@ -239,22 +173,20 @@ impl Checker<'_> {
             (None, Some(fault)) => vec![of_fault(fault)],
             (None, None) => {
                 let mut findings = form(path, *kind, id.as_ref(), loaded);
-                findings.extend(self.around(path, named, loaded, target.as_deref(), signed));
+                findings.extend(self.around(path, named, loaded, target.as_deref()));
                 findings
             }
         };
         finish(path, *kind, id.as_ref(), loaded.source.clone(), findings)
     }
 
-    /// The findings that follow from what is around the file, which a link leads to if there is a `target`. Its signer is the one of
-    /// `signed`.
+    /// The findings that follow from what is around the file, which a link leads to if there is a `target`.
     fn around(
         &self,
         path: &Path,
         named: &Named,
         loaded: &Loaded,
         target: Option<&Path>,
-        signed: &str,
     ) -> Vec<Finding> {
         let kind = named.kind;
         let source = loaded.source.as_str();
@@ -273,12 +205,12 @@ impl Checker<'_> {
                 .with_help("rename one of them: where case does not matter, one replaces the other")
         }));
         findings.extend(target.map(of_link));
-        let judge = |text| signature::judge(self.catalog.project, path, kind, id, text);
-        let signature = (space != Space::Builtin).then(|| judge(source));
+        let judge = || signature::judge(self.catalog.project, path, kind, id, source);
+        let signature = (space != Space::Builtin).then(judge);
         findings.extend(signature.iter().filter_map(|it| it.finding().cloned()));
         let is_vouched =
             findings.iter().all(|finding| [LINKED, OTHER_CASE].contains(&finding.code));
-        let signature = if signed == source { signature } else { Some(judge(signed)) };
+        let signature = self.catalog.signature_to_be(path, source).or(signature);
         let signers = signature.as_ref().map_or(&[][..], |it| it.bounds());
         match &loaded.content {
             Content::Directive(Ok(directive)) => {
@@ -410,27 +342,6 @@ fn tell_once(checked: &mut [Checked]) {
             }
             true
         });
-    }
-}
-
-impl Project {
-    /// Signs the file at `path`, which must be absolute. Checks the file, puts a new signature line in place of an old one, and
-    /// replaces the file whole. Mode and line ends stay. Other names of the file, by hard links, keep the old text.
-    ///
-    /// Leaves a file alone if its signature is the one that this key would make of it, and is not dated later than `at`. A new
-    /// signature would disturb what rests on the file, such as a thread that waits. To sign many files, make one [`Checker`].
-    ///
-    /// # Errors
-    ///
-    /// When it is a link or lies behind one that leaves the `.ai` folder, is no item, has what [`Finding::bars_signing`]
-    /// tells of, or cannot be written.
-    pub fn sign_file(
-        &self,
-        path: &Path,
-        key: &SigningKey,
-        at: Timestamp,
-    ) -> Result<SignedFile, SignFileError> {
-        self.checker().sign_file(path, key, at)
     }
 }
 

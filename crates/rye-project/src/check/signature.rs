@@ -5,12 +5,12 @@ use std::path::Path;
 
 use rye_caps::Layer;
 use rye_resolve::ItemId;
-use rye_sign::{CommentStyle, Error};
+use rye_sign::{CommentStyle, Error, PublicKey};
 use rye_types::{ItemKind, Timestamp};
 
 use super::finding::{DRAFT, Finding, UNKNOWN_KEY, UNSIGNED};
 use crate::config::{DEFAULT_PROVIDER_FILE, is_hooks, is_provider, rules_of_file};
-use crate::plan::ceilings;
+use crate::plan::{ceilings, ceilings_of_key};
 use crate::project::Project;
 
 /// The signature of a file.
@@ -41,6 +41,13 @@ impl Signature {
             _ => &[],
         }
     }
+}
+
+/// The signature of `key` for the file at `path`, which is about to be signed.
+pub(super) fn of_key(project: &Project, path: &Path, key: &PublicKey) -> Signature {
+    let key_id = key.key_id();
+    let grants = project.trust_for(path).find(key_id).map_or(&[][..], |known| known.grants());
+    Signature::Holds(ceilings_of_key(key_id, grants).unwrap_or_default())
 }
 
 /// Judges the signature of the text of a file.

@@ -1,7 +1,7 @@
 //! The authority of a thread: operator, signers and directive, each a layer (SPEC 9.4).
 
 use rye_caps::{Authority, Capability, Grant, Kind, Layer, LayerName, Pattern, Primary};
-use rye_sign::Provenance;
+use rye_sign::{KeyId, Provenance};
 use rye_thread::{AddedItem, DIRECTIVE_RETURN, OutputContract};
 use serde_json::Value;
 
@@ -154,21 +154,27 @@ pub fn return_capability() -> Capability {
 /// One layer per list of patterns in the trust documents of the key that signed.
 pub(crate) fn ceilings(provenance: &Provenance) -> Result<Vec<Layer>, PrepareError> {
     // A draft has what its signer may grant, which is what it has once it is signed again.
-    let (Provenance::Signed(signature) | Provenance::Draft(signature)) = provenance else {
-        return Ok(Vec::new());
-    };
-    let name = signature.key_id().to_string();
+    match provenance {
+        Provenance::Signed(signature) | Provenance::Draft(signature) => {
+            ceilings_of_key(signature.key_id(), signature.grants())
+        }
+        _ => Ok(Vec::new()),
+    }
+}
+
+/// One layer per list of patterns that bounds what a key may grant.
+pub(crate) fn ceilings_of_key(
+    key_id: &KeyId,
+    grants: &[Vec<String>],
+) -> Result<Vec<Layer>, PrepareError> {
     let layer = |patterns: &Vec<String>| {
         let grant =
             patterns.iter().map(|text| text.parse::<Pattern>()).collect::<Result<Grant, _>>();
-        grant.map(|grant| Layer::new(LayerName::Signer(name.clone()), canonical_grant(&grant)))
+        grant
+            .map(|grant| Layer::new(LayerName::Signer(key_id.to_string()), canonical_grant(&grant)))
     };
-    signature
-        .grants()
-        .iter()
-        .map(layer)
-        .collect::<Result<_, _>>()
-        .map_err(|source| PrepareError::Ceiling { key_id: signature.key_id().to_string(), source })
+    let layers = grants.iter().map(layer).collect::<Result<_, _>>();
+    layers.map_err(|source| PrepareError::Ceiling { key_id: key_id.to_string(), source })
 }
 
 fn returning(layer: Layer, contract: &OutputContract) -> Layer {

@@ -91,6 +91,19 @@ impl<'a> ToSign<'a> {
         }
     }
 
+    /// Refuses a text that has what bars signing with the key `own`.
+    pub(crate) fn judge(&self, text: &str, own: Option<&PublicKey>) -> Result<(), SignFileError> {
+        let path = &self.located.winner.path;
+        match own {
+            Some(own) => {
+                let checker =
+                    self.project.checker_before_signing(own.clone(), [(path.clone(), false)]);
+                checker.judge(path, text)
+            }
+            None => self.project.checker().judge(path, text),
+        }
+    }
+
     /// Signs it, unless its text is not the one that is meant or `judge` refuses that text.
     pub(crate) fn sign(
         &self,
@@ -115,7 +128,8 @@ impl<'a> ToSign<'a> {
                 _ => {
                     judge(text)?;
                     self.refuse_other(text, Some(&key.public()))?;
-                    Ok(self.project.checker().judge_signing(&place.path, text, key, at)?)
+                    self.judge(text, Some(&key.public()))?;
+                    Ok(self.project.other_signature(&place.path, text, &key.public()))
                 }
             }
         })

@@ -71,7 +71,7 @@ pub(super) fn proposal(
         return Err(unsignable(request, &reason));
     }
     found.refuse_other(&text, project.own_key.as_ref())?;
-    project.checker().judge(path, &text, &text)?;
+    found.judge(&text, project.own_key.as_ref())?;
     Ok(json!({
         "item_type": request.kind.as_str(),
         "item_id": request.id.as_str(),
