@@ -78,7 +78,7 @@ pub(crate) use self::provenance::{
 use self::provider::carries_out_steps;
 pub use self::provider::{Answerer, DEFAULT_PROVIDER, Model};
 pub(crate) use self::provider::{
-    answerer, choice_problem, chosen_default, names_steps, provider_config,
+    answerer, choice_problem, chosen_default, names_steps, provider_config, provider_of,
 };
 pub(crate) use self::request::STEPS;
 pub use self::request::{

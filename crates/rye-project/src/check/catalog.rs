@@ -1,14 +1,16 @@
 //! The items of all spaces that a reference may name, gathered once for many files.
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rye_caps::risk::RiskTable;
 use rye_caps::{Capability, Invocation, Layer};
 use rye_files::read_plain;
-use rye_parse::{Directive, Knowledge, ParseError, PlacedTool, ToolManifest};
+use rye_parse::{Directive, Knowledge, Model, ParseError, PlacedTool, ToolManifest};
+use rye_providers::ProviderConfig;
 use rye_resolve::{
     ExtendsChain, ItemId, Listed, Location, PlacedHook, ResolveError, Space, StatedLimits,
     StatedModel, extending_hook,
@@ -28,7 +30,7 @@ use crate::config::{
     ConfiguredLimits, RESILIENCE_FILE, RISK_FILE, SERVERS_FILE, risk_table, thread_limits,
 };
 use crate::place::LONGEST_FILE;
-use crate::plan::ceilings;
+use crate::plan::{ceilings, provider_config, provider_of};
 use crate::project::Project;
 
 /// The ids of all spaces, and the directives and tools that were read of them, each once.
@@ -58,6 +60,8 @@ pub(super) struct Catalog<'a> {
     /// The project's lock; none where there is none that can be read.
     #[cfg(feature = "mcp")]
     pub(super) lock: Option<Lock>,
+    /// The configuration of each provider by what `<model>` names, as far as it can be had.
+    providers: Mutex<HashMap<Option<String>, Option<Arc<ProviderConfig>>>>,
     heirs: OnceLock<HashSet<ItemId>>,
     invocations: OnceLock<Vec<Invocation>>,
 }
@@ -184,6 +188,7 @@ impl<'a> Catalog<'a> {
             servers: servers(project),
             #[cfg(feature = "mcp")]
             lock: lock(project),
+            providers: Mutex::default(),
             heirs: OnceLock::new(),
             invocations: OnceLock::new(),
             signing,
@@ -314,6 +319,23 @@ impl<'a> Catalog<'a> {
         Some((location.path.as_path(), shelf.signature.get_or_init(judge)))
     }
 
+    /// The signature of what was read at `path`, which is judged once where it is an item of the spaces.
+    pub(super) fn signature_of(
+        &self,
+        path: &Path,
+        (kind, id): (ItemKind, &ItemId),
+        loaded: &Loaded,
+    ) -> Cow<'_, Signature> {
+        let is_item = |shelved: &Loaded| self.signing.is_none() && std::ptr::eq(shelved, loaded);
+        let known = self.at(kind, id, path).filter(|shelved| is_item(shelved));
+        match known.and_then(|_| self.signature(kind, id)) {
+            Some((_, signature)) => Cow::Borrowed(signature),
+            None => {
+                Cow::Owned(super::signature::judge(self.project, path, kind, id, &loaded.source))
+            }
+        }
+    }
+
     /// The signature that the file at `path`, which holds `text`, is about to get.
     pub(super) fn signature_to_be(&self, path: &Path, text: &str) -> Option<Signature> {
         let Signing { key, files } = self.signing.as_ref()?;
@@ -395,6 +417,18 @@ impl<'a> Catalog<'a> {
             Ok(item) => Loaded::of(item.source, kind, &location.path),
             Err(error) => Loaded::faulty(String::new(), Fault::Unreadable(with_causes(&error))),
         }
+    }
+
+    /// The configuration of the provider that a run of a directive with this `<model>` asks; none where it cannot be had.
+    pub(super) fn provider(&self, model: &Model) -> Option<Arc<ProviderConfig>> {
+        let library = self.project.library();
+        let named = model.provider.as_ref().map(|named| named.value.clone());
+        let mut known = self.providers.lock().unwrap_or_else(PoisonError::into_inner);
+        let read = || {
+            let (_, config) = provider_config(library, &provider_of(library, model)?).ok()?;
+            Some(Arc::new(config))
+        };
+        known.entry(named).or_insert_with(read).clone()
     }
 
     /// Follows what `leaf` extends by itself or by a hook.

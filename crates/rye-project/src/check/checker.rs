@@ -17,7 +17,7 @@ use super::catalog::{Catalog, Content, Fault, Loaded, Signing};
 use super::judged::Judged;
 use super::{
     Checked, Finding, approval, bounds, calls, denied, finish, form, grants, metadata, of_space,
-    placing, references, signature, starts, tool, vouching,
+    placing, references, starts, tool, vouching,
 };
 use crate::causes::with_causes;
 use crate::config::{RISK_FILE, is_provider};
@@ -205,13 +205,13 @@ impl Checker<'_> {
                 .with_help("rename one of them: where case does not matter, one replaces the other")
         }));
         findings.extend(target.map(of_link));
-        let judge = || signature::judge(self.catalog.project, path, kind, id, source);
-        let signature = (space != Space::Builtin).then(judge);
-        findings.extend(signature.iter().filter_map(|it| it.finding().cloned()));
+        let signature = || self.catalog.signature_of(path, (kind, id), loaded);
+        let signature = (space != Space::Builtin).then(signature);
+        findings.extend(signature.as_deref().and_then(|it| it.finding()).cloned());
         let is_vouched =
             findings.iter().all(|finding| [LINKED, OTHER_CASE].contains(&finding.code));
-        let signature = self.catalog.signature_to_be(path, source).or(signature);
-        let signers = signature.as_ref().map_or(&[][..], |it| it.bounds());
+        let to_be = self.catalog.signature_to_be(path, source);
+        let signers = to_be.as_ref().or(signature.as_deref()).map_or(&[][..], |it| it.bounds());
         match &loaded.content {
             Content::Directive(Ok(directive)) => {
                 findings.extend(self.of_directive(directive, id, source, signers));

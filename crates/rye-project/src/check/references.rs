@@ -129,7 +129,7 @@ fn model(catalog: &Catalog<'_>, directive: &Directive) -> Option<Finding> {
 
 /// The tier or the model that a directive asks for is one that its provider has. Another machine may have another default.
 fn choice(catalog: &Catalog<'_>, model: &Spanned<Model>) -> Option<Finding> {
-    let problem = choice_problem(catalog.project.library(), &model.value)?;
+    let problem = choice_problem(catalog.provider(&model.value)?.as_ref(), &model.value)?;
     let (code, wrong) = match &problem {
         ChoiceError::UnknownTier { tier, .. } => ("unknown-tier", tier.as_str()),
         ChoiceError::UnknownModel { model, .. } => ("unknown-model", model.as_str()),

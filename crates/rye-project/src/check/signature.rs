@@ -14,7 +14,7 @@ use crate::plan::{ceilings, ceilings_of_key};
 use crate::project::Project;
 
 /// The signature of a file.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) enum Signature {
     /// It holds. Each layer is the most that its signer may grant.
     Holds(Vec<Layer>),

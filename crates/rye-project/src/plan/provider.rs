@@ -371,14 +371,20 @@ fn preference(model: &rye_parse::Model) -> ModelPreference<'_> {
     ModelPreference { tier, id, fallback }
 }
 
-/// Returns the reason why the provider that `<model>` names, or else the default, has no model for it. `None` also where the provider
-/// itself cannot be had.
-pub(crate) fn choice_problem(library: &Library, model: &rye_parse::Model) -> Option<ChoiceError> {
-    let name = match &model.provider {
-        Some(named) if named.value == STEPS => return None,
-        Some(named) => named.value.clone(),
-        None => configured_default(library).ok()?,
-    };
-    let (_, config) = provider_config(library, &name).ok()?;
+/// Returns the name of the provider that a run of a directive with this `<model>` asks; `None` where no model is asked or none is
+/// configured.
+pub(crate) fn provider_of(library: &Library, model: &rye_parse::Model) -> Option<String> {
+    match &model.provider {
+        Some(named) if named.value == STEPS => None,
+        Some(named) => Some(named.value.clone()),
+        None => configured_default(library).ok(),
+    }
+}
+
+/// Returns the reason why a provider has no model for what `<model>` states.
+pub(crate) fn choice_problem(
+    config: &ProviderConfig,
+    model: &rye_parse::Model,
+) -> Option<ChoiceError> {
     config.choose(&preference(model)).err()
 }
