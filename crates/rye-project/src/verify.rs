@@ -179,7 +179,10 @@ impl Project {
         let is_ai = |folder: &&Path| folder.file_name().is_some_and(|name| name == ".ai");
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         match path.ancestors().skip(1).find(is_ai) {
-            Some(ai) => real(ai) == real(&project.join(".ai")),
+            Some(ai) => {
+                let own = project.join(".ai");
+                ai == own || real(ai) == real(&own)
+            }
             None => real(path).starts_with(real(project)),
         }
     }

@@ -13,7 +13,6 @@ use rye_types::{HookEvent, ItemKind};
 use super::Finding;
 use super::catalog::{Catalog, Chain};
 use super::judged::Judged;
-use super::permissions::{declared_grant, granted_patterns};
 use crate::config::{HOOKS_FILE, policy_layers};
 use crate::needs::{Callee, Need, NeedSource, Needs, callee, refused_later};
 use crate::plan::invocation;
@@ -25,21 +24,21 @@ pub(super) fn findings(
     judged: &Judged<'_>,
     signers: &[Layer],
 ) -> Vec<Finding> {
-    let Judged { leaf, chain, .. } = judged;
-    let Some((_, declaring)) = chain.declaring().next() else { return Vec::new() };
+    let Judged { chain, granted, places, .. } = judged;
+    if chain.declaring().next().is_none() {
+        return Vec::new();
+    }
     let mut bounds: Vec<Bound<'_>> = signers.iter().map(Bound::of_own_signer).collect();
     bounds.extend(of_items(catalog, chain));
     // A broken policy is told at its file.
     let policy = policy_layers(catalog.project.trust_config.as_ref()).unwrap_or_default();
     bounds.extend(policy.iter().map(Bound::of_policy));
-    let granted = declared_grant(declaring).patterns().to_vec();
-    let places = leaf.permissions.as_ref().map(|block| granted_patterns(&block.value));
     let inherited = chain.extends_place();
     let needs = judged.needs.needs.iter();
     let needs = needs
         .map(|need| (functions(catalog, &judged.needs, &need.pattern), need.clone()))
         .collect();
-    let judge = Judge { granted, places: places.unwrap_or_default(), inherited, needs };
+    let judge = Judge { granted: granted.patterns(), places, inherited, needs };
     let mut findings: Vec<Finding> =
         bounds.iter().flat_map(|bound| judge.findings(bound)).collect();
     findings.extend(judge.of_tools(catalog));
@@ -255,20 +254,20 @@ fn suppressed_ids(link: &Directive) -> impl Iterator<Item = &str> {
 }
 
 /// The permissions of a directive, which bounds are held against.
-struct Judge {
-    granted: Vec<Pattern>,
+struct Judge<'j> {
+    granted: &'j [Pattern],
     /// The place of each permission that the leaf itself declares.
-    places: Vec<(Pattern, Range<usize>)>,
+    places: &'j [(Pattern, Range<usize>)],
     /// The place that stands for permissions of another directive.
     inherited: Range<usize>,
     /// The needs, each with the functions behind a tool.
     needs: Vec<(Vec<Capability>, Need)>,
 }
 
-impl Judge {
+impl Judge<'_> {
     fn findings(&self, bound: &Bound<'_>) -> Vec<Finding> {
         let mut findings = Vec::new();
-        for pattern in &self.granted {
+        for pattern in self.granted {
             let is_denied = |(functions, need): &&(Vec<Capability>, Need)| {
                 let is_refused = bound.refuses(&need.pattern)
                     || functions.iter().any(|it| !bound.layer.grant().allows(it));

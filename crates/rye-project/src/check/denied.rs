@@ -8,7 +8,6 @@ use rye_resolve::ItemId;
 
 use super::catalog::{Catalog, Chain};
 use super::judged::Judged;
-use super::permissions::declared_grant;
 use super::{Finding, references};
 use crate::needs::{
     NeedSource, Needs, StepCall, element, needs_of_hook_action, needs_of_step_call,
@@ -19,7 +18,7 @@ pub(super) const MISSING_PERMISSION: &str = "missing-permission";
 
 /// Calls of steps and hooks that the permissions do not cover at all. Without `<permissions>` in the chain nothing is allowed.
 pub(super) fn findings(catalog: &Catalog<'_>, judged: &Judged<'_>) -> Vec<Finding> {
-    let Judged { leaf, chain, calls, .. } = judged;
+    let Judged { leaf, chain, calls, granted, .. } = judged;
     let declaring = chain.declaring().next();
     let is_unknown = match leaf.permissions {
         Some(_) => false,
@@ -29,7 +28,6 @@ pub(super) fn findings(catalog: &Catalog<'_>, judged: &Judged<'_>) -> Vec<Findin
     if is_unknown {
         return Vec::new();
     }
-    let granted = declaring.map_or_else(Grant::nothing, |(_, link)| declared_grant(link));
     let judge = Judge { catalog, chain, leaf, declaring: declaring.map(|(id, _)| id), granted };
     let mut findings = judge.steps(calls);
     findings.extend(judge.own_hooks(!findings.is_empty()));
@@ -47,7 +45,7 @@ struct Judge<'c> {
     leaf: &'c Directive,
     /// The link that declares the permissions.
     declaring: Option<&'c ItemId>,
-    granted: Grant,
+    granted: &'c Grant,
 }
 
 impl Judge<'_> {

@@ -28,15 +28,14 @@ pub(super) fn of_form(directive: &Directive) -> Vec<Finding> {
 /// Finds problems of the permissions of the leaf of `chain`, with the other items of the catalog in
 /// view.
 pub(super) fn findings(catalog: &Catalog<'_>, judged: &Judged<'_>) -> Vec<Finding> {
-    let Judged { id, leaf, chain, needs, .. } = judged;
+    let Judged { id, leaf, chain, needs, places: granted, .. } = judged;
     let mut findings = denied::findings(catalog, judged);
     let Some(permissions) = &leaf.permissions else { return findings };
-    let granted = granted_patterns(&permissions.value);
-    findings.extend(risky(catalog, &permissions.value, &granted));
+    findings.extend(risky(catalog, &permissions.value, granted));
     if catalog.project.strict_extends {
-        findings.extend(find_widenings(chain, &granted));
+        findings.extend(find_widenings(chain, granted));
     }
-    findings.extend(unknown(catalog, &granted));
+    findings.extend(unknown(catalog, granted));
     if !catalog.has_heirs(id) && !names_unknown(catalog, judged) {
         let written = written_patterns(&permissions.value);
         // A file without a body says nothing of what it does.
