@@ -1,7 +1,8 @@
 //! Checks of files against everything around them: the items of all spaces, signatures, configuration and risk (SPEC 12.1a).
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use rye_caps::Layer;
 use rye_parse::Directive;
@@ -31,6 +32,8 @@ use crate::{OpenError, Project, Setup};
 /// The ids of all spaces are gathered when it is made, and a directive that others extend is read once.
 pub struct Checker<'a> {
     catalog: Catalog<'a>,
+    /// The folders that were looked at, each with whether a link leads to it.
+    linked_folders: Mutex<HashMap<PathBuf, bool>>,
 }
 
 /// Spaces that are opened for checking and signing alone.
@@ -86,7 +89,7 @@ impl Project {
     /// A checker over the items as they are now.
     #[must_use]
     pub fn checker(&self) -> Checker<'_> {
-        Checker { catalog: Catalog::of(self) }
+        Checker { catalog: Catalog::of(self), linked_folders: Mutex::default() }
     }
 
     /// A checker to which `files` count as signed by `key` already: their absolute paths, each with whether the signature of
@@ -97,7 +100,8 @@ impl Project {
         files: impl IntoIterator<Item = (PathBuf, bool)>,
     ) -> Checker<'_> {
         let files = files.into_iter().collect();
-        Checker { catalog: Catalog::before_signing(self, Signing { key, files }) }
+        let catalog = Catalog::before_signing(self, Signing { key, files });
+        Checker { catalog, linked_folders: Mutex::default() }
     }
 }
 
@@ -163,7 +167,7 @@ impl Checker<'_> {
 
     fn check_loaded(&self, path: &Path, named: &Named, loaded: &Loaded) -> Checked {
         let Named { kind, id } = named;
-        let target = linked_target(path);
+        let target = self.linked_target(path);
         let fault = match (&target, &loaded.fault) {
             (None, None) => fault_of_plain_place(path),
             _ => fault_of_place(path),
@@ -178,6 +182,23 @@ impl Checker<'_> {
             }
         };
         finish(path, *kind, id.as_ref(), loaded.source.clone(), findings)
+    }
+
+    /// The target of a file that is reached by a link. Each folder is looked at once.
+    fn linked_target(&self, path: &Path) -> Option<PathBuf> {
+        let is_linked = path.is_symlink() || {
+            let folder = path.parent()?;
+            let mut known = self.linked_folders.lock().unwrap_or_else(PoisonError::into_inner);
+            match known.get(folder) {
+                Some(is_linked) => *is_linked,
+                None => {
+                    let is_linked = linked_target(folder).is_some();
+                    known.insert(folder.to_owned(), is_linked);
+                    is_linked
+                }
+            }
+        };
+        if is_linked { linked_target(path) } else { None }
     }
 
     /// The findings that follow from what is around the file, which a link leads to if there is a `target`.
