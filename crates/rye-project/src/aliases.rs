@@ -1,6 +1,7 @@
 //! Aliases of shipped tools, which mean the tool in rules, grants, calls and conditions (SPEC 5.5).
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 use rye_caps::{Capability, Grant, Kind, Pattern, Primary};
 use rye_parse::PermissionEntry;
@@ -16,17 +17,24 @@ pub(crate) fn tool_id(id: &str) -> &str {
 /// called. The alias itself is no capability of any call, so that a pattern which spells it becomes the one of its tool.
 #[must_use]
 pub fn canonical(pattern: Pattern) -> Vec<Pattern> {
-    let tool = |id: &str| {
+    let meant = CAPABILITIES
+        .iter()
+        .filter(|(alias, tool)| pattern.matches(alias) && !pattern.matches(tool))
+        .map(|(_, tool)| tool);
+    let tools: BTreeSet<&Capability> = meant.collect();
+    let is_alias = !tools.is_empty() && pattern.as_str().parse::<Capability>().is_ok();
+    let own = (!is_alias).then_some(pattern);
+    own.into_iter().chain(tools.into_iter().map(Pattern::exactly)).collect()
+}
+
+/// The capabilities to execute an alias and its tool.
+static CAPABILITIES: LazyLock<Vec<(Capability, Capability)>> = LazyLock::new(|| {
+    let executed = |id: &str| {
         Capability::new(Primary::Execute, Kind::Tool, id)
             .expect("because aliases and the ids of shipped tools are valid ids")
     };
-    let aliases = ALIASES.iter().filter(|(alias, _)| pattern.matches(&tool(alias)));
-    let ids: BTreeSet<&str> =
-        aliases.map(|(_, id)| *id).filter(|id| !pattern.matches(&tool(id))).collect();
-    let is_alias = !ids.is_empty() && pattern.as_str().parse::<Capability>().is_ok();
-    let own = (!is_alias).then_some(pattern);
-    own.into_iter().chain(ids.into_iter().map(|id| Pattern::exactly(&tool(id)))).collect()
-}
+    ALIASES.iter().map(|(alias, tool)| (executed(alias), executed(tool))).collect()
+});
 
 /// The grant of a chain, in which an alias counts as its tool.
 ///

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use rye_caps::Layer;
-use rye_parse::Directive;
 use rye_resolve::{
     ItemId, ResolveError, Space, TrustNote, TrustSubject, fault_of_place, fault_of_plain_place,
     item_at, nearest_id,
@@ -21,7 +20,7 @@ use super::{
     placing, references, starts, tool, vouching,
 };
 use crate::causes::with_causes;
-use crate::config::{RISK_FILE, is_provider};
+use crate::config::{RISK_FILE, is_hooks, is_provider};
 use crate::parallel::in_parallel;
 use crate::place::{kind_of, place};
 use crate::signing::{SignError, SignFileError, instead_of_link, linked_target};
@@ -117,8 +116,8 @@ impl Checker<'_> {
     /// A file that cannot be read, or is no text, has that as its finding.
     #[must_use]
     pub fn check_files(&self, paths: &[PathBuf]) -> Vec<Checked> {
-        let mut checked = in_parallel(paths, |path| self.check_file(path));
-        self.vouch(&mut checked);
+        let among: HashSet<&Path> = paths.iter().map(PathBuf::as_path).collect();
+        let mut checked = in_parallel(paths, |path| self.check_file(path, &among));
         self.suggest(&mut checked);
         tell_once(&mut checked);
         checked
@@ -129,7 +128,7 @@ impl Checker<'_> {
     pub fn check_text(&self, path: &Path, text: &str) -> Checked {
         let named = name_of(path, |_| kind_of(path, text));
         let loaded = Loaded::of(text.to_owned(), named.kind, path);
-        let mut checked = [self.check_loaded(path, &named, &loaded)];
+        let mut checked = [self.check_loaded(path, &named, &loaded, None)];
         self.suggest(&mut checked);
         let [checked] = checked;
         checked
@@ -146,26 +145,35 @@ impl Checker<'_> {
         }
     }
 
-    fn check_file(&self, path: &Path) -> Checked {
+    fn check_file(&self, path: &Path, among: &HashSet<&Path>) -> Checked {
+        let among = Some(among);
         let placed = place(path);
         let on_shelf = placed.as_ref().and_then(|(kind, id)| self.catalog.at(*kind, id, path));
         match (placed, on_shelf) {
             (Some((kind, id)), Some(loaded)) => {
-                self.check_loaded(path, &Named { kind, id: Some(id) }, loaded)
+                self.check_loaded(path, &Named { kind, id: Some(id) }, loaded, among)
             }
             (Some((kind, id)), None) => {
                 let loaded = Loaded::read(path, |_| kind);
-                self.check_loaded(path, &Named { kind, id: Some(id) }, &loaded)
+                self.check_loaded(path, &Named { kind, id: Some(id) }, &loaded, among)
             }
             (None, _) => {
                 let loaded = Loaded::read(path, |text| kind_of(path, text));
                 let kind = kind_of(path, &loaded.source);
-                self.check_loaded(path, &Named { kind, id: None }, &loaded)
+                self.check_loaded(path, &Named { kind, id: None }, &loaded, among)
             }
         }
     }
 
-    fn check_loaded(&self, path: &Path, named: &Named, loaded: &Loaded) -> Checked {
+    /// Checks what was read at `path`. Items that the file names have to be vouched for where the files are known `among` which
+    /// it is checked.
+    fn check_loaded(
+        &self,
+        path: &Path,
+        named: &Named,
+        loaded: &Loaded,
+        among: Option<&HashSet<&Path>>,
+    ) -> Checked {
         let Named { kind, id } = named;
         let target = self.linked_target(path);
         let fault = match (&target, &loaded.fault) {
@@ -177,7 +185,7 @@ impl Checker<'_> {
             (None, Some(fault)) => vec![of_fault(fault)],
             (None, None) => {
                 let mut findings = form(path, *kind, id.as_ref(), loaded);
-                findings.extend(self.around(path, named, loaded, target.as_deref()));
+                findings.extend(self.around(path, named, loaded, (target.as_deref(), among)));
                 findings
             }
         };
@@ -207,7 +215,7 @@ impl Checker<'_> {
         path: &Path,
         named: &Named,
         loaded: &Loaded,
-        target: Option<&Path>,
+        (target, among): (Option<&Path>, Option<&HashSet<&Path>>),
     ) -> Vec<Finding> {
         let kind = named.kind;
         let source = loaded.source.as_str();
@@ -235,7 +243,10 @@ impl Checker<'_> {
         let signers = to_be.as_ref().or(signature.as_deref()).map_or(&[][..], |it| it.bounds());
         match &loaded.content {
             Content::Directive(Ok(directive)) => {
-                findings.extend(self.of_directive(directive, id, source, signers));
+                let judged = Judged::of(&self.catalog, id, directive);
+                findings.extend(self.of_directive(&judged, source, signers));
+                let named = among.map(|among| vouching::of_judged(&self.catalog, &judged, among));
+                findings.extend(named.into_iter().flatten());
             }
             Content::Knowledge(Ok(knowledge)) => {
                 findings.extend(metadata::of_knowledge(knowledge, id, source));
@@ -251,6 +262,12 @@ impl Checker<'_> {
             }
             Content::Other if kind == ItemKind::Config => {
                 findings.extend(self.of_config(id, path, source));
+                let among = among.filter(|_| is_hooks(id));
+                findings.extend(
+                    among.into_iter().flat_map(|among| {
+                        vouching::of_hooks_file(&self.catalog, path, source, among)
+                    }),
+                );
                 findings.extend(of_space(space, path, id, source));
                 findings.extend(self.risk(id).filter(|_| is_vouched));
             }
@@ -260,28 +277,21 @@ impl Checker<'_> {
     }
 
     /// The findings about what a directive needs and names. Each of `signers` is the most that its signer may grant.
-    fn of_directive(
-        &self,
-        directive: &Directive,
-        id: &ItemId,
-        source: &str,
-        signers: &[Layer],
-    ) -> Vec<Finding> {
+    fn of_directive(&self, judged: &Judged<'_>, source: &str, signers: &[Layer]) -> Vec<Finding> {
         let catalog = &self.catalog;
-        let judged = Judged::of(catalog, id, directive);
-        let chain = &judged.chain;
-        let granted = grants::findings(catalog, &judged);
+        let Judged { id, leaf: directive, chain, .. } = judged;
+        let granted = grants::findings(catalog, judged);
         let is_denied = granted.iter().any(|it| it.code == denied::MISSING_PERMISSION);
         let mut findings = Vec::new();
         findings.extend(metadata::of_directive(directive, id, chain, is_denied));
         findings.extend(metadata::template_description(directive));
         findings.extend(metadata::inherited_limits(chain, &catalog.limits));
-        findings.extend(references::of_directive(catalog, &judged));
+        findings.extend(references::of_directive(catalog, judged));
         findings.extend(placing::unplaced_inputs(directive, chain, source));
-        findings.extend(calls::findings(catalog, &judged, source));
+        findings.extend(calls::findings(catalog, judged, source));
         findings.extend(granted);
-        findings.extend(bounds::findings(catalog, &judged, signers));
-        findings.extend(starts::findings(catalog, &judged));
+        findings.extend(bounds::findings(catalog, judged, signers));
+        findings.extend(starts::findings(catalog, judged));
         findings
     }
 
@@ -298,17 +308,6 @@ impl Checker<'_> {
         let reason = self.catalog.risk.as_ref().err().filter(|_| id.as_str() == RISK_FILE)?;
         let finding = Finding::error("unusable-risk", reason, 0..0);
         Some(finding.with_label("every run is refused"))
-    }
-
-    /// Adds the findings about items that a file names and that no run would use.
-    fn vouch(&self, checked: &mut [Checked]) {
-        let among: HashSet<&Path> = checked.iter().map(|checked| checked.path.as_path()).collect();
-        let of_each =
-            in_parallel(checked, |checked| vouching::findings(&self.catalog, checked, &among));
-        for (checked, findings) in checked.iter_mut().zip(of_each) {
-            checked.findings.extend(findings);
-            checked.findings.sort_by_key(|finding| (finding.span.start, finding.span.end));
-        }
     }
 
     /// Fills in the nearest id for references that lead nowhere. Looking for one is slow, so only the first few that are

@@ -12,20 +12,53 @@ use rye_types::ItemKind;
 
 use super::catalog::Catalog;
 use super::finding::{DRAFT, UNKNOWN_KEY, UNSIGNED};
-use super::{Checked, Finding, Severity};
+use super::judged::Judged;
+use super::{Finding, Severity};
 use crate::aliases::tool_id;
-use crate::config::is_hooks;
 use crate::needs::{CalledItems, Callee, GivenInputs, StepCall, callee, step_calls};
 
-/// The findings about the items that `checked` names. An item whose file is among the checked ones has them there instead.
-pub(super) fn findings(
+/// The findings about the items that a directive names. An item whose file is `among` the checked ones has them there instead.
+pub(super) fn of_judged(
     catalog: &Catalog<'_>,
-    checked: &Checked,
+    judged: &Judged<'_>,
     among: &HashSet<&Path>,
 ) -> Vec<Finding> {
+    let Judged { leaf, chain, calls, .. } = judged;
+    let mut named = of_parts(catalog, leaf, calls);
+    // A hook may say what it extends.
+    if let Some(hook) = chain.extended_by {
+        named.retain(|it| it.by != EXTENDS);
+        let by = format!("hook `{}` of `{}`", hook.hook.id.value, hook.location);
+        let extends = hook.extends.as_deref();
+        named.extend(
+            extends.and_then(|id| Named::new(ItemKind::Directive, id, &by, &chain.extends_place())),
+        );
+    }
+    findings(catalog, named, among)
+}
+
+/// The findings about the items that a hooks file names, as [`of_judged`] has them.
+pub(super) fn of_hooks_file(
+    catalog: &Catalog<'_>,
+    path: &Path,
+    source: &str,
+    among: &HashSet<&Path>,
+) -> Vec<Finding> {
+    let hooks = rye_parse::hooks(source, super::extension(path)).unwrap_or_default();
+    let of_hook = |hook: &ConfigHook| {
+        let by = format!("hook `{}`", hook.hook.id.value);
+        let extends = hook.extends.as_ref();
+        let extends =
+            extends.and_then(|it| Named::new(ItemKind::Directive, &it.value, &by, &it.span));
+        of_hook(catalog, &hook.hook).into_iter().chain(extends).collect::<Vec<_>>()
+    };
+    findings(catalog, hooks.iter().flat_map(|hook| of_hook(&hook.value)).collect(), among)
+}
+
+fn findings(catalog: &Catalog<'_>, named: Vec<Named>, among: &HashSet<&Path>) -> Vec<Finding> {
     let mut told = BTreeSet::new();
     let mut findings = Vec::new();
-    for named in named_items(catalog, checked) {
+    for named in named {
         let Some((path, unvouched)) = catalog.unverified_file(named.kind, &named.id) else {
             continue;
         };
@@ -81,53 +114,16 @@ impl Named {
     }
 }
 
-fn named_items(catalog: &Catalog<'_>, checked: &Checked) -> Vec<Named> {
-    let Some(id) = &checked.id else { return Vec::new() };
-    match checked.kind {
-        ItemKind::Directive => {
-            let loaded = catalog.at(checked.kind, id, &checked.path);
-            let directive = loaded.and_then(|loaded| loaded.directive());
-            directive.map(|it| of_chained(catalog, id, it)).unwrap_or_default()
-        }
-        ItemKind::Config if is_hooks(id) => {
-            let extension = super::extension(&checked.path);
-            let hooks = rye_parse::hooks(&checked.source, extension).unwrap_or_default();
-            let of_hook = |hook: &ConfigHook| {
-                let by = format!("hook `{}`", hook.hook.id.value);
-                let extends = hook.extends.as_ref();
-                let extends = extends
-                    .and_then(|it| Named::new(ItemKind::Directive, &it.value, &by, &it.span));
-                of_hook(catalog, &hook.hook).into_iter().chain(extends).collect::<Vec<_>>()
-            };
-            hooks.iter().flat_map(|hook| of_hook(&hook.value)).collect()
-        }
-        _ => Vec::new(),
-    }
-}
-
-/// The items of a directive, where a hook may say what it extends.
-fn of_chained(catalog: &Catalog<'_>, id: &ItemId, directive: &Directive) -> Vec<Named> {
-    let chain = catalog.chain(id, directive);
-    let mut named = of_directive(catalog, directive);
-    if let Some(hook) = chain.extended_by {
-        named.retain(|it| it.by != EXTENDS);
-        let by = format!("hook `{}` of `{}`", hook.hook.id.value, hook.location);
-        let extends = hook.extends.as_deref();
-        named.extend(
-            extends.and_then(|id| Named::new(ItemKind::Directive, id, &by, &chain.extends_place())),
-        );
-    }
-    named
-}
-
 const EXTENDS: &str = "`extends`";
 
 /// Returns the items that a directive names and that its threads need.
 pub(crate) fn named_by(items: &dyn CalledItems, directive: &Directive) -> Vec<(ItemKind, ItemId)> {
-    of_directive(items, directive).into_iter().map(|named| (named.kind, named.id)).collect()
+    let calls = step_calls(directive, &GivenInputs::new());
+    of_parts(items, directive, &calls).into_iter().map(|named| (named.kind, named.id)).collect()
 }
 
-fn of_directive(items: &dyn CalledItems, directive: &Directive) -> Vec<Named> {
+/// The items of a directive whose steps make `calls`.
+fn of_parts(items: &dyn CalledItems, directive: &Directive, calls: &[StepCall<'_>]) -> Vec<Named> {
     let referred = [
         (&directive.extends, EXTENDS),
         (&directive.continuation_directive, "`<continuation_directive>`"),
@@ -147,8 +143,8 @@ fn of_directive(items: &dyn CalledItems, directive: &Directive) -> Vec<Named> {
             named.extend(Named::new(ItemKind::Knowledge, id, &by, &entry.span));
         }
     }
-    for StepCall { step, placed, .. } in step_calls(directive, &GivenInputs::new()) {
-        named.extend(of_action(items, &placed, &format!("step `{step}`")));
+    for StepCall { step, placed, .. } in calls {
+        named.extend(of_action(items, placed, &format!("step `{step}`")));
     }
     named.extend(directive.hooks.iter().flat_map(|hook| of_hook(items, &hook.value)));
     named
