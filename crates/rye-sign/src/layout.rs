@@ -61,6 +61,10 @@ impl Digest {
 /// content: it is not where the signature line is (SPEC 2.2).
 pub fn further_signature_line(text: &str) -> Option<Range<usize>> {
     let Layout { rest, .. } = Layout::of(text);
+    // Most texts have none, and are not looked at line by line.
+    if !rest.contains("rye:") {
+        return None;
+    }
     let mut next = text.len() - rest.len();
     for line in rest.split_inclusive('\n') {
         let shown = line.trim_end_matches(['\n', '\r']);
