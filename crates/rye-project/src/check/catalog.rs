@@ -36,7 +36,7 @@ use crate::project::Project;
 /// The ids of all spaces, and the directives and tools that were read of them, each once.
 pub(super) struct Catalog<'a> {
     pub(super) project: &'a Project,
-    /// What is about to be signed.
+    /// The files that are about to be signed.
     signing: Option<Signing>,
     knowledge: HashMap<ItemId, CatalogItem>,
     tools: HashMap<ItemId, CatalogItem>,
