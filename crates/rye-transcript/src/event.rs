@@ -11,9 +11,9 @@ use crate::payload::{
 };
 use crate::spawn::Spawn;
 
-/// Declares the events. Kind, name, writer, reader and schema of each follow from its line.
+/// Declares the events. Kind, name, marks, writer, reader and schema of each follow from its line.
 macro_rules! events {
-    ($($(#[$meta:meta])* $name:literal => $kind:ident($payload:ty),)*) => {
+    ($($(#[$meta:meta])* $name:literal => $kind:ident($payload:ty) is $($mark:ident)+,)*) => {
         /// An event, as the transcript records it and an observer of the thread sees it.
         #[derive(Debug, Clone)]
         #[non_exhaustive]
@@ -49,6 +49,14 @@ macro_rules! events {
                 match name {
                     $($name => Self::$kind,)*
                     _ => Self::Unknown,
+                }
+            }
+
+            /// The marks of its line.
+            pub(crate) const fn marks(self) -> &'static [Mark] {
+                match self {
+                    $(Self::$kind => &[$(Mark::$mark),+],)*
+                    Self::Unknown => &[],
                 }
             }
 
@@ -97,141 +105,101 @@ macro_rules! events {
 
 events! {
     /// A call was approved or denied.
-    "approval_decided" => ApprovalDecided(Decided),
+    "approval_decided" => ApprovalDecided(Decided) is Decides Sealed,
     /// A call waits for approval.
-    "approval_requested" => ApprovalRequested(Asked),
+    "approval_requested" => ApprovalRequested(Asked) is Decides,
     /// The readable reasoning of a reply.
-    "assistant_reasoning" => AssistantReasoning(Said),
+    "assistant_reasoning" => AssistantReasoning(Said) is Tells,
     /// The text of a reply.
-    "assistant_text" => AssistantText(Said),
+    "assistant_text" => AssistantText(Said) is Tells,
     /// The signed head of the chain, as `rye_sign` writes it.
-    "checkpoint" => Checkpoint(SignedHead),
+    "checkpoint" => Checkpoint(SignedHead) is Tells,
     /// A child has ended, and its end is on disk. The rest of its share is free from here on.
-    "child_ended" => ChildEnded(ChildEnd),
+    "child_ended" => ChildEnded(ChildEnd) is Decides,
     /// An item was composed into the opening.
-    "context_injected" => ContextInjected(Injected),
+    "context_injected" => ContextInjected(Injected) is Tells Opens,
     /// A hook matches an event and acts.
-    "hook_triggered" => HookTriggered(Triggered),
+    "hook_triggered" => HookTriggered(Triggered) is Decides,
     /// The fallback is asked from now on (SPEC 11.1).
-    "model_fallback" => ModelFallback(ModelFallback),
+    "model_fallback" => ModelFallback(ModelFallback) is Decides,
     /// A request ended without a reply.
-    "request_failed" => RequestFailed(RequestFailed),
+    "request_failed" => RequestFailed(RequestFailed) is Decides,
     /// A request is made again.
-    "request_retried" => RequestRetried(RequestRetried),
+    "request_retried" => RequestRetried(RequestRetried) is Decides,
     /// A child is about to begin. The record is on disk before it does.
-    "spawn_child" => SpawnChild(Spawn),
+    "spawn_child" => SpawnChild(Spawn) is Decides,
     /// A reply arrived.
-    "step_finish" => StepFinish(StepFinish),
+    "step_finish" => StepFinish(StepFinish) is Decides,
     /// A request is about to be sent.
-    "step_start" => StepStart(StepStart),
+    "step_start" => StepStart(StepStart) is Decides,
     /// The system message.
-    "system_prompt" => SystemPrompt(SystemPrompt),
+    "system_prompt" => SystemPrompt(SystemPrompt) is Tells Opens,
     /// The thread completed.
-    "thread_complete" => ThreadComplete(ThreadComplete),
+    "thread_complete" => ThreadComplete(ThreadComplete) is Decides Sealed Ends,
     /// Another thread continues the conversation.
-    "thread_continued" => ThreadContinued(ThreadContinued),
+    "thread_continued" => ThreadContinued(ThreadContinued) is Decides Sealed Ends,
     /// The thread failed or was cancelled.
-    "thread_error" => ThreadError(ThreadError),
+    "thread_error" => ThreadError(ThreadError) is Decides Sealed Ends,
     /// The thread continues.
-    "thread_resumed" => ThreadResumed(ThreadResumed),
+    "thread_resumed" => ThreadResumed(ThreadResumed) is Decides Sealed Opens NamesKey,
     /// The thread begins.
-    "thread_start" => ThreadStart(ThreadStart),
+    "thread_start" => ThreadStart(ThreadStart) is Decides Sealed Opens NamesKey,
     /// The result of a call, of the model or of a hook.
-    "tool_call_result" => ToolCallResult(Receipt),
+    "tool_call_result" => ToolCallResult(Receipt) is Decides,
     /// A call, of the model or of a hook. It is on disk before anything runs.
-    "tool_call_start" => ToolCallStart(Intent),
+    "tool_call_start" => ToolCallStart(Intent) is Decides,
     /// A message of the user.
-    "user_message" => UserMessage(Said),
+    "user_message" => UserMessage(Said) is Tells Opens,
+}
+
+/// A mark of an event. Each event decides or tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mark {
+    /// It holds money, authority, ownership or the state of the thread.
+    Decides,
+    /// It holds none of these.
+    Tells,
+    /// It counts only under a checkpoint.
+    Sealed,
+    /// It may come before the first checkpoint.
+    Opens,
+    /// It names the key of the checkpoints after it.
+    NamesKey,
+    /// It ends the thread.
+    Ends,
 }
 
 impl EventKind {
     /// Returns `true` if the event counts only under a checkpoint. The writer appends a checkpoint to it in the same write.
     #[must_use]
-    pub const fn needs_checkpoint(self) -> bool {
-        match self {
-            Self::ApprovalDecided
-            | Self::ThreadComplete
-            | Self::ThreadContinued
-            | Self::ThreadError
-            | Self::ThreadResumed
-            | Self::ThreadStart => true,
-            Self::ApprovalRequested
-            | Self::AssistantReasoning
-            | Self::AssistantText
-            | Self::Checkpoint
-            | Self::ChildEnded
-            | Self::ContextInjected
-            | Self::HookTriggered
-            | Self::ModelFallback
-            | Self::RequestFailed
-            | Self::RequestRetried
-            | Self::SpawnChild
-            | Self::StepFinish
-            | Self::StepStart
-            | Self::SystemPrompt
-            | Self::ToolCallResult
-            | Self::ToolCallStart
-            | Self::UserMessage
-            | Self::Unknown => false,
-        }
+    pub fn needs_checkpoint(self) -> bool {
+        self.marks().contains(&Mark::Sealed)
     }
 
     /// Returns `true` if a thread may have the event before its first checkpoint.
     #[must_use]
-    pub const fn may_open(self) -> bool {
-        matches!(
-            self,
-            Self::ContextInjected
-                | Self::SystemPrompt
-                | Self::ThreadResumed
-                | Self::ThreadStart
-                | Self::UserMessage
-        )
+    pub fn may_open(self) -> bool {
+        self.marks().contains(&Mark::Opens)
     }
 
     /// Returns `true` if the event names the key of the checkpoints after it.
     #[must_use]
-    pub const fn names_key(self) -> bool {
-        matches!(self, Self::ThreadResumed | Self::ThreadStart)
+    pub fn names_key(self) -> bool {
+        self.marks().contains(&Mark::NamesKey)
     }
 
     /// Returns `true` if the event ends its thread. A thread may still be resumed after it.
     #[must_use]
-    pub const fn is_end(self) -> bool {
-        matches!(self, Self::ThreadComplete | Self::ThreadContinued | Self::ThreadError)
+    pub fn is_end(self) -> bool {
+        self.marks().contains(&Mark::Ends)
     }
 
     /// Returns `true` if the event holds money, authority, ownership or the state of the thread.
     ///
     /// A record of such an event that cannot be read refuses the whole thread, because to pass over it would widen something.
     #[must_use]
-    pub const fn decides(self) -> bool {
-        match self {
-            Self::ApprovalDecided
-            | Self::ApprovalRequested
-            | Self::ChildEnded
-            | Self::HookTriggered
-            | Self::ModelFallback
-            | Self::RequestFailed
-            | Self::RequestRetried
-            | Self::SpawnChild
-            | Self::StepFinish
-            | Self::StepStart
-            | Self::ThreadComplete
-            | Self::ThreadContinued
-            | Self::ThreadError
-            | Self::ThreadResumed
-            | Self::ThreadStart
-            | Self::ToolCallResult
-            | Self::ToolCallStart => true,
-            Self::AssistantReasoning
-            | Self::AssistantText
-            | Self::Checkpoint
-            | Self::ContextInjected
-            | Self::SystemPrompt
-            | Self::UserMessage
-            | Self::Unknown => false,
-        }
+    pub fn decides(self) -> bool {
+        self.marks().contains(&Mark::Decides)
     }
 }
 

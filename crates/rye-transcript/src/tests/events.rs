@@ -7,6 +7,7 @@ use rye_types::Nanos;
 
 use super::samples::{events, sample};
 use super::*;
+use crate::event::Mark;
 
 struct Row {
     label: &'static str,
@@ -241,5 +242,18 @@ proptest! {
         prop_assert_eq!(format!("{read:?}"), format!("{event:?}"));
         let decided = Record::decide(kind, &payload).map_err(TestCaseError::fail)?;
         prop_assert_eq!(decided, event.money());
+    }
+}
+
+/// Each event either decides or tells, and what ends a thread or names a key decides and is sealed.
+#[test]
+fn the_marks_of_an_event_agree() {
+    for kind in EventKind::ALL {
+        let marks = kind.marks();
+        let weighs = |mark: &&Mark| matches!(mark, Mark::Decides | Mark::Tells);
+        assert_eq!(marks.iter().filter(weighs).count(), 1, "{kind:?}");
+        if kind.is_end() || kind.names_key() {
+            assert!(kind.decides() && kind.needs_checkpoint(), "{kind:?}");
+        }
     }
 }
