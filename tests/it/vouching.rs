@@ -1,7 +1,7 @@
 //! Unsigned items that the operator allows: the record names them, however they reach the model.
 
 use rye::sign::{Policy, SigningKey};
-use rye::{ProviderChoice, SignFileError, SignOptions, SigningStatus};
+use rye::{ProviderChoice, SignFileError, SigningStatus};
 use rye_tests::{Scratch, writing};
 use serde_json::{Value, json};
 
@@ -118,7 +118,7 @@ fn a_text_is_signed_only_as_it_was_shown() {
     let key = SigningKey::generate().unwrap();
     let sign = |text: &str| {
         let at = "2026-11-20T18:00:00Z".parse().unwrap();
-        rye.signer(&key, at, [(path.clone(), SignOptions::default())]).sign_text(&path, text)
+        rye.sign_text(&path, text, &key, at)
     };
     let error = sign(&KNOWLEDGE.replace("kind", "cruel")).unwrap_err();
     assert!(matches!(error, SignFileError::Changed { .. }), "{error}");

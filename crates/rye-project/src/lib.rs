@@ -77,7 +77,7 @@ pub use self::server_tools::{
 };
 pub use self::shipped::shipped_files;
 pub use self::signing::{
-    OtherSignature, SignError, SignFileError, SignOptions, SignatureFault, SignedFile, Signer,
+    OtherSignature, SignError, SignFileError, SignOptions, SignatureFault, SignedFile, SignedFiles,
     SigningStatus, bad_grants, grants_text, replace_file, with_signature,
 };
 pub use self::syntax_json::hook_meaning;

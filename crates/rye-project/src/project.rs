@@ -1,5 +1,6 @@
 //! The project: one value with the spaces of items, the trusted keys and the policy, all read once.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -141,6 +142,9 @@ pub struct Project {
     pub(crate) connections: Arc<Mutex<Weak<rye_tools::mcp::Connections>>>,
 }
 
+/// The texts that files are about to have.
+pub(crate) type Texts = Arc<HashMap<PathBuf, String>>;
+
 /// A comparison of directives with the lock of their project.
 pub trait LockJudge: fmt::Debug + Send + Sync {
     /// Compares a directive as it is now with its record in `.ai/rye.lock`.
@@ -173,7 +177,12 @@ impl Project {
     /// The method fails if a trust document cannot be read, or if a given one cannot be trusted. It fails too
     /// if `config/trust.yaml` is refused or broken.
     pub fn open(setup: &Setup) -> Result<Self, OpenError> {
-        Self::open_with(setup, |library| library.config("trust"))
+        Self::open_over(setup, &Arc::default())
+    }
+
+    /// The same with texts that files are about to have in the place of these files, for what runs nothing.
+    pub(crate) fn open_over(setup: &Setup, texts: &Texts) -> Result<Self, OpenError> {
+        Self::open_with(setup, texts, |library| library.config("trust"))
     }
 
     /// The same with drafts shown, but for a project that is strict.
@@ -186,12 +195,16 @@ impl Project {
     }
 
     /// The same as if no space had a `config/trust.yaml`, for what runs nothing.
-    pub(crate) fn open_without_trust_config(setup: &Setup) -> Result<Self, OpenError> {
-        Self::open_with(setup, |_| Ok(None))
+    pub(crate) fn open_without_trust_config(
+        setup: &Setup,
+        texts: &Texts,
+    ) -> Result<Self, OpenError> {
+        Self::open_with(setup, texts, |_| Ok(None))
     }
 
     fn open_with(
         setup: &Setup,
+        texts: &Texts,
         trust_config: impl FnOnce(Library) -> Result<Option<Config>, ResolveError>,
     ) -> Result<Self, OpenError> {
         refuse_linked(&setup.spaces)?;
@@ -201,7 +214,10 @@ impl Project {
         let documents: Vec<RunDocument<'_>> =
             documents.chain(of_project.map(|text| RunDocument::in_project(text))).collect();
         let (trust, notes) = trust_store(&setup.spaces, &documents, setup.now)?;
-        let library = |policy| Library::new(setup.spaces.clone(), trust.clone(), policy, setup.now);
+        let library = |policy| {
+            let library = Library::new(setup.spaces.clone(), trust.clone(), policy, setup.now);
+            library.with_texts(Arc::clone(texts))
+        };
         // The caller's policy, which is stricter, judges the signature of the policy file itself.
         let trust_config = trust_config(library(setup.policy.clone()))?;
         let policy = trust_policy(&setup.policy, trust_config.as_ref())?;

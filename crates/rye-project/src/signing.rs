@@ -2,7 +2,7 @@
 
 mod file;
 mod other;
-mod signer;
+mod together;
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ pub(crate) use self::file::{
     create, instead_of_link, leads_out, linked_target, sign_judged_file, text,
 };
 pub use self::other::{OtherSignature, SignatureFault, grants_text};
-pub use self::signer::Signer;
+pub use self::together::SignedFiles;
 use crate::check::{Checked, Finding, check};
 use crate::place::place;
 use crate::verify::{is_among_keys, item_name};

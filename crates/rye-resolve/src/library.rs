@@ -1,7 +1,9 @@
 //! Verified items of ids.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rye_parse::{Directive, Knowledge, ParseError, ToolManifest};
 use rye_sign::{
@@ -33,6 +35,8 @@ pub struct Library {
     now: Timestamp,
     search_cache: Option<PathBuf>,
     drafts_of: Option<PublicKey>,
+    /// The texts that files are about to have.
+    texts: Arc<HashMap<PathBuf, String>>,
 }
 
 impl Library {
@@ -41,7 +45,17 @@ impl Library {
     /// [`trust_store`](crate::trust_store) makes `trust` from the same spaces.
     pub fn new(spaces: Spaces, trust: TrustStore, policy: Policy, now: Timestamp) -> Self {
         let trust_outside = trust.outside_project().map(Box::new);
-        Self { spaces, trust, trust_outside, policy, now, search_cache: None, drafts_of: None }
+        let texts = Arc::default();
+        Self {
+            spaces,
+            trust,
+            trust_outside,
+            policy,
+            now,
+            search_cache: None,
+            drafts_of: None,
+            texts,
+        }
     }
 
     /// Lets searches keep the words of verified items in `folder`, so that the next search reads fewer files.
@@ -51,6 +65,18 @@ impl Library {
     #[must_use]
     pub fn with_search_cache(self, folder: impl Into<PathBuf>) -> Self {
         Self { search_cache: Some(folder.into()), ..self }
+    }
+
+    /// Reads `texts` in the place of the files that are about to have them, each by its path below a space's root. They are verified
+    /// like files.
+    #[must_use]
+    pub fn with_texts(self, texts: Arc<HashMap<PathBuf, String>>) -> Self {
+        Self { texts, ..self }
+    }
+
+    /// The text that a file is about to have.
+    pub fn text_to_be(&self, path: &Path) -> Option<&str> {
+        self.texts.get(path).map(String::as_str)
     }
 
     /// Lets items be drafts of the operator, whose present key is `own`, for showing them to a person (SPEC D20).
@@ -254,7 +280,10 @@ impl Library {
     ) -> Result<Item<String>, ResolveError> {
         let content = match root.read(&location)? {
             Text::Shipped(text) => Verified::builtin(text).to_owned_text().into(),
-            Text::Disk(text) => self.verify(&text, kind, id, &location)?,
+            Text::Disk(text) => {
+                let text = self.text_to_be(&location.path).unwrap_or(&text);
+                self.verify(text, kind, id, &location)?
+            }
         };
         Ok(Item::new(kind, id.clone(), location, content))
     }

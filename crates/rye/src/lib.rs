@@ -40,12 +40,12 @@ pub use rye_project::{
     PolicyError, PrepareError, Preview, Project, ProjectPolicy, PromptsError, ProviderChoice,
     ProviderFacts, RecordedSettings, RenderRequest, Rendered, Risks, SCHEMAS, Schema, SetLimits,
     Setup, Severity, SignError, SignFileError, SignOptions, SignatureFault, SignedFile,
-    SigningStatus, SpacesToCheck, Subject, SystemRootsError, Template, TextChange, TreeAccess,
-    TreeFunction, UnknownComplexity, UnreadableFile, Use, Verification, VerificationSummary,
-    VerifyError, Widening, bad_grants, check, directive_additions, draft, draft_config,
-    draft_directive, draft_hook, draft_provider, draft_script, engine_audience, github,
-    grants_text, kind_of, place, replace_file, sarif, schema, shipped_files, starter, system_roots,
-    with_signature,
+    SignedFiles, SigningStatus, SpacesToCheck, Subject, SystemRootsError, Template, TextChange,
+    TreeAccess, TreeFunction, UnknownComplexity, UnreadableFile, Use, Verification,
+    VerificationSummary, VerifyError, Widening, bad_grants, check, directive_additions, draft,
+    draft_config, draft_directive, draft_hook, draft_provider, draft_script, engine_audience,
+    github, grants_text, kind_of, place, replace_file, sarif, schema, shipped_files, starter,
+    system_roots, with_signature,
 };
 #[cfg(feature = "mcp")]
 pub use rye_project::{NotWrapped, ServerChange, ServerTools, ServerToolsError, WrapperFile};

@@ -8,8 +8,8 @@ use rye::resolve::Space;
 use rye::sign::{RevocationList, TrustDocument};
 use rye::types::{ItemKind, Timestamp};
 use rye::{
-    Finding, OtherSignature, Severity, SignFileError, SignOptions, SignedFile, SigningStatus,
-    directive_additions, place,
+    Finding, OtherSignature, Severity, SignFileError, SignOptions, SignedFile, SignedFiles,
+    SigningStatus, SpacesToCheck, directive_additions, place,
 };
 use serde_json::{Value, json};
 
@@ -63,22 +63,26 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
     let at = arguments.at.unwrap_or_else(Environment::now);
     let spaces = environment.to_check(false, false)?;
     let (files, named) = files::named_with_own(&arguments.paths, environment)?;
+    let refusals = files.iter().map(|path| refusal(path).filter(|_| !named.contains(path)));
+    let refusals: Vec<Option<String>> = refusals.collect();
     let options = |path: &PathBuf| SignOptions {
         anew: arguments.re_sign,
         dry_run: arguments.dry_run,
         keep_others: !named.contains(path),
     };
-    let to_sign = files.iter().map(|path| (path.clone(), options(path)));
-    let signer = spaces.signer(&key, at, to_sign);
-    let sign = |path: PathBuf| {
-        if let Some(reason) = refusal(&path).filter(|_| !named.contains(&path)) {
-            return Row::new(path, Outcome::Refused(Refusal::new(reason)));
-        }
-        let outcome = Outcome::of(signer.sign(&path));
+    let to_sign = files.iter().zip(&refusals).filter(|(_, refusal)| refusal.is_none());
+    let to_sign: Vec<_> = to_sign.map(|(path, _)| (path.clone(), options(path))).collect();
+    let SignedFiles { results, spaces, .. } = spaces.sign_files(&to_sign, &key, at)?;
+    let mut results = results.into_iter();
+    let row = |(path, refusal): (PathBuf, Option<String>)| {
+        let outcome = match refusal {
+            Some(reason) => Outcome::Refused(Refusal::new(reason)),
+            None => Outcome::of(results.next().expect("because each of these files has a result")),
+        };
         Row::new(path, outcome)
     };
-    let mut rows: Vec<Row> = files.into_iter().map(sign).collect();
-    add_warnings(&mut rows, environment);
+    let mut rows: Vec<Row> = files.into_iter().zip(refusals).map(row).collect();
+    add_warnings(&mut rows, &spaces);
     if environment.json() {
         answer(&rows, arguments.dry_run).print();
     } else {
@@ -92,15 +96,13 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
 
 /// Adds what `rye check` finds in the items that were signed, as they are now: its warnings, and errors that do not keep a file from
 /// being signed, because they lie elsewhere. Documents about keys are no items.
-fn add_warnings(rows: &mut [Row], environment: &Environment) {
+fn add_warnings(rows: &mut [Row], spaces: &SpacesToCheck) {
     let is_meant = |row: &&mut Row| row.is_signed() && place(&row.path).is_some();
     let mut signed: Vec<&mut Row> = rows.iter_mut().filter(is_meant).collect();
     let paths: Vec<PathBuf> = signed.iter().map(|row| row.path.clone()).collect();
     if paths.is_empty() {
         return;
     }
-    // The files are signed, whatever keeps them from being checked now.
-    let Ok(spaces) = environment.to_check(false, false) else { return };
     for (row, checked) in signed.iter_mut().zip(spaces.checker().check_files(&paths)) {
         let is_told = |it: &&Finding| it.severity != Severity::Note;
         row.warnings = checked.findings.iter().filter(is_told).cloned().collect();
@@ -125,7 +127,7 @@ pub(super) fn sign_for_run(argument: &str, environment: &Environment) -> Result<
     let at = Environment::now();
     let path = winner.path;
     let options = SignOptions { dry_run: true, ..SignOptions::default() };
-    let file = rye.signer(&key, at, [(path.clone(), options)]).sign(&path)?;
+    let file = rye.sign_file_with(&path, &key, at, options)?;
     if file.status == SigningStatus::Unchanged {
         return Ok(());
     }
@@ -135,10 +137,12 @@ pub(super) fn sign_for_run(argument: &str, environment: &Environment) -> Result<
     let directive = rye::parse::directive(&text);
     let added = directive.map(|directive| directive_additions(&directive)).unwrap_or_default();
     eprint!("{}", output::visible(&added_lines(&added)));
-    let signer = rye.signer(&key, at, [(path.clone(), SignOptions::default())]);
-    signer.sign_text(&path, &text)?;
+    rye.sign_text(&path, &text, &key, at)?;
     let mut rows = [Row::new(path, Outcome::Signed(file))];
-    add_warnings(&mut rows, environment);
+    // The file is signed, whatever keeps it from being checked now.
+    if let Ok(spaces) = environment.to_check(false, false) {
+        add_warnings(&mut rows, &spaces);
+    }
     rows.iter().flat_map(Row::warning_lines).for_each(|line| eprintln!("{line}"));
     warn_of_end(&key.public(), environment);
     Ok(())

@@ -15,7 +15,6 @@ use rye_resolve::{
     ExtendsChain, ItemId, Listed, Location, PlacedHook, ResolveError, Space, StatedLimits,
     StatedModel, extending_hook,
 };
-use rye_sign::PublicKey;
 use rye_thread::{ArgumentSchema, DIRECTIVE_RETURN};
 use rye_types::ItemKind;
 use serde_json::Value;
@@ -36,8 +35,6 @@ use crate::project::Project;
 /// The ids of all spaces, and the directives and tools that were read of them, each once.
 pub(super) struct Catalog<'a> {
     pub(super) project: &'a Project,
-    /// The files that are about to be signed.
-    signing: Option<Signing>,
     knowledge: HashMap<ItemId, CatalogItem>,
     tools: HashMap<ItemId, CatalogItem>,
     directives: HashMap<ItemId, CatalogItem>,
@@ -64,15 +61,6 @@ pub(super) struct Catalog<'a> {
     providers: Mutex<HashMap<Option<String>, Option<Arc<ProviderConfig>>>>,
     heirs: OnceLock<HashSet<ItemId>>,
     invocations: OnceLock<Vec<Invocation>>,
-}
-
-/// Files that are about to be signed, and that count as signed already.
-#[derive(Debug)]
-pub(super) struct Signing {
-    /// The key that signs them.
-    pub(super) key: PublicKey,
-    /// Their paths, each with whether the signature of another key stays.
-    pub(super) files: HashMap<PathBuf, bool>,
 }
 
 /// An item of the spaces, read when it is first asked for.
@@ -164,15 +152,6 @@ impl<'c> Chain<'c> {
 
 impl<'a> Catalog<'a> {
     pub(super) fn of(project: &'a Project) -> Self {
-        Self::over(project, None)
-    }
-
-    /// The catalog as it is when the files are signed.
-    pub(super) fn before_signing(project: &'a Project, signing: Signing) -> Self {
-        Self::over(project, Some(signing))
-    }
-
-    fn over(project: &'a Project, signing: Option<Signing>) -> Self {
         let mut catalog = Self {
             project,
             knowledge: HashMap::new(),
@@ -181,7 +160,7 @@ impl<'a> Catalog<'a> {
             dotted: OnceLock::new(),
             ambiguous: HashMap::new(),
             in_other_case: HashMap::new(),
-            hooks: hooks(project, signing.as_ref()),
+            hooks: project.library.config_hooks().map_err(|error| with_causes(&error)),
             hooks_bounds: HashMap::new(),
             risk: risk(project),
             limits: configured_limits(project),
@@ -191,26 +170,13 @@ impl<'a> Catalog<'a> {
             providers: Mutex::default(),
             heirs: OnceLock::new(),
             invocations: OnceLock::new(),
-            signing,
         };
         ItemKind::ALL.iter().copied().for_each(|kind| catalog.list(kind));
-        for hook in catalog.hooks.as_ref().map_or(&[][..], Vec::as_slice) {
-            let path = &hook.location.path;
-            if !catalog.hooks_bounds.contains_key(path) {
-                catalog.hooks_bounds.insert(path.clone(), catalog.bounds_of_signer(hook));
-            }
+        for hook in catalog.hooks.iter().flatten() {
+            let bounds = catalog.hooks_bounds.entry(hook.location.path.clone());
+            bounds.or_insert_with(|| ceilings(&hook.provenance).unwrap_or_default());
         }
         catalog
-    }
-
-    fn bounds_of_signer(&self, hook: &PlacedHook) -> Vec<Layer> {
-        let path = &hook.location.path;
-        let is_signed = self.signing.as_ref().is_some_and(|it| it.files.contains_key(path));
-        let text = is_signed.then(|| Loaded::read(path, |_| ItemKind::Config).source);
-        match text.and_then(|text| self.signature_to_be(path, &text)) {
-            Some(signature) => signature.bounds().to_vec(),
-            None => ceilings(&hook.provenance).unwrap_or_default(),
-        }
     }
 
     fn list(&mut self, kind: ItemKind) {
@@ -312,10 +278,7 @@ impl<'a> Catalog<'a> {
         let location = shelf.location.as_ref().filter(|it| it.space != Space::Builtin)?;
         let source = &self.load_once(kind, id, shelf)?.source;
         let path = &location.path;
-        let judge = || match self.signature_to_be(path, source) {
-            Some(signature) => signature,
-            None => super::signature::judge(self.project, path, kind, id, source),
-        };
+        let judge = || super::signature::judge(self.project, path, kind, id, source);
         Some((location.path.as_path(), shelf.signature.get_or_init(judge)))
     }
 
@@ -326,7 +289,7 @@ impl<'a> Catalog<'a> {
         (kind, id): (ItemKind, &ItemId),
         loaded: &Loaded,
     ) -> Cow<'_, Signature> {
-        let is_item = |shelved: &Loaded| self.signing.is_none() && std::ptr::eq(shelved, loaded);
+        let is_item = |shelved: &Loaded| std::ptr::eq(shelved, loaded);
         let known = self.at(kind, id, path).filter(|shelved| is_item(shelved));
         match known.and_then(|_| self.signature(kind, id)) {
             Some((_, signature)) => Cow::Borrowed(signature),
@@ -334,14 +297,6 @@ impl<'a> Catalog<'a> {
                 Cow::Owned(super::signature::judge(self.project, path, kind, id, &loaded.source))
             }
         }
-    }
-
-    /// The signature that the file at `path`, which holds `text`, is about to get.
-    pub(super) fn signature_to_be(&self, path: &Path, text: &str) -> Option<Signature> {
-        let Signing { key, files } = self.signing.as_ref()?;
-        let keeps_others = *files.get(path)?;
-        let is_kept = keeps_others && self.project.other_signature(path, text, key).is_some();
-        (!is_kept).then(|| super::signature::of_key(self.project, path, key))
     }
 
     /// The most that the signer of the file of a hook may grant.
@@ -410,10 +365,14 @@ impl<'a> Catalog<'a> {
     }
 
     fn load(&self, kind: ItemKind, id: &ItemId, location: &Location) -> Loaded {
+        let library = &self.project.library;
+        if let Some(text) = library.text_to_be(&location.path) {
+            return Loaded::of(text.to_owned(), kind, &location.path);
+        }
         if location.space != Space::Builtin {
             return Loaded::read(&location.path, |_| kind);
         }
-        match self.project.library.text(kind, id) {
+        match library.text(kind, id) {
             Ok(item) => Loaded::of(item.source, kind, &location.path),
             Err(error) => Loaded::faulty(String::new(), Fault::Unreadable(with_causes(&error))),
         }
@@ -577,15 +536,6 @@ impl Loaded {
 
 fn parent(link: &Directive) -> Option<ItemId> {
     link.extends.as_ref()?.value.parse().ok()
-}
-
-/// The hooks of the hooks files. Before signing, those that are unsigned, or changed since they were signed, are read, too.
-fn hooks(project: &Project, signing: Option<&Signing>) -> Result<Vec<PlacedHook>, String> {
-    let hooks = match signing {
-        Some(signing) => project.library.clone().showing_drafts(signing.key.clone()).config_hooks(),
-        None => project.library.config_hooks(),
-    };
-    hooks.map_err(|error| with_causes(&error))
 }
 
 fn risk(project: &Project) -> Result<RiskTable, String> {

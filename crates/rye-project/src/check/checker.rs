@@ -13,16 +13,17 @@ use rye_sign::PublicKey;
 use rye_thread::DIRECTIVE_RETURN;
 use rye_types::ItemKind;
 
-use super::catalog::{Catalog, Content, Fault, Loaded, Signing};
+use super::catalog::{Catalog, Content, Fault, Loaded};
 use super::judged::Judged;
 use super::{
     Checked, Finding, approval, bounds, calls, denied, finish, form, grants, metadata, of_space,
-    placing, references, starts, tool, vouching,
+    placing, references, signature, starts, tool, vouching,
 };
 use crate::causes::with_causes;
 use crate::config::{RISK_FILE, is_hooks, is_provider};
 use crate::parallel::in_parallel;
 use crate::place::{kind_of, place};
+use crate::project::Texts;
 use crate::signing::{SignError, SignFileError, instead_of_link, linked_target};
 use crate::{OpenError, Project, Setup};
 
@@ -39,7 +40,10 @@ pub struct Checker<'a> {
 ///
 /// Nothing can be run with them, so that `config/trust.yaml` may be unsigned or broken, which checking tells and signing mends.
 #[derive(Debug)]
-pub struct SpacesToCheck(Project);
+pub struct SpacesToCheck {
+    project: Project,
+    setup: Setup,
+}
 
 impl SpacesToCheck {
     /// Reads the trust documents and, as far as it can be had, the trust policy.
@@ -48,13 +52,24 @@ impl SpacesToCheck {
     ///
     /// When a trust document cannot be read, or one that was handed over cannot be trusted.
     pub fn open(setup: &Setup) -> Result<Self, OpenError> {
-        Project::open(setup).or_else(|_| Project::open_without_trust_config(setup)).map(Self)
+        Self::open_over(setup.clone(), &Texts::default())
+    }
+
+    /// The same spaces as they are when files have the `texts` that they are about to have.
+    pub(crate) fn with_texts(&self, texts: &Texts) -> Result<Self, OpenError> {
+        Self::open_over(self.setup.clone(), texts)
+    }
+
+    fn open_over(setup: Setup, texts: &Texts) -> Result<Self, OpenError> {
+        let project = Project::open_over(&setup, texts)
+            .or_else(|_| Project::open_without_trust_config(&setup, texts))?;
+        Ok(Self { project, setup })
     }
 
     /// A checker over the items as they are now.
     #[must_use]
     pub fn checker(&self) -> Checker<'_> {
-        self.0.checker()
+        self.project.checker()
     }
 
     /// The notes on revocation lists that do not count, or that should be signed again.
@@ -75,11 +90,11 @@ impl SpacesToCheck {
     }
 
     pub(crate) fn project(&self) -> &Project {
-        &self.0
+        &self.project
     }
 
     fn notes_on_lists(&self) -> impl Iterator<Item = &TrustNote> {
-        let notes = self.0.trust_notes().iter();
+        let notes = self.project.trust_notes().iter();
         notes.filter(|note| note.subject == TrustSubject::RevocationList)
     }
 }
@@ -89,18 +104,6 @@ impl Project {
     #[must_use]
     pub fn checker(&self) -> Checker<'_> {
         Checker { catalog: Catalog::of(self), linked_folders: Mutex::default() }
-    }
-
-    /// A checker to which `files` count as signed by `key` already: their absolute paths, each with whether the signature of
-    /// another key stays.
-    pub(crate) fn checker_before_signing(
-        &self,
-        key: PublicKey,
-        files: impl IntoIterator<Item = (PathBuf, bool)>,
-    ) -> Checker<'_> {
-        let files = files.into_iter().collect();
-        let catalog = Catalog::before_signing(self, Signing { key, files });
-        Checker { catalog, linked_folders: Mutex::default() }
     }
 }
 
@@ -126,53 +129,63 @@ impl Checker<'_> {
     /// Checks a text as if the file at `path`, which must be absolute, held it.
     #[must_use]
     pub fn check_text(&self, path: &Path, text: &str) -> Checked {
-        let named = name_of(path, |_| kind_of(path, text));
-        let loaded = Loaded::of(text.to_owned(), named.kind, path);
-        let mut checked = [self.check_loaded(path, &named, &loaded, None)];
-        self.suggest(&mut checked);
-        let [checked] = checked;
-        checked
+        self.check_text_of(path, text, None)
     }
 
-    /// Refuses a text that has what bars signing. Trust documents are no items, and are judged when they are signed.
-    pub(crate) fn judge(&self, path: &Path, text: &str) -> Result<(), SignFileError> {
+    /// Refuses a text that has what bars signing with the key `own`, which may grant less than the text needs. Trust documents are
+    /// no items, and are judged when they are signed.
+    pub(crate) fn judge(
+        &self,
+        path: &Path,
+        text: &str,
+        own: Option<&PublicKey>,
+    ) -> Result<(), SignFileError> {
         if place(path).is_none() {
             return Ok(());
         }
-        match self.check_text(path, text) {
+        match self.check_text_of(path, text, own) {
             checked if checked.is_signable() => Ok(()),
             checked => Err(SignError::Faulty { checked }.into()),
         }
     }
 
+    fn check_text_of(&self, path: &Path, text: &str, signer: Option<&PublicKey>) -> Checked {
+        let named = name_of(path, |_| kind_of(path, text));
+        let loaded = Loaded::of(text.to_owned(), named.kind, path);
+        let known = Known { signer, among: None };
+        let mut checked = [self.check_loaded(path, &named, &loaded, known)];
+        self.suggest(&mut checked);
+        let [checked] = checked;
+        checked
+    }
+
     fn check_file(&self, path: &Path, among: &HashSet<&Path>) -> Checked {
-        let among = Some(among);
+        let known = Known { signer: None, among: Some(among) };
         let placed = place(path);
         let on_shelf = placed.as_ref().and_then(|(kind, id)| self.catalog.at(*kind, id, path));
         match (placed, on_shelf) {
             (Some((kind, id)), Some(loaded)) => {
-                self.check_loaded(path, &Named { kind, id: Some(id) }, loaded, among)
+                self.check_loaded(path, &Named { kind, id: Some(id) }, loaded, known)
             }
             (Some((kind, id)), None) => {
                 let loaded = Loaded::read(path, |_| kind);
-                self.check_loaded(path, &Named { kind, id: Some(id) }, &loaded, among)
+                self.check_loaded(path, &Named { kind, id: Some(id) }, &loaded, known)
             }
             (None, _) => {
                 let loaded = Loaded::read(path, |text| kind_of(path, text));
                 let kind = kind_of(path, &loaded.source);
-                self.check_loaded(path, &Named { kind, id: None }, &loaded, among)
+                self.check_loaded(path, &Named { kind, id: None }, &loaded, known)
             }
         }
     }
 
-    /// Checks what was read at `path`. Items that the file names have to be vouched for where the files are known `among` which
-    /// it is checked.
+    /// Checks what was read at `path`.
     fn check_loaded(
         &self,
         path: &Path,
         named: &Named,
         loaded: &Loaded,
-        among: Option<&HashSet<&Path>>,
+        known: Known<'_>,
     ) -> Checked {
         let Named { kind, id } = named;
         let target = self.linked_target(path);
@@ -185,7 +198,7 @@ impl Checker<'_> {
             (None, Some(fault)) => vec![of_fault(fault)],
             (None, None) => {
                 let mut findings = form(path, *kind, id.as_ref(), loaded);
-                findings.extend(self.around(path, named, loaded, (target.as_deref(), among)));
+                findings.extend(self.around(path, named, loaded, (target.as_deref(), known)));
                 findings
             }
         };
@@ -215,7 +228,7 @@ impl Checker<'_> {
         path: &Path,
         named: &Named,
         loaded: &Loaded,
-        (target, among): (Option<&Path>, Option<&HashSet<&Path>>),
+        (target, Known { signer, among }): (Option<&Path>, Known<'_>),
     ) -> Vec<Finding> {
         let kind = named.kind;
         let source = loaded.source.as_str();
@@ -239,7 +252,7 @@ impl Checker<'_> {
         findings.extend(signature.as_deref().and_then(|it| it.finding()).cloned());
         let is_vouched =
             findings.iter().all(|finding| [LINKED, OTHER_CASE].contains(&finding.code));
-        let to_be = self.catalog.signature_to_be(path, source);
+        let to_be = signer.map(|key| signature::of_key(self.catalog.project, path, key));
         let signers = to_be.as_ref().or(signature.as_deref()).map_or(&[][..], |it| it.bounds());
         match &loaded.content {
             Content::Directive(Ok(directive)) => {
@@ -367,6 +380,15 @@ fn tell_once(checked: &mut [Checked]) {
 
 /// The number of references that get a suggestion.
 const MOST_SUGGESTIONS: usize = 50;
+
+/// What is known of a file beside its text.
+#[derive(Clone, Copy)]
+struct Known<'k> {
+    /// The key that is about to sign it, in the place of the one that did.
+    signer: Option<&'k PublicKey>,
+    /// The files among which it is checked, where the items that it names have to be vouched for.
+    among: Option<&'k HashSet<&'k Path>>,
+}
 
 /// The sort of item that a file is, and its id where it lies in an `.ai` folder.
 struct Named {

@@ -93,15 +93,7 @@ impl<'a> ToSign<'a> {
 
     /// Refuses a text that has what bars signing with the key `own`.
     pub(crate) fn judge(&self, text: &str, own: Option<&PublicKey>) -> Result<(), SignFileError> {
-        let path = &self.located.winner.path;
-        match own {
-            Some(own) => {
-                let checker =
-                    self.project.checker_before_signing(own.clone(), [(path.clone(), false)]);
-                checker.judge(path, text)
-            }
-            None => self.project.checker().judge(path, text),
-        }
+        self.project.checker().judge(&self.located.winner.path, text, own)
     }
 
     /// Signs it, unless its text is not the one that is meant or `judge` refuses that text.
