@@ -41,8 +41,14 @@ impl Environment {
         let working_directory = env::current_dir().ok();
         let home = env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
         let user = global.user_space.clone().or(home);
+        // One file has one path, however its space was named.
+        let real = |path: PathBuf| match &working_directory {
+            Some(folder) => real(&folder.join(path)),
+            None => real(&path),
+        };
+        let user = user.map(real);
         let found = || project_root(working_directory.as_deref()?, user.as_deref());
-        let project = global.project.clone().or_else(found);
+        let project = global.project.clone().map(real).or_else(found);
         let may_color = env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
         let streams = is_stream && global.json;
         let system = match env::var_os("RYE_SYSTEM").filter(|paths| !paths.is_empty()) {
@@ -50,6 +56,7 @@ impl Environment {
             Some(paths) => Ok(env::split_paths(&paths).collect()),
             None => configured_system(user.as_deref()),
         };
+        let system = system.map(|roots: Vec<PathBuf>| roots.into_iter().map(real).collect());
         Self { global, working_directory, project, user, system, may_color, streams }
     }
 
@@ -502,6 +509,11 @@ impl NamedDocument {
             false => RunDocument::new(&self.text),
         }
     }
+}
+
+/// Returns the path without links and `..`, as far as it is there.
+pub(crate) fn real(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
 /// Returns `true` if both paths lead to one file or folder.

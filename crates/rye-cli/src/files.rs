@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use rye::resolve::fault_of_place;
 use rye::sandbox::temporary_file;
 use rye::{place, replace_file};
 
 use crate::directive::files_of;
-use crate::environment::Environment;
+use crate::environment::{Environment, real};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
@@ -65,8 +65,7 @@ fn found(
     mut collecting: Collecting,
 ) -> Result<Collecting, Failure> {
     for argument in paths {
-        // Without `.` parts.
-        let path: PathBuf = environment.absolute(argument).components().collect();
+        let path = plain(&environment.absolute(argument));
         if !path.exists()
             && let Some(file) = file_of_item(argument, environment)?
         {
@@ -75,7 +74,7 @@ fn found(
             continue;
         }
         let is_pattern = is_pattern(&path);
-        for path in expand(&path)? {
+        for path in expand(&path)?.into_iter().map(|path| plain(&path)) {
             if !path.is_dir() {
                 collecting.named.extend((!is_pattern).then(|| path.clone()));
                 collecting.files.push(path);
@@ -91,6 +90,26 @@ fn found(
     collecting.files.sort_unstable();
     collecting.files.dedup();
     Ok(collecting)
+}
+
+/// Returns the path under which the spaces know a file: the folder that holds its `.ai` is real, as the roots of the spaces are. A link
+/// below `.ai` stays, because it has an id of its own.
+fn plain(path: &Path) -> PathBuf {
+    let parts: Vec<Component<'_>> = path.components().collect();
+    let up = parts.iter().rposition(|part| *part == Component::ParentDir).map_or(0, |at| at + 1);
+    let is_ai = |part: &Component<'_>| part.as_os_str() == ".ai";
+    let ai = parts.iter().skip(up).rposition(is_ai).map(|at| at + up);
+    let count = match ai {
+        Some(at) => at,
+        None if path.is_dir() => parts.len(),
+        None => up,
+    };
+    let (holder, below) = parts.split_at(count);
+    let holder: PathBuf = holder.iter().collect();
+    let below: PathBuf = below.iter().collect();
+    let path = real(&holder).join(below);
+    // Without `.` parts.
+    path.components().collect()
 }
 
 /// Returns `true` for a path that stands for what it matches, and for no file of that name.

@@ -27,7 +27,7 @@ mod starts;
 mod tool;
 mod vouching;
 
-pub(crate) use self::vouching::named_by;
+pub(crate) use self::vouching::{NamedItem, named_by};
 
 use std::cmp::Reverse;
 use std::ops::Range;

@@ -8,6 +8,7 @@ use std::fs;
 
 use serde_json::Value;
 
+use crate::gates;
 use crate::session::Session;
 
 const FILE: &str = ".ai/directives/work.md";
@@ -422,4 +423,55 @@ fn what_a_directive_extends_by_a_hook_is_judged_too() {
     }
     let run = session.rye("run notes/index --provider steps");
     assert!(run.ends_with("--- exit 3\n"), "{run}");
+}
+
+/// A file has one path, however its space or the file is named, so that nothing is missed about it.
+#[test]
+fn a_file_is_the_same_by_each_of_its_names() {
+    let session = gates::signed_project();
+    let style = ".ai/knowledge/notes/index-style";
+    let twin = "name: index-style\ntitle: Style\ncategory: notes\nversion: 1.0.0\nauthor: a\n\
+                entry_type: note\n";
+    session.put(&format!("{style}.yaml"), twin);
+    std::os::unix::fs::symlink(session.project(), session.project().join("../linked")).unwrap();
+    for by in [
+        "check",
+        "--project . check",
+        "--project ../project check",
+        "--project ../linked check",
+        "check ../project/.ai",
+        "check ../linked",
+        "check .ai/directives/../../.ai",
+        &format!("check ../linked/{style}.yaml"),
+        "check ../project/.ai/knowledge/**/*.yaml",
+        &format!("--project . sign {style}.yaml"),
+        &format!("sign ../linked/{style}.yaml"),
+    ] {
+        let said = session.rye(by);
+        assert!(said.contains("ambiguous-id") && said.ends_with("--- exit 1\n"), "{by}: {said}");
+        assert!(!said.contains("unverified-item"), "{by}: {said}");
+    }
+}
+
+/// A run refuses unsigned knowledge that an extended directive puts before the model, and so a check of the one file tells it.
+#[test]
+fn what_a_directive_inherits_is_vouched_for() {
+    let session = gates::signed_project();
+    session.put(
+        ".ai/knowledge/notes/told.md",
+        "---\nname: told\ntitle: Told\ncategory: notes\nversion: 1.0.0\nauthor: a\n\
+         entry_type: note\n---\n\nTold.\n",
+    );
+    let base = ".ai/directives/notes/base.md";
+    gates::apply(
+        &session,
+        &format!("replace {base} <context> => <context><after>notes/told</after>"),
+    );
+    gates::apply(&session, &format!("sign {base}"));
+    let index = ".ai/directives/notes/index.md";
+    let told = "a directive that it extends names the knowledge `notes/told`";
+    assert!(session.rye(&format!("check {index}")).contains(told));
+    let all = session.rye("check");
+    assert!(!all.contains(told) && all.contains("notes/told.md"), "{all}");
+    assert!(session.rye("run notes/index --provider steps").contains("notes/told"));
 }

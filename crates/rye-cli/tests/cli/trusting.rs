@@ -523,7 +523,33 @@ fn files_that_are_signed_at_once_are_judged_together() {
     let own = format!("write {HOME} {mine}");
     let with_own = [hooks[0].clone(), hooks[1].clone(), own];
     let base = [format!("sign-by-narrow {BASE}")];
-    let rows: [(&[String], &str, u8); 12] = [
+    let broken_base = [
+        format!(
+            "replace {BASE} <metadata> => <metadata><continuation_directive>notes/gone</continuation_directive>"
+        ),
+        format!("sign-by-narrow {BASE}"),
+    ];
+    let narrower = [format!(
+        "write ../home/.ai/config/trust.yaml grants: [rye.execute.tool.rye.file-system.ls]\\n"
+    )];
+    let told = [
+        "write .ai/knowledge/notes/told.md ---\\nname: told\\ntitle: Told\\ncategory: notes\\nversion: 1.0.0\\nauthor: a\\nentry_type: note\\n---\\n\\nTold.\\n".to_owned(),
+        "sign-by-narrow .ai/knowledge/notes/told.md".to_owned(),
+        format!("write {HOOKS} hooks:\\n  - id: told\\n    event: thread_started\\n    action: {{primary: execute, item_type: knowledge, item_id: notes/told}}\\n"),
+        format!("sign {HOOKS}"),
+        with_own[2].clone(),
+    ];
+    let unsigned_hooks = [told[0].clone(), told[1].clone(), told[2].clone()];
+    let below = format!("../project/{INDEX} ../project/{BASE}");
+    let rows: [(&[String], &str, u8); 20] = [
+        (&base, &format!("--project . {INDEX} {BASE}"), 0),
+        (&base, &below, 0),
+        (&unsigned_hooks, &format!("{HOOKS} {INDEX}"), 1),
+        (&unsigned_hooks, &format!("{INDEX} {HOOKS} --dry-run"), 1),
+        (&broken_base, &format!("{INDEX} {BASE}"), 1),
+        (&narrower, &format!("{INDEX} ../home/.ai/config/trust.yaml"), 1),
+        (&narrower, &format!("../home/.ai/config/trust.yaml {INDEX} --dry-run"), 1),
+        (&told, HOME, 0),
         (&base, INDEX, 1),
         (&base, ".ai", 1),
         (&base, &format!("{INDEX} {BASE}"), 0),
@@ -544,6 +570,9 @@ fn files_that_are_signed_at_once_are_judged_together() {
         changes.iter().for_each(|change| gates::apply(&session, change));
         let said = session.rye(&format!("sign {files}"));
         assert!(said.ends_with(&format!("--- exit {code}\n")), "{files}: {said}");
+        let is_of_index = |line: &str| line.contains(INDEX) || line.contains(LOOK);
+        let mut refused = said.lines().filter(|line| line.starts_with("refused"));
+        assert_eq!(refused.any(is_of_index), code == 1, "{files}: {said}");
         if code == 0 && !files.contains("--dry-run") && files != HOME {
             let checked = session.rye("check");
             assert!(checked.ends_with("--- exit 0\n"), "{files}: {checked}");

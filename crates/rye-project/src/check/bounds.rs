@@ -7,7 +7,7 @@ use rye_parse::{
     Action, ContextContent, ContextPosition, Directive, Hook, PlacedTool, Primary, Spanned,
     ToolManifest,
 };
-use rye_resolve::{ItemId, Space};
+use rye_resolve::{ItemId, PlacedHook, Space};
 use rye_types::{HookEvent, ItemKind};
 
 use super::Finding;
@@ -138,18 +138,28 @@ type Named = (ItemKind, ItemId, Range<usize>);
 fn of_items<'c>(catalog: &'c Catalog<'_>, chain: &Chain<'_>) -> Vec<Bound<'c>> {
     let Some((id, leaf)) = chain.links.first().copied() else { return Vec::new() };
     let extends = chain.extends_place();
-    let mut named = of_chain(chain);
+    let is_of_project = catalog.space(ItemKind::Directive, id) == Some(Space::Project);
+    let is_elsewhere =
+        |placed: &PlacedHook| placed.location.space == Space::Project && !is_of_project;
+    let is_extended_elsewhere = chain.extended_by.is_some_and(is_elsewhere);
+    let mut named: Vec<(Named, bool)> = Vec::new();
+    for named_by_chain in of_chain(chain) {
+        let is_elsewhere = is_extended_elsewhere && named_by_chain.2 == extends;
+        named.push((named_by_chain, is_elsewhere));
+    }
     for (place, (_, link)) in chain.links.iter().enumerate() {
-        let hooks = link.hooks.iter().flat_map(|hook| told_by(catalog, &hook.value));
-        named.extend(
-            hooks.map(|(kind, id, span)| {
-                (kind, id, if place == 0 { span } else { extends.clone() })
-            }),
-        );
+        for (kind, id, span) in link.hooks.iter().flat_map(|hook| told_by(catalog, &hook.value)) {
+            let is_leaf = place == 0;
+            let span = if is_leaf { span } else { extends.clone() };
+            named.push(((kind, id, span), is_extended_elsewhere && !is_leaf));
+        }
     }
     // A file of the user space acts in many projects, so that the directive itself is the place.
-    let in_files = catalog.hooks.iter().flatten().flat_map(|placed| told_by(catalog, &placed.hook));
-    named.extend(in_files.map(|(kind, id, _)| (kind, id, leaf.name.span.clone())));
+    for placed in catalog.hooks.iter().flatten() {
+        for (kind, id, _) in told_by(catalog, &placed.hook) {
+            named.push(((kind, id, leaf.name.span.clone()), is_elsewhere(placed)));
+        }
+    }
     let mut bounds: Vec<Bound<'c>> = Vec::new();
     let mut add = |name: String, span: Range<usize>, layer: &'c Layer, is_elsewhere: bool| {
         let bound = Bound { item: Some((name, span)), is_elsewhere, ..Bound::of_own_signer(layer) };
@@ -157,19 +167,18 @@ fn of_items<'c>(catalog: &'c Catalog<'_>, chain: &Chain<'_>) -> Vec<Bound<'c>> {
             bounds.push(bound);
         }
     };
-    for (kind, id, span) in without_suppressed(chain, named) {
-        for layer in catalog.bounds(kind, &id) {
-            add(format!("{kind} `{id}`"), span.clone(), layer, false);
+    let is_used = is_used(chain);
+    for ((kind, id, span), is_elsewhere) in named.iter().filter(|(named, _)| is_used(named)) {
+        for layer in catalog.bounds(*kind, id) {
+            add(format!("{kind} `{id}`"), span.clone(), layer, *is_elsewhere);
         }
     }
     let acting = catalog.hooks.iter().flatten();
     let acting = acting.filter(|placed| placed.hook.event.value != HookEvent::ResolveExtends);
-    let is_of_project = catalog.space(ItemKind::Directive, id) == Some(Space::Project);
     for placed in acting.chain(chain.extended_by) {
-        let is_elsewhere = placed.location.space == Space::Project && !is_of_project;
         for layer in catalog.bounds_of_hook(placed) {
             let name = format!("the hooks file `{}`", placed.location);
-            add(name, leaf.name.span.clone(), layer, is_elsewhere);
+            add(name, leaf.name.span.clone(), layer, is_elsewhere(placed));
         }
     }
     bounds
@@ -182,7 +191,7 @@ pub(super) fn of_taken(catalog: &Catalog<'_>, kind: ItemKind, id: &ItemId) -> Ve
     if let Some((id, leaf)) = catalog.directive(id).filter(|_| kind == ItemKind::Directive) {
         let chain = catalog.chain(id, leaf);
         extended_by = chain.extended_by;
-        named.extend(without_suppressed(&chain, of_chain(&chain)));
+        named.extend(of_chain(&chain).into_iter().filter(is_used(&chain)));
     }
     let bounds = named.iter().flat_map(|(kind, id, _)| {
         let layers = catalog.bounds(*kind, id).iter();
@@ -235,14 +244,23 @@ fn told_by(catalog: &Catalog<'_>, hook: &Hook) -> Vec<Named> {
     hook.actions.iter().filter_map(told).collect()
 }
 
-fn without_suppressed(chain: &Chain<'_>, named: Vec<Named>) -> impl Iterator<Item = Named> {
+/// Tells the items that a run puts before the model from the knowledge that the chain suppresses.
+fn is_used(chain: &Chain<'_>) -> impl Fn(&Named) -> bool {
     let links = chain.links.iter();
     let suppressed: Vec<String> =
         links.flat_map(|(_, link)| suppressed_ids(link)).map(str::to_owned).collect();
-    let is_used = move |(kind, id, _): &Named| {
+    move |(kind, id, _)| {
         *kind != ItemKind::Knowledge || !suppressed.iter().any(|it| it == id.as_str())
-    };
-    named.into_iter().filter(is_used)
+    }
+}
+
+/// The directives that the leaf extends, and the knowledge that these put before the model, which a run uses by what it extends.
+pub(super) fn inherited(chain: &Chain<'_>) -> Vec<(ItemKind, ItemId)> {
+    let extends = chain.extends_place();
+    let mut named = of_chain(chain);
+    let is_used = is_used(chain);
+    named.retain(|named| named.2 == extends && is_used(named));
+    named.into_iter().map(|(kind, id, _)| (kind, id)).collect()
 }
 
 fn suppressed_ids(link: &Directive) -> impl Iterator<Item = &str> {

@@ -7,13 +7,13 @@ use std::path::Path;
 use rye_parse::{
     Action, ConfigHook, ContextContent, ContextPosition, Directive, Hook, Primary, Spanned,
 };
-use rye_resolve::ItemId;
+use rye_resolve::{ItemId, PlacedHook};
 use rye_types::ItemKind;
 
 use super::catalog::Catalog;
 use super::finding::{DRAFT, UNKNOWN_KEY, UNSIGNED};
 use super::judged::Judged;
-use super::{Finding, Severity};
+use super::{Finding, Severity, bounds};
 use crate::aliases::tool_id;
 use crate::needs::{CalledItems, Callee, GivenInputs, StepCall, callee, step_calls};
 
@@ -25,15 +25,13 @@ pub(super) fn of_judged(
 ) -> Vec<Finding> {
     let Judged { leaf, chain, calls, .. } = judged;
     let mut named = of_parts(catalog, leaf, calls);
-    // A hook may say what it extends.
-    if let Some(hook) = chain.extended_by {
-        named.retain(|it| it.by != EXTENDS);
-        let by = format!("hook `{}` of `{}`", hook.hook.id.value, hook.location);
-        let extends = hook.extends.as_deref();
-        named.extend(
-            extends.and_then(|id| Named::new(ItemKind::Directive, id, &by, &chain.extends_place())),
-        );
-    }
+    let by_hook = of_hook_that_extends(&mut named, chain.extended_by, &chain.extends_place());
+    named.extend(by_hook);
+    let inherited = bounds::inherited(chain).into_iter();
+    named.extend(inherited.map(|(kind, id)| {
+        let by = "a directive that it extends".to_owned();
+        Named { kind, id, by, place: chain.extends_place() }
+    }));
     findings(catalog, named, among)
 }
 
@@ -116,10 +114,39 @@ impl Named {
 
 const EXTENDS: &str = "`extends`";
 
-/// Returns the items that a directive names and that its threads need.
-pub(crate) fn named_by(items: &dyn CalledItems, directive: &Directive) -> Vec<(ItemKind, ItemId)> {
+/// An item that a directive names and that its threads need.
+pub(crate) struct NamedItem {
+    pub(crate) kind: ItemKind,
+    pub(crate) id: ItemId,
+    /// It is what the directive extends.
+    pub(crate) is_extended: bool,
+}
+
+/// Returns the items that a directive names and that its threads need, where the hook `extending` may say what it extends.
+pub(crate) fn named_by(
+    items: &dyn CalledItems,
+    directive: &Directive,
+    extending: Option<&PlacedHook>,
+) -> Vec<NamedItem> {
     let calls = step_calls(directive, &GivenInputs::new());
-    of_parts(items, directive, &calls).into_iter().map(|named| (named.kind, named.id)).collect()
+    let mut named = of_parts(items, directive, &calls);
+    let by_hook = of_hook_that_extends(&mut named, extending, &directive.name.span);
+    let item =
+        |Named { kind, id, by, .. }: Named| NamedItem { kind, id, is_extended: by == EXTENDS };
+    let by_hook = by_hook.map(|named| NamedItem { is_extended: true, ..item(named) });
+    named.into_iter().map(item).chain(by_hook).collect()
+}
+
+/// What a hook says that a directive extends, in the place of what the directive itself says.
+fn of_hook_that_extends(
+    named: &mut Vec<Named>,
+    hook: Option<&PlacedHook>,
+    place: &Range<usize>,
+) -> Option<Named> {
+    let hook = hook?;
+    named.retain(|it| it.by != EXTENDS);
+    let by = format!("hook `{}` of `{}`", hook.hook.id.value, hook.location);
+    Named::new(ItemKind::Directive, hook.extends.as_deref()?, &by, place)
 }
 
 /// The items of a directive whose steps make `calls`.
