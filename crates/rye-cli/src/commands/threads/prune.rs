@@ -107,7 +107,7 @@ struct Tree {
     is_resumable: bool,
 }
 
-/// What may be done with a thread. The greatest of its threads is that of a tree.
+/// Obstacles to the removal of a thread, the least first. A tree has the greatest one of its threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Standing {
     Removable,
