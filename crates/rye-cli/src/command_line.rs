@@ -1,6 +1,6 @@
 //! Fast parsing of the command line, which builds only the named command.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args as _, CommandFactory as _, FromArgMatches as _, Parser as _};
@@ -38,11 +38,30 @@ fn suggest(mut error: clap::Error, words: &[OsString]) -> clap::Error {
 
 /// Returns the command that is spelled like `given`, among those that may stand in its place.
 fn nearest_command(given: &str, words: &[OsString]) -> Option<String> {
-    let program = Cli::command();
-    let before = words.iter().skip(1).take_while(|word| *word != given);
-    let parent = before.fold(&program, |at, word| at.find_subcommand(word).unwrap_or(at));
+    let mut program = Cli::command();
+    // This gives the commands the options of the program.
+    program.build();
+    let mut parent = &program;
+    let mut words = words.iter().skip(1);
+    while let Some(word) = words.next() {
+        if takes_next(parent, word) {
+            words.next();
+        } else if word == given {
+            break;
+        } else {
+            parent = parent.find_subcommand(word).unwrap_or(parent);
+        }
+    }
     let names = parent.get_subcommands().map(clap::Command::get_name);
     nearest_name(given, names).map(str::to_owned)
+}
+
+/// Returns `true` if the word is an option of the command whose value is the next word.
+fn takes_next(command: &clap::Command, word: &OsStr) -> bool {
+    let name = word.to_str().and_then(|word| word.strip_prefix("--"));
+    command.get_arguments().any(|option| {
+        name.is_some() && option.get_long() == name && option.get_action().takes_values()
+    })
 }
 
 fn alone(words: &[OsString]) -> Option<Cli> {

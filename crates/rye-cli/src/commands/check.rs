@@ -99,6 +99,7 @@ fn tell(
             let mut answer = Answer::of("files", checked.iter().map(row));
             if let Some(held) = held {
                 answer = answer.beside("locked", held.rows());
+                #[cfg(feature = "mcp")]
                 if let Some(rows) = held.rows_of_servers() {
                     answer = answer.beside("servers", rows);
                 }

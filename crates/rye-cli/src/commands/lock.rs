@@ -1,5 +1,6 @@
 //! `rye lock [ID…]`.
 
+#[cfg(feature = "mcp")]
 mod servers;
 
 use std::path::{Path, PathBuf};
@@ -14,7 +15,10 @@ use rye::{
 };
 use serde_json::{Value, json};
 
+#[cfg(feature = "mcp")]
 use self::servers::Servers;
+#[cfg(feature = "mcp")]
+pub(crate) use self::servers::print_changes;
 use crate::directive::resolve_directive;
 use crate::environment::{Environment, read_text};
 use crate::exit::Exit;
@@ -242,17 +246,6 @@ fn lock_servers(servers: &[String], environment: &Environment) -> Result<Exit, F
     Ok(Exit::Fine)
 }
 
-/// Prints the changes of a server, with the texts before and after.
-#[cfg(feature = "mcp")]
-pub(crate) fn print_changes(changes: &[ServerChange]) {
-    for change in changes {
-        println!("  {}", change.change);
-        if let Some(text) = &change.text {
-            print!("{}", output::visible(&text.diff));
-        }
-    }
-}
-
 /// The comparison of a project with its lock, for `rye check --locked`.
 pub(crate) struct Held {
     path: PathBuf,
@@ -263,6 +256,7 @@ pub(crate) struct Held {
     /// The reason why a comparison is not possible.
     fault: Option<String>,
     /// The comparison of the locked servers, if they were asked.
+    #[cfg(feature = "mcp")]
     servers: Option<Servers>,
 }
 
@@ -292,7 +286,15 @@ impl Held {
         };
         let reports = lock.directives().map(|id| (id.clone(), report(&lock, id, &rye))).collect();
         let missing = lock.missing(&own(&rye).0).into_iter().cloned().collect();
-        Ok(Self { path, text, reports, missing, fault, servers: None })
+        Ok(Self {
+            path,
+            text,
+            reports,
+            missing,
+            fault,
+            #[cfg(feature = "mcp")]
+            servers: None,
+        })
     }
 
     /// Starts the locked servers, and compares what they offer as well.
@@ -304,10 +306,10 @@ impl Held {
 
     /// Returns `true` if something is locked and nothing has changed.
     pub(crate) fn is_fine(&self) -> bool {
-        self.n_changed() == 0
-            && self.missing.is_empty()
-            && self.fault.is_none()
-            && self.servers.as_ref().is_none_or(Servers::is_fine)
+        let is_fine = self.n_changed() == 0 && self.missing.is_empty() && self.fault.is_none();
+        #[cfg(feature = "mcp")]
+        let is_fine = is_fine && self.servers.as_ref().is_none_or(Servers::is_fine);
+        is_fine
     }
 
     fn n_changed(&self) -> usize {
@@ -318,6 +320,7 @@ impl Held {
 
     pub(crate) fn print(&self) {
         self.print_directives();
+        #[cfg(feature = "mcp")]
         self.servers.iter().for_each(Servers::print);
     }
 
@@ -339,6 +342,7 @@ impl Held {
     }
 
     /// Returns the reports of the servers as JSON, if they were asked.
+    #[cfg(feature = "mcp")]
     pub(crate) fn rows_of_servers(&self) -> Option<Vec<Value>> {
         self.servers.as_ref().map(|servers| servers.rows().collect())
     }
@@ -367,9 +371,11 @@ impl Held {
         });
         let missing = self.missing.iter().map(|id| (Some(id.clone()), NOT_LOCKED.to_owned()));
         let fault = self.fault.iter().map(|fault| (None, fault.clone()));
-        let servers = self.servers.iter().flat_map(Servers::problems).map(|told| (None, told));
-        let problems: Vec<(Option<ItemId>, String)> =
-            changed.chain(missing).chain(fault).chain(servers).collect();
+        let problems = changed.chain(missing).chain(fault);
+        #[cfg(feature = "mcp")]
+        let problems = problems
+            .chain(self.servers.iter().flat_map(Servers::problems).map(|told| (None, told)));
+        let problems: Vec<(Option<ItemId>, String)> = problems.collect();
         Checked::of_lock(&self.path, self.text.clone(), &problems)
     }
 }

@@ -44,13 +44,16 @@ pub(crate) enum Command {
     /// A hook, in a hooks file of the project
     #[command(
         after_help = "A project has one hooks file. Where it is there already, add the hook to its list. Until the file is signed, \
-                      runs of the project are refused.\n\n\
+                      runs of the project are refused: with `--project ~`, those of all projects.\n\n\
                       Example:\n  rye new hook rules_of_work"
     )]
     Hook(NewNamed),
     /// A configuration file of the project
-    #[command(after_help = "Until the file is signed, runs of the project are refused.\n\n\
-                      Examples:\n  rye new config approval\n  rye new config resilience")]
+    #[command(
+        after_help = "Until the file is signed, runs of the project are refused: with `--project ~`, those of all projects. \
+                      `default_provider` refuses only runs that name no provider.\n\n\
+                      Examples:\n  rye new config approval\n  rye new config resilience"
+    )]
     Config(NewConfig),
 }
 

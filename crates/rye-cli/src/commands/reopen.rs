@@ -7,7 +7,7 @@ use rye::types::{RaisedLimits, SpendLimit};
 use rye::{Cancelled, Host, ReopenError, decision_commands};
 use serde_json::{Value, json};
 
-use super::run::{Prompt, Variables, random, tell, with_signals};
+use super::run::{Prompt, Variables, random, tell, turns, with_signals};
 use crate::approval::{question_of, text_to_sign};
 use crate::call_name::CallReference;
 use crate::clock::SystemClock;
@@ -41,7 +41,7 @@ pub(crate) struct Resume {
     #[command(flatten)]
     thread: ThreadArgument,
     /// Raise the limit on requests to the model
-    #[arg(long, value_name = "N", help_heading = "Limits")]
+    #[arg(long, value_name = "N", value_parser = turns, help_heading = "Limits")]
     turns: Option<u64>,
     /// Raise the limit on tokens
     #[arg(long, value_name = "N", help_heading = "Limits")]

@@ -64,7 +64,7 @@ pub(crate) struct Arguments {
     #[cfg_attr(feature = "engine", arg(conflicts_with = "engine"))]
     returns: Option<ReturnStyle>,
     /// At most this many requests to the model
-    #[arg(long, value_name = "N", help_heading = "Limits")]
+    #[arg(long, value_name = "N", value_parser = turns, help_heading = "Limits")]
     turns: Option<u64>,
     /// At most this many tokens
     #[arg(long, value_name = "N", help_heading = "Limits")]
@@ -97,6 +97,12 @@ pub(crate) struct Arguments {
     engine: EngineOption,
     #[command(flatten)]
     pub(crate) telling: Telling,
+}
+
+/// Parses a limit of turns. With none, a thread ends before it does anything.
+pub(super) fn turns(text: &str) -> Result<u64, String> {
+    let turns = text.parse().map_err(|error: std::num::ParseIntError| error.to_string())?;
+    if turns == 0 { Err("at least 1 is needed".to_owned()) } else { Ok(turns) }
 }
 
 impl Arguments {

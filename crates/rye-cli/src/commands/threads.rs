@@ -139,7 +139,7 @@ pub(crate) struct List {
     engine: EngineOption,
 }
 
-/// Parses the state of a thread, or `stopped` for a running thread without an owner.
+/// The parser of `--state`: the state of a thread, or `stopped` for a running thread without an owner.
 fn standings() -> PossibleValuesParser {
     PossibleValuesParser::new(ThreadState::NAMES.iter().copied().chain([known::STOPPED]))
 }

@@ -85,6 +85,20 @@ fn what_a_hook_cannot_do_is_told_before_anything_happens() {
     insta::assert_snapshot!(session.rye("run notes/index --trust TRUST --provider steps"));
 }
 
+/// Gives the project the provider `small`, a model on this machine whose window one of these answers fills.
+pub(crate) fn with_small_window(session: &Session, answers: Vec<Answer>) -> Server {
+    let model = Server::once(answers, |_| true);
+    let url = model.url();
+    session.put(
+        ".ai/tools/rye/agent/providers/small.yaml",
+        &format!(
+            "protocol: anthropic_messages\nbase_url: {url}\ntiers: {{fast: m}}\nstream: false\nmodels:\n  m:\n    context_window: 9000\n    \
+             max_output: 1000\n    prices: {{input: \"1\", output: \"1\"}}\n"
+        ),
+    );
+    model
+}
+
 /// A model on this machine that fills its window in one turn, and returns the outputs in the next thread.
 #[test]
 fn rule_09_a_conversation_goes_on_in_a_new_thread_of_its_tree() {
@@ -94,15 +108,7 @@ fn rule_09_a_conversation_goes_on_in_a_new_thread_of_its_tree() {
         "type": "tool_use", "id": "b", "name": "rye_agent_threads_directive_return",
         "input": {"path": "INDEX.md", "count": 3},
     });
-    let model = Server::once(vec![answer(&list), answer(&returns)], |_| true);
-    let url = model.url();
-    session.put(
-        ".ai/tools/rye/agent/providers/small.yaml",
-        &format!(
-            "protocol: anthropic_messages\nbase_url: {url}\ntiers: {{fast: m}}\nstream: false\nmodels:\n  m:\n    context_window: 9000\n    \
-             max_output: 1000\n    prices: {{input: \"1\", output: \"1\"}}\n"
-        ),
-    );
+    let model = with_small_window(&session, vec![answer(&list), answer(&returns)]);
     insta::assert_snapshot!(
         session.rye("run notes/index --trust TRUST --provider small --allow-unsigned")
     );
@@ -129,7 +135,7 @@ fn rule_09_a_conversation_goes_on_in_a_new_thread_of_its_tree() {
     session.export_threads("continued");
 }
 
-fn answer(call: &Value) -> Answer {
+pub(crate) fn answer(call: &Value) -> Answer {
     let message = json!({
         "id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [call],
         "stop_reason": "tool_use", "stop_sequence": null,

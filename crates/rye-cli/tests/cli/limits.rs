@@ -152,6 +152,21 @@ fn a_limit_that_is_reached_ends_the_thread() {
     }
 }
 
+#[test]
+fn a_thread_needs_a_turn() {
+    let session = Session::new();
+    for (line, said) in [
+        (format!("{STEPS} --turns 0"), "at least 1 is needed"),
+        ("resume --last --turns 0".to_owned(), "at least 1 is needed"),
+        (format!("{STEPS} --turns x"), "invalid digit found in string"),
+    ] {
+        let told = session.rye(&line);
+        assert!(told.contains(&format!(" for '--turns <N>': {said}\n")), "{told}");
+        assert!(told.ends_with("--- exit 2\n"), "{told}");
+    }
+    assert!(!session.project().join(".ai/threads").exists());
+}
+
 /// The money does not suffice for a first request, which is therefore not sent.
 #[test]
 fn money_ends_a_thread_before_its_request() {

@@ -1,7 +1,9 @@
 //! Removing threads that have ended.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::hooking::{answer, with_small_window};
+use crate::server::Answer;
 use crate::session::Session;
 
 const RUN: &str = "run notes/index --provider steps --trust TRUST";
@@ -73,10 +75,10 @@ fn a_thread_that_a_limit_ended_is_kept_and_counted() {
     assert!(!told.contains("kept") && told.contains("would remove 2 trees"), "{told}");
     let told = data(&session, "threads prune --yes --json");
     assert_eq!(told["summary"]["total"], 1, "{told}");
-    assert_eq!(told["resumable"], serde_json::json!([stopped]));
+    assert_eq!(told["resumable"], json!([stopped]));
     // Neither is it one of those that `--keep` counts, nor one of another state.
     let told = data(&session, "threads prune --keep 1 --state completed --json");
-    assert_eq!(told["resumable"], serde_json::json!([]));
+    assert_eq!(told["resumable"], json!([]));
     assert_eq!(data(&session, "threads prune --state error --json")["resumable"][0], *stopped);
     assert!(session.rye("resume THREAD --turns 20 --trust TRUST").ends_with("--- exit 0\n"));
     let told = data(&session, "threads prune --yes --json");
@@ -88,11 +90,28 @@ fn a_thread_that_a_limit_ended_is_removed_where_that_is_asked_for() {
     let session = Session::new();
     session.rye(&format!("{RUN} --turns 2"));
     let told = data(&session, "threads prune --resumable --yes --json");
-    assert_eq!(
-        (&told["summary"]["total"], &told["resumable"]),
-        (&1.into(), &serde_json::json!([]))
-    );
+    assert_eq!((&told["summary"]["total"], &told["resumable"]), (&1.into(), &json!([])));
     assert_eq!(folders(&session), 0);
+}
+
+/// The first thread of a conversation was continued, so that only the next one can go on.
+#[test]
+fn a_conversation_whose_last_thread_can_go_on_is_kept() {
+    let session = Session::new();
+    let list = json!({"type": "tool_use", "id": "a", "name": "rye_file_system_ls", "input": {"path": "notes"}});
+    let error =
+        json!({"type": "error", "error": {"type": "invalid_request_error", "message": "no"}});
+    let _model = with_small_window(&session, vec![answer(&list), Answer::json(400, error)]);
+    session.rye("run notes/index --trust TRUST --provider small --allow-unsigned");
+    let listed = data(&session, "threads list --json");
+    let states: Vec<_> =
+        listed["threads"].as_array().unwrap().iter().map(|thread| &thread["state"]).collect();
+    assert_eq!(states, ["error", "continued"]);
+    let told = data(&session, "threads prune --yes --json");
+    assert_eq!(told["resumable"], json!([listed["threads"][1]["thread"]]), "{told}");
+    assert_eq!((&told["summary"]["total"], folders(&session)), (&0.into(), 2));
+    let told = data(&session, "threads prune --resumable --yes --json");
+    assert_eq!((&told["summary"]["threads"], folders(&session)), (&2.into(), 0));
 }
 
 #[test]
@@ -142,7 +161,7 @@ fn what_an_earlier_process_set_aside_is_deleted() {
     session.rye("threads prune --yes");
     assert!(!threads.join(format!(".removed-{thread}")).exists());
     assert!(threads.join(".removed-notes").exists(), "no thread had this name");
-    assert_eq!(data(&session, "threads list --json")["threads"], serde_json::json!([]));
+    assert_eq!(data(&session, "threads list --json")["threads"], json!([]));
 }
 
 /// Changes the rows of the registry, as whoever sends a project can.

@@ -110,8 +110,14 @@ fn directives_and_servers_are_compared_together() {
     let told = "server `own` is not as locked: tool `rye_thread_cancel` is new";
     contains(&session.rye(&format!("{check} --format github")), 1, &[told]);
     session.put(SERVERS, &servers(&session, ""));
-    session.change(".ai/directives/work.md", "item_type=\"tool\"", "item_typ=\"tool\"");
-    contains(&session.rye(check), 1, &["errors", "server own as locked"]);
+    // The directive does not use this tool.
+    session.change(
+        ".ai/tools/mcp/own/rye_fetch.yaml",
+        "tool: \"rye_fetch\"",
+        "tool: \"rye_ftech\"",
+    );
+    let told = ["unknown-server-tool", "1 error,", ", 0 changed\n", "server own as locked"];
+    contains(&session.rye(check), 1, &told);
 }
 
 #[test]

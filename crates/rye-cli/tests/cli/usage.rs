@@ -202,6 +202,11 @@ fn a_misspelled_command_is_suggested() {
         ("threads tial", Some("tail")),
         ("threads ls", Some("list")),
         ("trust ad", Some("add")),
+        ("--project threads rnu", Some("run")),
+        ("--project=threads rnu", Some("run")),
+        ("--project dad trust dad", Some("add")),
+        ("trust --project threads dad", Some("add")),
+        ("--allow-unsigned threads tial", Some("tail")),
         ("garden", None),
     ] {
         let told = session.rye(line);

@@ -1,15 +1,11 @@
 //! The comparison of MCP servers with the lock, for `rye check --locked --servers`.
 
-#[cfg(feature = "mcp")]
 use std::path::Path;
 
-#[cfg(feature = "mcp")]
-use rye::Lock;
+use rye::{Lock, ServerChange};
 use serde_json::{Value, json};
 
-#[cfg(feature = "mcp")]
 use crate::environment::Environment;
-#[cfg(feature = "mcp")]
 use crate::failure::Failure;
 use crate::output;
 
@@ -24,21 +20,11 @@ pub(super) struct Servers {
 struct Compared {
     server: String,
     /// The changes, or the reason why the server was not asked.
-    changes: Result<Vec<Change>, String>,
-}
-
-/// A difference from the lock.
-struct Change {
-    /// The difference in words.
-    told: String,
-    /// The difference of the texts.
-    text: Option<String>,
-    json: Value,
+    changes: Result<Vec<ServerChange>, String>,
 }
 
 impl Servers {
     /// Starts the servers of the lock at `path`, which holds `text`. It is empty if there is no lock.
-    #[cfg(feature = "mcp")]
     pub(super) fn ask(path: &Path, text: &str, environment: &Environment) -> Result<Self, Failure> {
         let lock = if path.exists() {
             // The comparison of the directives tells of a lock that cannot be read.
@@ -53,15 +39,7 @@ impl Servers {
         let rye = environment.rye()?;
         let compare = |(server, set): (&str, _)| {
             let offered = super::super::mcp::server_tools(&rye, server);
-            let changes = offered.map(|offered| {
-                let changes = offered.changes(Some(set)).into_iter();
-                let change = changes.map(|change| Change {
-                    json: change.to_json(),
-                    text: change.text.map(|text| text.diff),
-                    told: change.change,
-                });
-                change.collect()
-            });
+            let changes = offered.map(|offered| offered.changes(Some(set)));
             let changes = changes.map_err(|failure: Failure| failure.to_string());
             Compared { server: server.to_owned(), changes }
         };
@@ -86,10 +64,7 @@ impl Servers {
                 Ok(changes) if changes.is_empty() => println!("server {server} as locked"),
                 Ok(changes) => {
                     println!("server {server} not as locked");
-                    for change in changes {
-                        println!("  {}", change.told);
-                        change.text.iter().for_each(|diff| print!("{}", output::visible(diff)));
-                    }
+                    print_changes(changes);
                 }
                 Err(error) => println!("server {server} not asked: {error}"),
             }
@@ -101,7 +76,7 @@ impl Servers {
     pub(super) fn rows(&self) -> impl Iterator<Item = Value> {
         let row = |compared: &Compared| {
             let changes = compared.changes.as_ref();
-            let told = changes.map(|it| it.iter().map(|it| it.json.clone()).collect::<Value>());
+            let told = changes.map(|it| it.iter().map(ServerChange::to_json).collect::<Value>());
             json!({
                 "server": compared.server,
                 "ok": compared.is_fine(),
@@ -120,12 +95,22 @@ impl Servers {
         let problem = |Compared { server, changes }: &Compared| match changes {
             Ok(changes) if changes.is_empty() => None,
             Ok(changes) => {
-                let told: Vec<&str> = changes.iter().map(|change| &*change.told).collect();
+                let told: Vec<&str> = changes.iter().map(|change| &*change.change).collect();
                 Some(format!("server `{server}` is not as locked: {}", told.join("; ")))
             }
             Err(error) => Some(format!("server `{server}` was not asked: {error}")),
         };
         self.compared.iter().filter_map(problem).chain(self.fault.clone())
+    }
+}
+
+/// Prints the changes of a server, with the texts before and after.
+pub(crate) fn print_changes(changes: &[ServerChange]) {
+    for change in changes {
+        println!("  {}", change.change);
+        if let Some(text) = &change.text {
+            print!("{}", output::visible(&text.diff));
+        }
     }
 }
 

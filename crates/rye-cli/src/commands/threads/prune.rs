@@ -31,7 +31,8 @@ pub(crate) struct Prune {
     /// Keep the newest N of the trees that would be removed
     #[arg(long, value_name = "N", default_value_t = 0)]
     keep: usize,
-    /// Remove as well what `rye resume` can continue: threads that a limit, or a failure of their provider, ended
+    /// Remove as well what `rye resume` can continue: threads that a limit that can be raised, a failure of the provider, or an
+    /// answer that was cut ended
     #[arg(long)]
     resumable: bool,
     /// Remove them; without this, the trees are only listed
@@ -74,7 +75,7 @@ pub(super) fn prune(
     environment: &Environment,
 ) -> Result<Exit, Failure> {
     let Members { trees, unreadable } = members::all(known, environment);
-    let (mut removable, resumable) = select_trees(arguments, known, trees);
+    let (mut removable, mut resumable) = select_trees(arguments, known, trees);
     let mut busy = Vec::new();
     if arguments.yes {
         let store = LocalStore::open_with(&known.threads, known.store_options())
@@ -82,8 +83,11 @@ pub(super) fn prune(
         sweep(&known.threads)?;
         let mut removed = Vec::new();
         for tree in removable {
-            let is_removed = remove(&tree, &store, arguments, &known.threads, environment)?;
-            if is_removed { removed.push(tree) } else { busy.push(tree) }
+            match remove(&tree, &store, arguments, &known.threads, environment)? {
+                Standing::Removable => removed.push(tree),
+                Standing::Resumable => resumable.push(tree),
+                Standing::Busy => busy.push(tree),
+            }
         }
         removable = removed;
     }
@@ -101,6 +105,28 @@ struct Tree {
     bytes: u64,
     /// `true` if `rye resume` can continue one of the threads.
     is_resumable: bool,
+}
+
+/// Obstacles to the removal of a thread, the least first. A tree has the greatest one of its threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Standing {
+    Removable,
+    /// `rye resume` can continue it, and the options keep such trees.
+    Resumable,
+    /// Another process drives it, or has changed it.
+    Busy,
+}
+
+impl Standing {
+    fn of(record: &ThreadRecord, arguments: &Prune) -> Self {
+        if !record.state.is_final() {
+            Self::Busy
+        } else if !arguments.resumable && resume_command(record).is_some() {
+            Self::Resumable
+        } else {
+            Self::Removable
+        }
+    }
 }
 
 /// The trees and threads that are kept for another reason than the options.
@@ -141,7 +167,8 @@ fn select_trees(
     (chosen.into_iter().skip(arguments.keep).collect(), resumable)
 }
 
-/// Removes a tree, unless another process owns it.
+/// Removes a tree, and returns how it stood before. Only a removable one is removed. Its records are read again, because
+/// another process may have resumed it meanwhile.
 ///
 /// Each folder is renamed first, so that a killed process leaves no partial thread behind.
 fn remove(
@@ -150,17 +177,16 @@ fn remove(
     arguments: &Prune,
     threads: &Path,
     environment: &Environment,
-) -> Result<bool, Failure> {
-    let Some(owned) = own(tree, store, threads)? else { return Ok(false) };
-    let is_kept = |record: &ThreadRecord| {
-        !record.state.is_final() || (!arguments.resumable && resume_command(record).is_some())
-    };
-    let has_changed = tree.threads.iter().any(|thread| match read(thread, threads, environment) {
-        Ok(reading) => is_kept(&reading.record),
-        Err(_) => !members::is_gone(thread, threads),
+) -> Result<Standing, Failure> {
+    let Some(owned) = own(tree, store, threads)? else { return Ok(Standing::Busy) };
+    let standings = tree.threads.iter().map(|thread| match read(thread, threads, environment) {
+        Ok(reading) => Standing::of(&reading.record, arguments),
+        Err(_) if members::is_gone(thread, threads) => Standing::Removable,
+        Err(_) => Standing::Busy,
     });
+    let standing = standings.max().unwrap_or(Standing::Removable);
     let mut moved = Vec::new();
-    if !has_changed {
+    if standing == Standing::Removable {
         for thread in &tree.threads {
             moved.extend(set_aside(&threads.join(thread.as_str()), threads, thread)?);
         }
@@ -168,7 +194,7 @@ fn remove(
     }
     drop(owned);
     moved.iter().try_for_each(|folder| delete(folder))?;
-    Ok(!has_changed)
+    Ok(standing)
 }
 
 /// Takes ownership of a tree to remove. Returns `None` if another process owns it. The inner value is `None`
@@ -266,7 +292,7 @@ fn report(
         );
     }
     for tree in *busy {
-        eprintln!("kept {}: another process drives a thread of it", tree.root);
+        eprintln!("kept {}: another process drives a thread of it, or has changed one", tree.root);
     }
     tell_unreadable(unreadable);
     if !resumable.is_empty() {
@@ -302,4 +328,42 @@ const MOST_UNREADABLE: usize = 5;
 
 fn store_failure(error: &StoreError) -> Failure {
     Failure::of(error, Exit::Failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use rye::thread::{Failure as ThreadFailure, FailureKind};
+    use rye::types::LimitSet;
+
+    use super::*;
+
+    #[test]
+    fn a_tree_stands_as_the_greatest_of_its_threads() {
+        use Standing::{Busy, Removable, Resumable};
+
+        let arguments = |resumable| Prune {
+            older_than: None,
+            state: Vec::new(),
+            keep: 0,
+            resumable,
+            yes: true,
+        };
+        for (state, failure, kept, with_resumable) in [
+            (ThreadState::Completed, None, Removable, Removable),
+            (ThreadState::Continued, None, Removable, Removable),
+            (ThreadState::Error, Some(FailureKind::Hook), Removable, Removable),
+            (ThreadState::Error, Some(FailureKind::CutOff), Resumable, Removable),
+            (ThreadState::Running, None, Busy, Busy),
+            (ThreadState::Suspended, None, Busy, Busy),
+        ] {
+            let thread = "a-019a0000-0000-7000-8000-000000000001".parse().unwrap();
+            let created = Moment::from_unix_millis(0);
+            let mut record = ThreadRecord::new(&thread, "a", &LimitSet::default(), created);
+            record.state = state;
+            record.failure = failure.map(|kind| ThreadFailure::new(kind, "it ended"));
+            assert_eq!(Standing::of(&record, &arguments(false)), kept, "{state}");
+            assert_eq!(Standing::of(&record, &arguments(true)), with_resumable, "{state}");
+        }
+        assert!(Removable < Resumable && Resumable < Busy);
+    }
 }

@@ -82,7 +82,7 @@ fn row(receipt: &Receipt, checked: &[String]) -> Value {
         "key_id": receipt.key_id.to_string(),
         "owner": receipt.owner,
         "at": receipt.at.to_string(),
-        "used_unsigned": used_unsigned(receipt),
+        "used_unsigned": used_unsigned(&receipt.statement["predicate"]),
         "checked_subjects": checked,
         "statement": receipt.statement,
     })
@@ -98,8 +98,10 @@ fn print(receipt: &Receipt, path: &Path, checked: &[String]) {
     println!("thread     {}", text(&predicate["thread"]["id"]));
     println!("directive  {} {}", text(&directive["id"]), text(&directive["version"]));
     println!("outcome    {}", outcome(predicate));
-    if used_unsigned(receipt) {
-        println!("unverified it used items that nobody signed");
+    match used_unsigned(predicate) {
+        Some(true) => println!("unverified it used items that nobody signed"),
+        Some(false) => {}
+        None => println!("unverified? it does not say whether all items were signed"),
     }
     for subject in receipt.statement["subject"].as_array().into_iter().flatten() {
         let name = text(&subject["name"]);
@@ -118,9 +120,10 @@ fn print(receipt: &Receipt, path: &Path, checked: &[String]) {
     );
 }
 
-/// Returns `true` if the thread used unsigned items, which `--allow-unsigned` allowed.
-fn used_unsigned(receipt: &Receipt) -> bool {
-    receipt.statement["predicate"]["verified_items"] == false
+/// Returns `true` if the thread used unsigned items, which `--allow-unsigned` allowed, or `None` if the predicate does not say so
+/// or deny it.
+fn used_unsigned(predicate: &Value) -> Option<bool> {
+    predicate["verified_items"].as_bool().map(|verified| !verified)
 }
 
 fn outcome(predicate: &Value) -> String {
@@ -128,4 +131,22 @@ fn outcome(predicate: &Value) -> String {
     let turns = output::turns(predicate["turns"].as_u64().unwrap_or(0));
     let cost = Nanos::new(predicate["cost"]["nanos"].as_u64().unwrap_or(0));
     format!("{state} after {turns}, cost {cost}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_receipt_that_says_so_has_verified_items() {
+        for (predicate, expected) in [
+            (json!({ "verified_items": true }), Some(false)),
+            (json!({ "verified_items": false }), Some(true)),
+            (json!({ "verified_items": null }), None),
+            (json!({ "verified_items": "true" }), None),
+            (json!({}), None),
+        ] {
+            assert_eq!(used_unsigned(&predicate), expected, "{predicate}");
+        }
+    }
 }
