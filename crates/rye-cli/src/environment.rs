@@ -41,11 +41,8 @@ impl Environment {
         let working_directory = env::current_dir().ok();
         let home = env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
         let user = global.user_space.clone().or(home);
-        // One file has one path, however its space was named.
-        let real = |path: PathBuf| match &working_directory {
-            Some(folder) => real(&folder.join(path)),
-            None => real(&path),
-        };
+        // One file has one path, however its space was named. What is not there is told by the name that was given.
+        let real = |path: PathBuf| path.canonicalize().unwrap_or(path);
         let user = user.map(real);
         let found = || project_root(working_directory.as_deref()?, user.as_deref());
         let project = global.project.clone().map(real).or_else(found);

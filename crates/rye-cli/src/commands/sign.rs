@@ -339,6 +339,7 @@ impl Row {
         self.warnings.iter().map(|finding| {
             json!({
                 "path": output::path(&self.path),
+                "severity": finding.severity.as_str(),
                 "code": finding.code,
                 "message": finding.sentence(),
             })
