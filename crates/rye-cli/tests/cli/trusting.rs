@@ -529,9 +529,9 @@ fn files_that_are_signed_at_once_are_judged_together() {
         ),
         format!("sign-by-narrow {BASE}"),
     ];
-    let narrower = [format!(
-        "write ../home/.ai/config/trust.yaml grants: [rye.execute.tool.rye.file-system.ls]\\n"
-    )];
+    let narrower =
+        ["write ../home/.ai/config/trust.yaml grants: [rye.execute.tool.rye.file-system.ls]\\n"
+            .to_owned()];
     let told = [
         "write .ai/knowledge/notes/told.md ---\\nname: told\\ntitle: Told\\ncategory: notes\\nversion: 1.0.0\\nauthor: a\\nentry_type: note\\n---\\n\\nTold.\\n".to_owned(),
         "sign-by-narrow .ai/knowledge/notes/told.md".to_owned(),

@@ -381,7 +381,7 @@ fn tell_once(checked: &mut [Checked]) {
 /// The number of references that get a suggestion.
 const MOST_SUGGESTIONS: usize = 50;
 
-/// What is known of a file beside its text.
+/// Knowledge about a file beside its text.
 #[derive(Clone, Copy)]
 struct Known<'k> {
     /// The key that is about to sign it, in the place of the one that did.

@@ -137,7 +137,7 @@ pub(crate) fn named_by(
     named.into_iter().map(item).chain(by_hook).collect()
 }
 
-/// What a hook says that a directive extends, in the place of what the directive itself says.
+/// The directive that a hook says to extend, in the place of the one that the directive itself names.
 fn of_hook_that_extends(
     named: &mut Vec<Named>,
     hook: Option<&PlacedHook>,
