@@ -4,7 +4,9 @@ use std::mem;
 
 use rye_sign::{Digest, canonical_json};
 use rye_transcript::payload::{SignedHead, ThreadStart};
-use rye_transcript::{Event, EventKind, Reading, Record, added_items, recorded_end};
+use rye_transcript::{
+    Event, EventKind, Reading, Record, added_items, recorded_end, recorded_limits,
+};
 use serde_json::{Value, json};
 
 use super::{TRANSCRIPT, member};
@@ -64,7 +66,7 @@ pub(super) fn derive(reading: &Reading) -> Option<Value> {
         "turns": end.turns,
         "usage": end.usage,
         "cost": { "currency": "USD", "nanos": end.cost },
-        "limits": limits(reading, &start),
+        "limits": recorded_limits(reading)?.last,
         "outcome": {
             "state": end.state().as_str(),
             "failure": end.failure.as_ref().map(|failure| failure.kind.as_str()),
@@ -166,16 +168,6 @@ fn model(reading: &Reading, start: &ThreadStart) -> Value {
         Some(Event::ModelFallback(to)) => json!({ "provider": to.provider, "id": to.model }),
         _ => json!({ "provider": start.provider, "id": start.model }),
     }
-}
-
-/// The limits by the last record that has any.
-fn limits(reading: &Reading, start: &ThreadStart) -> Value {
-    let raised = |record: &Record| match record.event() {
-        Ok(Event::ThreadResumed(resumed)) => resumed.limits,
-        _ => None,
-    };
-    let last = reading.of_kind(EventKind::ThreadResumed).rev().find_map(raised);
-    json!(last.as_ref().unwrap_or(&start.limits))
 }
 
 /// The members that repeat what others said. A signature shows that they said it, and not that it is true.

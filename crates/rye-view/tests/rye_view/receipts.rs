@@ -8,7 +8,7 @@ use rye_view::receipt::{PAYLOAD_TYPE, Receipt, sign};
 use rye_view::{Signer, Source};
 use serde_json::{Value, json};
 
-use crate::recording::{KEY, Recording};
+use crate::recording::{KEY, Recording, limits};
 
 const AT: i64 = 1_795_200_000_000;
 
@@ -64,6 +64,31 @@ fn a_receipt_says_what_the_transcript_says() {
     receipt.verify_output("files", br#"["b","a"]"#).unwrap();
     let shown = serde_json::to_string_pretty(&receipt.statement).unwrap();
     insta::assert_snapshot!("receipt", shown);
+}
+
+/// Another program may append to a transcript. A later checkpoint covers its records, and does not follow each of them.
+#[test]
+fn raised_limits_count_with_their_own_checkpoint() {
+    for is_sealed in [true, false] {
+        let mut recording = Recording::begin();
+        let mut raised = limits();
+        raised["turns"] = json!(99);
+        recording.add(
+            "thread_resumed",
+            json!({
+                "opening": 1, "cut_bytes": 0, "facts": {}, "cost_nanos": 0, "elapsed_millis": 0,
+                "signed_by": key().public().to_pem(), "limits": raised,
+            }),
+        );
+        if is_sealed {
+            recording.checkpoint();
+        }
+        recording.turn(1).end();
+        let statement = Receipt::verify(&receipt(&recording), &own_trust()).unwrap().statement;
+        let first = &limits()["turns"];
+        let turns = if is_sealed { &raised["turns"] } else { first };
+        assert_eq!(statement["predicate"]["limits"]["turns"], *turns, "{is_sealed}");
+    }
 }
 
 #[test]
