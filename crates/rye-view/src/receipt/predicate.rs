@@ -10,6 +10,7 @@ use rye_transcript::{
 use serde_json::{Value, json};
 
 use super::{TRANSCRIPT, member};
+use crate::export::UnreadError;
 
 /// The subjects: the lines of the transcript, and each output.
 pub(super) fn subjects(reading: &Reading, lines: &[u8]) -> Value {
@@ -41,7 +42,16 @@ fn digest_of(value: &Value) -> Digest {
 }
 
 /// Derives the predicate without its member `attestation`. Returns `None` for a thread that has not ended.
-pub(super) fn derive(reading: &Reading) -> Option<Value> {
+///
+/// # Errors
+///
+/// [`UnreadError`] if this version cannot read a record.
+pub(super) fn derive(reading: &Reading) -> Result<Option<Value>, UnreadError> {
+    UnreadError::check(reading)?;
+    Ok(derive_of_read(reading))
+}
+
+fn derive_of_read(reading: &Reading) -> Option<Value> {
     let end = recorded_end(reading)?;
     let end_record = reading.records.iter().rfind(|record| record.kind.is_end())?;
     let mut start = reading.start()?;

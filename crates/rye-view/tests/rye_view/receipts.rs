@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use rye_sign::dsse::Envelope;
 use rye_sign::{Origin, SigningKey, TrustDocument, TrustStore};
 use rye_types::Moment;
-use rye_view::receipt::{PAYLOAD_TYPE, Receipt, sign};
+use rye_view::receipt::{MakeError, PAYLOAD_TYPE, Receipt, sign};
 use rye_view::{Signer, Source};
 use serde_json::{Value, json};
 
@@ -47,10 +47,14 @@ fn own_trust() -> TrustStore {
 }
 
 fn receipt(recording: &Recording) -> String {
+    try_receipt(recording).unwrap()
+}
+
+fn try_receipt(recording: &Recording) -> Result<String, MakeError> {
     let (record, reading) = (recording.record(), recording.reading());
     let at = Moment::from_unix_millis(AT);
     let source = Source::new(&record, &reading, Signer::Trusted, at);
-    sign(&source, recording.lines.as_bytes(), at, "1.2.3", &key()).unwrap()
+    sign(&source, recording.lines.as_bytes(), at, "1.2.3", &key())
 }
 
 #[test]
@@ -184,14 +188,26 @@ fn each_reason_of_a_refusal_is_told() {
     );
 }
 
+/// A version that knew the event may have signed.
+#[test]
+fn a_record_that_cannot_be_read_refuses_the_signer_and_the_verifier() {
+    let mut recording = Recording::begin();
+    recording.add("dream", json!({})).end();
+    let refused = "record 4 of the thread `prepare-019a0000-0000-7000-8000-000000000000` cannot be used: this version knows no event `dream`; use the version that recorded it";
+    assert_eq!(try_receipt(&recording).unwrap_err().to_string(), refused);
+    let digest = rye_sign::Digest::of(recording.lines.as_bytes()).to_string();
+    let mut statement = Receipt::verify(&receipt(&ended()), &own_trust()).unwrap().statement;
+    statement["subject"][0]["digest"]["sha256"] = digest.into();
+    let receipt = Receipt::verify(&signed(&statement), &own_trust()).unwrap();
+    let error = receipt.verify_transcript(recording.lines.as_bytes()).unwrap_err();
+    assert_eq!(error.to_string(), refused);
+}
+
 #[test]
 fn a_thread_that_may_go_on_has_no_receipt() {
     let mut recording = Recording::begin();
     recording.turn(1);
-    let (record, reading) = (recording.record(), recording.reading());
-    let at = Moment::from_unix_millis(AT);
-    let source = Source::new(&record, &reading, Signer::Trusted, at);
-    let refused = sign(&source, recording.lines.as_bytes(), at, "1.2.3", &key()).unwrap_err();
+    let refused = try_receipt(&recording).unwrap_err();
     assert_eq!(
         refused.to_string(),
         "the thread `prepare-019a0000-0000-7000-8000-000000000000` has not ended; a receipt is made of a thread that has"
