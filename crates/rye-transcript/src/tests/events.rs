@@ -188,6 +188,10 @@ fn what_a_newer_version_records_is_kept_and_not_read() {
         let account = Account::from_transcripts(&reading, &|_| FoundTranscript::Absent);
         let refused = AccountError::Foreign { thread: thread(), event: "dream".to_owned() };
         assert_eq!(account.err(), is_foreign.then_some(refused));
+        let mut accounts = Accounts::default();
+        accounts.open(&thread(), &reading);
+        let free = if is_foreign { 0 } else { 500_000_000 };
+        assert_eq!(accounts.account(&thread()).unwrap().free(), Some(Nanos::new(free)));
         if is_foreign {
             assert_eq!(cost_above(&reading), Nanos::new(500_000_000), "its whole share");
         }
