@@ -2,8 +2,10 @@
 
 use rye_types::Moment;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
+use crate::payload::{Intent, Receipt};
 use crate::{Event, EventKind, ThreadId};
 
 /// A line of a transcript that was not verified. Nothing may be decided by it.
@@ -53,5 +55,17 @@ impl UnverifiedRecord {
     #[must_use]
     pub fn event(&self) -> Option<Event> {
         self.kind().read(&self.payload).ok()
+    }
+
+    /// Reads the intent of a `tool_call_start` without its arguments, which may be unreadable for themselves; `None` for another event.
+    #[must_use]
+    pub fn intent(&self) -> Option<Intent<IgnoredAny>> {
+        serde_json::from_str(self.payload.get()).ok()
+    }
+
+    /// Reads the receipt of a `tool_call_result` without its content, which may be unreadable for itself; `None` for another event.
+    #[must_use]
+    pub fn receipt(&self) -> Option<Receipt<IgnoredAny>> {
+        serde_json::from_str(self.payload.get()).ok()
     }
 }
