@@ -29,7 +29,8 @@ const WAIT: &str = "rye/agent/threads/wait";
 impl Note {
     /// Reads the note of one record.
     ///
-    /// The record is parsed, because arguments and results may hold text that looks like a record. They may be unreadable for themselves.
+    /// The record is parsed, because arguments and results may hold text that looks like a record. They may be unreadable for
+    /// themselves.
     pub fn of(line: &str) -> Option<Self> {
         let record = UnverifiedRecord::read(line.as_bytes())?;
         match record.kind() {

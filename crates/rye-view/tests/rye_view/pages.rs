@@ -107,6 +107,24 @@ fn a_call_that_waits_is_shown_with_its_arguments_and_the_command() {
     check(&page, &["Asked because", "the configuration asks before each call of it"], &[BEGAN]);
 }
 
+#[test]
+fn a_decision_has_the_icon_of_what_it_does() {
+    for (decision, icon) in
+        [("approved", "completed"), ("approved_in_thread", "completed"), ("denied", "cancelled")]
+    {
+        let mut recording = Recording::begin();
+        recording
+            .turn(1)
+            .add("approval_requested", json!({ "call_id": "e", "item_id": "x/y", "arguments": {}, "arguments_sha256": "4f3ebae8", "reason": "configured" }))
+            .add("approval_decided", json!({ "call_id": "e", "arguments_sha256": "4f3ebae8", "decision": decision, "by": "command" }))
+            .checkpoint();
+        let page = recording.page();
+        let (before, _) = page.split_once(" by command").unwrap();
+        let (_, shown) = before.rsplit_once("#i-").unwrap();
+        assert!(shown.starts_with(icon), "{decision}: {shown}");
+    }
+}
+
 /// The clause about a call that was cut off.
 const BEGAN: &str =
     "it began before and may have happened, and an approval may do it a second time";
