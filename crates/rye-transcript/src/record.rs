@@ -87,6 +87,15 @@ impl Record {
         read(&self.payload)
     }
 
+    /// Reads the `step_finish` of a reply without the reply, which may be unreadable for itself.
+    ///
+    /// # Errors
+    ///
+    /// The reason in words, for a record of another event.
+    pub fn finish(&self) -> Result<StepFinish<IgnoredAny>, String> {
+        read(&self.payload)
+    }
+
     /// Reads what the event decides: its money, and whether the rest of it can be read at all.
     ///
     /// # Errors
