@@ -249,6 +249,31 @@ proptest! {
     }
 }
 
+/// Another program may leave out what is null.
+#[test]
+fn a_member_that_may_be_null_may_be_missing() {
+    for row in rows() {
+        let payload: serde_json::Map<String, serde_json::Value> =
+            serde_json::from_str(row.payload).unwrap();
+        for name in payload.keys() {
+            let mut changed = payload.clone();
+            let read = |changed: &serde_json::Map<_, _>| {
+                let raw = serde_json::value::to_raw_value(changed).unwrap();
+                row.event.kind().read(&raw).map(|event| format!("{event:?}"))
+            };
+            // A member that may be anything is not missing if it is null.
+            changed.insert(name.clone(), json!({ "any": 1 }));
+            let may_be_any = read(&changed).is_ok();
+            changed.insert(name.clone(), json!(null));
+            let with_null = read(&changed);
+            changed.remove(name);
+            if with_null.is_ok() && !may_be_any {
+                assert_eq!(read(&changed), with_null, "{}: {name}", row.label);
+            }
+        }
+    }
+}
+
 /// Each event either decides or tells, and what ends a thread or names a key decides and is sealed.
 #[test]
 fn the_marks_of_an_event_agree() {
