@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use self::steps::Steps;
 use crate::Source;
-use crate::export::UnreadError;
+use crate::unread::UnreadError;
 
 /// The version that a trajectory names.
 pub(crate) const SCHEMA_VERSION: &str = "ATIF-v1.8";

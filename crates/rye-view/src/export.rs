@@ -3,6 +3,7 @@
 use rye_sign::chain::Head;
 use rye_transcript::Reading;
 
+pub use crate::unread::UnreadError;
 use crate::{Charset, Source, atif as trajectories, page, terminal};
 
 /// Returns the thread as one HTML page that needs no server and no network.
@@ -61,26 +62,3 @@ pub fn jsonl<'a>(transcript: &'a [u8], reading: &Reading) -> Result<&'a [u8], Ch
 #[non_exhaustive]
 #[error("the transcript changed while it was read; export it again")]
 pub struct ChangedError;
-
-/// A record that this version cannot read and may not go on without.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-#[error(
-    "record {record} of the thread `{thread}` cannot be used: {problem}; use the version that recorded it"
-)]
-pub struct UnreadError {
-    /// The thread.
-    pub thread: String,
-    /// The number of the record, from 0.
-    pub record: u64,
-    /// The reason in words.
-    pub problem: String,
-}
-
-impl UnreadError {
-    pub(crate) fn check(reading: &Reading) -> Result<(), Self> {
-        reading.unread().next().map_or(Ok(()), |(record, problem)| {
-            Err(Self { thread: record.thread.as_str().to_owned(), record: record.seq, problem })
-        })
-    }
-}

@@ -13,7 +13,8 @@ use rye_types::Moment;
 use serde_json::{Value, json};
 
 pub use self::verify::{Receipt, ReceiptError};
-use crate::export::{ChangedError, UnreadError, jsonl};
+use crate::export::{ChangedError, jsonl};
+use crate::unread::UnreadError;
 use crate::{Signer, Source};
 
 /// The media type of the payload.

@@ -10,7 +10,7 @@ use rye_transcript::{
 use serde_json::{Value, json};
 
 use super::{TRANSCRIPT, member};
-use crate::export::UnreadError;
+use crate::unread::UnreadError;
 
 /// The subjects: the lines of the transcript, and each output.
 pub(super) fn subjects(reading: &Reading, lines: &[u8]) -> Value {

@@ -7,7 +7,7 @@ use rye_types::{Moment, Timestamp};
 use serde_json::Value;
 
 use super::{PAYLOAD_TYPE, PREDICATE_TYPE, STATEMENT_TYPE, TRANSCRIPT, member, predicate};
-use crate::export::UnreadError;
+use crate::unread::UnreadError;
 
 /// A verified receipt.
 #[derive(Debug, Clone, PartialEq)]
