@@ -30,7 +30,7 @@ impl Folder {
 #[test]
 fn the_openings_name_their_keys_in_order() {
     let mut transcript = Transcript::new(&thread());
-    transcript.tell(&[start(&KEY), user("x"), resumed(None)]);
+    transcript.tell(&[start(&KEY), user("x"), resumed(&KEY, None)]);
     // The rest is not verified, and the last line is cut.
     transcript.append(&sample("ThreadResumed"));
     transcript.append(&user("y"));

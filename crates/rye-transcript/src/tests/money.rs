@@ -73,8 +73,8 @@ fn event(phrase: &str) -> Event {
             limits: limits(share),
             text: String::new(),
         }),
-        ["raise", cap] => resumed(Some(limits(cap))),
-        ["resume"] => resumed(None),
+        ["raise", cap] => resumed(&KEY, Some(limits(cap))),
+        ["resume"] => resumed(&KEY, None),
         ["say"] => user("x"),
         _ => panic!("`{phrase}` stands for no event"),
     }
