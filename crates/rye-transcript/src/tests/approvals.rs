@@ -71,7 +71,7 @@ fn told_decision() -> DecidedApproval {
     }
 }
 
-/// A resume acts on a decision that came while nobody drove the thread.
+/// A resume acts on a decision that came while no process drove the thread.
 #[test]
 fn a_decision_stands_until_something_else_happens() {
     let rows = [
@@ -85,7 +85,7 @@ fn a_decision_stands_until_something_else_happens() {
         (vec![asked("1"), approved("1"), sample("ToolCallStart")], false),
         (vec![asked("1"), approved("1"), sample("ThreadError")], false),
         (vec![asked("1"), approved("1"), asked("2")], false),
-        // A decision about another call, and one that nobody asked for.
+        // A decision about another call, and one without a question.
         (vec![asked("1"), approved("2")], false),
         (vec![approved("1")], false),
     ];
@@ -112,7 +112,7 @@ fn the_decision_on_a_question_is_found_by_its_place() {
     for (seq, expected) in (0..).zip(expected) {
         assert_eq!(decision(seq), expected, "{seq}");
     }
-    // Nobody decided on record 8, record 9 asks nothing, and there is no record after it.
+    // Record 8 has no decision, record 9 asks nothing, and there is no record after it.
     for seq in [8, 9, 10, u64::MAX] {
         assert_eq!(decision(seq), None, "{seq}");
     }
