@@ -65,7 +65,7 @@ impl UnverifiedRecord {
         self.read_start::<Rooted>().map(|start| start.root)
     }
 
-    /// Reads what a list of threads says of a `thread_start`; `None` for another event.
+    /// Reads the members of a `thread_start` that a list of threads shows; `None` for another event.
     #[must_use]
     pub fn listed_start(&self) -> Option<ListedStart> {
         self.read_start()
@@ -95,7 +95,7 @@ struct Rooted {
     root: ThreadId,
 }
 
-/// What a list of threads says of the beginning of one.
+/// The members of a `thread_start` that a list of threads shows.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 #[non_exhaustive]
 pub struct ListedStart {
