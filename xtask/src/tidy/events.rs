@@ -60,7 +60,7 @@ fn has_name(line: &str, name: &str) -> bool {
         let before = line.get(..at).unwrap_or_default().trim_end();
         let after = line.get(at + literal.len()..).unwrap_or_default().trim_start();
         let is_plain = !name.contains('_') && after.starts_with([':', ')']);
-        !is_plain && !(is_index(before) && after.starts_with(']'))
+        !(is_plain || is_index(before) && after.starts_with(']'))
     })
 }
 
